@@ -1,0 +1,2 @@
+"""Generates, proves, validates and audits GHASH and AES-GCM kernels."""
+
