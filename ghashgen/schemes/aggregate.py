@@ -1,0 +1,80 @@
+"""Aggregated reduction: n blocks, n products, one reduction.
+
+Unrolling X_i = (X_{i-1} + C_i)·H over n blocks gives
+
+    X_n = (X_0 + C_1)·H^n + C_2·H^(n-1) + … + C_n·H        (papers/intel-2023, section 3)
+
+whose products are summed before they are recombined and reduced. Table entry i belongs to H^i.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from ghashgen.field.bitorder import Order
+from ghashgen.ops.protocol import Ops, V
+from ghashgen.schemes.core import Multiply, Reduce
+
+MAX_BLOCKS = 48
+"""Largest group: beyond it no shipped library goes, and the table outgrows 2 KiB."""
+
+
+def accumulate(
+    ops: Ops[V], multiply: Multiply, order: Order, acc: Mapping[str, V], A: V, entries: Sequence[V]
+) -> dict[str, V]:
+    """Add one block's products to the accumulators; `acc` is empty for the first block."""
+    out = dict(acc)
+    for name, product in multiply.products(ops, A, entries, order):
+        out[name] = ops.xor(out[name], product, f"{name} += it") if name in out else product
+    return out
+
+
+def finish(
+    ops: Ops[V],
+    multiply: Multiply,
+    reduce: Reduce,
+    order: Order,
+    acc: Mapping[str, V],
+    R: V | None,
+) -> V:
+    """Recombine and reduce a group's accumulators; `R` is R_n where the scheme has a key term."""
+    lo, hi = multiply.recombine(ops, acc, order)
+    result = reduce.apply(ops, lo, hi, order)
+    return result if R is None else ops.xor(result, R, "minus the key terms")
+
+
+def group(
+    ops: Ops[V],
+    multiply: Multiply,
+    reduce: Reduce,
+    order: Order,
+    state: V,
+    blocks: Sequence[Callable[[], V]],
+    power: Callable[[int], Sequence[V]],
+) -> V:
+    """Return X_n for n = len(blocks), loading each block when it is needed.
+
+    `power(i)` gives the table entries of H^i, R_i last where the scheme has a key term. The block
+    that meets the state comes last, so that a group's other products do not wait for the reduction
+    of the group before it.
+    """
+    n = len(blocks)
+    width = len(multiply.entries)
+    acc: dict[str, V] = {}
+    for i in [*range(2, n + 1), 1]:
+        ops.about(f"block {i}·H^{n + 1 - i}")
+        A = blocks[i - 1]()
+        if i == 1:
+            A = ops.xor(A, state, "A = X + C")
+        acc = accumulate(ops, multiply, order, acc, A, power(n + 1 - i)[:width])
+    ops.about("reduce")
+    R = power(n)[width] if multiply.key_term else None
+    return finish(ops, multiply, reduce, order, acc, R)
+
+
+def key_constant(
+    ops: Ops[V], multiply: Multiply, reduce: Reduce, order: Order, entries: Sequence[V]
+) -> V:
+    """Return the reduced key term of one power; R_n is the sum over the powers 1..n."""
+    if multiply.key_term is None:
+        raise ValueError(f"{multiply.name} has no key term")
+    lo, hi = multiply.key_term(ops, entries, order)
+    return reduce.apply(ops, lo, hi, order)
