@@ -4,7 +4,7 @@
 class GhashgenError(Exception):
     """A refusal: the cause in one line, and the remedy in one line.
 
-    The command line prints both and exits with status 2; nothing has been written when it is raised.
+    The command line prints both and exits with status 2; nothing has been written by then.
     """
 
     def __init__(self, cause: str, remedy: str = "") -> None:

@@ -10,11 +10,15 @@ equal. Sets are kept as Python integers, all n of them side by side in one integ
     quadratic[g, h]  bit k·128² + u·128 + v    <-> bit k contains g_u·h_v   (g < h, or g = h, u < v)
 
 The product of two linear forms is exact; a product that would reach degree 3 is refused.
+
+A quadratic part is an integer of up to 2^22 bits, and a kernel repeats the same few on every block:
+A_1·B_8, A_2·B_7, … differ in names alone. Equal integers are therefore kept once (`_shared`), and
+each operation on a pair of them is done once (`_once`).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import TypeVar
 
 K = TypeVar("K", str, tuple[str, str])
@@ -28,6 +32,73 @@ Quadratic = Mapping[tuple[str, str], int]
 
 class DegreeError(ValueError):
     """A product of degree above 2 was asked for: these forms cannot hold it."""
+
+
+Moves = tuple[tuple[int, int], ...]
+"""A linear map of bits: the sum, over pairs (shift, keep), of (value << shift) & keep."""
+
+LARGE = 1 << 16
+"""From this many bits on, an integer is worth sharing."""
+
+BUDGET = 1 << 31
+"""Bits of shared integers to hold before starting anew: 256 MiB."""
+
+
+class _Shared:
+    """Large integers by value, and results by the identity of their operands."""
+
+    def __init__(self) -> None:
+        self.by_value: dict[int, int] = {}
+        # The operands stand in the value, so that no identity in a key is ever used again.
+        self.results: dict[tuple[object, ...], tuple[int, int, int]] = {}
+        self.held = 0
+
+    def keep(self, value: int) -> int:
+        """Return the one object that stands for this value."""
+        known = self.by_value.setdefault(value, value)
+        if known is value:
+            self.held += value.bit_length()
+        return known
+
+    def once(self, key: tuple[object, ...], a: int, b: int, compute: Callable[[], int]) -> int:
+        """Return the result of an operation on these two objects, computing it the first time."""
+        hit = self.results.get(key)
+        if hit is not None:
+            return hit[2]
+        if self.held > BUDGET:
+            self.by_value.clear()
+            self.results.clear()
+            self.held = 0
+        result = self.keep(compute())
+        self.results[key] = (a, b, result)
+        return result
+
+
+_SHARED = _Shared()
+
+
+def _xor(a: int, b: int) -> int:
+    if a is b:
+        return 0
+    if a.bit_length() < LARGE or b.bit_length() < LARGE:
+        return a ^ b
+    key = ("xor", id(a), id(b)) if id(a) < id(b) else ("xor", id(b), id(a))
+    return _SHARED.once(key, a, b, lambda: a ^ b)
+
+
+def _apply(value: int, moves: Moves, stride: int) -> int:
+    """Return the packed `value`, rows of `stride` bits, with every row moved."""
+
+    def compute() -> int:
+        out = 0
+        for shift, keep in moves:
+            moved = value << shift * stride if shift >= 0 else value >> -shift * stride
+            out ^= moved & _spread_mask(keep, stride)
+        return out
+
+    if value.bit_length() < LARGE:
+        return compute()
+    return _SHARED.once(("moves", id(value), moves, stride), value, 0, compute)
 
 
 @cache
@@ -44,14 +115,17 @@ def _every(count: int, stride: int) -> int:
 def _add(a: Mapping[K, int], b: Mapping[K, int]) -> dict[K, int]:
     out = dict(a)
     for key, value in b.items():
-        total = out.pop(key, 0) ^ value
+        old = out.get(key)
+        total = value if old is None else _xor(old, value)
         if total:
             out[key] = total
+        else:
+            out.pop(key, None)
     return out
 
 
 def _toggle(target: dict[K, int], key: K, value: int) -> None:
-    total = target.pop(key, 0) ^ value
+    total = _xor(target.pop(key, 0), value)
     if total:
         target[key] = total
 
@@ -94,14 +168,16 @@ class Form:
 
     def _remap(self, width: int, shift: int, keep: int) -> "Form":
         """Move bit k to bit k + shift, then keep only the bits that `keep` selects."""
+        return self.moves(((shift, keep),), width)
 
-        def move(value: int, stride: int) -> int:
-            value = value << shift * stride if shift >= 0 else value >> -shift * stride
-            return value & _spread_mask(keep, stride)
+    def moves(self, moves: Moves, width: int) -> "Form":
+        """Return the sum over (shift, keep) of the bits moved up by `shift` that `keep` selects.
 
-        linear = {g: m for g, v in self.linear.items() if (m := move(v, VAR_BITS))}
-        quadratic = {p: m for p, v in self.quadratic.items() if (m := move(v, QUAD_BITS))}
-        return Form(width, move(self.constant, 1), linear, quadratic)
+        Every linear map of bits is such a sum; `keep` must fit in `width`.
+        """
+        linear = {g: m for g, v in self.linear.items() if (m := _apply(v, moves, VAR_BITS))}
+        quadratic = {p: m for p, v in self.quadratic.items() if (m := _apply(v, moves, QUAD_BITS))}
+        return Form(width, _apply(self.constant, moves, 1), linear, quadratic)
 
     def shift(self, count: int) -> "Form":
         """Shift left by `count` bits (right if negative) within the width."""
@@ -149,7 +225,7 @@ class Form:
         return out
 
 
-@cache
+@lru_cache(maxsize=512)
 def _spread_mask(keep: int, stride: int) -> int:
     """Return `keep` with every bit widened to `stride` bits."""
     out = 0
@@ -240,6 +316,11 @@ def _cross(
     second: tuple[int, int],
 ) -> None:
     """Add Σ first_i·second_j at bit i + j, for linear parts in two different variables."""
+    _toggle(quadratic, pair, _cross_product(first, second))
+
+
+@lru_cache(maxsize=1024)
+def _cross_product(first: tuple[int, int], second: tuple[int, int]) -> int:
     first_rows, second_rows = _rows(*first), _rows(*second)
     total = 0
     # One big shift per monomial of one side: walk the side that has fewer.
@@ -251,7 +332,7 @@ def _cross(
         spread = _spread(*first, QUAD_BITS, VAR_BITS)
         for j, v in second_rows:
             total ^= spread << j * QUAD_BITS + v
-    _toggle(quadratic, pair, total)
+    return _SHARED.keep(total)
 
 
 @cache
@@ -271,6 +352,14 @@ def _square(
     second: tuple[int, int],
 ) -> None:
     """Add Σ first_i·second_j at bit i + j, both in the variable g: u·v = v·u and u·u = u."""
+    total, diagonal = _square_product(first, second)
+    _toggle(quadratic, (g, g), total)
+    _toggle(linear, g, diagonal)
+
+
+@lru_cache(maxsize=1024)
+def _square_product(first: tuple[int, int], second: tuple[int, int]) -> tuple[int, int]:
+    """Return the quadratic and the linear part of Σ first_i·second_j at bit i + j."""
     first_rows, second_rows = _rows(*first), _rows(*second)
     if len(second_rows) < len(first_rows):
         first_rows, first, second = second_rows, second, first
@@ -283,5 +372,4 @@ def _square(
         total ^= (as_v & above) << i * QUAD_BITS + u * VAR_BITS
         total ^= (as_u & below) << i * QUAD_BITS + u
         diagonal ^= (second[0] & same) << i * VAR_BITS
-    _toggle(quadratic, (g, g), total)
-    _toggle(linear, g, diagonal)
+    return _SHARED.keep(total), diagonal

@@ -60,7 +60,7 @@ def group(
     width = len(multiply.entries)
     acc: dict[str, V] = {}
     for i in [*range(2, n + 1), 1]:
-        ops.about(f"block {i}·H^{n + 1 - i}")
+        ops.about(f"C{i}·H^{n + 1 - i}")
         A = blocks[i - 1]()
         if i == 1:
             A = ops.xor(A, state, "A = X + C")

@@ -84,7 +84,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Multiply:
-    """A multiply scheme: B → table entries, (A, entries) → products, sums of products → (lo, hi)."""
+    """A multiply scheme: B → entries, (A, entries) → products, sums of products → (lo, hi)."""
 
     name: str
     title: str

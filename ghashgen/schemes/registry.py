@@ -3,25 +3,28 @@
 import importlib
 import pkgutil
 from collections.abc import Mapping
-from types import MappingProxyType, ModuleType
+from functools import cache
+from types import MappingProxyType
+from typing import Any
 
 from ghashgen.schemes import multiply as multiply_package
 from ghashgen.schemes import reduce as reduce_package
 from ghashgen.schemes.core import Multiply, Reduce
 
 
-def _modules(package: ModuleType) -> list[ModuleType]:
-    names = sorted(info.name for info in pkgutil.iter_modules(package.__path__))
-    return [importlib.import_module(f"{package.__name__}.{name}") for name in names]
+@cache
+def _found(package: str, path: tuple[str, ...]) -> Mapping[str, Any]:
+    """Import the modules of a package, by the folders that it has now."""
+    names = sorted(info.name for info in pkgutil.iter_modules(path))
+    modules = [importlib.import_module(f"{package}.{name}") for name in names]
+    return MappingProxyType({module.SCHEME.name: module.SCHEME for module in modules})
 
 
 def multiplies() -> Mapping[str, Multiply]:
     """Return every multiply scheme by name, sorted by name."""
-    found = [module.SCHEME for module in _modules(multiply_package)]
-    return MappingProxyType({scheme.name: scheme for scheme in found})
+    return _found(multiply_package.__name__, tuple(multiply_package.__path__))
 
 
 def reduces() -> Mapping[str, Reduce]:
     """Return every reduction by name, sorted by name."""
-    found = [module.SCHEME for module in _modules(reduce_package)]
-    return MappingProxyType({scheme.name: scheme for scheme in found})
+    return _found(reduce_package.__name__, tuple(reduce_package.__path__))

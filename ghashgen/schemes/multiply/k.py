@@ -28,9 +28,7 @@ def partners(entries: Sequence[V], order: Order) -> tuple[V, V]:
     return (K, B) if order is Order.REFLECTED else (B, K)
 
 
-def products(
-    ops: Ops[V], A: V, entries: Sequence[V], order: Order
-) -> Sequence[tuple[str, V]]:
+def products(ops: Ops[V], A: V, entries: Sequence[V], order: Order) -> Sequence[tuple[str, V]]:
     """Four products, two into each of LO and HI."""
     E0, E1 = partners(entries, order)
     e0, e1 = ("K", "B") if order is Order.REFLECTED else ("B", "K")

@@ -20,9 +20,7 @@ def derive(ops: Ops[V], B: V, order: Order) -> tuple[V, ...]:
     return B, ops.xor(B, ops.swap64(B, "(B1, B0)"), "S = B0 + B1")
 
 
-def products(
-    ops: Ops[V], A: V, entries: Sequence[V], order: Order
-) -> Sequence[tuple[str, V]]:
+def products(ops: Ops[V], A: V, entries: Sequence[V], order: Order) -> Sequence[tuple[str, V]]:
     """Three products into LO, MI, HI."""
     B, S = entries
     folded = ops.xor(ops.swap64(A, "(A1, A0)"), A, "A0 + A1")

@@ -17,9 +17,7 @@ def derive(ops: Ops[V], B: V, order: Order) -> tuple[V, ...]:
     return (B,)
 
 
-def products(
-    ops: Ops[V], A: V, entries: Sequence[V], order: Order
-) -> Sequence[tuple[str, V]]:
+def products(ops: Ops[V], A: V, entries: Sequence[V], order: Order) -> Sequence[tuple[str, V]]:
     """Four products into LO, MI, HI."""
     (B,) = entries
     return (

@@ -25,9 +25,7 @@ def derive(ops: Ops[V], B: V, order: Order) -> tuple[V, ...]:
     return ops.join_low(E1, E0, "C1"), ops.join_high(E1, E0, "C2")
 
 
-def products(
-    ops: Ops[V], A: V, entries: Sequence[V], order: Order
-) -> Sequence[tuple[str, V]]:
+def products(ops: Ops[V], A: V, entries: Sequence[V], order: Order) -> Sequence[tuple[str, V]]:
     """Three products, one into each of S, LO and HI."""
     C1, C2 = entries
     T = ops.xor(A, C1, "T = A + C1")

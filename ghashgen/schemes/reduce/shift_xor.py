@@ -1,9 +1,9 @@
 """Shifts and xors alone (papers/tls-aes-gcm-results, section 5; carry-less products elsewhere).
 
-natural      multiply hi by Q = 1 + x + x^2 + x^7 by left shifts of 1, 2, 7, the bits that leave each
-             half being its right shifts by 63, 62, 57; those that leave hi are folded in first
-reflected    the mirror image: right shifts of lo by 1, 2, 7, the bits that leave each half being
-             its left shifts by 63, 62, 57; those that leave lo's low half go to its high half
+natural      multiply hi by Q = 1 + x + x^2 + x^7 by left shifts of 1, 2, 7, the bits that leave
+             each half being its right shifts by 63, 62, 57; those that leave hi are folded in first
+reflected    the mirror image: right shifts of lo by 1, 2, 7, the bits that leave each half
+             being its left shifts by 63, 62, 57; those that leave lo's low half go to its high half
 """
 
 from ghashgen.field.bitorder import Order
@@ -15,7 +15,7 @@ def apply(ops: Ops[V], lo: V, hi: V, order: Order) -> V:
     """Two phases: the bits that leave a half, then the multiple of Q."""
     if order is Order.REFLECTED:
         out = ops.xor(ops.shl64(lo, 63), ops.shl64(lo, 62))
-        out = ops.xor(out, ops.shl64(lo, 57), "bits that leave each half of LO·(x^-1 + x^-2 + x^-7)")
+        out = ops.xor(out, ops.shl64(lo, 57), "bits that leave each half of LO")
         LO = ops.xor(lo, ops.shl_bytes(out, 8, "out0·x^64"), "LO += out0·x^64")
         HI = ops.xor(hi, ops.shr_bytes(out, 8, "out1"), "HI += out1")
         sum_ = ops.xor(LO, ops.shr64(LO, 1), "LO + LO >> 1")
@@ -23,7 +23,7 @@ def apply(ops: Ops[V], lo: V, hi: V, order: Order) -> V:
         sum_ = ops.xor(sum_, ops.shr64(LO, 7), "  + LO >> 7")
         return ops.xor(sum_, HI, "RES")
     out = ops.xor(ops.shr64(hi, 63), ops.shr64(hi, 62))
-    out = ops.xor(out, ops.shr64(hi, 57), "bits that leave each half of HI·Q")
+    out = ops.xor(out, ops.shr64(hi, 57), "bits that leave each half of HI")
     HI = ops.xor(hi, ops.shr_bytes(out, 8, "out1"), "HI += out1: those that leave HI")
     LO = ops.xor(lo, ops.shl_bytes(out, 8, "out0·x^64"), "LO += out0·x^64")
     sum_ = ops.xor(HI, ops.shl64(HI, 1), "HI + HI << 1")
