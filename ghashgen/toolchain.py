@@ -1,0 +1,179 @@
+"""The only place that starts assemblers, compilers and linkers.
+
+What they write depends on the sources and options alone: they run in the folder of the source, so
+that no folder's name enters an object, and write to a temporary name that replaces the target at
+the end, so that a failure leaves nothing half-written.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ghashgen.errors import GhashgenError
+
+NASM_MINIMUM = (2, 14)
+"""The first nasm release line accepted; VPCLMULQDQ, VAES and GFNI in their EVEX forms need it."""
+
+_INSTALL_NASM = "install it: apt-get install nasm, or name one in GHASHGEN_NASM"
+_INSTALL_CC = "install one: apt-get install gcc, or name one in CC"
+_SECONDS = 120
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A program that was found, with the options that belong to its name (``CC="zig cc"``)."""
+
+    path: Path
+    version: str
+    options: tuple[str, ...] = ()
+
+    @property
+    def command(self) -> list[str]:
+        """The beginning of the command line."""
+        return [str(self.path), *self.options]
+
+
+def _run(
+    command: Sequence[str], cwd: Path | None = None, remedy: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """Runs a tool in the C locale; its output is returned whatever its exit status."""
+    try:
+        return subprocess.run(
+            command,
+            cwd=cwd,
+            env={**os.environ, "LC_ALL": "C"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise GhashgenError(f"{command[0]} did not finish in {_SECONDS} s", remedy) from None
+    except OSError as error:
+        raise GhashgenError(f"{command[0]} cannot be run: {error.strerror}", remedy) from None
+
+
+def _which(name: str) -> Path | None:
+    found = shutil.which(name)
+    # Absolute, because the tools are started in the folder of their source.
+    return Path(found).absolute() if found else None
+
+
+def find_nasm() -> Tool:
+    """The nasm named by ``GHASHGEN_NASM``, else the one on the path.
+
+    Raises GhashgenError when there is none, or one older than ``NASM_MINIMUM``.
+    """
+    name = os.environ.get("GHASHGEN_NASM") or "nasm"
+    path = _which(name)
+    if path is None:
+        raise GhashgenError("nasm not found" + _named(name, "nasm"), _INSTALL_NASM)
+    answer = _run([str(path), "-v"], remedy=_INSTALL_NASM).stdout
+    match = re.search(r"NASM version (\d+)\.(\d+)(\S*)", answer)
+    if match is None:
+        raise GhashgenError(f"{path} does not say that it is nasm", _INSTALL_NASM)
+    version = f"{match[1]}.{match[2]}{match[3]}"
+    if (int(match[1]), int(match[2])) < NASM_MINIMUM:
+        needed = ".".join(str(number) for number in NASM_MINIMUM)
+        raise GhashgenError(f"nasm {version} is too old, {needed} is needed", _INSTALL_NASM)
+    return Tool(path, version)
+
+
+def find_cc() -> Tool:
+    """The C compiler named by ``CC``, else the first of cc, gcc, clang on the path.
+
+    Raises GhashgenError when there is none.
+    """
+    wanted = os.environ.get("CC", "").strip()
+    for candidate in (wanted,) if wanted else ("cc", "gcc", "clang"):
+        name, *options = shlex.split(candidate)
+        path = _which(name)
+        if path is None:
+            continue
+        answer = _run([str(path), *options, "--version"], remedy=_INSTALL_CC)
+        if answer.returncode != 0 or not answer.stdout.strip():
+            raise GhashgenError(f"{candidate} --version fails", _INSTALL_CC)
+        return Tool(path, answer.stdout.splitlines()[0].strip(), tuple(options))
+    raise GhashgenError("no C compiler found" + _named(wanted, ""), _INSTALL_CC)
+
+
+def _named(name: str, usual: str) -> str:
+    return "" if name == usual else f" under the name {name}"
+
+
+def assemble(
+    nasm: Tool,
+    source: Path,
+    obj: Path,
+    fmt: str = "elf64",
+    *,
+    include: Sequence[Path] = (),
+    defines: Mapping[str, str] | None = None,
+) -> None:
+    """Assembles ``source`` into ``obj``; ``defines`` are single-line macros (``-D``).
+
+    Raises GhashgenError with the assembler's first error.
+    """
+    options = ["-f", fmt]
+    options += [f"-I{folder.absolute()}/" for folder in include]
+    options += [f"-D{name}={value}" for name, value in sorted((defines or {}).items())]
+    _produce(nasm, [*options, _name(source)], source.parent, obj)
+
+
+def compile_c(
+    cc: Tool, source: Path, obj: Path, *, flags: Sequence[str] = (), include: Sequence[Path] = ()
+) -> None:
+    """Compiles ``source`` (``.c``, or ``.S`` with the preprocessor) into ``obj``.
+
+    Raises GhashgenError with the compiler's first error.
+    """
+    options = [*flags, *(f"-I{folder.absolute()}" for folder in include)]
+    _produce(cc, [*options, "-c", _name(source)], source.parent, obj)
+
+
+def link(cc: Tool, objects: Sequence[Path], program: Path, *, flags: Sequence[str] = ()) -> None:
+    """Links ``objects`` into an executable.
+
+    Raises GhashgenError with the linker's first error.
+    """
+    names = [str(path.absolute()) for path in objects]
+    _produce(cc, [*flags, *names], None, program)
+
+
+def _name(source: Path) -> str:
+    if not source.is_file():
+        raise GhashgenError(f"{source}: no such file")
+    return source.name
+
+
+def _produce(tool: Tool, arguments: Sequence[str], cwd: Path | None, target: Path) -> None:
+    """Runs ``tool arguments -o`` a temporary name beside ``target``, which it then replaces."""
+    target = target.absolute()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
+        unfinished = Path(folder) / target.name
+        result = _run([*tool.command, *arguments, "-o", str(unfinished)], cwd=cwd)
+        if result.returncode != 0 or not unfinished.exists():
+            line = first_error(result.stderr or result.stdout)
+            raise GhashgenError(
+                f"{tool.path.name} failed: {line or f'exit status {result.returncode}'}",
+                f"{tool.path.name} here is {tool.version}",
+            )
+        unfinished.replace(target)
+
+
+def first_error(output: str) -> str:
+    """The first line that reports an error (not a warning or a note), else the first line."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    marks = re.compile(r"\b(fatal|error|panic): |undefined reference|multiple definition")
+    return next((line for line in lines if marks.search(line)), lines[0] if lines else "")

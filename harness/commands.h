@@ -1,0 +1,26 @@
+/* The subcommands, and their exit codes. */
+#ifndef GHASHGEN_COMMANDS_H
+#define GHASHGEN_COMMANDS_H
+
+#include "kernel.h"
+
+enum exit_code {
+    EXIT_OK = 0,
+    EXIT_CHECK_FAILED = 1,
+    EXIT_USAGE = 2,   /* arguments or standard input are wrong */
+    EXIT_MISSING = 3, /* the CPU lacks a feature that the kernel needs */
+    EXIT_FAULT = 4,   /* the kernel faulted or did not return */
+    EXIT_INTERNAL = 5
+};
+
+int command_features(void);
+int command_decode(char *const registers[5]);
+int command_list(void);
+int command_run(const struct ghashgen_kernel *k);
+int command_mul(const struct ghashgen_kernel *k);
+int command_check(const struct ghashgen_kernel *k);
+
+/* One line on standard error: "ghashgen-harness: ..." */
+void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,130 @@
+/* From a signal to the buffer, the instruction and the rule that was broken. */
+#include "fault.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+#include "abi.h"
+
+#define SLACK_BYTES 8192 /* two pages, more than any alignment */
+
+int buffers_open(struct buffers *b, const struct ghashgen_kernel *k, size_t input_bytes)
+{
+    memset(b, 0, sizeof *b);
+    if (guard_open(&b->input, "in", input_bytes) != 0 || guard_open(&b->key, "h", 16) != 0)
+        return -1;
+    if (guard_open(&b->table, "table", k->table_bytes + 2 * SLACK_BYTES) != 0)
+        return -1;
+    return guard_open(&b->state, "x", 16);
+}
+
+uint8_t *place_table(struct buffers *b, const struct ghashgen_kernel *k, enum table_place place)
+{
+    size_t align = k->table_align;
+    if (place == TABLE_AT_END)
+        return guard_place_end(&b->table, k->table_bytes, (align - k->table_bytes % align) % align);
+    /* SLACK_BYTES + align is a multiple of align and of nothing larger. */
+    return guard_place_start(&b->table, k->table_bytes,
+                             place == TABLE_AT_START ? 0 : SLACK_BYTES + align);
+}
+
+static const struct guard *guard_at(const struct buffers *b, const void *address,
+                                    enum category *category)
+{
+    const struct {
+        const struct guard *guard;
+        enum category category;
+    } rows[] = {
+        {&b->input, CHECK_INPUT_BOUNDS}, {&b->key, CHECK_INPUT_BOUNDS},
+        {&b->table, CHECK_TABLE_BOUNDS}, {&b->state, CHECK_STATE_BOUNDS},
+        {abi_stack(), CHECK_ABI},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (guard_contains(rows[i].guard, address)) {
+            *category = rows[i].category;
+            return rows[i].guard;
+        }
+    return NULL;
+}
+
+static int is_memory_fault(const struct trap *t)
+{
+    return t->signal == SIGSEGV || t->signal == SIGBUS;
+}
+
+/* A return with a damaged stack faults on the ret itself when the address is not canonical. */
+static int at_return(const struct trap *t)
+{
+#if defined(__x86_64__)
+    const uint8_t *code = t->instruction;
+    return code && t->access != ACCESS_FETCH && (*code == 0xC3 || *code == 0xC2);
+#else
+    (void)t;
+    return 0;
+#endif
+}
+
+enum category fault_category(const struct trap *t, const struct buffers *b)
+{
+    enum category category = CHECK_RESULTS;
+    if (!is_memory_fault(t))
+        return CHECK_RESULTS;
+    if (t->access == ACCESS_FETCH || at_return(t))
+        return CHECK_ABI;
+    if (!t->has_address)
+        return CHECK_ALIGNMENT;
+    guard_at(b, t->address, &category);
+    return category;
+}
+
+static const char *access_name(enum trap_access access)
+{
+    static const char *const names[] = {
+        [ACCESS_UNKNOWN] = "access",
+        [ACCESS_READ] = "read",
+        [ACCESS_WRITE] = "write",
+        [ACCESS_FETCH] = "jump",
+    };
+    return names[access];
+}
+
+static void describe_instruction(const struct trap *t, const struct ghashgen_kernel *k, char *text,
+                                 size_t text_size)
+{
+    const struct {
+        const char *name;
+        kernel_entry entry;
+    } rows[] = {{"init", k->init}, {"mul", k->mul}, {"update", k->update}};
+    uintptr_t at = (uintptr_t)t->instruction;
+    uintptr_t best = UINTPTR_MAX;
+    text[0] = 0;
+    for (size_t i = 0; t->instruction && i < 3; i++) {
+        uintptr_t offset = at - (uintptr_t)rows[i].entry;
+        if (offset < 65536 && offset < best) {
+            best = offset;
+            snprintf(text, text_size, ", by %s+%#lx", rows[i].name, (unsigned long)offset);
+        }
+    }
+}
+
+void fault_describe(const struct trap *t, const struct ghashgen_kernel *k, const struct buffers *b,
+                    char *text, size_t text_size)
+{
+    char where[96], instruction[64];
+    enum category category;
+    describe_instruction(t, k, instruction, sizeof instruction);
+    const struct guard *g = guard_at(b, t->address, &category);
+    if (!is_memory_fault(t))
+        snprintf(text, text_size, "%s%s", trap_signal_name(t->signal), instruction);
+    else if (at_return(t))
+        snprintf(text, text_size, "return to a damaged address%s", instruction);
+    else if (!t->has_address)
+        snprintf(text, text_size, "general protection fault (a misaligned operand, or a pointer "
+                                  "made of garbage)%s", instruction);
+    else if (g) {
+        guard_describe(g, t->address, where, sizeof where);
+        snprintf(text, text_size, "%s at %s%s", access_name(t->access), where, instruction);
+    } else
+        snprintf(text, text_size, "%s at an address outside every buffer%s",
+                 access_name(t->access), instruction);
+}

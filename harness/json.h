@@ -1,0 +1,11 @@
+/* JSON text on standard output. */
+#ifndef GHASHGEN_JSON_H
+#define GHASHGEN_JSON_H
+
+/* A string with its quotes; control characters as \u00XX. */
+void json_string(const char *s);
+
+/* `"key": ` after a comma unless *first, which is then cleared. */
+void json_key(int *first, const char *key);
+
+#endif

@@ -1,0 +1,93 @@
+/* `features`, `decode` and `list`. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "commands.h"
+#include "cpu.h"
+#include "json.h"
+
+static int write_features(uint64_t features)
+{
+    int first = 1;
+    printf("{");
+    for (size_t i = 0; i < cpu_feature_count; i++) {
+        json_key(&first, cpu_feature_names[i].name);
+        printf(features & cpu_feature_names[i].bit ? "true" : "false");
+    }
+    printf("}\n");
+    return EXIT_OK;
+}
+
+int command_features(void)
+{
+    return write_features(cpu_features());
+}
+
+int command_decode(char *const registers[5])
+{
+    uint64_t value[5];
+    for (int i = 0; i < 5; i++) {
+        char *end;
+        errno = 0;
+        value[i] = strtoull(registers[i], &end, 16);
+        if (errno || end == registers[i] || *end || (i < 4 && value[i] > UINT32_MAX)) {
+            complain("decode: not a register in hexadecimal: %s", registers[i]);
+            return EXIT_USAGE;
+        }
+    }
+    const struct cpu_registers r = {
+        .leaf1_ecx = (uint32_t)value[0],
+        .leaf1_edx = (uint32_t)value[1],
+        .leaf7_ebx = (uint32_t)value[2],
+        .leaf7_ecx = (uint32_t)value[3],
+        .xcr0 = value[4],
+    };
+    return write_features(cpu_decode(&r));
+}
+
+static void write_names(uint64_t features)
+{
+    const char *separator = "";
+    printf("[");
+    for (size_t i = 0; i < cpu_feature_count; i++)
+        if (features & cpu_feature_names[i].bit) {
+            printf("%s", separator);
+            json_string(cpu_feature_names[i].name);
+            separator = ", ";
+        }
+    printf("]");
+}
+
+static void write_kernel(const struct ghashgen_kernel *k, uint64_t features)
+{
+    int first = 1;
+    printf("{");
+    json_key(&first, "name");
+    json_string(k->name);
+    json_key(&first, "isa");
+    json_string(k->isa);
+    json_key(&first, "abi");
+    json_string(k->abi);
+    json_key(&first, "blocks");
+    printf("%u", k->blocks);
+    json_key(&first, "needs");
+    write_names(k->needs);
+    json_key(&first, "missing");
+    write_names(k->needs & ~features);
+    printf("}");
+}
+
+int command_list(void)
+{
+    const struct ghashgen_kernel *k;
+    uint64_t features = cpu_features();
+    printf("[");
+    for (size_t i = 0; (k = kernel_at(i)) != NULL; i++) {
+        if (i)
+            printf(",\n ");
+        write_kernel(k, features);
+    }
+    printf("]\n");
+    return EXIT_OK;
+}

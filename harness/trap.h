@@ -1,0 +1,32 @@
+/* Calls that may fault or never return. */
+#ifndef GHASHGEN_TRAP_H
+#define GHASHGEN_TRAP_H
+
+#include <stddef.h>
+
+enum trap_access { ACCESS_UNKNOWN, ACCESS_READ, ACCESS_WRITE, ACCESS_FETCH };
+
+struct trap {
+    int signal;              /* 0: the call returned */
+    int has_address;         /* 0 for a general protection fault, which names none */
+    const void *address;     /* what was accessed */
+    const void *instruction; /* which instruction, NULL where that is not known */
+    enum trap_access access;
+};
+
+/* Installs the signal handlers on a stack of their own; 0, or -1 with errno set. */
+int trap_open(void);
+
+/*
+ * Calls function(argument), for at most cpu_seconds of this process's own time (so that a busy
+ * machine decides nothing). Returns 1 if it returned, 0 with *t filled if it was stopped.
+ */
+int trap_call(void (*function)(void *), void *argument, unsigned cpu_seconds, struct trap *t);
+
+/* Whether the call was stopped because its time was up. */
+int trap_is_timeout(const struct trap *t);
+
+/* "SIGSEGV", ...; for SIGVTALRM what it means here. */
+const char *trap_signal_name(int signal);
+
+#endif

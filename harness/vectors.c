@@ -1,0 +1,169 @@
+/*
+ * `run` and `mul`: vectors from standard input, final states to standard output. Format, all
+ * little-endian: "GHV1", u32 count, then a vector: h[16], x[16], u32 n, u64 len[n], the n chunks.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "fault.h"
+#include "guard.h"
+
+struct call {
+    const struct ghashgen_kernel *k;
+    uint8_t *table, *x;
+    const uint8_t *h, *in;
+    size_t len;
+};
+
+static void call_init(void *argument)
+{
+    struct call *c = argument;
+    kernel_init(c->k, c->table, c->h);
+}
+
+static void call_mul(void *argument)
+{
+    struct call *c = argument;
+    kernel_mul(c->k, c->table, c->x);
+}
+
+static void call_update(void *argument)
+{
+    struct call *c = argument;
+    kernel_update(c->k, c->table, c->x, c->in, c->len);
+}
+
+static int read_exactly(void *to, size_t size)
+{
+    if (size == 0 || fread(to, 1, size, stdin) == size)
+        return EXIT_OK;
+    complain("standard input ends within a vector");
+    return EXIT_USAGE;
+}
+
+static int read_little_endian(uint64_t *value, size_t size)
+{
+    uint8_t bytes[8] = {0};
+    int code = read_exactly(bytes, size);
+    *value = 0;
+    for (size_t i = size; i > 0; i--)
+        *value = *value << 8 | bytes[i - 1];
+    return code;
+}
+
+/* Ten seconds of CPU time, and one more for each megabyte: ten times what ref_bitwise takes. */
+static int guarded(struct call *c, const struct buffers *b, const char *entry,
+                   void (*function)(void *), size_t len, uint64_t vector)
+{
+    struct trap t;
+    if (trap_call(function, c, 10 + (unsigned)(len >> 20), &t))
+        return EXIT_OK;
+    char what[256];
+    fault_describe(&t, c->k, b, what, sizeof what);
+    complain("%s, vector %llu, %s: %s", c->k->name, (unsigned long long)vector, entry, what);
+    return EXIT_FAULT;
+}
+
+static int begin_vector(struct call *c, struct buffers *b, uint64_t vector)
+{
+    uint8_t start[32];
+    int code = read_exactly(start, sizeof start);
+    if (code)
+        return code;
+    c->h = memcpy(guard_place_end(&b->key, 16, 0), start, 16);
+    guard_read_only(&b->key);
+    c->table = place_table(b, c->k, TABLE_AT_END);
+    code = guarded(c, b, "init", call_init, 0, vector);
+    guard_read_only(&b->table);
+    c->x = memcpy(guard_place_end(&b->state, 16, 0), start + 16, 16);
+    return code;
+}
+
+static int run_chunk(struct call *c, struct buffers *b, uint64_t len, uint64_t vector)
+{
+    if (len > b->input.capacity) {
+        guard_close(&b->input);
+        if (guard_open(&b->input, "in", len) != 0) {
+            complain("vector %llu: no memory for a chunk of %llu bytes",
+                     (unsigned long long)vector, (unsigned long long)len);
+            return EXIT_USAGE;
+        }
+    }
+    uint8_t *in = guard_place_end(&b->input, len, 0);
+    int code = read_exactly(in, len);
+    if (code)
+        return code;
+    guard_read_only(&b->input);
+    c->in = in;
+    c->len = len;
+    return guarded(c, b, "update", call_update, len, vector);
+}
+
+static int run_chunks(struct call *c, struct buffers *b, uint64_t count, uint64_t vector)
+{
+    uint64_t *len = calloc(count ? count : 1, sizeof *len);
+    if (!len) {
+        complain("vector %llu: no memory for %llu chunks", (unsigned long long)vector,
+                 (unsigned long long)count);
+        return EXIT_USAGE;
+    }
+    int code = EXIT_OK;
+    for (uint64_t i = 0; code == EXIT_OK && i < count; i++)
+        code = read_little_endian(&len[i], 8);
+    for (uint64_t i = 0; code == EXIT_OK && i < count; i++)
+        code = run_chunk(c, b, len[i], vector);
+    free(len);
+    return code;
+}
+
+static int one_vector(struct call *c, struct buffers *b, int only_mul, uint64_t vector)
+{
+    uint64_t chunks;
+    int code = begin_vector(c, b, vector);
+    if (code || (code = read_little_endian(&chunks, 4)) != EXIT_OK)
+        return code;
+    if (only_mul && chunks) {
+        complain("vector %llu: mul takes no chunks", (unsigned long long)vector);
+        return EXIT_USAGE;
+    }
+    code = only_mul ? guarded(c, b, "mul", call_mul, 0, vector) : run_chunks(c, b, chunks, vector);
+    if (code == EXIT_OK && fwrite(c->x, 1, 16, stdout) != 16)
+        code = EXIT_INTERNAL;
+    return code;
+}
+
+static int all_vectors(const struct ghashgen_kernel *k, int only_mul)
+{
+    struct call c = {.k = k};
+    struct buffers b;
+    if (buffers_open(&b, k, 0) != 0) {
+        perror("ghashgen-harness");
+        return EXIT_INTERNAL;
+    }
+    char magic[4];
+    uint64_t count;
+    int code = read_exactly(magic, sizeof magic);
+    if (code)
+        return code;
+    if (memcmp(magic, "GHV1", 4) != 0) {
+        complain("standard input does not begin with GHV1");
+        return EXIT_USAGE;
+    }
+    code = read_little_endian(&count, 4);
+    for (uint64_t i = 0; code == EXIT_OK && i < count; i++)
+        code = one_vector(&c, &b, only_mul, i);
+    return code;
+}
+
+int command_run(const struct ghashgen_kernel *k)
+{
+    return all_vectors(k, 0);
+}
+
+int command_mul(const struct ghashgen_kernel *k)
+{
+    return all_vectors(k, 1);
+}
