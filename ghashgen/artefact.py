@@ -1,0 +1,120 @@
+"""An artefact: a rendered kernel, its assembled object, and what was counted in the bytes."""
+
+import hashlib
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ghashgen.audit import Audit, Region, audit
+from ghashgen.kernel import Kernel
+from ghashgen.objects import read_object
+from ghashgen.render import regenerate_command, render
+from ghashgen.target import FORMATS, Target
+from ghashgen.toolchain import Tool, assemble
+
+
+@dataclass(frozen=True)
+class Artefact:
+    """Everything that is emitted for one kernel."""
+
+    kernel: Kernel
+    target: Target
+    text: str
+    features: tuple[str, ...]
+    symbols: Mapping[str, str]
+    code: bytes
+    """The bytes of .text, before relocation."""
+    audit: Audit
+    spill_slots: Mapping[str, int]
+
+    @property
+    def file(self) -> str:
+        """Path below the output folder."""
+        return f"{self.kernel.isa}/{self.kernel.name}.{self.target.syntax.suffix}"
+
+
+def assemble_text(nasm: Tool, name: str, text: str, fmt: str) -> bytes:
+    """Return the object of an assembly text."""
+    with tempfile.TemporaryDirectory(prefix="ghashgen-") as folder:
+        source, obj = Path(folder) / f"{name}.asm", Path(folder) / f"{name}.o"
+        source.write_text(text, encoding="utf-8")
+        assemble(nasm, source, obj, fmt)
+        return obj.read_bytes()
+
+
+def make(kernel: Kernel, target: Target, nasm: Tool) -> Artefact:
+    """Compile, render, assemble and audit one kernel."""
+    listing = render(kernel, target)
+    # The instructions are those of the listing whatever the container, and ELF keeps its labels.
+    as_elf = replace(target, fmt=FORMATS["elf64"])
+    elf = listing.text if target.fmt.elf else render(kernel, as_elf).text
+    code = read_object(assemble_text(nasm, kernel.name, elf, "elf64"))
+    return Artefact(
+        kernel=kernel,
+        target=target,
+        text=listing.text,
+        features=listing.features,
+        symbols={function.name: function.symbol for function in listing.functions},
+        code=code.code,
+        audit=audit(kernel, target.symbol(kernel.name), code),
+        spill_slots={function.name: function.spill_slots for function in listing.functions},
+    )
+
+
+def sha256(data: bytes) -> str:
+    """Return the SHA-256 in hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def _counts(region: Region) -> dict[str, Any]:
+    return {
+        "instructions": region.instructions,
+        "classes": dict(region.classes),
+        "memory_operands": region.memory_operands,
+    }
+
+
+def manifest_entry(artefact: Artefact, nasm: Tool) -> dict[str, Any]:
+    """Return the kernel's entry in MANIFEST.json."""
+    kernel, target, counted = artefact.kernel, artefact.target, artefact.audit
+    axes = {key: value for key, value in asdict(kernel).items() if key != "alias"}
+    return {
+        "name": kernel.name,
+        "axes": {**axes, "abi": target.abi.name, "syntax": target.syntax.name},
+        "cpu_features": list(artefact.features),
+        "symbols": dict(artefact.symbols),
+        "table": {
+            "bytes": kernel.table_bytes,
+            "align": kernel.table_align,
+            "stride": kernel.stride,
+            "entries": list(kernel.multiplier.table_entries),
+        },
+        "stack_bytes": dict(counted.stack_bytes),
+        "spill_slots": dict(artefact.spill_slots),
+        "registers": {name: list(used) for name, used in counted.registers.items()},
+        "counts": {
+            "group": _counts(counted.group),
+            "single_block": _counts(counted.single),
+            "functions": {name: _counts(body) for name, body in counted.functions.items()},
+        },
+        "code_bytes": dict(counted.code_bytes),
+        "file": artefact.file,
+        "sha256": sha256(artefact.text.encode()),
+        "object": {"text_sha256": sha256(artefact.code), "assembler": f"nasm {nasm.version}"},
+        "theorems": theorems_for(kernel),
+        "regenerate": regenerate_command(kernel, target),
+    }
+
+
+def theorems_for(kernel: Kernel) -> list[str]:
+    """Return the names of the identities that the kernel rests on (`ghashgen prove`)."""
+    order = kernel.order
+    names = [
+        f"multiply-{kernel.multiply}-{order}",
+        f"reduce-{kernel.reduce}-{order}",
+        f"aggregate-{kernel.multiply}-{kernel.reduce}-{order}",
+        "horner-n",
+    ]
+    return sorted(names)

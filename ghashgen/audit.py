@@ -1,0 +1,188 @@
+"""What a kernel costs, counted from its assembled bytes.
+
+Classes as in papers/intel-2023, Table 11, widened: clmul, xor (every bitwise operation), shuffle
+(half, byte and bit moves), load and store (instructions that do nothing else), other. A memory
+operand of a computing instruction is counted beside the classes, as `memory_operands`.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from iced_x86 import Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register
+
+from ghashgen.kernel import Kernel
+from ghashgen.objects import ObjectCode
+
+CLASSES = ("clmul", "xor", "shuffle", "load", "store", "other")
+"""Every class, in the order of the tables."""
+
+_PREFIXES = (
+    ("clmul", ("PCLMULQDQ",)),
+    ("xor", ("PXOR", "POR", "PAND", "PTERNLOG")),
+    ("shuffle", ("PSHUF", "PSLL", "PSRL", "PSRA", "PUNPCK", "PALIGN", "GF2P8", "PERM", "SHUF")),
+)
+_MOVES = ("MOVDQ", "MOVQ", "MOVD", "MOVUPS", "MOVAPS", "MOVZX", "BROADCAST", "INSERT", "EXTRACT")
+_READS = {OpAccess.READ, OpAccess.READ_WRITE, OpAccess.COND_READ, OpAccess.READ_COND_WRITE}
+_WRITES = {OpAccess.WRITE, OpAccess.READ_WRITE, OpAccess.COND_WRITE, OpAccess.READ_COND_WRITE}
+
+
+@cache
+def _mnemonics() -> Mapping[int, str]:
+    """Return iced's mnemonic names by number."""
+    return {v: k for k, v in vars(Mnemonic).items() if isinstance(v, int) and k.isupper()}
+
+
+def mnemonic(instruction: Instruction) -> str:
+    """Return the mnemonic in lower case."""
+    return _mnemonics()[instruction.mnemonic].lower()
+
+
+def _has_memory(instruction: Instruction) -> bool:
+    return any(
+        instruction.op_kind(i) == OpKind.MEMORY for i in range(instruction.op_count)
+    ) and mnemonic(instruction) not in ("lea", "nop")
+
+
+def classify(instruction: Instruction) -> str:
+    """Return the class of one decoded instruction."""
+    name = mnemonic(instruction).upper()
+    bare = name[1:] if name.startswith("V") else name
+    for cls, prefixes in _PREFIXES:
+        if bare.startswith(prefixes):
+            return cls
+    if bare.startswith(_MOVES) and _has_memory(instruction):
+        return "store" if instruction.op0_kind == OpKind.MEMORY else "load"
+    return "other"
+
+
+def count(instructions: Iterable[Instruction]) -> dict[str, int]:
+    """Count instructions by class; every class is present."""
+    out = dict.fromkeys(CLASSES, 0)
+    for instruction in instructions:
+        out[classify(instruction)] += 1
+    return out
+
+
+@dataclass(frozen=True)
+class Region:
+    """Counts over a run of instructions."""
+
+    classes: Mapping[str, int]
+    instructions: int
+    memory_operands: int
+    """Memory operands of instructions that compute."""
+    mnemonics: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The audit of one kernel."""
+
+    name: str
+    isa: str
+    blocks: int
+    group: Region
+    """The loop over whole groups, from its label to the branch back."""
+    single: Region
+    """One block's multiplication in mul, between load and store: what Table 11 counts."""
+    functions: Mapping[str, Region]
+    """Whole functions, by name."""
+    code_bytes: Mapping[str, int]
+    table_bytes: int
+    stack_bytes: Mapping[str, int]
+    registers: Mapping[str, tuple[str, ...]]
+    """Registers that each function writes, widest form, rsp aside."""
+
+    @property
+    def per_block(self) -> dict[str, float]:
+        """Instructions of the group loop by class, per block."""
+        return {cls: number / self.blocks for cls, number in self.group.classes.items()}
+
+
+def region(instructions: list[Instruction]) -> Region:
+    """Count a run of instructions."""
+    names = sorted(mnemonic(instruction) for instruction in instructions)
+    folded = sum(
+        1
+        for instruction in instructions
+        if _has_memory(instruction) and classify(instruction) not in ("load", "store")
+    )
+    return Region(
+        classes=count(instructions),
+        instructions=len(instructions),
+        memory_operands=folded,
+        mnemonics={name: names.count(name) for name in dict.fromkeys(names)},
+    )
+
+
+def _loop(code: ObjectCode, head: str) -> list[Instruction]:
+    """Return the loop that starts at symbol `head`, up to the branch back to it."""
+    start = code.symbols[head]
+    ends = [
+        at
+        for at, instruction in code.instructions.items()
+        if at >= start
+        and instruction.is_jcc_short_or_near
+        and instruction.near_branch_target == start
+    ]
+    last = max(ends)
+    return [code.instructions[at] for at in sorted(code.instructions) if start <= at <= last]
+
+
+def _stack(instructions: Iterable[Instruction]) -> int:
+    """Return the bytes below the return address: pushes and what is subtracted from rsp."""
+    total = 0
+    for instruction in instructions:
+        name = mnemonic(instruction)
+        if name == "push":
+            total += 8
+        elif name == "sub" and instruction.op0_register == Register.RSP:
+            total += instruction.immediate(1)
+    return total
+
+
+@cache
+def _register_names() -> Mapping[int, str]:
+    return {v: k for k, v in vars(Register).items() if isinstance(v, int) and k.isupper()}
+
+
+def _written(instructions: Iterable[Instruction]) -> tuple[str, ...]:
+    factory = InstructionInfoFactory()
+    names = set()
+    for instruction in instructions:
+        for used in factory.info(instruction).used_registers():
+            if used.access in _WRITES:
+                names.add(_full_name(_register_names()[used.register]))
+    return tuple(sorted(names - {"rsp"}, key=lambda name: (name[:3], len(name), name)))
+
+
+def _full_name(name: str) -> str:
+    """Return the name of the register that contains this one: eax → rax, ymm3 → xmm3."""
+    name = name.lower()
+    if name[:3] in ("xmm", "ymm", "zmm"):
+        return f"xmm{name[3:]}"
+    if name.startswith("r") and name[1:].rstrip("dwb").isdigit():
+        return f"r{name[1:].rstrip('dwb')}"
+    return f"r{name[1:]}" if name.startswith("e") else name
+
+
+def audit(kernel: Kernel, symbol: str, code: ObjectCode) -> Audit:
+    """Audit an assembled kernel whose symbols begin with `symbol`."""
+    bodies = {
+        name: code.between(f"{symbol}_{name}", f"{symbol}_{name}.end")
+        for name in ("init", "mul", "update")
+    }
+    sizes = {name: sum(i.len for i in body) for name, body in bodies.items()}
+    return Audit(
+        name=kernel.name,
+        isa=kernel.isa,
+        blocks=kernel.blocks,
+        group=region(_loop(code, f"{symbol}_update.group")),
+        single=region(code.between(f"{symbol}_mul.block", f"{symbol}_mul.store")),
+        functions={name: region(body) for name, body in bodies.items()},
+        code_bytes=sizes,
+        table_bytes=kernel.table_bytes,
+        stack_bytes={name: _stack(body) for name, body in bodies.items()},
+        registers={name: _written(body) for name, body in bodies.items()},
+    )

@@ -1,0 +1,194 @@
+"""Records abstract operations as a Program: the third meaning of the `Ops` protocol.
+
+Values are virtual registers or memory operands; a memory operand is read where it is used, and
+`select` decides whether the instruction can take it as it is. A `Builder` is the only mutable thing
+on the way from an algebraic formula to bytes, and lives for one function.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ghashgen.ir import CODES, Block, Constant, Label, Mem, Op, Operand, Program, RegClass, VReg
+from ghashgen.ops.protocol import Halves
+
+Value = VReg | Mem
+
+
+def constant_bytes(value: int) -> bytes:
+    """Return a 128-bit constant as it stands in memory."""
+    return value.to_bytes(16, "little")
+
+
+class Builder:
+    """Builds one function of 128-bit lanes; see `ops.protocol.Ops` for the vector operations."""
+
+    def __init__(self, name: str, params: tuple[str, ...]) -> None:
+        self._name = name
+        self._count = 0
+        self.params = tuple(self._new(RegClass.GPR, param) for param in params)
+        self._blocks: list[Block] = []
+        self._label = "entry"
+        self._depth = 0
+        self._ops: list[Op] = []
+        self._constants: dict[str, Constant] = {}
+        self._subject = ""
+
+    # -- registers and recording ------------------------------------------------------------
+
+    def _new(self, cls: RegClass, name: str = "") -> VReg:
+        self._count += 1
+        return VReg(cls, self._count, name)
+
+    def emit(self, code: str, *operands: Operand, note: str = "") -> None:
+        """Append an operation; `note` is its comment."""
+        if len(operands) != len(CODES[code].roles):
+            raise ValueError(f"{code} takes {len(CODES[code].roles)} operands")
+        comment = f"{self._subject}: {note}" if self._subject and note else note or self._subject
+        self._ops.append(Op(code, operands, comment=comment))
+
+    def _vec(self, code: str, *operands: Operand, note: str = "") -> VReg:
+        out = self._new(RegClass.VEC)
+        self.emit(code, out, *operands, note=note)
+        return out
+
+    def gpr(self, code: str, *operands: Operand, note: str = "") -> VReg:
+        """Append an operation whose result is a new general register."""
+        out = self._new(RegClass.GPR)
+        self.emit(code, out, *operands, note=note)
+        return out
+
+    def variable(self, value: Value, name: str, note: str = "") -> VReg:
+        """Return a new vector register that starts as `value` and may be assigned again."""
+        out = self._new(RegClass.VEC, name)
+        self.assign(out, value, note)
+        return out
+
+    def zero(self, name: str = "", note: str = "") -> VReg:
+        """Return a new vector register that starts as 0."""
+        out = self._new(RegClass.VEC, name)
+        self.emit("zero", out, note=note)
+        return out
+
+    def assign(self, target: VReg, value: Value, note: str = "") -> None:
+        """Set a register to a value; usually costs nothing, see `passes.coalesce`."""
+        if target.cls is RegClass.GPR:
+            self.emit("gpr_copy", target, value, note=note)
+        else:
+            self.emit("load" if isinstance(value, Mem) else "copy", target, value, note=note)
+
+    # -- control ----------------------------------------------------------------------------
+
+    def label(self, name: str) -> None:
+        """Start a new block at this label."""
+        self._blocks.append(Block(self._label, tuple(self._ops), self._depth))
+        self._label, self._ops = name, []
+
+    @contextmanager
+    def loop(self, name: str) -> Iterator[None]:
+        """Everything recorded inside belongs to a loop whose head is the label `name`."""
+        self.label(name)
+        self._depth += 1
+        yield
+        self.label(f"after_{name}")
+        self._depth -= 1
+
+    def branch(self, condition: str, register: VReg, value: int, target: str) -> None:
+        """Go to `target` if register <condition> value; condition is a CODES branch."""
+        self.emit(f"branch_{condition}", register, value, Label(target))
+
+    def program(self) -> Program:
+        """End the function and return it."""
+        self.emit("return")
+        blocks = (*self._blocks, Block(self._label, tuple(self._ops), self._depth))
+        return Program(self._name, self.params, blocks, dict(self._constants))
+
+    # -- Ops --------------------------------------------------------------------------------
+
+    def about(self, subject: str) -> None:
+        """Prefix the following comments with `subject`."""
+        self._subject = subject
+
+    def const(self, value: int, name: str) -> Value:
+        """Return the constant's place in memory; `passes.hoist` may put it in a register."""
+        constant = Constant(name, constant_bytes(value))
+        if self._constants.setdefault(name, constant) != constant:
+            raise ValueError(f"two values for the constant {name}")
+        return Mem(symbol=name, align=16)
+
+    def clmul(self, a: Value, b: Value, halves: Halves, note: str = "") -> VReg:
+        """Record a carry-less product."""
+        return self._vec("clmul", a, b, halves[1] << 4 | halves[0], note=note)
+
+    def xor(self, a: Value, b: Value, note: str = "") -> VReg:
+        """Record a + b."""
+        return self._vec("xor", a, b, note=note)
+
+    def or_(self, a: Value, b: Value, note: str = "") -> VReg:
+        """Record a OR b."""
+        return self._vec("or", a, b, note=note)
+
+    def swap64(self, a: Value, note: str = "") -> VReg:
+        """Record (a1, a0)."""
+        return self._vec("swap64", a, note=note)
+
+    def shl_bytes(self, a: Value, count: int, note: str = "") -> VReg:
+        """Record a << 8·count."""
+        return self._vec("shl_bytes", a, count, note=note)
+
+    def shr_bytes(self, a: Value, count: int, note: str = "") -> VReg:
+        """Record a >> 8·count."""
+        return self._vec("shr_bytes", a, count, note=note)
+
+    def shl64(self, a: Value, count: int, note: str = "") -> VReg:
+        """Record a left shift of each half."""
+        return self._vec("shl64", a, count, note=note)
+
+    def shr64(self, a: Value, count: int, note: str = "") -> VReg:
+        """Record a right shift of each half."""
+        return self._vec("shr64", a, count, note=note)
+
+    def join_low(self, a: Value, b: Value, note: str = "") -> VReg:
+        """Record (a0, b0)."""
+        return self._vec("join_low", a, b, note=note)
+
+    def join_high(self, a: Value, b: Value, note: str = "") -> VReg:
+        """Record (a1, b1)."""
+        return self._vec("join_high", a, b, note=note)
+
+    def spread_top(self, a: Value, note: str = "") -> VReg:
+        """Record 128 copies of bit 127."""
+        return self._vec("spread_top", a, note=note)
+
+    def and_const(self, a: Value, value: int, name: str, note: str = "") -> VReg:
+        """Record a AND constant."""
+        return self._vec("and", a, self.const(value, name), note=note)
+
+    # -- beyond Ops: what blocks and tails need ----------------------------------------------
+
+    def load(self, memory: Mem, note: str = "") -> VReg:
+        """Record a 16-byte load."""
+        return self._vec("load", memory, note=note)
+
+    def load_part(self, code: str, memory: Mem, note: str = "") -> VReg:
+        """Record a zero-extending load of 8 or 4 bytes (code load64 or load32)."""
+        return self._vec(code, memory, note=note)
+
+    def store(self, memory: Mem, value: Value, note: str = "") -> None:
+        """Record a 16-byte store."""
+        self.emit("store", memory, value, note=note)
+
+    def from_gpr(self, value: VReg, note: str = "") -> VReg:
+        """Record a move from a general register."""
+        return self._vec("from_gpr", value, note=note)
+
+    def shift_by(self, code: str, a: Value, count: VReg, note: str = "") -> VReg:
+        """Record a shift of each half by a register's count (code shl64_by or shr64_by)."""
+        return self._vec(code, a, count, note=note)
+
+    def reverse_bits(self, a: Value, matrix: Value, note: str = "") -> VReg:
+        """Record a reversal of the bits inside each byte."""
+        return self._vec("reverse_bits", a, matrix, note=note)
+
+    def shuffle_bytes(self, a: Value, mask: Value, note: str = "") -> VReg:
+        """Record a byte permutation."""
+        return self._vec("shuffle_bytes", a, mask, note=note)

@@ -1,0 +1,21 @@
+"""NAME_mul(table, x): X = X·H."""
+
+from ghashgen.builder import Builder
+from ghashgen.functions.interface import BLOCK, entries, finish_group, load_block, store_block
+from ghashgen.ir import Program
+from ghashgen.kernel import Kernel
+from ghashgen.schemes import aggregate
+
+
+def build(kernel: Kernel) -> Program:
+    """Return the function for this kernel."""
+    b = Builder("mul", ("table", "x"))
+    table, x = b.params
+    X = load_block(b, kernel, x, name="X")
+    b.label(BLOCK)
+    key, R = entries(kernel, table, 1)
+    acc = aggregate.accumulate(b, kernel.multiplier, kernel.bit_order, {}, X, key)
+    result = finish_group(b, kernel, acc, R)
+    b.label("store")
+    store_block(b, kernel, x, result)
+    return b.program()

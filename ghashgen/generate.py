@@ -1,0 +1,178 @@
+"""Writes kernels to an output folder: all of them or none.
+
+Everything is made first (compiled, rendered, assembled, audited), then written beside its target
+and moved into place. A file that was edited by hand is not overwritten.
+"""
+
+import difflib
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ghashgen import manifest
+from ghashgen.artefact import Artefact, make, manifest_entry, sha256
+from ghashgen.errors import GhashgenError
+from ghashgen.kernel import Kernel
+from ghashgen.parallel import run
+from ghashgen.render import PROTOTYPES, environment
+from ghashgen.target import Target
+from ghashgen.toolchain import find_nasm
+
+HEADER = "ghashgen.h"
+
+
+@dataclass(frozen=True)
+class Output:
+    """The files of a folder, by path below it, and the artefacts behind them."""
+
+    files: dict[str, str]
+    artefacts: tuple[Artefact, ...]
+    stale: tuple[str, ...]
+    """Files of the old manifest that the new one no longer has."""
+
+
+def _make(target: Target, nasm: Any, kernel: Kernel) -> Artefact:
+    return make(kernel, target, nasm)
+
+
+def produce(
+    kernels: Sequence[Kernel],
+    target: Target,
+    old: dict[str, manifest.Entry],
+    whole: bool,
+    on_done: Callable[[Kernel], None] = lambda kernel: None,
+) -> Output:
+    """Make every kernel; `whole` says that entries of `old` not made again are stale."""
+    nasm = find_nasm()
+    artefacts = run(partial(_make, target, nasm), kernels, on_done)
+    fresh = {a.kernel.name: manifest_entry(a, nasm) for a in artefacts}
+    for name, entry in fresh.items():
+        _keep_assembler(entry, old.get(name))
+    entries = fresh if whole else {**old, **fresh}
+    ordered = [entries[name] for name in sorted(entries)]
+    files = {a.file: a.text for a in artefacts}
+    header = environment().get_template("ghashgen.h.j2")
+    files[HEADER] = header.render(entries=ordered, prototypes=PROTOTYPES)
+    files[manifest.NAME] = manifest.dump(ordered)
+    kept = {entry["file"] for entry in ordered}
+    stale = tuple(sorted({entry["file"] for entry in old.values()} - kept))
+    return Output(files, tuple(artefacts), stale)
+
+
+def _keep_assembler(entry: manifest.Entry, old: manifest.Entry | None) -> None:
+    """Same bytes from another nasm: the manifest goes on naming the one that made them first."""
+    if old and old["object"]["text_sha256"] == entry["object"]["text_sha256"]:
+        entry["object"]["assembler"] = old["object"]["assembler"]
+
+
+def generate(
+    kernels: Sequence[Kernel],
+    target: Target,
+    out: Path,
+    *,
+    whole: bool = False,
+    force: bool = False,
+    on_done: Callable[[Kernel], None] = lambda kernel: None,
+) -> Output:
+    """Make the kernels and write them to `out`.
+
+    Raises:
+        GhashgenError: the folder is not writable, a file was edited by hand, or a tool is missing;
+            nothing has been written then.
+    """
+    _writable(out)
+    old = manifest.load(out)
+    if not force:
+        _refuse_edited(out, old)
+    output = produce(kernels, target, old, whole, on_done)
+    if not force:
+        _refuse_unknown(out, old, output)
+    _write(out, output)
+    return output
+
+
+def _writable(out: Path) -> None:
+    place = out
+    while not place.exists():
+        place = place.parent
+    if not place.is_dir():
+        raise GhashgenError(f"{place} is not a folder", "choose another --out")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise GhashgenError(f"{place} is not writable", "change its permissions or choose --out")
+
+
+def _refuse_edited(out: Path, old: dict[str, manifest.Entry]) -> None:
+    for entry in old.values():
+        path = out / entry["file"]
+        if path.exists() and sha256(path.read_bytes()) != entry["sha256"]:
+            raise GhashgenError(
+                f"{path} was edited by hand: it differs from {manifest.NAME}",
+                "move the change to the generator, or pass --force to overwrite it",
+            )
+
+
+def _refuse_unknown(out: Path, old: dict[str, manifest.Entry], output: Output) -> None:
+    """Refuse to overwrite a file that no manifest vouches for."""
+    vouched = {entry["file"] for entry in old.values()} | {HEADER, manifest.NAME}
+    for name, text in output.files.items():
+        path = out / name
+        if name not in vouched and path.exists() and path.read_text(encoding="utf-8") != text:
+            raise GhashgenError(
+                f"{path} exists and {manifest.NAME} does not list it",
+                "move it away, or pass --force to overwrite it",
+            )
+
+
+def _write(out: Path, output: Output) -> None:
+    pending: list[tuple[Path, Path]] = []
+    try:
+        for name, text in output.files.items():
+            path = out / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            unfinished = path.with_name(f".{path.name}.new")
+            pending.append((unfinished, path))
+            unfinished.write_text(text, encoding="utf-8")
+    except BaseException as error:
+        for unfinished, _ in pending:
+            unfinished.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise GhashgenError(
+                f"{error.filename}: {error.strerror}", "change its permissions or choose --out"
+            ) from None
+        raise
+    for unfinished, path in pending:
+        unfinished.replace(path)
+    for name in output.stale:
+        (out / name).unlink(missing_ok=True)
+
+
+def differences(
+    kernels: Sequence[Kernel],
+    target: Target,
+    out: Path,
+    on_done: Callable[[Kernel], None] = lambda kernel: None,
+) -> list[str]:
+    """Regenerate from nothing and return how the folder differs, one line a file."""
+    output = produce(kernels, target, {}, True, on_done)
+    lines = []
+    present = {str(path.relative_to(out)) for path in sorted(out.rglob("*")) if path.is_file()}
+    for name in sorted(present - output.files.keys()):
+        lines.append(f"{name}: not emitted by this version")
+    for name, text in sorted(output.files.items()):
+        path = out / name
+        if not path.exists():
+            lines.append(f"{name}: missing")
+        elif (found := path.read_text(encoding="utf-8")) != text:
+            if name == manifest.NAME and manifest.comparable(found) == manifest.comparable(text):
+                continue
+            lines.append(f"{name}: {_first_difference(found, text)}")
+    return lines
+
+
+def _first_difference(found: str, wanted: str) -> str:
+    diff = difflib.unified_diff(found.splitlines(), wanted.splitlines(), lineterm="", n=0)
+    changed = [line for line in diff if line[:1] in "+-" and line[:3] not in ("+++", "---")]
+    return f"{len(changed)} lines differ, first: {changed[0].strip()}"

@@ -1,0 +1,182 @@
+"""The types of an instruction row, of a lowering and of an instruction set.
+
+A row states how an instruction is written and what it reads and writes; printers, liveness, the
+register allocator and the list of CPU features all derive from it. Latencies and ports live in
+`uarch/`, meaning lives with the abstract operation (`ir.CODES`) and, independently, in `verify/`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from ghashgen.ir import CODES, Mem, Op, Operand, PReg, Reg, RegClass, Slot, VReg
+
+KINDS = {
+    "v": "vector register at the operation's width",
+    "x": "xmm register",
+    "q": "64-bit general register",
+    "d": "32-bit general register, zero-extending",
+    "m128": "16 bytes of memory",
+    "m128a": "16 bytes of memory, address a multiple of 16 or a fault",
+    "m64": "8 bytes of memory",
+    "m32": "4 bytes of memory",
+    "m8": "1 byte of memory",
+    "addr": "an address that is not accessed",
+    "i": "immediate",
+    "l": "label",
+}
+"""Operand kinds."""
+
+ROLES = {
+    "w": "written",
+    "r": "read",
+    "rw": "read and written",
+    "n": "named but not read (zeroing idiom)",
+}
+"""Operand roles."""
+
+AUDIT_CLASSES = ("clmul", "xor", "shuffle", "load", "store", "other")
+"""What an audit counts: shuffle holds bit shifts too, xor every bitwise operation, load only
+instructions that do nothing else, other moves, scalars and branches."""
+
+MEMORY_BYTES = {"m128": 16, "m128a": 16, "m64": 8, "m32": 4, "m8": 1}
+
+
+@dataclass(frozen=True)
+class OperandSpec:
+    """One operand of a row."""
+
+    role: str
+    kinds: tuple[str, ...]
+
+    def accepts(self, operand: Operand) -> bool:
+        """Whether this operand may stand here as it is."""
+        if isinstance(operand, Slot):
+            return "m128" in self.kinds or "m128a" in self.kinds
+        if isinstance(operand, Mem):
+            if "m128a" in self.kinds and operand.align < 16:
+                return False
+            return any(kind in MEMORY_BYTES or kind == "addr" for kind in self.kinds)
+        if isinstance(operand, VReg | PReg):
+            wanted = {"v", "x"} if operand.cls is RegClass.VEC else {"q", "d"}
+            return bool(wanted & set(self.kinds))
+        return ("i" if isinstance(operand, int) else "l") in self.kinds
+
+
+def _parse(text: str) -> tuple[OperandSpec, ...]:
+    specs = []
+    for word in text.split():
+        role, _, kinds = word.partition(":")
+        spec = OperandSpec(role, tuple(kinds.split("/")))
+        unknown = [kind for kind in spec.kinds if kind not in KINDS]
+        if role not in ROLES or unknown:
+            raise ValueError(f"operand {word!r}: unknown role or kind")
+        specs.append(spec)
+    return tuple(specs)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One instruction form."""
+
+    key: str
+    """Mnemonic, with a suffix after a dot where one mnemonic has several forms."""
+    signature: str
+    """Operands in Intel order, each role:kind/kind."""
+    features: tuple[str, ...]
+    """CPUID feature names that the form needs."""
+    source: str
+    """Where the manual defines it."""
+    audit_class: str
+    """One of AUDIT_CLASSES."""
+    copy: bool = False
+    """A register-to-register move that may vanish when both get the same register."""
+
+    def __post_init__(self) -> None:
+        if not (self.key and self.source and self.audit_class in AUDIT_CLASSES):
+            raise ValueError(f"row {self.key!r} is incomplete")
+        _ = self.operands
+
+    @property
+    def mnemonic(self) -> str:
+        """The mnemonic alone."""
+        return self.key.partition(".")[0]
+
+    @cached_property
+    def operands(self) -> tuple[OperandSpec, ...]:
+        """The signature, parsed."""
+        return _parse(self.signature)
+
+    def effects(self, op: Op) -> tuple[tuple[Reg, ...], tuple[Reg, ...]]:
+        """Return (registers read, registers written) by `op`, address registers included."""
+        reads: list[Reg] = []
+        writes: list[Reg] = []
+        for spec, operand in zip(self.operands, op.operands, strict=True):
+            if isinstance(operand, Mem):
+                reads.extend(operand.registers)
+            elif isinstance(operand, VReg | PReg):
+                if "r" in spec.role:
+                    reads.append(operand)
+                if "w" in spec.role:
+                    writes.append(operand)
+        return tuple(reads), tuple(writes)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One instruction of a lowering: row key and operand tokens.
+
+    Tokens: d the result, a b the sources, m the memory operand, i the immediate, l the label, a
+    number for a literal immediate.
+    """
+
+    row: str
+    tokens: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Isa:
+    """An instruction set."""
+
+    name: str
+    title: str
+    vector_registers: int
+    rows: Mapping[str, Row]
+    lower: Mapping[str, tuple[Step, ...]]
+    catalogue_blocks: tuple[int, ...]
+    """Group sizes of the checked-in kernels."""
+
+    def __post_init__(self) -> None:
+        for code, steps in self.lower.items():
+            if code not in CODES:
+                raise ValueError(f"{self.name} lowers the unknown operation {code}")
+            for step in steps:
+                if step.row not in self.rows:
+                    raise ValueError(f"{self.name}: {code} uses the missing row {step.row}")
+                if len(step.tokens) != len(self.rows[step.row].operands):
+                    raise ValueError(f"{self.name}: {code} has the wrong operands for {step.row}")
+
+    @cached_property
+    def supported(self) -> frozenset[str]:
+        """Abstract operations that this set can do."""
+        return frozenset(self.lower)
+
+
+def lowering(text: str) -> dict[str, tuple[Step, ...]]:
+    """Parse a lowering table: lines `code: row tokens; row tokens`, # starts a comment."""
+    table: dict[str, tuple[Step, ...]] = {}
+    for line in text.splitlines():
+        line = line.partition("#")[0].strip()
+        if line:
+            code, _, rest = line.partition(":")
+            words = [step.split() for step in rest.split(";")]
+            table[code] = tuple(Step(first, tuple(tokens)) for first, *tokens in words)
+    return table
+
+
+def row_table(*rows: Row) -> dict[str, Row]:
+    """Index rows by key, refusing doubles."""
+    table = {row.key: row for row in rows}
+    if len(table) != len(rows):
+        raise ValueError("two rows with one key")
+    return table

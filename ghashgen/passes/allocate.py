@@ -1,0 +1,167 @@
+"""allocate: virtual registers become physical ones; what does not fit is spilled to the stack.
+
+Copies are coalesced first (a copy whose two registers do not interfere vanishes), then classes are
+coloured in order of definition, each with the first register free in it. If one does not fit, the
+cheapest class among it and its neighbours is spilled: it lives in an aligned stack slot, is used
+from there where the instruction can read memory, else reloaded. Deterministic: no sets are iterated
+without sorting. `recheck` verifies the outcome without any of this.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ghashgen.abi import Abi
+from ghashgen.errors import GhashgenError
+from ghashgen.ir import Block, Mem, Op, Operand, PReg, Program, RegClass, Slot, VReg
+from ghashgen.isa.core import Isa
+from ghashgen.passes.interference import Interference
+
+MAX_ROUNDS = 64
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """An allocated program, and how many 16-byte spill slots its frame needs."""
+
+    program: Program
+    slots: int
+    spill_ops: int
+    """Instructions that only move a spilled value."""
+
+
+def allocate(program: Program, isa: Isa, abi: Abi, vector_limit: int | None = None) -> Allocation:
+    """Return the program on physical registers.
+
+    `vector_limit` restricts the vector registers to the first so many (tests use it).
+
+    Raises:
+        GhashgenError: the general registers do not suffice.
+    """
+    pools = {
+        RegClass.VEC: range(vector_limit or isa.vector_registers),
+        RegClass.GPR: (*abi.volatile, *abi.saved),
+    }
+    fixed = dict(zip(program.params, abi.params, strict=False))
+    pinned: frozenset[VReg] = frozenset()
+    for slots in range(MAX_ROUNDS):
+        graph = Interference(program, isa)
+        _coalesce(graph, fixed)
+        colours, failed = _colour(graph, pools, fixed)
+        if failed is None:
+            homes = {reg: PReg(reg.cls, colours[graph.find(reg)]) for reg in graph.order}
+            out = _rewrite(program, isa, homes)
+            moved = sum(1 for op in out.ops if op.origin < 0)
+            return Allocation(out, slots, moved)
+        victim = _victim(program, graph, failed, pinned)
+        program, fresh = _spill(program, isa, frozenset(graph.members(victim)), Slot(slots))
+        pinned |= fresh
+    raise GhashgenError(
+        f"{program.name}: registers do not suffice", "choose fewer blocks or a simpler variant"
+    )
+
+
+def _coalesce(graph: Interference, fixed: Mapping[VReg, int]) -> None:
+    anchored = set(fixed)
+    for target, source in graph.copies:
+        a, b = graph.find(target), graph.find(source)
+        if a == b or b in graph.neighbours(a) or {a, b} <= anchored:
+            continue
+        if b in anchored:
+            a, b = b, a
+        graph.merge(a, b)
+
+
+def _colour(
+    graph: Interference, pools: Mapping[RegClass, Sequence[int]], fixed: Mapping[VReg, int]
+) -> tuple[dict[VReg, int], VReg | None]:
+    colours: dict[VReg, int] = dict(fixed)
+    for reg in graph.classes():
+        if reg in colours:
+            continue
+        taken = {colours[other] for other in graph.neighbours(reg) if other in colours}
+        free = [colour for colour in pools[reg.cls] if colour not in taken]
+        if not free:
+            return colours, reg
+        colours[reg] = free[0]
+    return colours, None
+
+
+def _victim(program: Program, graph: Interference, failed: VReg, pinned: frozenset[VReg]) -> VReg:
+    """Return the class whose uses, weighted by loop depth, cost least to move to the stack."""
+    if failed.cls is not RegClass.VEC:
+        raise GhashgenError(
+            f"{program.name}: general registers do not suffice", "choose a simpler variant"
+        )
+    weight: dict[VReg, int] = {}
+    for block in program.blocks:
+        for op in block.ops:
+            for operand in op.operands:
+                if isinstance(operand, VReg):
+                    home = graph.find(operand)
+                    weight[home] = weight.get(home, 0) + 10**block.depth
+    candidates = {failed, *graph.neighbours(failed)}
+    open_ = sorted(c for c in candidates if not pinned & set(graph.members(c)))
+    if not open_:
+        raise GhashgenError(
+            f"{program.name}: one instruction needs more registers than there are",
+            "choose an ISA with more registers",
+        )
+    return min(open_, key=lambda reg: (weight.get(reg, 0), reg))
+
+
+def _spill(
+    program: Program, isa: Isa, members: frozenset[VReg], slot: Slot
+) -> tuple[Program, frozenset[VReg]]:
+    """Move a class to a stack slot; return the program and the short-lived registers it added."""
+    registers = [x for op in program.ops for x in op.operands if isinstance(x, VReg)]
+    next_index = max(reg.index for reg in registers)
+    fresh: list[VReg] = []
+    (load,), (store,) = isa.lower["load_aligned"], isa.lower["store"]
+    blocks = []
+    for block in program.blocks:
+        ops: list[Op] = []
+        for op in block.ops:
+            operands: list[Operand] = []
+            after: list[Op] = []
+            temporary: VReg | None = None
+            for spec, operand in zip(isa.rows[op.code].operands, op.operands, strict=True):
+                if operand not in members:
+                    operands.append(operand)
+                elif spec.role == "r" and spec.accepts(slot):
+                    operands.append(slot)
+                else:
+                    if temporary is None:
+                        next_index += 1
+                        temporary = VReg(RegClass.VEC, next_index, "spilled")
+                        fresh.append(temporary)
+                    if "r" in spec.role:
+                        ops.append(Op(load.row, (temporary, slot), op.width, "reload"))
+                    if "w" in spec.role:
+                        after.append(Op(store.row, (slot, temporary), op.width, "spill"))
+                    operands.append(temporary)
+            ops.extend((replace(op, operands=tuple(operands)), *after))
+        blocks.append(Block(block.label, tuple(ops), block.depth))
+    return replace(program, blocks=tuple(blocks)), frozenset(fresh)
+
+
+def _rewrite(program: Program, isa: Isa, homes: Mapping[VReg, PReg]) -> Program:
+    """Put physical registers in place and drop copies that became empty."""
+
+    def move(operand: Operand) -> Operand:
+        if isinstance(operand, VReg):
+            return homes[operand]
+        if isinstance(operand, Mem):
+            base, index = (
+                homes[r] if isinstance(r, VReg) else r for r in (operand.base, operand.index)
+            )
+            return replace(operand, base=base, index=index)
+        return operand
+
+    blocks = []
+    for block in program.blocks:
+        ops = [replace(op, operands=tuple(map(move, op.operands))) for op in block.ops]
+        kept = [
+            op for op in ops if not (isa.rows[op.code].copy and op.operands[0] == op.operands[1])
+        ]
+        blocks.append(replace(block, ops=tuple(kept)))
+    return replace(program, blocks=tuple(blocks))

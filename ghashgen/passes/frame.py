@@ -1,0 +1,127 @@
+"""frame: an allocated program becomes a function of its calling convention.
+
+Prologue: ENDBR64, callee-saved general registers pushed, one stack frame for spill slots and
+callee-saved vector registers. Epilogue: the reverse, after wiping if the kernel asks for it. No
+frame is made where none is needed, so most functions stay leaf functions that never touch rsp.
+
+Frame, from rsp upwards after the prologue: spill slots, saved vector registers, padding. On entry
+rsp is 8 modulo 16 in both conventions, so the frame's size makes it a multiple of 16.
+"""
+
+from dataclasses import dataclass, replace
+
+from ghashgen.abi import RSP, Abi
+from ghashgen.ir import Block, Mem, Op, Operand, PReg, Program, RegClass, Slot
+from ghashgen.isa.core import Isa
+from ghashgen.passes.allocate import Allocation
+
+SLOT_BYTES = 16
+_STACK = PReg(RegClass.GPR, RSP)
+
+
+@dataclass(frozen=True)
+class Function:
+    """A finished function on physical registers, ready to print."""
+
+    program: Program
+    stack_bytes: int
+    """Bytes below the return address: pushes and frame."""
+    spill_slots: int
+    spill_ops: int
+    vectors: tuple[int, ...]
+    """Vector registers written, by number."""
+    generals: tuple[int, ...]
+    """General registers written, by number, rsp aside."""
+
+
+def frame(allocation: Allocation, isa: Isa, abi: Abi, wipe: bool) -> Function:
+    """Return the function with prologue and epilogue."""
+    program = allocation.program
+    vectors = _written(program, isa, RegClass.VEC)
+    generals = _written(program, isa, RegClass.GPR)
+    pushes = tuple(number for number in abi.saved if number in generals)
+    saves = tuple(number for number in vectors if number in abi.saved_vectors)
+    need = SLOT_BYTES * (allocation.slots + len(saves))
+    # 8 bytes of return address and 8 for each push lie above the frame.
+    padding = 8 if need and len(pushes) % 2 == 0 else 0
+    size = need + padding
+    homes = [
+        Mem(base=_STACK, disp=SLOT_BYTES * (allocation.slots + i), align=16)
+        for i in range(len(saves))
+    ]
+    (load,), (store,) = isa.lower["load_aligned"], isa.lower["store"]
+
+    entry = [Op("endbr64", comment="")]
+    entry += [Op("push", (PReg(RegClass.GPR, n),), comment="callee-saved") for n in pushes]
+    if size:
+        entry.append(Op("sub", (_STACK, size), comment="frame"))
+    for number, home in zip(saves, homes, strict=True):
+        register = PReg(RegClass.VEC, number)
+        entry.append(Op(store.row, (home, register), comment="callee-saved"))
+
+    leave: list[Op] = []
+    if wipe:
+        leave += _wipe(program, isa, vectors, allocation.slots)
+    for number, home in zip(saves, homes, strict=True):
+        leave.append(Op(load.row, (PReg(RegClass.VEC, number), home), comment="callee-saved"))
+    if size:
+        leave.append(Op("add", (_STACK, size), comment="frame"))
+    leave += [Op("pop", (PReg(RegClass.GPR, n),), comment="callee-saved") for n in reversed(pushes)]
+    blocks = [_finish(block, leave) for block in program.blocks]
+    first = blocks[0]
+    blocks[0] = replace(first, ops=(*entry, *first.ops))
+    return Function(
+        program=replace(program, blocks=tuple(blocks)),
+        stack_bytes=size + 8 * len(pushes),
+        spill_slots=allocation.slots,
+        spill_ops=allocation.spill_ops,
+        vectors=vectors,
+        generals=generals,
+    )
+
+
+def _written(program: Program, isa: Isa, cls: RegClass) -> tuple[int, ...]:
+    numbers = {
+        reg.index
+        for op in program.ops
+        for reg in isa.rows[op.code].effects(op)[1]
+        if reg.cls is cls
+    }
+    return tuple(sorted(numbers))
+
+
+def _wipe(program: Program, isa: Isa, vectors: tuple[int, ...], slots: int) -> list[Op]:
+    """Zero the vector registers, the general registers that held input bytes, and the slots."""
+    (zero,), (store,) = isa.lower["zero"], isa.lower["store"]
+    out = []
+    for number in vectors:
+        register = PReg(RegClass.VEC, number)
+        out.append(Op(zero.row, (register,) * len(zero.tokens), comment="wipe"))
+    for i in range(slots):
+        out.append(Op(store.row, (Slot(i), PReg(RegClass.VEC, vectors[0])), comment="wipe"))
+    loaded = {
+        reg.index
+        for op in program.ops
+        if isa.rows[op.code].audit_class == "load"
+        for reg in isa.rows[op.code].effects(op)[1]
+        if reg.cls is RegClass.GPR
+    }
+    for number in sorted(loaded):
+        register = PReg(RegClass.GPR, number)
+        out.append(Op("xor.zero", (register, register), comment="wipe"))
+    return out
+
+
+def _finish(block: Block, leave: list[Op]) -> Block:
+    """Expand returns and turn slots into addresses."""
+
+    def place(operand: Operand) -> Operand:
+        if isinstance(operand, Slot):
+            return Mem(base=_STACK, disp=SLOT_BYTES * operand.index, align=16)
+        return operand
+
+    ops: list[Op] = []
+    for op in block.ops:
+        ops.extend((*leave, op) if op.code == "ret" else (op,))
+    placed = tuple(replace(op, operands=tuple(map(place, op.operands))) for op in ops)
+    return replace(block, ops=placed)

@@ -1,0 +1,53 @@
+"""The compiler on one screen: a kernel goes in, finished functions come out.
+
+functions.*   Kernel → Program            abstract operations, virtual registers
+hoist         Program → Program           loop constants into registers
+select        Program → Program           instruction rows of the ISA
+schedule      Program → Program           order of independent operations
+allocate      Program → Allocation        physical registers, spills counted
+recheck       (Program, Allocation)       independent replay; refuses a wrong allocation
+frame         Allocation → Function       prologue, epilogue, wipe
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from ghashgen.abi import Abi
+from ghashgen.functions import init, mul, update
+from ghashgen.ir import Program
+from ghashgen.kernel import Kernel
+from ghashgen.passes.allocate import allocate
+from ghashgen.passes.frame import Function, frame
+from ghashgen.passes.hoist import hoist
+from ghashgen.passes.recheck import recheck
+from ghashgen.passes.schedule import schedule
+from ghashgen.passes.select import select
+
+FUNCTIONS: Mapping[str, Callable[[Kernel], Program]] = MappingProxyType(
+    {"init": init.build, "mul": mul.build, "update": update.build}
+)
+"""The functions that every kernel exports, in the order they are emitted."""
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """One function at the stages that other backends and tests want to see."""
+
+    abstract: Program
+    selected: Program
+    function: Function
+
+
+def compile_function(program: Program, kernel: Kernel, abi: Abi) -> Compiled:
+    """Run the pipeline on one abstract program."""
+    isa = kernel.set
+    selected = schedule(select(hoist(program), isa))
+    allocation = allocate(selected, isa, abi)
+    recheck(selected, allocation.program, isa, abi)
+    return Compiled(program, selected, frame(allocation, isa, abi, kernel.wipe))
+
+
+def compile_kernel(kernel: Kernel, abi: Abi) -> dict[str, Compiled]:
+    """Compile every function of a kernel, by name."""
+    return {name: compile_function(build(kernel), kernel, abi) for name, build in FUNCTIONS.items()}

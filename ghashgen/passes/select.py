@@ -1,0 +1,125 @@
+"""select: abstract operations become instruction rows of the ISA, still on virtual registers.
+
+Decided here, by the rows' tables: which memory operands an instruction takes as they are (the
+others are loaded first), and which source of a commutative two-operand instruction is overwritten
+(one that dies, so that the copy vanishes).
+"""
+
+from dataclasses import replace
+from typing import TypeGuard
+
+from ghashgen.errors import GhashgenError
+from ghashgen.ir import CODES, Block, Mem, Op, Operand, Program, Reg, RegClass, VReg
+from ghashgen.isa.core import Isa, Step
+from ghashgen.passes.liveness import abstract_effects, liveness
+
+
+def select(program: Program, isa: Isa) -> Program:
+    """Return the program in the ISA's rows; every operation carries its `origin`.
+
+    Raises:
+        GhashgenError: the ISA cannot do an operation that the program needs.
+    """
+    missing = sorted({op.code for op in program.ops} - isa.supported)
+    if missing:
+        raise GhashgenError(
+            f"isa {isa.name!r} cannot do {', '.join(missing)}", "choose another isa or scheme"
+        )
+    selector = _Selector(program, isa)
+    live = liveness(program, abstract_effects)
+    blocks = []
+    for block, after in zip(program.blocks, live.after, strict=True):
+        selector.out = []
+        for op, live_after in zip(block.ops, after, strict=True):
+            selector.lower(op, live_after)
+        blocks.append(Block(block.label, tuple(selector.out), block.depth))
+    return _number(replace(program, blocks=tuple(blocks)))
+
+
+def _number(program: Program) -> Program:
+    """Give every operation its position in the program as `origin`."""
+    count = 0
+    blocks = []
+    for block in program.blocks:
+        ops = tuple(replace(op, origin=count + i) for i, op in enumerate(block.ops))
+        count += len(ops)
+        blocks.append(replace(block, ops=ops))
+    return replace(program, blocks=tuple(blocks))
+
+
+def _is_memory(operand: Operand) -> TypeGuard[Mem]:
+    return isinstance(operand, Mem)
+
+
+class _Selector:
+    """Lowers one operation after another, making temporaries where a load is needed."""
+
+    def __init__(self, program: Program, isa: Isa) -> None:
+        self.isa = isa
+        self.out: list[Op] = []
+        registers = [x for op in program.ops for x in op.operands if isinstance(x, VReg)]
+        self._next = max((reg.index for reg in registers), default=0)
+
+    def lower(self, op: Op, live_after: frozenset[Reg]) -> None:
+        """Append the instructions for one abstract operation."""
+        steps = self.isa.lower[op.code]
+        bound = self._bind(op, steps, live_after)
+        for position, step in enumerate(steps):
+            row = self.isa.rows[step.row]
+            operands = tuple(self._operand(bound, token) for token in step.tokens)
+            # The algebra belongs to the instruction that computes; copies are plumbing.
+            comment = op.comment if position == len(steps) - 1 else ""
+            if row.copy and operands[0] == operands[1]:
+                continue
+            if row.copy and _is_memory(operands[1]):
+                self._load(operands[0], operands[1], op.width)
+                continue
+            self.out.append(Op(step.row, operands, op.width, comment))
+
+    def _bind(
+        self, op: Op, steps: tuple[Step, ...], live_after: frozenset[Reg]
+    ) -> dict[str, Operand]:
+        bound: dict[str, Operand] = {}
+        sources = iter("ab")
+        for role, operand in zip(CODES[op.code].roles, op.operands, strict=True):
+            token = {"w": "d", "m": "m", "i": "i", "l": "l"}.get(role) or next(sources)
+            bound[token] = operand
+        if CODES[op.code].swap and self._better_swapped(bound, steps, live_after):
+            bound["a"], bound["b"] = bound["b"], bound["a"]
+            if CODES[op.code].swap == "halves" and isinstance(i := bound["i"], int):
+                bound["i"] = (i & 1) << 4 | i >> 4
+        for token in ("a", "b"):
+            operand = bound.get(token, 0)
+            if _is_memory(operand) and not self._takes(steps, token, operand):
+                self._next += 1
+                temporary = VReg(RegClass.VEC, self._next)
+                self._load(temporary, operand, op.width)
+                bound[token] = temporary
+        return bound
+
+    def _better_swapped(
+        self, bound: dict[str, Operand], steps: tuple[Step, ...], live_after: frozenset[Reg]
+    ) -> bool:
+        a, b = bound["a"], bound["b"]
+        if _is_memory(a) != _is_memory(b):
+            return _is_memory(a)
+        destructive = len(steps) > 1
+        return destructive and a in live_after and b not in live_after
+
+    def _takes(self, steps: tuple[Step, ...], token: str, operand: Mem) -> bool:
+        """Whether every place where the lowering puts this token can read memory."""
+        for step in steps:
+            row = self.isa.rows[step.row]
+            for spec, name in zip(row.operands, step.tokens, strict=True):
+                if name == token and not row.copy and not spec.accepts(operand):
+                    return False
+        return True
+
+    def _load(self, target: Operand, memory: Mem, width: int) -> None:
+        code = "load_aligned" if memory.align >= width // 8 else "load"
+        (step,) = self.isa.lower[code]
+        self.out.append(Op(step.row, (target, memory), width, memory.symbol or ""))
+
+    @staticmethod
+    def _operand(bound: dict[str, Operand], token: str) -> Operand:
+        return bound[token] if token in bound else int(token, 0)

@@ -1,0 +1,64 @@
+"""NASM (2.14 or later), Intel operand order."""
+
+from ghashgen.ir import Label, Mem, Op, Operand, PReg
+from ghashgen.isa.core import OperandSpec, Row
+from ghashgen.syntax.core import Syntax, register_name
+
+_SIZES = {"m8": "byte "}
+"""Size words where the register operand does not imply the size."""
+
+
+def _memory(memory: Mem, spec: OperandSpec, prefix: str) -> str:
+    if memory.symbol is not None:
+        return f"[rel {prefix}_{memory.symbol}]"
+    parts = []
+    if isinstance(memory.base, PReg):
+        parts.append(register_name(memory.base, ("q",), 0))
+    if isinstance(memory.index, PReg):
+        scale = f"*{memory.scale}" if memory.scale != 1 else ""
+        parts.append(register_name(memory.index, ("q",), 0) + scale)
+    text = " + ".join(parts)
+    if memory.disp:
+        text += f" {'+' if memory.disp > 0 else '-'} {abs(memory.disp)}"
+    size = next((_SIZES[kind] for kind in spec.kinds if kind in _SIZES), "")
+    return f"{size}[{text}]"
+
+
+def _operand(operand: Operand, spec: OperandSpec, width: int, prefix: str) -> str:
+    match operand:
+        case Mem():
+            return _memory(operand, spec, prefix)
+        case PReg():
+            return register_name(operand, spec.kinds, width)
+        case Label():
+            return f".{operand.name}"
+        case int():
+            return f"0x{operand:02x}" if 0 <= operand < 256 else str(operand)
+        case _:
+            raise TypeError(f"{operand} cannot be printed: not allocated")
+
+
+def instruction(op: Op, row: Row, prefix: str) -> str:
+    """Return one instruction; `prefix` begins the names of the kernel's constants."""
+    operands = ", ".join(
+        _operand(operand, spec, op.width, prefix)
+        for operand, spec in zip(op.operands, row.operands, strict=True)
+    )
+    return f"{row.mnemonic:<12}{operands}".rstrip()
+
+
+def label(symbol: str, name: str) -> str:
+    """Return a definition of a label local to the function."""
+    return f".{name}:"
+
+
+SYNTAX = Syntax(
+    name="nasm",
+    title="NASM",
+    suffix="asm",
+    template="nasm.asm.j2",
+    instruction=instruction,
+    label=label,
+    comment=";",
+)
+"""The syntax."""

@@ -1,0 +1,74 @@
+"""What a kernel is rendered for: calling convention, syntax, object format, symbol prefix."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from ghashgen.abi import ABIS, SYSV, WIN64, Abi
+from ghashgen.errors import GhashgenError
+from ghashgen.syntax.core import Syntax
+from ghashgen.syntax.nasm import SYNTAX as NASM
+
+
+@dataclass(frozen=True)
+class ObjectFormat:
+    """An object file format, as assemblers name its parts."""
+
+    name: str
+    title: str
+    rodata: str
+    """Section of read-only constants."""
+    symbol_prefix: str
+    """What the platform's C compiler puts before a name."""
+    elf: bool
+    """Whether symbols have a type and a size, and the notes of stack and CET exist."""
+
+
+FORMATS: Mapping[str, ObjectFormat] = MappingProxyType(
+    {
+        fmt.name: fmt
+        for fmt in (
+            ObjectFormat("elf64", "ELF, x86-64", ".rodata", "", True),
+            ObjectFormat("win64", "COFF, x86-64", ".rdata", "", False),
+            ObjectFormat("macho64", "Mach-O, x86-64", ".rodata", "_", False),
+        )
+    }
+)
+"""Object formats by the name that nasm's -f takes."""
+
+SYNTAXES: Mapping[str, Syntax] = MappingProxyType({syntax.name: syntax for syntax in (NASM,)})
+"""Syntaxes by name."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """Rendering axes; they change no algebra."""
+
+    abi: Abi = SYSV
+    syntax: Syntax = NASM
+    fmt: ObjectFormat = FORMATS["elf64"]
+    prefix: str = ""
+    """Put before every symbol of the kernel."""
+
+    def symbol(self, name: str) -> str:
+        """Return the symbol of a kernel or function name in C."""
+        return f"{self.prefix}{name}"
+
+
+def target(abi: str = "sysv", fmt: str = "", prefix: str = "", syntax: str = "nasm") -> Target:
+    """Return the target of these names; the format defaults to the convention's own.
+
+    Raises:
+        GhashgenError: an unknown name, or a prefix that is no C identifier.
+    """
+    fmt = fmt or ("win64" if abi == WIN64.name else "elf64")
+    for axis, value, table in (
+        ("abi", abi, ABIS),
+        ("format", fmt, FORMATS),
+        ("syntax", syntax, SYNTAXES),
+    ):
+        if value not in table:
+            raise GhashgenError(f"unknown {axis} {value!r}", f"choose one of {', '.join(table)}")
+    if prefix and not (prefix.isascii() and prefix.isidentifier()):
+        raise GhashgenError(f"prefix {prefix!r} is not a C identifier", "use letters, digits and _")
+    return Target(ABIS[abi], SYNTAXES[syntax], FORMATS[fmt], prefix)
