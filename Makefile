@@ -1,0 +1,67 @@
+# One verb a noun. `make` sets everything up and does the main job; `make help` lists the verbs.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+GHASHGEN := $(BIN)/ghashgen
+STAMP := $(VENV)/.installed
+
+.PHONY: all help setup nasm generate prove validate audit test check lint types bench-tool clean
+
+all: generate prove validate ## set up, generate, prove the identities, validate (the default)
+
+help: ## list the verbs
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | sort
+
+setup: $(STAMP) nasm ## the virtual environment, from locked dependencies, and nasm
+
+$(STAMP): pyproject.toml .ci/requirements.lock .ci/emulate.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "Python 3.11 or later is needed; name one: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "Python's venv is missing: run: sudo apt-get install python3-venv" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r .ci/requirements.lock
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: \
+	  -r .ci/emulate.lock 2>/dev/null || \
+	  echo "no emulator for this platform (bochscpu-python 0.3.1): wide kernels need a CPU that has them" >&2
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -e .
+	@touch $@
+
+nasm:
+	@command -v $${GHASHGEN_NASM:-nasm} >/dev/null || { \
+	  install="apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq -y install nasm"; \
+	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then sh -c "$$install" >/dev/null; \
+	  elif command -v apt-get >/dev/null && sudo -n true 2>/dev/null; then sudo -n sh -c "$$install" >/dev/null; \
+	  else echo "nasm not found: run: sudo apt-get install nasm (2.14 or later)" >&2; exit 1; fi; }
+
+generate: setup ## emit the catalogue into generated/
+	@$(GHASHGEN) generate
+
+prove: setup ## prove the algebraic identities
+	@$(GHASHGEN) prove
+
+validate: setup generate ## run every kernel against pyca/cryptography and CAVP
+	@$(GHASHGEN) validate
+
+audit: setup ## count instructions in the assembled bytes
+	@$(GHASHGEN) audit
+
+test: setup ## the tests
+	@$(BIN)/pytest -n 2
+
+lint: setup
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+
+types: setup
+	@$(BIN)/mypy
+
+check: lint types test ## format, lint, types, tests, and generated/ regenerated from nothing
+	@$(GHASHGEN) generate --check
+
+bench-tool: setup ## how long the tool itself takes
+	@$(GHASHGEN) bench-tool
+
+clean: ## delete what make built, generated/ aside
+	rm -rf build $(VENV)

@@ -1,0 +1,5 @@
+"""python -m ghashgen."""
+
+from ghashgen.cli import main
+
+main()

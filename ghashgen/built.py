@@ -1,0 +1,108 @@
+"""Kernels as assembled objects on disk, from the output folder where it has them.
+
+A kernel of the manifest is assembled from its checked-in file, exactly as a user would vendor it;
+any other is rendered first. Objects are cached under build/obj by the hash of their text.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ghashgen import manifest
+from ghashgen.artefact import sha256
+from ghashgen.audit import Audit, audit
+from ghashgen.errors import GhashgenError
+from ghashgen.harness import HarnessKernel
+from ghashgen.kernel import Kernel
+from ghashgen.objects import read_object
+from ghashgen.parallel import run
+from ghashgen.render import render
+from ghashgen.target import FORMATS, Target
+from ghashgen.toolchain import Tool, assemble, find_nasm
+
+
+@dataclass(frozen=True)
+class Built:
+    """An assembled kernel."""
+
+    kernel: Kernel
+    obj: Path
+    features: tuple[str, ...]
+    abi: str
+    audit: Audit
+    source: str
+    """The file it was assembled from, or "rendered"."""
+
+    @property
+    def harness_kernel(self) -> HarnessKernel:
+        """What the harness must know to call it."""
+        return HarnessKernel(
+            name=self.kernel.name,
+            isa=self.kernel.isa,
+            abi=self.abi,
+            needs=self.features,
+            blocks=self.kernel.blocks,
+            table_bytes=self.kernel.table_bytes,
+            table_align=self.kernel.table_align,
+            obj=self.obj,
+        )
+
+
+def _text(
+    kernel: Kernel, target: Target, folder: Path, entry: dict[str, Any] | None
+) -> tuple[str, tuple[str, ...], str]:
+    """Return (text, CPU features, source)."""
+    if entry is not None and entry["axes"]["abi"] == target.abi.name and not target.prefix:
+        path = folder / entry["file"]
+        if not path.exists():
+            raise GhashgenError(f"{path} is missing", "run ghashgen generate")
+        text = path.read_text(encoding="utf-8")
+        if sha256(text.encode()) != entry["sha256"]:
+            raise GhashgenError(
+                f"{path} was edited by hand: it differs from {manifest.NAME}",
+                "run ghashgen generate --force to restore it",
+            )
+        return text, tuple(entry["cpu_features"]), entry["file"]
+    listing = render(kernel, target)
+    return listing.text, listing.features, "rendered"
+
+
+def _build(
+    target: Target, folder: Path, objects: Path, nasm: Tool, item: tuple[Kernel, Any]
+) -> Built:
+    kernel, entry = item
+    text, features, source = _text(kernel, target, folder, entry)
+    stem = f"{kernel.name}-{sha256(f'{nasm.version} {text}'.encode())[:16]}"
+    obj = objects / f"{stem}.o"
+    if not obj.exists():
+        asm = objects / f"{stem}.asm"
+        asm.write_text(text, encoding="utf-8")
+        assemble(nasm, asm, obj, FORMATS["elf64"].name)
+    counted = audit(kernel, target.symbol(kernel.name), read_object(obj.read_bytes()))
+    return Built(kernel, obj, features, target.abi.name, counted, source)
+
+
+def build(
+    kernels: Sequence[Kernel],
+    target: Target,
+    folder: Path,
+    objects: Path,
+    on_done: Callable[[Kernel], None] = lambda kernel: None,
+) -> tuple[Built, ...]:
+    """Assemble and audit kernels.
+
+    Raises:
+        GhashgenError: a file of the folder was edited by hand or is missing, or nasm fails.
+    """
+    if not target.fmt.elf:
+        raise GhashgenError(
+            f"objects of format {target.fmt.name} cannot be run here", "choose --format elf64"
+        )
+    nasm = find_nasm()
+    objects.mkdir(parents=True, exist_ok=True)
+    entries = manifest.load(folder)
+    items = [(kernel, entries.get(kernel.name)) for kernel in kernels]
+    work = partial(_build, target, folder, objects, nasm)
+    return tuple(run(work, items, lambda item: on_done(item[0])))

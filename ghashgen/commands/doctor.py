@@ -1,0 +1,32 @@
+"""ghashgen doctor: what this machine has and lacks."""
+
+from dataclasses import asdict
+
+import click
+
+from ghashgen.commands.options import build_folder, console, json_option, print_json, table
+from ghashgen.doctor import examine
+from ghashgen.errors import GhashgenError
+
+
+@click.command("doctor")
+@json_option
+def COMMAND(as_json: bool) -> None:
+    """Say what this machine has, what it lacks, and the command that mends it."""
+    findings = examine(build_folder("harness"))
+    if as_json:
+        print_json([{**asdict(finding), "ok": finding.ok} for finding in findings])
+    else:
+        out = table("", "", "item", "needed for", "found, or what to do")
+        for finding in findings:
+            mark = "ok" if finding.ok else "MISSING" if finding.required else "absent"
+            out.add_row(
+                mark,
+                finding.item,
+                finding.needed_for,
+                finding.found if finding.ok else finding.remedy,
+            )
+        console().print(out)
+    lacking = [finding for finding in findings if finding.required and not finding.ok]
+    if lacking:
+        raise GhashgenError(f"{lacking[0].item} is missing", lacking[0].remedy)

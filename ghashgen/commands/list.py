@@ -1,0 +1,42 @@
+"""ghashgen list: the kernels and their axes."""
+
+from dataclasses import asdict
+
+import click
+
+from ghashgen.catalogue import Choice, choose
+from ghashgen.commands.options import choice_options, console, json_option, print_json, table
+
+
+@click.command("list")
+@choice_options
+@json_option
+def COMMAND(choice: Choice, as_json: bool) -> None:
+    """List kernels; without filters, the checked-in catalogue."""
+    kernels = choose(choice)
+    if as_json:
+        print_json([{"name": k.name, **asdict(k), "table_bytes": k.table_bytes} for k in kernels])
+        return
+    out = table(
+        f"{len(kernels)} kernels",
+        "kernel",
+        "isa",
+        "multiply",
+        "reduce",
+        "order",
+        ">blocks",
+        "wipe",
+        ">table bytes",
+    )
+    for k in kernels:
+        out.add_row(
+            k.name,
+            k.isa,
+            k.multiply,
+            k.reduce,
+            k.order,
+            str(k.blocks),
+            "yes" if k.wipe else "no",
+            str(k.table_bytes),
+        )
+    console().print(out)

@@ -1,0 +1,111 @@
+"""What this machine has and lacks, and the command that mends it."""
+
+import importlib.util
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ghashgen.errors import GhashgenError
+from ghashgen.harness import build as build_harness
+from ghashgen.isa.registry import isas
+from ghashgen.toolchain import find_cc, find_nasm
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that the project uses."""
+
+    item: str
+    found: str
+    """What was found; empty if it is missing."""
+    needed_for: str
+    required: bool
+    remedy: str
+    """The command that mends it, or why nothing can."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether it is there."""
+        return bool(self.found)
+
+
+def _tool(find: Callable[[], object]) -> tuple[str, str]:
+    """Return (what was found, remedy) from a finder that refuses."""
+    try:
+        tool = find()
+    except GhashgenError as refusal:
+        return "", f"{refusal.cause}; {refusal.remedy}"
+    return f"{getattr(tool, 'path', tool)} {getattr(tool, 'version', '')}".strip(), ""
+
+
+def _python() -> Finding:
+    version = platform.python_version()
+    good = sys.version_info >= (3, 11)
+    return Finding("python", version if good else "", "everything", True, "install Python 3.11")
+
+
+def _program(name: str, package: str, needed_for: str) -> Finding:
+    path = shutil.which(name)
+    return Finding(name, path or "", needed_for, False, f"apt-get install {package}")
+
+
+def _module(name: str, package: str, needed_for: str) -> Finding:
+    spec = importlib.util.find_spec(name)
+    found = package if spec else ""
+    return Finding(name, found, needed_for, False, f".venv/bin/pip install {package}")
+
+
+def _peachpy() -> Finding:
+    # Debian's package belongs to the system's Python, not to the virtual environment.
+    code = "import peachpy.x86_64 as m; print(m.__file__)"
+    found = ""
+    for python in (sys.executable, "/usr/bin/python3"):
+        if not Path(python).exists():
+            continue
+        answer = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
+        if answer.returncode == 0:
+            found = f"{python}: {Path(answer.stdout.strip()).parent.parent}"
+            break
+    return Finding("peachpy", found, "the second backend", False, "apt-get install python3-peachpy")
+
+
+def _cpu(folder: Path) -> list[Finding]:
+    """Return one finding an ISA: what the CPU offers of what its rows may need."""
+    try:
+        present = build_harness([], folder).features()
+    except GhashgenError as refusal:
+        return [Finding("cpu", "", "native runs", False, str(refusal))]
+    out = []
+    for isa in isas().values():
+        needs = sorted({name for row in isa.rows.values() for name in row.features})
+        missing = [name for name in needs if not present.get(name, False)]
+        out.append(
+            Finding(
+                f"cpu: {isa.name}",
+                "" if missing else " ".join(needs),
+                f"running {isa.name} kernels natively",
+                False,
+                f"this CPU lacks {', '.join(missing)}: kernels run in the emulator",
+            )
+        )
+    return out
+
+
+def examine(folder: Path) -> Sequence[Finding]:
+    """Examine the machine; the harness that asks the CPU is built in `folder`."""
+    nasm, nasm_remedy = _tool(find_nasm)
+    cc, cc_remedy = _tool(find_cc)
+    return [
+        _python(),
+        Finding("nasm", nasm, "assembling kernels", True, nasm_remedy),
+        Finding("C compiler", cc, "the harness: validate, bench", True, cc_remedy),
+        _program("make", "make", "the Makefile"),
+        *_cpu(folder),
+        _module("bochscpu", "bochscpu-python==0.3.1", "running kernels that the CPU cannot"),
+        _peachpy(),
+        _program("llvm-mca", "llvm", "port bounds by a model"),
+    ]

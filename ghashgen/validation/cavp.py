@@ -1,0 +1,54 @@
+"""NIST CAVP's GCM vectors, from the package cryptography-vectors.
+
+Only GHASH is the kernel's: H and E_K(J0) are part of each case. Records with 96-bit IVs are used,
+whose J0 needs no GHASH. A truncated tag leaves as many bytes of the state to compare. The largest
+text there has 51 bytes: no CAVP vector enters a wide loop, see `cases`.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib import resources
+
+from ghashgen.errors import GhashgenError
+from ghashgen.harness import Vector
+from ghashgen.validation.cases import ZERO, Case, encrypt_block, length_block, xor
+
+FILES = tuple(f"gcmEncryptExtIV{bits}.rsp" for bits in (128, 192, 256))
+_FIELD = re.compile(r"^(Key|IV|PT|AAD|CT|Tag) =\s*([0-9a-f]*)\s*$", re.MULTILINE)
+_USUAL_IV = 12
+
+
+def _read(name: str) -> str:
+    try:
+        package = resources.files("cryptography_vectors")
+        return (package / "ciphers" / "AES" / "GCM" / name).read_text(encoding="ascii")
+    except (ModuleNotFoundError, FileNotFoundError):
+        raise GhashgenError(
+            f"NIST CAVP file {name} not found", "pip install cryptography-vectors"
+        ) from None
+
+
+def _records(text: str) -> Iterator[dict[str, bytes]]:
+    for part in text.split("Count = ")[1:]:
+        yield {name: bytes.fromhex(value) for name, value in _FIELD.findall(part)}
+
+
+@cache
+def cases() -> tuple[Case, ...]:
+    """Return every encryption record with a 96-bit IV; answers are as long as its tag."""
+    out = []
+    for name in FILES:
+        for index, record in enumerate(_records(_read(name))):
+            if len(record["IV"]) != _USUAL_IV:
+                continue
+            key, aad, text = record["Key"], record["AAD"], record["CT"]
+            mask = encrypt_block(key, record["IV"] + b"\x00\x00\x00\x01")
+            chunks = (*(part for part in (aad, text) if part), length_block(aad, text))
+            vector = Vector(encrypt_block(key, ZERO), ZERO, chunks)
+            out.append(
+                Case(
+                    vector, xor(record["Tag"], mask[: len(record["Tag"])]), f"{name} record {index}"
+                )
+            )
+    return tuple(out)

@@ -1,0 +1,118 @@
+"""Validates kernels: every length around the group, long and split messages, CAVP, bounds, ABI."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ghashgen.built import Built
+from ghashgen.errors import GhashgenError
+from ghashgen.harness import Vector
+from ghashgen.parallel import workers
+from ghashgen.validation import cavp
+from ghashgen.validation.cases import (
+    Case,
+    every_length,
+    long_messages,
+    products,
+    tail_bound,
+    xor,
+)
+from ghashgen.validation.runners import Runner
+
+PRODUCTS = 64
+
+
+@dataclass(frozen=True)
+class Validation:
+    """What was run for one kernel, and what failed."""
+
+    name: str
+    isa: str
+    how: str
+    cases: int
+    longest_tail: int
+    """Every length from 0 to this many bytes was run."""
+    seconds: float
+    failures: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything agreed."""
+        return not self.failures
+
+
+@lru_cache(maxsize=1)
+def _lengths(bound: int) -> tuple[Case, ...]:
+    return tuple(every_length(bound))
+
+
+def cases_for(blocks: int, bound: int) -> list[Case]:
+    """Return the update cases for a group size; `bound` covers the largest of a run."""
+    lengths = _lengths(max(bound, tail_bound(blocks)))[: tail_bound(blocks) + 1]
+    return [*lengths, *long_messages(blocks), *cavp.cases()]
+
+
+def _updates(runner: Runner, built: Built, cases: Sequence[Case]) -> Iterator[str]:
+    states = runner.updates(built, [case.vector for case in cases])
+    for case, state in zip(cases, states, strict=True):
+        if state[: len(case.expected)] != case.expected:
+            yield f"{case.what}: got {state.hex()}, expected {case.expected.hex()}"
+
+
+def _products(runner: Runner, built: Built) -> Iterator[str]:
+    cases = products(PRODUCTS)
+    first = runner.products(built, [Vector(case.h, case.block) for case in cases])
+    second = [Vector(c.h, xor(x, c.lengths)) for c, x in zip(cases, first, strict=True)]
+    for case, state in zip(cases, runner.products(built, second), strict=True):
+        if state != case.expected:
+            yield f"mul of {case.block.hex()}: got {state.hex()}, expected {case.expected.hex()}"
+
+
+def validate_one(runner: Runner, built: Built, bound: int) -> Validation:
+    """Validate one kernel; `bound` is the largest tail bound of the run, for sharing vectors."""
+    start = time.perf_counter()
+    cases = cases_for(built.kernel.blocks, bound)
+    failures: list[str] = []
+    try:
+        failures += list(_updates(runner, built, cases))
+        failures += list(_products(runner, built))
+        failures += runner.check(built)
+    except GhashgenError as error:
+        failures.append(str(error))
+    return Validation(
+        name=built.kernel.name,
+        isa=built.kernel.isa,
+        how=runner.how,
+        cases=len(cases) + PRODUCTS,
+        longest_tail=tail_bound(built.kernel.blocks),
+        seconds=time.perf_counter() - start,
+        failures=tuple(failures),
+    )
+
+
+def validate(
+    kernels: Sequence[Built],
+    runner_for: Callable[[Built], Runner],
+    on_done: Callable[[Validation], None] = lambda result: None,
+) -> list[Validation]:
+    """Validate kernels, in parallel threads: the work is done in other processes.
+
+    An empty list of kernels is refused, so that nothing unrun is ever called validated.
+    """
+    if not kernels:
+        raise GhashgenError("no kernel to validate", "widen the choice")
+    bound = max(tail_bound(built.kernel.blocks) for built in kernels)
+    _lengths(bound)
+    results = []
+    with ThreadPoolExecutor(workers()) as pool:
+        futures = [pool.submit(validate_one, runner_for(b), b, bound) for b in kernels]
+        try:
+            for future in futures:
+                results.append(future.result())
+                on_done(results[-1])
+        except BaseException:
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+    return results
