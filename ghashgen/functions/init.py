@@ -35,7 +35,7 @@ def build(kernel: Kernel) -> Program:
     n, s = kernel.blocks, min(kernel.blocks, STRIDE)
     H = load_block(b, kernel, h, name="H")
     b.about("B_1")
-    B = {1: b.variable(twist(b, H, kernel.bit_order), "B")}
+    B: dict[int, Value] = {1: twist(b, H, kernel.bit_order)}
     keys = {1: _key(b, kernel, B[1])}
     total: VReg | None = None
     if keys[1].term is not None:
@@ -44,11 +44,12 @@ def build(kernel: Kernel) -> Program:
     for i in range(2, s + 1):
         # B_i = B_⌈i/2⌉·B_⌊i/2⌋: two links for s = 4.
         b.about(f"B_{i} = B_{i - i // 2}·B_{i // 2}")
-        B[i] = b.variable(_times(b, kernel, B[i - i // 2], keys[i // 2]), "B")
+        B[i] = _times(b, kernel, B[i - i // 2], keys[i // 2])
         keys[i] = _key(b, kernel, B[i])
         _next(b, kernel, table, i - 1, keys[i], total)
     rounds, rest = divmod(n - s, s)
-    streams = [B[i] for i in range(1, s + 1)]
+    # Of their own: the key B_s stays what it is while its stream moves on.
+    streams = [b.variable(B[i], "stream") for i in range(1, s + 1)]
     if rounds:
         at = b.gpr("gpr_copy", table)
         left = b.gpr("gpr_const", rounds, note="rounds of s powers")
@@ -76,12 +77,12 @@ def _round(
         _next(b, kernel, at, j, _key(b, kernel, stream), total)
 
 
-def _times(b: Builder, kernel: Kernel, A: VReg, key: _Key) -> VReg:
+def _times(b: Builder, kernel: Kernel, A: Value, key: _Key) -> VReg:
     acc = aggregate.accumulate(b, kernel.multiplier, kernel.bit_order, {}, A, key.entries)
     return finish_group(b, kernel, acc, key.term)
 
 
-def _key(b: Builder, kernel: Kernel, B: VReg) -> _Key:
+def _key(b: Builder, kernel: Kernel, B: Value) -> _Key:
     multiply, order = kernel.multiplier, kernel.bit_order
     entries = multiply.derive(b, B, order)
     if multiply.key_term is None:
