@@ -6,7 +6,9 @@ and moved into place. A file that was edited by hand is not overwritten.
 
 import difflib
 import os
-from collections.abc import Callable, Sequence
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -56,7 +58,7 @@ def produce(
     files = {a.file: a.text for a in artefacts}
     header = environment().get_template("ghashgen.h.j2")
     files[HEADER] = header.render(entries=ordered, prototypes=PROTOTYPES)
-    files[manifest.NAME] = manifest.dump(ordered)
+    files[manifest.NAME] = manifest.dump(ordered, sha256(files[HEADER].encode()))
     kept = {entry["file"] for entry in ordered}
     stale = tuple(sorted({entry["file"] for entry in old.values()} - kept))
     return Output(files, tuple(artefacts), stale)
@@ -105,9 +107,12 @@ def _writable(out: Path) -> None:
 
 
 def _refuse_edited(out: Path, old: dict[str, manifest.Entry]) -> None:
-    for entry in old.values():
-        path = out / entry["file"]
-        if path.exists() and sha256(path.read_bytes()) != entry["sha256"]:
+    emitted = {entry["file"]: entry["sha256"] for entry in old.values()}
+    if header := manifest.header_sha256(out):
+        emitted[HEADER] = header
+    for name, digest in emitted.items():
+        path = out / name
+        if path.exists() and sha256(path.read_bytes()) != digest:
             raise GhashgenError(
                 f"{path} was edited by hand: it differs from {manifest.NAME}",
                 "move the change to the generator, or pass --force to overwrite it",
@@ -143,10 +148,21 @@ def _write(out: Path, output: Output) -> None:
                 f"{error.filename}: {error.strerror}", "change its permissions or choose --out"
             ) from None
         raise
-    for unfinished, path in pending:
-        unfinished.replace(path)
-    for name in output.stale:
-        (out / name).unlink(missing_ok=True)
+    with _uninterrupted():
+        for unfinished, path in pending:
+            unfinished.replace(path)
+        for name in output.stale:
+            (out / name).unlink(missing_ok=True)
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Hold back the signals that end a program, so that a folder never mixes two versions."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def differences(
@@ -166,7 +182,7 @@ def differences(
         if not path.exists():
             lines.append(f"{name}: missing")
         elif (found := path.read_text(encoding="utf-8")) != text:
-            if name == manifest.NAME and manifest.comparable(found) == manifest.comparable(text):
+            if name == manifest.NAME and manifest.same(found, text):
                 continue
             lines.append(f"{name}: {_first_difference(found, text)}")
     return lines

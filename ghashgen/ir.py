@@ -28,6 +28,9 @@ class VReg:
     index: int
     name: str = field(compare=False, default="")
 
+    def __hash__(self) -> int:
+        return self.index
+
     def __str__(self) -> str:
         return f"%{self.cls}{self.index}"
 
@@ -38,6 +41,9 @@ class PReg:
 
     cls: RegClass
     index: int
+
+    def __hash__(self) -> int:
+        return self.index
 
     def __str__(self) -> str:
         return f"{self.cls}{self.index}"

@@ -14,12 +14,13 @@ SCHEMA = 1
 Entry = dict[str, Any]
 
 
-def dump(entries: Iterable[Entry]) -> str:
+def dump(entries: Iterable[Entry], header_sha256: str) -> str:
     """Return the manifest's text, entries sorted by name."""
     body = {
         "schema": SCHEMA,
         "generator": f"ghashgen {__version__}",
         "licence": "MIT OR CC0-1.0",
+        "header_sha256": header_sha256,
         "kernels": sorted(entries, key=lambda entry: str(entry["name"])),
     }
     return json.dumps(body, indent=1, ensure_ascii=False) + "\n"
@@ -31,28 +32,55 @@ def load(folder: Path) -> dict[str, Entry]:
     Raises:
         GhashgenError: the manifest cannot be read.
     """
+    return {entry["name"]: entry for entry in _read(folder)["kernels"]}
+
+
+def header_sha256(folder: Path) -> str | None:
+    """Return the hash of the header that was emitted with a folder's manifest, if it has one.
+
+    Raises:
+        GhashgenError: the manifest cannot be read.
+    """
+    found: str | None = _read(folder).get("header_sha256")
+    return found
+
+
+def _read(folder: Path) -> dict[str, Any]:
     path = folder / NAME
     if not path.exists():
-        return {}
+        return {"kernels": []}
     try:
-        body = json.loads(path.read_text(encoding="utf-8"))
+        body: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if body["schema"] != SCHEMA:
             raise GhashgenError(
                 f"{path} has schema {body['schema']}, this version writes {SCHEMA}",
                 "regenerate into an empty folder",
             )
-        return {entry["name"]: entry for entry in body["kernels"]}
+        for entry in body["kernels"]:
+            # What the generator itself relies on when it meets an older output.
+            _ = entry["name"], entry["file"], entry["sha256"], entry["object"]["text_sha256"]
+            _ = entry["axes"]["abi"], entry["cpu_features"], entry["object"]["assembler"]
+            if not (folder / entry["file"]).resolve().is_relative_to(folder.resolve()):
+                raise ValueError(f"{entry['file']} lies outside the folder")
+        return body
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise GhashgenError(
             f"{path} is not a manifest: {error}", "restore it, or delete the folder and regenerate"
         ) from None
 
 
-def comparable(text: str) -> Any:
-    """Return a manifest's content without the assembler's version.
+def same(found: str, wanted: str) -> bool:
+    """Whether two manifests say the same, the assembler's version aside.
 
     Another nasm may emit the same bytes: their hash decides, not the version that made them.
     """
+    try:
+        return bool(_without_assembler(found) == _without_assembler(wanted))
+    except (ValueError, KeyError, TypeError):
+        return False
+
+
+def _without_assembler(text: str) -> Any:
     body = json.loads(text)
     for entry in body["kernels"]:
         entry["object"].pop("assembler")

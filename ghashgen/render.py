@@ -159,7 +159,11 @@ def class_counts(kernel: Kernel, ops: tuple[Op, ...]) -> dict[str, int]:
 
 def render(kernel: Kernel, target: Target) -> Listing:
     """Compile a kernel and return its file."""
-    compiled = compile_kernel(kernel, target.abi)
+    return listing(kernel, target, compile_kernel(kernel, target.abi))
+
+
+def listing(kernel: Kernel, target: Target, compiled: Mapping[str, Compiled]) -> Listing:
+    """Return the file of functions that were compiled for the target's calling convention."""
     functions = []
     for name, item in compiled.items():
         symbol = target.symbol(f"{kernel.name}_{name}")

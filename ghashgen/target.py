@@ -8,6 +8,7 @@ from ghashgen.abi import ABIS, SYSV, WIN64, Abi
 from ghashgen.errors import GhashgenError
 from ghashgen.syntax.core import Syntax
 from ghashgen.syntax.nasm import SYNTAX as NASM
+from ghashgen.syntax.registry import syntaxes
 
 
 @dataclass(frozen=True)
@@ -36,9 +37,6 @@ FORMATS: Mapping[str, ObjectFormat] = MappingProxyType(
 )
 """Object formats by the name that nasm's -f takes."""
 
-SYNTAXES: Mapping[str, Syntax] = MappingProxyType({syntax.name: syntax for syntax in (NASM,)})
-"""Syntaxes by name."""
-
 
 @dataclass(frozen=True)
 class Target:
@@ -65,10 +63,10 @@ def target(abi: str = "sysv", fmt: str = "", prefix: str = "", syntax: str = "na
     for axis, value, table in (
         ("abi", abi, ABIS),
         ("format", fmt, FORMATS),
-        ("syntax", syntax, SYNTAXES),
+        ("syntax", syntax, syntaxes()),
     ):
         if value not in table:
             raise GhashgenError(f"unknown {axis} {value!r}", f"choose one of {', '.join(table)}")
     if prefix and not (prefix.isascii() and prefix.isidentifier()):
         raise GhashgenError(f"prefix {prefix!r} is not a C identifier", "use letters, digits and _")
-    return Target(ABIS[abi], SYNTAXES[syntax], FORMATS[fmt], prefix)
+    return Target(ABIS[abi], syntaxes()[syntax], FORMATS[fmt], prefix)

@@ -9,6 +9,7 @@ without sorting. `recheck` verifies the outcome without any of this.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from ghashgen.abi import Abi
 from ghashgen.errors import GhashgenError
@@ -16,7 +17,7 @@ from ghashgen.ir import Block, Mem, Op, Operand, PReg, Program, RegClass, Slot, 
 from ghashgen.isa.core import Isa
 from ghashgen.passes.interference import Interference
 
-MAX_ROUNDS = 64
+MAX_SLOTS = 256
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ def allocate(program: Program, isa: Isa, abi: Abi, vector_limit: int | None = No
     }
     fixed = dict(zip(program.params, abi.params, strict=False))
     pinned: frozenset[VReg] = frozenset()
-    for slots in range(MAX_ROUNDS):
+    for slots in range(MAX_SLOTS):
         graph = Interference(program, isa)
         _coalesce(graph, fixed)
         colours, failed = _colour(graph, pools, fixed)
@@ -87,7 +88,10 @@ def _colour(
 
 
 def _victim(program: Program, graph: Interference, failed: VReg, pinned: frozenset[VReg]) -> VReg:
-    """Return the class whose uses, weighted by loop depth, cost least to move to the stack."""
+    """Return the class that is cheapest to move to the stack for each class that it stands against.
+
+    Its price are its uses, weighted by loop depth.
+    """
     if failed.cls is not RegClass.VEC:
         raise GhashgenError(
             f"{program.name}: general registers do not suffice", "choose a simpler variant"
@@ -106,7 +110,11 @@ def _victim(program: Program, graph: Interference, failed: VReg, pinned: frozens
             f"{program.name}: one instruction needs more registers than there are",
             "choose an ISA with more registers",
         )
-    return min(open_, key=lambda reg: (weight.get(reg, 0), reg))
+
+    def price(reg: VReg) -> tuple[Fraction, VReg]:
+        return Fraction(weight.get(reg, 0), 1 + len(graph.neighbours(reg))), reg
+
+    return min(open_, key=price)
 
 
 def _spill(
@@ -121,6 +129,9 @@ def _spill(
     for block in program.blocks:
         ops: list[Op] = []
         for op in block.ops:
+            if isa.rows[op.code].copy and not members.isdisjoint(op.operands):
+                ops.extend(_spilled_copy(op, members, slot, load.row, store.row))
+                continue
             operands: list[Operand] = []
             after: list[Op] = []
             temporary: VReg | None = None
@@ -142,6 +153,16 @@ def _spill(
             ops.extend((replace(op, operands=tuple(operands)), *after))
         blocks.append(Block(block.label, tuple(ops), block.depth))
     return replace(program, blocks=tuple(blocks)), frozenset(fresh)
+
+
+def _spilled_copy(op: Op, members: frozenset[VReg], slot: Slot, load: str, store: str) -> list[Op]:
+    """Return the load or store that a copy from or to a spilled register becomes."""
+    target, source = op.operands
+    if target in members and source in members:
+        return []
+    if source in members:
+        return [Op(load, (target, slot), op.width, "reload")]
+    return [Op(store, (slot, source), op.width, "spill")]
 
 
 def _rewrite(program: Program, isa: Isa, homes: Mapping[VReg, PReg]) -> Program:

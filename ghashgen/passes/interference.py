@@ -57,8 +57,9 @@ class Interference:
 
     def find(self, reg: VReg) -> VReg:
         """Return the representative of a register's class."""
-        while self._parent[reg] != reg:
-            reg = self._parent[reg]
+        # A representative is its own parent, as an object: comparing identities is what is cheap.
+        while (parent := self._parent[reg]) is not reg:
+            reg = parent
         return reg
 
     def neighbours(self, reg: VReg) -> set[VReg]:

@@ -31,14 +31,20 @@ def row_effects(rows: Mapping[str, Row]) -> Effects:
     return lambda op: rows[op.code].effects(op)
 
 
-def successors(blocks: Sequence[Block], index: int) -> list[int]:
-    """Return the blocks that control may reach from block `index`."""
-    at = {block.label: i for i, block in enumerate(blocks)}
+def positions(blocks: Sequence[Block]) -> dict[str, int]:
+    """Return the index of every block by its label."""
+    return {block.label: i for i, block in enumerate(blocks)}
+
+
+def targets(op: Op) -> list[str]:
+    """Return the labels to which an operation may branch; a block may branch before its end."""
+    return [x.name for x in op.operands if isinstance(x, Label)]
+
+
+def falls_through(blocks: Sequence[Block], index: int) -> bool:
+    """Whether control may run from the end of block `index` into the next one."""
     ops = blocks[index].ops
-    out = [at[x.name] for op in ops for x in op.operands if isinstance(x, Label)]
-    if not (ops and ops[-1].code in _NO_FALL_THROUGH) and index + 1 < len(blocks):
-        out.append(index + 1)
-    return out
+    return not (ops and ops[-1].code in _NO_FALL_THROUGH) and index + 1 < len(blocks)
 
 
 @dataclass(frozen=True)
@@ -52,15 +58,17 @@ class Liveness:
 def liveness(program: Program, effects: Effects) -> Liveness:
     """Return what is live where."""
     blocks = program.blocks
+    at = positions(blocks)
     start: list[frozenset[Reg]] = [frozenset()] * len(blocks)
     after: list[tuple[frozenset[Reg], ...]] = [()] * len(blocks)
     changed = True
     while changed:
         changed = False
         for i in reversed(range(len(blocks))):
-            live: frozenset[Reg] = frozenset().union(*(start[j] for j in successors(blocks, i)))
+            live: frozenset[Reg] = start[i + 1] if falls_through(blocks, i) else frozenset()
             points = []
             for op in reversed(blocks[i].ops):
+                live = live.union(*(start[at[name]] for name in targets(op)))
                 points.append(live)
                 reads, writes = effects(op)
                 live = live.difference(writes).union(reads)

@@ -44,7 +44,7 @@ def compile_function(program: Program, kernel: Kernel, abi: Abi) -> Compiled:
     isa = kernel.set
     selected = schedule(select(hoist(program), isa))
     allocation = allocate(selected, isa, abi)
-    recheck(selected, allocation.program, isa, abi)
+    recheck(selected, allocation.program, allocation.slots, isa, abi)
     return Compiled(program, selected, frame(allocation, isa, abi, kernel.wipe))
 
 
