@@ -13,6 +13,8 @@ from ghashgen.ops.protocol import Halves
 
 Value = VReg | Mem
 
+LANE_BITS = 128
+
 
 def constant_bytes(value: int) -> bytes:
     """Return a 128-bit constant as it stands in memory."""
@@ -20,10 +22,17 @@ def constant_bytes(value: int) -> bytes:
 
 
 class Builder:
-    """Builds one function of 128-bit lanes; see `ops.protocol.Ops` for the vector operations."""
+    """Builds one function; see `ops.protocol.Ops` for the vector operations.
 
-    def __init__(self, name: str, params: tuple[str, ...]) -> None:
+    Every vector register has a number of 128-bit lanes, and holds zeros above them. An operation is
+    as wide as its widest register, so a scheme's formula works on all lanes at once. Constants stand
+    in memory once for each of `lanes`, the widest registers of the function.
+    """
+
+    def __init__(self, name: str, params: tuple[str, ...], lanes: int = 1) -> None:
         self._name = name
+        self._widest = lanes
+        self._lanes: dict[VReg, int] = {}
         self._count = 0
         self.params = tuple(self._new(RegClass.GPR, param) for param in params)
         self._blocks: list[Block] = []
@@ -43,11 +52,21 @@ class Builder:
         """Append an operation; `note` is its comment."""
         if len(operands) != len(CODES[code].roles):
             raise ValueError(f"{code} takes {len(CODES[code].roles)} operands")
-        comment = f"{self._subject}: {note}" if self._subject and note else note or self._subject
-        self._ops.append(Op(code, operands, comment=comment))
+        width = LANE_BITS * max((self.lanes_of(operand) for operand in operands), default=1)
+        self._record(code, operands, width, note)
 
-    def _vec(self, code: str, *operands: Operand, note: str = "") -> VReg:
+    def _record(self, code: str, operands: tuple[Operand, ...], width: int, note: str) -> None:
+        comment = f"{self._subject}: {note}" if self._subject and note else note or self._subject
+        self._ops.append(Op(code, operands, width, comment))
+
+    def lanes_of(self, operand: Operand) -> int:
+        """Return the lanes that a vector register holds; those above are zero."""
+        return self._lanes.get(operand, 1) if isinstance(operand, VReg) else 1
+
+    def _vec(self, code: str, *operands: Operand, note: str = "", lanes: int = 0) -> VReg:
+        """Append an operation whose result has `lanes` lanes, by default as many as its widest."""
         out = self._new(RegClass.VEC)
+        self._lanes[out] = lanes or max((self.lanes_of(operand) for operand in operands), default=1)
         self.emit(code, out, *operands, note=note)
         return out
 
@@ -60,17 +79,21 @@ class Builder:
     def variable(self, value: Value, name: str, note: str = "") -> VReg:
         """Return a new vector register that starts as `value` and may be assigned again."""
         out = self._new(RegClass.VEC, name)
+        self._lanes[out] = self.lanes_of(value)
         self.assign(out, value, note)
         return out
 
-    def zero(self, name: str = "", note: str = "") -> VReg:
-        """Return a new vector register that starts as 0."""
+    def zero(self, name: str = "", note: str = "", lanes: int = 1) -> VReg:
+        """Return a new vector register that starts as 0 and may hold values of `lanes` lanes."""
         out = self._new(RegClass.VEC, name)
+        self._lanes[out] = lanes
         self.emit("zero", out, note=note)
         return out
 
     def assign(self, target: VReg, value: Value, note: str = "") -> None:
         """Set a register to a value; usually costs nothing, see `passes.coalesce`."""
+        if self.lanes_of(value) > self.lanes_of(target):
+            raise ValueError("a value is wider than the variable it is assigned to")
         if target.cls is RegClass.GPR:
             self.emit("gpr_copy", target, value, note=note)
         else:
@@ -110,10 +133,10 @@ class Builder:
 
     def const(self, value: int, name: str) -> Value:
         """Return the constant's place in memory; `passes.hoist` may put it in a register."""
-        constant = Constant(name, constant_bytes(value))
+        constant = Constant(name, constant_bytes(value) * self._widest)
         if self._constants.setdefault(name, constant) != constant:
             raise ValueError(f"two values for the constant {name}")
-        return Mem(symbol=name, align=16)
+        return Mem(symbol=name, align=len(constant.data))
 
     def clmul(self, a: Value, b: Value, halves: Halves, note: str = "") -> VReg:
         """Record a carry-less product."""
@@ -165,9 +188,36 @@ class Builder:
 
     # -- beyond Ops: what blocks and tails need ----------------------------------------------
 
-    def load(self, memory: Mem, note: str = "") -> VReg:
-        """Record a 16-byte load."""
-        return self._vec("load", memory, note=note)
+    def load(self, memory: Mem, note: str = "", lanes: int = 1) -> VReg:
+        """Record a load of 16 bytes a lane."""
+        return self._vec("load", memory, note=note, lanes=lanes)
+
+    def load_bytes(self, memory: Mem, count: VReg, note: str, lanes: int) -> VReg:
+        """Record a load of `count` bytes (a general register), zeros after them."""
+        mask = self._new(RegClass.MASK, "bytes")
+        self.emit("low_bits", mask, count, note="one bit a byte that is left")
+        return self._vec("load_bytes", mask, memory, note=note, lanes=lanes)
+
+    def add_halves(self, a: VReg, note: str = "") -> VReg:
+        """Record the sum of the lower and the upper half of a register's lanes."""
+        lanes = self.lanes_of(a) // 2
+        high, out = self._new(RegClass.VEC), self._new(RegClass.VEC)
+        self._lanes[high] = self._lanes[out] = lanes
+        self.emit("high_half", high, a, note="upper lanes")
+        self._record("xor", (out, a, high), LANE_BITS * lanes, note)
+        return out
+
+    def insert_lane(self, a: VReg, lane: int, value: Value, lanes: int, note: str = "") -> VReg:
+        """Record `a`, seen as `lanes` lanes, with one lane replaced."""
+        return self._vec("insert_lane", a, value, lane, note=note, lanes=lanes)
+
+    def spread_lane(self, a: VReg, lanes: int, note: str = "") -> VReg:
+        """Record lane 0 in every one of `lanes` lanes."""
+        return self._vec("spread_lane", a, note=note, lanes=lanes)
+
+    def lanes_down(self, a: VReg, lanes: int, note: str = "") -> VReg:
+        """Record lane l + `lanes` in lane l, zeros at the top."""
+        return self._vec("lanes_down", a, 2 * lanes, note=note)
 
     def load_part(self, code: str, memory: Mem, note: str = "") -> VReg:
         """Record a zero-extending load of 8 or 4 bytes (code load64 or load32)."""

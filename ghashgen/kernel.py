@@ -1,6 +1,6 @@
 """A kernel: one small declarative value; its name, its table and its refusals derive from it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ghashgen.errors import GhashgenError
@@ -12,6 +12,53 @@ from ghashgen.schemes.core import Multiply, Reduce
 from ghashgen.schemes.registry import multiplies, reduces
 
 ENTRY_BYTES = 16
+
+ZERO_CELL = "0"
+"""A cell of the table that holds zeros."""
+
+FOLDS = ("group", "end")
+"""When the lanes of a register are added up: after every group (papers/intel-2023, Figure 8), or
+once at the end, each lane having its own Horner accumulator (Figure 9)."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The table: one array an entry, the powers descending, so that a run of m powers down to H^1
+    is the end of the array for every m, at any register width.
+
+    `cells[c]` names the 16 bytes at 16·c: entry and power, as in "K3"; "0" is zeros.
+    """
+
+    cells: tuple[str, ...]
+    top: int
+    """The largest power, a multiple of the lanes."""
+    arrays: Mapping[str, int]
+    """Byte offset of each entry's array: its power `top` stands there."""
+
+    def offset(self, entry: str, power: int) -> int:
+        """Byte offset of an entry of H^power; power 0 and below is the padding after the array."""
+        return self.arrays[entry] + ENTRY_BYTES * (self.top - power)
+
+
+def table_layout(kernel: "Kernel") -> Layout:
+    """Return the layout of a kernel's table."""
+    lanes = kernel.lane_count
+    top = -(-kernel.blocks // lanes) * lanes
+    cells: list[str] = []
+    arrays: dict[str, int] = {}
+
+    def array(name: str, powers: Iterable[int], padding: int) -> None:
+        arrays[name] = ENTRY_BYTES * len(cells)
+        cells.extend(f"{name.partition('@')[0]}{power}" for power in powers)
+        cells.extend([ZERO_CELL] * padding)
+
+    # A masked tail multiplies whole registers: the lanes past H^1 must see zero keys.
+    padding = lanes if kernel.set.masked else 0
+    for entry in kernel.multiplier.entries:
+        array(entry, range(top, 0, -1), padding)
+    if kernel.multiplier.key_term:
+        array("R", range(top, 0, -1), 0)
+    return Layout(tuple(cells), top, arrays)
 
 
 @dataclass(frozen=True)
@@ -61,24 +108,24 @@ class Kernel:
         return Order(self.order)
 
     @property
-    def stride(self) -> int:
-        """Bytes of one power in the table."""
-        return ENTRY_BYTES * len(self.multiplier.table_entries)
+    def lane_count(self) -> int:
+        """Blocks in one register."""
+        return self.set.lanes
+
+    @property
+    def layout(self) -> Layout:
+        """Where the table holds what."""
+        return table_layout(self)
 
     @property
     def table_bytes(self) -> int:
-        """Bytes of the table: powers 1..blocks, ascending."""
-        return self.stride * self.blocks
+        """Bytes of the table."""
+        return ENTRY_BYTES * len(self.layout.cells)
 
     @property
     def table_align(self) -> int:
         """Alignment that the table needs, in bytes."""
-        return ENTRY_BYTES
-
-    def entry_offset(self, power: int, entry: str) -> int:
-        """Byte offset in the table of an entry of H^power."""
-        index = self.multiplier.table_entries.index(entry)
-        return (power - 1) * self.stride + index * ENTRY_BYTES
+        return ENTRY_BYTES * self.lane_count
 
 
 def _choose(axis: str, value: str, allowed: Iterable[str]) -> None:

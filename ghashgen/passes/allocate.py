@@ -21,7 +21,7 @@ MAX_ROUNDS = 64
 
 @dataclass(frozen=True)
 class Allocation:
-    """An allocated program, and how many 16-byte spill slots its frame needs."""
+    """An allocated program, and how many spill slots, each a register wide, its frame needs."""
 
     program: Program
     slots: int
@@ -38,7 +38,10 @@ def allocate(program: Program, isa: Isa, abi: Abi, vector_limit: int | None = No
         GhashgenError: the general registers do not suffice.
     """
     pools = {
-        RegClass.VEC: range(vector_limit or isa.vector_registers),
+        RegClass.VEC: sorted(
+            range(vector_limit or isa.vector_registers), key=lambda i: (i in abi.saved_vectors, i)
+        ),
+        RegClass.MASK: range(1, 8),
         RegClass.GPR: (*abi.volatile, *abi.saved),
     }
     fixed = dict(zip(program.params, abi.params, strict=False))
@@ -117,6 +120,7 @@ def _spill(
     next_index = max(reg.index for reg in registers)
     fresh: list[VReg] = []
     (load,), (store,) = isa.lower["load_aligned"], isa.lower["store"]
+    width = 128 * isa.lanes
     blocks = []
     for block in program.blocks:
         ops: list[Op] = []
@@ -135,9 +139,9 @@ def _spill(
                         temporary = VReg(RegClass.VEC, next_index, "spilled")
                         fresh.append(temporary)
                     if "r" in spec.role:
-                        ops.append(Op(load.row, (temporary, slot), op.width, "reload"))
+                        ops.append(Op(load.row, (temporary, slot), width, "reload"))
                     if "w" in spec.role:
-                        after.append(Op(store.row, (slot, temporary), op.width, "spill"))
+                        after.append(Op(store.row, (slot, temporary), width, "spill"))
                     operands.append(temporary)
             ops.extend((replace(op, operands=tuple(operands)), *after))
         blocks.append(Block(block.label, tuple(ops), block.depth))
