@@ -20,7 +20,22 @@ CLASSES = ("clmul", "xor", "shuffle", "load", "store", "other")
 _PREFIXES = (
     ("clmul", ("PCLMULQDQ",)),
     ("xor", ("PXOR", "POR", "PAND", "PTERNLOG")),
-    ("shuffle", ("PSHUF", "PSLL", "PSRL", "PSRA", "PUNPCK", "PALIGN", "ALIGN", "PERM", "SHUF", "INSERT", "EXTRACT")),
+    (
+        "shuffle",
+        (
+            "PSHUF",
+            "PSLL",
+            "PSRL",
+            "PSRA",
+            "PUNPCK",
+            "PALIGN",
+            "ALIGN",
+            "PERM",
+            "SHUF",
+            "INSERT",
+            "EXTRACT",
+        ),
+    ),
 )
 _MOVES = ("MOVDQ", "MOVQ", "MOVD", "MOVUPS", "MOVAPS", "MOVZX", "BROADCAST")
 _READS = {OpAccess.READ, OpAccess.READ_WRITE, OpAccess.COND_READ, OpAccess.READ_COND_WRITE}

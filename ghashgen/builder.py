@@ -8,7 +8,19 @@ on the way from an algebraic formula to bytes, and lives for one function.
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ghashgen.ir import CODES, Block, Constant, Label, Mem, Op, Operand, Program, RegClass, VReg
+from ghashgen.ir import (
+    CODES,
+    Block,
+    Constant,
+    Label,
+    Mem,
+    Op,
+    Operand,
+    Program,
+    RegClass,
+    Slot,
+    VReg,
+)
 from ghashgen.ops.protocol import Halves
 
 Value = VReg | Mem
@@ -24,9 +36,9 @@ def constant_bytes(value: int) -> bytes:
 class Builder:
     """Builds one function; see `ops.protocol.Ops` for the vector operations.
 
-    Every vector register has a number of 128-bit lanes, and holds zeros above them. An operation is
-    as wide as its widest register, so a scheme's formula works on all lanes at once. Constants stand
-    in memory once for each of `lanes`, the widest registers of the function.
+    Every vector register has a number of 128-bit lanes, and holds zeros above them. An operation
+    is as wide as its widest register, so a scheme's formula works on all lanes at once. Constants
+    stand in memory once for each of `lanes`, those of the function's widest registers.
     """
 
     def __init__(self, name: str, params: tuple[str, ...], lanes: int = 1) -> None:
@@ -41,6 +53,7 @@ class Builder:
         self._ops: list[Op] = []
         self._constants: dict[str, Constant] = {}
         self._subject = ""
+        self._slots = 0
 
     # -- registers and recording ------------------------------------------------------------
 
@@ -76,10 +89,13 @@ class Builder:
         self.emit(code, out, *operands, note=note)
         return out
 
-    def variable(self, value: Value, name: str, note: str = "") -> VReg:
-        """Return a new vector register that starts as `value` and may be assigned again."""
+    def variable(self, value: Value, name: str, note: str = "", lanes: int = 1) -> VReg:
+        """Return a new vector register that starts as `value` and may be assigned again.
+
+        It takes values of `lanes` lanes, or of as many as `value` has if those are more.
+        """
         out = self._new(RegClass.VEC, name)
-        self._lanes[out] = self.lanes_of(value)
+        self._lanes[out] = max(lanes, self.lanes_of(value))
         self.assign(out, value, note)
         return out
 
@@ -123,7 +139,11 @@ class Builder:
         """End the function and return it."""
         self.emit("return")
         blocks = (*self._blocks, Block(self._label, tuple(self._ops), self._depth))
-        return Program(self._name, self.params, blocks, dict(self._constants))
+        return Program(self._name, self.params, blocks, dict(self._constants), self._slots)
+
+    def buffer(self, slots: int) -> None:
+        """Reserve a stack buffer of 16-byte slots, from slot 0."""
+        self._slots = slots
 
     # -- Ops --------------------------------------------------------------------------------
 
@@ -188,7 +208,7 @@ class Builder:
 
     # -- beyond Ops: what blocks and tails need ----------------------------------------------
 
-    def load(self, memory: Mem, note: str = "", lanes: int = 1) -> VReg:
+    def load(self, memory: Mem | Slot, note: str = "", lanes: int = 1) -> VReg:
         """Record a load of 16 bytes a lane."""
         return self._vec("load", memory, note=note, lanes=lanes)
 
@@ -197,6 +217,14 @@ class Builder:
         mask = self._new(RegClass.MASK, "bytes")
         self.emit("low_bits", mask, count, note="one bit a byte that is left")
         return self._vec("load_bytes", mask, memory, note=note, lanes=lanes)
+
+    def first_lane(self, a: VReg) -> VReg:
+        """Return lane 0 alone, of a register whose other lanes are zero."""
+        if self.lanes_of(a) == 1:
+            return a
+        out = self._new(RegClass.VEC)
+        self._record("copy", (out, a), LANE_BITS, "")
+        return out
 
     def add_halves(self, a: VReg, note: str = "") -> VReg:
         """Record the sum of the lower and the upper half of a register's lanes."""
@@ -223,7 +251,7 @@ class Builder:
         """Record a zero-extending load of 8 or 4 bytes (code load64 or load32)."""
         return self._vec(code, memory, note=note)
 
-    def store(self, memory: Mem, value: Value, note: str = "") -> None:
+    def store(self, memory: Mem | Slot, value: Value, note: str = "") -> None:
         """Record a 16-byte store."""
         self.emit("store", memory, value, note=note)
 

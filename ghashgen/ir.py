@@ -120,6 +120,8 @@ class Program:
     params: tuple[VReg, ...]
     blocks: tuple[Block, ...]
     constants: Mapping[str, Constant]
+    slots: int = 0
+    """16-byte stack slots that the code itself uses, as a buffer, from slot 0."""
 
     @property
     def ops(self) -> tuple[Op, ...]:

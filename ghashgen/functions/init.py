@@ -3,10 +3,10 @@
 A product of two twisted operands is twisted again (A·x^-1 and B·x^-1, read as A·B·x, give
 (A·B)·x^-1), so B_(i+j) = B_i·B_j with the kernel's multiply and reduction.
 
-With L lanes a register holds L powers, V_1 = (B_L, …, B_1), V_2 = (B_2L, …), and so on; times B_kL in
-every lane moves it k registers on. Registers grow in strides of s = min(all of them, 4): V_1 … V_s by
-doubling, then s independent products by B_sL a round, so the chain of dependent multiplications has
-about log2(L) + log2(s) + n/(s·L) links instead of n.
+With L lanes a register holds L powers, V_1 = (B_L, …, B_1), V_2 = (B_2L, …), and so on; times B_kL
+in every lane moves it k registers on. Registers grow in strides of s = min(all of them, 4): V_1 …
+V_s by doubling, then s independent products by B_sL a round, so the chain of dependent
+multiplications has about log2(L) + log2(s) + n/(s·L) links instead of n.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from ghashgen.builder import Builder, Value
 from ghashgen.functions.interface import load_block
 from ghashgen.ir import Mem, Program, VReg
-from ghashgen.kernel import ENTRY_BYTES, Kernel
+from ghashgen.kernel import ENTRY_BYTES, LOOP, Kernel
 from ghashgen.schemes import aggregate
 from ghashgen.schemes.twist import twist
 
@@ -37,6 +37,7 @@ class _Table:
     def __init__(self, b: Builder, kernel: Kernel) -> None:
         self.b, self.kernel = b, kernel
         self.total: VReg | None = None
+        self.loop_total: VReg | None = None
 
     def store(self, base: VReg, moved: int, power: int, key: _Key) -> None:
         """Store the entries whose lane 0 is H^power; `base` is `moved` bytes from the table."""
@@ -47,6 +48,24 @@ class _Table:
         if key.term is not None:
             R = self._sum(key.term)
             b.store(Mem(base=base, disp=layout.offset("R", power) - moved), R, "R")
+
+    def store_loop(self, base: VReg, moved: int, power: int, key: _Key) -> None:
+        """Store the entries of H^power in every lane, where lanes are added up at the end."""
+        b, kernel = self.b, self.kernel
+        at = ENTRY_BYTES * (kernel.blocks - power) - moved
+        for name, value in zip(kernel.multiplier.entries, key.entries, strict=True):
+            b.store(Mem(base=base, disp=kernel.layout.arrays[name + LOOP] + at), value, name)
+        if key.term is not None:
+            if self.loop_total is None:
+                self.loop_total = b.variable(key.term, "R_loop")
+            else:
+                b.assign(self.loop_total, b.xor(self.loop_total, key.term, "R of the loop"))
+
+    def finish(self, table: VReg) -> None:
+        """Store what only the whole table decides."""
+        if self.kernel.fold == "end" and self.loop_total is not None:
+            at = self.kernel.layout.arrays["R" + LOOP]
+            self.b.store(Mem(base=table, disp=at), self.loop_total, "R of the loop")
 
     def _sum(self, terms: VReg) -> VReg:
         """Return R for every lane: the terms of it and of all lower powers."""
@@ -67,7 +86,7 @@ class _Table:
 
 def build(kernel: Kernel) -> Program:
     """Return the function for this kernel."""
-    b = Builder("init", ("table", "h"), kernel.lane_count)
+    b = Builder("init", ("table", "h"), kernel.widest)
     table, h = b.params
     lanes, layout = kernel.lane_count, kernel.layout
     count = layout.top // lanes
@@ -76,7 +95,7 @@ def build(kernel: Kernel) -> Program:
     H = load_block(b, kernel, h, name="H")
     b.about("B_1")
     writer = _Table(b, kernel)
-    V: dict[int, Value] = {1: _first_register(b, kernel, twist(b, H, kernel.bit_order))}
+    V: dict[int, Value] = {1: _first_register(b, kernel, _first_power(b, kernel, H))}
     keys: dict[int, _Key] = {}
 
     def spread(i: int) -> _Key:
@@ -93,8 +112,11 @@ def build(kernel: Kernel) -> Program:
         if lanes == 1:
             keys[i] = own
         writer.store(table, 0, i * lanes, own)
+        if kernel.fold == "end":
+            writer.store_loop(table, 0, i * lanes, spread(i))
     rounds, rest = divmod(count - s, s)
     if not (rounds or rest):
+        writer.finish(table)
         return b.program()
     step = spread(s)
     # Of their own: the key stays what it is while its stream moves on.
@@ -112,6 +134,8 @@ def build(kernel: Kernel) -> Program:
     if rest:
         done = (rounds + 1) * s
         _round(b, kernel, writer, (table, 0), done, streams[:rest], step)
+    b.about("")
+    writer.finish(table)
     return b.program()
 
 
@@ -136,6 +160,9 @@ def _round(
         b.about(f"entries of V_(i+{j + 1})")
         power = (done + j + 1) * kernel.lane_count
         writer.store(base, moved, power, _key(b, kernel, stream))
+        if kernel.fold == "end":
+            lanes = b.spread_lane(stream, kernel.lane_count, "in every lane")
+            writer.store_loop(base, moved, power, _key(b, kernel, lanes))
 
 
 def _first_register(b: Builder, kernel: Kernel, B1: Value) -> VReg:
@@ -150,6 +177,14 @@ def _first_register(b: Builder, kernel: Kernel, B1: Value) -> VReg:
         b.about("")
         out = b.insert_lane(out, lane, B[lanes - lane], lanes, f"lane {lane}: B_{lanes - lane}")
     return out
+
+
+def _first_power(b: Builder, kernel: Kernel, H: VReg) -> Value:
+    """Return B_1 = twist(H); for POLYVAL, whose H stands for H·x in GHASH, the twist is undone.
+
+    RFC 8452, appendix A: POLYVAL(H, …) is GHASH with the subkey mulX_GHASH(ByteReverse(H)).
+    """
+    return H if kernel.op == "polyval" else twist(b, H, kernel.bit_order)
 
 
 def _padding(b: Builder, kernel: Kernel, table: VReg) -> None:

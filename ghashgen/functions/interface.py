@@ -48,6 +48,8 @@ def _cell(base: VReg, offset: int) -> Mem:
 
 def to_register(b: Builder, kernel: Kernel, block: VReg, note: str) -> VReg:
     """Turn 16 bytes, as loaded, into register form, or back: the map is its own inverse."""
+    if kernel.op == "polyval":
+        return block
     if kernel.bit_order is Order.REFLECTED:
         return b.shuffle_bytes(block, b.const(BYTE_SWAP, "byte_swap"), note)
     return b.reverse_bits(block, b.const(BIT_REVERSAL, "bit_reversal"), note)
@@ -57,13 +59,14 @@ def load_block(
     b: Builder, kernel: Kernel, base: VReg, offset: int = 0, name: str = "C", lanes: int = 1
 ) -> VReg:
     """Load `lanes` blocks in register form."""
-    raw = b.load(Mem(base=base, disp=offset), f"{name}, bytes as in memory", lanes)
+    note = name if kernel.op == "polyval" else f"{name}, bytes as in memory"
+    raw = b.load(Mem(base=base, disp=offset), note, lanes)
     return to_register(b, kernel, raw, name)
 
 
 def store_block(b: Builder, kernel: Kernel, base: VReg, value: VReg) -> None:
     """Store a block from register form."""
-    raw = to_register(b, kernel, value, "X, bytes as in memory")
+    raw = to_register(b, kernel, b.first_lane(value), "X, bytes as in memory")
     b.store(Mem(base=base), raw, "X")
 
 

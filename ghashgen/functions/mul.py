@@ -16,7 +16,7 @@ from ghashgen.schemes import aggregate
 
 def build(kernel: Kernel) -> Program:
     """Return the function for this kernel."""
-    b = Builder("mul", ("table", "x"), kernel.lane_count)
+    b = Builder("mul", ("table", "x"), kernel.widest)
     table, x = b.params
     X = load_block(b, kernel, x, name="X")
     b.label(BLOCK)

@@ -2,8 +2,8 @@
 
 Whole groups of n blocks first: n products, one reduction each. What is left, m <= n blocks of which
 the last may be partial, is one more group against the powers H^m … H^1 with one reduction: its loop
-walks the arrays of the table from H^m towards H^1, a register of L blocks at a time, so every m uses
-the right powers with the same code.
+walks the arrays of the table from H^m towards H^1, a register of L blocks at a time, so every m
+uses the right powers with the same code.
 
 Where lanes are added up at the end (papers/intel-2023, Figure 9), every lane has its own Horner
 accumulator while at least two groups are left: lane l of a register meets the same power as lane 0,
@@ -11,32 +11,71 @@ so that after a group each lane is a factor H^-l ahead of its place. The last gr
 lower from lane to lane, put that right.
 """
 
+from collections.abc import Callable
+
 from ghashgen.builder import Builder
 from ghashgen.field.bitorder import BLOCK_BYTES
-from ghashgen.functions.group import add_group
+from ghashgen.functions.group import Keys, add_group, add_lanes, group_keys
 from ghashgen.functions.interface import GROUP, load_block, store_block
 from ghashgen.functions.tail import add_tail
-from ghashgen.ir import Program
+from ghashgen.ir import Program, VReg
 from ghashgen.kernel import Kernel
 
 
 def build(kernel: Kernel) -> Program:
     """Return the function for this kernel."""
-    b = Builder("update", ("table", "x", "in", "len"), kernel.lane_count)
+    b = Builder("update", ("table", "x", "in", "len"), kernel.widest)
     table, x, source, length = b.params
-    X = b.variable(load_block(b, kernel, x, name="X"), "X")
+    state = load_block(b, kernel, x, name="X")
+    # One accumulator a lane where lanes are added up at the end; those above the first begin as 0.
+    X = b.variable(state, "X", lanes=kernel.lane_count if kernel.fold == "end" else 1)
     group_bytes = kernel.blocks * BLOCK_BYTES
     b.branch("below", length, group_bytes, "tail")
-    with b.loop(GROUP):
-        b.assign(X, add_group(b, kernel, table, X, source))
-        b.about("")
-        b.assign(source, b.gpr("gpr_add", source, group_bytes, note="next group"))
-        b.assign(length, b.gpr("gpr_sub", length, group_bytes))
-        b.branch("not_below", length, group_bytes, GROUP)
+    _GROUPS[kernel.fold](b, kernel, X)
     b.label("tail")
+    # The lanes are added up by now: a register of one lane meets keys of one lane.
+    X = b.first_lane(X)
     b.branch("equal", length, 0, "store")
     b.assign(X, add_tail(b, kernel, table, X, source, length))
     b.label("store")
     b.about("")
     store_block(b, kernel, x, X)
     return b.program()
+
+
+def _advance(b: Builder, kernel: Kernel) -> None:
+    """Move on by one group."""
+    _, _, source, length = b.params
+    group_bytes = kernel.blocks * BLOCK_BYTES
+    b.about("")
+    b.assign(source, b.gpr("gpr_add", source, group_bytes, note="next group"))
+    b.assign(length, b.gpr("gpr_sub", length, group_bytes))
+
+
+def _fold_every_group(b: Builder, kernel: Kernel, X: VReg) -> None:
+    table, _, source, length = b.params
+    keys: Keys = group_keys(b, kernel, table)
+    with b.loop(GROUP):
+        b.assign(X, add_group(b, kernel, table, X, source, keys))
+        _advance(b, kernel)
+        b.branch("not_below", length, kernel.blocks * BLOCK_BYTES, GROUP)
+
+
+def _fold_at_the_end(b: Builder, kernel: Kernel, X: VReg) -> None:
+    table, _, source, length = b.params
+    two_groups = 2 * kernel.blocks * BLOCK_BYTES
+    b.branch("below", length, two_groups, "last_group")
+    with b.loop(GROUP):
+        b.assign(X, add_lanes(b, kernel, table, X, source))
+        _advance(b, kernel)
+        b.branch("not_below", length, two_groups, GROUP)
+    b.label("last_group")
+    b.assign(X, add_group(b, kernel, table, X, source, group_keys(b, kernel, table)))
+    _advance(b, kernel)
+
+
+_GROUPS: dict[str, Callable[[Builder, Kernel, VReg], None]] = {
+    "group": _fold_every_group,
+    "end": _fold_at_the_end,
+}
+"""How whole groups are taken, by when lanes are added up."""

@@ -46,7 +46,7 @@ def allocate(program: Program, isa: Isa, abi: Abi, vector_limit: int | None = No
     }
     fixed = dict(zip(program.params, abi.params, strict=False))
     pinned: frozenset[VReg] = frozenset()
-    for slots in range(MAX_ROUNDS):
+    for slots in range(program.slots, program.slots + MAX_ROUNDS):
         graph = Interference(program, isa)
         _coalesce(graph, fixed)
         colours, failed = _colour(graph, pools, fixed)

@@ -120,7 +120,7 @@ class _Selector:
 
     def _load(self, target: Operand, memory: Mem, width: int) -> None:
         code = "load_aligned" if memory.align >= width // 8 else "load"
-        (step,) = self.isa.lower[code]
+        (step,) = self.isa.steps(code, width)
         self.out.append(Op(step.row, (target, memory), width, memory.symbol or ""))
 
     def _operand(self, bound: dict[str, Operand], token: str, spec: OperandSpec) -> Operand:

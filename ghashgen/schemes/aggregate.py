@@ -53,8 +53,8 @@ def group(
     """Return X_n for n = len(blocks), loading each block when it is needed.
 
     `power(i)` gives the table entries of H^i, and R_i last where the scheme has a key term that the
-    result is to lose here. The block that meets the state comes last, so that a group's other products
-    do not wait for the reduction of the group before it.
+    result is to lose here. The block that meets the state comes last, so that a group's other
+    products do not wait for the reduction of the group before it.
 
     On SIMD registers of L lanes a "block" is a register, its "power" the L powers of its lanes, and
     what returns is one partial result a lane.
