@@ -88,8 +88,9 @@ def manifest_entry(artefact: Artefact, nasm: Tool) -> dict[str, Any]:
         "table": {
             "bytes": kernel.table_bytes,
             "align": kernel.table_align,
-            "stride": kernel.stride,
-            "entries": list(kernel.multiplier.table_entries),
+            "top_power": kernel.layout.top,
+            "arrays": dict(kernel.layout.arrays),
+            "cells": list(kernel.layout.cells),
         },
         "stack_bytes": dict(counted.stack_bytes),
         "spill_slots": dict(artefact.spill_slots),

@@ -20,9 +20,24 @@ CLASSES = ("clmul", "xor", "shuffle", "load", "store", "other")
 _PREFIXES = (
     ("clmul", ("PCLMULQDQ",)),
     ("xor", ("PXOR", "POR", "PAND", "PTERNLOG")),
-    ("shuffle", ("PSHUF", "PSLL", "PSRL", "PSRA", "PUNPCK", "PALIGN", "GF2P8", "PERM", "SHUF")),
+    (
+        "shuffle",
+        (
+            "PSHUF",
+            "PSLL",
+            "PSRL",
+            "PSRA",
+            "PUNPCK",
+            "PALIGN",
+            "ALIGN",
+            "PERM",
+            "SHUF",
+            "INSERT",
+            "EXTRACT",
+        ),
+    ),
 )
-_MOVES = ("MOVDQ", "MOVQ", "MOVD", "MOVUPS", "MOVAPS", "MOVZX", "BROADCAST", "INSERT", "EXTRACT")
+_MOVES = ("MOVDQ", "MOVQ", "MOVD", "MOVUPS", "MOVAPS", "MOVZX", "BROADCAST")
 _READS = {OpAccess.READ, OpAccess.READ_WRITE, OpAccess.COND_READ, OpAccess.READ_COND_WRITE}
 _WRITES = {OpAccess.WRITE, OpAccess.READ_WRITE, OpAccess.COND_WRITE, OpAccess.READ_COND_WRITE}
 

@@ -8,10 +8,24 @@ on the way from an algebraic formula to bytes, and lives for one function.
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ghashgen.ir import CODES, Block, Constant, Label, Mem, Op, Operand, Program, RegClass, VReg
+from ghashgen.ir import (
+    CODES,
+    Block,
+    Constant,
+    Label,
+    Mem,
+    Op,
+    Operand,
+    Program,
+    RegClass,
+    Slot,
+    VReg,
+)
 from ghashgen.ops.protocol import Halves
 
 Value = VReg | Mem
+
+LANE_BITS = 128
 
 
 def constant_bytes(value: int) -> bytes:
@@ -20,10 +34,17 @@ def constant_bytes(value: int) -> bytes:
 
 
 class Builder:
-    """Builds one function of 128-bit lanes; see `ops.protocol.Ops` for the vector operations."""
+    """Builds one function; see `ops.protocol.Ops` for the vector operations.
 
-    def __init__(self, name: str, params: tuple[str, ...]) -> None:
+    Every vector register has a number of 128-bit lanes, and holds zeros above them. An operation
+    is as wide as its widest register, so a scheme's formula works on all lanes at once. Constants
+    stand in memory once for each of `lanes`, those of the function's widest registers.
+    """
+
+    def __init__(self, name: str, params: tuple[str, ...], lanes: int = 1) -> None:
         self._name = name
+        self._widest = lanes
+        self._lanes: dict[VReg, int] = {}
         self._count = 0
         self.params = tuple(self._new(RegClass.GPR, param) for param in params)
         self._blocks: list[Block] = []
@@ -32,6 +53,7 @@ class Builder:
         self._ops: list[Op] = []
         self._constants: dict[str, Constant] = {}
         self._subject = ""
+        self._slots = 0
 
     # -- registers and recording ------------------------------------------------------------
 
@@ -43,11 +65,21 @@ class Builder:
         """Append an operation; `note` is its comment."""
         if len(operands) != len(CODES[code].roles):
             raise ValueError(f"{code} takes {len(CODES[code].roles)} operands")
-        comment = f"{self._subject}: {note}" if self._subject and note else note or self._subject
-        self._ops.append(Op(code, operands, comment=comment))
+        width = LANE_BITS * max((self.lanes_of(operand) for operand in operands), default=1)
+        self._record(code, operands, width, note)
 
-    def _vec(self, code: str, *operands: Operand, note: str = "") -> VReg:
+    def _record(self, code: str, operands: tuple[Operand, ...], width: int, note: str) -> None:
+        comment = f"{self._subject}: {note}" if self._subject and note else note or self._subject
+        self._ops.append(Op(code, operands, width, comment))
+
+    def lanes_of(self, operand: Operand) -> int:
+        """Return the lanes that a vector register holds; those above are zero."""
+        return self._lanes.get(operand, 1) if isinstance(operand, VReg) else 1
+
+    def _vec(self, code: str, *operands: Operand, note: str = "", lanes: int = 0) -> VReg:
+        """Append an operation whose result has `lanes` lanes, by default as many as its widest."""
         out = self._new(RegClass.VEC)
+        self._lanes[out] = lanes or max((self.lanes_of(operand) for operand in operands), default=1)
         self.emit(code, out, *operands, note=note)
         return out
 
@@ -57,20 +89,27 @@ class Builder:
         self.emit(code, out, *operands, note=note)
         return out
 
-    def variable(self, value: Value, name: str, note: str = "") -> VReg:
-        """Return a new vector register that starts as `value` and may be assigned again."""
+    def variable(self, value: Value, name: str, note: str = "", lanes: int = 1) -> VReg:
+        """Return a new vector register that starts as `value` and may be assigned again.
+
+        It takes values of `lanes` lanes, or of as many as `value` has if those are more.
+        """
         out = self._new(RegClass.VEC, name)
+        self._lanes[out] = max(lanes, self.lanes_of(value))
         self.assign(out, value, note)
         return out
 
-    def zero(self, name: str = "", note: str = "") -> VReg:
-        """Return a new vector register that starts as 0."""
+    def zero(self, name: str = "", note: str = "", lanes: int = 1) -> VReg:
+        """Return a new vector register that starts as 0 and may hold values of `lanes` lanes."""
         out = self._new(RegClass.VEC, name)
+        self._lanes[out] = lanes
         self.emit("zero", out, note=note)
         return out
 
     def assign(self, target: VReg, value: Value, note: str = "") -> None:
         """Set a register to a value; usually costs nothing, see `passes.coalesce`."""
+        if self.lanes_of(value) > self.lanes_of(target):
+            raise ValueError("a value is wider than the variable it is assigned to")
         if target.cls is RegClass.GPR:
             self.emit("gpr_copy", target, value, note=note)
         else:
@@ -100,7 +139,11 @@ class Builder:
         """End the function and return it."""
         self.emit("return")
         blocks = (*self._blocks, Block(self._label, tuple(self._ops), self._depth))
-        return Program(self._name, self.params, blocks, dict(self._constants))
+        return Program(self._name, self.params, blocks, dict(self._constants), self._slots)
+
+    def buffer(self, slots: int) -> None:
+        """Reserve a stack buffer of 16-byte slots, from slot 0."""
+        self._slots = slots
 
     # -- Ops --------------------------------------------------------------------------------
 
@@ -110,10 +153,10 @@ class Builder:
 
     def const(self, value: int, name: str) -> Value:
         """Return the constant's place in memory; `passes.hoist` may put it in a register."""
-        constant = Constant(name, constant_bytes(value))
+        constant = Constant(name, constant_bytes(value) * self._widest)
         if self._constants.setdefault(name, constant) != constant:
             raise ValueError(f"two values for the constant {name}")
-        return Mem(symbol=name, align=16)
+        return Mem(symbol=name, align=len(constant.data))
 
     def clmul(self, a: Value, b: Value, halves: Halves, note: str = "") -> VReg:
         """Record a carry-less product."""
@@ -165,15 +208,50 @@ class Builder:
 
     # -- beyond Ops: what blocks and tails need ----------------------------------------------
 
-    def load(self, memory: Mem, note: str = "") -> VReg:
-        """Record a 16-byte load."""
-        return self._vec("load", memory, note=note)
+    def load(self, memory: Mem | Slot, note: str = "", lanes: int = 1) -> VReg:
+        """Record a load of 16 bytes a lane."""
+        return self._vec("load", memory, note=note, lanes=lanes)
+
+    def load_bytes(self, memory: Mem, count: VReg, note: str, lanes: int) -> VReg:
+        """Record a load of `count` bytes (a general register), zeros after them."""
+        mask = self._new(RegClass.MASK, "bytes")
+        self.emit("low_bits", mask, count, note="one bit a byte that is left")
+        return self._vec("load_bytes", mask, memory, note=note, lanes=lanes)
+
+    def first_lane(self, a: VReg) -> VReg:
+        """Return lane 0 alone, of a register whose other lanes are zero."""
+        if self.lanes_of(a) == 1:
+            return a
+        out = self._new(RegClass.VEC)
+        self._record("copy", (out, a), LANE_BITS, "")
+        return out
+
+    def add_halves(self, a: VReg, note: str = "") -> VReg:
+        """Record the sum of the lower and the upper half of a register's lanes."""
+        lanes = self.lanes_of(a) // 2
+        high, out = self._new(RegClass.VEC), self._new(RegClass.VEC)
+        self._lanes[high] = self._lanes[out] = lanes
+        self.emit("high_half", high, a, note="upper lanes")
+        self._record("xor", (out, a, high), LANE_BITS * lanes, note)
+        return out
+
+    def insert_lane(self, a: VReg, lane: int, value: Value, lanes: int, note: str = "") -> VReg:
+        """Record `a`, seen as `lanes` lanes, with one lane replaced."""
+        return self._vec("insert_lane", a, value, lane, note=note, lanes=lanes)
+
+    def spread_lane(self, a: VReg, lanes: int, note: str = "") -> VReg:
+        """Record lane 0 in every one of `lanes` lanes."""
+        return self._vec("spread_lane", a, note=note, lanes=lanes)
+
+    def lanes_down(self, a: VReg, lanes: int, note: str = "") -> VReg:
+        """Record lane l + `lanes` in lane l, zeros at the top."""
+        return self._vec("lanes_down", a, 2 * lanes, note=note)
 
     def load_part(self, code: str, memory: Mem, note: str = "") -> VReg:
         """Record a zero-extending load of 8 or 4 bytes (code load64 or load32)."""
         return self._vec(code, memory, note=note)
 
-    def store(self, memory: Mem, value: Value, note: str = "") -> None:
+    def store(self, memory: Mem | Slot, value: Value, note: str = "") -> None:
         """Record a 16-byte store."""
         self.emit("store", memory, value, note=note)
 

@@ -1,13 +1,19 @@
 """The shipped variants, and the choice of variants by axis."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
 from itertools import product
+from typing import Any
 
 from ghashgen.errors import GhashgenError
 from ghashgen.field.bitorder import Order
+from ghashgen.isa.core import Isa
 from ghashgen.isa.registry import isas
-from ghashgen.kernel import Kernel, check
+from ghashgen.kernel import FOLDS, OPERATIONS, POWERS, SWAPS, Kernel, check
+from ghashgen.schemes.aggregate import MAX_BLOCKS
 from ghashgen.schemes.registry import multiplies, reduces
+
+REFLECTED, NATURAL = Order.REFLECTED.value, Order.NATURAL.value
 
 PAPER = (
     Kernel("avx", "schoolbook", "clmul3", 1, alias="paper_baseline"),
@@ -15,84 +21,146 @@ PAPER = (
 )
 """The two columns of papers/intel-2023, Table 11."""
 
+Axes = Mapping[str, tuple[Any, ...]]
+
+_FOLDING = ("clmul1", "clmul2")
+_PRECOMPUTED = ("winograd", "k")
+
+
+def _families(isa: Isa) -> Iterable[Axes]:
+    """Yield the shipped families of an ISA: values by axis; combinations that fit are shipped."""
+    wide = isa.lanes > 1
+    yield {
+        "multiply": tuple(multiplies()),
+        # Narrow kernels show every reduction; wide ones those that anyone would use.
+        "reduce": _FOLDING if wide else tuple(reduces()),
+        "order": (REFLECTED, NATURAL) if wide else (REFLECTED,),
+        "blocks": isa.catalogue_blocks,
+    }
+    yield {"op": ("polyval",), "multiply": _PRECOMPUTED, "reduce": _FOLDING, "blocks": (8, 16)}
+    if wide:
+        order = (REFLECTED, NATURAL)
+        yield {"fold": ("end",), "multiply": _PRECOMPUTED, "order": order, "blocks": (16, 48)}
+    if isa.vector_registers == 32:
+        yield {"powers": ("registers",), "multiply": _PRECOMPUTED, "blocks": (16,)}
+    if "shuffle_bytes@256" in isa.lower:
+        yield {"swap": ("stack",), "multiply": _PRECOMPUTED, "blocks": (8, 16)}
+    yield {"wipe": (True,), "multiply": ("winograd",), "blocks": (16,)}
+
 
 @dataclass(frozen=True)
 class Choice:
-    """Values allowed for each axis; an empty tuple allows all that the catalogue has."""
+    """Values allowed for each axis; an empty tuple allows any."""
 
     isa: tuple[str, ...] = ()
     multiply: tuple[str, ...] = ()
     reduce: tuple[str, ...] = ()
     order: tuple[str, ...] = ()
     blocks: tuple[int, ...] = ()
-    wipe: bool | None = None
+    op: tuple[str, ...] = ()
+    fold: tuple[str, ...] = ()
+    swap: tuple[str, ...] = ()
+    powers: tuple[str, ...] = ()
+    wipe: tuple[bool, ...] = ()
     name: tuple[str, ...] = ()
     """Kernel names, instead of axes."""
 
     @property
-    def by_axis(self) -> bool:
-        """Whether any axis is restricted."""
-        return any((self.isa, self.multiply, self.reduce, self.order, self.blocks)) or (
-            self.wipe is not None
-        )
+    def axes(self) -> dict[str, tuple[Any, ...]]:
+        """The restricted axes."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {axis: value for axis, value in values.items() if value and axis != "name"}
 
 
 def catalogue() -> tuple[Kernel, ...]:
-    """Return every checked-in kernel, sorted by ISA, then scheme, then blocks; papers' last."""
-    return (*_variants(Choice()), *PAPER)
+    """Return every checked-in kernel, ISA by ISA; papers' last."""
+    found: dict[Kernel, None] = {}
+    for isa in isas().values():
+        for family in _families(isa):
+            kernels, _ = _combinations({"isa": (isa.name,), **family})
+            found.update(dict.fromkeys(kernels))
+    return (*found, *PAPER)
 
 
 def choose(choice: Choice) -> tuple[Kernel, ...]:
-    """Return the kernels that a choice allows; blocks and wipe may leave the catalogue.
+    """Return the catalogue's kernels that a choice allows; if there are none, make them.
+
+    Axes that the choice leaves open then take their defaults, multiply and reduce every value.
 
     Raises:
         GhashgenError: a value is unknown, or no combination makes sense (says why).
     """
     if choice.name:
-        known = {kernel.name: kernel for kernel in catalogue()}
-        unknown = sorted(set(choice.name) - known.keys())
-        if unknown:
-            raise GhashgenError(
-                f"no kernel of the catalogue is called {unknown[0]!r}",
-                "see ghashgen list, or choose by axes",
-            )
-        return tuple(known[name] for name in choice.name)
-    if not choice.by_axis:
-        return catalogue()
-    return _variants(choice)
+        return _by_name(choice.name)
+    axes = choice.axes
+    _require_known(axes)
+    shipped = tuple(
+        kernel
+        for kernel in catalogue()
+        if all(getattr(kernel, axis) in values for axis, values in axes.items())
+    )
+    if shipped:
+        return shipped
+    kernels, refusals = _combinations(axes)
+    if not kernels:
+        raise refusals[0]
+    return kernels
 
 
-def _variants(choice: Choice) -> tuple[Kernel, ...]:
+def _by_name(names: tuple[str, ...]) -> tuple[Kernel, ...]:
+    known = {kernel.name: kernel for kernel in catalogue()}
+    unknown = sorted(set(names) - known.keys())
+    if unknown:
+        raise GhashgenError(
+            f"no kernel of the catalogue is called {unknown[0]!r}",
+            "see ghashgen list, or choose by axes",
+        )
+    return tuple(known[name] for name in names)
+
+
+def _require_known(axes: Axes) -> None:
+    """Refuse a value that no kernel can have, whatever the other axes say."""
+    allowed: Axes = {
+        "isa": tuple(isas()),
+        "multiply": tuple(multiplies()),
+        "reduce": tuple(reduces()),
+        "order": tuple(order.value for order in Order),
+        "op": OPERATIONS,
+        "fold": FOLDS,
+        "swap": SWAPS,
+        "powers": POWERS,
+    }
+    for axis, values in axes.items():
+        for value in values:
+            if axis in allowed and value not in allowed[axis]:
+                raise GhashgenError(
+                    f"unknown {axis} {value!r}", f"choose one of {', '.join(allowed[axis])}"
+                )
+            if axis == "blocks" and not 1 <= value <= MAX_BLOCKS:
+                raise GhashgenError(
+                    f"blocks must be 1 to {MAX_BLOCKS}, not {value}",
+                    "choose a value in that range",
+                )
+
+
+def _combinations(axes: Axes) -> tuple[tuple[Kernel, ...], list[GhashgenError]]:
+    """Return the kernels of a product of axes that make sense, and why the others do not."""
     found: list[Kernel] = []
     refusals: list[GhashgenError] = []
-    for isa in choice.isa or tuple(isas()):
-        blocks = choice.blocks or (isas()[isa].catalogue_blocks if isa in isas() else (1,))
-        for multiply, reduce, order, count in product(
-            choice.multiply or tuple(multiplies()),
-            choice.reduce or tuple(reduces()),
-            choice.order or tuple(order.value for order in Order),
-            blocks,
+    for isa in axes.get("isa") or tuple(isas()):
+        names = [axis for axis in axes if axis != "isa"]
+        values = [axes[axis] for axis in names]
+        for axis, default in (
+            ("multiply", tuple(multiplies())),
+            ("reduce", tuple(reduces())),
+            ("blocks", isas()[isa].catalogue_blocks),
         ):
-            kernel = Kernel(isa, multiply, reduce, count, order, bool(choice.wipe))
-            _known_values(kernel)
+            if axis not in names:
+                names.append(axis)
+                values.append(default)
+        for combination in product(*values):
             try:
-                found.append(check(kernel))
+                found.append(check(Kernel(isa=isa, **dict(zip(names, combination, strict=True)))))
             except GhashgenError as refusal:
                 refusals.append(refusal)
-    if not found:
-        raise refusals[0]
-    return tuple(found)
-
-
-def _known_values(kernel: Kernel) -> None:
-    """Refuse a value that no kernel can have, whatever the other axes say."""
-    shapes = {scheme.name: scheme.shape for scheme in multiplies().values()}
-    fitting = next(
-        (r.name for r in reduces().values() if r.shape is shapes.get(kernel.multiply)), "clmul1"
-    )
-    reduce = fitting if kernel.reduce in reduces() else kernel.reduce
-    check(replace(kernel, reduce=reduce, order=_plain(kernel.order)))
-
-
-def _plain(order: str) -> str:
-    return Order.REFLECTED.value if order in list(Order) else order
+    return tuple(found), refusals

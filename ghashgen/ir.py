@@ -126,6 +126,8 @@ class Program:
     params: tuple[VReg, ...]
     blocks: tuple[Block, ...]
     constants: Mapping[str, Constant]
+    slots: int = 0
+    """16-byte stack slots that the code itself uses, as a buffer, from slot 0."""
 
     @property
     def ops(self) -> tuple[Op, ...]:
@@ -165,6 +167,11 @@ CODES: Mapping[str, Code] = {
     "spread_top": Code("wr", "128 copies of bit 127"),
     "shuffle_bytes": Code("wrr", "byte j = byte b[j] of a"),
     "reverse_bits": Code("wrr", "each byte of a times the 8×8 bit matrix b"),
+    "high_half": Code("wr", "the upper half of the register"),
+    "insert_lane": Code("wrri", "a with lane i replaced by b"),
+    "spread_lane": Code("wr", "lane 0 in every lane"),
+    "lanes_down": Code("wri", "a >> 64·i across lanes, zeros enter at the top"),
+    "xor3": Code("wrrr", "a + b + c"),
     "zero": Code("w", "0"),
     "copy": Code("wr", "a"),
     "load": Code("wm", "16 bytes"),
@@ -172,6 +179,8 @@ CODES: Mapping[str, Code] = {
     "load64": Code("wm", "8 bytes, zero-extended"),
     "load32": Code("wm", "4 bytes, zero-extended"),
     "store": Code("mr", "16 bytes"),
+    "load_bytes": Code("wrm", "the bytes that a mask selects, zeros elsewhere; no fault outside"),
+    "low_bits": Code("wr", "mask of the low a bits, a a general register below 64"),
     "from_gpr": Code("wr", "a general register, zero-extended"),
     # general registers
     "gpr_copy": Code("wr", "a"),

@@ -1,6 +1,6 @@
 """A kernel: one small declarative value; its name, its table and its refusals derive from it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ghashgen.errors import GhashgenError
@@ -12,6 +12,78 @@ from ghashgen.schemes.core import Multiply, Reduce
 from ghashgen.schemes.registry import multiplies, reduces
 
 ENTRY_BYTES = 16
+
+ZERO_CELL = "0"
+"""A cell of the table that holds zeros."""
+
+OPERATIONS = ("ghash", "polyval")
+"""POLYVAL (RFC 8452) is the same product without the byte swap and without the twist."""
+
+FOLDS = ("group", "end")
+"""When the lanes of a register are added up: after every group (papers/intel-2023, Figure 8), or
+once at the end, each lane having its own Horner accumulator (Figure 9)."""
+
+SWAPS = ("register", "stack")
+"""Bytes are swapped in each register; or two xmm blocks at a time in a ymm register, from which a
+stack buffer brings them back, so that a block costs half a shuffle."""
+
+POWERS = ("memory", "registers")
+"""The group loop reads its powers from the table each time, or keeps them in registers."""
+
+LOOP = "@loop"
+"""Marks the arrays of the group loop when lanes are added up at the end."""
+
+WORKING_REGISTERS = 10
+"""What a group needs beside its powers: state, accumulators, a block's values, two constants."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The table: one array an entry, the powers descending, so that a run of m powers down to H^1
+    is the end of the array for every m, at any register width.
+
+    `cells[c]` names the 16 bytes at 16·c: entry and power, as in "K3"; "0" is zeros; "R16/4" is the
+    sum of the key terms of H^16, H^12, H^8 and H^4.
+    """
+
+    cells: tuple[str, ...]
+    top: int
+    """The largest power, a multiple of the lanes."""
+    arrays: Mapping[str, int]
+    """Byte offset of each entry's array: its power `top` stands there."""
+
+    def offset(self, entry: str, power: int) -> int:
+        """Byte offset of an entry of H^power; power 0 and below is the padding after the array."""
+        return self.arrays[entry] + ENTRY_BYTES * (self.top - power)
+
+
+def table_layout(kernel: "Kernel") -> Layout:
+    """Return the layout of a kernel's table."""
+    lanes = kernel.lane_count
+    top = -(-kernel.blocks // lanes) * lanes
+    cells: list[str] = []
+    arrays: dict[str, int] = {}
+
+    def array(name: str, powers: Iterable[int], padding: int) -> None:
+        arrays[name] = ENTRY_BYTES * len(cells)
+        cells.extend(f"{name.partition('@')[0]}{power}" for power in powers)
+        cells.extend([ZERO_CELL] * padding)
+
+    # A masked tail multiplies whole registers: the lanes past H^1 must see zero keys.
+    padding = lanes if kernel.set.masked else 0
+    for entry in kernel.multiplier.entries:
+        array(entry, range(top, 0, -1), padding)
+    if kernel.multiplier.key_term:
+        array("R", range(top, 0, -1), 0)
+    if kernel.fold == "end":
+        # The same power in every lane, from H^n down in steps of L.
+        steps = range(kernel.blocks, 0, -lanes)
+        for entry in kernel.multiplier.entries:
+            array(entry + LOOP, [power for power in steps for _ in range(lanes)], 0)
+        if kernel.multiplier.key_term:
+            arrays["R" + LOOP] = ENTRY_BYTES * len(cells)
+            cells.extend([f"R{kernel.blocks}/{lanes}"] * lanes)
+    return Layout(tuple(cells), top, arrays)
 
 
 @dataclass(frozen=True)
@@ -27,15 +99,29 @@ class Kernel:
     """Zero every register and stack slot that held secrets before returning."""
     alias: str = ""
     """A name of its own, for the kernels of a paper."""
+    op: str = "ghash"
+    """ghash, or polyval (RFC 8452)."""
+    fold: str = "group"
+    """When lanes are added up: after each group, or at the end; see FOLDS."""
+    swap: str = "register"
+    """Byte swap a register at a time, or through the stack, see SWAPS."""
+    powers: str = "memory"
+    """Where the group loop has its powers: memory or registers."""
 
     @property
     def name(self) -> str:
         """Derived from the axes; an axis at its default leaves no trace."""
         if self.alias:
             return self.alias
-        parts = ["ghash", self.isa, self.multiply, self.reduce, f"x{self.blocks}"]
+        parts = [self.op, self.isa, self.multiply, self.reduce, f"x{self.blocks}"]
         if self.order != Order.REFLECTED.value:
             parts.append(self.order)
+        if self.fold != "group":
+            parts.append("lanes")
+        if self.swap != "register":
+            parts.append("stackswap")
+        if self.powers != "memory":
+            parts.append("regs")
         if self.wipe:
             parts.append("wipe")
         return "_".join(parts).replace("-", "")
@@ -61,24 +147,67 @@ class Kernel:
         return Order(self.order)
 
     @property
-    def stride(self) -> int:
-        """Bytes of one power in the table."""
-        return ENTRY_BYTES * len(self.multiplier.table_entries)
+    def lane_count(self) -> int:
+        """Blocks in one register."""
+        return self.set.lanes
+
+    @property
+    def widest(self) -> int:
+        """Lanes of the widest register in use."""
+        return max(self.lane_count, 2 if self.swap == "stack" else 1)
+
+    @property
+    def layout(self) -> Layout:
+        """Where the table holds what."""
+        return table_layout(self)
 
     @property
     def table_bytes(self) -> int:
-        """Bytes of the table: powers 1..blocks, ascending."""
-        return self.stride * self.blocks
+        """Bytes of the table."""
+        return ENTRY_BYTES * len(self.layout.cells)
 
     @property
     def table_align(self) -> int:
         """Alignment that the table needs, in bytes."""
-        return ENTRY_BYTES
+        return ENTRY_BYTES * self.lane_count
 
-    def entry_offset(self, power: int, entry: str) -> int:
-        """Byte offset in the table of an entry of H^power."""
-        index = self.multiplier.table_entries.index(entry)
-        return (power - 1) * self.stride + index * ENTRY_BYTES
+
+def _refusals(kernel: Kernel) -> Iterable[tuple[bool, str, str]]:
+    """Yield (refused, cause, remedy) for combinations of axes that make no sense."""
+    isa, lanes = kernel.set, kernel.lane_count
+    yield (
+        kernel.op == "polyval" and kernel.bit_order is Order.NATURAL,
+        "op 'polyval' reads blocks as reflected registers already, which order 'natural' would undo",
+        "choose order reflected",
+    )
+    yield (
+        kernel.fold == "end" and lanes == 1,
+        f"fold 'end' adds up lanes, and isa {isa.name!r} has one",
+        "choose fold group, or a wide isa",
+    )
+    yield (
+        kernel.fold == "end" and kernel.blocks % lanes != 0,
+        f"fold 'end' needs whole registers: blocks {kernel.blocks} is no multiple of {lanes} lanes",
+        f"choose a multiple of {lanes}",
+    )
+    yield (
+        kernel.swap == "stack" and "shuffle_bytes@256" not in isa.lower,
+        f"swap 'stack' swaps two xmm blocks in a ymm register, which isa {isa.name!r} cannot use",
+        "choose swap register, or isa avx",
+    )
+    yield (
+        kernel.swap == "stack" and kernel.op == "polyval",
+        "op 'polyval' swaps no bytes",
+        "choose swap register",
+    )
+    registers = -(-kernel.blocks // lanes) * len(kernel.multiplier.entries)
+    room = isa.vector_registers - WORKING_REGISTERS
+    yield (
+        kernel.powers == "registers" and registers > room,
+        f"powers 'registers' would take {registers} of {isa.vector_registers} vector registers, "
+        f"and a group needs {WORKING_REGISTERS} more",
+        f"choose powers memory, or at most {room // len(kernel.multiplier.entries) * lanes} blocks",
+    )
 
 
 def _choose(axis: str, value: str, allowed: Iterable[str]) -> None:
@@ -114,6 +243,13 @@ def check(kernel: Kernel) -> Kernel:
             f"reduce {reduce.name!r} exists only for order {reduce.orders[0].value!r}",
             "choose another reduce or order",
         )
+    _choose("op", kernel.op, OPERATIONS)
+    _choose("fold", kernel.fold, FOLDS)
+    _choose("swap", kernel.swap, SWAPS)
+    _choose("powers", kernel.powers, POWERS)
+    for refused, cause, remedy in _refusals(kernel):
+        if refused:
+            raise GhashgenError(cause, remedy)
     if kernel.bit_order is Order.NATURAL and "reverse_bits" not in kernel.set.supported:
         raise GhashgenError(
             f"order 'natural' needs GFNI to reverse the bits of a byte, which isa {kernel.isa!r} "

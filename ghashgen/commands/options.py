@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,36 +19,34 @@ from ghashgen.paths import project_root
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+_FILTERS: tuple[tuple[str, type, str], ...] = (
+    ("isa", str, "Instruction set."),
+    ("multiply", str, "Multiply scheme."),
+    ("reduce", str, "Reduction scheme."),
+    ("order", str, "Bit order: reflected, natural."),
+    ("blocks", int, "Blocks a group, 1-48."),
+    ("op", str, "Operation: ghash, polyval."),
+    ("fold", str, "Lanes are added up: after each group, at the end."),
+    ("swap", str, "Byte swap: register, stack."),
+    ("powers", str, "Powers of the group loop: memory, registers."),
+    ("name", str, "Kernel of the catalogue, by name."),
+)
+
+
 def choice_options(function: F) -> F:
     """Add the filters by axis; the verb receives one `choice`."""
 
-    def gather(
-        *args: Any,
-        isa: tuple[str, ...],
-        multiply: tuple[str, ...],
-        reduce: tuple[str, ...],
-        order: tuple[str, ...],
-        blocks: tuple[int, ...],
-        wipe: bool | None,
-        name: tuple[str, ...],
-        **kwargs: Any,
-    ) -> Any:
-        choice = Choice(isa, multiply, reduce, order, blocks, wipe, name)
+    @wraps(function)
+    def gather(*args: Any, wipe: bool | None, **kwargs: Any) -> Any:
+        axes = {name: kwargs.pop(name) for name, _, _ in _FILTERS}
+        choice = Choice(**axes, wipe=() if wipe is None else (wipe,))
         return function(*args, choice=choice, **kwargs)
 
-    gather.__name__, gather.__doc__ = function.__name__, function.__doc__
-    gather.__dict__.update(function.__dict__)
-    out: Any = gather
-    for option in (
-        click.option("--name", multiple=True, help="Kernel of the catalogue, by name."),
-        click.option("--wipe/--no-wipe", default=None, help="Zero secrets before returning."),
-        click.option("--blocks", multiple=True, type=int, help="Blocks a group, 1-48."),
-        click.option("--order", multiple=True, help="Bit order: reflected, natural."),
-        click.option("--reduce", multiple=True, help="Reduction scheme."),
-        click.option("--multiply", multiple=True, help="Multiply scheme."),
-        click.option("--isa", multiple=True, help="Instruction set."),
-    ):
-        out = option(out)
+    out: Any = click.option("--wipe/--no-wipe", default=None, help="Zero secrets on return.")(
+        gather
+    )
+    for name, kind, text in reversed(_FILTERS):
+        out = click.option(f"--{name}", multiple=True, type=kind, help=text)(out)
     return out  # type: ignore[no-any-return]
 
 

@@ -1,23 +1,26 @@
-"""NAME_init(table, h): the table of the powers H^1 … H^n, by the kernel's own multiply.
+"""NAME_init(table, h): the table of the powers of H, by the kernel's own multiply.
 
 A product of two twisted operands is twisted again (A·x^-1 and B·x^-1, read as A·B·x, give
-(A·B)·x^-1), so B_(i+j) = B_i·B_j with the kernel's multiply and reduction. Powers grow in strides
-of s = min(n, 4): B_1 … B_s by doubling, then s independent products by B_s a round, so the chain of
-dependent multiplications has about log2(s) + n/s links instead of n.
+(A·B)·x^-1), so B_(i+j) = B_i·B_j with the kernel's multiply and reduction.
+
+With L lanes a register holds L powers, V_1 = (B_L, …, B_1), V_2 = (B_2L, …), and so on; times B_kL
+in every lane moves it k registers on. Registers grow in strides of s = min(all of them, 4): V_1 …
+V_s by doubling, then s independent products by B_sL a round, so the chain of dependent
+multiplications has about log2(L) + log2(s) + n/(s·L) links instead of n.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ghashgen.builder import Builder, Value
-from ghashgen.functions.interface import finish_group, load_block
+from ghashgen.functions.interface import load_block
 from ghashgen.ir import Mem, Program, VReg
-from ghashgen.kernel import ENTRY_BYTES, Kernel
+from ghashgen.kernel import ENTRY_BYTES, LOOP, Kernel
 from ghashgen.schemes import aggregate
 from ghashgen.schemes.twist import twist
 
 STRIDE = 4
-"""Powers computed side by side: enough to cover the latency of a multiplication."""
+"""Registers computed side by side: enough to cover the latency of a multiplication."""
 
 
 @dataclass(frozen=True)
@@ -25,61 +28,184 @@ class _Key:
     """A key operand in registers: its table entries, and its own reduced key term."""
 
     entries: tuple[Value, ...]
-    term: Value | None
+    term: VReg | None
+
+
+class _Table:
+    """Writes registers of powers to the table, R being a running sum."""
+
+    def __init__(self, b: Builder, kernel: Kernel) -> None:
+        self.b, self.kernel = b, kernel
+        self.total: VReg | None = None
+        self.loop_total: VReg | None = None
+
+    def store(self, base: VReg, moved: int, power: int, key: _Key) -> None:
+        """Store the entries whose lane 0 is H^power; `base` is `moved` bytes from the table."""
+        b, layout = self.b, self.kernel.layout
+        names = self.kernel.multiplier.entries
+        for name, value in zip(names, key.entries, strict=True):
+            b.store(Mem(base=base, disp=layout.offset(name, power) - moved), value, name)
+        if key.term is not None:
+            R = self._sum(key.term)
+            b.store(Mem(base=base, disp=layout.offset("R", power) - moved), R, "R")
+
+    def store_loop(self, base: VReg, moved: int, power: int, key: _Key) -> None:
+        """Store the entries of H^power in every lane, where lanes are added up at the end."""
+        b, kernel = self.b, self.kernel
+        at = ENTRY_BYTES * (kernel.blocks - power) - moved
+        for name, value in zip(kernel.multiplier.entries, key.entries, strict=True):
+            b.store(Mem(base=base, disp=kernel.layout.arrays[name + LOOP] + at), value, name)
+        if key.term is not None:
+            if self.loop_total is None:
+                self.loop_total = b.variable(key.term, "R_loop")
+            else:
+                b.assign(self.loop_total, b.xor(self.loop_total, key.term, "R of the loop"))
+
+    def finish(self, table: VReg) -> None:
+        """Store what only the whole table decides."""
+        if self.kernel.fold == "end" and self.loop_total is not None:
+            at = self.kernel.layout.arrays["R" + LOOP]
+            self.b.store(Mem(base=table, disp=at), self.loop_total, "R of the loop")
+
+    def _sum(self, terms: VReg) -> VReg:
+        """Return R for every lane: the terms of it and of all lower powers."""
+        b, lanes = self.b, self.kernel.lane_count
+        step = 1
+        while step < lanes:
+            terms = b.xor(terms, b.lanes_down(terms, step), "terms of lower powers")
+            step *= 2
+        if self.total is None:
+            self.total = b.variable(terms, "R", "R")
+        else:
+            b.assign(self.total, b.xor(terms, self.total, "R_i"))
+        R = b.variable(self.total, "R") if lanes > 1 else self.total
+        if lanes > 1:
+            b.assign(self.total, b.spread_lane(R, lanes, "R of the highest power"))
+        return R
 
 
 def build(kernel: Kernel) -> Program:
     """Return the function for this kernel."""
-    b = Builder("init", ("table", "h"))
+    b = Builder("init", ("table", "h"), kernel.widest)
     table, h = b.params
-    n, s = kernel.blocks, min(kernel.blocks, STRIDE)
+    lanes, layout = kernel.lane_count, kernel.layout
+    count = layout.top // lanes
+    s = min(count, STRIDE)
+    _padding(b, kernel, table)
     H = load_block(b, kernel, h, name="H")
     b.about("B_1")
-    B: dict[int, Value] = {1: twist(b, H, kernel.bit_order)}
-    keys = {1: _key(b, kernel, B[1])}
-    total: VReg | None = None
-    if keys[1].term is not None:
-        total = b.variable(keys[1].term, "R", "R_1")
-    _store(b, kernel, table, 0, keys[1], total)
-    for i in range(2, s + 1):
-        # B_i = B_⌈i/2⌉·B_⌊i/2⌋: two links for s = 4.
-        b.about(f"B_{i} = B_{i - i // 2}·B_{i // 2}")
-        B[i] = _times(b, kernel, B[i - i // 2], keys[i // 2])
-        keys[i] = _key(b, kernel, B[i])
-        _next(b, kernel, table, i - 1, keys[i], total)
-    rounds, rest = divmod(n - s, s)
-    # Of their own: the key B_s stays what it is while its stream moves on.
-    streams = [b.variable(B[i], "stream") for i in range(1, s + 1)]
+    writer = _Table(b, kernel)
+    V: dict[int, Value] = {1: _first_register(b, kernel, _first_power(b, kernel, H))}
+    keys: dict[int, _Key] = {}
+
+    def spread(i: int) -> _Key:
+        """Return the key B_(i·L), the highest power of V_i, in every lane."""
+        if i not in keys:
+            keys[i] = _key(b, kernel, b.spread_lane(_register(V[i]), lanes, "in every lane"))
+        return keys[i]
+
+    for i in range(1, s + 1):
+        if i > 1:
+            b.about(f"V_{i} = V_{i - i // 2}·B_{i // 2 * lanes}")
+            V[i] = _times(b, kernel, V[i - i // 2], spread(i // 2))
+        own = _key(b, kernel, V[i])
+        if lanes == 1:
+            keys[i] = own
+        writer.store(table, 0, i * lanes, own)
+        if kernel.fold == "end":
+            writer.store_loop(table, 0, i * lanes, spread(i))
+    rounds, rest = divmod(count - s, s)
+    if not (rounds or rest):
+        writer.finish(table)
+        return b.program()
+    step = spread(s)
+    # Of their own: the key stays what it is while its stream moves on.
+    streams = [b.variable(V[i], "stream") for i in range(1, s + 1)]
     if rounds:
         at = b.gpr("gpr_copy", table)
-        left = b.gpr("gpr_const", rounds, note="rounds of s powers")
+        left = b.gpr("gpr_const", rounds, note="rounds of s registers")
+        moved = -s * lanes * ENTRY_BYTES
         with b.loop("round"):
-            b.assign(at, b.gpr("gpr_add", at, s * kernel.stride))
-            _round(b, kernel, at, streams, keys[s], total)
+            b.assign(at, b.gpr("gpr_sub", at, -moved))
+            _round(b, kernel, writer, (at, moved), s, streams, step)
             b.about("")
             b.assign(left, b.gpr("gpr_sub", left, 1))
             b.branch("not_below", left, 1, "round")
     if rest:
-        at = b.gpr("gpr_address", Mem(base=table, disp=(n - rest) * kernel.stride))
-        _round(b, kernel, at, streams[:rest], keys[s], total)
+        done = (rounds + 1) * s
+        _round(b, kernel, writer, (table, 0), done, streams[:rest], step)
+    b.about("")
+    writer.finish(table)
     return b.program()
 
 
 def _round(
-    b: Builder, kernel: Kernel, at: VReg, streams: Sequence[VReg], key: _Key, total: VReg | None
+    b: Builder,
+    kernel: Kernel,
+    writer: _Table,
+    place: tuple[VReg, int],
+    done: int,
+    streams: Sequence[VReg],
+    key: _Key,
 ) -> None:
-    """Multiply every stream by B_s and store the new powers from address `at` on."""
+    """Multiply every stream by the key; they then are registers done + 1, done + 2, …
+
+    In a loop `place` moves by what a round adds, so that `done` is that of the first round.
+    """
     for j, stream in enumerate(streams):
-        b.about(f"B_(i+{j + 1}) = B_(i+{j + 1}-s)·B_s")
+        b.about(f"V_(i+{j + 1}) = V_(i+{j + 1}-s)·B_sL")
         b.assign(stream, _times(b, kernel, stream, key))
+    base, moved = place
     for j, stream in enumerate(streams):
-        b.about(f"entries of B_(i+{j + 1})")
-        _next(b, kernel, at, j, _key(b, kernel, stream), total)
+        b.about(f"entries of V_(i+{j + 1})")
+        power = (done + j + 1) * kernel.lane_count
+        writer.store(base, moved, power, _key(b, kernel, stream))
+        if kernel.fold == "end":
+            lanes = b.spread_lane(stream, kernel.lane_count, "in every lane")
+            writer.store_loop(base, moved, power, _key(b, kernel, lanes))
+
+
+def _first_register(b: Builder, kernel: Kernel, B1: Value) -> VReg:
+    """Return V_1 = (B_L, …, B_1), highest power in lane 0, by L - 1 scalar multiplications."""
+    lanes = kernel.lane_count
+    B: dict[int, Value] = {1: B1}
+    for i in range(2, lanes + 1):
+        b.about(f"B_{i} = B_{i - i // 2}·B_{i // 2}")
+        B[i] = _times(b, kernel, B[i - i // 2], _key(b, kernel, B[i // 2]))
+    out = _register(B[lanes])
+    for lane in range(1, lanes):
+        b.about("")
+        out = b.insert_lane(out, lane, B[lanes - lane], lanes, f"lane {lane}: B_{lanes - lane}")
+    return out
+
+
+def _first_power(b: Builder, kernel: Kernel, H: VReg) -> Value:
+    """Return B_1 = twist(H); for POLYVAL, whose H stands for H·x in GHASH, the twist is undone.
+
+    RFC 8452, appendix A: POLYVAL(H, …) is GHASH with the subkey mulX_GHASH(ByteReverse(H)).
+    """
+    return H if kernel.op == "polyval" else twist(b, H, kernel.bit_order)
+
+
+def _padding(b: Builder, kernel: Kernel, table: VReg) -> None:
+    """Zero what follows H^1 in each array, where the tail's masked registers may look."""
+    if kernel.set.masked:
+        zeros = b.zero("zeros", "keys past H^1", lanes=kernel.lane_count)
+        for name in kernel.multiplier.entries:
+            b.store(Mem(base=table, disp=kernel.layout.offset(name, 0)), zeros, "zeros")
+
+
+def _register(value: Value) -> VReg:
+    if isinstance(value, Mem):
+        raise TypeError("a power must be computed")
+    return value
 
 
 def _times(b: Builder, kernel: Kernel, A: Value, key: _Key) -> VReg:
-    acc = aggregate.accumulate(b, kernel.multiplier, kernel.bit_order, {}, A, key.entries)
-    return finish_group(b, kernel, acc, key.term)
+    """Return A·B lane by lane; the key's term is lane by lane too."""
+    multiply, order = kernel.multiplier, kernel.bit_order
+    acc = aggregate.accumulate(b, multiply, order, {}, A, key.entries)
+    return _register(aggregate.finish(b, multiply, kernel.reducer, order, acc, key.term))
 
 
 def _key(b: Builder, kernel: Kernel, B: Value) -> _Key:
@@ -87,17 +213,5 @@ def _key(b: Builder, kernel: Kernel, B: Value) -> _Key:
     entries = multiply.derive(b, B, order)
     if multiply.key_term is None:
         return _Key(entries, None)
-    return _Key(entries, aggregate.key_constant(b, multiply, kernel.reducer, order, entries))
-
-
-def _next(b: Builder, kernel: Kernel, at: VReg, index: int, key: _Key, total: VReg | None) -> None:
-    """Store the entries of one power after adding its key term to the running sum R."""
-    if total is not None and key.term is not None:
-        b.assign(total, b.xor(total, key.term, "R_i"))
-    _store(b, kernel, at, index, key, total)
-
-
-def _store(b: Builder, kernel: Kernel, at: VReg, index: int, key: _Key, total: VReg | None) -> None:
-    values = [*key.entries, *([] if total is None else [total])]
-    for i, (name, value) in enumerate(zip(kernel.multiplier.table_entries, values, strict=True)):
-        b.store(Mem(base=at, disp=index * kernel.stride + i * ENTRY_BYTES), value, name)
+    term = aggregate.key_constant(b, multiply, kernel.reducer, order, entries)
+    return _Key(entries, _register(term))

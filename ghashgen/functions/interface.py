@@ -1,7 +1,7 @@
 """What the emitted functions share: table entries, and blocks in register form.
 
 In registers the state and the blocks are in the kernel's bit order; in memory they are in the byte
-order of SP 800-38D. The table holds the powers 1..n in ascending order, see `Kernel.stride`.
+order of SP 800-38D. For the table see `kernel.Layout`.
 """
 
 from collections.abc import Mapping
@@ -25,56 +25,74 @@ BLOCK = "block"
 """Label of one block's multiplication (mul) and of the loop over the tail's blocks (update)."""
 
 
-def entries(
-    kernel: Kernel, base: VReg, power: int, moved: bool = False
-) -> tuple[list[Value], Value | None]:
-    """Return the entries of H^power as memory operands, and R where the scheme has a key term.
+def entries(kernel: Kernel, base: VReg, power: int) -> list[Value]:
+    """Return the entries from H^power down, as memory operands of any width.
 
-    `base` is the table; or, if `moved`, a register that walks it and stands at H^power already.
+    `base` holds the address of the table. If it walks the table, and stands at H^m of the first
+    array, name the table's top power: that array's start then is where the register stands.
     """
-    offset = 0 if moved else (power - 1) * kernel.stride
-    multiply = kernel.multiplier
-    memory: list[Value] = [
-        Mem(base=base, disp=offset + ENTRY_BYTES * i, align=ENTRY_BYTES)
-        for i in range(len(multiply.table_entries))
-    ]
-    width = len(multiply.entries)
-    return memory[:width], memory[width] if multiply.key_term else None
+    layout = kernel.layout
+    return [_cell(base, layout.offset(name, power)) for name in kernel.multiplier.entries]
+
+
+def key_sum(kernel: Kernel, base: VReg, power: int) -> Mem | None:
+    """Return R_power, the reduced key terms of H^power … H^1, where the scheme has them."""
+    if kernel.multiplier.key_term is None:
+        return None
+    return _cell(base, kernel.layout.offset("R", power))
+
+
+def _cell(base: VReg, offset: int) -> Mem:
+    return Mem(base=base, disp=offset, align=ENTRY_BYTES)
 
 
 def to_register(b: Builder, kernel: Kernel, block: VReg, note: str) -> VReg:
     """Turn 16 bytes, as loaded, into register form, or back: the map is its own inverse."""
+    if kernel.op == "polyval":
+        return block
     if kernel.bit_order is Order.REFLECTED:
         return b.shuffle_bytes(block, b.const(BYTE_SWAP, "byte_swap"), note)
     return b.reverse_bits(block, b.const(BIT_REVERSAL, "bit_reversal"), note)
 
 
-def load_block(b: Builder, kernel: Kernel, base: VReg, offset: int = 0, name: str = "C") -> VReg:
-    """Load a block in register form."""
-    raw = b.load(Mem(base=base, disp=offset), f"{name}, bytes as in memory")
+def load_block(
+    b: Builder, kernel: Kernel, base: VReg, offset: int = 0, name: str = "C", lanes: int = 1
+) -> VReg:
+    """Load `lanes` blocks in register form."""
+    note = name if kernel.op == "polyval" else f"{name}, bytes as in memory"
+    raw = b.load(Mem(base=base, disp=offset), note, lanes)
     return to_register(b, kernel, raw, name)
 
 
 def store_block(b: Builder, kernel: Kernel, base: VReg, value: VReg) -> None:
     """Store a block from register form."""
-    raw = to_register(b, kernel, value, "X, bytes as in memory")
+    raw = to_register(b, kernel, b.first_lane(value), "X, bytes as in memory")
     b.store(Mem(base=base), raw, "X")
 
 
 def finish_group(b: Builder, kernel: Kernel, acc: Mapping[str, Value], R: Value | None) -> VReg:
-    """Recombine and reduce the accumulators of a group."""
-    out = aggregate.finish(b, kernel.multiplier, kernel.reducer, kernel.bit_order, acc, R)
-    if isinstance(out, Mem):
+    """Recombine and reduce the accumulators of a group, and add up its lanes."""
+    out = aggregate.finish(b, kernel.multiplier, kernel.reducer, kernel.bit_order, acc, None)
+    return close_group(b, out, R)
+
+
+def close_group(b: Builder, lanes: Value, R: Value | None) -> VReg:
+    """Add up the lanes of a reduced group, and subtract the key terms."""
+    if isinstance(lanes, Mem):
         raise TypeError("a reduction must compute its result")
-    return out
+    while b.lanes_of(lanes) > 1:
+        lanes = b.add_halves(lanes, "add up the lanes")
+    return lanes if R is None else b.xor(lanes, R, "minus the key terms")
 
 
 __all__ = [
     "BLOCK",
     "BLOCK_BYTES",
     "GROUP",
+    "close_group",
     "entries",
     "finish_group",
+    "key_sum",
     "load_block",
     "store_block",
     "to_register",

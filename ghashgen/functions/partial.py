@@ -2,8 +2,8 @@
 
 Overlapping loads inside the input replace a byte loop. With r bytes left, all in a vector register:
 
-    r >= 8    qword at 0, and the qword at r - 8 shifted right by 8·(16 - r) bits as the high half;
-              a count of 64 (r = 8) shifts everything out, as PSRLQ defines
+    r >= 8    qword at 0, and the qword at r - 8 shifted right by 8·(16 - r) bits as the high half,
+              in two steps: a count of 64 (r = 8) is 0 by the manual, but Bochs does not shift
     r >= 4    dword at 0, or-ed with the dword at r - 4 shifted left by 8·(r - 4): they agree where
               they overlap
     r >= 1    bytes at 0, r >> 1 and r - 1, each shifted to its place, likewise
@@ -22,8 +22,9 @@ def load_partial(b: Builder, source: VReg, rest: VReg, done: str) -> VReg:
     low = b.load_part("load64", Mem(base=source), "bytes 0..7")
     high = b.load_part("load64", Mem(base=source, index=rest, disp=-8), "the last 8 bytes")
     bits = b.gpr("gpr_shl", rest, 3)
-    count = b.gpr("gpr_neg", b.gpr("gpr_sub", bits, 128), note="8·(16 - r) bits")
-    high = b.shift_by("shr64_by", high, b.from_gpr(count), "bytes 8..r-1, then zeros")
+    count = b.gpr("gpr_neg", b.gpr("gpr_sub", bits, 120), note="8·(15 - r) bits")
+    high = b.shift_by("shr64_by", high, b.from_gpr(count), "8·(15 - r) bits")
+    high = b.shr64(high, 8, "and 8 more: bytes 8..r-1, then zeros")
     b.assign(out, b.join_low(low, high, "C_last, zero-padded"))
     b.emit("jump", Label(done))
 

@@ -1,102 +1,81 @@
 """NAME_update(table, x, in, len): X = GHASH continued over len bytes, zero-padded at the end.
 
-Whole groups of n blocks first: n products, one reduction each. What is left, m < n blocks and
-perhaps a partial one, is one more group against the powers H^m … H^1 with one reduction: the loop
-over its blocks walks the table downwards, so every m uses the right powers with the same code.
+Whole groups of n blocks first: n products, one reduction each. What is left, m <= n blocks of which
+the last may be partial, is one more group against the powers H^m … H^1 with one reduction: its loop
+walks the arrays of the table from H^m towards H^1, a register of L blocks at a time, so every m
+uses the right powers with the same code.
+
+Where lanes are added up at the end (papers/intel-2023, Figure 9), every lane has its own Horner
+accumulator while at least two groups are left: lane l of a register meets the same power as lane 0,
+so that after a group each lane is a factor H^-l ahead of its place. The last group's powers, one
+lower from lane to lane, put that right.
 """
+
+from collections.abc import Callable
 
 from ghashgen.builder import Builder
 from ghashgen.field.bitorder import BLOCK_BYTES
-from ghashgen.functions.interface import (
-    BLOCK,
-    GROUP,
-    entries,
-    finish_group,
-    load_block,
-    store_block,
-    to_register,
-)
-from ghashgen.functions.partial import load_partial
-from ghashgen.ir import Mem, Program, VReg
-from ghashgen.kernel import ENTRY_BYTES, Kernel
-from ghashgen.schemes import aggregate
+from ghashgen.functions.group import Keys, add_group, add_lanes, group_keys
+from ghashgen.functions.interface import GROUP, load_block, store_block
+from ghashgen.functions.tail import add_tail
+from ghashgen.ir import Program, VReg
+from ghashgen.kernel import Kernel
 
 
 def build(kernel: Kernel) -> Program:
     """Return the function for this kernel."""
-    b = Builder("update", ("table", "x", "in", "len"))
+    b = Builder("update", ("table", "x", "in", "len"), kernel.widest)
     table, x, source, length = b.params
-    X = b.variable(load_block(b, kernel, x, name="X"), "X")
+    state = load_block(b, kernel, x, name="X")
+    # One accumulator a lane where lanes are added up at the end; those above the first begin as 0.
+    X = b.variable(state, "X", lanes=kernel.lane_count if kernel.fold == "end" else 1)
     group_bytes = kernel.blocks * BLOCK_BYTES
     b.branch("below", length, group_bytes, "tail")
-    with b.loop(GROUP):
-        b.assign(X, _group(b, kernel, table, X, source))
-        b.about("")
-        b.assign(source, b.gpr("gpr_add", source, group_bytes, note="next group"))
-        b.assign(length, b.gpr("gpr_sub", length, group_bytes))
-        b.branch("not_below", length, group_bytes, GROUP)
+    _GROUPS[kernel.fold](b, kernel, X)
     b.label("tail")
+    # The lanes are added up by now: a register of one lane meets keys of one lane.
+    X = b.first_lane(X)
     b.branch("equal", length, 0, "store")
-    b.assign(X, _tail(b, kernel, table, X, source, length))
+    b.assign(X, add_tail(b, kernel, table, X, source, length))
     b.label("store")
     b.about("")
     store_block(b, kernel, x, X)
     return b.program()
 
 
-def _group(b: Builder, kernel: Kernel, table: VReg, X: VReg, source: VReg) -> VReg:
-    n = kernel.blocks
-
-    def power(i: int) -> list[Mem | VReg]:
-        key, R = entries(kernel, table, i)
-        return key if R is None else [*key, R]
-
-    loads = [lambda offset=BLOCK_BYTES * i: load_block(b, kernel, source, offset) for i in range(n)]
-    out = aggregate.group(b, kernel.multiplier, kernel.reducer, kernel.bit_order, X, loads, power)
-    if isinstance(out, Mem):
-        raise TypeError("a reduction must compute its result")
-    return out
+def _advance(b: Builder, kernel: Kernel) -> None:
+    """Move on by one group."""
+    _, _, source, length = b.params
+    group_bytes = kernel.blocks * BLOCK_BYTES
+    b.about("")
+    b.assign(source, b.gpr("gpr_add", source, group_bytes, note="next group"))
+    b.assign(length, b.gpr("gpr_sub", length, group_bytes))
 
 
-def _tail(b: Builder, kernel: Kernel, table: VReg, X: VReg, source: VReg, length: VReg) -> VReg:
-    """Record the group of m = ⌈length/16⌉ blocks, 1 <= m <= n."""
-    key_at = _power_address(b, kernel, table, length)
-    key, R = entries(kernel, key_at, 0, moved=True)
-    key_sum = None
-    if isinstance(R, Mem):
-        key_sum = b.load(R, "R_m: the key terms of H^m … H^1")
-    acc = {name: b.zero(name) for name in kernel.multiplier.accumulators}
-
-    def multiply(A: VReg, subject: str) -> None:
-        b.about(subject)
-        A_ = b.xor(A, X, "A = X + C; X counts once")
-        sums = aggregate.accumulate(b, kernel.multiplier, kernel.bit_order, dict(acc), A_, key)
-        for name, register in acc.items():
-            b.assign(register, sums[name])
-        b.about("")
-
-    b.branch("below", length, BLOCK_BYTES, "partial")
-    with b.loop(BLOCK):
-        multiply(load_block(b, kernel, source), "C·H^i")
-        b.emit("zero", X)
-        b.assign(key_at, b.gpr("gpr_sub", key_at, kernel.stride, note="H^(i-1)"))
-        b.assign(source, b.gpr("gpr_add", source, BLOCK_BYTES, note="next block"))
-        b.assign(length, b.gpr("gpr_sub", length, BLOCK_BYTES))
-        b.branch("not_below", length, BLOCK_BYTES, BLOCK)
-    b.label("partial")
-    b.branch("equal", length, 0, "reduce")
-    raw = load_partial(b, source, length, "padded")
-    multiply(to_register(b, kernel, raw, "C_last"), "C·H")
-    b.label("reduce")
-    b.about("reduce")
-    return finish_group(b, kernel, acc, key_sum)
+def _fold_every_group(b: Builder, kernel: Kernel, X: VReg) -> None:
+    table, _, source, length = b.params
+    keys: Keys = group_keys(b, kernel, table)
+    with b.loop(GROUP):
+        b.assign(X, add_group(b, kernel, table, X, source, keys))
+        _advance(b, kernel)
+        b.branch("not_below", length, kernel.blocks * BLOCK_BYTES, GROUP)
 
 
-def _power_address(b: Builder, kernel: Kernel, table: VReg, length: VReg) -> VReg:
-    """Return the address of the entries of H^m: table + (m - 1)·stride, m = ⌈length/16⌉."""
-    rest = b.gpr("gpr_and", b.gpr("gpr_sub", length, 1), -BLOCK_BYTES, note="16·(m - 1)")
-    count = kernel.stride // ENTRY_BYTES
-    address = rest
-    for _ in range(count - 1):
-        address = b.gpr("gpr_address", Mem(base=address, index=rest))
-    return b.gpr("gpr_address", Mem(base=table, index=address), note="the entries of H^m")
+def _fold_at_the_end(b: Builder, kernel: Kernel, X: VReg) -> None:
+    table, _, source, length = b.params
+    two_groups = 2 * kernel.blocks * BLOCK_BYTES
+    b.branch("below", length, two_groups, "last_group")
+    with b.loop(GROUP):
+        b.assign(X, add_lanes(b, kernel, table, X, source))
+        _advance(b, kernel)
+        b.branch("not_below", length, two_groups, GROUP)
+    b.label("last_group")
+    b.assign(X, add_group(b, kernel, table, X, source, group_keys(b, kernel, table)))
+    _advance(b, kernel)
+
+
+_GROUPS: dict[str, Callable[[Builder, Kernel, VReg], None]] = {
+    "group": _fold_every_group,
+    "end": _fold_at_the_end,
+}
+"""How whole groups are taken, by when lanes are added up."""

@@ -1,7 +1,8 @@
 """AVX, VEX-128 (Sandy Bridge, 2011): three operands, memory operands of any alignment.
 
 VEX.128 VPCLMULQDQ needs the PCLMULQDQ and AVX flags; the VPCLMULQDQ flag is about wider registers.
-Only xmm registers are written, and a VEX.128 write zeroes the rest, so no VZEROUPPER is due.
+A VEX.128 write zeroes the rest of the register, so no VZEROUPPER is due, except where bytes are
+swapped two blocks at a time in a ymm register, which needs AVX2.
 """
 
 from ghashgen.isa.core import Isa, Row, lowering, row_table
@@ -14,6 +15,8 @@ ISA = Isa(
     name="avx",
     title="AVX, VPCLMULQDQ on xmm (VEX.128)",
     vector_registers=16,
+    lanes=1,
+    leave=("vzeroupper",),
     catalogue_blocks=(1, 2, 4, 6, 8, 12, 16),
     rows={
         **ROWS,
@@ -45,6 +48,10 @@ ISA = Isa(
             Row("vmovdqu.store", "w:m128 r:x", _AVX, f"{_SDM}, MOVDQU, VEX.128", "store"),
             Row("vmovq.load", "w:x r:m64", _AVX, f"{_SDM}, MOVQ, VEX.128", "load"),
             Row("vmovd.load", "w:x r:m32", _AVX, f"{_SDM}, MOVD, VEX.128", "load"),
+            Row("vpshufb.ymm", "w:v r:v r:v/mv", ("avx2",), f"{_SDM}, PSHUFB, VEX.256", "shuffle"),
+            Row("vmovdqu.load256", "w:v r:mv", _AVX, f"{_SDM}, MOVDQU, VEX.256", "load"),
+            Row("vmovdqu.store256", "w:mv r:v", _AVX, f"{_SDM}, MOVDQU, VEX.256", "store"),
+            Row("vzeroupper", "", _AVX, f"{_SDM}, VZEROUPPER", "other"),
             Row("vmovq.gpr", "w:x r:q", _AVX, f"{_SDM}, MOVD/MOVQ, VEX.128", "other"),
         ),
     },
@@ -66,6 +73,10 @@ ISA = Isa(
             join_high:      vpunpckhqdq d a b
             spread_top:     vpshufd d a 0xff; vpsrad.imm d d 31
             shuffle_bytes:  vpshufb d a b
+            shuffle_bytes@256:  vpshufb.ymm d a b
+            load@256:           vmovdqu.load256 d m
+            load_aligned@256:   vmovdqu.load256 d m
+            store@256:          vmovdqu.store256 m a
             zero:           vpxor.zero d d d
             copy:           vmovdqa.copy d a
             load:           vmovdqu.load d m

@@ -14,8 +14,12 @@ from ghashgen.ir import CODES, Mem, Op, Operand, PReg, Reg, RegClass, Slot, VReg
 KINDS = {
     "v": "vector register at the operation's width",
     "x": "xmm register",
+    "h": "vector register of half the operation's width",
     "q": "64-bit general register",
     "d": "32-bit general register, zero-extending",
+    "k": "mask register",
+    "kz": "mask register, the other elements of the destination zeroed",
+    "mv": "as many bytes of memory as the operation is wide",
     "m128": "16 bytes of memory",
     "m128a": "16 bytes of memory, address a multiple of 16 or a fault",
     "m64": "8 bytes of memory",
@@ -39,7 +43,14 @@ AUDIT_CLASSES = ("clmul", "xor", "shuffle", "load", "store", "other")
 """What an audit counts: shuffle holds bit shifts too, xor every bitwise operation, load only
 instructions that do nothing else, other moves, scalars and branches."""
 
-MEMORY_BYTES = {"m128": 16, "m128a": 16, "m64": 8, "m32": 4, "m8": 1}
+MEMORY_KINDS = frozenset({"mv", "m128", "m128a", "m64", "m32", "m8"})
+
+
+_REGISTER_KINDS = {
+    RegClass.VEC: {"v", "h", "x"},
+    RegClass.GPR: {"q", "d"},
+    RegClass.MASK: {"k", "kz"},
+}
 
 
 @dataclass(frozen=True)
@@ -52,14 +63,13 @@ class OperandSpec:
     def accepts(self, operand: Operand) -> bool:
         """Whether this operand may stand here as it is."""
         if isinstance(operand, Slot):
-            return "m128" in self.kinds or "m128a" in self.kinds
+            return bool({"mv", "m128", "m128a"} & set(self.kinds))
         if isinstance(operand, Mem):
             if "m128a" in self.kinds and operand.align < 16:
                 return False
-            return any(kind in MEMORY_BYTES or kind == "addr" for kind in self.kinds)
+            return any(kind in MEMORY_KINDS or kind == "addr" for kind in self.kinds)
         if isinstance(operand, VReg | PReg):
-            wanted = {"v", "x"} if operand.cls is RegClass.VEC else {"q", "d"}
-            return bool(wanted & set(self.kinds))
+            return bool(_REGISTER_KINDS[operand.cls] & set(self.kinds))
         return ("i" if isinstance(operand, int) else "l") in self.kinds
 
 
@@ -126,8 +136,8 @@ class Row:
 class Step:
     """One instruction of a lowering: row key and operand tokens.
 
-    Tokens: d the result, a b the sources, m the memory operand, i the immediate, l the label, a
-    number for a literal immediate.
+    Tokens: d the result, a b c the sources, m the memory operand, i the immediate, l the label, t a
+    temporary, a number for a literal immediate.
     """
 
     row: str
@@ -141,14 +151,23 @@ class Isa:
     name: str
     title: str
     vector_registers: int
+    lanes: int
+    """128-bit lanes of a register, as the group loop uses it."""
     rows: Mapping[str, Row]
     lower: Mapping[str, tuple[Step, ...]]
     catalogue_blocks: tuple[int, ...]
     """Group sizes of the checked-in kernels."""
+    leave: tuple[str, ...] = ()
+    """Rows to run before every return, without operands: VZEROUPPER after wide registers."""
+
+    @property
+    def masked(self) -> bool:
+        """Whether the tail is loaded under a byte mask."""
+        return "load_bytes" in self.lower
 
     def __post_init__(self) -> None:
         for code, steps in self.lower.items():
-            if code not in CODES:
+            if code.partition("@")[0] not in CODES:
                 raise ValueError(f"{self.name} lowers the unknown operation {code}")
             for step in steps:
                 if step.row not in self.rows:
@@ -159,11 +178,18 @@ class Isa:
     @cached_property
     def supported(self) -> frozenset[str]:
         """Abstract operations that this set can do."""
-        return frozenset(self.lower)
+        return frozenset(code.partition("@")[0] for code in self.lower)
+
+    def steps(self, code: str, width: int) -> tuple[Step, ...]:
+        """Return the lowering of an operation at a width."""
+        return self.lower.get(f"{code}@{width}") or self.lower[code]
 
 
 def lowering(text: str) -> dict[str, tuple[Step, ...]]:
-    """Parse a lowering table: lines `code: row tokens; row tokens`, # starts a comment."""
+    """Parse a lowering table: lines `code: row tokens; row tokens`, # starts a comment.
+
+    `code@256` lowers the operation at that width alone.
+    """
     table: dict[str, tuple[Step, ...]] = {}
     for line in text.splitlines():
         line = line.partition("#")[0].strip()

@@ -14,6 +14,7 @@ ISA = Isa(
     name="sse",
     title="legacy SSE, PCLMULQDQ on xmm",
     vector_registers=16,
+    lanes=1,
     catalogue_blocks=(1, 2, 4, 6, 8, 12, 16),
     rows={
         **ROWS,

@@ -22,7 +22,7 @@ MAX_SLOTS = 256
 
 @dataclass(frozen=True)
 class Allocation:
-    """An allocated program, and how many 16-byte spill slots its frame needs."""
+    """An allocated program, and how many spill slots, each a register wide, its frame needs."""
 
     program: Program
     slots: int
@@ -39,12 +39,15 @@ def allocate(program: Program, isa: Isa, abi: Abi, vector_limit: int | None = No
         GhashgenError: the general registers do not suffice.
     """
     pools = {
-        RegClass.VEC: range(vector_limit or isa.vector_registers),
+        RegClass.VEC: sorted(
+            range(vector_limit or isa.vector_registers), key=lambda i: (i in abi.saved_vectors, i)
+        ),
+        RegClass.MASK: range(1, 8),
         RegClass.GPR: (*abi.volatile, *abi.saved),
     }
     fixed = dict(zip(program.params, abi.params, strict=False))
     pinned: frozenset[VReg] = frozenset()
-    for slots in range(MAX_SLOTS):
+    for slots in range(program.slots, program.slots + MAX_SLOTS):
         graph = Interference(program, isa)
         _coalesce(graph, fixed)
         colours, failed = _colour(graph, pools, fixed)
@@ -125,12 +128,13 @@ def _spill(
     next_index = max(reg.index for reg in registers)
     fresh: list[VReg] = []
     (load,), (store,) = isa.lower["load_aligned"], isa.lower["store"]
+    width = 128 * isa.lanes
     blocks = []
     for block in program.blocks:
         ops: list[Op] = []
         for op in block.ops:
             if isa.rows[op.code].copy and not members.isdisjoint(op.operands):
-                ops.extend(_spilled_copy(op, members, slot, load.row, store.row))
+                ops.extend(_spilled_copy(op, members, slot, (load.row, store.row), width))
                 continue
             operands: list[Operand] = []
             after: list[Op] = []
@@ -146,23 +150,26 @@ def _spill(
                         temporary = VReg(RegClass.VEC, next_index, "spilled")
                         fresh.append(temporary)
                     if "r" in spec.role:
-                        ops.append(Op(load.row, (temporary, slot), op.width, "reload"))
+                        ops.append(Op(load.row, (temporary, slot), width, "reload"))
                     if "w" in spec.role:
-                        after.append(Op(store.row, (slot, temporary), op.width, "spill"))
+                        after.append(Op(store.row, (slot, temporary), width, "spill"))
                     operands.append(temporary)
             ops.extend((replace(op, operands=tuple(operands)), *after))
         blocks.append(Block(block.label, tuple(ops), block.depth))
     return replace(program, blocks=tuple(blocks)), frozenset(fresh)
 
 
-def _spilled_copy(op: Op, members: frozenset[VReg], slot: Slot, load: str, store: str) -> list[Op]:
+def _spilled_copy(
+    op: Op, members: frozenset[VReg], slot: Slot, rows: tuple[str, str], width: int
+) -> list[Op]:
     """Return the load or store that a copy from or to a spilled register becomes."""
     target, source = op.operands
+    load, store = rows
     if target in members and source in members:
         return []
     if source in members:
-        return [Op(load, (target, slot), op.width, "reload")]
-    return [Op(store, (slot, source), op.width, "spill")]
+        return [Op(load, (target, slot), width, "reload")]
+    return [Op(store, (slot, source), width, "spill")]
 
 
 def _rewrite(program: Program, isa: Isa, homes: Mapping[VReg, PReg]) -> Program:

@@ -41,12 +41,13 @@ def frame(allocation: Allocation, isa: Isa, abi: Abi, wipe: bool) -> Function:
     generals = _written(program, isa, RegClass.GPR)
     pushes = tuple(number for number in abi.saved if number in generals)
     saves = tuple(number for number in vectors if number in abi.saved_vectors)
-    need = SLOT_BYTES * (allocation.slots + len(saves))
+    slot = SLOT_BYTES * isa.lanes
+    need = slot * allocation.slots + SLOT_BYTES * len(saves)
     # 8 bytes of return address and 8 for each push lie above the frame.
     padding = 8 if need and len(pushes) % 2 == 0 else 0
     size = need + padding
     homes = [
-        Mem(base=_STACK, disp=SLOT_BYTES * (allocation.slots + i), align=16)
+        Mem(base=_STACK, disp=slot * allocation.slots + SLOT_BYTES * i, align=16)
         for i in range(len(saves))
     ]
     (load,), (store,) = isa.lower["load_aligned"], isa.lower["store"]
@@ -64,10 +65,12 @@ def frame(allocation: Allocation, isa: Isa, abi: Abi, wipe: bool) -> Function:
         leave += _wipe(program, isa, vectors, allocation.slots)
     for number, home in zip(saves, homes, strict=True):
         leave.append(Op(load.row, (PReg(RegClass.VEC, number), home), comment="callee-saved"))
+    if any(op.width > 128 for op in program.ops):
+        leave += [Op(row, comment="upper halves are the caller's") for row in isa.leave]
     if size:
         leave.append(Op("add", (_STACK, size), comment="frame"))
     leave += [Op("pop", (PReg(RegClass.GPR, n),), comment="callee-saved") for n in reversed(pushes)]
-    blocks = [_finish(block, leave) for block in program.blocks]
+    blocks = [_finish(block, leave, slot) for block in program.blocks]
     first = blocks[0]
     blocks[0] = replace(first, ops=(*entry, *first.ops))
     return Function(
@@ -98,7 +101,8 @@ def _wipe(program: Program, isa: Isa, vectors: tuple[int, ...], slots: int) -> l
         register = PReg(RegClass.VEC, number)
         out.append(Op(zero.row, (register,) * len(zero.tokens), comment="wipe"))
     for i in range(slots):
-        out.append(Op(store.row, (Slot(i), PReg(RegClass.VEC, vectors[0])), comment="wipe"))
+        zeros = PReg(RegClass.VEC, vectors[0])
+        out.append(Op(store.row, (Slot(i), zeros), 128 * isa.lanes, "wipe"))
     loaded = {
         reg.index
         for op in program.ops
@@ -112,12 +116,12 @@ def _wipe(program: Program, isa: Isa, vectors: tuple[int, ...], slots: int) -> l
     return out
 
 
-def _finish(block: Block, leave: list[Op]) -> Block:
+def _finish(block: Block, leave: list[Op], slot: int) -> Block:
     """Expand returns and turn slots into addresses."""
 
     def place(operand: Operand) -> Operand:
         if isinstance(operand, Slot):
-            return Mem(base=_STACK, disp=SLOT_BYTES * operand.index, align=16)
+            return Mem(base=_STACK, disp=slot * operand.index, align=16)
         return operand
 
     ops: list[Op] = []

@@ -27,8 +27,9 @@ def hoist(program: Program) -> Program:
     first = max(taken, default=0) + 1
     homes = {name: VReg(RegClass.VEC, first + i, name) for i, name in enumerate(looped)}
     loads = tuple(
-        Op("load_aligned", (home, Mem(symbol=name, align=16)), comment=name)
+        Op("load_aligned", (home, Mem(symbol=name, align=size)), 8 * size, name)
         for name, home in homes.items()
+        for size in (len(program.constants[name].data),)
     )
 
     def move(operand: Operand) -> Operand:

@@ -19,6 +19,7 @@ from ghashgen.ir import Program
 from ghashgen.kernel import Kernel
 from ghashgen.passes.allocate import allocate
 from ghashgen.passes.frame import Function, frame
+from ghashgen.passes.fuse import fuse
 from ghashgen.passes.hoist import hoist
 from ghashgen.passes.recheck import recheck
 from ghashgen.passes.schedule import schedule
@@ -42,7 +43,7 @@ class Compiled:
 def compile_function(program: Program, kernel: Kernel, abi: Abi) -> Compiled:
     """Run the pipeline on one abstract program."""
     isa = kernel.set
-    selected = schedule(select(hoist(program), isa))
+    selected = schedule(select(hoist(fuse(program, isa)), isa))
     allocation = allocate(selected, isa, abi)
     recheck(selected, allocation.program, allocation.slots, isa, abi)
     return Compiled(program, selected, frame(allocation, isa, abi, kernel.wipe))

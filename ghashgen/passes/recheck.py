@@ -46,6 +46,7 @@ def recheck(selected: Program, allocated: Program, slots: int, isa: Isa, abi: Ab
     (load,), (store,) = isa.lower["load_aligned"], isa.lower["store"]
     writable: list[Place] = [PReg(RegClass.VEC, number) for number in range(isa.vector_registers)]
     writable += [PReg(RegClass.GPR, number) for number in (*abi.volatile, *abi.saved)]
+    writable += [PReg(RegClass.MASK, number) for number in range(1, 8)]
     writable += [Slot(index) for index in range(slots)]
     moves = frozenset({load.row, store.row})
     context = _Context(isa, allocated.name, frozenset(writable), moves)

@@ -10,7 +10,7 @@ from typing import TypeGuard
 
 from ghashgen.errors import GhashgenError
 from ghashgen.ir import CODES, Block, Mem, Op, Operand, Program, Reg, RegClass, VReg
-from ghashgen.isa.core import Isa, Step
+from ghashgen.isa.core import Isa, OperandSpec, Step
 from ghashgen.passes.liveness import abstract_effects, liveness
 
 
@@ -62,11 +62,14 @@ class _Selector:
 
     def lower(self, op: Op, live_after: frozenset[Reg]) -> None:
         """Append the instructions for one abstract operation."""
-        steps = self.isa.lower[op.code]
+        steps = self.isa.steps(op.code, op.width)
         bound = self._bind(op, steps, live_after)
         for position, step in enumerate(steps):
             row = self.isa.rows[step.row]
-            operands = tuple(self._operand(bound, token) for token in step.tokens)
+            operands = tuple(
+                self._operand(bound, token, spec)
+                for token, spec in zip(step.tokens, row.operands, strict=True)
+            )
             # The algebra belongs to the instruction that computes; copies are plumbing.
             comment = op.comment if position == len(steps) - 1 else ""
             if row.copy and operands[0] == operands[1]:
@@ -80,7 +83,7 @@ class _Selector:
         self, op: Op, steps: tuple[Step, ...], live_after: frozenset[Reg]
     ) -> dict[str, Operand]:
         bound: dict[str, Operand] = {}
-        sources = iter("ab")
+        sources = iter("abc")
         for role, operand in zip(CODES[op.code].roles, op.operands, strict=True):
             token = {"w": "d", "m": "m", "i": "i", "l": "l"}.get(role) or next(sources)
             bound[token] = operand
@@ -88,7 +91,7 @@ class _Selector:
             bound["a"], bound["b"] = bound["b"], bound["a"]
             if CODES[op.code].swap == "halves" and isinstance(i := bound["i"], int):
                 bound["i"] = (i & 1) << 4 | i >> 4
-        for token in ("a", "b"):
+        for token in ("a", "b", "c"):
             operand = bound.get(token, 0)
             if _is_memory(operand) and not self._takes(steps, token, operand):
                 self._next += 1
@@ -124,9 +127,12 @@ class _Selector:
 
     def _load(self, target: Operand, memory: Mem, width: int) -> None:
         code = "load_aligned" if memory.align >= width // 8 else "load"
-        (step,) = self.isa.lower[code]
+        (step,) = self.isa.steps(code, width)
         self.out.append(Op(step.row, (target, memory), width, memory.symbol or ""))
 
-    @staticmethod
-    def _operand(bound: dict[str, Operand], token: str) -> Operand:
+    def _operand(self, bound: dict[str, Operand], token: str, spec: OperandSpec) -> Operand:
+        if token == "t" and token not in bound:
+            self._next += 1
+            vector = bool({"v", "h", "x"} & set(spec.kinds))
+            bound[token] = VReg(RegClass.VEC if vector else RegClass.GPR, self._next)
         return bound[token] if token in bound else int(token, 0)

@@ -52,9 +52,12 @@ def group(
 ) -> V:
     """Return X_n for n = len(blocks), loading each block when it is needed.
 
-    `power(i)` gives the table entries of H^i, R_i last where the scheme has a key term. The block
-    that meets the state comes last, so that a group's other products do not wait for the reduction
-    of the group before it.
+    `power(i)` gives the table entries of H^i, and R_i last where the scheme has a key term that the
+    result is to lose here. The block that meets the state comes last, so that a group's other
+    products do not wait for the reduction of the group before it.
+
+    On SIMD registers of L lanes a "block" is a register, its "power" the L powers of its lanes, and
+    what returns is one partial result a lane.
     """
     n = len(blocks)
     width = len(multiply.entries)
@@ -66,7 +69,8 @@ def group(
             A = ops.xor(A, state, "A = X + C")
         acc = accumulate(ops, multiply, order, acc, A, power(n + 1 - i)[:width])
     ops.about("reduce")
-    R = power(n)[width] if multiply.key_term else None
+    last = power(n)
+    R = last[width] if len(last) > width else None
     return finish(ops, multiply, reduce, order, acc, R)
 
 

@@ -13,7 +13,10 @@ _VECTOR = {128: "xmm", 256: "ymm", 512: "zmm"}
 def register_name(register: PReg, kinds: tuple[str, ...], width: int) -> str:
     """Return the assembler name of a register as an operand of these kinds."""
     if register.cls is RegClass.VEC:
-        return f"{_VECTOR[128 if 'x' in kinds else width]}{register.index}"
+        bits = 128 if "x" in kinds else width // 2 if "h" in kinds else width
+        return f"{_VECTOR[bits]}{register.index}"
+    if register.cls is RegClass.MASK:
+        return f"k{register.index}"
     name = GPR_NAMES[register.index]
     if "q" in kinds:
         return name

@@ -40,11 +40,14 @@ def _operand(operand: Operand, spec: OperandSpec, width: int, prefix: str) -> st
 
 def instruction(op: Op, row: Row, prefix: str) -> str:
     """Return one instruction; `prefix` begins the names of the kernel's constants."""
-    operands = ", ".join(
-        _operand(operand, spec, op.width, prefix)
-        for operand, spec in zip(op.operands, row.operands, strict=True)
-    )
-    return f"{row.mnemonic:<12}{operands}".rstrip()
+    operands: list[str] = []
+    for operand, spec in zip(op.operands, row.operands, strict=True):
+        text = _operand(operand, spec, op.width, prefix)
+        if "kz" in spec.kinds:
+            operands[-1] += f"{{{text}}}{{z}}"
+        else:
+            operands.append(text)
+    return f"{row.mnemonic:<11} {', '.join(operands)}".rstrip()
 
 
 def label(symbol: str, name: str) -> str:

@@ -1,0 +1,116 @@
+"""One aggregated group of n blocks, straight-line: the body of the loop.
+
+n blocks are ⌊n/L⌋ registers of L lanes; what is left of n is one narrower register for every bit of
+n mod L, so that no lane is multiplied in vain and no key is read past H^1.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+from ghashgen.builder import Builder, Value
+from ghashgen.field.bitorder import BLOCK_BYTES
+from ghashgen.functions.interface import close_group, entries, key_sum, load_block, to_register
+from ghashgen.ir import Mem, Slot, VReg
+from ghashgen.kernel import LOOP, Kernel
+from ghashgen.schemes import aggregate
+
+Keys = Callable[[int], list[Value]]
+"""The entries that part i of a group meets, counted from the last, which is 1."""
+
+
+def registers(blocks: int, lanes: int) -> list[tuple[int, int]]:
+    """Return (first block, lanes) of each register that holds a group; blocks count from 0.
+
+    Six blocks in registers of four lanes: [(0, 4), (4, 2)].
+    """
+    out = []
+    at = 0
+    while at < blocks:
+        while lanes > blocks - at:
+            lanes //= 2
+        out.append((at, lanes))
+        at += lanes
+    return out
+
+
+def group_keys(b: Builder, kernel: Kernel, table: VReg) -> Keys:
+    """Return the powers that a group's registers meet, from H^n in the first lane down.
+
+    Where the kernel keeps them in registers they are loaded here.
+    """
+    parts = registers(kernel.blocks, kernel.lane_count)
+    found = [entries(kernel, table, kernel.blocks - at) for at, _ in parts]
+    if kernel.powers == "registers":
+        found = [
+            [b.load(key, f"powers of register {i}", lanes) for key in keys if isinstance(key, Mem)]
+            for i, (keys, (_, lanes)) in enumerate(zip(found, parts, strict=True))
+        ]
+    return lambda i: found[len(parts) - i]
+
+
+def lane_keys(kernel: Kernel, table: VReg) -> Keys:
+    """Return the powers of the loop where lanes are added up at the end: one for all lanes."""
+    layout, lanes = kernel.layout, kernel.lane_count
+    count = kernel.blocks // lanes
+
+    def keys(i: int) -> list[Value]:
+        offset = BLOCK_BYTES * lanes * (count - i)
+        return [
+            Mem(base=table, disp=layout.arrays[name + LOOP] + offset, align=BLOCK_BYTES)
+            for name in kernel.multiplier.entries
+        ]
+
+    return keys
+
+
+def reduce_group(b: Builder, kernel: Kernel, X: VReg, source: VReg, keys: Keys) -> VReg:
+    """Record a group at `source` up to the reduced sum of each lane, key terms included."""
+    parts = registers(kernel.blocks, kernel.lane_count)
+    if kernel.swap == "stack":
+        swapper = _StackSwap(b, kernel, source)
+        loads = [partial(swapper.load, at) for at, _ in parts]
+    else:
+        loads = [
+            partial(load_block, b, kernel, source, BLOCK_BYTES * at, "C", lanes)
+            for at, lanes in parts
+        ]
+    out = aggregate.group(b, kernel.multiplier, kernel.reducer, kernel.bit_order, X, loads, keys)
+    if isinstance(out, Mem):
+        raise TypeError("a reduction must compute its result")
+    return out
+
+
+def add_group(b: Builder, kernel: Kernel, table: VReg, X: VReg, source: VReg, keys: Keys) -> VReg:
+    """Record a whole group whose lanes are added up; return the new state."""
+    lanes = reduce_group(b, kernel, X, source, keys)
+    return close_group(b, lanes, key_sum(kernel, table, kernel.blocks))
+
+
+def add_lanes(b: Builder, kernel: Kernel, table: VReg, X: VReg, source: VReg) -> VReg:
+    """Record a whole group that keeps one accumulator a lane; return the new accumulators."""
+    out = reduce_group(b, kernel, X, source, lane_keys(kernel, table))
+    if kernel.multiplier.key_term is None:
+        return out
+    R = Mem(base=table, disp=kernel.layout.arrays["R" + LOOP], align=BLOCK_BYTES)
+    return b.xor(out, R, "minus the key terms")
+
+
+class _StackSwap:
+    """Swaps the bytes of two blocks at a time in a ymm register and reads them back singly."""
+
+    def __init__(self, b: Builder, kernel: Kernel, source: VReg) -> None:
+        self.b, self.kernel, self.source = b, kernel, source
+        self.done: set[int] = set()
+        b.buffer(kernel.blocks // 2 * 2)
+
+    def load(self, at: int) -> VReg:
+        """Return block `at` in register form."""
+        b, first = self.b, at // 2 * 2
+        if first + 1 >= self.kernel.blocks:
+            return load_block(b, self.kernel, self.source, BLOCK_BYTES * at)
+        if first not in self.done:
+            self.done.add(first)
+            memory = Mem(base=self.source, disp=BLOCK_BYTES * first)
+            pair = to_register(b, self.kernel, b.load(memory, "two blocks", 2), "both swapped")
+            b.store(Slot(first), pair, "to be read one by one")
+        return b.load(Slot(at), "C")
