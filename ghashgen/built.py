@@ -47,6 +47,7 @@ class Built:
             table_bytes=self.kernel.table_bytes,
             table_align=self.kernel.table_align,
             obj=self.obj,
+            op=self.kernel.op,
         )
 
 

@@ -76,6 +76,7 @@ class HarnessKernel:
     table_bytes: int
     table_align: int
     obj: Path
+    op: str = "ghash"
 
 
 @dataclass(frozen=True)
@@ -302,6 +303,7 @@ def _write_table(kernels: Sequence[HarnessKernel], out_dir: Path) -> Path:
     rows = [
         {
             "name": kernel.name,
+            "op": kernel.op,
             "isa": kernel.isa,
             "abi": kernel.abi,
             "needs": " | ".join(f"CPU_{name.upper()}" for name in kernel.needs) or "0",

@@ -177,7 +177,7 @@ def _refusals(kernel: Kernel) -> Iterable[tuple[bool, str, str]]:
     isa, lanes = kernel.set, kernel.lane_count
     yield (
         kernel.op == "polyval" and kernel.bit_order is Order.NATURAL,
-        "op 'polyval' reads blocks as reflected registers already, which order 'natural' would undo",
+        "op 'polyval' reads blocks as reflected registers already: order 'natural' undoes that",
         "choose order reflected",
     )
     yield (

@@ -9,6 +9,7 @@
 
 #include "abi.h"
 #include "commands.h"
+#include "expected.h"
 #include "fault.h"
 #include "reference.h"
 #include "report.h"
@@ -29,8 +30,8 @@ struct checker {
     size_t max_len;
     const struct sweep *sweep;
     uint8_t *table;
-    uint64_t reference_table[6]; /* of ref_ctmul64 */
-    char where[160];             /* the call in words */
+    struct expected expected;
+    char where[160]; /* the call in words */
 };
 
 /* Where an object of a call lies: `distance` bytes from the guard page at its end or its start. */
@@ -148,7 +149,7 @@ static int init_at(struct checker *c, enum table_place table, struct place key)
 /* A table for the sweep; where init faults at the wanted place, one with room on both sides. */
 static int prepare(struct checker *c, struct place key)
 {
-    ref_ctmul64_init(c->reference_table, c->sweep->h);
+    expected_init(&c->expected, c->k, c->sweep->h);
     if (init_at(c, c->sweep->table, key) || init_at(c, TABLE_LEAST_ALIGNED, (struct place){0, 64}))
         return 1;
     if (!*c->report.unfinished)
@@ -161,7 +162,7 @@ static int update(struct checker *c, size_t len, struct place input, struct plac
 {
     uint8_t expected[16];
     memcpy(expected, c->sweep->x, 16);
-    ref_ctmul64_update(c->reference_table, expected, c->data, len);
+    expected_update(&c->expected, expected, c->data, len);
 
     const uint8_t *in = put(&c->b.input, input, c->data, len);
     guard_read_only(&c->b.input);
@@ -181,7 +182,7 @@ static int mul(struct checker *c, struct place state, int dirty_upper, enum cate
 {
     uint8_t expected[16];
     memcpy(expected, c->sweep->x, 16);
-    ref_ctmul64_mul(c->reference_table, expected);
+    expected_mul(&c->expected, expected);
 
     uint8_t *x = put(&c->b.state, state, c->sweep->x, 16);
     say_where(c, "mul, x %zu from the guard page at its %s", state.distance,

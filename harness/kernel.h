@@ -12,6 +12,7 @@
 typedef void (*kernel_entry)(void);
 
 struct ghashgen_kernel {
+    const char *op; /* "ghash" or "polyval" */
     const char *name, *isa, *abi; /* abi: "sysv", "win64", or "c" for the compiler's own */
     uint64_t needs;               /* CPU_* bits */
     unsigned blocks;              /* blocks in one unrolled group */

@@ -3,7 +3,7 @@
 
 #define PORTABLE(NAME, TABLE_BYTES)                                                                \
     {                                                                                              \
-        .name = #NAME, .isa = "portable", .abi = "c", .needs = 0, .blocks = 1,                     \
+        .op = "ghash", .name = #NAME, .isa = "portable", .abi = "c", .needs = 0, .blocks = 1,      \
         .table_bytes = (TABLE_BYTES), .table_align = 8, .init = (kernel_entry)NAME##_init,         \
         .mul = (kernel_entry)NAME##_mul, .update = (kernel_entry)NAME##_update                     \
     }

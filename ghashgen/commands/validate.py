@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict
+from queue import Queue
 
 import click
 
@@ -23,6 +24,7 @@ from ghashgen.commands.options import (
 )
 from ghashgen.emulate import Emulator
 from ghashgen.errors import GhashgenError
+from ghashgen.parallel import workers
 from ghashgen.target import target
 from ghashgen.validation.runners import Emulated, Runner, native
 from ghashgen.validation.validate import Validation, validate
@@ -76,7 +78,10 @@ def _runners(
         if not emulate and all(present.get(name, False) for name in item.features):
             return here
         if not emulators:
-            emulators.append(Emulated(stack.enter_context(Emulator())))
+            free: Queue[Emulator] = Queue()
+            for _ in range(workers()):
+                free.put(stack.enter_context(Emulator()))
+            emulators.append(Emulated(free))
         return emulators[0]
 
     return choose_runner

@@ -20,12 +20,26 @@ SEED = 0x6748415348
 """Seed of every random choice: the same vectors on every machine."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """The first bytes of a final state, and the bits of them that are known."""
+
+    expected: bytes
+    mask: bytes = b"\xff" * BLOCK
+
+    def accepts(self, state: bytes) -> bool:
+        """Whether a final state agrees with what is expected."""
+        return all(
+            not (got ^ want) & known
+            for got, want, known in zip(state, self.expected, self.mask, strict=False)
+        )
+
+
 @dataclass(frozen=True)
-class Case:
-    """A vector and the first bytes of the state it must end in."""
+class Case(Answer):
+    """A vector and the state it must end in."""
 
     vector: Vector
-    expected: bytes
     what: str
 
 
@@ -66,7 +80,7 @@ def every_length(bound: int) -> Iterator[Case]:
         key, iv, aad = rng.randbytes(16), rng.randbytes(12), rng.randbytes(length)
         H, _, expected = _gcm(key, iv, b"", aad)
         vector = Vector(H, ZERO, (aad, length_block(aad, b"")))
-        yield Case(vector, expected, f"GMAC of {length} bytes")
+        yield Case(vector, f"GMAC of {length} bytes", expected=expected)
 
 
 def long_messages(blocks: int) -> Iterator[Case]:
@@ -80,11 +94,13 @@ def long_messages(blocks: int) -> Iterator[Case]:
         key, iv = rng.randbytes((16, 24, 32)[index % 3]), rng.randbytes(12)
         plaintext, aad = rng.randbytes(length), rng.randbytes(rng.randrange(0, 700))
         H, ciphertext, expected = _gcm(key, iv, plaintext, aad)
-        chunks = (*_split(rng, aad), *_split(rng, ciphertext), length_block(aad, ciphertext))
-        yield Case(Vector(H, ZERO, chunks), expected, f"GCM of {len(aad)} + {length} bytes")
+        chunks = (*split(rng, aad), *split(rng, ciphertext), length_block(aad, ciphertext))
+        what = f"GCM of {len(aad)} + {length} bytes"
+        yield Case(Vector(H, ZERO, chunks), what, expected=expected)
 
 
-def _split(rng: random.Random, data: bytes) -> list[bytes]:
+def split(rng: random.Random, data: bytes) -> list[bytes]:
+    """Cut data at random multiples of 16 bytes."""
     pieces: list[bytes] = []
     at = 0
     while at < len(data):
@@ -95,23 +111,26 @@ def _split(rng: random.Random, data: bytes) -> list[bytes]:
 
 
 @dataclass(frozen=True)
-class Product:
-    """A GMAC of one block by multiplications alone: ((C·H) + L)·H."""
+class Product(Answer):
+    """A hash of one block by multiplications alone: ((C·H) + L)·H."""
 
     h: bytes
     block: bytes
     lengths: bytes
-    expected: bytes
+
+
+def edge_blocks(rng: random.Random, count: int) -> list[bytes]:
+    """Return `count` blocks: all zeros, all ones, the two ends' single bits, then random ones."""
+    blocks = [ZERO, b"\xff" * BLOCK, b"\x80" + bytes(15), bytes(15) + b"\x01"]
+    return [*blocks, *(rng.randbytes(BLOCK) for _ in range(count - len(blocks)))]
 
 
 def products(count: int) -> list[Product]:
     """Return cases for NAME_mul, edge blocks first."""
     rng = random.Random(SEED + 1)
-    blocks = [ZERO, b"\xff" * BLOCK, b"\x80" + bytes(15), bytes(15) + b"\x01"]
-    blocks += [rng.randbytes(BLOCK) for _ in range(count - len(blocks))]
     out = []
-    for block in blocks:
+    for block in edge_blocks(rng, count):
         key, iv = rng.randbytes(16), rng.randbytes(12)
         H, _, expected = _gcm(key, iv, b"", block)
-        out.append(Product(H, block, length_block(block, b""), expected))
+        out.append(Product(H, block, length_block(block, b""), expected=expected))
     return out

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Queue
 from typing import Literal, Protocol
 
 from ghashgen.built import Built
@@ -18,6 +19,11 @@ class Runner(Protocol):
     @property
     def how(self) -> str:
         """native, emulated, or the name of a backend."""
+        ...
+
+    @property
+    def sample(self) -> int:
+        """Run every so manieth of the cases that have nothing to do with the group size."""
         ...
 
     def updates(self, built: Built, vectors: Sequence[Vector]) -> list[bytes]:
@@ -39,6 +45,7 @@ class Native:
 
     harness: Harness
     how: str = "native"
+    sample: int = 1
 
     def updates(self, built: Built, vectors: Sequence[Vector]) -> list[bytes]:
         """Run the harness on the vectors."""
@@ -56,10 +63,14 @@ class Native:
 
 @dataclass(frozen=True)
 class Emulated:
-    """The emulated CPU: every buffer ends or begins at an unmapped page, faults are exact."""
+    """The emulated CPU: every buffer ends at an unmapped page, and faults are exact.
 
-    emulator: Emulator
+    `free` holds the emulators that nobody uses; each thread takes one for a batch of calls.
+    """
+
+    free: "Queue[Emulator]"
     how: str = "emulated"
+    sample: int = 16
 
     def updates(self, built: Built, vectors: Sequence[Vector]) -> list[bytes]:
         """Call init and update for every vector, chunk by chunk."""
@@ -101,9 +112,12 @@ class Emulated:
         return Buffer("table", built.kernel.table_bytes, writable=True)
 
     def _batch(self, built: Built, function: str, calls: list[Call], result: str) -> list[bytes]:
-        image = self.emulator.load(built.obj)
         symbol = f"{built.kernel.name}_{function}"
-        answers = self.emulator.call_many(image, symbol, calls)
+        emulator = self.free.get()
+        try:
+            answers = emulator.call_many(emulator.load(built.obj), symbol, calls)
+        finally:
+            self.free.put(emulator)
         for answer in answers:
             if not answer.outcome.ok:
                 raise GhashgenError(f"{symbol}: {answer.outcome.text}")
