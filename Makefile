@@ -59,6 +59,7 @@ types: setup
 
 check: lint types test ## format, lint, types, tests, and generated/ regenerated from nothing
 	@$(GHASHGEN) generate --check
+	@$(GHASHGEN) summary --check
 
 bench-tool: setup ## how long the tool itself takes
 	@$(GHASHGEN) bench-tool

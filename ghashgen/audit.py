@@ -131,7 +131,7 @@ def region(instructions: list[Instruction]) -> Region:
     )
 
 
-def _loop(code: ObjectCode, head: str) -> list[Instruction]:
+def loop(code: ObjectCode, head: str) -> list[Instruction]:
     """Return the loop that starts at symbol `head`, up to the branch back to it."""
     start = code.symbols[head]
     ends = [
@@ -193,7 +193,7 @@ def audit(kernel: Kernel, symbol: str, code: ObjectCode) -> Audit:
         name=kernel.name,
         isa=kernel.isa,
         blocks=kernel.blocks,
-        group=region(_loop(code, f"{symbol}_update.group")),
+        group=region(loop(code, f"{symbol}_update.group")),
         single=region(code.between(f"{symbol}_mul.block", f"{symbol}_mul.store")),
         functions={name: region(body) for name, body in bodies.items()},
         code_bytes=sizes,

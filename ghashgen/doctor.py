@@ -3,16 +3,16 @@
 import importlib.util
 import platform
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ghashgen import peachpy
 from ghashgen.errors import GhashgenError
 from ghashgen.harness import build as build_harness
 from ghashgen.isa.registry import isas
-from ghashgen.toolchain import find_cc, find_nasm
+from ghashgen.toolchain import find_cc, find_llvm_mca, find_nasm
 
 
 @dataclass(frozen=True)
@@ -60,17 +60,15 @@ def _module(name: str, package: str, needed_for: str) -> Finding:
 
 
 def _peachpy() -> Finding:
-    # Debian's package belongs to the system's Python, not to the virtual environment.
-    code = "import peachpy.x86_64 as m; print(m.__file__)"
-    found = ""
-    for python in (sys.executable, "/usr/bin/python3"):
-        if not Path(python).exists():
-            continue
-        answer = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
-        if answer.returncode == 0:
-            found = f"{python}: {Path(answer.stdout.strip()).parent.parent}"
-            break
-    return Finding("peachpy", found, "the second backend", False, "apt-get install python3-peachpy")
+    tool = peachpy.find()
+    found = f"{tool.python} {tool.version}" if tool else ""
+    return Finding("peachpy", found, "the second backend", False, peachpy.REMEDY)
+
+
+def _llvm_mca() -> Finding:
+    found, _ = _tool(find_llvm_mca)
+    # Debian's plain llvm is older than the models of znver4 and Sapphire Rapids.
+    return Finding("llvm-mca", found, "port bounds by a model", False, "apt-get install llvm-19")
 
 
 def _cpu(folder: Path) -> list[Finding]:
@@ -107,5 +105,5 @@ def examine(folder: Path) -> Sequence[Finding]:
         *_cpu(folder),
         _module("bochscpu", "bochscpu-python==0.3.1", "running kernels that the CPU cannot"),
         _peachpy(),
-        _program("llvm-mca", "llvm", "port bounds by a model"),
+        _llvm_mca(),
     ]

@@ -8,6 +8,10 @@ class GhashgenError(Exception):
     """
 
     def __init__(self, cause: str, remedy: str = "") -> None:
-        super().__init__(f"{cause}; {remedy}" if remedy else cause)
+        # Both, so that the exception survives the way back from a worker process.
+        super().__init__(cause, remedy)
         self.cause = cause
         self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.cause}; {self.remedy}" if self.remedy else self.cause

@@ -16,6 +16,8 @@ from typing import Any
 
 from ghashgen import manifest
 from ghashgen.artefact import Artefact, make, manifest_entry, sha256
+from ghashgen.dispatch import NAMES as DISPATCH
+from ghashgen.dispatch import render_dispatch
 from ghashgen.errors import GhashgenError
 from ghashgen.kernel import Kernel
 from ghashgen.parallel import run
@@ -57,8 +59,11 @@ def produce(
     ordered = [entries[name] for name in sorted(entries)]
     files = {a.file: a.text for a in artefacts}
     header = environment().get_template("ghashgen.h.j2")
-    files[HEADER] = header.render(entries=ordered, prototypes=PROTOTYPES)
-    files[manifest.NAME] = manifest.dump(ordered, sha256(files[HEADER].encode()))
+    beside = {HEADER: header.render(entries=ordered, prototypes=PROTOTYPES)}
+    beside |= render_dispatch(ordered)
+    files |= beside
+    hashes = {name: sha256(text.encode()) for name, text in beside.items()}
+    files[manifest.NAME] = manifest.dump(ordered, hashes)
     kept = {entry["file"] for entry in ordered}
     stale = tuple(sorted({entry["file"] for entry in old.values()} - kept))
     return Output(files, tuple(artefacts), stale)
@@ -108,8 +113,7 @@ def _writable(out: Path) -> None:
 
 def _refuse_edited(out: Path, old: dict[str, manifest.Entry]) -> None:
     emitted = {entry["file"]: entry["sha256"] for entry in old.values()}
-    if header := manifest.header_sha256(out):
-        emitted[HEADER] = header
+    emitted |= manifest.companions(out)
     for name, digest in emitted.items():
         path = out / name
         if path.exists() and sha256(path.read_bytes()) != digest:
@@ -121,7 +125,7 @@ def _refuse_edited(out: Path, old: dict[str, manifest.Entry]) -> None:
 
 def _refuse_unknown(out: Path, old: dict[str, manifest.Entry], output: Output) -> None:
     """Refuse to overwrite a file that no manifest vouches for."""
-    vouched = {entry["file"] for entry in old.values()} | {HEADER, manifest.NAME}
+    vouched = {entry["file"] for entry in old.values()} | {HEADER, *DISPATCH, manifest.NAME}
     for name, text in output.files.items():
         path = out / name
         if name not in vouched and path.exists() and path.read_text(encoding="utf-8") != text:

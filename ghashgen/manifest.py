@@ -1,7 +1,7 @@
 """MANIFEST.json: the machine-readable contract of an output folder."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,16 @@ SCHEMA = 1
 Entry = dict[str, Any]
 
 
-def dump(entries: Iterable[Entry], header_sha256: str) -> str:
-    """Return the manifest's text, entries sorted by name."""
+def dump(entries: Iterable[Entry], companions: Mapping[str, str]) -> str:
+    """Return the manifest's text, entries sorted by name.
+
+    `companions` are the files that are no kernels, with their SHA-256.
+    """
     body = {
         "schema": SCHEMA,
         "generator": f"ghashgen {__version__}",
         "licence": "MIT OR CC0-1.0",
-        "header_sha256": header_sha256,
+        "companions": dict(sorted(companions.items())),
         "kernels": sorted(entries, key=lambda entry: str(entry["name"])),
     }
     return json.dumps(body, indent=1, ensure_ascii=False) + "\n"
@@ -35,14 +38,13 @@ def load(folder: Path) -> dict[str, Entry]:
     return {entry["name"]: entry for entry in _read(folder)["kernels"]}
 
 
-def header_sha256(folder: Path) -> str | None:
-    """Return the hash of the header that was emitted with a folder's manifest, if it has one.
+def companions(folder: Path) -> dict[str, str]:
+    """Return the SHA-256 of the files that were emitted beside a folder's kernels, by name.
 
     Raises:
         GhashgenError: the manifest cannot be read.
     """
-    found: str | None = _read(folder).get("header_sha256")
-    return found
+    return dict(_read(folder).get("companions", {}))
 
 
 def _read(folder: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The only place that starts assemblers, compilers and linkers.
+"""The only place that starts assemblers, compilers, linkers and llvm-mca.
 
 What they write depends on the sources and options alone: they run in the folder of the source, so
 that no folder's name enters an object, and write to a temporary name that replaces the target at
@@ -24,6 +24,7 @@ NASM_MINIMUM = (2, 14)
 
 _INSTALL_NASM = "install it: apt-get install nasm, or name one in GHASHGEN_NASM"
 _INSTALL_CC = "install one: apt-get install gcc, or name one in CC"
+_INSTALL_MCA = "install it: apt-get install llvm, or name one in GHASHGEN_LLVM_MCA"
 _SECONDS = 120
 
 
@@ -105,6 +106,57 @@ def find_cc() -> Tool:
             raise GhashgenError(f"{candidate} --version fails", _INSTALL_CC)
         return Tool(path, answer.stdout.splitlines()[0].strip(), tuple(options))
     raise GhashgenError("no C compiler found" + _named(wanted, ""), _INSTALL_CC)
+
+
+LLVM_RELEASES = range(14, 24)
+"""Releases whose llvm-mca is looked for under its versioned name; 14 is the first that answers in
+JSON with the names of a model's resources."""
+
+MCA_PASSES = 32
+"""Passes of a loop that llvm-mca simulates: its answer no longer moves in the first digits."""
+
+
+def _llvm_mca(name: str) -> tuple[tuple[int, ...], Tool] | None:
+    """Return (release, tool) if a program of this name says that it is an llvm-mca."""
+    path = _which(name)
+    if path is None:
+        return None
+    answer = _run([str(path), "--version"], remedy=_INSTALL_MCA).stdout
+    match = re.search(r"LLVM version (\d+)\.(\d+)\.(\d+)\S*", answer)
+    if match is None:
+        return None
+    version = match[0].removeprefix("LLVM version ")
+    return tuple(int(number) for number in match.groups()), Tool(path, version)
+
+
+def find_llvm_mca() -> Tool:
+    """The llvm-mca named by ``GHASHGEN_LLVM_MCA``, else the newest on the path.
+
+    Raises GhashgenError when there is none.
+    """
+    wanted = os.environ.get("GHASHGEN_LLVM_MCA", "")
+    usual = ("llvm-mca", *(f"llvm-mca-{release}" for release in LLVM_RELEASES))
+    found = [tool for name in ((wanted,) if wanted else usual) if (tool := _llvm_mca(name))]
+    if not found:
+        raise GhashgenError("llvm-mca not found" + _named(wanted, ""), _INSTALL_MCA)
+    return max(found, key=lambda item: item[0])[1]
+
+
+def run_llvm_mca(mca: Tool, cpu: str, assembly: str) -> tuple[str, str]:
+    """Runs the model of ``cpu`` (an -mcpu name) over AT&T assembly with LLVM-MCA-BEGIN/END marks.
+
+    Returns (its JSON, what it refused); one of the two is empty. llvm-mca goes on without a
+    processor that it does not know: that counts as refused.
+    """
+    options = ["-mtriple=x86_64", f"-mcpu={cpu}", f"-iterations={MCA_PASSES}", "--json"]
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "loop.s"
+        source.write_text(assembly, encoding="utf-8")
+        result = _run([*mca.command, *options, source.name], cwd=Path(folder))
+    unknown = "is not a recognized processor" in result.stderr
+    if result.returncode != 0 or unknown or not result.stdout.strip():
+        return "", first_error(result.stderr) or f"exit status {result.returncode}"
+    return result.stdout, ""
 
 
 def _named(name: str, usual: str) -> str:

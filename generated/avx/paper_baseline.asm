@@ -14,7 +14,7 @@
 ; group      25 instructions: clmul 7, load 1, other 4, shuffle 6, xor 7
 ;
 ; table      16 bytes, aligned to 16, written by init only
-;            H^i at byte (i - 1)·16: B (16 bytes each)
+;            16 bytes a power, H^1 first: B from byte 0
 ; x, h       16 bytes, any alignment, byte order of SP 800-38D
 ; in         len bytes, any alignment and any len; no byte outside is read
 ; Time depends on len alone. Neither table nor x may overlap what the other arguments point to.
@@ -144,9 +144,10 @@ paper_baseline_update:
     cmp         rcx, 0x00
     je          .store
     mov         rax, rcx
-    sub         rax, 0x01
-    and         rax, -16                            ; 16·(m - 1)
-    lea         rax, [rdi + rax]                    ; the entries of H^m
+    add         rax, 0x0f
+    and         rax, -16
+    neg         rax                                 ; -16·m
+    lea         rax, [rdi + rax + 16]               ; H^m
     vpxor       xmm3, xmm3, xmm3
     vpxor       xmm4, xmm4, xmm4
     vpxor       xmm5, xmm5, xmm5
@@ -165,8 +166,8 @@ paper_baseline_update:
     vpxor       xmm4, xmm4, xmm8                    ; C·H^i: MI += it
     vpxor       xmm4, xmm4, xmm2                    ; C·H^i: MI += it
     vpxor       xmm2, xmm2, xmm2
-    sub         rax, 0x10                           ; H^(i-1)
-    add         rdx, 0x10                           ; next block
+    add         rax, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jae         .block
@@ -179,12 +180,12 @@ paper_baseline_update:
     jb          .under8
     vmovq       xmm6, [rdx]                         ; bytes 0..7
     vmovq       xmm7, [rdx + rcx - 8]               ; the last 8 bytes
-    mov         rdi, rcx
-    shl         rdi, 0x03
-    sub         rdi, 0x80
-    neg         rdi                                 ; 8·(16 - r) bits
-    vmovq       xmm8, rdi
-    vpsrlq      xmm7, xmm7, xmm8                    ; bytes 8..r-1, then zeros
+    shl         rcx, 0x03
+    sub         rcx, 0x78
+    neg         rcx                                 ; 8·(15 - r) bits
+    vmovq       xmm8, rcx
+    vpsrlq      xmm7, xmm7, xmm8                    ; 8·(15 - r) bits
+    vpsrlq      xmm7, xmm7, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
     vpunpcklqdq xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .padded
 .under8:
@@ -192,10 +193,9 @@ paper_baseline_update:
     jb          .under4
     vmovd       xmm6, [rdx]                         ; bytes 0..3
     vmovd       xmm7, [rdx + rcx - 4]               ; the last 4 bytes
-    mov         rdi, rcx
-    shl         rdi, 0x03
-    sub         rdi, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm8, rdi
+    shl         rcx, 0x03
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
+    vmovq       xmm8, rcx
     vpsllq      xmm7, xmm7, xmm8                    ; into place
     vpor        xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .padded

@@ -14,7 +14,7 @@
 ; group      17 instructions: clmul 5, load 1, other 4, shuffle 2, xor 5
 ;
 ; table      32 bytes, aligned to 16, written by init only
-;            H^i at byte (i - 1)·32: B, K (16 bytes each)
+;            16 bytes a power, H^1 first: B from byte 0, K from byte 16
 ; x, h       16 bytes, any alignment, byte order of SP 800-38D
 ; in         len bytes, any alignment and any len; no byte outside is read
 ; Time depends on len alone. Neither table nor x may overlap what the other arguments point to.
@@ -58,12 +58,12 @@ paper_optimized_init:
     vpslldq     xmm2, xmm2, 0x08                    ; B_1: from the low to the high half
     vpsllq      xmm0, xmm0, 0x01                    ; B_1: H << 1
     vpxor       xmm0, xmm0, xmm2                    ; B_1: as 128 bits
-    vpxor       xmm2, xmm0, xmm1                    ; B_1: B = H·x^-1 mod P
-    vpclmulqdq  xmm0, xmm2, [rel paper_optimized_fold_q], 0x10  ; B_1: B0·Q'
-    vpshufd     xmm1, xmm2, 0x4e                    ; B_1: (B1, B0)
-    vpxor       xmm0, xmm0, xmm1                    ; B_1: fold B
-    vmovdqu     [rdi], xmm2                         ; B_1: B
-    vmovdqu     [rdi + 16], xmm0                    ; B_1: K
+    vpxor       xmm0, xmm0, xmm1                    ; B_1: B = H·x^-1 mod P
+    vpclmulqdq  xmm1, xmm0, [rel paper_optimized_fold_q], 0x10  ; B_1: B0·Q'
+    vpshufd     xmm2, xmm0, 0x4e                    ; B_1: (B1, B0)
+    vpxor       xmm1, xmm1, xmm2                    ; B_1: fold B
+    vmovdqu     [rdi], xmm0                         ; B_1: B
+    vmovdqu     [rdi + 16], xmm1                    ; B_1: K
     ret                                             ; B_1
 .end:
 
@@ -129,10 +129,10 @@ paper_optimized_update:
     cmp         rcx, 0x00
     je          .store
     mov         rax, rcx
-    sub         rax, 0x01
-    and         rax, -16                            ; 16·(m - 1)
-    lea         rax, [rax + rax]
-    lea         rax, [rdi + rax]                    ; the entries of H^m
+    add         rax, 0x0f
+    and         rax, -16
+    neg         rax                                 ; -16·m
+    lea         rax, [rdi + rax + 16]               ; H^m
     vpxor       xmm3, xmm3, xmm3
     vpxor       xmm4, xmm4, xmm4
     cmp         rcx, 0x10
@@ -150,8 +150,8 @@ paper_optimized_update:
     vpxor       xmm3, xmm3, xmm7                    ; C·H^i: LO += it
     vpxor       xmm4, xmm4, xmm2                    ; C·H^i: HI += it
     vpxor       xmm2, xmm2, xmm2
-    sub         rax, 0x20                           ; H^(i-1)
-    add         rdx, 0x10                           ; next block
+    add         rax, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jae         .block
@@ -164,12 +164,12 @@ paper_optimized_update:
     jb          .under8
     vmovq       xmm5, [rdx]                         ; bytes 0..7
     vmovq       xmm6, [rdx + rcx - 8]               ; the last 8 bytes
-    mov         rdi, rcx
-    shl         rdi, 0x03
-    sub         rdi, 0x80
-    neg         rdi                                 ; 8·(16 - r) bits
-    vmovq       xmm7, rdi
-    vpsrlq      xmm6, xmm6, xmm7                    ; bytes 8..r-1, then zeros
+    shl         rcx, 0x03
+    sub         rcx, 0x78
+    neg         rcx                                 ; 8·(15 - r) bits
+    vmovq       xmm7, rcx
+    vpsrlq      xmm6, xmm6, xmm7                    ; 8·(15 - r) bits
+    vpsrlq      xmm6, xmm6, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
     vpunpcklqdq xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .padded
 .under8:
@@ -177,10 +177,9 @@ paper_optimized_update:
     jb          .under4
     vmovd       xmm5, [rdx]                         ; bytes 0..3
     vmovd       xmm6, [rdx + rcx - 4]               ; the last 4 bytes
-    mov         rdi, rcx
-    shl         rdi, 0x03
-    sub         rdi, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm7, rdi
+    shl         rcx, 0x03
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
+    vmovq       xmm7, rcx
     vpsllq      xmm6, xmm6, xmm7                    ; into place
     vpor        xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .padded

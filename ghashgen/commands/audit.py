@@ -4,8 +4,8 @@ from dataclasses import asdict
 
 import click
 
-from ghashgen.audit import CLASSES, Audit
-from ghashgen.built import build
+from ghashgen.audit import CLASSES, Audit, loop
+from ghashgen.built import Built, build
 from ghashgen.catalogue import Choice, choose
 from ghashgen.commands.options import (
     build_folder,
@@ -18,7 +18,10 @@ from ghashgen.commands.options import (
     table,
     target_options,
 )
-from ghashgen.target import target
+from ghashgen.objects import read_object
+from ghashgen.ports import Loop, PortAudit, Pressure, port_audit
+from ghashgen.target import Target, target
+from ghashgen.uarch import uarches
 
 VIEWS = ("block", "group", "single", "functions")
 
@@ -33,17 +36,26 @@ VIEWS = ("block", "group", "single", "functions")
     show_default=True,
     help="Group loop per block or whole; one block in mul (Table 11); whole functions.",
 )
+@click.option(
+    "--ports",
+    is_flag=True,
+    help="Port bounds of the group loop by this project's tables and by llvm-mca: models.",
+)
 @json_option
-def COMMAND(choice: Choice, abi: str, prefix: str, per: str, as_json: bool) -> None:
+def COMMAND(choice: Choice, abi: str, prefix: str, per: str, ports: bool, as_json: bool) -> None:
     """Count instructions by class, from the assembled bytes; one row a kernel, side by side."""
     kernels = choose(choice)
+    where = target(abi, prefix=prefix)
     with progress("audit", len(kernels)) as advance:
-        built = build(
-            kernels, target(abi, prefix=prefix), default_out(), build_folder("obj"), advance
-        )
+        built = build(kernels, where, default_out(), build_folder("obj"), advance)
     audits = [item.audit for item in built]
+    pressures = _pressures(built, where) if ports else None
     if as_json:
-        print_json([{**asdict(item), "per_block": item.per_block} for item in audits])
+        entries = [{**asdict(item), "per_block": item.per_block} for item in audits]
+        print_json([{**entry, **_ports_json(entry["name"], pressures)} for entry in entries])
+        return
+    if pressures is not None:
+        _print_ports(pressures)
         return
     console().print(_functions(audits) if per == "functions" else _loops(audits, per))
 
@@ -107,3 +119,67 @@ def _functions(audits: list[Audit]) -> object:
                 " ".join(item.registers[name]),
             )
     return out
+
+
+def _pressures(built: tuple[Built, ...], where: Target) -> PortAudit:
+    """Return the port bounds of every group loop."""
+    loops = []
+    for item in built:
+        code = read_object(item.obj.read_bytes())
+        head = f"{where.symbol(item.kernel.name)}_update.group"
+        loops.append(Loop(item.kernel.name, item.kernel.blocks, tuple(loop(code, head))))
+    with progress("ports", len(loops) * len(uarches())) as advance:
+        return port_audit(loops, advance)
+
+
+def _ports_json(name: str, pressures: PortAudit | None) -> dict[str, object]:
+    if pressures is None:
+        return {}
+    return {
+        "ports": {
+            "llvm_mca": pressures.llvm_mca or None,
+            "llvm_mca_missing": pressures.missing,
+            "cpus": [item.as_json() for item in pressures.pressures[name]],
+        }
+    }
+
+
+def _print_ports(pressures: PortAudit) -> None:
+    """Print the table and, below it, what must be known of its figures."""
+    out = table(
+        "Port bounds of the group loop, cycles a group (a block): models, not measurements",
+        "kernel",
+        "CPU",
+        ">table",
+        "busiest",
+        ">front end",
+        f">llvm-mca {pressures.llvm_mca}".rstrip(),
+        "busiest",
+        ">pressure",
+        "notes",
+    )
+    notes: dict[str, int] = {}
+    for items in pressures.pressures.values():
+        for item in items:
+            said = [f"{item.uarch}: {note}" for note in item.notes]
+            marks = [notes.setdefault(note, len(notes) + 1) for note in said]
+            out.add_row(*_ports_row(item), " ".join(str(mark) for mark in marks))
+    console().print(out)
+    for note, mark in notes.items():
+        console().print(f"{mark:3} {note}", soft_wrap=True, markup=False)
+    if pressures.missing:
+        console().print(pressures.missing, soft_wrap=True, markup=False)
+
+
+def _ports_row(item: Pressure) -> tuple[str, ...]:
+    bound, model = item.bound, item.model
+
+    def both(cycles: float) -> str:
+        return f"{cycles:.2f} ({cycles / item.blocks:.2f})"
+
+    # A bound that leaves out what the CPU cannot run says nothing.
+    ours = (both(bound.cycles), " ".join(bound.busiest), f"{bound.front_end:.2f}")
+    theirs = ("no data", "", "")
+    if model:
+        theirs = (both(model.reciprocal_throughput), model.busiest, both(model.pressure))
+    return (item.loop, item.uarch, *(("no data", "", "") if item.lacks else ours), *theirs)

@@ -43,7 +43,8 @@ AUDIT_CLASSES = ("clmul", "xor", "shuffle", "load", "store", "other")
 """What an audit counts: shuffle holds bit shifts too, xor every bitwise operation, load only
 instructions that do nothing else, other moves, scalars and branches."""
 
-MEMORY_KINDS = frozenset({"mv", "m128", "m128a", "m64", "m32", "m8"})
+MEMORY_BYTES = {"mv": 0, "m128": 16, "m128a": 16, "m64": 8, "m32": 4, "m8": 1}
+"""Bytes that a memory operand of a kind has; 0 stands for the operation's width."""
 
 
 _REGISTER_KINDS = {
@@ -67,7 +68,7 @@ class OperandSpec:
         if isinstance(operand, Mem):
             if "m128a" in self.kinds and operand.align < 16:
                 return False
-            return any(kind in MEMORY_KINDS or kind == "addr" for kind in self.kinds)
+            return any(kind in MEMORY_BYTES or kind == "addr" for kind in self.kinds)
         if isinstance(operand, VReg | PReg):
             return bool(_REGISTER_KINDS[operand.cls] & set(self.kinds))
         return ("i" if isinstance(operand, int) else "l") in self.kinds
@@ -106,6 +107,15 @@ class Row:
         if not (self.key and self.source and self.audit_class in AUDIT_CLASSES):
             raise ValueError(f"row {self.key!r} is incomplete")
         _ = self.operands
+
+    def widths(self, op: Op) -> list[tuple[Reg, int]]:
+        """Return the vector registers that `op` names, each with the bits of it that matter."""
+        share = {"v": op.width, "h": op.width // 2, "x": 128}
+        return [
+            (operand, next(share[kind] for kind in spec.kinds if kind in share))
+            for spec, operand in zip(self.operands, op.operands, strict=True)
+            if isinstance(operand, VReg | PReg) and operand.cls is RegClass.VEC
+        ]
 
     @property
     def mnemonic(self) -> str:

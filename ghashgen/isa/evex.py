@@ -19,7 +19,8 @@ ROWS = {
         Row(
             "vpclmulqdq",
             "w:v r:v r:v/mv r:i",
-            ("vpclmulqdq", *_F),
+            # PCLMULQDQ is what the VEX.128 form needs, which assemblers choose for xmm0-15.
+            ("vpclmulqdq", "pclmulqdq", *_F),
             f"{_SDM}, PCLMULQDQ, EVEX",
             "clmul",
         ),
@@ -37,7 +38,7 @@ ROWS = {
         Row("vpsllq.imm", "w:v r:v r:i", _F, f"{_SDM}, PSLLQ, EVEX", "shuffle"),
         Row("vpsrlq.imm", "w:v r:v r:i", _F, f"{_SDM}, PSRLQ, EVEX", "shuffle"),
         Row("vpsrad.imm", "w:v r:v r:i", _F, f"{_SDM}, PSRAD, EVEX", "shuffle"),
-        Row("vextracti64x4", "w:h r:v r:i", _F, f"{_SDM}, VEXTRACTI64X4", "shuffle"),
+        Row("vextracti64x4", "w:h r:v r:i", ("avx512f",), f"{_SDM}, VEXTRACTI64X4", "shuffle"),
         Row("vextracti64x2", "w:h r:v r:i", _DQ, f"{_SDM}, VEXTRACTI64X2, EVEX.256", "shuffle"),
         Row("vinserti64x2", "w:v r:v r:x r:i", _DQ, f"{_SDM}, VINSERTI64X2", "shuffle"),
         Row("vshufi64x2", "w:v r:v r:v r:i", _F, f"{_SDM}, VSHUFI64X2", "shuffle"),

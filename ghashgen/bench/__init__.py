@@ -1,0 +1,19 @@
+"""Measures kernels against peers in one process; what each module does stands in its first line."""
+
+from ghashgen.bench.core import MODES, QUICK_SIZES, SIZES, Cell, Machine, Results, Run, Subject
+from ghashgen.bench.run import PEER_CHOICES, QUICK, Effort, bench
+
+__all__ = [
+    "MODES",
+    "PEER_CHOICES",
+    "QUICK",
+    "QUICK_SIZES",
+    "SIZES",
+    "Cell",
+    "Effort",
+    "Machine",
+    "Results",
+    "Run",
+    "Subject",
+    "bench",
+]

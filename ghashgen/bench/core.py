@@ -1,0 +1,146 @@
+"""What was measured: subjects, cells (one subject, size and mode), and their statistics."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median, quantiles
+
+MODES = ("throughput", "latency", "init", "init-throughput")
+"""What is measured: independent calls; calls whose state and data address depend on the one before;
+key set-up from call to result; key set-ups back to back. See ``harness/bench/loops.h``."""
+
+INIT_MODES = frozenset({"init", "init-throughput"})
+"""Modes without a message: their cells have size 0."""
+
+SIZES = (16, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 1500, 4096, 16384, 65536, 1 << 20)
+"""Message sizes in bytes; 1500 has a partial last block."""
+
+QUICK_SIZES = (16, 64, 256, 1024, 4096, 16384)
+"""The sizes of a first look."""
+
+KINDS = ("kernel", "peer", "portable", "interface")
+"""What a subject is: an emitted kernel; another library's kernel; C without a carry-less multiply;
+a library as its user calls it (not comparable with a kernel: the call itself is in the time)."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Something measured; ``digest`` is the SHA-256 of a kernel's object, else empty."""
+
+    name: str
+    kind: str
+    table_bytes: int = 0
+    digest: str = ""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run's samples of a cell, in core cycles a call."""
+
+    median: float
+    low: float
+    """First quartile."""
+    high: float
+    """Third quartile."""
+    kept: int
+    dropped: int
+    """Samples on a core whose slots another thread took, or that were switched away."""
+
+
+FEWEST_SAMPLES = 3
+"""Of a run that counts."""
+
+
+def summarise(samples: Sequence[float], dropped: int) -> Run | None:
+    """Return the statistics of a run, or None when too few samples were kept."""
+    if len(samples) < FEWEST_SAMPLES:
+        return None
+    low, middle, high = quantiles(samples, n=4, method="inclusive")
+    return Run(middle, low, high, len(samples), dropped)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One subject at one size in one mode; a run with too few samples is absent from ``runs``."""
+
+    name: str
+    size: int
+    mode: str
+    runs: tuple[Run, ...]
+
+    @property
+    def usable(self) -> tuple[Run, ...]:
+        """The runs that kept at least half as many samples as the best: others met neighbours."""
+        most = max(run.kept for run in self.runs)
+        return tuple(run for run in self.runs if 2 * run.kept >= most)
+
+    @property
+    def cycles(self) -> float:
+        """Core cycles a call: the median over usable runs of their medians."""
+        return median(run.median for run in self.usable)
+
+    @property
+    def per_byte(self) -> float:
+        """Core cycles a byte; of key set-up, the cycles of a call."""
+        return self.cycles / self.size if self.size else self.cycles
+
+    @property
+    def spread(self) -> tuple[float, float]:
+        """The lowest first and the highest third quartile of the usable runs, in core cycles."""
+        return min(run.low for run in self.usable), max(run.high for run in self.usable)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where it was measured; ``clock_ghz`` is the core's clock at the start of the last run."""
+
+    cpu: str
+    features: tuple[str, ...]
+    clock_ghz: float
+    git: str
+    """Commit of the project's sources, with + when the tree had changes; "" outside a clone."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """A whole measurement."""
+
+    machine: Machine
+    subjects: Mapping[str, Subject]
+    cells: tuple[Cell, ...]
+    missing: Mapping[str, str]
+    """Why a subject or a peer was not measured, by name."""
+
+    def cell(self, name: str, size: int, mode: str) -> Cell | None:
+        """Return a cell, if it was measured."""
+        found = (c for c in self.cells if (c.name, c.size, c.mode) == (name, size, mode))
+        return next(found, None)
+
+    def of_kind(self, kinds: Iterable[str], size: int, mode: str) -> list[Cell]:
+        """Return the cells of these kinds of subject, fastest first."""
+        wanted = frozenset(kinds)
+        cells = [
+            cell
+            for cell in self.cells
+            if (cell.size, cell.mode) == (size, mode) and self.subjects[cell.name].kind in wanted
+        ]
+        return sorted(cells, key=lambda cell: (cell.cycles, cell.name))
+
+    def rows(self) -> list[tuple[str, int]]:
+        """Return the (mode, size) pairs measured, in the order of MODES and by size."""
+        pairs = {(cell.mode, cell.size) for cell in self.cells}
+        return sorted(pairs, key=lambda pair: (MODES.index(pair[0]), pair[1]))
+
+
+def ratio(kernel: Cell, peer: Cell | None) -> float | None:
+    """Return peer / kernel: above 1, the kernel is faster."""
+    return None if peer is None else peer.cycles / kernel.cycles
+
+
+def size_name(size: int) -> str:
+    """Return 64 B, 4 KiB, 1 MiB; a key set-up has no size."""
+    if not size:
+        return "key"
+    for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size % unit == 0:
+            return f"{size // unit} {name}"
+    return f"{size} B"

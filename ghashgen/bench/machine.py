@@ -1,0 +1,45 @@
+"""What the results were measured on, and with which sources."""
+
+import os
+import platform
+import subprocess
+from pathlib import Path
+
+from ghashgen.paths import project_root
+
+
+def cpu_model() -> str:
+    """Return the CPU's model name, or the architecture where the system does not say."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.machine()
+    pairs = [line.partition(":") for line in reversed(lines)]
+    fields = {key.strip(): value.strip() for key, _, value in pairs}
+    name = fields.get("model name", platform.machine())
+    place = [f"{key} {fields[key]}" for key in ("cpu family", "model", "stepping") if key in fields]
+    return f"{name} ({', '.join(place)})" if place else name
+
+
+def git_commit() -> str:
+    """Return the short commit of the sources, + if the tree has changes; "" outside a clone."""
+    commit = _git("rev-parse", "--short=12", "HEAD")
+    if not commit:
+        return ""
+    return commit + ("+" if _git("status", "--porcelain", "--untracked-files=no") else "")
+
+
+def _git(*arguments: str) -> str:
+    try:
+        answer = subprocess.run(
+            ["git", *arguments],
+            cwd=project_root(),
+            env={**os.environ, "LC_ALL": "C"},
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return answer.stdout.strip() if answer.returncode == 0 else ""

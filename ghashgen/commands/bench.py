@@ -1,0 +1,124 @@
+"""ghashgen bench: measure kernels against other implementations, in one process, in turns."""
+
+from pathlib import Path
+
+import click
+
+from ghashgen.bench import MODES, PEER_CHOICES, QUICK, QUICK_SIZES, SIZES, Effort, bench
+from ghashgen.bench.core import INIT_MODES, Results
+from ghashgen.bench.export import as_csv, as_plain
+from ghashgen.bench.peers import INSTALL, PEERS
+from ghashgen.bench.run import cells_in_plan
+from ghashgen.bench.store import save
+from ghashgen.bench.table import Table, best_table, full_table, init_table
+from ghashgen.built import build
+from ghashgen.catalogue import Choice, choose
+from ghashgen.commands.options import (
+    build_folder,
+    choice_options,
+    console,
+    default_out,
+    json_option,
+    print_json,
+    progress,
+    table,
+)
+from ghashgen.errors import GhashgenError
+from ghashgen.target import target
+
+_FULL_UP_TO = 24
+"""Subjects that a table of every cell may have before it must be asked for."""
+
+
+def _numbers(context: click.Context, option: click.Parameter, text: str | None) -> tuple[int, ...]:
+    units = {"k": 1 << 10, "m": 1 << 20}
+    try:
+        parts = [part.strip().lower() for part in text.split(",")] if text else []
+        return tuple(int(p[:-1]) * units[p[-1]] if p[-1:] in units else int(p) for p in parts)
+    except ValueError:
+        raise GhashgenError(f"{text!r} is no list of sizes", "write 16,64,1500,4k,1m") from None
+
+
+@click.command("bench")
+@choice_options
+@click.option(
+    "--peer", multiple=True, help=f"Compare with: {', '.join(PEER_CHOICES)} (default: all)."
+)
+@click.option("--sizes", callback=_numbers, help="Bytes, as 16,64,1500,4k,1m.")
+@click.option("--mode", multiple=True, help=f"Measure: {', '.join(MODES)} (default: all).")
+@click.option("--runs", type=click.IntRange(1), help="Processes to start, one after another.")
+@click.option("--core", type=int, default=-1, help="Core to stay on (default: the last allowed).")
+@click.option("--quick", is_flag=True, help="A first look: few sizes and samples, one run.")
+@click.option("--every", is_flag=True, help="Show every cell, however many subjects there are.")
+@click.option("--csv", "csv_out", is_flag=True, help="Print CSV instead of a table.")
+@click.option("--store", type=click.Path(path_type=Path), help="SQLite file to add the results to.")
+@json_option
+def COMMAND(
+    choice: Choice,
+    peer: tuple[str, ...],
+    sizes: tuple[int, ...],
+    mode: tuple[str, ...],
+    runs: int | None,
+    core: int,
+    quick: bool,
+    every: bool,
+    csv_out: bool,
+    store: Path | None,
+    as_json: bool,
+) -> None:
+    """Measure kernels, after a check that every one gives the same GHASH."""
+    peers = peer or PEER_CHOICES
+    sizes = sizes or (QUICK_SIZES if quick else SIZES)
+    modes = mode or MODES
+    runs = runs or (1 if quick else 3)
+    base = QUICK if quick else Effort()
+    effort = Effort(**{**vars(base), "core": core})
+    kernels = choose(choice)
+    with progress("assemble", len(kernels)) as advance:
+        built = build(kernels, target(), default_out(), build_folder("obj"), advance)
+    # Peers bring a few subjects each; the bar is close enough without asking the program.
+    cells = cells_in_plan(len(built) + 2 * len(peers), sizes, modes, runs)
+    with progress("measure", cells) as advance:
+        results = bench(
+            [item.harness_kernel for item in built],
+            peers,
+            sizes,
+            modes,
+            runs,
+            advance,
+            effort=effort,
+            out_dir=build_folder("bench"),
+        )
+    path = store or build_folder("bench.sqlite")
+    session = save(results, path)
+    if as_json:
+        print_json(as_plain(results))
+    elif csv_out:
+        click.echo(as_csv(results), nl=False)
+    else:
+        _print(results, modes, every)
+        click.echo(f"stored as number {session} in {path}")
+
+
+def _print(results: Results, modes: tuple[str, ...], every: bool) -> None:
+    machine = results.machine
+    click.echo(f"{machine.cpu}, {machine.clock_ghz:.2f} GHz; sources {machine.git or 'unknown'}")
+    for mode in [mode for mode in modes if mode not in INIT_MODES]:
+        _show(best_table(results, mode))
+        if every or len(results.subjects) <= _FULL_UP_TO:
+            _show(full_table(results, mode))
+    _show(init_table(results))
+    for name, why in sorted(results.missing.items()):
+        click.echo(f"not measured: {name}: {why}")
+    if any(name in results.missing for name in PEERS):
+        click.echo(f"all peers: {INSTALL}")
+
+
+def _show(text: Table) -> None:
+    if not text.rows:
+        return
+    out = table(text.title, *text.columns)
+    for row in text.rows:
+        out.add_row(*row)
+    console().print(out)
+    click.echo("")

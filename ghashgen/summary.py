@@ -1,0 +1,335 @@
+"""What the tool proves, counts and has measured, as the block of Markdown between README's markers.
+
+Every figure is computed: kernels and instruction counts from the MANIFEST.json of the checked-in
+output, theorems from the list that `ghashgen prove` works through, speed from docs/bench.json:
+
+    {"machine": TEXT, "method": TEXT,
+     "rows": [{"size": BYTES, "kernel": NAME, "cycles_per_byte": NUMBER,
+               "peer": NAME, "ratio": NUMBER}]}
+
+where ratio is the peer's time by the kernel's: above 1, the kernel is the faster one.
+"""
+
+import json
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from ghashgen import manifest
+from ghashgen.errors import GhashgenError
+from ghashgen.identities import theorems
+
+BEGIN, END = "<!-- summary:begin -->", "<!-- summary:end -->"
+"""The markers in README.md; each stands alone on its line."""
+
+OUTPUT, RESULTS = "generated", "docs/bench.json"
+"""The checked-in output and the stored measurement, below the project's root."""
+
+MULTIPLIES = ("schoolbook", "karatsuba", "k", "winograd")
+GROUPS = (8, 16)
+"""Multiply schemes and blocks a group whose loops the summary compares."""
+
+WIDTH = 100
+"""Columns of the block's prose."""
+
+GHASH = "ghash"
+"""The operation whose loops are compared; POLYVAL's have no byte swap."""
+
+PAPER = ("paper_baseline", "paper_optimized")
+"""The kernels that papers/intel-2023, Table 11, sets side by side."""
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """The checked-in kernels of one ISA."""
+
+    isa: str
+    cpu_features: tuple[str, ...]
+    """What every kernel of it needs."""
+    some_features: tuple[str, ...]
+    """What only some of its kernels need."""
+    kernels: int
+    blocks: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Family:
+    """Theorems whose names begin alike; a theorem that stands alone gives its whole name."""
+
+    name: str
+    theorems: int
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The shortest group loop of an ISA, a group size and a multiply scheme, loop control included.
+
+    Counts are for one group; `group_blocks` blocks of 16 bytes share them.
+    """
+
+    isa: str
+    group_blocks: int
+    multiply: str
+    kernel: str
+    instructions: int
+    clmul: int
+
+
+@dataclass(frozen=True)
+class Single:
+    """One block's multiplication between load and store, by class; classes at 0 left out."""
+
+    kernel: str
+    instructions: int
+    classes: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Timing:
+    """One row of the stored measurement; size in bytes, ratio as the module says."""
+
+    size: int
+    kernel: str
+    cycles_per_byte: float
+    peer: str
+    ratio: float
+
+
+@dataclass(frozen=True)
+class Speed:
+    """The stored measurement."""
+
+    machine: str
+    method: str
+    rows: tuple[Timing, ...]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Everything that the block shows; `speed` is None where nothing is stored."""
+
+    shelves: tuple[Shelf, ...]
+    families: tuple[Family, ...]
+    costs: tuple[Cost, ...]
+    singles: tuple[Single, ...]
+    speed: Speed | None
+
+
+def gather(root: Path) -> Summary:
+    """Compute the summary of the project below `root`.
+
+    Raises:
+        GhashgenError: the manifest is missing or empty, or the stored measurement is malformed.
+    """
+    entries = manifest.load(root / OUTPUT)
+    if not entries:
+        raise GhashgenError(f"{root / OUTPUT} has no {manifest.NAME}", "run ghashgen generate")
+    kernels = [entries[name] for name in sorted(entries)]
+    return Summary(
+        shelves=tuple(_shelves(kernels)),
+        families=_families(theorem.name for theorem in theorems()),
+        costs=tuple(_costs(kernels)),
+        singles=tuple(_single(entries[name]) for name in PAPER if name in entries),
+        speed=_speed(root / RESULTS),
+    )
+
+
+def _shelves(kernels: list[manifest.Entry]) -> Iterable[Shelf]:
+    for isa in sorted({entry["axes"]["isa"] for entry in kernels}):
+        own = [entry for entry in kernels if entry["axes"]["isa"] == isa]
+        needs = [frozenset(entry["cpu_features"]) for entry in own]
+        every, some = frozenset.intersection(*needs), frozenset.union(*needs)
+        blocks = sorted({entry["axes"]["blocks"] for entry in own})
+        yield Shelf(isa, tuple(sorted(every)), tuple(sorted(some - every)), len(own), tuple(blocks))
+
+
+def _families(names: Iterable[str]) -> tuple[Family, ...]:
+    """Group names by their first word, in the order given; a group is named by a glob."""
+    every = list(names)
+    sizes = Counter(name.partition("-")[0] for name in every)
+    found: dict[str, int] = {}
+    for name in every:
+        word = name.partition("-")[0]
+        found[f"{word}*" if sizes[word] > 1 else name] = sizes[word]
+    return tuple(Family(name, size) for name, size in found.items())
+
+
+def _costs(kernels: list[manifest.Entry]) -> Iterable[Cost]:
+    found: dict[tuple[str, int, str], Cost] = {}
+    for entry in kernels:
+        axes, group = entry["axes"], entry["counts"]["group"]
+        key = axes["isa"], axes["blocks"], axes["multiply"]
+        if axes["blocks"] not in GROUPS or axes["multiply"] not in MULTIPLIES:
+            continue
+        if axes.get("op", GHASH) != GHASH:
+            continue
+        cost = Cost(*key, entry["name"], group["instructions"], group["classes"]["clmul"])
+        if key not in found or cost.instructions < found[key].instructions:
+            found[key] = cost
+    for key in sorted(found, key=lambda key: (key[0], key[1], MULTIPLIES.index(key[2]))):
+        yield found[key]
+
+
+def _single(entry: manifest.Entry) -> Single:
+    region = entry["counts"]["single_block"]
+    classes = {name: count for name, count in region["classes"].items() if count}
+    return Single(entry["name"], region["instructions"], classes)
+
+
+def _speed(path: Path) -> Speed | None:
+    if not path.exists():
+        return None
+    try:
+        body: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        rows = tuple(
+            Timing(
+                int(row["size"]),
+                str(row["kernel"]),
+                float(row["cycles_per_byte"]),
+                str(row["peer"]),
+                float(row["ratio"]),
+            )
+            for row in body["rows"]
+        )
+        return Speed(str(body["machine"]), str(body["method"]), rows)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise GhashgenError(
+            f"{path} is not a stored measurement: {type(error).__name__} {error}",
+            "measure again, or delete it",
+        ) from None
+
+
+# -- Markdown -------------------------------------------------------------------------------------
+
+
+def markdown(summary: Summary) -> str:
+    """Return the block that stands between the markers, without them, ending in a newline."""
+    parts = [
+        _kernels_table(summary.shelves),
+        _theorems_text(summary.families),
+        _costs_text(summary.costs),
+        _singles_text(summary.singles),
+        _speed_text(summary.speed),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]], right: int) -> str:
+    """Return a table whose columns from number `right` on are right-aligned."""
+    rule = ["---" if i < right else "---:" for i in range(len(header))]
+    lines = (header, rule, *rows)
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def _kernels_table(shelves: tuple[Shelf, ...]) -> str:
+    rows = [(s.isa, _features(s), ", ".join(map(str, s.blocks)), str(s.kernels)) for s in shelves]
+    rows.append(("all", "", "", str(sum(s.kernels for s in shelves))))
+    return _table(("ISA", "CPU features needed", "blocks a group", "kernels"), rows, 3)
+
+
+def _features(shelf: Shelf) -> str:
+    some = f"; some {' '.join(shelf.some_features)}" if shelf.some_features else ""
+    return f"{' '.join(shelf.cpu_features)}{some}"
+
+
+def _theorems_text(families: tuple[Family, ...]) -> str:
+    names = ", ".join(f"{f.name} ({f.theorems})" if f.theorems > 1 else f.name for f in families)
+    total = sum(family.theorems for family in families)
+    return _wrapped(
+        f"`ghashgen prove` proves {total} theorems, each for every input of the range that it "
+        f"names: {names}."
+    )
+
+
+def _costs_text(costs: tuple[Cost, ...]) -> str:
+    if not costs:
+        return ""
+    found = {(c.isa, c.group_blocks, c.multiply): c for c in costs}
+    rows = []
+    for isa, blocks in dict.fromkeys((c.isa, c.group_blocks) for c in costs):
+        cells = [found.get((isa, blocks, multiply)) for multiply in MULTIPLIES]
+        rows.append((isa, str(blocks), *("–" if c is None else _cell(c) for c in cells)))
+    title = _wrapped(
+        "Instructions per 16-byte block of the group loop, carry-less products among them in "
+        "brackets; of each kind the checked-in GHASH kernel with the fewest, whatever its other "
+        "axes, counted in its bytes:"
+    )
+    return f"{title}\n\n" + _table(("ISA", "blocks a group", *MULTIPLIES), rows, 1)
+
+
+def _cell(cost: Cost) -> str:
+    return f"{_each(cost.instructions, cost)} ({_each(cost.clmul, cost)})"
+
+
+def _each(count: int, cost: Cost) -> str:
+    """Return a group's count a block, to two digits, halves to even, without binary fractions."""
+    return f"{float(round(Fraction(count, cost.group_blocks), 2)):.2f}"
+
+
+def _singles_text(singles: tuple[Single, ...]) -> str:
+    if not singles:
+        return ""
+    texts = [
+        f"`{s.kernel}` {s.instructions} = "
+        + " + ".join(f"{count} {name}" for name, count in s.classes.items())
+        for s in singles
+    ]
+    return _wrapped(
+        "One block's multiplication between load and store, as papers/intel-2023 Table 11 counts: "
+        f"{'; '.join(texts)}."
+    )
+
+
+def _speed_text(speed: Speed | None) -> str:
+    if speed is None:
+        return "Speed: not measured yet: `ghashgen bench`."
+    rows = [
+        (row.kernel, row.peer, str(row.size), f"{row.cycles_per_byte:.3f}", f"{row.ratio:.2f}")
+        for row in speed.rows
+    ]
+    header = ("kernel", "peer", "bytes", "core cycles per byte", "peer's time by the kernel's")
+    title = _wrapped(f"Speed on {speed.machine}; {speed.method}:")
+    return f"{title}\n\n{_table(header, rows, 2)}"
+
+
+# -- README ---------------------------------------------------------------------------------------
+
+
+def block_of(readme: str) -> str:
+    """Return what stands between the markers.
+
+    Raises:
+        GhashgenError: the markers are not there once each, in their order.
+    """
+    return readme[slice(*_bounds(readme))]
+
+
+def replaced(readme: str, block: str) -> str:
+    """Return the text with `block` between its markers.
+
+    Raises:
+        GhashgenError: as `block_of`.
+    """
+    start, end = _bounds(readme)
+    return f"{readme[:start]}{block}{readme[end:]}"
+
+
+def _bounds(readme: str) -> tuple[int, int]:
+    begin, end = f"{BEGIN}\n", f"{END}\n"
+    if (
+        readme.count(begin) != 1
+        or readme.count(end) != 1
+        or readme.index(begin) > readme.index(end)
+    ):
+        raise GhashgenError(
+            f"README.md does not have the lines {BEGIN} and {END} once each", "put them back"
+        )
+    return readme.index(begin) + len(begin), readme.index(end)

@@ -1,0 +1,99 @@
+/*
+ * ghashgen-bench: `list` names the subjects; without arguments a plan is read from standard input,
+ * checked and measured. Exit codes are those of the harness.
+ */
+#include <stdio.h>
+
+#include "../commands.h"
+#include "../cpu.h"
+#include "../json.h"
+#include "clock.h"
+#include "measure.h"
+
+static void write_features(uint64_t features)
+{
+    const char *separator = "";
+    printf("[");
+    for (size_t i = 0; i < cpu_feature_count; i++)
+        if (features & cpu_feature_names[i].bit) {
+            printf("%s", separator);
+            json_string(cpu_feature_names[i].name);
+            separator = ", ";
+        }
+    printf("]");
+}
+
+static int list(void)
+{
+    size_t count;
+    const struct bench_subject *all = bench_subjects(&count);
+    for (size_t i = 0; i < count; i++) {
+        printf("{\"name\": ");
+        json_string(all[i].name);
+        printf(", \"kind\": ");
+        json_string(all[i].kind);
+        printf(", \"table_bytes\": %zu, \"missing\": ", all[i].table_bytes);
+        write_features(all[i].needs & ~cpu_features());
+        printf("}\n");
+    }
+    return EXIT_OK;
+}
+
+/* Names the subjects that this CPU cannot run and leaves them out. */
+static void drop_missing(struct plan *plan)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < plan->subject_count; i++) {
+        const struct bench_subject *s = plan->subjects[i];
+        uint64_t missing = s->needs & ~cpu_features();
+        if (!missing) {
+            plan->subjects[kept++] = s;
+            continue;
+        }
+        printf("{\"event\": \"missing\", \"name\": ");
+        json_string(s->name);
+        printf(", \"features\": ");
+        write_features(missing);
+        printf("}\n");
+    }
+    plan->subject_count = kept;
+}
+
+int main(int argc, char **argv)
+{
+    static struct plan plan;
+    char text[640];
+    if (argc == 2 && strcmp(argv[1], "list") == 0)
+        return list();
+    if (argc != 1) {
+        fprintf(stderr, "ghashgen-bench: usage: list, or a plan on standard input\n");
+        return EXIT_USAGE;
+    }
+    if (plan_read(stdin, &plan, text, sizeof text) != 0) {
+        fprintf(stderr, "ghashgen-bench: %s\n", text);
+        return EXIT_USAGE;
+    }
+    int core = clock_pin(plan.core);
+    if (core < 0) {
+        perror("ghashgen-bench: cannot stay on one core");
+        return EXIT_INTERNAL;
+    }
+    clock_open();
+    printf("{\"event\": \"start\", \"core\": %d, \"ghz\": %.3f, \"features\": ", core, clock_ghz());
+    write_features(cpu_features());
+    printf("}\n");
+    drop_missing(&plan);
+    struct bench_memory *memory = memory_open(&plan);
+    if (!memory) {
+        perror("ghashgen-bench");
+        return EXIT_INTERNAL;
+    }
+    if (check_results(&plan, memory) != 0)
+        return EXIT_CHECK_FAILED;
+    if (measure(&plan, memory) != 0 || fflush(stdout) != 0) {
+        perror("ghashgen-bench");
+        return EXIT_INTERNAL;
+    }
+    printf("{\"event\": \"end\"}\n");
+    return EXIT_OK;
+}

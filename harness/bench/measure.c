@@ -1,0 +1,199 @@
+/*
+ * Samples in turns: one of each subject, then the next of each, so that a change of the machine's
+ * state meets all of them alike. Batches of samples lie between two quiet stretches of the core; a
+ * batch in which or after which a neighbour is noticed is dropped as a whole.
+ */
+#include "measure.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../json.h"
+#include "clock.h"
+
+/* A cell that has used up its budget still gets this many samples. */
+#define FEWEST 5
+
+/* Attempts for each sample wanted where there is no patience to wait for a quiet core. */
+#define ATTEMPTS 4
+
+/* A batch ends after so many samples or seconds. */
+#define BATCH 64
+#define BATCH_SECONDS 200e-6
+
+struct cell {
+    struct bench_work work;
+    double *cycles; /* of one call, for each sample kept */
+    size_t kept, dropped;
+    double used;
+};
+
+struct batch {
+    struct cell *cells[BATCH]; /* whose last sample is of this batch, once for each sample */
+    size_t count;
+    double start;
+};
+
+struct timed {
+    const struct bench_subject *subject;
+    const struct bench_work *work;
+    enum bench_mode mode;
+};
+
+static void run_loop(const void *argument)
+{
+    const struct timed *t = argument;
+    t->subject->loops[t->mode](t->subject, t->work);
+}
+
+/* Repeats a call until a sample is long enough; the first calls also warm the caches. */
+static void choose_reps(const struct plan *plan, const struct timed *t, struct bench_work *work)
+{
+    work->reps = 1;
+    run_loop(t);
+    for (;;) {
+        double cycles = clock_run(run_loop, t).cycles;
+        if (cycles >= plan->cycles / 2 || work->reps >= 1000000)
+            break;
+        double more = plan->cycles / cycles;
+        size_t next = (size_t)((double)work->reps * (more > 16 ? 16 : more));
+        if (next <= work->reps)
+            break;
+        work->reps = next;
+    }
+}
+
+static int wants_more(const struct plan *plan, const struct cell *c)
+{
+    if (c->kept >= plan->samples)
+        return 0;
+    if (plan->patience <= 0 && c->kept + c->dropped >= ATTEMPTS * plan->samples)
+        return 0;
+    return c->used < plan->budget || c->kept + c->dropped < FEWEST;
+}
+
+/* Whether the core was alone during this sample, which is then kept. */
+static int take_sample(const struct plan *plan, struct cell *c, const struct timed *t)
+{
+
+    /* A tenth unmeasured: the subjects between two turns have used caches and predictors. */
+    struct bench_work warm = c->work;
+    warm.reps = c->work.reps / 10;
+    const struct timed w = {t->subject, &warm, t->mode};
+    run_loop(&w);
+
+    struct clock_sample sample = clock_run(run_loop, t);
+    c->used += sample.cycles;
+    if (!sample.undisturbed || sample.per_cycle < plan->nops) {
+        c->dropped++;
+        return 0;
+    }
+    c->cycles[c->kept++] = sample.cycles / (double)c->work.reps;
+    return 1;
+}
+
+/* Ends a batch, keeping its samples or not, and begins the next; whether there is patience left. */
+static int next_batch(const struct plan *plan, struct batch *b, int keep, double *patience)
+{
+    if (!keep) {
+        for (size_t i = 0; i < b->count; i++) {
+            b->cells[i]->kept--;
+            b->cells[i]->dropped++;
+        }
+        *patience -= clock_seconds() - b->start;
+    }
+    b->count = 0;
+    if (plan->patience <= 0)
+        return 1;
+    if (!keep)
+        clock_wait(plan->nops, patience);
+    b->start = clock_seconds();
+    return *patience > 0;
+}
+
+static int is_full(const struct batch *b)
+{
+    return b->count == BATCH || clock_seconds() - b->start > BATCH_SECONDS;
+}
+
+/* One sample of each cell that wants more; whether to go on. */
+static int take_turn(const struct plan *plan, struct cell *cells, enum bench_mode mode,
+                     struct batch *b, double *patience)
+{
+    int any = 0;
+    for (size_t i = 0; i < plan->subject_count; i++) {
+        struct cell *c = &cells[i];
+        if (!wants_more(plan, c))
+            continue;
+        any = 1;
+        const struct timed t = {plan->subjects[i], &c->work, mode};
+        int kept = take_sample(plan, c, &t);
+        if (plan->patience <= 0)
+            continue;
+        if (kept)
+            b->cells[b->count++] = c;
+        if (!kept || is_full(b)) {
+            kept = kept && clock_was_quiet(plan->nops);
+            if (!next_batch(plan, b, kept, patience))
+                return 0;
+        }
+    }
+    return any;
+}
+
+static void write_cell(const struct cell *c, const struct timed *t, size_t size)
+{
+    printf("{\"event\": \"cell\", \"name\": ");
+    json_string(t->subject->name);
+    printf(", \"size\": %zu, \"mode\": ", size);
+    json_string(bench_mode_names[t->mode]);
+    printf(", \"reps\": %zu, \"dropped\": %zu, \"cycles\": [", c->work.reps, c->dropped);
+    for (size_t i = 0; i < c->kept; i++)
+        printf("%s%.2f", i ? ", " : "", c->cycles[i]);
+    printf("]}\n");
+}
+
+static int measure_row(const struct plan *plan, struct bench_memory *m, enum bench_mode mode,
+                       size_t size)
+{
+    size_t n = plan->subject_count;
+    struct cell *cells = calloc(n, sizeof *cells);
+    double patience = plan->patience;
+    double *cycles = calloc(n * plan->samples, sizeof *cycles);
+    if (!cells || !cycles)
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        cells[i].cycles = cycles + i * plan->samples;
+        cells[i].work = memory_work(m, i, size);
+        const struct timed t = {plan->subjects[i], &cells[i].work, mode};
+        choose_reps(plan, &t, &cells[i].work);
+    }
+    struct batch batch = {.count = 0};
+    clock_wait(plan->nops, &patience);
+    batch.start = clock_seconds();
+    while (take_turn(plan, cells, mode, &batch, &patience))
+        continue;
+    if (batch.count && !clock_was_quiet(plan->nops))
+        next_batch(plan, &batch, 0, &patience);
+    for (size_t i = 0; i < n; i++) {
+        const struct timed t = {plan->subjects[i], &cells[i].work, mode};
+        write_cell(&cells[i], &t, size);
+    }
+    fflush(stdout);
+    free(cycles);
+    free(cells);
+    return 0;
+}
+
+int measure(const struct plan *plan, struct bench_memory *m)
+{
+    for (int mode = 0; mode < BENCH_MODES; mode++) {
+        if (!plan->modes[mode])
+            continue;
+        int keyed = mode == BENCH_INIT || mode == BENCH_INIT_THROUGHPUT;
+        for (size_t j = 0; j < (keyed ? 1 : plan->size_count); j++)
+            if (measure_row(plan, m, (enum bench_mode)mode, keyed ? 0 : plan->sizes[j]) != 0)
+                return -1;
+    }
+    return 0;
+}

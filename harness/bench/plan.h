@@ -1,0 +1,34 @@
+/* What to measure, as read from standard input. */
+#ifndef GHASHGEN_BENCH_PLAN_H
+#define GHASHGEN_BENCH_PLAN_H
+
+#include <stdio.h>
+
+#include "bench.h"
+
+#define PLAN_SIZES 64
+#define PLAN_SUBJECTS 2048
+#define PLAN_LARGEST (UINT64_C(1) << 28)
+
+struct plan {
+    const struct bench_subject *subjects[PLAN_SUBJECTS];
+    size_t subject_count;
+    size_t sizes[PLAN_SIZES];
+    size_t size_count;
+    int modes[BENCH_MODES];
+    size_t samples;  /* wanted of each cell */
+    double cycles;   /* that one sample should take, where one call takes less */
+    double budget;   /* cycles after which a cell has enough, if it has a few samples */
+    double nops;     /* a sample with fewer a cycle is dropped */
+    double patience; /* seconds to wait for a core of its own, for each size; 0: never wait */
+    size_t offset;   /* of the data from a page boundary */
+    int core;        /* -1: the last allowed */
+};
+
+/*
+ * Lines of a word and a value: subject NAME, size BYTES, mode NAME, samples N, cycles N, budget N,
+ * nops RATE, patience SECONDS, offset BYTES, core N. Returns 0, or -1 with the cause in text.
+ */
+int plan_read(FILE *stream, struct plan *plan, char *text, size_t text_size);
+
+#endif

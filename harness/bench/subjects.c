@@ -1,0 +1,72 @@
+/* The list of subjects: portable kernels, emitted kernels, then the peers that were found. */
+#include "loops.h"
+
+#define NATIVE_INIT(s, table, h) ((native_init *)(s)->init)((table), (h))
+#define NATIVE_UPDATE(s, table, x, in, len)                                                        \
+    ((native_update *)(s)->update)((table), (x), (in), (len))
+
+BENCH_LOOPS(native, NATIVE_INIT, NATIVE_UPDATE)
+
+const char *const bench_mode_names[BENCH_MODES] = {
+    [BENCH_THROUGHPUT] = "throughput",
+    [BENCH_LATENCY] = "latency",
+    [BENCH_INIT] = "init",
+    [BENCH_INIT_THROUGHPUT] = "init-throughput",
+};
+
+#define ROOM 2048
+
+static struct bench_subject subjects[ROOM];
+static size_t filled;
+
+static void add_kernel(const struct ghashgen_kernel *k, const char *kind)
+{
+    if (filled == ROOM || kernel_is_win64(k))
+        return;
+    struct bench_subject *s = &subjects[filled++];
+    *s = (struct bench_subject){
+        .name = k->name,
+        .kind = kind,
+        .needs = k->needs,
+        .table_bytes = k->table_bytes,
+        .table_align = k->table_align,
+        .init = k->init,
+        .update = k->update,
+    };
+    native_fill(s);
+}
+
+static void add_peers(const struct bench_peers *peers)
+{
+    if (peers)
+        filled += peers->open(subjects + filled, ROOM - filled);
+}
+
+const struct bench_subject *bench_subjects(size_t *count)
+{
+    if (!filled) {
+        for (size_t i = 0; i < reference_kernel_count; i++)
+            add_kernel(&reference_kernels[i], "portable");
+        for (size_t i = 0; i < ghashgen_kernel_count; i++)
+            add_kernel(&ghashgen_kernels[i], "kernel");
+        add_peers(&bench_openssl);
+        add_peers(&bench_ipsecmb);
+    }
+    *count = filled;
+    return subjects;
+}
+
+const struct bench_subject *bench_find(const char *name)
+{
+    size_t count;
+    const struct bench_subject *all = bench_subjects(&count);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(all[i].name, name) == 0)
+            return &all[i];
+    return NULL;
+}
+
+const struct bench_subject *bench_judge(void)
+{
+    return bench_find("ref_bitwise");
+}

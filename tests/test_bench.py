@@ -1,0 +1,306 @@
+"""The benchmark: what is linked, checked, computed and stored. No timing decides a test."""
+
+import csv
+import io
+import json
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from ghashgen.bench import Cell, Effort, Machine, Results, Run, Subject, bench
+from ghashgen.bench.archive import member
+from ghashgen.bench.build import Program, build
+from ghashgen.bench.core import ratio, size_name, summarise
+from ghashgen.bench.export import COLUMNS, as_csv, as_plain
+from ghashgen.bench.peers import PEERS, Peer
+from ghashgen.bench.store import load, measured, save, sessions
+from ghashgen.bench.table import best_table, full_table, init_table
+from ghashgen.commands.bench import COMMAND
+from ghashgen.errors import GhashgenError
+from ghashgen.harness import FEATURES, HarnessKernel
+from ghashgen.kernel import Kernel
+from ghashgen.render import render
+from ghashgen.target import target
+from ghashgen.toolchain import assemble, find_nasm
+
+# Whatever the machine is busy with: nothing is waited for, nothing is dropped for shared slots.
+ANY = Effort(samples=5, cycles=2000, patience=0, nops=0)
+NEEDS = ("avx", "pclmulqdq")
+PLAIN = Kernel("avx", "winograd", "clmul1", 4)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("bench")
+
+
+@pytest.fixture(scope="module")
+def runs_avx(folder: Path) -> None:
+    """Skip where this CPU cannot run the kernels that the test plants faults in."""
+    program = build([planted(folder, "probe", "")], (), folder)
+    listed = [json.loads(line) for line in output([str(program.path), "list"]).splitlines()]
+    missing = next(row["missing"] for row in listed if row["name"] == "probe")
+    if missing:
+        pytest.skip(f"this CPU lacks {' '.join(missing)}")
+
+
+def output(command: list[str], text: str = "") -> str:
+    return subprocess.run(
+        command, input=text, capture_output=True, text=True, check=True, timeout=60
+    ).stdout
+
+
+def planted(folder: Path, name: str, first: str) -> HarnessKernel:
+    """A right kernel but for instructions put first in its update."""
+    text = render(PLAIN, target()).text.replace(PLAIN.name, name)
+    head = f"\n{name}_update:\n    endbr64\n"
+    assert text.count(head) == 1
+    source = folder / f"{name}.asm"
+    source.write_text(text.replace(head, head + first))
+    obj = source.with_suffix(".o")
+    assemble(find_nasm(), source, obj)
+    return HarnessKernel(name, "avx", "sysv", NEEDS, 4, PLAIN.table_bytes, PLAIN.table_align, obj)
+
+
+# One byte of the state is changed, but only for messages of 48 bytes.
+WRONG_AT_48 = "    cmp rcx, 48\n    jne .fine\n    xor byte [rsi], 1\n.fine:\n"
+
+
+# --- the program
+
+
+@pytest.mark.usefixtures("runs_avx")
+def test_everything_is_checked_and_measured(folder: Path) -> None:
+    kernel = planted(folder, "plain", "")
+    done: list[Cell] = []
+    modes = ("throughput", "latency", "init", "init-throughput")
+    results = bench(
+        [kernel],
+        sizes=(16, 21),
+        modes=modes,
+        runs=2,
+        on_done=done.append,
+        effort=ANY,
+        out_dir=folder,
+    )
+    assert {(cell.mode, cell.size) for cell in done} == {
+        *((mode, size) for mode in modes[:2] for size in (16, 21)),
+        *((mode, 0) for mode in modes[2:]),
+    }
+    measured_names = {cell.name for cell in done}
+    assert {"plain", "ref_bitwise", "ref_4bit", "ref_ctmul64", "pyca_gmac"} <= measured_names
+    for peer in PEERS:
+        assert peer in results.missing or any(name.startswith(peer) for name in measured_names)
+    assert results.subjects["plain"].digest
+    assert all(run.low <= run.median <= run.high for cell in results.cells for run in cell.runs)
+    assert all(cell.cycles > 0 for cell in results.cells)
+
+
+@pytest.mark.usefixtures("runs_avx")
+def test_a_wrong_kernel_ends_the_run_with_its_name(folder: Path) -> None:
+    kernels = [planted(folder, "right", ""), planted(folder, "wrong48", WRONG_AT_48)]
+    arguments = {"peers": ("portable",), "modes": ("throughput",), "runs": 1}
+    assert bench(kernels, sizes=(16, 64), effort=ANY, out_dir=folder, **arguments).cells
+    with pytest.raises(GhashgenError, match="wrong48 gives a wrong GHASH of 48 bytes"):
+        bench(kernels, sizes=(16, 48, 64), effort=ANY, out_dir=folder, **arguments)
+
+
+@pytest.mark.usefixtures("runs_avx")
+def test_a_fault_is_reported_with_the_kernel(folder: Path) -> None:
+    kernel = planted(folder, "faulty", "    ud2\n")
+    with pytest.raises(GhashgenError, match="ended by SIGILL in faulty"):
+        bench([kernel], (), (16,), ("throughput",), 1, effort=ANY, out_dir=folder)
+
+
+def test_what_this_cpu_lacks_is_named_and_left_out(folder: Path) -> None:
+    start = output([str(build([], (), folder).path)]).splitlines()[0]
+    if set(FEATURES) <= set(json.loads(start)["features"]):
+        pytest.skip("this CPU has every feature that a kernel can need")
+    kernel = replace(planted(folder, "demanding", "    ud2\n"), needs=FEATURES)
+    results = bench([kernel], (), (16,), ("throughput",), 1, effort=ANY, out_dir=folder)
+    assert "this CPU lacks" in results.missing["demanding"]
+    assert all(cell.name != "demanding" for cell in results.cells)
+
+
+@pytest.mark.parametrize(
+    "line", ["subject nobody", "size 0", "size x", "mode fast", "samples 0", "nonsense 1", "size"]
+)
+def test_a_plan_that_cannot_be_used_is_refused(folder: Path, line: str) -> None:
+    program = build([], (), folder)
+    answer = subprocess.run(
+        [str(program.path)], input=f"{line}\n", capture_output=True, text=True, check=False
+    )
+    assert answer.returncode == 2
+    assert answer.stderr == f"ghashgen-bench: plan: cannot use the line: {line}\n"
+
+
+# --- building
+
+
+def test_an_absent_peer_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(cc: object, out: object) -> tuple[Path, ...]:
+        raise GhashgenError("libnone.a is not installed", "apt-get install none")
+
+    peers = {"openssl": Peer("openssl", "none", "none", absent)}
+    monkeypatch.setattr("ghashgen.bench.build.PEERS", peers)
+    program: Program = build([], ("openssl",), folder)
+    assert program.absent == {"openssl": "libnone.a is not installed; apt-get install none"}
+    assert "openssl" not in output([str(program.path), "list"])
+
+
+def test_refusals(folder: Path) -> None:
+    kernel = planted(folder, "twice", "")
+    with pytest.raises(GhashgenError, match="win64 convention"):
+        build([replace(kernel, abi="win64")], (), folder)
+    with pytest.raises(GhashgenError, match="more than one kernel is named twice"):
+        build([kernel, kernel], (), folder)
+    with pytest.raises(GhashgenError, match="no peer is named 'nobody'"):
+        bench([kernel], ("nobody",), out_dir=folder)
+    with pytest.raises(GhashgenError, match="no mode is named 'fast'"):
+        bench([kernel], (), modes=("fast",), out_dir=folder)
+    with pytest.raises(GhashgenError, match="sizes must be"):
+        bench([kernel], (), sizes=(0,), out_dir=folder)
+
+
+def _archive(*members: tuple[bytes, bytes]) -> bytes:
+    out = b"!<arch>\n"
+    for name, body in members:
+        out += name.ljust(16) + b"0".ljust(32) + str(len(body)).encode().ljust(10) + b"`\n" + body
+        out += b"\n" * (len(body) % 2)
+    return out
+
+
+def test_a_member_of_a_static_library(tmp_path: Path) -> None:
+    library = tmp_path / "lib.a"
+    names = b"a-name-longer-than-a-header.o/\nanother-long-name-ghash.o/\n"
+    library.write_bytes(
+        _archive(
+            (b"/", b"index"),
+            (b"//", names),
+            (b"x.o/", b"odd"),
+            (b"/0", b"long"),
+            (b"/31", b"wanted"),
+        )
+    )
+    assert member(library, "x.o") == b"odd"
+    assert member(library, "header.o") == b"long"
+    assert member(library, "ghash.o") == b"wanted"
+    assert member(library, "absent.o") is None
+    library.write_bytes(b"no archive")
+    with pytest.raises(GhashgenError, match="is not a static library"):
+        member(library, "x.o")
+
+
+# --- figures
+
+
+def test_statistics() -> None:
+    assert summarise([5, 1, 2, 4, 3], 7) == Run(3, 2, 4, 5, 7)
+    assert summarise([1.0, 2.0], 0) is None
+    # A run that lost most of its samples to neighbours has no say.
+    runs = (Run(10, 9, 11, 50, 0), Run(12, 11, 13, 26, 70), Run(99, 90, 120, 24, 80))
+    cell = Cell("k", 32, "latency", runs)
+    assert (cell.cycles, cell.per_byte, cell.spread) == (11, 11 / 32, (9, 13))
+
+
+def _cell(name: str, size: int, mode: str, cycles: float) -> Cell:
+    return Cell(name, size, mode, (Run(cycles, cycles - 1, cycles + 1, 11, 2),))
+
+
+def _results() -> Results:
+    subjects = (
+        Subject("slow", "kernel", 32, "d1"),
+        Subject("fast", "kernel", 64, "d2"),
+        Subject("peer_a", "peer", 256),
+        Subject("peer_b", "peer", 256),
+        Subject("in_c", "portable", 16),
+    )
+    figures = {
+        16: (20, 16, 24, 32, 9),
+        4096: (4096, 1024, 2048, 1536, 5),
+    }
+    cells = [
+        _cell(subject.name, size, "throughput", cycles)
+        for size, row in figures.items()
+        for subject, cycles in zip(subjects, row, strict=True)
+    ]
+    cells.append(_cell("fast", 0, "init", 175))
+    return Results(
+        Machine("a CPU", NEEDS, 3.1, "abc+"),
+        {subject.name: subject for subject in subjects},
+        tuple(cells),
+        {"other": "not installed"},
+    )
+
+
+def test_tables_name_the_best_kernel_and_the_best_peer() -> None:
+    table = best_table(_results(), "throughput")
+    assert [row[:3] + row[4:6] + row[7:] for row in table.rows] == [
+        ("16 B", "fast", "16.0", "peer_a", "24.0", "1.50"),
+        ("4 KiB", "fast", "0.2500", "peer_b", "0.3750", "1.50"),
+    ]
+    full = {row[0]: row[2:] for row in full_table(_results(), "throughput").rows}
+    assert full["slow"] == ("20.0 (1.20)", "1.0000 (0.38)")
+    assert full["peer_b"] == ("32.0 (0.75)", "0.3750 (1.00)")
+    assert full["in_c"] == ("9.0", "0.0012")
+    assert init_table(_results()).rows == (("fast", "kernel", "64", "175.0"),)
+    assert [size_name(n) for n in (0, 1500, 4096, 1 << 20)] == ["key", "1500 B", "4 KiB", "1 MiB"]
+    assert ratio(_cell("a", 16, "latency", 10), None) is None
+
+
+def test_csv_and_json() -> None:
+    rows = list(csv.DictReader(io.StringIO(as_csv(_results()))))
+    assert tuple(rows[0]) == COLUMNS
+    assert [row["peer_ratio"] for row in rows[:2]] == ["1.2", "1.5"]
+    plain = json.loads(json.dumps(as_plain(_results())))
+    assert plain["machine"]["cpu"] == "a CPU"
+    assert plain["missing"] == {"other": "not installed"}
+    assert len(plain["cells"]) == len(rows) == 11
+
+
+def test_the_store_gives_back_what_it_was_given(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "bench.sqlite"
+    first = save(_results(), path)
+    second = save(replace(_results(), cells=_results().cells[:2]), path)
+    assert load(path, first) == _results()
+    assert load(path).cells == _results().cells[:2]
+    assert [number for number, _, _ in sessions(path)] == [first, second]
+    again = {(c.size, c.mode): len(c.runs) for c in measured(path, "a CPU", "d2")}
+    assert again == {(16, "throughput"): 2, (4096, "throughput"): 1, (0, "init"): 1}
+    assert measured(path, "another CPU", "d2") == []
+    with pytest.raises(GhashgenError, match="no such measurement"):
+        load(path, 99)
+
+
+def test_a_file_that_is_no_store_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("these are my notes, and they are longer than a header of SQLite" * 20)
+    before = path.read_bytes()
+    with pytest.raises(GhashgenError, match="it is no store"):
+        save(_results(), path)
+    assert path.read_bytes() == before
+
+
+# --- the command
+
+
+def test_the_command_prints_json_and_stores(tmp_path: Path) -> None:
+    store = tmp_path / "s.sqlite"
+    arguments = "--multiply winograd --isa avx --blocks 1 --peer portable --sizes 16 --quick --json"
+    result = CliRunner().invoke(
+        COMMAND, [*arguments.split(), "--mode", "throughput", "--store", str(store)]
+    )
+    assert result.exit_code == 0, result.output
+    answer = json.loads(result.stdout)
+    assert answer["machine"]["cpu"]
+    assert {cell["size"] for cell in answer["cells"]} <= {16}
+    assert len(sessions(store)) == 1
+
+
+def test_the_command_refuses_sizes_that_are_none() -> None:
+    result = CliRunner().invoke(COMMAND, ["--sizes", "16,many"])
+    assert isinstance(result.exception, GhashgenError)
+    assert "is no list of sizes" in str(result.exception)

@@ -1,0 +1,272 @@
+"""The documents name only what exists, and their examples work as they stand."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import platform
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from ghashgen import commands, isa, syntax
+from ghashgen.artefact import assemble_text, make
+from ghashgen.errors import GhashgenError
+from ghashgen.harness import build as build_harness
+from ghashgen.identities import prove_all
+from ghashgen.isa.registry import isas
+from ghashgen.kernel import Kernel
+from ghashgen.paths import project_root
+from ghashgen.schemes import reduce
+from ghashgen.summary import block_of
+from ghashgen.target import target
+from ghashgen.toolchain import Tool, find_cc
+
+ROOT = project_root()
+NAMES = ("README.md", "CONTRIBUTING.md", "SOUNDNESS.md", "CHANGELOG.md", "docs/architecture.md")
+TEXTS = {name: (ROOT / name).read_text(encoding="utf-8") for name in NAMES}
+# The generated block has tests of its own, and may name the verb that would fill it.
+TEXTS["README.md"] = TEXTS["README.md"].replace(block_of(TEXTS["README.md"]), "")
+
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SPAN = re.compile(r"`([^`\n]+)`")
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+PLACEHOLDERS = ("NAME", "ISA", "…", "*")
+FOLDERS = ("ghashgen/", "tests/", "harness/", "templates/", "generated/", "docs/", ".ci/")
+WORDS = {"ghashgen", "make", "cp", "rm", "nasm"}
+"""What the examples for a shell may start."""
+
+each = pytest.mark.parametrize("name", NAMES)
+
+
+def blocks(name: str, language: str) -> list[str]:
+    return [text for found, text in FENCE.findall(TEXTS[name]) if found == language]
+
+
+def spans(name: str) -> list[str]:
+    return SPAN.findall(FENCE.sub("", TEXTS[name]))
+
+
+def lines(name: str) -> list[list[str]]:
+    """The command lines of a document, as words: those in fences and those in code spans."""
+    shell = [line for text in blocks(name, "sh") for line in text.splitlines() if line.strip()]
+    inline = [span for span in spans(name) if span.partition(" ")[0] in ("ghashgen", "make")]
+    return [words for line in shell + inline if len(words := shlex.split(line, comments=True)) > 1]
+
+
+def examples() -> dict[str, str]:
+    """The files that CONTRIBUTING.md writes out, by the path in their first line."""
+    found = {}
+    for text in blocks("CONTRIBUTING.md", "python"):
+        first, _, body = text.partition("\n")
+        if first.startswith("# ghashgen/"):
+            found[first.removeprefix("# ")] = body
+    return found
+
+
+def verbs() -> dict[str, click.Command]:
+    modules = [
+        importlib.import_module(f"{commands.__name__}.{info.name}")
+        for info in pkgutil.iter_modules(commands.__path__)
+    ]
+    found = [module.COMMAND for module in modules if hasattr(module, "COMMAND")]
+    return {str(command.name): command for command in found}
+
+
+def targets() -> set[str]:
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    return set(re.findall(r"^([a-z][a-z-]*):", text, re.MULTILINE))
+
+
+def refusal(words: list[str]) -> str | None:
+    """Why a command line cannot be meant: an unknown program, verb, option or target."""
+    if words[0] not in WORDS:
+        return f"{words[0]} is not a program that the documents use"
+    if words[0] == "make":
+        unknown = [word for word in words[1:] if "=" not in word and word not in targets()]
+        return f"no target {unknown[0]}" if unknown else None
+    if words[0] != "ghashgen":
+        return None
+    command = verbs().get(words[1])
+    if command is None:
+        return f"no verb {words[1]}"
+    try:
+        command.make_context(words[1], words[2:])
+    except click.ClickException as error:
+        return f"{' '.join(words)}: {error.format_message()}"
+    return None
+
+
+def broken_links(text: str, folder: Path) -> list[str]:
+    found = [link.partition("#")[0] for link in LINK.findall(text)]
+    local = [link for link in found if link and not link.startswith("https://")]
+    return [link for link in local if not (folder / link).exists()]
+
+
+def missing_paths(text: str) -> list[str]:
+    """Code spans that name a file or folder of the project that is not there."""
+    written_out = {path.rpartition("/")[2] for path in examples()}
+    paths = [
+        span
+        for span in SPAN.findall(FENCE.sub("", text))
+        if span.startswith(FOLDERS) and not any(mark in span for mark in PLACEHOLDERS)
+    ]
+    return [p for p in paths if not (ROOT / p).exists() and Path(p).name not in written_out]
+
+
+@each
+def test_links_and_paths_exist(name: str) -> None:
+    assert not broken_links(TEXTS[name], (ROOT / name).parent)
+    assert not missing_paths(TEXTS[name])
+
+
+def test_a_wrong_link_or_path_is_noticed() -> None:
+    text = "See [this](docs/architecture.md#top), [that](docs/none.md) and `ghashgen/none.py`."
+    assert broken_links(text, ROOT) == ["docs/none.md"]
+    assert missing_paths(f"{text} `ghashgen/cli.py` `tests/`") == ["ghashgen/none.py"]
+
+
+def test_paths_below_the_package_exist() -> None:
+    table = TEXTS["docs/architecture.md"].partition("## Where things live")[2].partition("## ")[0]
+    rows = [line for line in table.splitlines() if line.startswith("| `")]
+    paths = [path for row in rows for path in SPAN.findall(row.split("|")[1])]
+    assert len(paths) > 20
+    assert not [path for path in paths if not (ROOT / "ghashgen" / path).exists()]
+
+
+@each
+def test_command_lines_are_understood(name: str) -> None:
+    assert not [why for words in lines(name) if (why := refusal(words))]
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("ghashgen emit", "no verb emit"),
+        ("ghashgen audit --colour", "No such option"),
+        ("make everything", "no target everything"),
+        ("curl something", "not a program"),
+    ],
+)
+def test_a_wrong_command_line_is_noticed(line: str, why: str) -> None:
+    assert why in (refusal(shlex.split(line)) or "")
+
+
+def test_readme_names_its_verbs_in_the_table() -> None:
+    rows = re.findall(r"^\| `ghashgen ([a-z-]+)` \|", TEXTS["README.md"], re.MULTILINE)
+    assert len(rows) == len(set(rows)) > 5
+    assert set(rows) <= verbs().keys()
+
+
+def test_readme_prints_one_kernel() -> None:
+    printing = [words for words in lines("README.md") if words[-2:] == ["--out", "-"]]
+    assert printing
+    for words in printing:
+        result = CliRunner().invoke(verbs()[words[1]], words[2:], catch_exceptions=False)
+        assert result.exit_code == 0
+        assert "endbr64" in result.output
+
+
+def load(monkeypatch: pytest.MonkeyPatch, folder: Path, package: ModuleType, path: str) -> None:
+    """Let a package see an example's file as if it lay in its folder."""
+    (folder / Path(path).name).write_text(examples()[path], encoding="utf-8")
+    monkeypatch.setattr(package, "__path__", [*package.__path__, str(folder)])
+    importlib.invalidate_caches()
+
+
+@pytest.fixture
+def forgotten() -> Iterator[None]:
+    """Drop the modules of examples afterwards."""
+    yield
+    for path in examples():
+        parent, _, name = path.removesuffix(".py").replace("/", ".").rpartition(".")
+        if sys.modules.pop(f"{parent}.{name}", None):
+            delattr(sys.modules[parent], name)
+
+
+@pytest.mark.usefixtures("forgotten")
+def test_the_example_reduction_is_proved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    load(monkeypatch, tmp_path, reduce, "ghashgen/schemes/reduce/shift1.py")
+    proofs = prove_all("*shift1*", workers=1, max_blocks=3)
+    assert [proof.name for proof in proofs] == [
+        "reduce-shift1-reflected",
+        "aggregate-k-shift1-reflected",
+        "aggregate-winograd-shift1-reflected",
+    ]
+    assert all(proof.ok for proof in proofs)
+
+
+@pytest.mark.usefixtures("forgotten")
+def test_the_example_reduction_fails_as_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = "ghashgen/schemes/reduce/shift1.py"
+    load(monkeypatch, tmp_path, reduce, path)
+    wrong = examples()[path].replace("ops.shr64(lo, 7)", "ops.shr64(lo, 8)")
+    (tmp_path / "shift1.py").write_text(wrong, encoding="utf-8")
+    (proof,) = prove_all("reduce-shift1*", workers=1, max_blocks=1)
+    assert not proof.ok
+    assert proof.detail in TEXTS["CONTRIBUTING.md"]
+
+
+@pytest.mark.usefixtures("forgotten")
+def test_the_example_isa_compiles(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, nasm: Tool
+) -> None:
+    load(monkeypatch, tmp_path, isa, "ghashgen/isa/avx_movups.py")
+    assert "avx-movups" in isas()
+    theirs, ours = (
+        make(Kernel(name, "k", "clmul1", 2), target(), nasm) for name in ("avx-movups", "avx")
+    )
+    assert "vmovups" in theirs.text
+    assert "vmovups" not in ours.text
+    assert theirs.audit.group.classes == ours.audit.group.classes
+
+
+@pytest.mark.usefixtures("forgotten")
+def test_the_example_syntax_gives_the_same_bytes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    load(monkeypatch, tmp_path, syntax, "ghashgen/syntax/nasm_upper.py")
+    (snippet,) = (text for text in blocks("CONTRIBUTING.md", "python") if "upper, lower" in text)
+    # Its own assertion is the test.
+    assert "assert upper.text != lower.text and upper.code == lower.code" in snippet
+    exec(compile(snippet, "CONTRIBUTING.md", "exec"), {})
+
+
+def test_the_example_in_c_runs(tmp_path: Path, nasm: Tool) -> None:
+    """README's C example, compiled with the checked-in header and run."""
+    if platform.machine() not in ("x86_64", "AMD64"):
+        pytest.skip("the kernels are x86-64 code and this machine is not")
+    (source,) = (text for text in blocks("README.md", "c") if "main" in text)
+    (name,) = set(re.findall(r"\b(ghash_\w+)_update\(", source))
+    kernel = ROOT / "generated" / "avx" / f"{name}.asm"
+    (tmp_path / "k.o").write_bytes(
+        assemble_text(nasm, name, kernel.read_text(encoding="utf-8"), "elf64")
+    )
+    (tmp_path / "example.c").write_text(source, encoding="utf-8")
+    options = ["-std=c11", "-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'generated'}"]
+    program = tmp_path / "example"
+    subprocess.run(
+        [*find_cc().command, *options, tmp_path / "example.c", tmp_path / "k.o", "-o", program],
+        check=True,
+    )
+    if not {"avx", "pclmulqdq"} <= _features(tmp_path):
+        pytest.skip("this CPU lacks avx or pclmulqdq: the example is compiled and not run")
+    assert subprocess.run([program], check=False).returncode == 0
+
+
+def _features(folder: Path) -> set[str]:
+    try:
+        present = build_harness([], folder).features()
+    except GhashgenError as refused:
+        pytest.skip(f"the CPU cannot be asked: {refused}")
+    return {name for name, there in present.items() if there}
