@@ -6,7 +6,8 @@ BIN := $(VENV)/bin
 GHASHGEN := $(BIN)/ghashgen
 STAMP := $(VENV)/.installed
 
-.PHONY: all help setup nasm generate prove validate audit test check lint types bench-tool clean
+.PHONY: all help setup nasm generate prove prove-kernels mutate validate audit test check lint \
+  types bench bench-tool clean
 
 all: generate prove validate ## set up, generate, prove the identities, validate (the default)
 
@@ -39,7 +40,16 @@ generate: setup ## emit the catalogue into generated/
 	@$(GHASHGEN) generate
 
 prove: setup ## prove the algebraic identities
-	@$(GHASHGEN) prove
+	@$(GHASHGEN) prove --identities
+
+prove-kernels: setup ## prove every kernel from its bytes, for every input; minutes
+	@$(GHASHGEN) prove --write
+
+mutate: setup ## plant faults in kernels: the proof must reject them; many minutes
+	@$(GHASHGEN) mutate
+
+bench: setup ## measure kernels against the peers that are installed
+	@$(GHASHGEN) bench
 
 validate: setup generate ## run every kernel against pyca/cryptography and CAVP
 	@$(GHASHGEN) validate

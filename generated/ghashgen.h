@@ -420,714 +420,714 @@ void ghash_avx2_winograd_clmul1_x8_natural_init(void *table, const uint8_t h[16]
 void ghash_avx2_winograd_clmul1_x8_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x8_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x16: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512_k_clmul1_x16: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X16_TABLE_BYTES 640
 #define GHASH_AVX512_K_CLMUL1_X16_TABLE_ALIGN 64
 void ghash_avx512_k_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x16_lanes: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512_k_clmul1_x16_lanes: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X16_LANES_TABLE_BYTES 1152
 #define GHASH_AVX512_K_CLMUL1_X16_LANES_TABLE_ALIGN 64
 void ghash_avx512_k_clmul1_x16_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x16_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x16_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x16_natural: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512_k_clmul1_x16_natural: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X16_NATURAL_TABLE_BYTES 640
 #define GHASH_AVX512_K_CLMUL1_X16_NATURAL_TABLE_ALIGN 64
 void ghash_avx512_k_clmul1_x16_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x16_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x16_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x16_natural_lanes: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512_k_clmul1_x16_natural_lanes: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X16_NATURAL_LANES_TABLE_BYTES 1152
 #define GHASH_AVX512_K_CLMUL1_X16_NATURAL_LANES_TABLE_ALIGN 64
 void ghash_avx512_k_clmul1_x16_natural_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x16_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x16_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x16_regs: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512_k_clmul1_x16_regs: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X16_REGS_TABLE_BYTES 640
 #define GHASH_AVX512_K_CLMUL1_X16_REGS_TABLE_ALIGN 64
 void ghash_avx512_k_clmul1_x16_regs_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x16_regs_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x16_regs_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x32: 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512_k_clmul1_x32: 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X32_TABLE_BYTES 1152
 #define GHASH_AVX512_K_CLMUL1_X32_TABLE_ALIGN 64
 void ghash_avx512_k_clmul1_x32_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x32_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x32_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x32_natural: 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512_k_clmul1_x32_natural: 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X32_NATURAL_TABLE_BYTES 1152
 #define GHASH_AVX512_K_CLMUL1_X32_NATURAL_TABLE_ALIGN 64
 void ghash_avx512_k_clmul1_x32_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x32_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x32_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x4: 4 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512_k_clmul1_x4: 4 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X4_TABLE_BYTES 256
 #define GHASH_AVX512_K_CLMUL1_X4_TABLE_ALIGN 64
 void ghash_avx512_k_clmul1_x4_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x4_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x48: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512_k_clmul1_x48: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X48_TABLE_BYTES 1664
 #define GHASH_AVX512_K_CLMUL1_X48_TABLE_ALIGN 64
 void ghash_avx512_k_clmul1_x48_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x48_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x48_lanes: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512_k_clmul1_x48_lanes: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X48_LANES_TABLE_BYTES 3200
 #define GHASH_AVX512_K_CLMUL1_X48_LANES_TABLE_ALIGN 64
 void ghash_avx512_k_clmul1_x48_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x48_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x48_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x48_natural: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512_k_clmul1_x48_natural: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X48_NATURAL_TABLE_BYTES 1664
 #define GHASH_AVX512_K_CLMUL1_X48_NATURAL_TABLE_ALIGN 64
 void ghash_avx512_k_clmul1_x48_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x48_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x48_natural_lanes: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512_k_clmul1_x48_natural_lanes: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X48_NATURAL_LANES_TABLE_BYTES 3200
 #define GHASH_AVX512_K_CLMUL1_X48_NATURAL_LANES_TABLE_ALIGN 64
 void ghash_avx512_k_clmul1_x48_natural_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x48_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x48_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x4_natural: 4 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512_k_clmul1_x4_natural: 4 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X4_NATURAL_TABLE_BYTES 256
 #define GHASH_AVX512_K_CLMUL1_X4_NATURAL_TABLE_ALIGN 64
 void ghash_avx512_k_clmul1_x4_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x4_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x4_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x8: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512_k_clmul1_x8: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X8_TABLE_BYTES 384
 #define GHASH_AVX512_K_CLMUL1_X8_TABLE_ALIGN 64
 void ghash_avx512_k_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x8_natural: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512_k_clmul1_x8_natural: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X8_NATURAL_TABLE_BYTES 384
 #define GHASH_AVX512_K_CLMUL1_X8_NATURAL_TABLE_ALIGN 64
 void ghash_avx512_k_clmul1_x8_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x8_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x8_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_karatsuba_clmul2_x16: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512_karatsuba_clmul2_x16: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X16_TABLE_BYTES 640
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X16_TABLE_ALIGN 64
 void ghash_avx512_karatsuba_clmul2_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx512_karatsuba_clmul2_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_karatsuba_clmul2_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_karatsuba_clmul2_x16_natural: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512_karatsuba_clmul2_x16_natural: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X16_NATURAL_TABLE_BYTES 640
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X16_NATURAL_TABLE_ALIGN 64
 void ghash_avx512_karatsuba_clmul2_x16_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512_karatsuba_clmul2_x16_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_karatsuba_clmul2_x16_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_karatsuba_clmul2_x32: 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512_karatsuba_clmul2_x32: 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X32_TABLE_BYTES 1152
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X32_TABLE_ALIGN 64
 void ghash_avx512_karatsuba_clmul2_x32_init(void *table, const uint8_t h[16]);
 void ghash_avx512_karatsuba_clmul2_x32_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_karatsuba_clmul2_x32_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_karatsuba_clmul2_x32_natural: 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512_karatsuba_clmul2_x32_natural: 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X32_NATURAL_TABLE_BYTES 1152
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X32_NATURAL_TABLE_ALIGN 64
 void ghash_avx512_karatsuba_clmul2_x32_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512_karatsuba_clmul2_x32_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_karatsuba_clmul2_x32_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_karatsuba_clmul2_x4: 4 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512_karatsuba_clmul2_x4: 4 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X4_TABLE_BYTES 256
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X4_TABLE_ALIGN 64
 void ghash_avx512_karatsuba_clmul2_x4_init(void *table, const uint8_t h[16]);
 void ghash_avx512_karatsuba_clmul2_x4_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_karatsuba_clmul2_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_karatsuba_clmul2_x48: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512_karatsuba_clmul2_x48: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X48_TABLE_BYTES 1664
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X48_TABLE_ALIGN 64
 void ghash_avx512_karatsuba_clmul2_x48_init(void *table, const uint8_t h[16]);
 void ghash_avx512_karatsuba_clmul2_x48_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_karatsuba_clmul2_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_karatsuba_clmul2_x48_natural: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512_karatsuba_clmul2_x48_natural: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X48_NATURAL_TABLE_BYTES 1664
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X48_NATURAL_TABLE_ALIGN 64
 void ghash_avx512_karatsuba_clmul2_x48_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512_karatsuba_clmul2_x48_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_karatsuba_clmul2_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_karatsuba_clmul2_x4_natural: 4 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512_karatsuba_clmul2_x4_natural: 4 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X4_NATURAL_TABLE_BYTES 256
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X4_NATURAL_TABLE_ALIGN 64
 void ghash_avx512_karatsuba_clmul2_x4_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512_karatsuba_clmul2_x4_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_karatsuba_clmul2_x4_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_karatsuba_clmul2_x8: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512_karatsuba_clmul2_x8: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X8_TABLE_BYTES 384
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X8_TABLE_ALIGN 64
 void ghash_avx512_karatsuba_clmul2_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx512_karatsuba_clmul2_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_karatsuba_clmul2_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_karatsuba_clmul2_x8_natural: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512_karatsuba_clmul2_x8_natural: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X8_NATURAL_TABLE_BYTES 384
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X8_NATURAL_TABLE_ALIGN 64
 void ghash_avx512_karatsuba_clmul2_x8_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512_karatsuba_clmul2_x8_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_karatsuba_clmul2_x8_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_schoolbook_clmul2_x16: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512_schoolbook_clmul2_x16: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X16_TABLE_BYTES 320
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X16_TABLE_ALIGN 64
 void ghash_avx512_schoolbook_clmul2_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx512_schoolbook_clmul2_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_schoolbook_clmul2_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_schoolbook_clmul2_x16_natural: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512_schoolbook_clmul2_x16_natural: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X16_NATURAL_TABLE_BYTES 320
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X16_NATURAL_TABLE_ALIGN 64
 void ghash_avx512_schoolbook_clmul2_x16_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512_schoolbook_clmul2_x16_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_schoolbook_clmul2_x16_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_schoolbook_clmul2_x32: 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512_schoolbook_clmul2_x32: 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X32_TABLE_BYTES 576
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X32_TABLE_ALIGN 64
 void ghash_avx512_schoolbook_clmul2_x32_init(void *table, const uint8_t h[16]);
 void ghash_avx512_schoolbook_clmul2_x32_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_schoolbook_clmul2_x32_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_schoolbook_clmul2_x32_natural: 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512_schoolbook_clmul2_x32_natural: 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X32_NATURAL_TABLE_BYTES 576
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X32_NATURAL_TABLE_ALIGN 64
 void ghash_avx512_schoolbook_clmul2_x32_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512_schoolbook_clmul2_x32_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_schoolbook_clmul2_x32_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_schoolbook_clmul2_x4: 4 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512_schoolbook_clmul2_x4: 4 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X4_TABLE_BYTES 128
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X4_TABLE_ALIGN 64
 void ghash_avx512_schoolbook_clmul2_x4_init(void *table, const uint8_t h[16]);
 void ghash_avx512_schoolbook_clmul2_x4_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_schoolbook_clmul2_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_schoolbook_clmul2_x48: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512_schoolbook_clmul2_x48: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X48_TABLE_BYTES 832
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X48_TABLE_ALIGN 64
 void ghash_avx512_schoolbook_clmul2_x48_init(void *table, const uint8_t h[16]);
 void ghash_avx512_schoolbook_clmul2_x48_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_schoolbook_clmul2_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_schoolbook_clmul2_x48_natural: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512_schoolbook_clmul2_x48_natural: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X48_NATURAL_TABLE_BYTES 832
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X48_NATURAL_TABLE_ALIGN 64
 void ghash_avx512_schoolbook_clmul2_x48_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512_schoolbook_clmul2_x48_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_schoolbook_clmul2_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_schoolbook_clmul2_x4_natural: 4 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512_schoolbook_clmul2_x4_natural: 4 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X4_NATURAL_TABLE_BYTES 128
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X4_NATURAL_TABLE_ALIGN 64
 void ghash_avx512_schoolbook_clmul2_x4_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512_schoolbook_clmul2_x4_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_schoolbook_clmul2_x4_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_schoolbook_clmul2_x8: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512_schoolbook_clmul2_x8: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X8_TABLE_BYTES 192
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X8_TABLE_ALIGN 64
 void ghash_avx512_schoolbook_clmul2_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx512_schoolbook_clmul2_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_schoolbook_clmul2_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_schoolbook_clmul2_x8_natural: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512_schoolbook_clmul2_x8_natural: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X8_NATURAL_TABLE_BYTES 192
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X8_NATURAL_TABLE_ALIGN 64
 void ghash_avx512_schoolbook_clmul2_x8_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512_schoolbook_clmul2_x8_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_schoolbook_clmul2_x8_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x16: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x16: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_TABLE_BYTES 896
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_TABLE_ALIGN 64
 void ghash_avx512_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x16_lanes: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x16_lanes: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_TABLE_BYTES 1472
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_TABLE_ALIGN 64
 void ghash_avx512_winograd_clmul1_x16_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x16_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x16_natural: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x16_natural: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_NATURAL_TABLE_BYTES 896
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_NATURAL_TABLE_ALIGN 64
 void ghash_avx512_winograd_clmul1_x16_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x16_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x16_natural_lanes: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x16_natural_lanes: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_NATURAL_LANES_TABLE_BYTES 1472
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_NATURAL_LANES_TABLE_ALIGN 64
 void ghash_avx512_winograd_clmul1_x16_natural_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x16_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x16_regs: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x16_regs: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_REGS_TABLE_BYTES 896
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_REGS_TABLE_ALIGN 64
 void ghash_avx512_winograd_clmul1_x16_regs_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x16_regs_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_regs_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x16_wipe: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x16_wipe: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_WIPE_TABLE_BYTES 896
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_WIPE_TABLE_ALIGN 64
 void ghash_avx512_winograd_clmul1_x16_wipe_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x16_wipe_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x32: 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x32: 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X32_TABLE_BYTES 1664
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X32_TABLE_ALIGN 64
 void ghash_avx512_winograd_clmul1_x32_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x32_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x32_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x32_natural: 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x32_natural: 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X32_NATURAL_TABLE_BYTES 1664
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X32_NATURAL_TABLE_ALIGN 64
 void ghash_avx512_winograd_clmul1_x32_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x32_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x32_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x4: 4 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x4: 4 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X4_TABLE_BYTES 320
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X4_TABLE_ALIGN 64
 void ghash_avx512_winograd_clmul1_x4_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x4_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x48: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x48: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_TABLE_BYTES 2432
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_TABLE_ALIGN 64
 void ghash_avx512_winograd_clmul1_x48_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x48_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x48_lanes: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x48_lanes: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_LANES_TABLE_BYTES 4032
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_LANES_TABLE_ALIGN 64
 void ghash_avx512_winograd_clmul1_x48_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x48_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x48_natural: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x48_natural: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL_TABLE_BYTES 2432
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL_TABLE_ALIGN 64
 void ghash_avx512_winograd_clmul1_x48_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x48_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x48_natural_lanes: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x48_natural_lanes: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL_LANES_TABLE_BYTES 4032
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL_LANES_TABLE_ALIGN 64
 void ghash_avx512_winograd_clmul1_x48_natural_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x48_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x4_natural: 4 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x4_natural: 4 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X4_NATURAL_TABLE_BYTES 320
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X4_NATURAL_TABLE_ALIGN 64
 void ghash_avx512_winograd_clmul1_x4_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x4_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x4_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x8: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x8: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X8_TABLE_BYTES 512
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X8_TABLE_ALIGN 64
 void ghash_avx512_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x8_natural: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x8_natural: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X8_NATURAL_TABLE_BYTES 512
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X8_NATURAL_TABLE_ALIGN 64
 void ghash_avx512_winograd_clmul1_x8_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x8_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x8_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x16: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x16: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X16_TABLE_BYTES 576
 #define GHASH_AVX512VL_K_CLMUL1_X16_TABLE_ALIGN 32
 void ghash_avx512vl_k_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x16_lanes: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x16_lanes: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X16_LANES_TABLE_BYTES 1088
 #define GHASH_AVX512VL_K_CLMUL1_X16_LANES_TABLE_ALIGN 32
 void ghash_avx512vl_k_clmul1_x16_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x16_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x16_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x16_natural: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x16_natural: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X16_NATURAL_TABLE_BYTES 576
 #define GHASH_AVX512VL_K_CLMUL1_X16_NATURAL_TABLE_ALIGN 32
 void ghash_avx512vl_k_clmul1_x16_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x16_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x16_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x16_natural_lanes: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x16_natural_lanes: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X16_NATURAL_LANES_TABLE_BYTES 1088
 #define GHASH_AVX512VL_K_CLMUL1_X16_NATURAL_LANES_TABLE_ALIGN 32
 void ghash_avx512vl_k_clmul1_x16_natural_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x16_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x16_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x16_regs: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x16_regs: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X16_REGS_TABLE_BYTES 576
 #define GHASH_AVX512VL_K_CLMUL1_X16_REGS_TABLE_ALIGN 32
 void ghash_avx512vl_k_clmul1_x16_regs_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x16_regs_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x16_regs_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x2: 2 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x2: 2 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X2_TABLE_BYTES 128
 #define GHASH_AVX512VL_K_CLMUL1_X2_TABLE_ALIGN 32
 void ghash_avx512vl_k_clmul1_x2_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x2_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x2_natural: 2 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x2_natural: 2 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X2_NATURAL_TABLE_BYTES 128
 #define GHASH_AVX512VL_K_CLMUL1_X2_NATURAL_TABLE_ALIGN 32
 void ghash_avx512vl_k_clmul1_x2_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x2_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x2_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x32: 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x32: 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X32_TABLE_BYTES 1088
 #define GHASH_AVX512VL_K_CLMUL1_X32_TABLE_ALIGN 32
 void ghash_avx512vl_k_clmul1_x32_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x32_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x32_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x32_natural: 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x32_natural: 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X32_NATURAL_TABLE_BYTES 1088
 #define GHASH_AVX512VL_K_CLMUL1_X32_NATURAL_TABLE_ALIGN 32
 void ghash_avx512vl_k_clmul1_x32_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x32_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x32_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x48: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x48: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X48_TABLE_BYTES 1600
 #define GHASH_AVX512VL_K_CLMUL1_X48_TABLE_ALIGN 32
 void ghash_avx512vl_k_clmul1_x48_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x48_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x48_lanes: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x48_lanes: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X48_LANES_TABLE_BYTES 3136
 #define GHASH_AVX512VL_K_CLMUL1_X48_LANES_TABLE_ALIGN 32
 void ghash_avx512vl_k_clmul1_x48_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x48_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x48_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x48_natural: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x48_natural: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X48_NATURAL_TABLE_BYTES 1600
 #define GHASH_AVX512VL_K_CLMUL1_X48_NATURAL_TABLE_ALIGN 32
 void ghash_avx512vl_k_clmul1_x48_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x48_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x48_natural_lanes: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x48_natural_lanes: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X48_NATURAL_LANES_TABLE_BYTES 3136
 #define GHASH_AVX512VL_K_CLMUL1_X48_NATURAL_LANES_TABLE_ALIGN 32
 void ghash_avx512vl_k_clmul1_x48_natural_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x48_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x48_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x8: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x8: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X8_TABLE_BYTES 320
 #define GHASH_AVX512VL_K_CLMUL1_X8_TABLE_ALIGN 32
 void ghash_avx512vl_k_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x8_natural: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x8_natural: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X8_NATURAL_TABLE_BYTES 320
 #define GHASH_AVX512VL_K_CLMUL1_X8_NATURAL_TABLE_ALIGN 32
 void ghash_avx512vl_k_clmul1_x8_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x8_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x8_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_karatsuba_clmul2_x16: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512vl_karatsuba_clmul2_x16: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X16_TABLE_BYTES 576
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X16_TABLE_ALIGN 32
 void ghash_avx512vl_karatsuba_clmul2_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_karatsuba_clmul2_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_karatsuba_clmul2_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_karatsuba_clmul2_x16_natural: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512vl_karatsuba_clmul2_x16_natural: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X16_NATURAL_TABLE_BYTES 576
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X16_NATURAL_TABLE_ALIGN 32
 void ghash_avx512vl_karatsuba_clmul2_x16_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_karatsuba_clmul2_x16_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_karatsuba_clmul2_x16_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_karatsuba_clmul2_x2: 2 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512vl_karatsuba_clmul2_x2: 2 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X2_TABLE_BYTES 128
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X2_TABLE_ALIGN 32
 void ghash_avx512vl_karatsuba_clmul2_x2_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_karatsuba_clmul2_x2_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_karatsuba_clmul2_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_karatsuba_clmul2_x2_natural: 2 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512vl_karatsuba_clmul2_x2_natural: 2 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X2_NATURAL_TABLE_BYTES 128
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X2_NATURAL_TABLE_ALIGN 32
 void ghash_avx512vl_karatsuba_clmul2_x2_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_karatsuba_clmul2_x2_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_karatsuba_clmul2_x2_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_karatsuba_clmul2_x32: 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512vl_karatsuba_clmul2_x32: 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X32_TABLE_BYTES 1088
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X32_TABLE_ALIGN 32
 void ghash_avx512vl_karatsuba_clmul2_x32_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_karatsuba_clmul2_x32_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_karatsuba_clmul2_x32_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_karatsuba_clmul2_x32_natural: 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512vl_karatsuba_clmul2_x32_natural: 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X32_NATURAL_TABLE_BYTES 1088
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X32_NATURAL_TABLE_ALIGN 32
 void ghash_avx512vl_karatsuba_clmul2_x32_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_karatsuba_clmul2_x32_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_karatsuba_clmul2_x32_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_karatsuba_clmul2_x48: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512vl_karatsuba_clmul2_x48: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X48_TABLE_BYTES 1600
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X48_TABLE_ALIGN 32
 void ghash_avx512vl_karatsuba_clmul2_x48_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_karatsuba_clmul2_x48_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_karatsuba_clmul2_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_karatsuba_clmul2_x48_natural: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512vl_karatsuba_clmul2_x48_natural: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X48_NATURAL_TABLE_BYTES 1600
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X48_NATURAL_TABLE_ALIGN 32
 void ghash_avx512vl_karatsuba_clmul2_x48_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_karatsuba_clmul2_x48_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_karatsuba_clmul2_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_karatsuba_clmul2_x8: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512vl_karatsuba_clmul2_x8: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X8_TABLE_BYTES 320
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X8_TABLE_ALIGN 32
 void ghash_avx512vl_karatsuba_clmul2_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_karatsuba_clmul2_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_karatsuba_clmul2_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_karatsuba_clmul2_x8_natural: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512vl_karatsuba_clmul2_x8_natural: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X8_NATURAL_TABLE_BYTES 320
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X8_NATURAL_TABLE_ALIGN 32
 void ghash_avx512vl_karatsuba_clmul2_x8_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_karatsuba_clmul2_x8_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_karatsuba_clmul2_x8_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_schoolbook_clmul2_x16: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512vl_schoolbook_clmul2_x16: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X16_TABLE_BYTES 288
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X16_TABLE_ALIGN 32
 void ghash_avx512vl_schoolbook_clmul2_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_schoolbook_clmul2_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_schoolbook_clmul2_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_schoolbook_clmul2_x16_natural: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512vl_schoolbook_clmul2_x16_natural: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X16_NATURAL_TABLE_BYTES 288
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X16_NATURAL_TABLE_ALIGN 32
 void ghash_avx512vl_schoolbook_clmul2_x16_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_schoolbook_clmul2_x16_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_schoolbook_clmul2_x16_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_schoolbook_clmul2_x2: 2 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512vl_schoolbook_clmul2_x2: 2 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X2_TABLE_BYTES 64
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X2_TABLE_ALIGN 32
 void ghash_avx512vl_schoolbook_clmul2_x2_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_schoolbook_clmul2_x2_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_schoolbook_clmul2_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_schoolbook_clmul2_x2_natural: 2 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512vl_schoolbook_clmul2_x2_natural: 2 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X2_NATURAL_TABLE_BYTES 64
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X2_NATURAL_TABLE_ALIGN 32
 void ghash_avx512vl_schoolbook_clmul2_x2_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_schoolbook_clmul2_x2_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_schoolbook_clmul2_x2_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_schoolbook_clmul2_x32: 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512vl_schoolbook_clmul2_x32: 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X32_TABLE_BYTES 544
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X32_TABLE_ALIGN 32
 void ghash_avx512vl_schoolbook_clmul2_x32_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_schoolbook_clmul2_x32_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_schoolbook_clmul2_x32_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_schoolbook_clmul2_x32_natural: 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512vl_schoolbook_clmul2_x32_natural: 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X32_NATURAL_TABLE_BYTES 544
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X32_NATURAL_TABLE_ALIGN 32
 void ghash_avx512vl_schoolbook_clmul2_x32_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_schoolbook_clmul2_x32_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_schoolbook_clmul2_x32_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_schoolbook_clmul2_x48: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512vl_schoolbook_clmul2_x48: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X48_TABLE_BYTES 800
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X48_TABLE_ALIGN 32
 void ghash_avx512vl_schoolbook_clmul2_x48_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_schoolbook_clmul2_x48_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_schoolbook_clmul2_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_schoolbook_clmul2_x48_natural: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512vl_schoolbook_clmul2_x48_natural: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X48_NATURAL_TABLE_BYTES 800
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X48_NATURAL_TABLE_ALIGN 32
 void ghash_avx512vl_schoolbook_clmul2_x48_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_schoolbook_clmul2_x48_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_schoolbook_clmul2_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_schoolbook_clmul2_x8: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512vl_schoolbook_clmul2_x8: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X8_TABLE_BYTES 160
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X8_TABLE_ALIGN 32
 void ghash_avx512vl_schoolbook_clmul2_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_schoolbook_clmul2_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_schoolbook_clmul2_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_schoolbook_clmul2_x8_natural: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512vl_schoolbook_clmul2_x8_natural: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X8_NATURAL_TABLE_BYTES 160
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X8_NATURAL_TABLE_ALIGN 32
 void ghash_avx512vl_schoolbook_clmul2_x8_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_schoolbook_clmul2_x8_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_schoolbook_clmul2_x8_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x16: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x16: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_TABLE_BYTES 832
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_TABLE_ALIGN 32
 void ghash_avx512vl_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x16_lanes: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x16_lanes: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_LANES_TABLE_BYTES 1376
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_LANES_TABLE_ALIGN 32
 void ghash_avx512vl_winograd_clmul1_x16_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_winograd_clmul1_x16_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x16_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x16_natural: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x16_natural: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_NATURAL_TABLE_BYTES 832
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_NATURAL_TABLE_ALIGN 32
 void ghash_avx512vl_winograd_clmul1_x16_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_winograd_clmul1_x16_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x16_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x16_natural_lanes: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x16_natural_lanes: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_NATURAL_LANES_TABLE_BYTES 1376
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_NATURAL_LANES_TABLE_ALIGN 32
 void ghash_avx512vl_winograd_clmul1_x16_natural_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_winograd_clmul1_x16_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x16_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x16_regs: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x16_regs: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_REGS_TABLE_BYTES 832
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_REGS_TABLE_ALIGN 32
 void ghash_avx512vl_winograd_clmul1_x16_regs_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_winograd_clmul1_x16_regs_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x16_regs_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x16_wipe: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x16_wipe: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_WIPE_TABLE_BYTES 832
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_WIPE_TABLE_ALIGN 32
 void ghash_avx512vl_winograd_clmul1_x16_wipe_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_winograd_clmul1_x16_wipe_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x16_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x2: 2 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x2: 2 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X2_TABLE_BYTES 160
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X2_TABLE_ALIGN 32
 void ghash_avx512vl_winograd_clmul1_x2_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_winograd_clmul1_x2_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x2_natural: 2 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x2_natural: 2 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X2_NATURAL_TABLE_BYTES 160
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X2_NATURAL_TABLE_ALIGN 32
 void ghash_avx512vl_winograd_clmul1_x2_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_winograd_clmul1_x2_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x2_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x32: 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x32: 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X32_TABLE_BYTES 1600
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X32_TABLE_ALIGN 32
 void ghash_avx512vl_winograd_clmul1_x32_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_winograd_clmul1_x32_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x32_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x32_natural: 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x32_natural: 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X32_NATURAL_TABLE_BYTES 1600
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X32_NATURAL_TABLE_ALIGN 32
 void ghash_avx512vl_winograd_clmul1_x32_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_winograd_clmul1_x32_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x32_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x48: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x48: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_TABLE_BYTES 2368
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_TABLE_ALIGN 32
 void ghash_avx512vl_winograd_clmul1_x48_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_winograd_clmul1_x48_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x48_lanes: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x48_lanes: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_LANES_TABLE_BYTES 3936
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_LANES_TABLE_ALIGN 32
 void ghash_avx512vl_winograd_clmul1_x48_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_winograd_clmul1_x48_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x48_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x48_natural: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x48_natural: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_NATURAL_TABLE_BYTES 2368
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_NATURAL_TABLE_ALIGN 32
 void ghash_avx512vl_winograd_clmul1_x48_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_winograd_clmul1_x48_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x48_natural_lanes: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x48_natural_lanes: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_NATURAL_LANES_TABLE_BYTES 3936
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_NATURAL_LANES_TABLE_ALIGN 32
 void ghash_avx512vl_winograd_clmul1_x48_natural_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_winograd_clmul1_x48_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x48_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x8: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x8: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X8_TABLE_BYTES 448
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X8_TABLE_ALIGN 32
 void ghash_avx512vl_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x8_natural: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x8_natural: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X8_NATURAL_TABLE_BYTES 448
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X8_NATURAL_TABLE_ALIGN 32
 void ghash_avx512vl_winograd_clmul1_x8_natural_init(void *table, const uint8_t h[16]);
@@ -2002,56 +2002,56 @@ void polyval_avx2_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
 void polyval_avx2_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void polyval_avx2_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* polyval_avx512_k_clmul1_x16: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* polyval_avx512_k_clmul1_x16: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define POLYVAL_AVX512_K_CLMUL1_X16_TABLE_BYTES 640
 #define POLYVAL_AVX512_K_CLMUL1_X16_TABLE_ALIGN 64
 void polyval_avx512_k_clmul1_x16_init(void *table, const uint8_t h[16]);
 void polyval_avx512_k_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void polyval_avx512_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* polyval_avx512_k_clmul1_x8: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* polyval_avx512_k_clmul1_x8: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define POLYVAL_AVX512_K_CLMUL1_X8_TABLE_BYTES 384
 #define POLYVAL_AVX512_K_CLMUL1_X8_TABLE_ALIGN 64
 void polyval_avx512_k_clmul1_x8_init(void *table, const uint8_t h[16]);
 void polyval_avx512_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void polyval_avx512_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* polyval_avx512_winograd_clmul1_x16: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* polyval_avx512_winograd_clmul1_x16: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define POLYVAL_AVX512_WINOGRAD_CLMUL1_X16_TABLE_BYTES 896
 #define POLYVAL_AVX512_WINOGRAD_CLMUL1_X16_TABLE_ALIGN 64
 void polyval_avx512_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void polyval_avx512_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void polyval_avx512_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* polyval_avx512_winograd_clmul1_x8: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* polyval_avx512_winograd_clmul1_x8: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define POLYVAL_AVX512_WINOGRAD_CLMUL1_X8_TABLE_BYTES 512
 #define POLYVAL_AVX512_WINOGRAD_CLMUL1_X8_TABLE_ALIGN 64
 void polyval_avx512_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
 void polyval_avx512_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void polyval_avx512_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* polyval_avx512vl_k_clmul1_x16: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* polyval_avx512vl_k_clmul1_x16: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define POLYVAL_AVX512VL_K_CLMUL1_X16_TABLE_BYTES 576
 #define POLYVAL_AVX512VL_K_CLMUL1_X16_TABLE_ALIGN 32
 void polyval_avx512vl_k_clmul1_x16_init(void *table, const uint8_t h[16]);
 void polyval_avx512vl_k_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void polyval_avx512vl_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* polyval_avx512vl_k_clmul1_x8: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* polyval_avx512vl_k_clmul1_x8: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define POLYVAL_AVX512VL_K_CLMUL1_X8_TABLE_BYTES 320
 #define POLYVAL_AVX512VL_K_CLMUL1_X8_TABLE_ALIGN 32
 void polyval_avx512vl_k_clmul1_x8_init(void *table, const uint8_t h[16]);
 void polyval_avx512vl_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void polyval_avx512vl_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* polyval_avx512vl_winograd_clmul1_x16: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* polyval_avx512vl_winograd_clmul1_x16: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define POLYVAL_AVX512VL_WINOGRAD_CLMUL1_X16_TABLE_BYTES 832
 #define POLYVAL_AVX512VL_WINOGRAD_CLMUL1_X16_TABLE_ALIGN 32
 void polyval_avx512vl_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void polyval_avx512vl_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void polyval_avx512vl_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* polyval_avx512vl_winograd_clmul1_x8: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq */
+/* polyval_avx512vl_winograd_clmul1_x8: 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define POLYVAL_AVX512VL_WINOGRAD_CLMUL1_X8_TABLE_BYTES 448
 #define POLYVAL_AVX512VL_WINOGRAD_CLMUL1_X8_TABLE_ALIGN 32
 void polyval_avx512vl_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);

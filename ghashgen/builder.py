@@ -218,8 +218,12 @@ class Builder:
         self.emit("low_bits", mask, count, note="one bit a byte that is left")
         return self._vec("load_bytes", mask, memory, note=note, lanes=lanes)
 
+    def store_high(self, memory: Mem | Slot, value: VReg, note: str = "") -> None:
+        """Record a store of the upper of two lanes."""
+        self.emit("store_high", memory, value, note=note)
+
     def first_lane(self, a: VReg) -> VReg:
-        """Return lane 0 alone, of a register whose other lanes are zero."""
+        """Return lane 0 alone; nobody may read the others through the result."""
         if self.lanes_of(a) == 1:
             return a
         out = self._new(RegClass.VEC)

@@ -179,6 +179,7 @@ CODES: Mapping[str, Code] = {
     "load64": Code("wm", "8 bytes, zero-extended"),
     "load32": Code("wm", "4 bytes, zero-extended"),
     "store": Code("mr", "16 bytes"),
+    "store_high": Code("mr", "the upper of two lanes, 16 bytes"),
     "load_bytes": Code("wrm", "the bytes that a mask selects, zeros elsewhere; no fault outside"),
     "low_bits": Code("wr", "mask of the low a bits, a a general register below 64"),
     "from_gpr": Code("wr", "a general register, zero-extended"),

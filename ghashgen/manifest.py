@@ -58,6 +58,7 @@ def _read(folder: Path) -> dict[str, Any]:
                 f"{path} has schema {body['schema']}, this version writes {SCHEMA}",
                 "regenerate into an empty folder",
             )
+        _ = dict(body.get("companions", {}))
         for entry in body["kernels"]:
             # What the generator itself relies on when it meets an older output.
             _ = entry["name"], entry["file"], entry["sha256"], entry["object"]["text_sha256"]

@@ -19,9 +19,11 @@ def run(
     items: Sequence[Item],
     on_done: Callable[[Item], None] = lambda item: None,
     jobs: int | None = None,
+    spread: bool = False,
 ) -> list[Result]:
     """Return [function(item) for item in items]; `on_done` is called as each one's turn comes.
 
+    `spread` hands items out one by one: right where they take seconds rather than milliseconds.
     The first exception, or an interrupt, cancels what has not begun and is raised.
     """
     jobs = min(jobs or workers(), len(items))
@@ -34,7 +36,7 @@ def run(
     with ProcessPoolExecutor(jobs) as pool:
         try:
             # Chunks keep the cost of a round trip small against a few milliseconds of work.
-            chunk = max(1, len(items) // (jobs * 8))
+            chunk = 1 if spread else max(1, len(items) // (jobs * 8))
             for item, result in zip(items, pool.map(function, items, chunksize=chunk), strict=True):
                 results.append(result)
                 on_done(item)

@@ -11,7 +11,7 @@
 ; wipe       no: secrets may remain in vector registers
 ; cpu        avx avx2 pclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
-; group      175 instructions: clmul 65, load 24, other 4, shuffle 9, store 8, xor 65
+; group      167 instructions: clmul 65, load 16, other 4, shuffle 9, store 8, xor 65
 ;
 ; table      512 bytes, aligned to 16, written by init only
 ;            16 bytes a power, H^16 first: B from byte 0, K from byte 256
@@ -210,12 +210,12 @@ ghash_avx_k_clmul1_x16_stackswap_mul:
 
 ; void ghash_avx_k_clmul1_x16_stackswap_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 264 bytes; writes xmm0-8, rax rcx rdx rdi r8
+;   stack 136 bytes; writes xmm0-14, rax rcx rdx rdi r8
 global ghash_avx_k_clmul1_x16_stackswap_update:function (ghash_avx_k_clmul1_x16_stackswap_update.end - ghash_avx_k_clmul1_x16_stackswap_update)
 align 32
 ghash_avx_k_clmul1_x16_stackswap_update:
     endbr64
-    sub         rsp, 264                            ; frame
+    sub         rsp, 0x88                           ; frame
     vmovdqu     ymm0, [rel ghash_avx_k_clmul1_x16_stackswap_byte_swap]  ; byte_swap
     vmovdqu     ymm1, [rel ghash_avx_k_clmul1_x16_stackswap_fold_q]  ; fold_q
     vmovdqu     xmm2, [rsi]                         ; X, bytes as in memory
@@ -223,172 +223,164 @@ ghash_avx_k_clmul1_x16_stackswap_update:
     cmp         rcx, 256
     jb          .tail
 .group:
-    vmovdqu     ymm3, [rdx]                         ; C2·H^15: two blocks
-    vpshufb     ymm3, ymm3, ymm0                    ; C2·H^15: both swapped
-    vmovdqu     [rsp], ymm3                         ; C2·H^15: to be read one by one
-    vmovdqu     xmm3, [rsp + 16]                    ; C2·H^15: C
-    vpclmulqdq  xmm4, xmm3, [rdi + 272], 0x00       ; C2·H^15: A0·K0
-    vpclmulqdq  xmm5, xmm3, [rdi + 272], 0x10       ; C2·H^15: A0·K1
-    vpclmulqdq  xmm6, xmm3, [rdi + 16], 0x01        ; C2·H^15: A1·B0
-    vpclmulqdq  xmm3, xmm3, [rdi + 16], 0x11        ; C2·H^15: A1·B1
-    vpxor       xmm4, xmm4, xmm6                    ; C2·H^15: LO += it
-    vpxor       xmm3, xmm5, xmm3                    ; C2·H^15: HI += it
-    vmovdqu     ymm5, [rdx + 32]                    ; C3·H^14: two blocks
+    vmovdqu     ymm3, [rdx + 32]                    ; C3·H^14: blocks 3 and 4
+    vpshufb     ymm3, ymm3, ymm0                    ; C3·H^14: both swapped
+    vextracti128 [rsp + 16], ymm3, 0x01             ; C3·H^14: the upper one, to be read back
+    vmovdqu     ymm4, [rdx + 64]                    ; C3·H^14: blocks 5 and 6
+    vpshufb     ymm4, ymm4, ymm0                    ; C3·H^14: both swapped
+    vextracti128 [rsp + 32], ymm4, 0x01             ; C3·H^14: the upper one, to be read back
+    vmovdqu     ymm5, [rdx + 96]                    ; C3·H^14: blocks 7 and 8
     vpshufb     ymm5, ymm5, ymm0                    ; C3·H^14: both swapped
-    vmovdqu     [rsp + 32], ymm5                    ; C3·H^14: to be read one by one
-    vmovdqu     xmm5, [rsp + 32]                    ; C3·H^14: C
-    vpclmulqdq  xmm6, xmm5, [rdi + 288], 0x00       ; C3·H^14: A0·K0
-    vpclmulqdq  xmm7, xmm5, [rdi + 288], 0x10       ; C3·H^14: A0·K1
-    vpclmulqdq  xmm8, xmm5, [rdi + 32], 0x01        ; C3·H^14: A1·B0
-    vpclmulqdq  xmm5, xmm5, [rdi + 32], 0x11        ; C3·H^14: A1·B1
-    vpxor       xmm4, xmm4, xmm6                    ; C3·H^14: LO += it
-    vpxor       xmm3, xmm3, xmm7                    ; C3·H^14: HI += it
-    vpxor       xmm4, xmm4, xmm8                    ; C3·H^14: LO += it
-    vpxor       xmm3, xmm3, xmm5                    ; C3·H^14: HI += it
-    vmovdqu     xmm5, [rsp + 48]                    ; C4·H^13: C
-    vpclmulqdq  xmm6, xmm5, [rdi + 304], 0x00       ; C4·H^13: A0·K0
-    vpclmulqdq  xmm7, xmm5, [rdi + 304], 0x10       ; C4·H^13: A0·K1
-    vpclmulqdq  xmm8, xmm5, [rdi + 48], 0x01        ; C4·H^13: A1·B0
-    vpclmulqdq  xmm5, xmm5, [rdi + 48], 0x11        ; C4·H^13: A1·B1
-    vpxor       xmm4, xmm4, xmm6                    ; C4·H^13: LO += it
-    vpxor       xmm3, xmm3, xmm7                    ; C4·H^13: HI += it
-    vpxor       xmm4, xmm4, xmm8                    ; C4·H^13: LO += it
-    vpxor       xmm3, xmm3, xmm5                    ; C4·H^13: HI += it
-    vmovdqu     ymm5, [rdx + 64]                    ; C5·H^12: two blocks
-    vpshufb     ymm5, ymm5, ymm0                    ; C5·H^12: both swapped
-    vmovdqu     [rsp + 64], ymm5                    ; C5·H^12: to be read one by one
-    vmovdqu     xmm5, [rsp + 64]                    ; C5·H^12: C
-    vpclmulqdq  xmm6, xmm5, [rdi + 320], 0x00       ; C5·H^12: A0·K0
-    vpclmulqdq  xmm7, xmm5, [rdi + 320], 0x10       ; C5·H^12: A0·K1
-    vpclmulqdq  xmm8, xmm5, [rdi + 64], 0x01        ; C5·H^12: A1·B0
-    vpclmulqdq  xmm5, xmm5, [rdi + 64], 0x11        ; C5·H^12: A1·B1
-    vpxor       xmm4, xmm4, xmm6                    ; C5·H^12: LO += it
-    vpxor       xmm3, xmm3, xmm7                    ; C5·H^12: HI += it
-    vpxor       xmm4, xmm4, xmm8                    ; C5·H^12: LO += it
-    vpxor       xmm3, xmm3, xmm5                    ; C5·H^12: HI += it
-    vmovdqu     xmm5, [rsp + 80]                    ; C6·H^11: C
-    vpclmulqdq  xmm6, xmm5, [rdi + 336], 0x00       ; C6·H^11: A0·K0
-    vpclmulqdq  xmm7, xmm5, [rdi + 336], 0x10       ; C6·H^11: A0·K1
-    vpclmulqdq  xmm8, xmm5, [rdi + 80], 0x01        ; C6·H^11: A1·B0
-    vpclmulqdq  xmm5, xmm5, [rdi + 80], 0x11        ; C6·H^11: A1·B1
-    vpxor       xmm4, xmm4, xmm6                    ; C6·H^11: LO += it
-    vpxor       xmm3, xmm3, xmm7                    ; C6·H^11: HI += it
-    vpxor       xmm4, xmm4, xmm8                    ; C6·H^11: LO += it
-    vpxor       xmm3, xmm3, xmm5                    ; C6·H^11: HI += it
-    vmovdqu     ymm5, [rdx + 96]                    ; C7·H^10: two blocks
-    vpshufb     ymm5, ymm5, ymm0                    ; C7·H^10: both swapped
-    vmovdqu     [rsp + 96], ymm5                    ; C7·H^10: to be read one by one
-    vmovdqu     xmm5, [rsp + 96]                    ; C7·H^10: C
-    vpclmulqdq  xmm6, xmm5, [rdi + 352], 0x00       ; C7·H^10: A0·K0
-    vpclmulqdq  xmm7, xmm5, [rdi + 352], 0x10       ; C7·H^10: A0·K1
-    vpclmulqdq  xmm8, xmm5, [rdi + 96], 0x01        ; C7·H^10: A1·B0
+    vextracti128 [rsp + 48], ymm5, 0x01             ; C3·H^14: the upper one, to be read back
+    vpclmulqdq  xmm6, xmm3, [rdi + 288], 0x00       ; C3·H^14: A0·K0
+    vpclmulqdq  xmm7, xmm3, [rdi + 288], 0x10       ; C3·H^14: A0·K1
+    vpclmulqdq  xmm8, xmm3, [rdi + 32], 0x01        ; C3·H^14: A1·B0
+    vpclmulqdq  xmm3, xmm3, [rdi + 32], 0x11        ; C3·H^14: A1·B1
+    vmovdqu     xmm9, [rsp + 16]                    ; C4·H^13: C, swapped
+    vpclmulqdq  xmm10, xmm9, [rdi + 304], 0x00      ; C4·H^13: A0·K0
+    vpclmulqdq  xmm11, xmm9, [rdi + 304], 0x10      ; C4·H^13: A0·K1
+    vpclmulqdq  xmm12, xmm9, [rdi + 48], 0x01       ; C4·H^13: A1·B0
+    vpclmulqdq  xmm9, xmm9, [rdi + 48], 0x11        ; C4·H^13: A1·B1
+    vpxor       xmm6, xmm6, xmm8                    ; C4·H^13: LO += it
+    vpxor       xmm3, xmm7, xmm3                    ; C4·H^13: HI += it
+    vmovdqu     ymm7, [rdx + 128]                   ; C5·H^12: blocks 9 and 10
+    vpshufb     ymm7, ymm7, ymm0                    ; C5·H^12: both swapped
+    vextracti128 [rsp + 64], ymm7, 0x01             ; C5·H^12: the upper one, to be read back
+    vpclmulqdq  xmm8, xmm4, [rdi + 320], 0x00       ; C5·H^12: A0·K0
+    vpclmulqdq  xmm13, xmm4, [rdi + 320], 0x10      ; C5·H^12: A0·K1
+    vpclmulqdq  xmm14, xmm4, [rdi + 64], 0x01       ; C5·H^12: A1·B0
+    vpclmulqdq  xmm4, xmm4, [rdi + 64], 0x11        ; C5·H^12: A1·B1
+    vpxor       xmm6, xmm6, xmm10                   ; C5·H^12: LO += it
+    vpxor       xmm3, xmm3, xmm11                   ; C5·H^12: HI += it
+    vpxor       xmm6, xmm6, xmm12                   ; C5·H^12: LO += it
+    vpxor       xmm3, xmm3, xmm9                    ; C5·H^12: HI += it
+    vmovdqu     xmm9, [rsp + 32]                    ; C6·H^11: C, swapped
+    vpclmulqdq  xmm10, xmm9, [rdi + 336], 0x00      ; C6·H^11: A0·K0
+    vpclmulqdq  xmm11, xmm9, [rdi + 336], 0x10      ; C6·H^11: A0·K1
+    vpclmulqdq  xmm12, xmm9, [rdi + 80], 0x01       ; C6·H^11: A1·B0
+    vpclmulqdq  xmm9, xmm9, [rdi + 80], 0x11        ; C6·H^11: A1·B1
+    vpxor       xmm6, xmm6, xmm8                    ; C6·H^11: LO += it
+    vpxor       xmm3, xmm3, xmm13                   ; C6·H^11: HI += it
+    vpxor       xmm6, xmm6, xmm14                   ; C6·H^11: LO += it
+    vpxor       xmm3, xmm3, xmm4                    ; C6·H^11: HI += it
+    vmovdqu     ymm4, [rdx + 160]                   ; C7·H^10: blocks 11 and 12
+    vpshufb     ymm4, ymm4, ymm0                    ; C7·H^10: both swapped
+    vextracti128 [rsp + 80], ymm4, 0x01             ; C7·H^10: the upper one, to be read back
+    vpclmulqdq  xmm8, xmm5, [rdi + 352], 0x00       ; C7·H^10: A0·K0
+    vpclmulqdq  xmm13, xmm5, [rdi + 352], 0x10      ; C7·H^10: A0·K1
+    vpclmulqdq  xmm14, xmm5, [rdi + 96], 0x01       ; C7·H^10: A1·B0
     vpclmulqdq  xmm5, xmm5, [rdi + 96], 0x11        ; C7·H^10: A1·B1
-    vpxor       xmm4, xmm4, xmm6                    ; C7·H^10: LO += it
-    vpxor       xmm3, xmm3, xmm7                    ; C7·H^10: HI += it
-    vpxor       xmm4, xmm4, xmm8                    ; C7·H^10: LO += it
-    vpxor       xmm3, xmm3, xmm5                    ; C7·H^10: HI += it
-    vmovdqu     xmm5, [rsp + 112]                   ; C8·H^9: C
-    vpclmulqdq  xmm6, xmm5, [rdi + 368], 0x00       ; C8·H^9: A0·K0
-    vpclmulqdq  xmm7, xmm5, [rdi + 368], 0x10       ; C8·H^9: A0·K1
-    vpclmulqdq  xmm8, xmm5, [rdi + 112], 0x01       ; C8·H^9: A1·B0
-    vpclmulqdq  xmm5, xmm5, [rdi + 112], 0x11       ; C8·H^9: A1·B1
-    vpxor       xmm4, xmm4, xmm6                    ; C8·H^9: LO += it
-    vpxor       xmm3, xmm3, xmm7                    ; C8·H^9: HI += it
-    vpxor       xmm4, xmm4, xmm8                    ; C8·H^9: LO += it
+    vpxor       xmm6, xmm6, xmm10                   ; C7·H^10: LO += it
+    vpxor       xmm3, xmm3, xmm11                   ; C7·H^10: HI += it
+    vpxor       xmm6, xmm6, xmm12                   ; C7·H^10: LO += it
+    vpxor       xmm3, xmm3, xmm9                    ; C7·H^10: HI += it
+    vmovdqu     xmm9, [rsp + 48]                    ; C8·H^9: C, swapped
+    vpclmulqdq  xmm10, xmm9, [rdi + 368], 0x00      ; C8·H^9: A0·K0
+    vpclmulqdq  xmm11, xmm9, [rdi + 368], 0x10      ; C8·H^9: A0·K1
+    vpclmulqdq  xmm12, xmm9, [rdi + 112], 0x01      ; C8·H^9: A1·B0
+    vpclmulqdq  xmm9, xmm9, [rdi + 112], 0x11       ; C8·H^9: A1·B1
+    vpxor       xmm6, xmm6, xmm8                    ; C8·H^9: LO += it
+    vpxor       xmm3, xmm3, xmm13                   ; C8·H^9: HI += it
+    vpxor       xmm6, xmm6, xmm14                   ; C8·H^9: LO += it
     vpxor       xmm3, xmm3, xmm5                    ; C8·H^9: HI += it
-    vmovdqu     ymm5, [rdx + 128]                   ; C9·H^8: two blocks
+    vmovdqu     ymm5, [rdx + 192]                   ; C9·H^8: blocks 13 and 14
     vpshufb     ymm5, ymm5, ymm0                    ; C9·H^8: both swapped
-    vmovdqu     [rsp + 128], ymm5                   ; C9·H^8: to be read one by one
-    vmovdqu     xmm5, [rsp + 128]                   ; C9·H^8: C
-    vpclmulqdq  xmm6, xmm5, [rdi + 384], 0x00       ; C9·H^8: A0·K0
-    vpclmulqdq  xmm7, xmm5, [rdi + 384], 0x10       ; C9·H^8: A0·K1
-    vpclmulqdq  xmm8, xmm5, [rdi + 128], 0x01       ; C9·H^8: A1·B0
-    vpclmulqdq  xmm5, xmm5, [rdi + 128], 0x11       ; C9·H^8: A1·B1
-    vpxor       xmm4, xmm4, xmm6                    ; C9·H^8: LO += it
-    vpxor       xmm3, xmm3, xmm7                    ; C9·H^8: HI += it
-    vpxor       xmm4, xmm4, xmm8                    ; C9·H^8: LO += it
-    vpxor       xmm3, xmm3, xmm5                    ; C9·H^8: HI += it
-    vmovdqu     xmm5, [rsp + 144]                   ; C10·H^7: C
-    vpclmulqdq  xmm6, xmm5, [rdi + 400], 0x00       ; C10·H^7: A0·K0
-    vpclmulqdq  xmm7, xmm5, [rdi + 400], 0x10       ; C10·H^7: A0·K1
-    vpclmulqdq  xmm8, xmm5, [rdi + 144], 0x01       ; C10·H^7: A1·B0
-    vpclmulqdq  xmm5, xmm5, [rdi + 144], 0x11       ; C10·H^7: A1·B1
-    vpxor       xmm4, xmm4, xmm6                    ; C10·H^7: LO += it
+    vextracti128 [rsp + 96], ymm5, 0x01             ; C9·H^8: the upper one, to be read back
+    vpclmulqdq  xmm8, xmm7, [rdi + 384], 0x00       ; C9·H^8: A0·K0
+    vpclmulqdq  xmm13, xmm7, [rdi + 384], 0x10      ; C9·H^8: A0·K1
+    vpclmulqdq  xmm14, xmm7, [rdi + 128], 0x01      ; C9·H^8: A1·B0
+    vpclmulqdq  xmm7, xmm7, [rdi + 128], 0x11       ; C9·H^8: A1·B1
+    vpxor       xmm6, xmm6, xmm10                   ; C9·H^8: LO += it
+    vpxor       xmm3, xmm3, xmm11                   ; C9·H^8: HI += it
+    vpxor       xmm6, xmm6, xmm12                   ; C9·H^8: LO += it
+    vpxor       xmm3, xmm3, xmm9                    ; C9·H^8: HI += it
+    vmovdqu     xmm9, [rsp + 64]                    ; C10·H^7: C, swapped
+    vpclmulqdq  xmm10, xmm9, [rdi + 400], 0x00      ; C10·H^7: A0·K0
+    vpclmulqdq  xmm11, xmm9, [rdi + 400], 0x10      ; C10·H^7: A0·K1
+    vpclmulqdq  xmm12, xmm9, [rdi + 144], 0x01      ; C10·H^7: A1·B0
+    vpclmulqdq  xmm9, xmm9, [rdi + 144], 0x11       ; C10·H^7: A1·B1
+    vpxor       xmm6, xmm6, xmm8                    ; C10·H^7: LO += it
+    vpxor       xmm3, xmm3, xmm13                   ; C10·H^7: HI += it
+    vpxor       xmm6, xmm6, xmm14                   ; C10·H^7: LO += it
     vpxor       xmm3, xmm3, xmm7                    ; C10·H^7: HI += it
-    vpxor       xmm4, xmm4, xmm8                    ; C10·H^7: LO += it
-    vpxor       xmm3, xmm3, xmm5                    ; C10·H^7: HI += it
-    vmovdqu     ymm5, [rdx + 160]                   ; C11·H^6: two blocks
-    vpshufb     ymm5, ymm5, ymm0                    ; C11·H^6: both swapped
-    vmovdqu     [rsp + 160], ymm5                   ; C11·H^6: to be read one by one
-    vmovdqu     xmm5, [rsp + 160]                   ; C11·H^6: C
-    vpclmulqdq  xmm6, xmm5, [rdi + 416], 0x00       ; C11·H^6: A0·K0
-    vpclmulqdq  xmm7, xmm5, [rdi + 416], 0x10       ; C11·H^6: A0·K1
-    vpclmulqdq  xmm8, xmm5, [rdi + 160], 0x01       ; C11·H^6: A1·B0
-    vpclmulqdq  xmm5, xmm5, [rdi + 160], 0x11       ; C11·H^6: A1·B1
-    vpxor       xmm4, xmm4, xmm6                    ; C11·H^6: LO += it
-    vpxor       xmm3, xmm3, xmm7                    ; C11·H^6: HI += it
-    vpxor       xmm4, xmm4, xmm8                    ; C11·H^6: LO += it
-    vpxor       xmm3, xmm3, xmm5                    ; C11·H^6: HI += it
-    vmovdqu     xmm5, [rsp + 176]                   ; C12·H^5: C
-    vpclmulqdq  xmm6, xmm5, [rdi + 432], 0x00       ; C12·H^5: A0·K0
-    vpclmulqdq  xmm7, xmm5, [rdi + 432], 0x10       ; C12·H^5: A0·K1
-    vpclmulqdq  xmm8, xmm5, [rdi + 176], 0x01       ; C12·H^5: A1·B0
-    vpclmulqdq  xmm5, xmm5, [rdi + 176], 0x11       ; C12·H^5: A1·B1
-    vpxor       xmm4, xmm4, xmm6                    ; C12·H^5: LO += it
-    vpxor       xmm3, xmm3, xmm7                    ; C12·H^5: HI += it
-    vpxor       xmm4, xmm4, xmm8                    ; C12·H^5: LO += it
-    vpxor       xmm3, xmm3, xmm5                    ; C12·H^5: HI += it
-    vmovdqu     ymm5, [rdx + 192]                   ; C13·H^4: two blocks
-    vpshufb     ymm5, ymm5, ymm0                    ; C13·H^4: both swapped
-    vmovdqu     [rsp + 192], ymm5                   ; C13·H^4: to be read one by one
-    vmovdqu     xmm5, [rsp + 192]                   ; C13·H^4: C
-    vpclmulqdq  xmm6, xmm5, [rdi + 448], 0x00       ; C13·H^4: A0·K0
-    vpclmulqdq  xmm7, xmm5, [rdi + 448], 0x10       ; C13·H^4: A0·K1
-    vpclmulqdq  xmm8, xmm5, [rdi + 192], 0x01       ; C13·H^4: A1·B0
+    vmovdqu     ymm7, [rdx + 224]                   ; C11·H^6: blocks 15 and 16
+    vpshufb     ymm7, ymm7, ymm0                    ; C11·H^6: both swapped
+    vextracti128 [rsp + 112], ymm7, 0x01            ; C11·H^6: the upper one, to be read back
+    vpclmulqdq  xmm8, xmm4, [rdi + 416], 0x00       ; C11·H^6: A0·K0
+    vpclmulqdq  xmm13, xmm4, [rdi + 416], 0x10      ; C11·H^6: A0·K1
+    vpclmulqdq  xmm14, xmm4, [rdi + 160], 0x01      ; C11·H^6: A1·B0
+    vpclmulqdq  xmm4, xmm4, [rdi + 160], 0x11       ; C11·H^6: A1·B1
+    vpxor       xmm6, xmm6, xmm10                   ; C11·H^6: LO += it
+    vpxor       xmm3, xmm3, xmm11                   ; C11·H^6: HI += it
+    vpxor       xmm6, xmm6, xmm12                   ; C11·H^6: LO += it
+    vpxor       xmm3, xmm3, xmm9                    ; C11·H^6: HI += it
+    vmovdqu     xmm9, [rsp + 80]                    ; C12·H^5: C, swapped
+    vpclmulqdq  xmm10, xmm9, [rdi + 432], 0x00      ; C12·H^5: A0·K0
+    vpclmulqdq  xmm11, xmm9, [rdi + 432], 0x10      ; C12·H^5: A0·K1
+    vpclmulqdq  xmm12, xmm9, [rdi + 176], 0x01      ; C12·H^5: A1·B0
+    vpclmulqdq  xmm9, xmm9, [rdi + 176], 0x11       ; C12·H^5: A1·B1
+    vpxor       xmm6, xmm6, xmm8                    ; C12·H^5: LO += it
+    vpxor       xmm3, xmm3, xmm13                   ; C12·H^5: HI += it
+    vpxor       xmm6, xmm6, xmm14                   ; C12·H^5: LO += it
+    vpxor       xmm3, xmm3, xmm4                    ; C12·H^5: HI += it
+    vmovdqu     ymm4, [rdx]                         ; C13·H^4: blocks 1 and 2
+    vpshufb     ymm4, ymm4, ymm0                    ; C13·H^4: both swapped
+    vextracti128 [rsp], ymm4, 0x01                  ; C13·H^4: the upper one, to be read back
+    vpclmulqdq  xmm8, xmm5, [rdi + 448], 0x00       ; C13·H^4: A0·K0
+    vpclmulqdq  xmm13, xmm5, [rdi + 448], 0x10      ; C13·H^4: A0·K1
+    vpclmulqdq  xmm14, xmm5, [rdi + 192], 0x01      ; C13·H^4: A1·B0
     vpclmulqdq  xmm5, xmm5, [rdi + 192], 0x11       ; C13·H^4: A1·B1
-    vpxor       xmm4, xmm4, xmm6                    ; C13·H^4: LO += it
-    vpxor       xmm3, xmm3, xmm7                    ; C13·H^4: HI += it
-    vpxor       xmm4, xmm4, xmm8                    ; C13·H^4: LO += it
-    vpxor       xmm3, xmm3, xmm5                    ; C13·H^4: HI += it
-    vmovdqu     xmm5, [rsp + 208]                   ; C14·H^3: C
-    vpclmulqdq  xmm6, xmm5, [rdi + 464], 0x00       ; C14·H^3: A0·K0
-    vpclmulqdq  xmm7, xmm5, [rdi + 464], 0x10       ; C14·H^3: A0·K1
-    vpclmulqdq  xmm8, xmm5, [rdi + 208], 0x01       ; C14·H^3: A1·B0
-    vpclmulqdq  xmm5, xmm5, [rdi + 208], 0x11       ; C14·H^3: A1·B1
-    vpxor       xmm4, xmm4, xmm6                    ; C14·H^3: LO += it
-    vpxor       xmm3, xmm3, xmm7                    ; C14·H^3: HI += it
-    vpxor       xmm4, xmm4, xmm8                    ; C14·H^3: LO += it
+    vpxor       xmm6, xmm6, xmm10                   ; C13·H^4: LO += it
+    vpxor       xmm3, xmm3, xmm11                   ; C13·H^4: HI += it
+    vpxor       xmm6, xmm6, xmm12                   ; C13·H^4: LO += it
+    vpxor       xmm3, xmm3, xmm9                    ; C13·H^4: HI += it
+    vmovdqu     xmm9, [rsp + 96]                    ; C14·H^3: C, swapped
+    vpclmulqdq  xmm10, xmm9, [rdi + 464], 0x00      ; C14·H^3: A0·K0
+    vpclmulqdq  xmm11, xmm9, [rdi + 464], 0x10      ; C14·H^3: A0·K1
+    vpclmulqdq  xmm12, xmm9, [rdi + 208], 0x01      ; C14·H^3: A1·B0
+    vpclmulqdq  xmm9, xmm9, [rdi + 208], 0x11       ; C14·H^3: A1·B1
+    vpxor       xmm6, xmm6, xmm8                    ; C14·H^3: LO += it
+    vpxor       xmm3, xmm3, xmm13                   ; C14·H^3: HI += it
+    vpxor       xmm6, xmm6, xmm14                   ; C14·H^3: LO += it
     vpxor       xmm3, xmm3, xmm5                    ; C14·H^3: HI += it
-    vmovdqu     ymm5, [rdx + 224]                   ; C15·H^2: two blocks
-    vpshufb     ymm5, ymm5, ymm0                    ; C15·H^2: both swapped
-    vmovdqu     [rsp + 224], ymm5                   ; C15·H^2: to be read one by one
-    vmovdqu     xmm5, [rsp + 224]                   ; C15·H^2: C
-    vpclmulqdq  xmm6, xmm5, [rdi + 480], 0x00       ; C15·H^2: A0·K0
-    vpclmulqdq  xmm7, xmm5, [rdi + 480], 0x10       ; C15·H^2: A0·K1
-    vpclmulqdq  xmm8, xmm5, [rdi + 224], 0x01       ; C15·H^2: A1·B0
-    vpclmulqdq  xmm5, xmm5, [rdi + 224], 0x11       ; C15·H^2: A1·B1
-    vpxor       xmm4, xmm4, xmm6                    ; C15·H^2: LO += it
-    vpxor       xmm3, xmm3, xmm7                    ; C15·H^2: HI += it
-    vpxor       xmm4, xmm4, xmm8                    ; C15·H^2: LO += it
-    vpxor       xmm3, xmm3, xmm5                    ; C15·H^2: HI += it
-    vmovdqu     xmm5, [rsp + 240]                   ; C16·H^1: C
-    vpclmulqdq  xmm6, xmm5, [rdi + 496], 0x00       ; C16·H^1: A0·K0
-    vpclmulqdq  xmm7, xmm5, [rdi + 496], 0x10       ; C16·H^1: A0·K1
-    vpclmulqdq  xmm8, xmm5, [rdi + 240], 0x01       ; C16·H^1: A1·B0
-    vpclmulqdq  xmm5, xmm5, [rdi + 240], 0x11       ; C16·H^1: A1·B1
-    vpxor       xmm4, xmm4, xmm6                    ; C16·H^1: LO += it
+    vpclmulqdq  xmm5, xmm7, [rdi + 480], 0x00       ; C15·H^2: A0·K0
+    vpclmulqdq  xmm8, xmm7, [rdi + 480], 0x10       ; C15·H^2: A0·K1
+    vpclmulqdq  xmm13, xmm7, [rdi + 224], 0x01      ; C15·H^2: A1·B0
+    vpclmulqdq  xmm7, xmm7, [rdi + 224], 0x11       ; C15·H^2: A1·B1
+    vpxor       xmm6, xmm6, xmm10                   ; C15·H^2: LO += it
+    vpxor       xmm3, xmm3, xmm11                   ; C15·H^2: HI += it
+    vpxor       xmm6, xmm6, xmm12                   ; C15·H^2: LO += it
+    vpxor       xmm3, xmm3, xmm9                    ; C15·H^2: HI += it
+    vmovdqu     xmm9, [rsp + 112]                   ; C16·H^1: C, swapped
+    vpclmulqdq  xmm10, xmm9, [rdi + 496], 0x00      ; C16·H^1: A0·K0
+    vpclmulqdq  xmm11, xmm9, [rdi + 496], 0x10      ; C16·H^1: A0·K1
+    vpclmulqdq  xmm12, xmm9, [rdi + 240], 0x01      ; C16·H^1: A1·B0
+    vpclmulqdq  xmm9, xmm9, [rdi + 240], 0x11       ; C16·H^1: A1·B1
+    vpxor       xmm5, xmm6, xmm5                    ; C16·H^1: LO += it
+    vpxor       xmm3, xmm3, xmm8                    ; C16·H^1: HI += it
+    vpxor       xmm5, xmm5, xmm13                   ; C16·H^1: LO += it
     vpxor       xmm3, xmm3, xmm7                    ; C16·H^1: HI += it
-    vpxor       xmm4, xmm4, xmm8                    ; C16·H^1: LO += it
-    vpxor       xmm3, xmm3, xmm5                    ; C16·H^1: HI += it
-    vmovdqu     xmm5, [rsp]                         ; C1·H^16: C
-    vpxor       xmm2, xmm5, xmm2                    ; C1·H^16: A = X + C
-    vpclmulqdq  xmm5, xmm2, [rdi + 256], 0x00       ; C1·H^16: A0·K0
-    vpclmulqdq  xmm6, xmm2, [rdi + 256], 0x10       ; C1·H^16: A0·K1
-    vpclmulqdq  xmm7, xmm2, [rdi], 0x01             ; C1·H^16: A1·B0
+    vmovdqu     xmm6, [rsp]                         ; C2·H^15: C, swapped
+    vpclmulqdq  xmm7, xmm6, [rdi + 272], 0x00       ; C2·H^15: A0·K0
+    vpclmulqdq  xmm8, xmm6, [rdi + 272], 0x10       ; C2·H^15: A0·K1
+    vpclmulqdq  xmm13, xmm6, [rdi + 16], 0x01       ; C2·H^15: A1·B0
+    vpclmulqdq  xmm6, xmm6, [rdi + 16], 0x11        ; C2·H^15: A1·B1
+    vpxor       xmm5, xmm5, xmm10                   ; C2·H^15: LO += it
+    vpxor       xmm3, xmm3, xmm11                   ; C2·H^15: HI += it
+    vpxor       xmm5, xmm5, xmm12                   ; C2·H^15: LO += it
+    vpxor       xmm3, xmm3, xmm9                    ; C2·H^15: HI += it
+    vpxor       xmm2, xmm4, xmm2                    ; C1·H^16: A = X + C
+    vpclmulqdq  xmm4, xmm2, [rdi + 256], 0x00       ; C1·H^16: A0·K0
+    vpclmulqdq  xmm9, xmm2, [rdi + 256], 0x10       ; C1·H^16: A0·K1
+    vpclmulqdq  xmm10, xmm2, [rdi], 0x01            ; C1·H^16: A1·B0
     vpclmulqdq  xmm2, xmm2, [rdi], 0x11             ; C1·H^16: A1·B1
-    vpxor       xmm4, xmm4, xmm5                    ; C1·H^16: LO += it
+    vpxor       xmm5, xmm5, xmm7                    ; C1·H^16: LO += it
+    vpxor       xmm3, xmm3, xmm8                    ; C1·H^16: HI += it
+    vpxor       xmm5, xmm5, xmm13                   ; C1·H^16: LO += it
     vpxor       xmm3, xmm3, xmm6                    ; C1·H^16: HI += it
-    vpxor       xmm4, xmm4, xmm7                    ; C1·H^16: LO += it
+    vpxor       xmm4, xmm5, xmm4                    ; C1·H^16: LO += it
+    vpxor       xmm3, xmm3, xmm9                    ; C1·H^16: HI += it
+    vpxor       xmm4, xmm4, xmm10                   ; C1·H^16: LO += it
     vpxor       xmm2, xmm3, xmm2                    ; C1·H^16: HI += it
     vpclmulqdq  xmm3, xmm4, xmm1, 0x10              ; reduce: LO0·Q'
     vpshufd     xmm4, xmm4, 0x4e                    ; reduce: (LO1, LO0)
@@ -495,6 +487,6 @@ ghash_avx_k_clmul1_x16_stackswap_update:
     vpshufb     xmm0, xmm2, xmm0                    ; X, bytes as in memory
     vmovdqu     [rsi], xmm0                         ; X
     vzeroupper                                      ; upper halves are the caller's
-    add         rsp, 264                            ; frame
+    add         rsp, 0x88                           ; frame
     ret
 .end:

@@ -110,7 +110,7 @@ ghash_avx_k_clmul1_x2_mul:
 
 ; void ghash_avx_k_clmul1_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-8, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-9, rax rcx rdx rdi r8
 global ghash_avx_k_clmul1_x2_update:function (ghash_avx_k_clmul1_x2_update.end - ghash_avx_k_clmul1_x2_update)
 align 32
 ghash_avx_k_clmul1_x2_update:
@@ -128,18 +128,18 @@ ghash_avx_k_clmul1_x2_update:
     vpclmulqdq  xmm5, xmm3, [rdi + 48], 0x10        ; C2·H^1: A0·K1
     vpclmulqdq  xmm6, xmm3, [rdi + 16], 0x01        ; C2·H^1: A1·B0
     vpclmulqdq  xmm3, xmm3, [rdi + 16], 0x11        ; C2·H^1: A1·B1
-    vpxor       xmm4, xmm4, xmm6                    ; C2·H^1: LO += it
-    vpxor       xmm3, xmm5, xmm3                    ; C2·H^1: HI += it
-    vmovdqu     xmm5, [rdx]                         ; C1·H^2: C, bytes as in memory
-    vpshufb     xmm5, xmm5, xmm0                    ; C1·H^2: C
-    vpxor       xmm2, xmm5, xmm2                    ; C1·H^2: A = X + C
-    vpclmulqdq  xmm5, xmm2, [rdi + 32], 0x00        ; C1·H^2: A0·K0
-    vpclmulqdq  xmm6, xmm2, [rdi + 32], 0x10        ; C1·H^2: A0·K1
-    vpclmulqdq  xmm7, xmm2, [rdi], 0x01             ; C1·H^2: A1·B0
+    vmovdqu     xmm7, [rdx]                         ; C1·H^2: C, bytes as in memory
+    vpshufb     xmm7, xmm7, xmm0                    ; C1·H^2: C
+    vpxor       xmm2, xmm7, xmm2                    ; C1·H^2: A = X + C
+    vpclmulqdq  xmm7, xmm2, [rdi + 32], 0x00        ; C1·H^2: A0·K0
+    vpclmulqdq  xmm8, xmm2, [rdi + 32], 0x10        ; C1·H^2: A0·K1
+    vpclmulqdq  xmm9, xmm2, [rdi], 0x01             ; C1·H^2: A1·B0
     vpclmulqdq  xmm2, xmm2, [rdi], 0x11             ; C1·H^2: A1·B1
-    vpxor       xmm4, xmm4, xmm5                    ; C1·H^2: LO += it
-    vpxor       xmm3, xmm3, xmm6                    ; C1·H^2: HI += it
+    vpxor       xmm4, xmm4, xmm6                    ; C1·H^2: LO += it
+    vpxor       xmm3, xmm5, xmm3                    ; C1·H^2: HI += it
     vpxor       xmm4, xmm4, xmm7                    ; C1·H^2: LO += it
+    vpxor       xmm3, xmm3, xmm8                    ; C1·H^2: HI += it
+    vpxor       xmm4, xmm4, xmm9                    ; C1·H^2: LO += it
     vpxor       xmm2, xmm3, xmm2                    ; C1·H^2: HI += it
     vpclmulqdq  xmm3, xmm4, xmm1, 0x10              ; reduce: LO0·Q'
     vpshufd     xmm4, xmm4, 0x4e                    ; reduce: (LO1, LO0)

@@ -170,7 +170,7 @@ ghash_avx_k_clmul1_x6_mul:
 
 ; void ghash_avx_k_clmul1_x6_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-8, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-12, rax rcx rdx rdi r8
 global ghash_avx_k_clmul1_x6_update:function (ghash_avx_k_clmul1_x6_update.end - ghash_avx_k_clmul1_x6_update)
 align 32
 ghash_avx_k_clmul1_x6_update:
@@ -182,64 +182,64 @@ ghash_avx_k_clmul1_x6_update:
     cmp         rcx, 0x60
     jb          .tail
 .group:
-    vmovdqu     xmm3, [rdx + 16]                    ; C2·H^5: C, bytes as in memory
-    vpshufb     xmm3, xmm3, xmm0                    ; C2·H^5: C
-    vpclmulqdq  xmm4, xmm3, [rdi + 112], 0x00       ; C2·H^5: A0·K0
-    vpclmulqdq  xmm5, xmm3, [rdi + 112], 0x10       ; C2·H^5: A0·K1
-    vpclmulqdq  xmm6, xmm3, [rdi + 16], 0x01        ; C2·H^5: A1·B0
-    vpclmulqdq  xmm3, xmm3, [rdi + 16], 0x11        ; C2·H^5: A1·B1
-    vpxor       xmm4, xmm4, xmm6                    ; C2·H^5: LO += it
-    vpxor       xmm3, xmm5, xmm3                    ; C2·H^5: HI += it
-    vmovdqu     xmm5, [rdx + 32]                    ; C3·H^4: C, bytes as in memory
-    vpshufb     xmm5, xmm5, xmm0                    ; C3·H^4: C
-    vpclmulqdq  xmm6, xmm5, [rdi + 128], 0x00       ; C3·H^4: A0·K0
-    vpclmulqdq  xmm7, xmm5, [rdi + 128], 0x10       ; C3·H^4: A0·K1
-    vpclmulqdq  xmm8, xmm5, [rdi + 32], 0x01        ; C3·H^4: A1·B0
-    vpclmulqdq  xmm5, xmm5, [rdi + 32], 0x11        ; C3·H^4: A1·B1
-    vpxor       xmm4, xmm4, xmm6                    ; C3·H^4: LO += it
-    vpxor       xmm3, xmm3, xmm7                    ; C3·H^4: HI += it
-    vpxor       xmm4, xmm4, xmm8                    ; C3·H^4: LO += it
-    vpxor       xmm3, xmm3, xmm5                    ; C3·H^4: HI += it
-    vmovdqu     xmm5, [rdx + 48]                    ; C4·H^3: C, bytes as in memory
-    vpshufb     xmm5, xmm5, xmm0                    ; C4·H^3: C
-    vpclmulqdq  xmm6, xmm5, [rdi + 144], 0x00       ; C4·H^3: A0·K0
-    vpclmulqdq  xmm7, xmm5, [rdi + 144], 0x10       ; C4·H^3: A0·K1
-    vpclmulqdq  xmm8, xmm5, [rdi + 48], 0x01        ; C4·H^3: A1·B0
-    vpclmulqdq  xmm5, xmm5, [rdi + 48], 0x11        ; C4·H^3: A1·B1
+    vmovdqu     xmm3, [rdx + 32]                    ; C3·H^4: C, bytes as in memory
+    vpshufb     xmm3, xmm3, xmm0                    ; C3·H^4: C
+    vpclmulqdq  xmm4, xmm3, [rdi + 128], 0x00       ; C3·H^4: A0·K0
+    vpclmulqdq  xmm5, xmm3, [rdi + 128], 0x10       ; C3·H^4: A0·K1
+    vpclmulqdq  xmm6, xmm3, [rdi + 32], 0x01        ; C3·H^4: A1·B0
+    vpclmulqdq  xmm3, xmm3, [rdi + 32], 0x11        ; C3·H^4: A1·B1
+    vmovdqu     xmm7, [rdx + 48]                    ; C4·H^3: C, bytes as in memory
+    vpshufb     xmm7, xmm7, xmm0                    ; C4·H^3: C
+    vpclmulqdq  xmm8, xmm7, [rdi + 144], 0x00       ; C4·H^3: A0·K0
+    vpclmulqdq  xmm9, xmm7, [rdi + 144], 0x10       ; C4·H^3: A0·K1
+    vpclmulqdq  xmm10, xmm7, [rdi + 48], 0x01       ; C4·H^3: A1·B0
+    vpclmulqdq  xmm7, xmm7, [rdi + 48], 0x11        ; C4·H^3: A1·B1
     vpxor       xmm4, xmm4, xmm6                    ; C4·H^3: LO += it
-    vpxor       xmm3, xmm3, xmm7                    ; C4·H^3: HI += it
-    vpxor       xmm4, xmm4, xmm8                    ; C4·H^3: LO += it
-    vpxor       xmm3, xmm3, xmm5                    ; C4·H^3: HI += it
+    vpxor       xmm3, xmm5, xmm3                    ; C4·H^3: HI += it
     vmovdqu     xmm5, [rdx + 64]                    ; C5·H^2: C, bytes as in memory
     vpshufb     xmm5, xmm5, xmm0                    ; C5·H^2: C
     vpclmulqdq  xmm6, xmm5, [rdi + 160], 0x00       ; C5·H^2: A0·K0
-    vpclmulqdq  xmm7, xmm5, [rdi + 160], 0x10       ; C5·H^2: A0·K1
-    vpclmulqdq  xmm8, xmm5, [rdi + 64], 0x01        ; C5·H^2: A1·B0
+    vpclmulqdq  xmm11, xmm5, [rdi + 160], 0x10      ; C5·H^2: A0·K1
+    vpclmulqdq  xmm12, xmm5, [rdi + 64], 0x01       ; C5·H^2: A1·B0
     vpclmulqdq  xmm5, xmm5, [rdi + 64], 0x11        ; C5·H^2: A1·B1
-    vpxor       xmm4, xmm4, xmm6                    ; C5·H^2: LO += it
-    vpxor       xmm3, xmm3, xmm7                    ; C5·H^2: HI += it
     vpxor       xmm4, xmm4, xmm8                    ; C5·H^2: LO += it
-    vpxor       xmm3, xmm3, xmm5                    ; C5·H^2: HI += it
-    vmovdqu     xmm5, [rdx + 80]                    ; C6·H^1: C, bytes as in memory
-    vpshufb     xmm5, xmm5, xmm0                    ; C6·H^1: C
-    vpclmulqdq  xmm6, xmm5, [rdi + 176], 0x00       ; C6·H^1: A0·K0
-    vpclmulqdq  xmm7, xmm5, [rdi + 176], 0x10       ; C6·H^1: A0·K1
-    vpclmulqdq  xmm8, xmm5, [rdi + 80], 0x01        ; C6·H^1: A1·B0
-    vpclmulqdq  xmm5, xmm5, [rdi + 80], 0x11        ; C6·H^1: A1·B1
+    vpxor       xmm3, xmm3, xmm9                    ; C5·H^2: HI += it
+    vpxor       xmm4, xmm4, xmm10                   ; C5·H^2: LO += it
+    vpxor       xmm3, xmm3, xmm7                    ; C5·H^2: HI += it
+    vmovdqu     xmm7, [rdx + 80]                    ; C6·H^1: C, bytes as in memory
+    vpshufb     xmm7, xmm7, xmm0                    ; C6·H^1: C
+    vpclmulqdq  xmm8, xmm7, [rdi + 176], 0x00       ; C6·H^1: A0·K0
+    vpclmulqdq  xmm9, xmm7, [rdi + 176], 0x10       ; C6·H^1: A0·K1
+    vpclmulqdq  xmm10, xmm7, [rdi + 80], 0x01       ; C6·H^1: A1·B0
+    vpclmulqdq  xmm7, xmm7, [rdi + 80], 0x11        ; C6·H^1: A1·B1
     vpxor       xmm4, xmm4, xmm6                    ; C6·H^1: LO += it
-    vpxor       xmm3, xmm3, xmm7                    ; C6·H^1: HI += it
-    vpxor       xmm4, xmm4, xmm8                    ; C6·H^1: LO += it
+    vpxor       xmm3, xmm3, xmm11                   ; C6·H^1: HI += it
+    vpxor       xmm4, xmm4, xmm12                   ; C6·H^1: LO += it
     vpxor       xmm3, xmm3, xmm5                    ; C6·H^1: HI += it
-    vmovdqu     xmm5, [rdx]                         ; C1·H^6: C, bytes as in memory
-    vpshufb     xmm5, xmm5, xmm0                    ; C1·H^6: C
-    vpxor       xmm2, xmm5, xmm2                    ; C1·H^6: A = X + C
-    vpclmulqdq  xmm5, xmm2, [rdi + 96], 0x00        ; C1·H^6: A0·K0
-    vpclmulqdq  xmm6, xmm2, [rdi + 96], 0x10        ; C1·H^6: A0·K1
-    vpclmulqdq  xmm7, xmm2, [rdi], 0x01             ; C1·H^6: A1·B0
+    vmovdqu     xmm5, [rdx + 16]                    ; C2·H^5: C, bytes as in memory
+    vpshufb     xmm5, xmm5, xmm0                    ; C2·H^5: C
+    vpclmulqdq  xmm6, xmm5, [rdi + 112], 0x00       ; C2·H^5: A0·K0
+    vpclmulqdq  xmm11, xmm5, [rdi + 112], 0x10      ; C2·H^5: A0·K1
+    vpclmulqdq  xmm12, xmm5, [rdi + 16], 0x01       ; C2·H^5: A1·B0
+    vpclmulqdq  xmm5, xmm5, [rdi + 16], 0x11        ; C2·H^5: A1·B1
+    vpxor       xmm4, xmm4, xmm8                    ; C2·H^5: LO += it
+    vpxor       xmm3, xmm3, xmm9                    ; C2·H^5: HI += it
+    vpxor       xmm4, xmm4, xmm10                   ; C2·H^5: LO += it
+    vpxor       xmm3, xmm3, xmm7                    ; C2·H^5: HI += it
+    vmovdqu     xmm7, [rdx]                         ; C1·H^6: C, bytes as in memory
+    vpshufb     xmm7, xmm7, xmm0                    ; C1·H^6: C
+    vpxor       xmm2, xmm7, xmm2                    ; C1·H^6: A = X + C
+    vpclmulqdq  xmm7, xmm2, [rdi + 96], 0x00        ; C1·H^6: A0·K0
+    vpclmulqdq  xmm8, xmm2, [rdi + 96], 0x10        ; C1·H^6: A0·K1
+    vpclmulqdq  xmm9, xmm2, [rdi], 0x01             ; C1·H^6: A1·B0
     vpclmulqdq  xmm2, xmm2, [rdi], 0x11             ; C1·H^6: A1·B1
-    vpxor       xmm4, xmm4, xmm5                    ; C1·H^6: LO += it
-    vpxor       xmm3, xmm3, xmm6                    ; C1·H^6: HI += it
+    vpxor       xmm4, xmm4, xmm6                    ; C1·H^6: LO += it
+    vpxor       xmm3, xmm3, xmm11                   ; C1·H^6: HI += it
+    vpxor       xmm4, xmm4, xmm12                   ; C1·H^6: LO += it
+    vpxor       xmm3, xmm3, xmm5                    ; C1·H^6: HI += it
     vpxor       xmm4, xmm4, xmm7                    ; C1·H^6: LO += it
+    vpxor       xmm3, xmm3, xmm8                    ; C1·H^6: HI += it
+    vpxor       xmm4, xmm4, xmm9                    ; C1·H^6: LO += it
     vpxor       xmm2, xmm3, xmm2                    ; C1·H^6: HI += it
     vpclmulqdq  xmm3, xmm4, xmm1, 0x10              ; reduce: LO0·Q'
     vpshufd     xmm4, xmm4, 0x4e                    ; reduce: (LO1, LO0)

@@ -11,7 +11,7 @@
 ; wipe       no: secrets may remain in vector registers
 ; cpu        avx avx2 pclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
-; group      91 instructions: clmul 33, load 12, other 4, shuffle 5, store 4, xor 33
+; group      87 instructions: clmul 33, load 8, other 4, shuffle 5, store 4, xor 33
 ;
 ; table      256 bytes, aligned to 16, written by init only
 ;            16 bytes a power, H^8 first: B from byte 0, K from byte 128
@@ -210,12 +210,12 @@ ghash_avx_k_clmul1_x8_stackswap_mul:
 
 ; void ghash_avx_k_clmul1_x8_stackswap_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 136 bytes; writes xmm0-8, rax rcx rdx rdi r8
+;   stack 72 bytes; writes xmm0-14, rax rcx rdx rdi r8
 global ghash_avx_k_clmul1_x8_stackswap_update:function (ghash_avx_k_clmul1_x8_stackswap_update.end - ghash_avx_k_clmul1_x8_stackswap_update)
 align 32
 ghash_avx_k_clmul1_x8_stackswap_update:
     endbr64
-    sub         rsp, 0x88                           ; frame
+    sub         rsp, 0x48                           ; frame
     vmovdqu     ymm0, [rel ghash_avx_k_clmul1_x8_stackswap_byte_swap]  ; byte_swap
     vmovdqu     ymm1, [rel ghash_avx_k_clmul1_x8_stackswap_fold_q]  ; fold_q
     vmovdqu     xmm2, [rsi]                         ; X, bytes as in memory
@@ -223,88 +223,84 @@ ghash_avx_k_clmul1_x8_stackswap_update:
     cmp         rcx, 0x80
     jb          .tail
 .group:
-    vmovdqu     ymm3, [rdx]                         ; C2·H^7: two blocks
-    vpshufb     ymm3, ymm3, ymm0                    ; C2·H^7: both swapped
-    vmovdqu     [rsp], ymm3                         ; C2·H^7: to be read one by one
-    vmovdqu     xmm3, [rsp + 16]                    ; C2·H^7: C
-    vpclmulqdq  xmm4, xmm3, [rdi + 144], 0x00       ; C2·H^7: A0·K0
-    vpclmulqdq  xmm5, xmm3, [rdi + 144], 0x10       ; C2·H^7: A0·K1
-    vpclmulqdq  xmm6, xmm3, [rdi + 16], 0x01        ; C2·H^7: A1·B0
-    vpclmulqdq  xmm3, xmm3, [rdi + 16], 0x11        ; C2·H^7: A1·B1
-    vpxor       xmm4, xmm4, xmm6                    ; C2·H^7: LO += it
-    vpxor       xmm3, xmm5, xmm3                    ; C2·H^7: HI += it
-    vmovdqu     ymm5, [rdx + 32]                    ; C3·H^6: two blocks
+    vmovdqu     ymm3, [rdx + 32]                    ; C3·H^6: blocks 3 and 4
+    vpshufb     ymm3, ymm3, ymm0                    ; C3·H^6: both swapped
+    vextracti128 [rsp + 16], ymm3, 0x01             ; C3·H^6: the upper one, to be read back
+    vmovdqu     ymm4, [rdx + 64]                    ; C3·H^6: blocks 5 and 6
+    vpshufb     ymm4, ymm4, ymm0                    ; C3·H^6: both swapped
+    vextracti128 [rsp + 32], ymm4, 0x01             ; C3·H^6: the upper one, to be read back
+    vmovdqu     ymm5, [rdx + 96]                    ; C3·H^6: blocks 7 and 8
     vpshufb     ymm5, ymm5, ymm0                    ; C3·H^6: both swapped
-    vmovdqu     [rsp + 32], ymm5                    ; C3·H^6: to be read one by one
-    vmovdqu     xmm5, [rsp + 32]                    ; C3·H^6: C
-    vpclmulqdq  xmm6, xmm5, [rdi + 160], 0x00       ; C3·H^6: A0·K0
-    vpclmulqdq  xmm7, xmm5, [rdi + 160], 0x10       ; C3·H^6: A0·K1
-    vpclmulqdq  xmm8, xmm5, [rdi + 32], 0x01        ; C3·H^6: A1·B0
-    vpclmulqdq  xmm5, xmm5, [rdi + 32], 0x11        ; C3·H^6: A1·B1
-    vpxor       xmm4, xmm4, xmm6                    ; C3·H^6: LO += it
-    vpxor       xmm3, xmm3, xmm7                    ; C3·H^6: HI += it
-    vpxor       xmm4, xmm4, xmm8                    ; C3·H^6: LO += it
-    vpxor       xmm3, xmm3, xmm5                    ; C3·H^6: HI += it
-    vmovdqu     xmm5, [rsp + 48]                    ; C4·H^5: C
-    vpclmulqdq  xmm6, xmm5, [rdi + 176], 0x00       ; C4·H^5: A0·K0
-    vpclmulqdq  xmm7, xmm5, [rdi + 176], 0x10       ; C4·H^5: A0·K1
-    vpclmulqdq  xmm8, xmm5, [rdi + 48], 0x01        ; C4·H^5: A1·B0
-    vpclmulqdq  xmm5, xmm5, [rdi + 48], 0x11        ; C4·H^5: A1·B1
-    vpxor       xmm4, xmm4, xmm6                    ; C4·H^5: LO += it
-    vpxor       xmm3, xmm3, xmm7                    ; C4·H^5: HI += it
-    vpxor       xmm4, xmm4, xmm8                    ; C4·H^5: LO += it
-    vpxor       xmm3, xmm3, xmm5                    ; C4·H^5: HI += it
-    vmovdqu     ymm5, [rdx + 64]                    ; C5·H^4: two blocks
-    vpshufb     ymm5, ymm5, ymm0                    ; C5·H^4: both swapped
-    vmovdqu     [rsp + 64], ymm5                    ; C5·H^4: to be read one by one
-    vmovdqu     xmm5, [rsp + 64]                    ; C5·H^4: C
-    vpclmulqdq  xmm6, xmm5, [rdi + 192], 0x00       ; C5·H^4: A0·K0
-    vpclmulqdq  xmm7, xmm5, [rdi + 192], 0x10       ; C5·H^4: A0·K1
-    vpclmulqdq  xmm8, xmm5, [rdi + 64], 0x01        ; C5·H^4: A1·B0
-    vpclmulqdq  xmm5, xmm5, [rdi + 64], 0x11        ; C5·H^4: A1·B1
-    vpxor       xmm4, xmm4, xmm6                    ; C5·H^4: LO += it
-    vpxor       xmm3, xmm3, xmm7                    ; C5·H^4: HI += it
-    vpxor       xmm4, xmm4, xmm8                    ; C5·H^4: LO += it
-    vpxor       xmm3, xmm3, xmm5                    ; C5·H^4: HI += it
-    vmovdqu     xmm5, [rsp + 80]                    ; C6·H^3: C
-    vpclmulqdq  xmm6, xmm5, [rdi + 208], 0x00       ; C6·H^3: A0·K0
-    vpclmulqdq  xmm7, xmm5, [rdi + 208], 0x10       ; C6·H^3: A0·K1
-    vpclmulqdq  xmm8, xmm5, [rdi + 80], 0x01        ; C6·H^3: A1·B0
-    vpclmulqdq  xmm5, xmm5, [rdi + 80], 0x11        ; C6·H^3: A1·B1
-    vpxor       xmm4, xmm4, xmm6                    ; C6·H^3: LO += it
-    vpxor       xmm3, xmm3, xmm7                    ; C6·H^3: HI += it
-    vpxor       xmm4, xmm4, xmm8                    ; C6·H^3: LO += it
-    vpxor       xmm3, xmm3, xmm5                    ; C6·H^3: HI += it
-    vmovdqu     ymm5, [rdx + 96]                    ; C7·H^2: two blocks
-    vpshufb     ymm5, ymm5, ymm0                    ; C7·H^2: both swapped
-    vmovdqu     [rsp + 96], ymm5                    ; C7·H^2: to be read one by one
-    vmovdqu     xmm5, [rsp + 96]                    ; C7·H^2: C
-    vpclmulqdq  xmm6, xmm5, [rdi + 224], 0x00       ; C7·H^2: A0·K0
-    vpclmulqdq  xmm7, xmm5, [rdi + 224], 0x10       ; C7·H^2: A0·K1
-    vpclmulqdq  xmm8, xmm5, [rdi + 96], 0x01        ; C7·H^2: A1·B0
+    vextracti128 [rsp + 48], ymm5, 0x01             ; C3·H^6: the upper one, to be read back
+    vpclmulqdq  xmm6, xmm3, [rdi + 160], 0x00       ; C3·H^6: A0·K0
+    vpclmulqdq  xmm7, xmm3, [rdi + 160], 0x10       ; C3·H^6: A0·K1
+    vpclmulqdq  xmm8, xmm3, [rdi + 32], 0x01        ; C3·H^6: A1·B0
+    vpclmulqdq  xmm3, xmm3, [rdi + 32], 0x11        ; C3·H^6: A1·B1
+    vmovdqu     xmm9, [rsp + 16]                    ; C4·H^5: C, swapped
+    vpclmulqdq  xmm10, xmm9, [rdi + 176], 0x00      ; C4·H^5: A0·K0
+    vpclmulqdq  xmm11, xmm9, [rdi + 176], 0x10      ; C4·H^5: A0·K1
+    vpclmulqdq  xmm12, xmm9, [rdi + 48], 0x01       ; C4·H^5: A1·B0
+    vpclmulqdq  xmm9, xmm9, [rdi + 48], 0x11        ; C4·H^5: A1·B1
+    vpxor       xmm6, xmm6, xmm8                    ; C4·H^5: LO += it
+    vpxor       xmm3, xmm7, xmm3                    ; C4·H^5: HI += it
+    vmovdqu     ymm7, [rdx]                         ; C5·H^4: blocks 1 and 2
+    vpshufb     ymm7, ymm7, ymm0                    ; C5·H^4: both swapped
+    vextracti128 [rsp], ymm7, 0x01                  ; C5·H^4: the upper one, to be read back
+    vpclmulqdq  xmm8, xmm4, [rdi + 192], 0x00       ; C5·H^4: A0·K0
+    vpclmulqdq  xmm13, xmm4, [rdi + 192], 0x10      ; C5·H^4: A0·K1
+    vpclmulqdq  xmm14, xmm4, [rdi + 64], 0x01       ; C5·H^4: A1·B0
+    vpclmulqdq  xmm4, xmm4, [rdi + 64], 0x11        ; C5·H^4: A1·B1
+    vpxor       xmm6, xmm6, xmm10                   ; C5·H^4: LO += it
+    vpxor       xmm3, xmm3, xmm11                   ; C5·H^4: HI += it
+    vpxor       xmm6, xmm6, xmm12                   ; C5·H^4: LO += it
+    vpxor       xmm3, xmm3, xmm9                    ; C5·H^4: HI += it
+    vmovdqu     xmm9, [rsp + 32]                    ; C6·H^3: C, swapped
+    vpclmulqdq  xmm10, xmm9, [rdi + 208], 0x00      ; C6·H^3: A0·K0
+    vpclmulqdq  xmm11, xmm9, [rdi + 208], 0x10      ; C6·H^3: A0·K1
+    vpclmulqdq  xmm12, xmm9, [rdi + 80], 0x01       ; C6·H^3: A1·B0
+    vpclmulqdq  xmm9, xmm9, [rdi + 80], 0x11        ; C6·H^3: A1·B1
+    vpxor       xmm6, xmm6, xmm8                    ; C6·H^3: LO += it
+    vpxor       xmm3, xmm3, xmm13                   ; C6·H^3: HI += it
+    vpxor       xmm6, xmm6, xmm14                   ; C6·H^3: LO += it
+    vpxor       xmm3, xmm3, xmm4                    ; C6·H^3: HI += it
+    vpclmulqdq  xmm4, xmm5, [rdi + 224], 0x00       ; C7·H^2: A0·K0
+    vpclmulqdq  xmm8, xmm5, [rdi + 224], 0x10       ; C7·H^2: A0·K1
+    vpclmulqdq  xmm13, xmm5, [rdi + 96], 0x01       ; C7·H^2: A1·B0
     vpclmulqdq  xmm5, xmm5, [rdi + 96], 0x11        ; C7·H^2: A1·B1
-    vpxor       xmm4, xmm4, xmm6                    ; C7·H^2: LO += it
-    vpxor       xmm3, xmm3, xmm7                    ; C7·H^2: HI += it
-    vpxor       xmm4, xmm4, xmm8                    ; C7·H^2: LO += it
-    vpxor       xmm3, xmm3, xmm5                    ; C7·H^2: HI += it
-    vmovdqu     xmm5, [rsp + 112]                   ; C8·H^1: C
-    vpclmulqdq  xmm6, xmm5, [rdi + 240], 0x00       ; C8·H^1: A0·K0
-    vpclmulqdq  xmm7, xmm5, [rdi + 240], 0x10       ; C8·H^1: A0·K1
-    vpclmulqdq  xmm8, xmm5, [rdi + 112], 0x01       ; C8·H^1: A1·B0
-    vpclmulqdq  xmm5, xmm5, [rdi + 112], 0x11       ; C8·H^1: A1·B1
-    vpxor       xmm4, xmm4, xmm6                    ; C8·H^1: LO += it
-    vpxor       xmm3, xmm3, xmm7                    ; C8·H^1: HI += it
-    vpxor       xmm4, xmm4, xmm8                    ; C8·H^1: LO += it
+    vpxor       xmm6, xmm6, xmm10                   ; C7·H^2: LO += it
+    vpxor       xmm3, xmm3, xmm11                   ; C7·H^2: HI += it
+    vpxor       xmm6, xmm6, xmm12                   ; C7·H^2: LO += it
+    vpxor       xmm3, xmm3, xmm9                    ; C7·H^2: HI += it
+    vmovdqu     xmm9, [rsp + 48]                    ; C8·H^1: C, swapped
+    vpclmulqdq  xmm10, xmm9, [rdi + 240], 0x00      ; C8·H^1: A0·K0
+    vpclmulqdq  xmm11, xmm9, [rdi + 240], 0x10      ; C8·H^1: A0·K1
+    vpclmulqdq  xmm12, xmm9, [rdi + 112], 0x01      ; C8·H^1: A1·B0
+    vpclmulqdq  xmm9, xmm9, [rdi + 112], 0x11       ; C8·H^1: A1·B1
+    vpxor       xmm4, xmm6, xmm4                    ; C8·H^1: LO += it
+    vpxor       xmm3, xmm3, xmm8                    ; C8·H^1: HI += it
+    vpxor       xmm4, xmm4, xmm13                   ; C8·H^1: LO += it
     vpxor       xmm3, xmm3, xmm5                    ; C8·H^1: HI += it
-    vmovdqu     xmm5, [rsp]                         ; C1·H^8: C
-    vpxor       xmm2, xmm5, xmm2                    ; C1·H^8: A = X + C
-    vpclmulqdq  xmm5, xmm2, [rdi + 128], 0x00       ; C1·H^8: A0·K0
-    vpclmulqdq  xmm6, xmm2, [rdi + 128], 0x10       ; C1·H^8: A0·K1
-    vpclmulqdq  xmm7, xmm2, [rdi], 0x01             ; C1·H^8: A1·B0
+    vmovdqu     xmm5, [rsp]                         ; C2·H^7: C, swapped
+    vpclmulqdq  xmm6, xmm5, [rdi + 144], 0x00       ; C2·H^7: A0·K0
+    vpclmulqdq  xmm8, xmm5, [rdi + 144], 0x10       ; C2·H^7: A0·K1
+    vpclmulqdq  xmm13, xmm5, [rdi + 16], 0x01       ; C2·H^7: A1·B0
+    vpclmulqdq  xmm5, xmm5, [rdi + 16], 0x11        ; C2·H^7: A1·B1
+    vpxor       xmm4, xmm4, xmm10                   ; C2·H^7: LO += it
+    vpxor       xmm3, xmm3, xmm11                   ; C2·H^7: HI += it
+    vpxor       xmm4, xmm4, xmm12                   ; C2·H^7: LO += it
+    vpxor       xmm3, xmm3, xmm9                    ; C2·H^7: HI += it
+    vpxor       xmm2, xmm7, xmm2                    ; C1·H^8: A = X + C
+    vpclmulqdq  xmm7, xmm2, [rdi + 128], 0x00       ; C1·H^8: A0·K0
+    vpclmulqdq  xmm9, xmm2, [rdi + 128], 0x10       ; C1·H^8: A0·K1
+    vpclmulqdq  xmm10, xmm2, [rdi], 0x01            ; C1·H^8: A1·B0
     vpclmulqdq  xmm2, xmm2, [rdi], 0x11             ; C1·H^8: A1·B1
-    vpxor       xmm4, xmm4, xmm5                    ; C1·H^8: LO += it
-    vpxor       xmm3, xmm3, xmm6                    ; C1·H^8: HI += it
+    vpxor       xmm4, xmm4, xmm6                    ; C1·H^8: LO += it
+    vpxor       xmm3, xmm3, xmm8                    ; C1·H^8: HI += it
+    vpxor       xmm4, xmm4, xmm13                   ; C1·H^8: LO += it
+    vpxor       xmm3, xmm3, xmm5                    ; C1·H^8: HI += it
     vpxor       xmm4, xmm4, xmm7                    ; C1·H^8: LO += it
+    vpxor       xmm3, xmm3, xmm9                    ; C1·H^8: HI += it
+    vpxor       xmm4, xmm4, xmm10                   ; C1·H^8: LO += it
     vpxor       xmm2, xmm3, xmm2                    ; C1·H^8: HI += it
     vpclmulqdq  xmm3, xmm4, xmm1, 0x10              ; reduce: LO0·Q'
     vpshufd     xmm4, xmm4, 0x4e                    ; reduce: (LO1, LO0)
@@ -411,6 +407,6 @@ ghash_avx_k_clmul1_x8_stackswap_update:
     vpshufb     xmm0, xmm2, xmm0                    ; X, bytes as in memory
     vmovdqu     [rsi], xmm0                         ; X
     vzeroupper                                      ; upper halves are the caller's
-    add         rsp, 0x88                           ; frame
+    add         rsp, 0x48                           ; frame
     ret
 .end:

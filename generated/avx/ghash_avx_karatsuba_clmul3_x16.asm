@@ -284,7 +284,7 @@ ghash_avx_karatsuba_clmul3_x16_mul:
 
 ; void ghash_avx_karatsuba_clmul3_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-9, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-11, rax rcx rdx rdi r8
 global ghash_avx_karatsuba_clmul3_x16_update:function (ghash_avx_karatsuba_clmul3_x16_update.end - ghash_avx_karatsuba_clmul3_x16_update)
 align 32
 ghash_avx_karatsuba_clmul3_x16_update:
@@ -296,23 +296,13 @@ ghash_avx_karatsuba_clmul3_x16_update:
     cmp         rcx, 256
     jb          .tail
 .group:
-    vmovdqu     xmm3, [rdx + 16]                    ; C2·H^15: C, bytes as in memory
-    vpshufb     xmm3, xmm3, xmm0                    ; C2·H^15: C
-    vpshufd     xmm4, xmm3, 0x4e                    ; C2·H^15: (A1, A0)
-    vpxor       xmm4, xmm4, xmm3                    ; C2·H^15: A0 + A1
-    vpclmulqdq  xmm5, xmm3, [rdi + 16], 0x11        ; C2·H^15: A1·B1
-    vpclmulqdq  xmm3, xmm3, [rdi + 16], 0x00        ; C2·H^15: A0·B0
-    vpclmulqdq  xmm4, xmm4, [rdi + 272], 0x00       ; C2·H^15: (A0 + A1)·(B0 + B1)
-    vmovdqu     xmm6, [rdx + 32]                    ; C3·H^14: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0                    ; C3·H^14: C
-    vpshufd     xmm7, xmm6, 0x4e                    ; C3·H^14: (A1, A0)
-    vpxor       xmm7, xmm7, xmm6                    ; C3·H^14: A0 + A1
-    vpclmulqdq  xmm8, xmm6, [rdi + 32], 0x11        ; C3·H^14: A1·B1
-    vpclmulqdq  xmm6, xmm6, [rdi + 32], 0x00        ; C3·H^14: A0·B0
-    vpclmulqdq  xmm7, xmm7, [rdi + 288], 0x00       ; C3·H^14: (A0 + A1)·(B0 + B1)
-    vpxor       xmm5, xmm5, xmm8                    ; C3·H^14: HI += it
-    vpxor       xmm3, xmm3, xmm6                    ; C3·H^14: LO += it
-    vpxor       xmm4, xmm4, xmm7                    ; C3·H^14: MI += it
+    vmovdqu     xmm3, [rdx + 32]                    ; C3·H^14: C, bytes as in memory
+    vpshufb     xmm3, xmm3, xmm0                    ; C3·H^14: C
+    vpshufd     xmm4, xmm3, 0x4e                    ; C3·H^14: (A1, A0)
+    vpxor       xmm4, xmm4, xmm3                    ; C3·H^14: A0 + A1
+    vpclmulqdq  xmm5, xmm3, [rdi + 32], 0x11        ; C3·H^14: A1·B1
+    vpclmulqdq  xmm3, xmm3, [rdi + 32], 0x00        ; C3·H^14: A0·B0
+    vpclmulqdq  xmm4, xmm4, [rdi + 288], 0x00       ; C3·H^14: (A0 + A1)·(B0 + B1)
     vmovdqu     xmm6, [rdx + 48]                    ; C4·H^13: C, bytes as in memory
     vpshufb     xmm6, xmm6, xmm0                    ; C4·H^13: C
     vpshufd     xmm7, xmm6, 0x4e                    ; C4·H^13: (A1, A0)
@@ -320,16 +310,13 @@ ghash_avx_karatsuba_clmul3_x16_update:
     vpclmulqdq  xmm8, xmm6, [rdi + 48], 0x11        ; C4·H^13: A1·B1
     vpclmulqdq  xmm6, xmm6, [rdi + 48], 0x00        ; C4·H^13: A0·B0
     vpclmulqdq  xmm7, xmm7, [rdi + 304], 0x00       ; C4·H^13: (A0 + A1)·(B0 + B1)
-    vpxor       xmm5, xmm5, xmm8                    ; C4·H^13: HI += it
-    vpxor       xmm3, xmm3, xmm6                    ; C4·H^13: LO += it
-    vpxor       xmm4, xmm4, xmm7                    ; C4·H^13: MI += it
-    vmovdqu     xmm6, [rdx + 64]                    ; C5·H^12: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0                    ; C5·H^12: C
-    vpshufd     xmm7, xmm6, 0x4e                    ; C5·H^12: (A1, A0)
-    vpxor       xmm7, xmm7, xmm6                    ; C5·H^12: A0 + A1
-    vpclmulqdq  xmm8, xmm6, [rdi + 64], 0x11        ; C5·H^12: A1·B1
-    vpclmulqdq  xmm6, xmm6, [rdi + 64], 0x00        ; C5·H^12: A0·B0
-    vpclmulqdq  xmm7, xmm7, [rdi + 320], 0x00       ; C5·H^12: (A0 + A1)·(B0 + B1)
+    vmovdqu     xmm9, [rdx + 64]                    ; C5·H^12: C, bytes as in memory
+    vpshufb     xmm9, xmm9, xmm0                    ; C5·H^12: C
+    vpshufd     xmm10, xmm9, 0x4e                   ; C5·H^12: (A1, A0)
+    vpxor       xmm10, xmm10, xmm9                  ; C5·H^12: A0 + A1
+    vpclmulqdq  xmm11, xmm9, [rdi + 64], 0x11       ; C5·H^12: A1·B1
+    vpclmulqdq  xmm9, xmm9, [rdi + 64], 0x00        ; C5·H^12: A0·B0
+    vpclmulqdq  xmm10, xmm10, [rdi + 320], 0x00     ; C5·H^12: (A0 + A1)·(B0 + B1)
     vpxor       xmm5, xmm5, xmm8                    ; C5·H^12: HI += it
     vpxor       xmm3, xmm3, xmm6                    ; C5·H^12: LO += it
     vpxor       xmm4, xmm4, xmm7                    ; C5·H^12: MI += it
@@ -340,16 +327,16 @@ ghash_avx_karatsuba_clmul3_x16_update:
     vpclmulqdq  xmm8, xmm6, [rdi + 80], 0x11        ; C6·H^11: A1·B1
     vpclmulqdq  xmm6, xmm6, [rdi + 80], 0x00        ; C6·H^11: A0·B0
     vpclmulqdq  xmm7, xmm7, [rdi + 336], 0x00       ; C6·H^11: (A0 + A1)·(B0 + B1)
-    vpxor       xmm5, xmm5, xmm8                    ; C6·H^11: HI += it
-    vpxor       xmm3, xmm3, xmm6                    ; C6·H^11: LO += it
-    vpxor       xmm4, xmm4, xmm7                    ; C6·H^11: MI += it
-    vmovdqu     xmm6, [rdx + 96]                    ; C7·H^10: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0                    ; C7·H^10: C
-    vpshufd     xmm7, xmm6, 0x4e                    ; C7·H^10: (A1, A0)
-    vpxor       xmm7, xmm7, xmm6                    ; C7·H^10: A0 + A1
-    vpclmulqdq  xmm8, xmm6, [rdi + 96], 0x11        ; C7·H^10: A1·B1
-    vpclmulqdq  xmm6, xmm6, [rdi + 96], 0x00        ; C7·H^10: A0·B0
-    vpclmulqdq  xmm7, xmm7, [rdi + 352], 0x00       ; C7·H^10: (A0 + A1)·(B0 + B1)
+    vpxor       xmm5, xmm5, xmm11                   ; C6·H^11: HI += it
+    vpxor       xmm3, xmm3, xmm9                    ; C6·H^11: LO += it
+    vpxor       xmm4, xmm4, xmm10                   ; C6·H^11: MI += it
+    vmovdqu     xmm9, [rdx + 96]                    ; C7·H^10: C, bytes as in memory
+    vpshufb     xmm9, xmm9, xmm0                    ; C7·H^10: C
+    vpshufd     xmm10, xmm9, 0x4e                   ; C7·H^10: (A1, A0)
+    vpxor       xmm10, xmm10, xmm9                  ; C7·H^10: A0 + A1
+    vpclmulqdq  xmm11, xmm9, [rdi + 96], 0x11       ; C7·H^10: A1·B1
+    vpclmulqdq  xmm9, xmm9, [rdi + 96], 0x00        ; C7·H^10: A0·B0
+    vpclmulqdq  xmm10, xmm10, [rdi + 352], 0x00     ; C7·H^10: (A0 + A1)·(B0 + B1)
     vpxor       xmm5, xmm5, xmm8                    ; C7·H^10: HI += it
     vpxor       xmm3, xmm3, xmm6                    ; C7·H^10: LO += it
     vpxor       xmm4, xmm4, xmm7                    ; C7·H^10: MI += it
@@ -360,16 +347,16 @@ ghash_avx_karatsuba_clmul3_x16_update:
     vpclmulqdq  xmm8, xmm6, [rdi + 112], 0x11       ; C8·H^9: A1·B1
     vpclmulqdq  xmm6, xmm6, [rdi + 112], 0x00       ; C8·H^9: A0·B0
     vpclmulqdq  xmm7, xmm7, [rdi + 368], 0x00       ; C8·H^9: (A0 + A1)·(B0 + B1)
-    vpxor       xmm5, xmm5, xmm8                    ; C8·H^9: HI += it
-    vpxor       xmm3, xmm3, xmm6                    ; C8·H^9: LO += it
-    vpxor       xmm4, xmm4, xmm7                    ; C8·H^9: MI += it
-    vmovdqu     xmm6, [rdx + 128]                   ; C9·H^8: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0                    ; C9·H^8: C
-    vpshufd     xmm7, xmm6, 0x4e                    ; C9·H^8: (A1, A0)
-    vpxor       xmm7, xmm7, xmm6                    ; C9·H^8: A0 + A1
-    vpclmulqdq  xmm8, xmm6, [rdi + 128], 0x11       ; C9·H^8: A1·B1
-    vpclmulqdq  xmm6, xmm6, [rdi + 128], 0x00       ; C9·H^8: A0·B0
-    vpclmulqdq  xmm7, xmm7, [rdi + 384], 0x00       ; C9·H^8: (A0 + A1)·(B0 + B1)
+    vpxor       xmm5, xmm5, xmm11                   ; C8·H^9: HI += it
+    vpxor       xmm3, xmm3, xmm9                    ; C8·H^9: LO += it
+    vpxor       xmm4, xmm4, xmm10                   ; C8·H^9: MI += it
+    vmovdqu     xmm9, [rdx + 128]                   ; C9·H^8: C, bytes as in memory
+    vpshufb     xmm9, xmm9, xmm0                    ; C9·H^8: C
+    vpshufd     xmm10, xmm9, 0x4e                   ; C9·H^8: (A1, A0)
+    vpxor       xmm10, xmm10, xmm9                  ; C9·H^8: A0 + A1
+    vpclmulqdq  xmm11, xmm9, [rdi + 128], 0x11      ; C9·H^8: A1·B1
+    vpclmulqdq  xmm9, xmm9, [rdi + 128], 0x00       ; C9·H^8: A0·B0
+    vpclmulqdq  xmm10, xmm10, [rdi + 384], 0x00     ; C9·H^8: (A0 + A1)·(B0 + B1)
     vpxor       xmm5, xmm5, xmm8                    ; C9·H^8: HI += it
     vpxor       xmm3, xmm3, xmm6                    ; C9·H^8: LO += it
     vpxor       xmm4, xmm4, xmm7                    ; C9·H^8: MI += it
@@ -380,16 +367,16 @@ ghash_avx_karatsuba_clmul3_x16_update:
     vpclmulqdq  xmm8, xmm6, [rdi + 144], 0x11       ; C10·H^7: A1·B1
     vpclmulqdq  xmm6, xmm6, [rdi + 144], 0x00       ; C10·H^7: A0·B0
     vpclmulqdq  xmm7, xmm7, [rdi + 400], 0x00       ; C10·H^7: (A0 + A1)·(B0 + B1)
-    vpxor       xmm5, xmm5, xmm8                    ; C10·H^7: HI += it
-    vpxor       xmm3, xmm3, xmm6                    ; C10·H^7: LO += it
-    vpxor       xmm4, xmm4, xmm7                    ; C10·H^7: MI += it
-    vmovdqu     xmm6, [rdx + 160]                   ; C11·H^6: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0                    ; C11·H^6: C
-    vpshufd     xmm7, xmm6, 0x4e                    ; C11·H^6: (A1, A0)
-    vpxor       xmm7, xmm7, xmm6                    ; C11·H^6: A0 + A1
-    vpclmulqdq  xmm8, xmm6, [rdi + 160], 0x11       ; C11·H^6: A1·B1
-    vpclmulqdq  xmm6, xmm6, [rdi + 160], 0x00       ; C11·H^6: A0·B0
-    vpclmulqdq  xmm7, xmm7, [rdi + 416], 0x00       ; C11·H^6: (A0 + A1)·(B0 + B1)
+    vpxor       xmm5, xmm5, xmm11                   ; C10·H^7: HI += it
+    vpxor       xmm3, xmm3, xmm9                    ; C10·H^7: LO += it
+    vpxor       xmm4, xmm4, xmm10                   ; C10·H^7: MI += it
+    vmovdqu     xmm9, [rdx + 160]                   ; C11·H^6: C, bytes as in memory
+    vpshufb     xmm9, xmm9, xmm0                    ; C11·H^6: C
+    vpshufd     xmm10, xmm9, 0x4e                   ; C11·H^6: (A1, A0)
+    vpxor       xmm10, xmm10, xmm9                  ; C11·H^6: A0 + A1
+    vpclmulqdq  xmm11, xmm9, [rdi + 160], 0x11      ; C11·H^6: A1·B1
+    vpclmulqdq  xmm9, xmm9, [rdi + 160], 0x00       ; C11·H^6: A0·B0
+    vpclmulqdq  xmm10, xmm10, [rdi + 416], 0x00     ; C11·H^6: (A0 + A1)·(B0 + B1)
     vpxor       xmm5, xmm5, xmm8                    ; C11·H^6: HI += it
     vpxor       xmm3, xmm3, xmm6                    ; C11·H^6: LO += it
     vpxor       xmm4, xmm4, xmm7                    ; C11·H^6: MI += it
@@ -400,16 +387,16 @@ ghash_avx_karatsuba_clmul3_x16_update:
     vpclmulqdq  xmm8, xmm6, [rdi + 176], 0x11       ; C12·H^5: A1·B1
     vpclmulqdq  xmm6, xmm6, [rdi + 176], 0x00       ; C12·H^5: A0·B0
     vpclmulqdq  xmm7, xmm7, [rdi + 432], 0x00       ; C12·H^5: (A0 + A1)·(B0 + B1)
-    vpxor       xmm5, xmm5, xmm8                    ; C12·H^5: HI += it
-    vpxor       xmm3, xmm3, xmm6                    ; C12·H^5: LO += it
-    vpxor       xmm4, xmm4, xmm7                    ; C12·H^5: MI += it
-    vmovdqu     xmm6, [rdx + 192]                   ; C13·H^4: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0                    ; C13·H^4: C
-    vpshufd     xmm7, xmm6, 0x4e                    ; C13·H^4: (A1, A0)
-    vpxor       xmm7, xmm7, xmm6                    ; C13·H^4: A0 + A1
-    vpclmulqdq  xmm8, xmm6, [rdi + 192], 0x11       ; C13·H^4: A1·B1
-    vpclmulqdq  xmm6, xmm6, [rdi + 192], 0x00       ; C13·H^4: A0·B0
-    vpclmulqdq  xmm7, xmm7, [rdi + 448], 0x00       ; C13·H^4: (A0 + A1)·(B0 + B1)
+    vpxor       xmm5, xmm5, xmm11                   ; C12·H^5: HI += it
+    vpxor       xmm3, xmm3, xmm9                    ; C12·H^5: LO += it
+    vpxor       xmm4, xmm4, xmm10                   ; C12·H^5: MI += it
+    vmovdqu     xmm9, [rdx + 192]                   ; C13·H^4: C, bytes as in memory
+    vpshufb     xmm9, xmm9, xmm0                    ; C13·H^4: C
+    vpshufd     xmm10, xmm9, 0x4e                   ; C13·H^4: (A1, A0)
+    vpxor       xmm10, xmm10, xmm9                  ; C13·H^4: A0 + A1
+    vpclmulqdq  xmm11, xmm9, [rdi + 192], 0x11      ; C13·H^4: A1·B1
+    vpclmulqdq  xmm9, xmm9, [rdi + 192], 0x00       ; C13·H^4: A0·B0
+    vpclmulqdq  xmm10, xmm10, [rdi + 448], 0x00     ; C13·H^4: (A0 + A1)·(B0 + B1)
     vpxor       xmm5, xmm5, xmm8                    ; C13·H^4: HI += it
     vpxor       xmm3, xmm3, xmm6                    ; C13·H^4: LO += it
     vpxor       xmm4, xmm4, xmm7                    ; C13·H^4: MI += it
@@ -420,16 +407,16 @@ ghash_avx_karatsuba_clmul3_x16_update:
     vpclmulqdq  xmm8, xmm6, [rdi + 208], 0x11       ; C14·H^3: A1·B1
     vpclmulqdq  xmm6, xmm6, [rdi + 208], 0x00       ; C14·H^3: A0·B0
     vpclmulqdq  xmm7, xmm7, [rdi + 464], 0x00       ; C14·H^3: (A0 + A1)·(B0 + B1)
-    vpxor       xmm5, xmm5, xmm8                    ; C14·H^3: HI += it
-    vpxor       xmm3, xmm3, xmm6                    ; C14·H^3: LO += it
-    vpxor       xmm4, xmm4, xmm7                    ; C14·H^3: MI += it
-    vmovdqu     xmm6, [rdx + 224]                   ; C15·H^2: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0                    ; C15·H^2: C
-    vpshufd     xmm7, xmm6, 0x4e                    ; C15·H^2: (A1, A0)
-    vpxor       xmm7, xmm7, xmm6                    ; C15·H^2: A0 + A1
-    vpclmulqdq  xmm8, xmm6, [rdi + 224], 0x11       ; C15·H^2: A1·B1
-    vpclmulqdq  xmm6, xmm6, [rdi + 224], 0x00       ; C15·H^2: A0·B0
-    vpclmulqdq  xmm7, xmm7, [rdi + 480], 0x00       ; C15·H^2: (A0 + A1)·(B0 + B1)
+    vpxor       xmm5, xmm5, xmm11                   ; C14·H^3: HI += it
+    vpxor       xmm3, xmm3, xmm9                    ; C14·H^3: LO += it
+    vpxor       xmm4, xmm4, xmm10                   ; C14·H^3: MI += it
+    vmovdqu     xmm9, [rdx + 224]                   ; C15·H^2: C, bytes as in memory
+    vpshufb     xmm9, xmm9, xmm0                    ; C15·H^2: C
+    vpshufd     xmm10, xmm9, 0x4e                   ; C15·H^2: (A1, A0)
+    vpxor       xmm10, xmm10, xmm9                  ; C15·H^2: A0 + A1
+    vpclmulqdq  xmm11, xmm9, [rdi + 224], 0x11      ; C15·H^2: A1·B1
+    vpclmulqdq  xmm9, xmm9, [rdi + 224], 0x00       ; C15·H^2: A0·B0
+    vpclmulqdq  xmm10, xmm10, [rdi + 480], 0x00     ; C15·H^2: (A0 + A1)·(B0 + B1)
     vpxor       xmm5, xmm5, xmm8                    ; C15·H^2: HI += it
     vpxor       xmm3, xmm3, xmm6                    ; C15·H^2: LO += it
     vpxor       xmm4, xmm4, xmm7                    ; C15·H^2: MI += it
@@ -440,9 +427,19 @@ ghash_avx_karatsuba_clmul3_x16_update:
     vpclmulqdq  xmm8, xmm6, [rdi + 240], 0x11       ; C16·H^1: A1·B1
     vpclmulqdq  xmm6, xmm6, [rdi + 240], 0x00       ; C16·H^1: A0·B0
     vpclmulqdq  xmm7, xmm7, [rdi + 496], 0x00       ; C16·H^1: (A0 + A1)·(B0 + B1)
-    vpxor       xmm5, xmm5, xmm8                    ; C16·H^1: HI += it
-    vpxor       xmm3, xmm3, xmm6                    ; C16·H^1: LO += it
-    vpxor       xmm4, xmm4, xmm7                    ; C16·H^1: MI += it
+    vpxor       xmm5, xmm5, xmm11                   ; C16·H^1: HI += it
+    vpxor       xmm3, xmm3, xmm9                    ; C16·H^1: LO += it
+    vpxor       xmm4, xmm4, xmm10                   ; C16·H^1: MI += it
+    vmovdqu     xmm9, [rdx + 16]                    ; C2·H^15: C, bytes as in memory
+    vpshufb     xmm9, xmm9, xmm0                    ; C2·H^15: C
+    vpshufd     xmm10, xmm9, 0x4e                   ; C2·H^15: (A1, A0)
+    vpxor       xmm10, xmm10, xmm9                  ; C2·H^15: A0 + A1
+    vpclmulqdq  xmm11, xmm9, [rdi + 16], 0x11       ; C2·H^15: A1·B1
+    vpclmulqdq  xmm9, xmm9, [rdi + 16], 0x00        ; C2·H^15: A0·B0
+    vpclmulqdq  xmm10, xmm10, [rdi + 272], 0x00     ; C2·H^15: (A0 + A1)·(B0 + B1)
+    vpxor       xmm5, xmm5, xmm8                    ; C2·H^15: HI += it
+    vpxor       xmm3, xmm3, xmm6                    ; C2·H^15: LO += it
+    vpxor       xmm4, xmm4, xmm7                    ; C2·H^15: MI += it
     vmovdqu     xmm6, [rdx]                         ; C1·H^16: C, bytes as in memory
     vpshufb     xmm6, xmm6, xmm0                    ; C1·H^16: C
     vpxor       xmm2, xmm6, xmm2                    ; C1·H^16: A = X + C
@@ -451,6 +448,9 @@ ghash_avx_karatsuba_clmul3_x16_update:
     vpclmulqdq  xmm7, xmm2, [rdi], 0x11             ; C1·H^16: A1·B1
     vpclmulqdq  xmm2, xmm2, [rdi], 0x00             ; C1·H^16: A0·B0
     vpclmulqdq  xmm6, xmm6, [rdi + 256], 0x00       ; C1·H^16: (A0 + A1)·(B0 + B1)
+    vpxor       xmm5, xmm5, xmm11                   ; C1·H^16: HI += it
+    vpxor       xmm3, xmm3, xmm9                    ; C1·H^16: LO += it
+    vpxor       xmm4, xmm4, xmm10                   ; C1·H^16: MI += it
     vpxor       xmm5, xmm5, xmm7                    ; C1·H^16: HI += it
     vpxor       xmm2, xmm3, xmm2                    ; C1·H^16: LO += it
     vpxor       xmm3, xmm4, xmm6                    ; C1·H^16: MI += it

@@ -284,7 +284,7 @@ ghash_avx_karatsuba_clmul3_x8_mul:
 
 ; void ghash_avx_karatsuba_clmul3_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-9, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-11, rax rcx rdx rdi r8
 global ghash_avx_karatsuba_clmul3_x8_update:function (ghash_avx_karatsuba_clmul3_x8_update.end - ghash_avx_karatsuba_clmul3_x8_update)
 align 32
 ghash_avx_karatsuba_clmul3_x8_update:
@@ -296,23 +296,13 @@ ghash_avx_karatsuba_clmul3_x8_update:
     cmp         rcx, 0x80
     jb          .tail
 .group:
-    vmovdqu     xmm3, [rdx + 16]                    ; C2·H^7: C, bytes as in memory
-    vpshufb     xmm3, xmm3, xmm0                    ; C2·H^7: C
-    vpshufd     xmm4, xmm3, 0x4e                    ; C2·H^7: (A1, A0)
-    vpxor       xmm4, xmm4, xmm3                    ; C2·H^7: A0 + A1
-    vpclmulqdq  xmm5, xmm3, [rdi + 16], 0x11        ; C2·H^7: A1·B1
-    vpclmulqdq  xmm3, xmm3, [rdi + 16], 0x00        ; C2·H^7: A0·B0
-    vpclmulqdq  xmm4, xmm4, [rdi + 144], 0x00       ; C2·H^7: (A0 + A1)·(B0 + B1)
-    vmovdqu     xmm6, [rdx + 32]                    ; C3·H^6: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0                    ; C3·H^6: C
-    vpshufd     xmm7, xmm6, 0x4e                    ; C3·H^6: (A1, A0)
-    vpxor       xmm7, xmm7, xmm6                    ; C3·H^6: A0 + A1
-    vpclmulqdq  xmm8, xmm6, [rdi + 32], 0x11        ; C3·H^6: A1·B1
-    vpclmulqdq  xmm6, xmm6, [rdi + 32], 0x00        ; C3·H^6: A0·B0
-    vpclmulqdq  xmm7, xmm7, [rdi + 160], 0x00       ; C3·H^6: (A0 + A1)·(B0 + B1)
-    vpxor       xmm5, xmm5, xmm8                    ; C3·H^6: HI += it
-    vpxor       xmm3, xmm3, xmm6                    ; C3·H^6: LO += it
-    vpxor       xmm4, xmm4, xmm7                    ; C3·H^6: MI += it
+    vmovdqu     xmm3, [rdx + 32]                    ; C3·H^6: C, bytes as in memory
+    vpshufb     xmm3, xmm3, xmm0                    ; C3·H^6: C
+    vpshufd     xmm4, xmm3, 0x4e                    ; C3·H^6: (A1, A0)
+    vpxor       xmm4, xmm4, xmm3                    ; C3·H^6: A0 + A1
+    vpclmulqdq  xmm5, xmm3, [rdi + 32], 0x11        ; C3·H^6: A1·B1
+    vpclmulqdq  xmm3, xmm3, [rdi + 32], 0x00        ; C3·H^6: A0·B0
+    vpclmulqdq  xmm4, xmm4, [rdi + 160], 0x00       ; C3·H^6: (A0 + A1)·(B0 + B1)
     vmovdqu     xmm6, [rdx + 48]                    ; C4·H^5: C, bytes as in memory
     vpshufb     xmm6, xmm6, xmm0                    ; C4·H^5: C
     vpshufd     xmm7, xmm6, 0x4e                    ; C4·H^5: (A1, A0)
@@ -320,16 +310,13 @@ ghash_avx_karatsuba_clmul3_x8_update:
     vpclmulqdq  xmm8, xmm6, [rdi + 48], 0x11        ; C4·H^5: A1·B1
     vpclmulqdq  xmm6, xmm6, [rdi + 48], 0x00        ; C4·H^5: A0·B0
     vpclmulqdq  xmm7, xmm7, [rdi + 176], 0x00       ; C4·H^5: (A0 + A1)·(B0 + B1)
-    vpxor       xmm5, xmm5, xmm8                    ; C4·H^5: HI += it
-    vpxor       xmm3, xmm3, xmm6                    ; C4·H^5: LO += it
-    vpxor       xmm4, xmm4, xmm7                    ; C4·H^5: MI += it
-    vmovdqu     xmm6, [rdx + 64]                    ; C5·H^4: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0                    ; C5·H^4: C
-    vpshufd     xmm7, xmm6, 0x4e                    ; C5·H^4: (A1, A0)
-    vpxor       xmm7, xmm7, xmm6                    ; C5·H^4: A0 + A1
-    vpclmulqdq  xmm8, xmm6, [rdi + 64], 0x11        ; C5·H^4: A1·B1
-    vpclmulqdq  xmm6, xmm6, [rdi + 64], 0x00        ; C5·H^4: A0·B0
-    vpclmulqdq  xmm7, xmm7, [rdi + 192], 0x00       ; C5·H^4: (A0 + A1)·(B0 + B1)
+    vmovdqu     xmm9, [rdx + 64]                    ; C5·H^4: C, bytes as in memory
+    vpshufb     xmm9, xmm9, xmm0                    ; C5·H^4: C
+    vpshufd     xmm10, xmm9, 0x4e                   ; C5·H^4: (A1, A0)
+    vpxor       xmm10, xmm10, xmm9                  ; C5·H^4: A0 + A1
+    vpclmulqdq  xmm11, xmm9, [rdi + 64], 0x11       ; C5·H^4: A1·B1
+    vpclmulqdq  xmm9, xmm9, [rdi + 64], 0x00        ; C5·H^4: A0·B0
+    vpclmulqdq  xmm10, xmm10, [rdi + 192], 0x00     ; C5·H^4: (A0 + A1)·(B0 + B1)
     vpxor       xmm5, xmm5, xmm8                    ; C5·H^4: HI += it
     vpxor       xmm3, xmm3, xmm6                    ; C5·H^4: LO += it
     vpxor       xmm4, xmm4, xmm7                    ; C5·H^4: MI += it
@@ -340,16 +327,16 @@ ghash_avx_karatsuba_clmul3_x8_update:
     vpclmulqdq  xmm8, xmm6, [rdi + 80], 0x11        ; C6·H^3: A1·B1
     vpclmulqdq  xmm6, xmm6, [rdi + 80], 0x00        ; C6·H^3: A0·B0
     vpclmulqdq  xmm7, xmm7, [rdi + 208], 0x00       ; C6·H^3: (A0 + A1)·(B0 + B1)
-    vpxor       xmm5, xmm5, xmm8                    ; C6·H^3: HI += it
-    vpxor       xmm3, xmm3, xmm6                    ; C6·H^3: LO += it
-    vpxor       xmm4, xmm4, xmm7                    ; C6·H^3: MI += it
-    vmovdqu     xmm6, [rdx + 96]                    ; C7·H^2: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0                    ; C7·H^2: C
-    vpshufd     xmm7, xmm6, 0x4e                    ; C7·H^2: (A1, A0)
-    vpxor       xmm7, xmm7, xmm6                    ; C7·H^2: A0 + A1
-    vpclmulqdq  xmm8, xmm6, [rdi + 96], 0x11        ; C7·H^2: A1·B1
-    vpclmulqdq  xmm6, xmm6, [rdi + 96], 0x00        ; C7·H^2: A0·B0
-    vpclmulqdq  xmm7, xmm7, [rdi + 224], 0x00       ; C7·H^2: (A0 + A1)·(B0 + B1)
+    vpxor       xmm5, xmm5, xmm11                   ; C6·H^3: HI += it
+    vpxor       xmm3, xmm3, xmm9                    ; C6·H^3: LO += it
+    vpxor       xmm4, xmm4, xmm10                   ; C6·H^3: MI += it
+    vmovdqu     xmm9, [rdx + 96]                    ; C7·H^2: C, bytes as in memory
+    vpshufb     xmm9, xmm9, xmm0                    ; C7·H^2: C
+    vpshufd     xmm10, xmm9, 0x4e                   ; C7·H^2: (A1, A0)
+    vpxor       xmm10, xmm10, xmm9                  ; C7·H^2: A0 + A1
+    vpclmulqdq  xmm11, xmm9, [rdi + 96], 0x11       ; C7·H^2: A1·B1
+    vpclmulqdq  xmm9, xmm9, [rdi + 96], 0x00        ; C7·H^2: A0·B0
+    vpclmulqdq  xmm10, xmm10, [rdi + 224], 0x00     ; C7·H^2: (A0 + A1)·(B0 + B1)
     vpxor       xmm5, xmm5, xmm8                    ; C7·H^2: HI += it
     vpxor       xmm3, xmm3, xmm6                    ; C7·H^2: LO += it
     vpxor       xmm4, xmm4, xmm7                    ; C7·H^2: MI += it
@@ -360,9 +347,19 @@ ghash_avx_karatsuba_clmul3_x8_update:
     vpclmulqdq  xmm8, xmm6, [rdi + 112], 0x11       ; C8·H^1: A1·B1
     vpclmulqdq  xmm6, xmm6, [rdi + 112], 0x00       ; C8·H^1: A0·B0
     vpclmulqdq  xmm7, xmm7, [rdi + 240], 0x00       ; C8·H^1: (A0 + A1)·(B0 + B1)
-    vpxor       xmm5, xmm5, xmm8                    ; C8·H^1: HI += it
-    vpxor       xmm3, xmm3, xmm6                    ; C8·H^1: LO += it
-    vpxor       xmm4, xmm4, xmm7                    ; C8·H^1: MI += it
+    vpxor       xmm5, xmm5, xmm11                   ; C8·H^1: HI += it
+    vpxor       xmm3, xmm3, xmm9                    ; C8·H^1: LO += it
+    vpxor       xmm4, xmm4, xmm10                   ; C8·H^1: MI += it
+    vmovdqu     xmm9, [rdx + 16]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     xmm9, xmm9, xmm0                    ; C2·H^7: C
+    vpshufd     xmm10, xmm9, 0x4e                   ; C2·H^7: (A1, A0)
+    vpxor       xmm10, xmm10, xmm9                  ; C2·H^7: A0 + A1
+    vpclmulqdq  xmm11, xmm9, [rdi + 16], 0x11       ; C2·H^7: A1·B1
+    vpclmulqdq  xmm9, xmm9, [rdi + 16], 0x00        ; C2·H^7: A0·B0
+    vpclmulqdq  xmm10, xmm10, [rdi + 144], 0x00     ; C2·H^7: (A0 + A1)·(B0 + B1)
+    vpxor       xmm5, xmm5, xmm8                    ; C2·H^7: HI += it
+    vpxor       xmm3, xmm3, xmm6                    ; C2·H^7: LO += it
+    vpxor       xmm4, xmm4, xmm7                    ; C2·H^7: MI += it
     vmovdqu     xmm6, [rdx]                         ; C1·H^8: C, bytes as in memory
     vpshufb     xmm6, xmm6, xmm0                    ; C1·H^8: C
     vpxor       xmm2, xmm6, xmm2                    ; C1·H^8: A = X + C
@@ -371,6 +368,9 @@ ghash_avx_karatsuba_clmul3_x8_update:
     vpclmulqdq  xmm7, xmm2, [rdi], 0x11             ; C1·H^8: A1·B1
     vpclmulqdq  xmm2, xmm2, [rdi], 0x00             ; C1·H^8: A0·B0
     vpclmulqdq  xmm6, xmm6, [rdi + 128], 0x00       ; C1·H^8: (A0 + A1)·(B0 + B1)
+    vpxor       xmm5, xmm5, xmm11                   ; C1·H^8: HI += it
+    vpxor       xmm3, xmm3, xmm9                    ; C1·H^8: LO += it
+    vpxor       xmm4, xmm4, xmm10                   ; C1·H^8: MI += it
     vpxor       xmm5, xmm5, xmm7                    ; C1·H^8: HI += it
     vpxor       xmm2, xmm3, xmm2                    ; C1·H^8: LO += it
     vpxor       xmm3, xmm4, xmm6                    ; C1·H^8: MI += it

@@ -225,7 +225,7 @@ ghash_avx_schoolbook_clmul2_x16_mul:
 
 ; void ghash_avx_schoolbook_clmul2_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-9, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-13, rax rcx rdx rdi r8
 global ghash_avx_schoolbook_clmul2_x16_update:function (ghash_avx_schoolbook_clmul2_x16_update.end - ghash_avx_schoolbook_clmul2_x16_update)
 align 32
 ghash_avx_schoolbook_clmul2_x16_update:
@@ -237,163 +237,163 @@ ghash_avx_schoolbook_clmul2_x16_update:
     cmp         rcx, 256
     jb          .tail
 .group:
-    vmovdqu     xmm3, [rdx + 16]                    ; C2·H^15: C, bytes as in memory
-    vpshufb     xmm3, xmm3, xmm0                    ; C2·H^15: C
-    vpclmulqdq  xmm4, xmm3, [rdi + 16], 0x11        ; C2·H^15: A1·B1
-    vpclmulqdq  xmm5, xmm3, [rdi + 16], 0x00        ; C2·H^15: A0·B0
-    vpclmulqdq  xmm6, xmm3, [rdi + 16], 0x01        ; C2·H^15: A1·B0
-    vpclmulqdq  xmm3, xmm3, [rdi + 16], 0x10        ; C2·H^15: A0·B1
-    vpxor       xmm3, xmm6, xmm3                    ; C2·H^15: MI += it
-    vmovdqu     xmm6, [rdx + 32]                    ; C3·H^14: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0                    ; C3·H^14: C
-    vpclmulqdq  xmm7, xmm6, [rdi + 32], 0x11        ; C3·H^14: A1·B1
-    vpclmulqdq  xmm8, xmm6, [rdi + 32], 0x00        ; C3·H^14: A0·B0
-    vpclmulqdq  xmm9, xmm6, [rdi + 32], 0x01        ; C3·H^14: A1·B0
-    vpclmulqdq  xmm6, xmm6, [rdi + 32], 0x10        ; C3·H^14: A0·B1
-    vpxor       xmm4, xmm4, xmm7                    ; C3·H^14: HI += it
-    vpxor       xmm5, xmm5, xmm8                    ; C3·H^14: LO += it
-    vpxor       xmm3, xmm3, xmm9                    ; C3·H^14: MI += it
-    vpxor       xmm3, xmm3, xmm6                    ; C3·H^14: MI += it
-    vmovdqu     xmm6, [rdx + 48]                    ; C4·H^13: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0                    ; C4·H^13: C
-    vpclmulqdq  xmm7, xmm6, [rdi + 48], 0x11        ; C4·H^13: A1·B1
-    vpclmulqdq  xmm8, xmm6, [rdi + 48], 0x00        ; C4·H^13: A0·B0
-    vpclmulqdq  xmm9, xmm6, [rdi + 48], 0x01        ; C4·H^13: A1·B0
-    vpclmulqdq  xmm6, xmm6, [rdi + 48], 0x10        ; C4·H^13: A0·B1
-    vpxor       xmm4, xmm4, xmm7                    ; C4·H^13: HI += it
-    vpxor       xmm5, xmm5, xmm8                    ; C4·H^13: LO += it
-    vpxor       xmm3, xmm3, xmm9                    ; C4·H^13: MI += it
-    vpxor       xmm3, xmm3, xmm6                    ; C4·H^13: MI += it
+    vmovdqu     xmm3, [rdx + 32]                    ; C3·H^14: C, bytes as in memory
+    vpshufb     xmm3, xmm3, xmm0                    ; C3·H^14: C
+    vpclmulqdq  xmm4, xmm3, [rdi + 32], 0x11        ; C3·H^14: A1·B1
+    vpclmulqdq  xmm5, xmm3, [rdi + 32], 0x00        ; C3·H^14: A0·B0
+    vpclmulqdq  xmm6, xmm3, [rdi + 32], 0x01        ; C3·H^14: A1·B0
+    vpclmulqdq  xmm3, xmm3, [rdi + 32], 0x10        ; C3·H^14: A0·B1
+    vmovdqu     xmm7, [rdx + 48]                    ; C4·H^13: C, bytes as in memory
+    vpshufb     xmm7, xmm7, xmm0                    ; C4·H^13: C
+    vpclmulqdq  xmm8, xmm7, [rdi + 48], 0x11        ; C4·H^13: A1·B1
+    vpclmulqdq  xmm9, xmm7, [rdi + 48], 0x00        ; C4·H^13: A0·B0
+    vpclmulqdq  xmm10, xmm7, [rdi + 48], 0x01       ; C4·H^13: A1·B0
+    vpclmulqdq  xmm7, xmm7, [rdi + 48], 0x10        ; C4·H^13: A0·B1
+    vpxor       xmm3, xmm6, xmm3                    ; C4·H^13: MI += it
     vmovdqu     xmm6, [rdx + 64]                    ; C5·H^12: C, bytes as in memory
     vpshufb     xmm6, xmm6, xmm0                    ; C5·H^12: C
-    vpclmulqdq  xmm7, xmm6, [rdi + 64], 0x11        ; C5·H^12: A1·B1
-    vpclmulqdq  xmm8, xmm6, [rdi + 64], 0x00        ; C5·H^12: A0·B0
-    vpclmulqdq  xmm9, xmm6, [rdi + 64], 0x01        ; C5·H^12: A1·B0
+    vpclmulqdq  xmm11, xmm6, [rdi + 64], 0x11       ; C5·H^12: A1·B1
+    vpclmulqdq  xmm12, xmm6, [rdi + 64], 0x00       ; C5·H^12: A0·B0
+    vpclmulqdq  xmm13, xmm6, [rdi + 64], 0x01       ; C5·H^12: A1·B0
     vpclmulqdq  xmm6, xmm6, [rdi + 64], 0x10        ; C5·H^12: A0·B1
-    vpxor       xmm4, xmm4, xmm7                    ; C5·H^12: HI += it
-    vpxor       xmm5, xmm5, xmm8                    ; C5·H^12: LO += it
-    vpxor       xmm3, xmm3, xmm9                    ; C5·H^12: MI += it
-    vpxor       xmm3, xmm3, xmm6                    ; C5·H^12: MI += it
-    vmovdqu     xmm6, [rdx + 80]                    ; C6·H^11: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0                    ; C6·H^11: C
-    vpclmulqdq  xmm7, xmm6, [rdi + 80], 0x11        ; C6·H^11: A1·B1
-    vpclmulqdq  xmm8, xmm6, [rdi + 80], 0x00        ; C6·H^11: A0·B0
-    vpclmulqdq  xmm9, xmm6, [rdi + 80], 0x01        ; C6·H^11: A1·B0
-    vpclmulqdq  xmm6, xmm6, [rdi + 80], 0x10        ; C6·H^11: A0·B1
-    vpxor       xmm4, xmm4, xmm7                    ; C6·H^11: HI += it
-    vpxor       xmm5, xmm5, xmm8                    ; C6·H^11: LO += it
-    vpxor       xmm3, xmm3, xmm9                    ; C6·H^11: MI += it
+    vpxor       xmm4, xmm4, xmm8                    ; C5·H^12: HI += it
+    vpxor       xmm5, xmm5, xmm9                    ; C5·H^12: LO += it
+    vpxor       xmm3, xmm3, xmm10                   ; C5·H^12: MI += it
+    vpxor       xmm3, xmm3, xmm7                    ; C5·H^12: MI += it
+    vmovdqu     xmm7, [rdx + 80]                    ; C6·H^11: C, bytes as in memory
+    vpshufb     xmm7, xmm7, xmm0                    ; C6·H^11: C
+    vpclmulqdq  xmm8, xmm7, [rdi + 80], 0x11        ; C6·H^11: A1·B1
+    vpclmulqdq  xmm9, xmm7, [rdi + 80], 0x00        ; C6·H^11: A0·B0
+    vpclmulqdq  xmm10, xmm7, [rdi + 80], 0x01       ; C6·H^11: A1·B0
+    vpclmulqdq  xmm7, xmm7, [rdi + 80], 0x10        ; C6·H^11: A0·B1
+    vpxor       xmm4, xmm4, xmm11                   ; C6·H^11: HI += it
+    vpxor       xmm5, xmm5, xmm12                   ; C6·H^11: LO += it
+    vpxor       xmm3, xmm3, xmm13                   ; C6·H^11: MI += it
     vpxor       xmm3, xmm3, xmm6                    ; C6·H^11: MI += it
     vmovdqu     xmm6, [rdx + 96]                    ; C7·H^10: C, bytes as in memory
     vpshufb     xmm6, xmm6, xmm0                    ; C7·H^10: C
-    vpclmulqdq  xmm7, xmm6, [rdi + 96], 0x11        ; C7·H^10: A1·B1
-    vpclmulqdq  xmm8, xmm6, [rdi + 96], 0x00        ; C7·H^10: A0·B0
-    vpclmulqdq  xmm9, xmm6, [rdi + 96], 0x01        ; C7·H^10: A1·B0
+    vpclmulqdq  xmm11, xmm6, [rdi + 96], 0x11       ; C7·H^10: A1·B1
+    vpclmulqdq  xmm12, xmm6, [rdi + 96], 0x00       ; C7·H^10: A0·B0
+    vpclmulqdq  xmm13, xmm6, [rdi + 96], 0x01       ; C7·H^10: A1·B0
     vpclmulqdq  xmm6, xmm6, [rdi + 96], 0x10        ; C7·H^10: A0·B1
-    vpxor       xmm4, xmm4, xmm7                    ; C7·H^10: HI += it
-    vpxor       xmm5, xmm5, xmm8                    ; C7·H^10: LO += it
-    vpxor       xmm3, xmm3, xmm9                    ; C7·H^10: MI += it
-    vpxor       xmm3, xmm3, xmm6                    ; C7·H^10: MI += it
-    vmovdqu     xmm6, [rdx + 112]                   ; C8·H^9: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0                    ; C8·H^9: C
-    vpclmulqdq  xmm7, xmm6, [rdi + 112], 0x11       ; C8·H^9: A1·B1
-    vpclmulqdq  xmm8, xmm6, [rdi + 112], 0x00       ; C8·H^9: A0·B0
-    vpclmulqdq  xmm9, xmm6, [rdi + 112], 0x01       ; C8·H^9: A1·B0
-    vpclmulqdq  xmm6, xmm6, [rdi + 112], 0x10       ; C8·H^9: A0·B1
-    vpxor       xmm4, xmm4, xmm7                    ; C8·H^9: HI += it
-    vpxor       xmm5, xmm5, xmm8                    ; C8·H^9: LO += it
-    vpxor       xmm3, xmm3, xmm9                    ; C8·H^9: MI += it
+    vpxor       xmm4, xmm4, xmm8                    ; C7·H^10: HI += it
+    vpxor       xmm5, xmm5, xmm9                    ; C7·H^10: LO += it
+    vpxor       xmm3, xmm3, xmm10                   ; C7·H^10: MI += it
+    vpxor       xmm3, xmm3, xmm7                    ; C7·H^10: MI += it
+    vmovdqu     xmm7, [rdx + 112]                   ; C8·H^9: C, bytes as in memory
+    vpshufb     xmm7, xmm7, xmm0                    ; C8·H^9: C
+    vpclmulqdq  xmm8, xmm7, [rdi + 112], 0x11       ; C8·H^9: A1·B1
+    vpclmulqdq  xmm9, xmm7, [rdi + 112], 0x00       ; C8·H^9: A0·B0
+    vpclmulqdq  xmm10, xmm7, [rdi + 112], 0x01      ; C8·H^9: A1·B0
+    vpclmulqdq  xmm7, xmm7, [rdi + 112], 0x10       ; C8·H^9: A0·B1
+    vpxor       xmm4, xmm4, xmm11                   ; C8·H^9: HI += it
+    vpxor       xmm5, xmm5, xmm12                   ; C8·H^9: LO += it
+    vpxor       xmm3, xmm3, xmm13                   ; C8·H^9: MI += it
     vpxor       xmm3, xmm3, xmm6                    ; C8·H^9: MI += it
     vmovdqu     xmm6, [rdx + 128]                   ; C9·H^8: C, bytes as in memory
     vpshufb     xmm6, xmm6, xmm0                    ; C9·H^8: C
-    vpclmulqdq  xmm7, xmm6, [rdi + 128], 0x11       ; C9·H^8: A1·B1
-    vpclmulqdq  xmm8, xmm6, [rdi + 128], 0x00       ; C9·H^8: A0·B0
-    vpclmulqdq  xmm9, xmm6, [rdi + 128], 0x01       ; C9·H^8: A1·B0
+    vpclmulqdq  xmm11, xmm6, [rdi + 128], 0x11      ; C9·H^8: A1·B1
+    vpclmulqdq  xmm12, xmm6, [rdi + 128], 0x00      ; C9·H^8: A0·B0
+    vpclmulqdq  xmm13, xmm6, [rdi + 128], 0x01      ; C9·H^8: A1·B0
     vpclmulqdq  xmm6, xmm6, [rdi + 128], 0x10       ; C9·H^8: A0·B1
-    vpxor       xmm4, xmm4, xmm7                    ; C9·H^8: HI += it
-    vpxor       xmm5, xmm5, xmm8                    ; C9·H^8: LO += it
-    vpxor       xmm3, xmm3, xmm9                    ; C9·H^8: MI += it
-    vpxor       xmm3, xmm3, xmm6                    ; C9·H^8: MI += it
-    vmovdqu     xmm6, [rdx + 144]                   ; C10·H^7: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0                    ; C10·H^7: C
-    vpclmulqdq  xmm7, xmm6, [rdi + 144], 0x11       ; C10·H^7: A1·B1
-    vpclmulqdq  xmm8, xmm6, [rdi + 144], 0x00       ; C10·H^7: A0·B0
-    vpclmulqdq  xmm9, xmm6, [rdi + 144], 0x01       ; C10·H^7: A1·B0
-    vpclmulqdq  xmm6, xmm6, [rdi + 144], 0x10       ; C10·H^7: A0·B1
-    vpxor       xmm4, xmm4, xmm7                    ; C10·H^7: HI += it
-    vpxor       xmm5, xmm5, xmm8                    ; C10·H^7: LO += it
-    vpxor       xmm3, xmm3, xmm9                    ; C10·H^7: MI += it
+    vpxor       xmm4, xmm4, xmm8                    ; C9·H^8: HI += it
+    vpxor       xmm5, xmm5, xmm9                    ; C9·H^8: LO += it
+    vpxor       xmm3, xmm3, xmm10                   ; C9·H^8: MI += it
+    vpxor       xmm3, xmm3, xmm7                    ; C9·H^8: MI += it
+    vmovdqu     xmm7, [rdx + 144]                   ; C10·H^7: C, bytes as in memory
+    vpshufb     xmm7, xmm7, xmm0                    ; C10·H^7: C
+    vpclmulqdq  xmm8, xmm7, [rdi + 144], 0x11       ; C10·H^7: A1·B1
+    vpclmulqdq  xmm9, xmm7, [rdi + 144], 0x00       ; C10·H^7: A0·B0
+    vpclmulqdq  xmm10, xmm7, [rdi + 144], 0x01      ; C10·H^7: A1·B0
+    vpclmulqdq  xmm7, xmm7, [rdi + 144], 0x10       ; C10·H^7: A0·B1
+    vpxor       xmm4, xmm4, xmm11                   ; C10·H^7: HI += it
+    vpxor       xmm5, xmm5, xmm12                   ; C10·H^7: LO += it
+    vpxor       xmm3, xmm3, xmm13                   ; C10·H^7: MI += it
     vpxor       xmm3, xmm3, xmm6                    ; C10·H^7: MI += it
     vmovdqu     xmm6, [rdx + 160]                   ; C11·H^6: C, bytes as in memory
     vpshufb     xmm6, xmm6, xmm0                    ; C11·H^6: C
-    vpclmulqdq  xmm7, xmm6, [rdi + 160], 0x11       ; C11·H^6: A1·B1
-    vpclmulqdq  xmm8, xmm6, [rdi + 160], 0x00       ; C11·H^6: A0·B0
-    vpclmulqdq  xmm9, xmm6, [rdi + 160], 0x01       ; C11·H^6: A1·B0
+    vpclmulqdq  xmm11, xmm6, [rdi + 160], 0x11      ; C11·H^6: A1·B1
+    vpclmulqdq  xmm12, xmm6, [rdi + 160], 0x00      ; C11·H^6: A0·B0
+    vpclmulqdq  xmm13, xmm6, [rdi + 160], 0x01      ; C11·H^6: A1·B0
     vpclmulqdq  xmm6, xmm6, [rdi + 160], 0x10       ; C11·H^6: A0·B1
-    vpxor       xmm4, xmm4, xmm7                    ; C11·H^6: HI += it
-    vpxor       xmm5, xmm5, xmm8                    ; C11·H^6: LO += it
-    vpxor       xmm3, xmm3, xmm9                    ; C11·H^6: MI += it
-    vpxor       xmm3, xmm3, xmm6                    ; C11·H^6: MI += it
-    vmovdqu     xmm6, [rdx + 176]                   ; C12·H^5: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0                    ; C12·H^5: C
-    vpclmulqdq  xmm7, xmm6, [rdi + 176], 0x11       ; C12·H^5: A1·B1
-    vpclmulqdq  xmm8, xmm6, [rdi + 176], 0x00       ; C12·H^5: A0·B0
-    vpclmulqdq  xmm9, xmm6, [rdi + 176], 0x01       ; C12·H^5: A1·B0
-    vpclmulqdq  xmm6, xmm6, [rdi + 176], 0x10       ; C12·H^5: A0·B1
-    vpxor       xmm4, xmm4, xmm7                    ; C12·H^5: HI += it
-    vpxor       xmm5, xmm5, xmm8                    ; C12·H^5: LO += it
-    vpxor       xmm3, xmm3, xmm9                    ; C12·H^5: MI += it
+    vpxor       xmm4, xmm4, xmm8                    ; C11·H^6: HI += it
+    vpxor       xmm5, xmm5, xmm9                    ; C11·H^6: LO += it
+    vpxor       xmm3, xmm3, xmm10                   ; C11·H^6: MI += it
+    vpxor       xmm3, xmm3, xmm7                    ; C11·H^6: MI += it
+    vmovdqu     xmm7, [rdx + 176]                   ; C12·H^5: C, bytes as in memory
+    vpshufb     xmm7, xmm7, xmm0                    ; C12·H^5: C
+    vpclmulqdq  xmm8, xmm7, [rdi + 176], 0x11       ; C12·H^5: A1·B1
+    vpclmulqdq  xmm9, xmm7, [rdi + 176], 0x00       ; C12·H^5: A0·B0
+    vpclmulqdq  xmm10, xmm7, [rdi + 176], 0x01      ; C12·H^5: A1·B0
+    vpclmulqdq  xmm7, xmm7, [rdi + 176], 0x10       ; C12·H^5: A0·B1
+    vpxor       xmm4, xmm4, xmm11                   ; C12·H^5: HI += it
+    vpxor       xmm5, xmm5, xmm12                   ; C12·H^5: LO += it
+    vpxor       xmm3, xmm3, xmm13                   ; C12·H^5: MI += it
     vpxor       xmm3, xmm3, xmm6                    ; C12·H^5: MI += it
     vmovdqu     xmm6, [rdx + 192]                   ; C13·H^4: C, bytes as in memory
     vpshufb     xmm6, xmm6, xmm0                    ; C13·H^4: C
-    vpclmulqdq  xmm7, xmm6, [rdi + 192], 0x11       ; C13·H^4: A1·B1
-    vpclmulqdq  xmm8, xmm6, [rdi + 192], 0x00       ; C13·H^4: A0·B0
-    vpclmulqdq  xmm9, xmm6, [rdi + 192], 0x01       ; C13·H^4: A1·B0
+    vpclmulqdq  xmm11, xmm6, [rdi + 192], 0x11      ; C13·H^4: A1·B1
+    vpclmulqdq  xmm12, xmm6, [rdi + 192], 0x00      ; C13·H^4: A0·B0
+    vpclmulqdq  xmm13, xmm6, [rdi + 192], 0x01      ; C13·H^4: A1·B0
     vpclmulqdq  xmm6, xmm6, [rdi + 192], 0x10       ; C13·H^4: A0·B1
-    vpxor       xmm4, xmm4, xmm7                    ; C13·H^4: HI += it
-    vpxor       xmm5, xmm5, xmm8                    ; C13·H^4: LO += it
-    vpxor       xmm3, xmm3, xmm9                    ; C13·H^4: MI += it
-    vpxor       xmm3, xmm3, xmm6                    ; C13·H^4: MI += it
-    vmovdqu     xmm6, [rdx + 208]                   ; C14·H^3: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0                    ; C14·H^3: C
-    vpclmulqdq  xmm7, xmm6, [rdi + 208], 0x11       ; C14·H^3: A1·B1
-    vpclmulqdq  xmm8, xmm6, [rdi + 208], 0x00       ; C14·H^3: A0·B0
-    vpclmulqdq  xmm9, xmm6, [rdi + 208], 0x01       ; C14·H^3: A1·B0
-    vpclmulqdq  xmm6, xmm6, [rdi + 208], 0x10       ; C14·H^3: A0·B1
-    vpxor       xmm4, xmm4, xmm7                    ; C14·H^3: HI += it
-    vpxor       xmm5, xmm5, xmm8                    ; C14·H^3: LO += it
-    vpxor       xmm3, xmm3, xmm9                    ; C14·H^3: MI += it
+    vpxor       xmm4, xmm4, xmm8                    ; C13·H^4: HI += it
+    vpxor       xmm5, xmm5, xmm9                    ; C13·H^4: LO += it
+    vpxor       xmm3, xmm3, xmm10                   ; C13·H^4: MI += it
+    vpxor       xmm3, xmm3, xmm7                    ; C13·H^4: MI += it
+    vmovdqu     xmm7, [rdx + 208]                   ; C14·H^3: C, bytes as in memory
+    vpshufb     xmm7, xmm7, xmm0                    ; C14·H^3: C
+    vpclmulqdq  xmm8, xmm7, [rdi + 208], 0x11       ; C14·H^3: A1·B1
+    vpclmulqdq  xmm9, xmm7, [rdi + 208], 0x00       ; C14·H^3: A0·B0
+    vpclmulqdq  xmm10, xmm7, [rdi + 208], 0x01      ; C14·H^3: A1·B0
+    vpclmulqdq  xmm7, xmm7, [rdi + 208], 0x10       ; C14·H^3: A0·B1
+    vpxor       xmm4, xmm4, xmm11                   ; C14·H^3: HI += it
+    vpxor       xmm5, xmm5, xmm12                   ; C14·H^3: LO += it
+    vpxor       xmm3, xmm3, xmm13                   ; C14·H^3: MI += it
     vpxor       xmm3, xmm3, xmm6                    ; C14·H^3: MI += it
     vmovdqu     xmm6, [rdx + 224]                   ; C15·H^2: C, bytes as in memory
     vpshufb     xmm6, xmm6, xmm0                    ; C15·H^2: C
-    vpclmulqdq  xmm7, xmm6, [rdi + 224], 0x11       ; C15·H^2: A1·B1
-    vpclmulqdq  xmm8, xmm6, [rdi + 224], 0x00       ; C15·H^2: A0·B0
-    vpclmulqdq  xmm9, xmm6, [rdi + 224], 0x01       ; C15·H^2: A1·B0
+    vpclmulqdq  xmm11, xmm6, [rdi + 224], 0x11      ; C15·H^2: A1·B1
+    vpclmulqdq  xmm12, xmm6, [rdi + 224], 0x00      ; C15·H^2: A0·B0
+    vpclmulqdq  xmm13, xmm6, [rdi + 224], 0x01      ; C15·H^2: A1·B0
     vpclmulqdq  xmm6, xmm6, [rdi + 224], 0x10       ; C15·H^2: A0·B1
-    vpxor       xmm4, xmm4, xmm7                    ; C15·H^2: HI += it
-    vpxor       xmm5, xmm5, xmm8                    ; C15·H^2: LO += it
-    vpxor       xmm3, xmm3, xmm9                    ; C15·H^2: MI += it
-    vpxor       xmm3, xmm3, xmm6                    ; C15·H^2: MI += it
-    vmovdqu     xmm6, [rdx + 240]                   ; C16·H^1: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0                    ; C16·H^1: C
-    vpclmulqdq  xmm7, xmm6, [rdi + 240], 0x11       ; C16·H^1: A1·B1
-    vpclmulqdq  xmm8, xmm6, [rdi + 240], 0x00       ; C16·H^1: A0·B0
-    vpclmulqdq  xmm9, xmm6, [rdi + 240], 0x01       ; C16·H^1: A1·B0
-    vpclmulqdq  xmm6, xmm6, [rdi + 240], 0x10       ; C16·H^1: A0·B1
-    vpxor       xmm4, xmm4, xmm7                    ; C16·H^1: HI += it
-    vpxor       xmm5, xmm5, xmm8                    ; C16·H^1: LO += it
-    vpxor       xmm3, xmm3, xmm9                    ; C16·H^1: MI += it
+    vpxor       xmm4, xmm4, xmm8                    ; C15·H^2: HI += it
+    vpxor       xmm5, xmm5, xmm9                    ; C15·H^2: LO += it
+    vpxor       xmm3, xmm3, xmm10                   ; C15·H^2: MI += it
+    vpxor       xmm3, xmm3, xmm7                    ; C15·H^2: MI += it
+    vmovdqu     xmm7, [rdx + 240]                   ; C16·H^1: C, bytes as in memory
+    vpshufb     xmm7, xmm7, xmm0                    ; C16·H^1: C
+    vpclmulqdq  xmm8, xmm7, [rdi + 240], 0x11       ; C16·H^1: A1·B1
+    vpclmulqdq  xmm9, xmm7, [rdi + 240], 0x00       ; C16·H^1: A0·B0
+    vpclmulqdq  xmm10, xmm7, [rdi + 240], 0x01      ; C16·H^1: A1·B0
+    vpclmulqdq  xmm7, xmm7, [rdi + 240], 0x10       ; C16·H^1: A0·B1
+    vpxor       xmm4, xmm4, xmm11                   ; C16·H^1: HI += it
+    vpxor       xmm5, xmm5, xmm12                   ; C16·H^1: LO += it
+    vpxor       xmm3, xmm3, xmm13                   ; C16·H^1: MI += it
     vpxor       xmm3, xmm3, xmm6                    ; C16·H^1: MI += it
-    vmovdqu     xmm6, [rdx]                         ; C1·H^16: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0                    ; C1·H^16: C
-    vpxor       xmm2, xmm6, xmm2                    ; C1·H^16: A = X + C
-    vpclmulqdq  xmm6, xmm2, [rdi], 0x11             ; C1·H^16: A1·B1
-    vpclmulqdq  xmm7, xmm2, [rdi], 0x00             ; C1·H^16: A0·B0
-    vpclmulqdq  xmm8, xmm2, [rdi], 0x01             ; C1·H^16: A1·B0
+    vmovdqu     xmm6, [rdx + 16]                    ; C2·H^15: C, bytes as in memory
+    vpshufb     xmm6, xmm6, xmm0                    ; C2·H^15: C
+    vpclmulqdq  xmm11, xmm6, [rdi + 16], 0x11       ; C2·H^15: A1·B1
+    vpclmulqdq  xmm12, xmm6, [rdi + 16], 0x00       ; C2·H^15: A0·B0
+    vpclmulqdq  xmm13, xmm6, [rdi + 16], 0x01       ; C2·H^15: A1·B0
+    vpclmulqdq  xmm6, xmm6, [rdi + 16], 0x10        ; C2·H^15: A0·B1
+    vpxor       xmm4, xmm4, xmm8                    ; C2·H^15: HI += it
+    vpxor       xmm5, xmm5, xmm9                    ; C2·H^15: LO += it
+    vpxor       xmm3, xmm3, xmm10                   ; C2·H^15: MI += it
+    vpxor       xmm3, xmm3, xmm7                    ; C2·H^15: MI += it
+    vmovdqu     xmm7, [rdx]                         ; C1·H^16: C, bytes as in memory
+    vpshufb     xmm7, xmm7, xmm0                    ; C1·H^16: C
+    vpxor       xmm2, xmm7, xmm2                    ; C1·H^16: A = X + C
+    vpclmulqdq  xmm7, xmm2, [rdi], 0x11             ; C1·H^16: A1·B1
+    vpclmulqdq  xmm8, xmm2, [rdi], 0x00             ; C1·H^16: A0·B0
+    vpclmulqdq  xmm9, xmm2, [rdi], 0x01             ; C1·H^16: A1·B0
     vpclmulqdq  xmm2, xmm2, [rdi], 0x10             ; C1·H^16: A0·B1
-    vpxor       xmm4, xmm4, xmm6                    ; C1·H^16: HI += it
-    vpxor       xmm5, xmm5, xmm7                    ; C1·H^16: LO += it
-    vpxor       xmm3, xmm3, xmm8                    ; C1·H^16: MI += it
+    vpxor       xmm4, xmm4, xmm11                   ; C1·H^16: HI += it
+    vpxor       xmm5, xmm5, xmm12                   ; C1·H^16: LO += it
+    vpxor       xmm3, xmm3, xmm13                   ; C1·H^16: MI += it
+    vpxor       xmm3, xmm3, xmm6                    ; C1·H^16: MI += it
+    vpxor       xmm4, xmm4, xmm7                    ; C1·H^16: HI += it
+    vpxor       xmm5, xmm5, xmm8                    ; C1·H^16: LO += it
+    vpxor       xmm3, xmm3, xmm9                    ; C1·H^16: MI += it
     vpxor       xmm2, xmm3, xmm2                    ; C1·H^16: MI += it
     vpsrldq     xmm3, xmm2, 0x08                    ; reduce: MI1
     vpxor       xmm3, xmm4, xmm3                    ; reduce: HI += MI1

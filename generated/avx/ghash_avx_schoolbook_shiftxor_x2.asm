@@ -149,17 +149,17 @@ ghash_avx_schoolbook_shiftxor_x2_update:
     vpclmulqdq  xmm4, xmm2, [rdi + 16], 0x00        ; C2·H^1: A0·B0
     vpclmulqdq  xmm5, xmm2, [rdi + 16], 0x01        ; C2·H^1: A1·B0
     vpclmulqdq  xmm2, xmm2, [rdi + 16], 0x10        ; C2·H^1: A0·B1
-    vpxor       xmm2, xmm5, xmm2                    ; C2·H^1: MI += it
-    vmovdqu     xmm5, [rdx]                         ; C1·H^2: C, bytes as in memory
-    vpshufb     xmm5, xmm5, xmm0                    ; C1·H^2: C
-    vpxor       xmm1, xmm5, xmm1                    ; C1·H^2: A = X + C
-    vpclmulqdq  xmm5, xmm1, [rdi], 0x11             ; C1·H^2: A1·B1
-    vpclmulqdq  xmm6, xmm1, [rdi], 0x00             ; C1·H^2: A0·B0
-    vpclmulqdq  xmm7, xmm1, [rdi], 0x01             ; C1·H^2: A1·B0
+    vmovdqu     xmm6, [rdx]                         ; C1·H^2: C, bytes as in memory
+    vpshufb     xmm6, xmm6, xmm0                    ; C1·H^2: C
+    vpxor       xmm1, xmm6, xmm1                    ; C1·H^2: A = X + C
+    vpclmulqdq  xmm6, xmm1, [rdi], 0x11             ; C1·H^2: A1·B1
+    vpclmulqdq  xmm7, xmm1, [rdi], 0x00             ; C1·H^2: A0·B0
+    vpclmulqdq  xmm8, xmm1, [rdi], 0x01             ; C1·H^2: A1·B0
     vpclmulqdq  xmm1, xmm1, [rdi], 0x10             ; C1·H^2: A0·B1
-    vpxor       xmm3, xmm3, xmm5                    ; C1·H^2: HI += it
-    vpxor       xmm4, xmm4, xmm6                    ; C1·H^2: LO += it
-    vpxor       xmm2, xmm2, xmm7                    ; C1·H^2: MI += it
+    vpxor       xmm2, xmm5, xmm2                    ; C1·H^2: MI += it
+    vpxor       xmm3, xmm3, xmm6                    ; C1·H^2: HI += it
+    vpxor       xmm4, xmm4, xmm7                    ; C1·H^2: LO += it
+    vpxor       xmm2, xmm2, xmm8                    ; C1·H^2: MI += it
     vpxor       xmm1, xmm2, xmm1                    ; C1·H^2: MI += it
     vpsrldq     xmm2, xmm1, 0x08                    ; reduce: MI1
     vpxor       xmm2, xmm3, xmm2                    ; reduce: HI += MI1

@@ -184,7 +184,7 @@ ghash_avx_schoolbook_shiftxor_x4_mul:
 
 ; void ghash_avx_schoolbook_shiftxor_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-8, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-12, rax rcx rdx rdi r8
 global ghash_avx_schoolbook_shiftxor_x4_update:function (ghash_avx_schoolbook_shiftxor_x4_update.end - ghash_avx_schoolbook_shiftxor_x4_update)
 align 32
 ghash_avx_schoolbook_shiftxor_x4_update:
@@ -195,43 +195,43 @@ ghash_avx_schoolbook_shiftxor_x4_update:
     cmp         rcx, 0x40
     jb          .tail
 .group:
-    vmovdqu     xmm2, [rdx + 16]                    ; C2·H^3: C, bytes as in memory
-    vpshufb     xmm2, xmm2, xmm0                    ; C2·H^3: C
-    vpclmulqdq  xmm3, xmm2, [rdi + 16], 0x11        ; C2·H^3: A1·B1
-    vpclmulqdq  xmm4, xmm2, [rdi + 16], 0x00        ; C2·H^3: A0·B0
-    vpclmulqdq  xmm5, xmm2, [rdi + 16], 0x01        ; C2·H^3: A1·B0
-    vpclmulqdq  xmm2, xmm2, [rdi + 16], 0x10        ; C2·H^3: A0·B1
-    vpxor       xmm2, xmm5, xmm2                    ; C2·H^3: MI += it
-    vmovdqu     xmm5, [rdx + 32]                    ; C3·H^2: C, bytes as in memory
-    vpshufb     xmm5, xmm5, xmm0                    ; C3·H^2: C
-    vpclmulqdq  xmm6, xmm5, [rdi + 32], 0x11        ; C3·H^2: A1·B1
-    vpclmulqdq  xmm7, xmm5, [rdi + 32], 0x00        ; C3·H^2: A0·B0
-    vpclmulqdq  xmm8, xmm5, [rdi + 32], 0x01        ; C3·H^2: A1·B0
-    vpclmulqdq  xmm5, xmm5, [rdi + 32], 0x10        ; C3·H^2: A0·B1
-    vpxor       xmm3, xmm3, xmm6                    ; C3·H^2: HI += it
-    vpxor       xmm4, xmm4, xmm7                    ; C3·H^2: LO += it
-    vpxor       xmm2, xmm2, xmm8                    ; C3·H^2: MI += it
-    vpxor       xmm2, xmm2, xmm5                    ; C3·H^2: MI += it
-    vmovdqu     xmm5, [rdx + 48]                    ; C4·H^1: C, bytes as in memory
-    vpshufb     xmm5, xmm5, xmm0                    ; C4·H^1: C
-    vpclmulqdq  xmm6, xmm5, [rdi + 48], 0x11        ; C4·H^1: A1·B1
-    vpclmulqdq  xmm7, xmm5, [rdi + 48], 0x00        ; C4·H^1: A0·B0
-    vpclmulqdq  xmm8, xmm5, [rdi + 48], 0x01        ; C4·H^1: A1·B0
-    vpclmulqdq  xmm5, xmm5, [rdi + 48], 0x10        ; C4·H^1: A0·B1
-    vpxor       xmm3, xmm3, xmm6                    ; C4·H^1: HI += it
-    vpxor       xmm4, xmm4, xmm7                    ; C4·H^1: LO += it
-    vpxor       xmm2, xmm2, xmm8                    ; C4·H^1: MI += it
-    vpxor       xmm2, xmm2, xmm5                    ; C4·H^1: MI += it
-    vmovdqu     xmm5, [rdx]                         ; C1·H^4: C, bytes as in memory
-    vpshufb     xmm5, xmm5, xmm0                    ; C1·H^4: C
-    vpxor       xmm1, xmm5, xmm1                    ; C1·H^4: A = X + C
-    vpclmulqdq  xmm5, xmm1, [rdi], 0x11             ; C1·H^4: A1·B1
-    vpclmulqdq  xmm6, xmm1, [rdi], 0x00             ; C1·H^4: A0·B0
-    vpclmulqdq  xmm7, xmm1, [rdi], 0x01             ; C1·H^4: A1·B0
+    vmovdqu     xmm2, [rdx + 32]                    ; C3·H^2: C, bytes as in memory
+    vpshufb     xmm2, xmm2, xmm0                    ; C3·H^2: C
+    vpclmulqdq  xmm3, xmm2, [rdi + 32], 0x11        ; C3·H^2: A1·B1
+    vpclmulqdq  xmm4, xmm2, [rdi + 32], 0x00        ; C3·H^2: A0·B0
+    vpclmulqdq  xmm5, xmm2, [rdi + 32], 0x01        ; C3·H^2: A1·B0
+    vpclmulqdq  xmm2, xmm2, [rdi + 32], 0x10        ; C3·H^2: A0·B1
+    vmovdqu     xmm6, [rdx + 48]                    ; C4·H^1: C, bytes as in memory
+    vpshufb     xmm6, xmm6, xmm0                    ; C4·H^1: C
+    vpclmulqdq  xmm7, xmm6, [rdi + 48], 0x11        ; C4·H^1: A1·B1
+    vpclmulqdq  xmm8, xmm6, [rdi + 48], 0x00        ; C4·H^1: A0·B0
+    vpclmulqdq  xmm9, xmm6, [rdi + 48], 0x01        ; C4·H^1: A1·B0
+    vpclmulqdq  xmm6, xmm6, [rdi + 48], 0x10        ; C4·H^1: A0·B1
+    vpxor       xmm2, xmm5, xmm2                    ; C4·H^1: MI += it
+    vmovdqu     xmm5, [rdx + 16]                    ; C2·H^3: C, bytes as in memory
+    vpshufb     xmm5, xmm5, xmm0                    ; C2·H^3: C
+    vpclmulqdq  xmm10, xmm5, [rdi + 16], 0x11       ; C2·H^3: A1·B1
+    vpclmulqdq  xmm11, xmm5, [rdi + 16], 0x00       ; C2·H^3: A0·B0
+    vpclmulqdq  xmm12, xmm5, [rdi + 16], 0x01       ; C2·H^3: A1·B0
+    vpclmulqdq  xmm5, xmm5, [rdi + 16], 0x10        ; C2·H^3: A0·B1
+    vpxor       xmm3, xmm3, xmm7                    ; C2·H^3: HI += it
+    vpxor       xmm4, xmm4, xmm8                    ; C2·H^3: LO += it
+    vpxor       xmm2, xmm2, xmm9                    ; C2·H^3: MI += it
+    vpxor       xmm2, xmm2, xmm6                    ; C2·H^3: MI += it
+    vmovdqu     xmm6, [rdx]                         ; C1·H^4: C, bytes as in memory
+    vpshufb     xmm6, xmm6, xmm0                    ; C1·H^4: C
+    vpxor       xmm1, xmm6, xmm1                    ; C1·H^4: A = X + C
+    vpclmulqdq  xmm6, xmm1, [rdi], 0x11             ; C1·H^4: A1·B1
+    vpclmulqdq  xmm7, xmm1, [rdi], 0x00             ; C1·H^4: A0·B0
+    vpclmulqdq  xmm8, xmm1, [rdi], 0x01             ; C1·H^4: A1·B0
     vpclmulqdq  xmm1, xmm1, [rdi], 0x10             ; C1·H^4: A0·B1
-    vpxor       xmm3, xmm3, xmm5                    ; C1·H^4: HI += it
-    vpxor       xmm4, xmm4, xmm6                    ; C1·H^4: LO += it
-    vpxor       xmm2, xmm2, xmm7                    ; C1·H^4: MI += it
+    vpxor       xmm3, xmm3, xmm10                   ; C1·H^4: HI += it
+    vpxor       xmm4, xmm4, xmm11                   ; C1·H^4: LO += it
+    vpxor       xmm2, xmm2, xmm12                   ; C1·H^4: MI += it
+    vpxor       xmm2, xmm2, xmm5                    ; C1·H^4: MI += it
+    vpxor       xmm3, xmm3, xmm6                    ; C1·H^4: HI += it
+    vpxor       xmm4, xmm4, xmm7                    ; C1·H^4: LO += it
+    vpxor       xmm2, xmm2, xmm8                    ; C1·H^4: MI += it
     vpxor       xmm1, xmm2, xmm1                    ; C1·H^4: MI += it
     vpsrldq     xmm2, xmm1, 0x08                    ; reduce: MI1
     vpxor       xmm2, xmm3, xmm2                    ; reduce: HI += MI1

@@ -304,7 +304,7 @@ ghash_avx_winograd_clmul1_x16_mul:
 
 ; void ghash_avx_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-10, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-11, rax rcx rdx rdi r8
 global ghash_avx_winograd_clmul1_x16_update:function (ghash_avx_winograd_clmul1_x16_update.end - ghash_avx_winograd_clmul1_x16_update)
 align 32
 ghash_avx_winograd_clmul1_x16_update:
@@ -316,23 +316,13 @@ ghash_avx_winograd_clmul1_x16_update:
     cmp         rcx, 256
     jb          .tail
 .group:
-    vmovdqu     xmm3, [rdx + 16]                    ; C2·H^15: C, bytes as in memory
-    vpshufb     xmm3, xmm3, xmm0                    ; C2·H^15: C
-    vpxor       xmm4, xmm3, [rdi + 16]              ; C2·H^15: T = A + C1
-    vpxor       xmm5, xmm3, [rdi + 272]             ; C2·H^15: U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C2·H^15: A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C2·H^15: T0·T1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C2·H^15: U0·U1
-    vmovdqu     xmm6, [rdx + 32]                    ; C3·H^14: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0                    ; C3·H^14: C
-    vpxor       xmm7, xmm6, [rdi + 32]              ; C3·H^14: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 288]             ; C3·H^14: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C3·H^14: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C3·H^14: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C3·H^14: U0·U1
-    vpxor       xmm3, xmm3, xmm6                    ; C3·H^14: S += it
-    vpxor       xmm4, xmm4, xmm7                    ; C3·H^14: LO += it
-    vpxor       xmm5, xmm5, xmm8                    ; C3·H^14: HI += it
+    vmovdqu     xmm3, [rdx + 32]                    ; C3·H^14: C, bytes as in memory
+    vpshufb     xmm3, xmm3, xmm0                    ; C3·H^14: C
+    vpxor       xmm4, xmm3, [rdi + 32]              ; C3·H^14: T = A + C1
+    vpxor       xmm5, xmm3, [rdi + 288]             ; C3·H^14: U = A + C2
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C3·H^14: A0·A1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C3·H^14: T0·T1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C3·H^14: U0·U1
     vmovdqu     xmm6, [rdx + 48]                    ; C4·H^13: C, bytes as in memory
     vpshufb     xmm6, xmm6, xmm0                    ; C4·H^13: C
     vpxor       xmm7, xmm6, [rdi + 48]              ; C4·H^13: T = A + C1
@@ -340,16 +330,13 @@ ghash_avx_winograd_clmul1_x16_update:
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C4·H^13: A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C4·H^13: T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C4·H^13: U0·U1
-    vpxor       xmm3, xmm3, xmm6                    ; C4·H^13: S += it
-    vpxor       xmm4, xmm4, xmm7                    ; C4·H^13: LO += it
-    vpxor       xmm5, xmm5, xmm8                    ; C4·H^13: HI += it
-    vmovdqu     xmm6, [rdx + 64]                    ; C5·H^12: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0                    ; C5·H^12: C
-    vpxor       xmm7, xmm6, [rdi + 64]              ; C5·H^12: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 320]             ; C5·H^12: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C5·H^12: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C5·H^12: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C5·H^12: U0·U1
+    vmovdqu     xmm9, [rdx + 64]                    ; C5·H^12: C, bytes as in memory
+    vpshufb     xmm9, xmm9, xmm0                    ; C5·H^12: C
+    vpxor       xmm10, xmm9, [rdi + 64]             ; C5·H^12: T = A + C1
+    vpxor       xmm11, xmm9, [rdi + 320]            ; C5·H^12: U = A + C2
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C5·H^12: A0·A1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C5·H^12: T0·T1
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C5·H^12: U0·U1
     vpxor       xmm3, xmm3, xmm6                    ; C5·H^12: S += it
     vpxor       xmm4, xmm4, xmm7                    ; C5·H^12: LO += it
     vpxor       xmm5, xmm5, xmm8                    ; C5·H^12: HI += it
@@ -360,16 +347,16 @@ ghash_avx_winograd_clmul1_x16_update:
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C6·H^11: A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C6·H^11: T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C6·H^11: U0·U1
-    vpxor       xmm3, xmm3, xmm6                    ; C6·H^11: S += it
-    vpxor       xmm4, xmm4, xmm7                    ; C6·H^11: LO += it
-    vpxor       xmm5, xmm5, xmm8                    ; C6·H^11: HI += it
-    vmovdqu     xmm6, [rdx + 96]                    ; C7·H^10: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0                    ; C7·H^10: C
-    vpxor       xmm7, xmm6, [rdi + 96]              ; C7·H^10: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 352]             ; C7·H^10: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C7·H^10: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C7·H^10: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C7·H^10: U0·U1
+    vpxor       xmm3, xmm3, xmm9                    ; C6·H^11: S += it
+    vpxor       xmm4, xmm4, xmm10                   ; C6·H^11: LO += it
+    vpxor       xmm5, xmm5, xmm11                   ; C6·H^11: HI += it
+    vmovdqu     xmm9, [rdx + 96]                    ; C7·H^10: C, bytes as in memory
+    vpshufb     xmm9, xmm9, xmm0                    ; C7·H^10: C
+    vpxor       xmm10, xmm9, [rdi + 96]             ; C7·H^10: T = A + C1
+    vpxor       xmm11, xmm9, [rdi + 352]            ; C7·H^10: U = A + C2
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C7·H^10: A0·A1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C7·H^10: T0·T1
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C7·H^10: U0·U1
     vpxor       xmm3, xmm3, xmm6                    ; C7·H^10: S += it
     vpxor       xmm4, xmm4, xmm7                    ; C7·H^10: LO += it
     vpxor       xmm5, xmm5, xmm8                    ; C7·H^10: HI += it
@@ -380,16 +367,16 @@ ghash_avx_winograd_clmul1_x16_update:
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C8·H^9: A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C8·H^9: T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C8·H^9: U0·U1
-    vpxor       xmm3, xmm3, xmm6                    ; C8·H^9: S += it
-    vpxor       xmm4, xmm4, xmm7                    ; C8·H^9: LO += it
-    vpxor       xmm5, xmm5, xmm8                    ; C8·H^9: HI += it
-    vmovdqu     xmm6, [rdx + 128]                   ; C9·H^8: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0                    ; C9·H^8: C
-    vpxor       xmm7, xmm6, [rdi + 128]             ; C9·H^8: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 384]             ; C9·H^8: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C9·H^8: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C9·H^8: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C9·H^8: U0·U1
+    vpxor       xmm3, xmm3, xmm9                    ; C8·H^9: S += it
+    vpxor       xmm4, xmm4, xmm10                   ; C8·H^9: LO += it
+    vpxor       xmm5, xmm5, xmm11                   ; C8·H^9: HI += it
+    vmovdqu     xmm9, [rdx + 128]                   ; C9·H^8: C, bytes as in memory
+    vpshufb     xmm9, xmm9, xmm0                    ; C9·H^8: C
+    vpxor       xmm10, xmm9, [rdi + 128]            ; C9·H^8: T = A + C1
+    vpxor       xmm11, xmm9, [rdi + 384]            ; C9·H^8: U = A + C2
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C9·H^8: A0·A1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C9·H^8: T0·T1
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C9·H^8: U0·U1
     vpxor       xmm3, xmm3, xmm6                    ; C9·H^8: S += it
     vpxor       xmm4, xmm4, xmm7                    ; C9·H^8: LO += it
     vpxor       xmm5, xmm5, xmm8                    ; C9·H^8: HI += it
@@ -400,16 +387,16 @@ ghash_avx_winograd_clmul1_x16_update:
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C10·H^7: A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C10·H^7: T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C10·H^7: U0·U1
-    vpxor       xmm3, xmm3, xmm6                    ; C10·H^7: S += it
-    vpxor       xmm4, xmm4, xmm7                    ; C10·H^7: LO += it
-    vpxor       xmm5, xmm5, xmm8                    ; C10·H^7: HI += it
-    vmovdqu     xmm6, [rdx + 160]                   ; C11·H^6: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0                    ; C11·H^6: C
-    vpxor       xmm7, xmm6, [rdi + 160]             ; C11·H^6: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 416]             ; C11·H^6: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C11·H^6: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C11·H^6: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C11·H^6: U0·U1
+    vpxor       xmm3, xmm3, xmm9                    ; C10·H^7: S += it
+    vpxor       xmm4, xmm4, xmm10                   ; C10·H^7: LO += it
+    vpxor       xmm5, xmm5, xmm11                   ; C10·H^7: HI += it
+    vmovdqu     xmm9, [rdx + 160]                   ; C11·H^6: C, bytes as in memory
+    vpshufb     xmm9, xmm9, xmm0                    ; C11·H^6: C
+    vpxor       xmm10, xmm9, [rdi + 160]            ; C11·H^6: T = A + C1
+    vpxor       xmm11, xmm9, [rdi + 416]            ; C11·H^6: U = A + C2
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C11·H^6: A0·A1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C11·H^6: T0·T1
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C11·H^6: U0·U1
     vpxor       xmm3, xmm3, xmm6                    ; C11·H^6: S += it
     vpxor       xmm4, xmm4, xmm7                    ; C11·H^6: LO += it
     vpxor       xmm5, xmm5, xmm8                    ; C11·H^6: HI += it
@@ -420,16 +407,16 @@ ghash_avx_winograd_clmul1_x16_update:
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C12·H^5: A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C12·H^5: T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C12·H^5: U0·U1
-    vpxor       xmm3, xmm3, xmm6                    ; C12·H^5: S += it
-    vpxor       xmm4, xmm4, xmm7                    ; C12·H^5: LO += it
-    vpxor       xmm5, xmm5, xmm8                    ; C12·H^5: HI += it
-    vmovdqu     xmm6, [rdx + 192]                   ; C13·H^4: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0                    ; C13·H^4: C
-    vpxor       xmm7, xmm6, [rdi + 192]             ; C13·H^4: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 448]             ; C13·H^4: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C13·H^4: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C13·H^4: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C13·H^4: U0·U1
+    vpxor       xmm3, xmm3, xmm9                    ; C12·H^5: S += it
+    vpxor       xmm4, xmm4, xmm10                   ; C12·H^5: LO += it
+    vpxor       xmm5, xmm5, xmm11                   ; C12·H^5: HI += it
+    vmovdqu     xmm9, [rdx + 192]                   ; C13·H^4: C, bytes as in memory
+    vpshufb     xmm9, xmm9, xmm0                    ; C13·H^4: C
+    vpxor       xmm10, xmm9, [rdi + 192]            ; C13·H^4: T = A + C1
+    vpxor       xmm11, xmm9, [rdi + 448]            ; C13·H^4: U = A + C2
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C13·H^4: A0·A1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C13·H^4: T0·T1
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C13·H^4: U0·U1
     vpxor       xmm3, xmm3, xmm6                    ; C13·H^4: S += it
     vpxor       xmm4, xmm4, xmm7                    ; C13·H^4: LO += it
     vpxor       xmm5, xmm5, xmm8                    ; C13·H^4: HI += it
@@ -440,16 +427,16 @@ ghash_avx_winograd_clmul1_x16_update:
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C14·H^3: A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C14·H^3: T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C14·H^3: U0·U1
-    vpxor       xmm3, xmm3, xmm6                    ; C14·H^3: S += it
-    vpxor       xmm4, xmm4, xmm7                    ; C14·H^3: LO += it
-    vpxor       xmm5, xmm5, xmm8                    ; C14·H^3: HI += it
-    vmovdqu     xmm6, [rdx + 224]                   ; C15·H^2: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0                    ; C15·H^2: C
-    vpxor       xmm7, xmm6, [rdi + 224]             ; C15·H^2: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 480]             ; C15·H^2: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C15·H^2: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C15·H^2: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C15·H^2: U0·U1
+    vpxor       xmm3, xmm3, xmm9                    ; C14·H^3: S += it
+    vpxor       xmm4, xmm4, xmm10                   ; C14·H^3: LO += it
+    vpxor       xmm5, xmm5, xmm11                   ; C14·H^3: HI += it
+    vmovdqu     xmm9, [rdx + 224]                   ; C15·H^2: C, bytes as in memory
+    vpshufb     xmm9, xmm9, xmm0                    ; C15·H^2: C
+    vpxor       xmm10, xmm9, [rdi + 224]            ; C15·H^2: T = A + C1
+    vpxor       xmm11, xmm9, [rdi + 480]            ; C15·H^2: U = A + C2
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C15·H^2: A0·A1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C15·H^2: T0·T1
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C15·H^2: U0·U1
     vpxor       xmm3, xmm3, xmm6                    ; C15·H^2: S += it
     vpxor       xmm4, xmm4, xmm7                    ; C15·H^2: LO += it
     vpxor       xmm5, xmm5, xmm8                    ; C15·H^2: HI += it
@@ -460,9 +447,19 @@ ghash_avx_winograd_clmul1_x16_update:
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C16·H^1: A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C16·H^1: T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C16·H^1: U0·U1
-    vpxor       xmm3, xmm3, xmm6                    ; C16·H^1: S += it
-    vpxor       xmm4, xmm4, xmm7                    ; C16·H^1: LO += it
-    vpxor       xmm5, xmm5, xmm8                    ; C16·H^1: HI += it
+    vpxor       xmm3, xmm3, xmm9                    ; C16·H^1: S += it
+    vpxor       xmm4, xmm4, xmm10                   ; C16·H^1: LO += it
+    vpxor       xmm5, xmm5, xmm11                   ; C16·H^1: HI += it
+    vmovdqu     xmm9, [rdx + 16]                    ; C2·H^15: C, bytes as in memory
+    vpshufb     xmm9, xmm9, xmm0                    ; C2·H^15: C
+    vpxor       xmm10, xmm9, [rdi + 16]             ; C2·H^15: T = A + C1
+    vpxor       xmm11, xmm9, [rdi + 272]            ; C2·H^15: U = A + C2
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C2·H^15: A0·A1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C2·H^15: T0·T1
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C2·H^15: U0·U1
+    vpxor       xmm3, xmm3, xmm6                    ; C2·H^15: S += it
+    vpxor       xmm4, xmm4, xmm7                    ; C2·H^15: LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; C2·H^15: HI += it
     vmovdqu     xmm6, [rdx]                         ; C1·H^16: C, bytes as in memory
     vpshufb     xmm6, xmm6, xmm0                    ; C1·H^16: C
     vpxor       xmm2, xmm6, xmm2                    ; C1·H^16: A = X + C
@@ -471,6 +468,9 @@ ghash_avx_winograd_clmul1_x16_update:
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; C1·H^16: A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C1·H^16: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C1·H^16: U0·U1
+    vpxor       xmm3, xmm3, xmm9                    ; C1·H^16: S += it
+    vpxor       xmm4, xmm4, xmm10                   ; C1·H^16: LO += it
+    vpxor       xmm5, xmm5, xmm11                   ; C1·H^16: HI += it
     vpxor       xmm2, xmm3, xmm2                    ; C1·H^16: S += it
     vpxor       xmm3, xmm4, xmm6                    ; C1·H^16: LO += it
     vpxor       xmm4, xmm5, xmm7                    ; C1·H^16: HI += it

@@ -242,7 +242,7 @@ ghash_avx_winograd_clmul1_x6_mul:
 
 ; void ghash_avx_winograd_clmul1_x6_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-10, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-11, rax rcx rdx rdi r8
 global ghash_avx_winograd_clmul1_x6_update:function (ghash_avx_winograd_clmul1_x6_update.end - ghash_avx_winograd_clmul1_x6_update)
 align 32
 ghash_avx_winograd_clmul1_x6_update:
@@ -254,23 +254,13 @@ ghash_avx_winograd_clmul1_x6_update:
     cmp         rcx, 0x60
     jb          .tail
 .group:
-    vmovdqu     xmm3, [rdx + 16]                    ; C2·H^5: C, bytes as in memory
-    vpshufb     xmm3, xmm3, xmm0                    ; C2·H^5: C
-    vpxor       xmm4, xmm3, [rdi + 16]              ; C2·H^5: T = A + C1
-    vpxor       xmm5, xmm3, [rdi + 112]             ; C2·H^5: U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C2·H^5: A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C2·H^5: T0·T1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C2·H^5: U0·U1
-    vmovdqu     xmm6, [rdx + 32]                    ; C3·H^4: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0                    ; C3·H^4: C
-    vpxor       xmm7, xmm6, [rdi + 32]              ; C3·H^4: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 128]             ; C3·H^4: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C3·H^4: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C3·H^4: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C3·H^4: U0·U1
-    vpxor       xmm3, xmm3, xmm6                    ; C3·H^4: S += it
-    vpxor       xmm4, xmm4, xmm7                    ; C3·H^4: LO += it
-    vpxor       xmm5, xmm5, xmm8                    ; C3·H^4: HI += it
+    vmovdqu     xmm3, [rdx + 32]                    ; C3·H^4: C, bytes as in memory
+    vpshufb     xmm3, xmm3, xmm0                    ; C3·H^4: C
+    vpxor       xmm4, xmm3, [rdi + 32]              ; C3·H^4: T = A + C1
+    vpxor       xmm5, xmm3, [rdi + 128]             ; C3·H^4: U = A + C2
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C3·H^4: A0·A1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C3·H^4: T0·T1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C3·H^4: U0·U1
     vmovdqu     xmm6, [rdx + 48]                    ; C4·H^3: C, bytes as in memory
     vpshufb     xmm6, xmm6, xmm0                    ; C4·H^3: C
     vpxor       xmm7, xmm6, [rdi + 48]              ; C4·H^3: T = A + C1
@@ -278,16 +268,13 @@ ghash_avx_winograd_clmul1_x6_update:
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C4·H^3: A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C4·H^3: T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C4·H^3: U0·U1
-    vpxor       xmm3, xmm3, xmm6                    ; C4·H^3: S += it
-    vpxor       xmm4, xmm4, xmm7                    ; C4·H^3: LO += it
-    vpxor       xmm5, xmm5, xmm8                    ; C4·H^3: HI += it
-    vmovdqu     xmm6, [rdx + 64]                    ; C5·H^2: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0                    ; C5·H^2: C
-    vpxor       xmm7, xmm6, [rdi + 64]              ; C5·H^2: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 160]             ; C5·H^2: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C5·H^2: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C5·H^2: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C5·H^2: U0·U1
+    vmovdqu     xmm9, [rdx + 64]                    ; C5·H^2: C, bytes as in memory
+    vpshufb     xmm9, xmm9, xmm0                    ; C5·H^2: C
+    vpxor       xmm10, xmm9, [rdi + 64]             ; C5·H^2: T = A + C1
+    vpxor       xmm11, xmm9, [rdi + 160]            ; C5·H^2: U = A + C2
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C5·H^2: A0·A1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C5·H^2: T0·T1
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C5·H^2: U0·U1
     vpxor       xmm3, xmm3, xmm6                    ; C5·H^2: S += it
     vpxor       xmm4, xmm4, xmm7                    ; C5·H^2: LO += it
     vpxor       xmm5, xmm5, xmm8                    ; C5·H^2: HI += it
@@ -298,9 +285,19 @@ ghash_avx_winograd_clmul1_x6_update:
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C6·H^1: A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C6·H^1: T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C6·H^1: U0·U1
-    vpxor       xmm3, xmm3, xmm6                    ; C6·H^1: S += it
-    vpxor       xmm4, xmm4, xmm7                    ; C6·H^1: LO += it
-    vpxor       xmm5, xmm5, xmm8                    ; C6·H^1: HI += it
+    vpxor       xmm3, xmm3, xmm9                    ; C6·H^1: S += it
+    vpxor       xmm4, xmm4, xmm10                   ; C6·H^1: LO += it
+    vpxor       xmm5, xmm5, xmm11                   ; C6·H^1: HI += it
+    vmovdqu     xmm9, [rdx + 16]                    ; C2·H^5: C, bytes as in memory
+    vpshufb     xmm9, xmm9, xmm0                    ; C2·H^5: C
+    vpxor       xmm10, xmm9, [rdi + 16]             ; C2·H^5: T = A + C1
+    vpxor       xmm11, xmm9, [rdi + 112]            ; C2·H^5: U = A + C2
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C2·H^5: A0·A1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C2·H^5: T0·T1
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C2·H^5: U0·U1
+    vpxor       xmm3, xmm3, xmm6                    ; C2·H^5: S += it
+    vpxor       xmm4, xmm4, xmm7                    ; C2·H^5: LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; C2·H^5: HI += it
     vmovdqu     xmm6, [rdx]                         ; C1·H^6: C, bytes as in memory
     vpshufb     xmm6, xmm6, xmm0                    ; C1·H^6: C
     vpxor       xmm2, xmm6, xmm2                    ; C1·H^6: A = X + C
@@ -309,6 +306,9 @@ ghash_avx_winograd_clmul1_x6_update:
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; C1·H^6: A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C1·H^6: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C1·H^6: U0·U1
+    vpxor       xmm3, xmm3, xmm9                    ; C1·H^6: S += it
+    vpxor       xmm4, xmm4, xmm10                   ; C1·H^6: LO += it
+    vpxor       xmm5, xmm5, xmm11                   ; C1·H^6: HI += it
     vpxor       xmm2, xmm3, xmm2                    ; C1·H^6: S += it
     vpxor       xmm3, xmm4, xmm6                    ; C1·H^6: LO += it
     vpxor       xmm4, xmm5, xmm7                    ; C1·H^6: HI += it

@@ -11,7 +11,7 @@
 ; wipe       no: secrets may remain in vector registers
 ; cpu        avx avx2 pclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
-; group      93 instructions: clmul 25, load 12, other 4, shuffle 5, store 4, xor 43
+; group      89 instructions: clmul 25, load 8, other 4, shuffle 5, store 4, xor 43
 ;
 ; table      384 bytes, aligned to 16, written by init only
 ;            16 bytes a power, H^8 first: C1 from byte 0, C2 from byte 128, R from byte 256
@@ -305,12 +305,12 @@ ghash_avx_winograd_clmul1_x8_stackswap_mul:
 
 ; void ghash_avx_winograd_clmul1_x8_stackswap_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 136 bytes; writes xmm0-10, rax rcx rdx rdi r8
+;   stack 72 bytes; writes xmm0-13, rax rcx rdx rdi r8
 global ghash_avx_winograd_clmul1_x8_stackswap_update:function (ghash_avx_winograd_clmul1_x8_stackswap_update.end - ghash_avx_winograd_clmul1_x8_stackswap_update)
 align 32
 ghash_avx_winograd_clmul1_x8_stackswap_update:
     endbr64
-    sub         rsp, 0x88                           ; frame
+    sub         rsp, 0x48                           ; frame
     vmovdqu     ymm0, [rel ghash_avx_winograd_clmul1_x8_stackswap_byte_swap]  ; byte_swap
     vmovdqu     ymm1, [rel ghash_avx_winograd_clmul1_x8_stackswap_fold_q]  ; fold_q
     vmovdqu     xmm2, [rsi]                         ; X, bytes as in memory
@@ -318,88 +318,84 @@ ghash_avx_winograd_clmul1_x8_stackswap_update:
     cmp         rcx, 0x80
     jb          .tail
 .group:
-    vmovdqu     ymm3, [rdx]                         ; C2·H^7: two blocks
-    vpshufb     ymm3, ymm3, ymm0                    ; C2·H^7: both swapped
-    vmovdqu     [rsp], ymm3                         ; C2·H^7: to be read one by one
-    vmovdqu     xmm3, [rsp + 16]                    ; C2·H^7: C
-    vpxor       xmm4, xmm3, [rdi + 16]              ; C2·H^7: T = A + C1
-    vpxor       xmm5, xmm3, [rdi + 144]             ; C2·H^7: U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C2·H^7: A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C2·H^7: T0·T1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C2·H^7: U0·U1
-    vmovdqu     ymm6, [rdx + 32]                    ; C3·H^6: two blocks
-    vpshufb     ymm6, ymm6, ymm0                    ; C3·H^6: both swapped
-    vmovdqu     [rsp + 32], ymm6                    ; C3·H^6: to be read one by one
-    vmovdqu     xmm6, [rsp + 32]                    ; C3·H^6: C
-    vpxor       xmm7, xmm6, [rdi + 32]              ; C3·H^6: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 160]             ; C3·H^6: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C3·H^6: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C3·H^6: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C3·H^6: U0·U1
-    vpxor       xmm3, xmm3, xmm6                    ; C3·H^6: S += it
-    vpxor       xmm4, xmm4, xmm7                    ; C3·H^6: LO += it
-    vpxor       xmm5, xmm5, xmm8                    ; C3·H^6: HI += it
-    vmovdqu     xmm6, [rsp + 48]                    ; C4·H^5: C
-    vpxor       xmm7, xmm6, [rdi + 48]              ; C4·H^5: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 176]             ; C4·H^5: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C4·H^5: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C4·H^5: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C4·H^5: U0·U1
-    vpxor       xmm3, xmm3, xmm6                    ; C4·H^5: S += it
-    vpxor       xmm4, xmm4, xmm7                    ; C4·H^5: LO += it
-    vpxor       xmm5, xmm5, xmm8                    ; C4·H^5: HI += it
-    vmovdqu     ymm6, [rdx + 64]                    ; C5·H^4: two blocks
-    vpshufb     ymm6, ymm6, ymm0                    ; C5·H^4: both swapped
-    vmovdqu     [rsp + 64], ymm6                    ; C5·H^4: to be read one by one
-    vmovdqu     xmm6, [rsp + 64]                    ; C5·H^4: C
-    vpxor       xmm7, xmm6, [rdi + 64]              ; C5·H^4: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 192]             ; C5·H^4: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C5·H^4: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C5·H^4: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C5·H^4: U0·U1
-    vpxor       xmm3, xmm3, xmm6                    ; C5·H^4: S += it
-    vpxor       xmm4, xmm4, xmm7                    ; C5·H^4: LO += it
-    vpxor       xmm5, xmm5, xmm8                    ; C5·H^4: HI += it
-    vmovdqu     xmm6, [rsp + 80]                    ; C6·H^3: C
-    vpxor       xmm7, xmm6, [rdi + 80]              ; C6·H^3: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 208]             ; C6·H^3: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C6·H^3: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C6·H^3: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C6·H^3: U0·U1
-    vpxor       xmm3, xmm3, xmm6                    ; C6·H^3: S += it
-    vpxor       xmm4, xmm4, xmm7                    ; C6·H^3: LO += it
-    vpxor       xmm5, xmm5, xmm8                    ; C6·H^3: HI += it
-    vmovdqu     ymm6, [rdx + 96]                    ; C7·H^2: two blocks
-    vpshufb     ymm6, ymm6, ymm0                    ; C7·H^2: both swapped
-    vmovdqu     [rsp + 96], ymm6                    ; C7·H^2: to be read one by one
-    vmovdqu     xmm6, [rsp + 96]                    ; C7·H^2: C
-    vpxor       xmm7, xmm6, [rdi + 96]              ; C7·H^2: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 224]             ; C7·H^2: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C7·H^2: A0·A1
+    vmovdqu     ymm3, [rdx + 32]                    ; C3·H^6: blocks 3 and 4
+    vpshufb     ymm3, ymm3, ymm0                    ; C3·H^6: both swapped
+    vextracti128 [rsp + 16], ymm3, 0x01             ; C3·H^6: the upper one, to be read back
+    vmovdqu     ymm4, [rdx + 64]                    ; C3·H^6: blocks 5 and 6
+    vpshufb     ymm4, ymm4, ymm0                    ; C3·H^6: both swapped
+    vextracti128 [rsp + 32], ymm4, 0x01             ; C3·H^6: the upper one, to be read back
+    vmovdqu     ymm5, [rdx + 96]                    ; C3·H^6: blocks 7 and 8
+    vpshufb     ymm5, ymm5, ymm0                    ; C3·H^6: both swapped
+    vextracti128 [rsp + 48], ymm5, 0x01             ; C3·H^6: the upper one, to be read back
+    vpxor       xmm6, xmm3, [rdi + 32]              ; C3·H^6: T = A + C1
+    vpxor       xmm7, xmm3, [rdi + 160]             ; C3·H^6: U = A + C2
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C3·H^6: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C3·H^6: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C3·H^6: U0·U1
+    vmovdqu     xmm8, [rsp + 16]                    ; C4·H^5: C, swapped
+    vpxor       xmm9, xmm8, [rdi + 48]              ; C4·H^5: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 176]            ; C4·H^5: U = A + C2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C4·H^5: A0·A1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C4·H^5: T0·T1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C4·H^5: U0·U1
+    vmovdqu     ymm11, [rdx]                        ; C5·H^4: blocks 1 and 2
+    vpshufb     ymm11, ymm11, ymm0                  ; C5·H^4: both swapped
+    vextracti128 [rsp], ymm11, 0x01                 ; C5·H^4: the upper one, to be read back
+    vpxor       xmm12, xmm4, [rdi + 64]             ; C5·H^4: T = A + C1
+    vpxor       xmm13, xmm4, [rdi + 192]            ; C5·H^4: U = A + C2
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C5·H^4: A0·A1
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C5·H^4: T0·T1
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C5·H^4: U0·U1
+    vpxor       xmm3, xmm3, xmm8                    ; C5·H^4: S += it
+    vpxor       xmm6, xmm6, xmm9                    ; C5·H^4: LO += it
+    vpxor       xmm7, xmm7, xmm10                   ; C5·H^4: HI += it
+    vmovdqu     xmm8, [rsp + 32]                    ; C6·H^3: C, swapped
+    vpxor       xmm9, xmm8, [rdi + 80]              ; C6·H^3: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 208]            ; C6·H^3: U = A + C2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C6·H^3: A0·A1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C6·H^3: T0·T1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C6·H^3: U0·U1
+    vpxor       xmm3, xmm3, xmm4                    ; C6·H^3: S += it
+    vpxor       xmm4, xmm6, xmm12                   ; C6·H^3: LO += it
+    vpxor       xmm6, xmm7, xmm13                   ; C6·H^3: HI += it
+    vpxor       xmm7, xmm5, [rdi + 96]              ; C7·H^2: T = A + C1
+    vpxor       xmm12, xmm5, [rdi + 224]            ; C7·H^2: U = A + C2
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C7·H^2: A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C7·H^2: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C7·H^2: U0·U1
-    vpxor       xmm3, xmm3, xmm6                    ; C7·H^2: S += it
-    vpxor       xmm4, xmm4, xmm7                    ; C7·H^2: LO += it
-    vpxor       xmm5, xmm5, xmm8                    ; C7·H^2: HI += it
-    vmovdqu     xmm6, [rsp + 112]                   ; C8·H^1: C
-    vpxor       xmm7, xmm6, [rdi + 112]             ; C8·H^1: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 240]             ; C8·H^1: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C8·H^1: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C8·H^1: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C8·H^1: U0·U1
-    vpxor       xmm3, xmm3, xmm6                    ; C8·H^1: S += it
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C7·H^2: U0·U1
+    vpxor       xmm3, xmm3, xmm8                    ; C7·H^2: S += it
+    vpxor       xmm4, xmm4, xmm9                    ; C7·H^2: LO += it
+    vpxor       xmm6, xmm6, xmm10                   ; C7·H^2: HI += it
+    vmovdqu     xmm8, [rsp + 48]                    ; C8·H^1: C, swapped
+    vpxor       xmm9, xmm8, [rdi + 112]             ; C8·H^1: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 240]            ; C8·H^1: U = A + C2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C8·H^1: A0·A1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C8·H^1: T0·T1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C8·H^1: U0·U1
+    vpxor       xmm3, xmm3, xmm5                    ; C8·H^1: S += it
     vpxor       xmm4, xmm4, xmm7                    ; C8·H^1: LO += it
-    vpxor       xmm5, xmm5, xmm8                    ; C8·H^1: HI += it
-    vmovdqu     xmm6, [rsp]                         ; C1·H^8: C
-    vpxor       xmm2, xmm6, xmm2                    ; C1·H^8: A = X + C
-    vpxor       xmm6, xmm2, [rdi]                   ; C1·H^8: T = A + C1
-    vpxor       xmm7, xmm2, [rdi + 128]             ; C1·H^8: U = A + C2
+    vpxor       xmm5, xmm6, xmm12                   ; C8·H^1: HI += it
+    vmovdqu     xmm6, [rsp]                         ; C2·H^7: C, swapped
+    vpxor       xmm7, xmm6, [rdi + 16]              ; C2·H^7: T = A + C1
+    vpxor       xmm12, xmm6, [rdi + 144]            ; C2·H^7: U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C2·H^7: A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C2·H^7: T0·T1
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C2·H^7: U0·U1
+    vpxor       xmm3, xmm3, xmm8                    ; C2·H^7: S += it
+    vpxor       xmm4, xmm4, xmm9                    ; C2·H^7: LO += it
+    vpxor       xmm5, xmm5, xmm10                   ; C2·H^7: HI += it
+    vpxor       xmm2, xmm11, xmm2                   ; C1·H^8: A = X + C
+    vpxor       xmm8, xmm2, [rdi]                   ; C1·H^8: T = A + C1
+    vpxor       xmm9, xmm2, [rdi + 128]             ; C1·H^8: U = A + C2
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; C1·H^8: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C1·H^8: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C1·H^8: U0·U1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C1·H^8: T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C1·H^8: U0·U1
+    vpxor       xmm3, xmm3, xmm6                    ; C1·H^8: S += it
+    vpxor       xmm4, xmm4, xmm7                    ; C1·H^8: LO += it
+    vpxor       xmm5, xmm5, xmm12                   ; C1·H^8: HI += it
     vpxor       xmm2, xmm3, xmm2                    ; C1·H^8: S += it
-    vpxor       xmm3, xmm4, xmm6                    ; C1·H^8: LO += it
-    vpxor       xmm4, xmm5, xmm7                    ; C1·H^8: HI += it
+    vpxor       xmm3, xmm4, xmm8                    ; C1·H^8: LO += it
+    vpxor       xmm4, xmm5, xmm9                    ; C1·H^8: HI += it
     vpxor       xmm3, xmm3, xmm2                    ; reduce: LO += S
     vpxor       xmm2, xmm4, xmm2                    ; reduce: HI += S
     vpclmulqdq  xmm4, xmm3, xmm1, 0x10              ; reduce: LO0·Q'
@@ -513,6 +509,6 @@ ghash_avx_winograd_clmul1_x8_stackswap_update:
     vpshufb     xmm0, xmm2, xmm0                    ; X, bytes as in memory
     vmovdqu     [rsi], xmm0                         ; X
     vzeroupper                                      ; upper halves are the caller's
-    add         rsp, 0x88                           ; frame
+    add         rsp, 0x48                           ; frame
     ret
 .end:

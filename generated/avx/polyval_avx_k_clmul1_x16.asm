@@ -195,7 +195,7 @@ polyval_avx_k_clmul1_x16_mul:
 
 ; void polyval_avx_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-7, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-11, rax rcx rdx rdi r8
 global polyval_avx_k_clmul1_x16_update:function (polyval_avx_k_clmul1_x16_update.end - polyval_avx_k_clmul1_x16_update)
 align 32
 polyval_avx_k_clmul1_x16_update:
@@ -205,148 +205,148 @@ polyval_avx_k_clmul1_x16_update:
     cmp         rcx, 256
     jb          .tail
 .group:
-    vmovdqu     xmm2, [rdx + 16]                    ; C2·H^15: C
-    vpclmulqdq  xmm3, xmm2, [rdi + 272], 0x00       ; C2·H^15: A0·K0
-    vpclmulqdq  xmm4, xmm2, [rdi + 272], 0x10       ; C2·H^15: A0·K1
-    vpclmulqdq  xmm5, xmm2, [rdi + 16], 0x01        ; C2·H^15: A1·B0
-    vpclmulqdq  xmm2, xmm2, [rdi + 16], 0x11        ; C2·H^15: A1·B1
-    vpxor       xmm3, xmm3, xmm5                    ; C2·H^15: LO += it
-    vpxor       xmm2, xmm4, xmm2                    ; C2·H^15: HI += it
-    vmovdqu     xmm4, [rdx + 32]                    ; C3·H^14: C
-    vpclmulqdq  xmm5, xmm4, [rdi + 288], 0x00       ; C3·H^14: A0·K0
-    vpclmulqdq  xmm6, xmm4, [rdi + 288], 0x10       ; C3·H^14: A0·K1
-    vpclmulqdq  xmm7, xmm4, [rdi + 32], 0x01        ; C3·H^14: A1·B0
-    vpclmulqdq  xmm4, xmm4, [rdi + 32], 0x11        ; C3·H^14: A1·B1
-    vpxor       xmm3, xmm3, xmm5                    ; C3·H^14: LO += it
-    vpxor       xmm2, xmm2, xmm6                    ; C3·H^14: HI += it
-    vpxor       xmm3, xmm3, xmm7                    ; C3·H^14: LO += it
-    vpxor       xmm2, xmm2, xmm4                    ; C3·H^14: HI += it
-    vmovdqu     xmm4, [rdx + 48]                    ; C4·H^13: C
-    vpclmulqdq  xmm5, xmm4, [rdi + 304], 0x00       ; C4·H^13: A0·K0
-    vpclmulqdq  xmm6, xmm4, [rdi + 304], 0x10       ; C4·H^13: A0·K1
-    vpclmulqdq  xmm7, xmm4, [rdi + 48], 0x01        ; C4·H^13: A1·B0
-    vpclmulqdq  xmm4, xmm4, [rdi + 48], 0x11        ; C4·H^13: A1·B1
+    vmovdqu     xmm2, [rdx + 32]                    ; C3·H^14: C
+    vpclmulqdq  xmm3, xmm2, [rdi + 288], 0x00       ; C3·H^14: A0·K0
+    vpclmulqdq  xmm4, xmm2, [rdi + 288], 0x10       ; C3·H^14: A0·K1
+    vpclmulqdq  xmm5, xmm2, [rdi + 32], 0x01        ; C3·H^14: A1·B0
+    vpclmulqdq  xmm2, xmm2, [rdi + 32], 0x11        ; C3·H^14: A1·B1
+    vmovdqu     xmm6, [rdx + 48]                    ; C4·H^13: C
+    vpclmulqdq  xmm7, xmm6, [rdi + 304], 0x00       ; C4·H^13: A0·K0
+    vpclmulqdq  xmm8, xmm6, [rdi + 304], 0x10       ; C4·H^13: A0·K1
+    vpclmulqdq  xmm9, xmm6, [rdi + 48], 0x01        ; C4·H^13: A1·B0
+    vpclmulqdq  xmm6, xmm6, [rdi + 48], 0x11        ; C4·H^13: A1·B1
     vpxor       xmm3, xmm3, xmm5                    ; C4·H^13: LO += it
-    vpxor       xmm2, xmm2, xmm6                    ; C4·H^13: HI += it
-    vpxor       xmm3, xmm3, xmm7                    ; C4·H^13: LO += it
-    vpxor       xmm2, xmm2, xmm4                    ; C4·H^13: HI += it
+    vpxor       xmm2, xmm4, xmm2                    ; C4·H^13: HI += it
     vmovdqu     xmm4, [rdx + 64]                    ; C5·H^12: C
     vpclmulqdq  xmm5, xmm4, [rdi + 320], 0x00       ; C5·H^12: A0·K0
-    vpclmulqdq  xmm6, xmm4, [rdi + 320], 0x10       ; C5·H^12: A0·K1
-    vpclmulqdq  xmm7, xmm4, [rdi + 64], 0x01        ; C5·H^12: A1·B0
+    vpclmulqdq  xmm10, xmm4, [rdi + 320], 0x10      ; C5·H^12: A0·K1
+    vpclmulqdq  xmm11, xmm4, [rdi + 64], 0x01       ; C5·H^12: A1·B0
     vpclmulqdq  xmm4, xmm4, [rdi + 64], 0x11        ; C5·H^12: A1·B1
-    vpxor       xmm3, xmm3, xmm5                    ; C5·H^12: LO += it
-    vpxor       xmm2, xmm2, xmm6                    ; C5·H^12: HI += it
     vpxor       xmm3, xmm3, xmm7                    ; C5·H^12: LO += it
-    vpxor       xmm2, xmm2, xmm4                    ; C5·H^12: HI += it
-    vmovdqu     xmm4, [rdx + 80]                    ; C6·H^11: C
-    vpclmulqdq  xmm5, xmm4, [rdi + 336], 0x00       ; C6·H^11: A0·K0
-    vpclmulqdq  xmm6, xmm4, [rdi + 336], 0x10       ; C6·H^11: A0·K1
-    vpclmulqdq  xmm7, xmm4, [rdi + 80], 0x01        ; C6·H^11: A1·B0
-    vpclmulqdq  xmm4, xmm4, [rdi + 80], 0x11        ; C6·H^11: A1·B1
+    vpxor       xmm2, xmm2, xmm8                    ; C5·H^12: HI += it
+    vpxor       xmm3, xmm3, xmm9                    ; C5·H^12: LO += it
+    vpxor       xmm2, xmm2, xmm6                    ; C5·H^12: HI += it
+    vmovdqu     xmm6, [rdx + 80]                    ; C6·H^11: C
+    vpclmulqdq  xmm7, xmm6, [rdi + 336], 0x00       ; C6·H^11: A0·K0
+    vpclmulqdq  xmm8, xmm6, [rdi + 336], 0x10       ; C6·H^11: A0·K1
+    vpclmulqdq  xmm9, xmm6, [rdi + 80], 0x01        ; C6·H^11: A1·B0
+    vpclmulqdq  xmm6, xmm6, [rdi + 80], 0x11        ; C6·H^11: A1·B1
     vpxor       xmm3, xmm3, xmm5                    ; C6·H^11: LO += it
-    vpxor       xmm2, xmm2, xmm6                    ; C6·H^11: HI += it
-    vpxor       xmm3, xmm3, xmm7                    ; C6·H^11: LO += it
+    vpxor       xmm2, xmm2, xmm10                   ; C6·H^11: HI += it
+    vpxor       xmm3, xmm3, xmm11                   ; C6·H^11: LO += it
     vpxor       xmm2, xmm2, xmm4                    ; C6·H^11: HI += it
     vmovdqu     xmm4, [rdx + 96]                    ; C7·H^10: C
     vpclmulqdq  xmm5, xmm4, [rdi + 352], 0x00       ; C7·H^10: A0·K0
-    vpclmulqdq  xmm6, xmm4, [rdi + 352], 0x10       ; C7·H^10: A0·K1
-    vpclmulqdq  xmm7, xmm4, [rdi + 96], 0x01        ; C7·H^10: A1·B0
+    vpclmulqdq  xmm10, xmm4, [rdi + 352], 0x10      ; C7·H^10: A0·K1
+    vpclmulqdq  xmm11, xmm4, [rdi + 96], 0x01       ; C7·H^10: A1·B0
     vpclmulqdq  xmm4, xmm4, [rdi + 96], 0x11        ; C7·H^10: A1·B1
-    vpxor       xmm3, xmm3, xmm5                    ; C7·H^10: LO += it
-    vpxor       xmm2, xmm2, xmm6                    ; C7·H^10: HI += it
     vpxor       xmm3, xmm3, xmm7                    ; C7·H^10: LO += it
-    vpxor       xmm2, xmm2, xmm4                    ; C7·H^10: HI += it
-    vmovdqu     xmm4, [rdx + 112]                   ; C8·H^9: C
-    vpclmulqdq  xmm5, xmm4, [rdi + 368], 0x00       ; C8·H^9: A0·K0
-    vpclmulqdq  xmm6, xmm4, [rdi + 368], 0x10       ; C8·H^9: A0·K1
-    vpclmulqdq  xmm7, xmm4, [rdi + 112], 0x01       ; C8·H^9: A1·B0
-    vpclmulqdq  xmm4, xmm4, [rdi + 112], 0x11       ; C8·H^9: A1·B1
+    vpxor       xmm2, xmm2, xmm8                    ; C7·H^10: HI += it
+    vpxor       xmm3, xmm3, xmm9                    ; C7·H^10: LO += it
+    vpxor       xmm2, xmm2, xmm6                    ; C7·H^10: HI += it
+    vmovdqu     xmm6, [rdx + 112]                   ; C8·H^9: C
+    vpclmulqdq  xmm7, xmm6, [rdi + 368], 0x00       ; C8·H^9: A0·K0
+    vpclmulqdq  xmm8, xmm6, [rdi + 368], 0x10       ; C8·H^9: A0·K1
+    vpclmulqdq  xmm9, xmm6, [rdi + 112], 0x01       ; C8·H^9: A1·B0
+    vpclmulqdq  xmm6, xmm6, [rdi + 112], 0x11       ; C8·H^9: A1·B1
     vpxor       xmm3, xmm3, xmm5                    ; C8·H^9: LO += it
-    vpxor       xmm2, xmm2, xmm6                    ; C8·H^9: HI += it
-    vpxor       xmm3, xmm3, xmm7                    ; C8·H^9: LO += it
+    vpxor       xmm2, xmm2, xmm10                   ; C8·H^9: HI += it
+    vpxor       xmm3, xmm3, xmm11                   ; C8·H^9: LO += it
     vpxor       xmm2, xmm2, xmm4                    ; C8·H^9: HI += it
     vmovdqu     xmm4, [rdx + 128]                   ; C9·H^8: C
     vpclmulqdq  xmm5, xmm4, [rdi + 384], 0x00       ; C9·H^8: A0·K0
-    vpclmulqdq  xmm6, xmm4, [rdi + 384], 0x10       ; C9·H^8: A0·K1
-    vpclmulqdq  xmm7, xmm4, [rdi + 128], 0x01       ; C9·H^8: A1·B0
+    vpclmulqdq  xmm10, xmm4, [rdi + 384], 0x10      ; C9·H^8: A0·K1
+    vpclmulqdq  xmm11, xmm4, [rdi + 128], 0x01      ; C9·H^8: A1·B0
     vpclmulqdq  xmm4, xmm4, [rdi + 128], 0x11       ; C9·H^8: A1·B1
-    vpxor       xmm3, xmm3, xmm5                    ; C9·H^8: LO += it
-    vpxor       xmm2, xmm2, xmm6                    ; C9·H^8: HI += it
     vpxor       xmm3, xmm3, xmm7                    ; C9·H^8: LO += it
-    vpxor       xmm2, xmm2, xmm4                    ; C9·H^8: HI += it
-    vmovdqu     xmm4, [rdx + 144]                   ; C10·H^7: C
-    vpclmulqdq  xmm5, xmm4, [rdi + 400], 0x00       ; C10·H^7: A0·K0
-    vpclmulqdq  xmm6, xmm4, [rdi + 400], 0x10       ; C10·H^7: A0·K1
-    vpclmulqdq  xmm7, xmm4, [rdi + 144], 0x01       ; C10·H^7: A1·B0
-    vpclmulqdq  xmm4, xmm4, [rdi + 144], 0x11       ; C10·H^7: A1·B1
+    vpxor       xmm2, xmm2, xmm8                    ; C9·H^8: HI += it
+    vpxor       xmm3, xmm3, xmm9                    ; C9·H^8: LO += it
+    vpxor       xmm2, xmm2, xmm6                    ; C9·H^8: HI += it
+    vmovdqu     xmm6, [rdx + 144]                   ; C10·H^7: C
+    vpclmulqdq  xmm7, xmm6, [rdi + 400], 0x00       ; C10·H^7: A0·K0
+    vpclmulqdq  xmm8, xmm6, [rdi + 400], 0x10       ; C10·H^7: A0·K1
+    vpclmulqdq  xmm9, xmm6, [rdi + 144], 0x01       ; C10·H^7: A1·B0
+    vpclmulqdq  xmm6, xmm6, [rdi + 144], 0x11       ; C10·H^7: A1·B1
     vpxor       xmm3, xmm3, xmm5                    ; C10·H^7: LO += it
-    vpxor       xmm2, xmm2, xmm6                    ; C10·H^7: HI += it
-    vpxor       xmm3, xmm3, xmm7                    ; C10·H^7: LO += it
+    vpxor       xmm2, xmm2, xmm10                   ; C10·H^7: HI += it
+    vpxor       xmm3, xmm3, xmm11                   ; C10·H^7: LO += it
     vpxor       xmm2, xmm2, xmm4                    ; C10·H^7: HI += it
     vmovdqu     xmm4, [rdx + 160]                   ; C11·H^6: C
     vpclmulqdq  xmm5, xmm4, [rdi + 416], 0x00       ; C11·H^6: A0·K0
-    vpclmulqdq  xmm6, xmm4, [rdi + 416], 0x10       ; C11·H^6: A0·K1
-    vpclmulqdq  xmm7, xmm4, [rdi + 160], 0x01       ; C11·H^6: A1·B0
+    vpclmulqdq  xmm10, xmm4, [rdi + 416], 0x10      ; C11·H^6: A0·K1
+    vpclmulqdq  xmm11, xmm4, [rdi + 160], 0x01      ; C11·H^6: A1·B0
     vpclmulqdq  xmm4, xmm4, [rdi + 160], 0x11       ; C11·H^6: A1·B1
-    vpxor       xmm3, xmm3, xmm5                    ; C11·H^6: LO += it
-    vpxor       xmm2, xmm2, xmm6                    ; C11·H^6: HI += it
     vpxor       xmm3, xmm3, xmm7                    ; C11·H^6: LO += it
-    vpxor       xmm2, xmm2, xmm4                    ; C11·H^6: HI += it
-    vmovdqu     xmm4, [rdx + 176]                   ; C12·H^5: C
-    vpclmulqdq  xmm5, xmm4, [rdi + 432], 0x00       ; C12·H^5: A0·K0
-    vpclmulqdq  xmm6, xmm4, [rdi + 432], 0x10       ; C12·H^5: A0·K1
-    vpclmulqdq  xmm7, xmm4, [rdi + 176], 0x01       ; C12·H^5: A1·B0
-    vpclmulqdq  xmm4, xmm4, [rdi + 176], 0x11       ; C12·H^5: A1·B1
+    vpxor       xmm2, xmm2, xmm8                    ; C11·H^6: HI += it
+    vpxor       xmm3, xmm3, xmm9                    ; C11·H^6: LO += it
+    vpxor       xmm2, xmm2, xmm6                    ; C11·H^6: HI += it
+    vmovdqu     xmm6, [rdx + 176]                   ; C12·H^5: C
+    vpclmulqdq  xmm7, xmm6, [rdi + 432], 0x00       ; C12·H^5: A0·K0
+    vpclmulqdq  xmm8, xmm6, [rdi + 432], 0x10       ; C12·H^5: A0·K1
+    vpclmulqdq  xmm9, xmm6, [rdi + 176], 0x01       ; C12·H^5: A1·B0
+    vpclmulqdq  xmm6, xmm6, [rdi + 176], 0x11       ; C12·H^5: A1·B1
     vpxor       xmm3, xmm3, xmm5                    ; C12·H^5: LO += it
-    vpxor       xmm2, xmm2, xmm6                    ; C12·H^5: HI += it
-    vpxor       xmm3, xmm3, xmm7                    ; C12·H^5: LO += it
+    vpxor       xmm2, xmm2, xmm10                   ; C12·H^5: HI += it
+    vpxor       xmm3, xmm3, xmm11                   ; C12·H^5: LO += it
     vpxor       xmm2, xmm2, xmm4                    ; C12·H^5: HI += it
     vmovdqu     xmm4, [rdx + 192]                   ; C13·H^4: C
     vpclmulqdq  xmm5, xmm4, [rdi + 448], 0x00       ; C13·H^4: A0·K0
-    vpclmulqdq  xmm6, xmm4, [rdi + 448], 0x10       ; C13·H^4: A0·K1
-    vpclmulqdq  xmm7, xmm4, [rdi + 192], 0x01       ; C13·H^4: A1·B0
+    vpclmulqdq  xmm10, xmm4, [rdi + 448], 0x10      ; C13·H^4: A0·K1
+    vpclmulqdq  xmm11, xmm4, [rdi + 192], 0x01      ; C13·H^4: A1·B0
     vpclmulqdq  xmm4, xmm4, [rdi + 192], 0x11       ; C13·H^4: A1·B1
-    vpxor       xmm3, xmm3, xmm5                    ; C13·H^4: LO += it
-    vpxor       xmm2, xmm2, xmm6                    ; C13·H^4: HI += it
     vpxor       xmm3, xmm3, xmm7                    ; C13·H^4: LO += it
-    vpxor       xmm2, xmm2, xmm4                    ; C13·H^4: HI += it
-    vmovdqu     xmm4, [rdx + 208]                   ; C14·H^3: C
-    vpclmulqdq  xmm5, xmm4, [rdi + 464], 0x00       ; C14·H^3: A0·K0
-    vpclmulqdq  xmm6, xmm4, [rdi + 464], 0x10       ; C14·H^3: A0·K1
-    vpclmulqdq  xmm7, xmm4, [rdi + 208], 0x01       ; C14·H^3: A1·B0
-    vpclmulqdq  xmm4, xmm4, [rdi + 208], 0x11       ; C14·H^3: A1·B1
+    vpxor       xmm2, xmm2, xmm8                    ; C13·H^4: HI += it
+    vpxor       xmm3, xmm3, xmm9                    ; C13·H^4: LO += it
+    vpxor       xmm2, xmm2, xmm6                    ; C13·H^4: HI += it
+    vmovdqu     xmm6, [rdx + 208]                   ; C14·H^3: C
+    vpclmulqdq  xmm7, xmm6, [rdi + 464], 0x00       ; C14·H^3: A0·K0
+    vpclmulqdq  xmm8, xmm6, [rdi + 464], 0x10       ; C14·H^3: A0·K1
+    vpclmulqdq  xmm9, xmm6, [rdi + 208], 0x01       ; C14·H^3: A1·B0
+    vpclmulqdq  xmm6, xmm6, [rdi + 208], 0x11       ; C14·H^3: A1·B1
     vpxor       xmm3, xmm3, xmm5                    ; C14·H^3: LO += it
-    vpxor       xmm2, xmm2, xmm6                    ; C14·H^3: HI += it
-    vpxor       xmm3, xmm3, xmm7                    ; C14·H^3: LO += it
+    vpxor       xmm2, xmm2, xmm10                   ; C14·H^3: HI += it
+    vpxor       xmm3, xmm3, xmm11                   ; C14·H^3: LO += it
     vpxor       xmm2, xmm2, xmm4                    ; C14·H^3: HI += it
     vmovdqu     xmm4, [rdx + 224]                   ; C15·H^2: C
     vpclmulqdq  xmm5, xmm4, [rdi + 480], 0x00       ; C15·H^2: A0·K0
-    vpclmulqdq  xmm6, xmm4, [rdi + 480], 0x10       ; C15·H^2: A0·K1
-    vpclmulqdq  xmm7, xmm4, [rdi + 224], 0x01       ; C15·H^2: A1·B0
+    vpclmulqdq  xmm10, xmm4, [rdi + 480], 0x10      ; C15·H^2: A0·K1
+    vpclmulqdq  xmm11, xmm4, [rdi + 224], 0x01      ; C15·H^2: A1·B0
     vpclmulqdq  xmm4, xmm4, [rdi + 224], 0x11       ; C15·H^2: A1·B1
-    vpxor       xmm3, xmm3, xmm5                    ; C15·H^2: LO += it
-    vpxor       xmm2, xmm2, xmm6                    ; C15·H^2: HI += it
     vpxor       xmm3, xmm3, xmm7                    ; C15·H^2: LO += it
-    vpxor       xmm2, xmm2, xmm4                    ; C15·H^2: HI += it
-    vmovdqu     xmm4, [rdx + 240]                   ; C16·H^1: C
-    vpclmulqdq  xmm5, xmm4, [rdi + 496], 0x00       ; C16·H^1: A0·K0
-    vpclmulqdq  xmm6, xmm4, [rdi + 496], 0x10       ; C16·H^1: A0·K1
-    vpclmulqdq  xmm7, xmm4, [rdi + 240], 0x01       ; C16·H^1: A1·B0
-    vpclmulqdq  xmm4, xmm4, [rdi + 240], 0x11       ; C16·H^1: A1·B1
+    vpxor       xmm2, xmm2, xmm8                    ; C15·H^2: HI += it
+    vpxor       xmm3, xmm3, xmm9                    ; C15·H^2: LO += it
+    vpxor       xmm2, xmm2, xmm6                    ; C15·H^2: HI += it
+    vmovdqu     xmm6, [rdx + 240]                   ; C16·H^1: C
+    vpclmulqdq  xmm7, xmm6, [rdi + 496], 0x00       ; C16·H^1: A0·K0
+    vpclmulqdq  xmm8, xmm6, [rdi + 496], 0x10       ; C16·H^1: A0·K1
+    vpclmulqdq  xmm9, xmm6, [rdi + 240], 0x01       ; C16·H^1: A1·B0
+    vpclmulqdq  xmm6, xmm6, [rdi + 240], 0x11       ; C16·H^1: A1·B1
     vpxor       xmm3, xmm3, xmm5                    ; C16·H^1: LO += it
-    vpxor       xmm2, xmm2, xmm6                    ; C16·H^1: HI += it
-    vpxor       xmm3, xmm3, xmm7                    ; C16·H^1: LO += it
+    vpxor       xmm2, xmm2, xmm10                   ; C16·H^1: HI += it
+    vpxor       xmm3, xmm3, xmm11                   ; C16·H^1: LO += it
     vpxor       xmm2, xmm2, xmm4                    ; C16·H^1: HI += it
-    vmovdqu     xmm4, [rdx]                         ; C1·H^16: C
-    vpxor       xmm1, xmm4, xmm1                    ; C1·H^16: A = X + C
-    vpclmulqdq  xmm4, xmm1, [rdi + 256], 0x00       ; C1·H^16: A0·K0
-    vpclmulqdq  xmm5, xmm1, [rdi + 256], 0x10       ; C1·H^16: A0·K1
-    vpclmulqdq  xmm6, xmm1, [rdi], 0x01             ; C1·H^16: A1·B0
+    vmovdqu     xmm4, [rdx + 16]                    ; C2·H^15: C
+    vpclmulqdq  xmm5, xmm4, [rdi + 272], 0x00       ; C2·H^15: A0·K0
+    vpclmulqdq  xmm10, xmm4, [rdi + 272], 0x10      ; C2·H^15: A0·K1
+    vpclmulqdq  xmm11, xmm4, [rdi + 16], 0x01       ; C2·H^15: A1·B0
+    vpclmulqdq  xmm4, xmm4, [rdi + 16], 0x11        ; C2·H^15: A1·B1
+    vpxor       xmm3, xmm3, xmm7                    ; C2·H^15: LO += it
+    vpxor       xmm2, xmm2, xmm8                    ; C2·H^15: HI += it
+    vpxor       xmm3, xmm3, xmm9                    ; C2·H^15: LO += it
+    vpxor       xmm2, xmm2, xmm6                    ; C2·H^15: HI += it
+    vmovdqu     xmm6, [rdx]                         ; C1·H^16: C
+    vpxor       xmm1, xmm6, xmm1                    ; C1·H^16: A = X + C
+    vpclmulqdq  xmm6, xmm1, [rdi + 256], 0x00       ; C1·H^16: A0·K0
+    vpclmulqdq  xmm7, xmm1, [rdi + 256], 0x10       ; C1·H^16: A0·K1
+    vpclmulqdq  xmm8, xmm1, [rdi], 0x01             ; C1·H^16: A1·B0
     vpclmulqdq  xmm1, xmm1, [rdi], 0x11             ; C1·H^16: A1·B1
-    vpxor       xmm3, xmm3, xmm4                    ; C1·H^16: LO += it
-    vpxor       xmm2, xmm2, xmm5                    ; C1·H^16: HI += it
+    vpxor       xmm3, xmm3, xmm5                    ; C1·H^16: LO += it
+    vpxor       xmm2, xmm2, xmm10                   ; C1·H^16: HI += it
+    vpxor       xmm3, xmm3, xmm11                   ; C1·H^16: LO += it
+    vpxor       xmm2, xmm2, xmm4                    ; C1·H^16: HI += it
     vpxor       xmm3, xmm3, xmm6                    ; C1·H^16: LO += it
+    vpxor       xmm2, xmm2, xmm7                    ; C1·H^16: HI += it
+    vpxor       xmm3, xmm3, xmm8                    ; C1·H^16: LO += it
     vpxor       xmm1, xmm2, xmm1                    ; C1·H^16: HI += it
     vpclmulqdq  xmm2, xmm3, xmm0, 0x10              ; reduce: LO0·Q'
     vpshufd     xmm3, xmm3, 0x4e                    ; reduce: (LO1, LO0)

@@ -290,7 +290,7 @@ polyval_avx_winograd_clmul1_x8_mul:
 
 ; void polyval_avx_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-9, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-10, rax rcx rdx rdi r8
 global polyval_avx_winograd_clmul1_x8_update:function (polyval_avx_winograd_clmul1_x8_update.end - polyval_avx_winograd_clmul1_x8_update)
 align 32
 polyval_avx_winograd_clmul1_x8_update:
@@ -300,36 +300,24 @@ polyval_avx_winograd_clmul1_x8_update:
     cmp         rcx, 0x80
     jb          .tail
 .group:
-    vmovdqu     xmm2, [rdx + 16]                    ; C2·H^7: C
-    vpxor       xmm3, xmm2, [rdi + 16]              ; C2·H^7: T = A + C1
-    vpxor       xmm4, xmm2, [rdi + 144]             ; C2·H^7: U = A + C2
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; C2·H^7: A0·A1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C2·H^7: T0·T1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C2·H^7: U0·U1
-    vmovdqu     xmm5, [rdx + 32]                    ; C3·H^6: C
-    vpxor       xmm6, xmm5, [rdi + 32]              ; C3·H^6: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 160]             ; C3·H^6: U = A + C2
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C3·H^6: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C3·H^6: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C3·H^6: U0·U1
-    vpxor       xmm2, xmm2, xmm5                    ; C3·H^6: S += it
-    vpxor       xmm3, xmm3, xmm6                    ; C3·H^6: LO += it
-    vpxor       xmm4, xmm4, xmm7                    ; C3·H^6: HI += it
+    vmovdqu     xmm2, [rdx + 32]                    ; C3·H^6: C
+    vpxor       xmm3, xmm2, [rdi + 32]              ; C3·H^6: T = A + C1
+    vpxor       xmm4, xmm2, [rdi + 160]             ; C3·H^6: U = A + C2
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; C3·H^6: A0·A1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C3·H^6: T0·T1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C3·H^6: U0·U1
     vmovdqu     xmm5, [rdx + 48]                    ; C4·H^5: C
     vpxor       xmm6, xmm5, [rdi + 48]              ; C4·H^5: T = A + C1
     vpxor       xmm7, xmm5, [rdi + 176]             ; C4·H^5: U = A + C2
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C4·H^5: A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C4·H^5: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C4·H^5: U0·U1
-    vpxor       xmm2, xmm2, xmm5                    ; C4·H^5: S += it
-    vpxor       xmm3, xmm3, xmm6                    ; C4·H^5: LO += it
-    vpxor       xmm4, xmm4, xmm7                    ; C4·H^5: HI += it
-    vmovdqu     xmm5, [rdx + 64]                    ; C5·H^4: C
-    vpxor       xmm6, xmm5, [rdi + 64]              ; C5·H^4: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 192]             ; C5·H^4: U = A + C2
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C5·H^4: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C5·H^4: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C5·H^4: U0·U1
+    vmovdqu     xmm8, [rdx + 64]                    ; C5·H^4: C
+    vpxor       xmm9, xmm8, [rdi + 64]              ; C5·H^4: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 192]            ; C5·H^4: U = A + C2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C5·H^4: A0·A1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C5·H^4: T0·T1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C5·H^4: U0·U1
     vpxor       xmm2, xmm2, xmm5                    ; C5·H^4: S += it
     vpxor       xmm3, xmm3, xmm6                    ; C5·H^4: LO += it
     vpxor       xmm4, xmm4, xmm7                    ; C5·H^4: HI += it
@@ -339,15 +327,15 @@ polyval_avx_winograd_clmul1_x8_update:
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C6·H^3: A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C6·H^3: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C6·H^3: U0·U1
-    vpxor       xmm2, xmm2, xmm5                    ; C6·H^3: S += it
-    vpxor       xmm3, xmm3, xmm6                    ; C6·H^3: LO += it
-    vpxor       xmm4, xmm4, xmm7                    ; C6·H^3: HI += it
-    vmovdqu     xmm5, [rdx + 96]                    ; C7·H^2: C
-    vpxor       xmm6, xmm5, [rdi + 96]              ; C7·H^2: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 224]             ; C7·H^2: U = A + C2
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C7·H^2: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C7·H^2: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C7·H^2: U0·U1
+    vpxor       xmm2, xmm2, xmm8                    ; C6·H^3: S += it
+    vpxor       xmm3, xmm3, xmm9                    ; C6·H^3: LO += it
+    vpxor       xmm4, xmm4, xmm10                   ; C6·H^3: HI += it
+    vmovdqu     xmm8, [rdx + 96]                    ; C7·H^2: C
+    vpxor       xmm9, xmm8, [rdi + 96]              ; C7·H^2: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 224]            ; C7·H^2: U = A + C2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C7·H^2: A0·A1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C7·H^2: T0·T1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C7·H^2: U0·U1
     vpxor       xmm2, xmm2, xmm5                    ; C7·H^2: S += it
     vpxor       xmm3, xmm3, xmm6                    ; C7·H^2: LO += it
     vpxor       xmm4, xmm4, xmm7                    ; C7·H^2: HI += it
@@ -357,9 +345,18 @@ polyval_avx_winograd_clmul1_x8_update:
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C8·H^1: A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C8·H^1: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C8·H^1: U0·U1
-    vpxor       xmm2, xmm2, xmm5                    ; C8·H^1: S += it
-    vpxor       xmm3, xmm3, xmm6                    ; C8·H^1: LO += it
-    vpxor       xmm4, xmm4, xmm7                    ; C8·H^1: HI += it
+    vpxor       xmm2, xmm2, xmm8                    ; C8·H^1: S += it
+    vpxor       xmm3, xmm3, xmm9                    ; C8·H^1: LO += it
+    vpxor       xmm4, xmm4, xmm10                   ; C8·H^1: HI += it
+    vmovdqu     xmm8, [rdx + 16]                    ; C2·H^7: C
+    vpxor       xmm9, xmm8, [rdi + 16]              ; C2·H^7: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 144]            ; C2·H^7: U = A + C2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C2·H^7: A0·A1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C2·H^7: T0·T1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C2·H^7: U0·U1
+    vpxor       xmm2, xmm2, xmm5                    ; C2·H^7: S += it
+    vpxor       xmm3, xmm3, xmm6                    ; C2·H^7: LO += it
+    vpxor       xmm4, xmm4, xmm7                    ; C2·H^7: HI += it
     vmovdqu     xmm5, [rdx]                         ; C1·H^8: C
     vpxor       xmm1, xmm5, xmm1                    ; C1·H^8: A = X + C
     vpxor       xmm5, xmm1, [rdi]                   ; C1·H^8: T = A + C1
@@ -367,6 +364,9 @@ polyval_avx_winograd_clmul1_x8_update:
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C1·H^8: A0·A1
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C1·H^8: T0·T1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C1·H^8: U0·U1
+    vpxor       xmm2, xmm2, xmm8                    ; C1·H^8: S += it
+    vpxor       xmm3, xmm3, xmm9                    ; C1·H^8: LO += it
+    vpxor       xmm4, xmm4, xmm10                   ; C1·H^8: HI += it
     vpxor       xmm1, xmm2, xmm1                    ; C1·H^8: S += it
     vpxor       xmm2, xmm3, xmm5                    ; C1·H^8: LO += it
     vpxor       xmm3, xmm4, xmm6                    ; C1·H^8: HI += it

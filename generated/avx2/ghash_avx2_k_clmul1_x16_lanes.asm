@@ -271,7 +271,7 @@ ghash_avx2_k_clmul1_x16_lanes_mul:
 
 ; void ghash_avx2_k_clmul1_x16_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-8, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-12, rax rcx rdx rdi r8
 global ghash_avx2_k_clmul1_x16_lanes_update:function (ghash_avx2_k_clmul1_x16_lanes_update.end - ghash_avx2_k_clmul1_x16_lanes_update)
 align 32
 ghash_avx2_k_clmul1_x16_lanes_update:
@@ -279,186 +279,186 @@ ghash_avx2_k_clmul1_x16_lanes_update:
     vmovdqu     ymm0, [rel ghash_avx2_k_clmul1_x16_lanes_byte_swap]  ; byte_swap
     vmovdqu     ymm1, [rel ghash_avx2_k_clmul1_x16_lanes_fold_q]  ; fold_q
     vmovdqu     xmm2, [rsi]                         ; X, bytes as in memory
-    vpshufb     xmm8, xmm2, xmm0                    ; X
+    vpshufb     xmm12, xmm2, xmm0                   ; X
     cmp         rcx, 256
     jb          .tail
     cmp         rcx, 512
     jb          .last_group
 .group:
-    vmovdqu     ymm2, [rdx + 32]                    ; C2·H^7: C, bytes as in memory
-    vpshufb     ymm2, ymm2, ymm0                    ; C2·H^7: C
-    vpclmulqdq  ymm3, ymm2, [rdi + 800], 0x00       ; C2·H^7: A0·K0
-    vpclmulqdq  ymm4, ymm2, [rdi + 800], 0x10       ; C2·H^7: A0·K1
-    vpclmulqdq  ymm5, ymm2, [rdi + 544], 0x01       ; C2·H^7: A1·B0
-    vpclmulqdq  ymm2, ymm2, [rdi + 544], 0x11       ; C2·H^7: A1·B1
-    vpxor       ymm3, ymm3, ymm5                    ; C2·H^7: LO += it
-    vpxor       ymm2, ymm4, ymm2                    ; C2·H^7: HI += it
-    vmovdqu     ymm4, [rdx + 64]                    ; C3·H^6: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm0                    ; C3·H^6: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 832], 0x00       ; C3·H^6: A0·K0
-    vpclmulqdq  ymm6, ymm4, [rdi + 832], 0x10       ; C3·H^6: A0·K1
-    vpclmulqdq  ymm7, ymm4, [rdi + 576], 0x01       ; C3·H^6: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 576], 0x11       ; C3·H^6: A1·B1
-    vpxor       ymm3, ymm3, ymm5                    ; C3·H^6: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C3·H^6: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C3·H^6: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C3·H^6: HI += it
-    vmovdqu     ymm4, [rdx + 96]                    ; C4·H^5: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm0                    ; C4·H^5: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 864], 0x00       ; C4·H^5: A0·K0
-    vpclmulqdq  ymm6, ymm4, [rdi + 864], 0x10       ; C4·H^5: A0·K1
-    vpclmulqdq  ymm7, ymm4, [rdi + 608], 0x01       ; C4·H^5: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 608], 0x11       ; C4·H^5: A1·B1
+    vmovdqu     ymm2, [rdx + 64]                    ; C3·H^6: C, bytes as in memory
+    vpshufb     ymm2, ymm2, ymm0                    ; C3·H^6: C
+    vpclmulqdq  ymm3, ymm2, [rdi + 832], 0x00       ; C3·H^6: A0·K0
+    vpclmulqdq  ymm4, ymm2, [rdi + 832], 0x10       ; C3·H^6: A0·K1
+    vpclmulqdq  ymm5, ymm2, [rdi + 576], 0x01       ; C3·H^6: A1·B0
+    vpclmulqdq  ymm2, ymm2, [rdi + 576], 0x11       ; C3·H^6: A1·B1
+    vmovdqu     ymm6, [rdx + 96]                    ; C4·H^5: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C4·H^5: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 864], 0x00       ; C4·H^5: A0·K0
+    vpclmulqdq  ymm8, ymm6, [rdi + 864], 0x10       ; C4·H^5: A0·K1
+    vpclmulqdq  ymm9, ymm6, [rdi + 608], 0x01       ; C4·H^5: A1·B0
+    vpclmulqdq  ymm6, ymm6, [rdi + 608], 0x11       ; C4·H^5: A1·B1
     vpxor       ymm3, ymm3, ymm5                    ; C4·H^5: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C4·H^5: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C4·H^5: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C4·H^5: HI += it
+    vpxor       ymm2, ymm4, ymm2                    ; C4·H^5: HI += it
     vmovdqu     ymm4, [rdx + 128]                   ; C5·H^4: C, bytes as in memory
     vpshufb     ymm4, ymm4, ymm0                    ; C5·H^4: C
     vpclmulqdq  ymm5, ymm4, [rdi + 896], 0x00       ; C5·H^4: A0·K0
-    vpclmulqdq  ymm6, ymm4, [rdi + 896], 0x10       ; C5·H^4: A0·K1
-    vpclmulqdq  ymm7, ymm4, [rdi + 640], 0x01       ; C5·H^4: A1·B0
+    vpclmulqdq  ymm10, ymm4, [rdi + 896], 0x10      ; C5·H^4: A0·K1
+    vpclmulqdq  ymm11, ymm4, [rdi + 640], 0x01      ; C5·H^4: A1·B0
     vpclmulqdq  ymm4, ymm4, [rdi + 640], 0x11       ; C5·H^4: A1·B1
-    vpxor       ymm3, ymm3, ymm5                    ; C5·H^4: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C5·H^4: HI += it
     vpxor       ymm3, ymm3, ymm7                    ; C5·H^4: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C5·H^4: HI += it
-    vmovdqu     ymm4, [rdx + 160]                   ; C6·H^3: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm0                    ; C6·H^3: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 928], 0x00       ; C6·H^3: A0·K0
-    vpclmulqdq  ymm6, ymm4, [rdi + 928], 0x10       ; C6·H^3: A0·K1
-    vpclmulqdq  ymm7, ymm4, [rdi + 672], 0x01       ; C6·H^3: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 672], 0x11       ; C6·H^3: A1·B1
+    vpxor       ymm2, ymm2, ymm8                    ; C5·H^4: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C5·H^4: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C5·H^4: HI += it
+    vmovdqu     ymm6, [rdx + 160]                   ; C6·H^3: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C6·H^3: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 928], 0x00       ; C6·H^3: A0·K0
+    vpclmulqdq  ymm8, ymm6, [rdi + 928], 0x10       ; C6·H^3: A0·K1
+    vpclmulqdq  ymm9, ymm6, [rdi + 672], 0x01       ; C6·H^3: A1·B0
+    vpclmulqdq  ymm6, ymm6, [rdi + 672], 0x11       ; C6·H^3: A1·B1
     vpxor       ymm3, ymm3, ymm5                    ; C6·H^3: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C6·H^3: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C6·H^3: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C6·H^3: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C6·H^3: LO += it
     vpxor       ymm2, ymm2, ymm4                    ; C6·H^3: HI += it
     vmovdqu     ymm4, [rdx + 192]                   ; C7·H^2: C, bytes as in memory
     vpshufb     ymm4, ymm4, ymm0                    ; C7·H^2: C
     vpclmulqdq  ymm5, ymm4, [rdi + 960], 0x00       ; C7·H^2: A0·K0
-    vpclmulqdq  ymm6, ymm4, [rdi + 960], 0x10       ; C7·H^2: A0·K1
-    vpclmulqdq  ymm7, ymm4, [rdi + 704], 0x01       ; C7·H^2: A1·B0
+    vpclmulqdq  ymm10, ymm4, [rdi + 960], 0x10      ; C7·H^2: A0·K1
+    vpclmulqdq  ymm11, ymm4, [rdi + 704], 0x01      ; C7·H^2: A1·B0
     vpclmulqdq  ymm4, ymm4, [rdi + 704], 0x11       ; C7·H^2: A1·B1
-    vpxor       ymm3, ymm3, ymm5                    ; C7·H^2: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C7·H^2: HI += it
     vpxor       ymm3, ymm3, ymm7                    ; C7·H^2: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C7·H^2: HI += it
-    vmovdqu     ymm4, [rdx + 224]                   ; C8·H^1: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm0                    ; C8·H^1: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 992], 0x00       ; C8·H^1: A0·K0
-    vpclmulqdq  ymm6, ymm4, [rdi + 992], 0x10       ; C8·H^1: A0·K1
-    vpclmulqdq  ymm7, ymm4, [rdi + 736], 0x01       ; C8·H^1: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 736], 0x11       ; C8·H^1: A1·B1
+    vpxor       ymm2, ymm2, ymm8                    ; C7·H^2: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C7·H^2: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C7·H^2: HI += it
+    vmovdqu     ymm6, [rdx + 224]                   ; C8·H^1: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C8·H^1: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 992], 0x00       ; C8·H^1: A0·K0
+    vpclmulqdq  ymm8, ymm6, [rdi + 992], 0x10       ; C8·H^1: A0·K1
+    vpclmulqdq  ymm9, ymm6, [rdi + 736], 0x01       ; C8·H^1: A1·B0
+    vpclmulqdq  ymm6, ymm6, [rdi + 736], 0x11       ; C8·H^1: A1·B1
     vpxor       ymm3, ymm3, ymm5                    ; C8·H^1: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C8·H^1: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C8·H^1: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C8·H^1: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C8·H^1: LO += it
     vpxor       ymm2, ymm2, ymm4                    ; C8·H^1: HI += it
-    vmovdqu     ymm4, [rdx]                         ; C1·H^8: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm0                    ; C1·H^8: C
-    vpxor       ymm4, ymm4, ymm8                    ; C1·H^8: A = X + C
-    vpclmulqdq  ymm5, ymm4, [rdi + 768], 0x00       ; C1·H^8: A0·K0
-    vpclmulqdq  ymm6, ymm4, [rdi + 768], 0x10       ; C1·H^8: A0·K1
-    vpclmulqdq  ymm7, ymm4, [rdi + 512], 0x01       ; C1·H^8: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 512], 0x11       ; C1·H^8: A1·B1
+    vmovdqu     ymm4, [rdx + 32]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     ymm4, ymm4, ymm0                    ; C2·H^7: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 800], 0x00       ; C2·H^7: A0·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 800], 0x10      ; C2·H^7: A0·K1
+    vpclmulqdq  ymm11, ymm4, [rdi + 544], 0x01      ; C2·H^7: A1·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 544], 0x11       ; C2·H^7: A1·B1
+    vpxor       ymm3, ymm3, ymm7                    ; C2·H^7: LO += it
+    vpxor       ymm2, ymm2, ymm8                    ; C2·H^7: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C2·H^7: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C2·H^7: HI += it
+    vmovdqu     ymm6, [rdx]                         ; C1·H^8: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C1·H^8: C
+    vpxor       ymm6, ymm6, ymm12                   ; C1·H^8: A = X + C
+    vpclmulqdq  ymm7, ymm6, [rdi + 768], 0x00       ; C1·H^8: A0·K0
+    vpclmulqdq  ymm8, ymm6, [rdi + 768], 0x10       ; C1·H^8: A0·K1
+    vpclmulqdq  ymm9, ymm6, [rdi + 512], 0x01       ; C1·H^8: A1·B0
+    vpclmulqdq  ymm6, ymm6, [rdi + 512], 0x11       ; C1·H^8: A1·B1
     vpxor       ymm3, ymm3, ymm5                    ; C1·H^8: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C1·H^8: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C1·H^8: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C1·H^8: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C1·H^8: LO += it
     vpxor       ymm2, ymm2, ymm4                    ; C1·H^8: HI += it
+    vpxor       ymm3, ymm3, ymm7                    ; C1·H^8: LO += it
+    vpxor       ymm2, ymm2, ymm8                    ; C1·H^8: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C1·H^8: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C1·H^8: HI += it
     vpclmulqdq  ymm4, ymm3, ymm1, 0x10              ; reduce: LO0·Q'
     vpshufd     ymm3, ymm3, 0x4e                    ; reduce: (LO1, LO0)
     vpxor       ymm3, ymm4, ymm3                    ; reduce: fold LO
-    vpxor       ymm8, ymm3, ymm2                    ; reduce: RES = fold(LO) + HI
+    vpxor       ymm12, ymm3, ymm2                   ; reduce: RES = fold(LO) + HI
     add         rdx, 256                            ; next group
     sub         rcx, 256
     cmp         rcx, 512
     jae         .group
 .after_group:
 .last_group:
-    vmovdqu     ymm2, [rdx + 32]                    ; C2·H^7: C, bytes as in memory
-    vpshufb     ymm2, ymm2, ymm0                    ; C2·H^7: C
-    vpclmulqdq  ymm3, ymm2, [rdi + 288], 0x00       ; C2·H^7: A0·K0
-    vpclmulqdq  ymm4, ymm2, [rdi + 288], 0x10       ; C2·H^7: A0·K1
-    vpclmulqdq  ymm5, ymm2, [rdi + 32], 0x01        ; C2·H^7: A1·B0
-    vpclmulqdq  ymm2, ymm2, [rdi + 32], 0x11        ; C2·H^7: A1·B1
-    vpxor       ymm3, ymm3, ymm5                    ; C2·H^7: LO += it
-    vpxor       ymm2, ymm4, ymm2                    ; C2·H^7: HI += it
-    vmovdqu     ymm4, [rdx + 64]                    ; C3·H^6: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm0                    ; C3·H^6: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 320], 0x00       ; C3·H^6: A0·K0
-    vpclmulqdq  ymm6, ymm4, [rdi + 320], 0x10       ; C3·H^6: A0·K1
-    vpclmulqdq  ymm7, ymm4, [rdi + 64], 0x01        ; C3·H^6: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 64], 0x11        ; C3·H^6: A1·B1
-    vpxor       ymm3, ymm3, ymm5                    ; C3·H^6: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C3·H^6: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C3·H^6: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C3·H^6: HI += it
-    vmovdqu     ymm4, [rdx + 96]                    ; C4·H^5: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm0                    ; C4·H^5: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 352], 0x00       ; C4·H^5: A0·K0
-    vpclmulqdq  ymm6, ymm4, [rdi + 352], 0x10       ; C4·H^5: A0·K1
-    vpclmulqdq  ymm7, ymm4, [rdi + 96], 0x01        ; C4·H^5: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 96], 0x11        ; C4·H^5: A1·B1
+    vmovdqu     ymm2, [rdx + 64]                    ; C3·H^6: C, bytes as in memory
+    vpshufb     ymm2, ymm2, ymm0                    ; C3·H^6: C
+    vpclmulqdq  ymm3, ymm2, [rdi + 320], 0x00       ; C3·H^6: A0·K0
+    vpclmulqdq  ymm4, ymm2, [rdi + 320], 0x10       ; C3·H^6: A0·K1
+    vpclmulqdq  ymm5, ymm2, [rdi + 64], 0x01        ; C3·H^6: A1·B0
+    vpclmulqdq  ymm2, ymm2, [rdi + 64], 0x11        ; C3·H^6: A1·B1
+    vmovdqu     ymm6, [rdx + 96]                    ; C4·H^5: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C4·H^5: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 352], 0x00       ; C4·H^5: A0·K0
+    vpclmulqdq  ymm8, ymm6, [rdi + 352], 0x10       ; C4·H^5: A0·K1
+    vpclmulqdq  ymm9, ymm6, [rdi + 96], 0x01        ; C4·H^5: A1·B0
+    vpclmulqdq  ymm6, ymm6, [rdi + 96], 0x11        ; C4·H^5: A1·B1
     vpxor       ymm3, ymm3, ymm5                    ; C4·H^5: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C4·H^5: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C4·H^5: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C4·H^5: HI += it
+    vpxor       ymm2, ymm4, ymm2                    ; C4·H^5: HI += it
     vmovdqu     ymm4, [rdx + 128]                   ; C5·H^4: C, bytes as in memory
     vpshufb     ymm4, ymm4, ymm0                    ; C5·H^4: C
     vpclmulqdq  ymm5, ymm4, [rdi + 384], 0x00       ; C5·H^4: A0·K0
-    vpclmulqdq  ymm6, ymm4, [rdi + 384], 0x10       ; C5·H^4: A0·K1
-    vpclmulqdq  ymm7, ymm4, [rdi + 128], 0x01       ; C5·H^4: A1·B0
+    vpclmulqdq  ymm10, ymm4, [rdi + 384], 0x10      ; C5·H^4: A0·K1
+    vpclmulqdq  ymm11, ymm4, [rdi + 128], 0x01      ; C5·H^4: A1·B0
     vpclmulqdq  ymm4, ymm4, [rdi + 128], 0x11       ; C5·H^4: A1·B1
-    vpxor       ymm3, ymm3, ymm5                    ; C5·H^4: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C5·H^4: HI += it
     vpxor       ymm3, ymm3, ymm7                    ; C5·H^4: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C5·H^4: HI += it
-    vmovdqu     ymm4, [rdx + 160]                   ; C6·H^3: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm0                    ; C6·H^3: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 416], 0x00       ; C6·H^3: A0·K0
-    vpclmulqdq  ymm6, ymm4, [rdi + 416], 0x10       ; C6·H^3: A0·K1
-    vpclmulqdq  ymm7, ymm4, [rdi + 160], 0x01       ; C6·H^3: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 160], 0x11       ; C6·H^3: A1·B1
+    vpxor       ymm2, ymm2, ymm8                    ; C5·H^4: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C5·H^4: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C5·H^4: HI += it
+    vmovdqu     ymm6, [rdx + 160]                   ; C6·H^3: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C6·H^3: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 416], 0x00       ; C6·H^3: A0·K0
+    vpclmulqdq  ymm8, ymm6, [rdi + 416], 0x10       ; C6·H^3: A0·K1
+    vpclmulqdq  ymm9, ymm6, [rdi + 160], 0x01       ; C6·H^3: A1·B0
+    vpclmulqdq  ymm6, ymm6, [rdi + 160], 0x11       ; C6·H^3: A1·B1
     vpxor       ymm3, ymm3, ymm5                    ; C6·H^3: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C6·H^3: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C6·H^3: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C6·H^3: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C6·H^3: LO += it
     vpxor       ymm2, ymm2, ymm4                    ; C6·H^3: HI += it
     vmovdqu     ymm4, [rdx + 192]                   ; C7·H^2: C, bytes as in memory
     vpshufb     ymm4, ymm4, ymm0                    ; C7·H^2: C
     vpclmulqdq  ymm5, ymm4, [rdi + 448], 0x00       ; C7·H^2: A0·K0
-    vpclmulqdq  ymm6, ymm4, [rdi + 448], 0x10       ; C7·H^2: A0·K1
-    vpclmulqdq  ymm7, ymm4, [rdi + 192], 0x01       ; C7·H^2: A1·B0
+    vpclmulqdq  ymm10, ymm4, [rdi + 448], 0x10      ; C7·H^2: A0·K1
+    vpclmulqdq  ymm11, ymm4, [rdi + 192], 0x01      ; C7·H^2: A1·B0
     vpclmulqdq  ymm4, ymm4, [rdi + 192], 0x11       ; C7·H^2: A1·B1
-    vpxor       ymm3, ymm3, ymm5                    ; C7·H^2: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C7·H^2: HI += it
     vpxor       ymm3, ymm3, ymm7                    ; C7·H^2: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C7·H^2: HI += it
-    vmovdqu     ymm4, [rdx + 224]                   ; C8·H^1: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm0                    ; C8·H^1: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 480], 0x00       ; C8·H^1: A0·K0
-    vpclmulqdq  ymm6, ymm4, [rdi + 480], 0x10       ; C8·H^1: A0·K1
-    vpclmulqdq  ymm7, ymm4, [rdi + 224], 0x01       ; C8·H^1: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 224], 0x11       ; C8·H^1: A1·B1
+    vpxor       ymm2, ymm2, ymm8                    ; C7·H^2: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C7·H^2: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C7·H^2: HI += it
+    vmovdqu     ymm6, [rdx + 224]                   ; C8·H^1: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C8·H^1: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 480], 0x00       ; C8·H^1: A0·K0
+    vpclmulqdq  ymm8, ymm6, [rdi + 480], 0x10       ; C8·H^1: A0·K1
+    vpclmulqdq  ymm9, ymm6, [rdi + 224], 0x01       ; C8·H^1: A1·B0
+    vpclmulqdq  ymm6, ymm6, [rdi + 224], 0x11       ; C8·H^1: A1·B1
     vpxor       ymm3, ymm3, ymm5                    ; C8·H^1: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C8·H^1: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C8·H^1: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C8·H^1: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C8·H^1: LO += it
     vpxor       ymm2, ymm2, ymm4                    ; C8·H^1: HI += it
-    vmovdqu     ymm4, [rdx]                         ; C1·H^8: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm0                    ; C1·H^8: C
-    vpxor       ymm4, ymm4, ymm8                    ; C1·H^8: A = X + C
-    vpclmulqdq  ymm5, ymm4, [rdi + 256], 0x00       ; C1·H^8: A0·K0
-    vpclmulqdq  ymm6, ymm4, [rdi + 256], 0x10       ; C1·H^8: A0·K1
-    vpclmulqdq  ymm7, ymm4, [rdi], 0x01             ; C1·H^8: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi], 0x11             ; C1·H^8: A1·B1
+    vmovdqu     ymm4, [rdx + 32]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     ymm4, ymm4, ymm0                    ; C2·H^7: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 288], 0x00       ; C2·H^7: A0·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 288], 0x10      ; C2·H^7: A0·K1
+    vpclmulqdq  ymm11, ymm4, [rdi + 32], 0x01       ; C2·H^7: A1·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 32], 0x11        ; C2·H^7: A1·B1
+    vpxor       ymm3, ymm3, ymm7                    ; C2·H^7: LO += it
+    vpxor       ymm2, ymm2, ymm8                    ; C2·H^7: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C2·H^7: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C2·H^7: HI += it
+    vmovdqu     ymm6, [rdx]                         ; C1·H^8: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C1·H^8: C
+    vpxor       ymm6, ymm6, ymm12                   ; C1·H^8: A = X + C
+    vpclmulqdq  ymm7, ymm6, [rdi + 256], 0x00       ; C1·H^8: A0·K0
+    vpclmulqdq  ymm8, ymm6, [rdi + 256], 0x10       ; C1·H^8: A0·K1
+    vpclmulqdq  ymm9, ymm6, [rdi], 0x01             ; C1·H^8: A1·B0
+    vpclmulqdq  ymm6, ymm6, [rdi], 0x11             ; C1·H^8: A1·B1
     vpxor       ymm3, ymm3, ymm5                    ; C1·H^8: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C1·H^8: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C1·H^8: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C1·H^8: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C1·H^8: LO += it
     vpxor       ymm2, ymm2, ymm4                    ; C1·H^8: HI += it
+    vpxor       ymm3, ymm3, ymm7                    ; C1·H^8: LO += it
+    vpxor       ymm2, ymm2, ymm8                    ; C1·H^8: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C1·H^8: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C1·H^8: HI += it
     vpclmulqdq  ymm4, ymm3, ymm1, 0x10              ; reduce: LO0·Q'
     vpshufd     ymm3, ymm3, 0x4e                    ; reduce: (LO1, LO0)
     vpxor       ymm3, ymm4, ymm3                    ; reduce: fold LO
     vpxor       ymm2, ymm3, ymm2                    ; reduce: RES = fold(LO) + HI
     vextracti128 xmm3, ymm2, 0x01                   ; reduce: upper lanes
-    vpxor       xmm8, xmm2, xmm3                    ; reduce: add up the lanes
+    vpxor       xmm12, xmm2, xmm3                   ; reduce: add up the lanes
     add         rdx, 256                            ; next group
     sub         rcx, 256
 .tail:
@@ -476,7 +476,7 @@ ghash_avx2_k_clmul1_x16_lanes_update:
 .block:
     vmovdqu     ymm4, [rdx]                         ; C, bytes as in memory
     vpshufb     ymm4, ymm4, ymm0                    ; C
-    vpxor       ymm4, ymm4, ymm8                    ; C·H^i: A = X + C; X counts once
+    vpxor       ymm4, ymm4, ymm12                   ; C·H^i: A = X + C; X counts once
     vpclmulqdq  ymm5, ymm4, [rax + 256], 0x00       ; C·H^i: A0·K0
     vpclmulqdq  ymm6, ymm4, [rax + 256], 0x10       ; C·H^i: A0·K1
     vpclmulqdq  ymm7, ymm4, [rax], 0x01             ; C·H^i: A1·B0
@@ -485,7 +485,7 @@ ghash_avx2_k_clmul1_x16_lanes_update:
     vpxor       ymm3, ymm3, ymm6                    ; C·H^i: HI += it
     vpxor       ymm2, ymm2, ymm7                    ; C·H^i: LO += it
     vpxor       ymm3, ymm3, ymm4                    ; C·H^i: HI += it
-    vpxor       xmm8, xmm8, xmm8
+    vpxor       xmm12, xmm12, xmm12
     add         rax, 0x20                           ; the next powers
     add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
@@ -499,7 +499,7 @@ ghash_avx2_k_clmul1_x16_lanes_update:
     jb          .under16
     vmovdqu     xmm4, [rdx]                         ; C, bytes as in memory
     vpshufb     xmm4, xmm4, xmm0                    ; C
-    vpxor       xmm4, xmm4, xmm8                    ; C·H^i: A = X + C; X counts once
+    vpxor       xmm4, xmm4, xmm12                   ; C·H^i: A = X + C; X counts once
     vpclmulqdq  xmm5, xmm4, [rax + 256], 0x00       ; C·H^i: A0·K0
     vpclmulqdq  xmm6, xmm4, [rax + 256], 0x10       ; C·H^i: A0·K1
     vpclmulqdq  xmm7, xmm4, [rax], 0x01             ; C·H^i: A1·B0
@@ -508,7 +508,7 @@ ghash_avx2_k_clmul1_x16_lanes_update:
     vpxor       ymm3, ymm3, ymm6                    ; C·H^i: HI += it
     vpxor       ymm2, ymm2, ymm7                    ; C·H^i: LO += it
     vpxor       ymm3, ymm3, ymm4                    ; C·H^i: HI += it
-    vpxor       xmm8, xmm8, xmm8
+    vpxor       xmm12, xmm12, xmm12
     add         rax, 0x10                           ; the next powers
     add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
@@ -559,7 +559,7 @@ ghash_avx2_k_clmul1_x16_lanes_update:
     vpor        xmm4, xmm4, xmm6                    ; C_last, zero-padded
 .padded:
     vpshufb     xmm4, xmm4, xmm0                    ; C_last
-    vpxor       xmm4, xmm4, xmm8                    ; C·H: A = X + C; X counts once
+    vpxor       xmm4, xmm4, xmm12                   ; C·H: A = X + C; X counts once
     vpclmulqdq  xmm5, xmm4, [rax + 256], 0x00       ; C·H: A0·K0
     vpclmulqdq  xmm6, xmm4, [rax + 256], 0x10       ; C·H: A0·K1
     vpclmulqdq  xmm7, xmm4, [rax], 0x01             ; C·H: A1·B0
@@ -574,9 +574,9 @@ ghash_avx2_k_clmul1_x16_lanes_update:
     vpxor       ymm1, ymm1, ymm2                    ; reduce: fold LO
     vpxor       ymm1, ymm1, ymm3                    ; reduce: RES = fold(LO) + HI
     vextracti128 xmm2, ymm1, 0x01                   ; reduce: upper lanes
-    vpxor       xmm8, xmm1, xmm2                    ; reduce: add up the lanes
+    vpxor       xmm12, xmm1, xmm2                   ; reduce: add up the lanes
 .store:
-    vpshufb     xmm0, xmm8, xmm0                    ; X, bytes as in memory
+    vpshufb     xmm0, xmm12, xmm0                   ; X, bytes as in memory
     vmovdqu     [rsi], xmm0                         ; X
     vzeroupper                                      ; upper halves are the caller's
     ret

@@ -227,7 +227,7 @@ ghash_avx2_k_clmul1_x48_natural_mul:
 
 ; void ghash_avx2_k_clmul1_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-8, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-12, rax rcx rdx rdi r8
 global ghash_avx2_k_clmul1_x48_natural_update:function (ghash_avx2_k_clmul1_x48_natural_update.end - ghash_avx2_k_clmul1_x48_natural_update)
 align 32
 ghash_avx2_k_clmul1_x48_natural_update:
@@ -239,244 +239,244 @@ ghash_avx2_k_clmul1_x48_natural_update:
     cmp         rcx, 768
     jb          .tail
 .group:
-    vmovdqu     ymm3, [rdx + 32]                    ; C2·H^23: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C2·H^23: C
-    vpclmulqdq  ymm4, ymm3, [rdi + 32], 0x00        ; C2·H^23: A0·B0
-    vpclmulqdq  ymm5, ymm3, [rdi + 32], 0x10        ; C2·H^23: A0·B1
-    vpclmulqdq  ymm6, ymm3, [rdi + 800], 0x01       ; C2·H^23: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 800], 0x11       ; C2·H^23: A1·K1
-    vpxor       ymm4, ymm4, ymm6                    ; C2·H^23: LO += it
-    vpxor       ymm3, ymm5, ymm3                    ; C2·H^23: HI += it
-    vmovdqu     ymm5, [rdx + 64]                    ; C3·H^22: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C3·H^22: C
-    vpclmulqdq  ymm6, ymm5, [rdi + 64], 0x00        ; C3·H^22: A0·B0
-    vpclmulqdq  ymm7, ymm5, [rdi + 64], 0x10        ; C3·H^22: A0·B1
-    vpclmulqdq  ymm8, ymm5, [rdi + 832], 0x01       ; C3·H^22: A1·K0
-    vpclmulqdq  ymm5, ymm5, [rdi + 832], 0x11       ; C3·H^22: A1·K1
-    vpxor       ymm4, ymm4, ymm6                    ; C3·H^22: LO += it
-    vpxor       ymm3, ymm3, ymm7                    ; C3·H^22: HI += it
-    vpxor       ymm4, ymm4, ymm8                    ; C3·H^22: LO += it
-    vpxor       ymm3, ymm3, ymm5                    ; C3·H^22: HI += it
-    vmovdqu     ymm5, [rdx + 96]                    ; C4·H^21: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C4·H^21: C
-    vpclmulqdq  ymm6, ymm5, [rdi + 96], 0x00        ; C4·H^21: A0·B0
-    vpclmulqdq  ymm7, ymm5, [rdi + 96], 0x10        ; C4·H^21: A0·B1
-    vpclmulqdq  ymm8, ymm5, [rdi + 864], 0x01       ; C4·H^21: A1·K0
-    vpclmulqdq  ymm5, ymm5, [rdi + 864], 0x11       ; C4·H^21: A1·K1
+    vmovdqu     ymm3, [rdx + 64]                    ; C3·H^22: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C3·H^22: C
+    vpclmulqdq  ymm4, ymm3, [rdi + 64], 0x00        ; C3·H^22: A0·B0
+    vpclmulqdq  ymm5, ymm3, [rdi + 64], 0x10        ; C3·H^22: A0·B1
+    vpclmulqdq  ymm6, ymm3, [rdi + 832], 0x01       ; C3·H^22: A1·K0
+    vpclmulqdq  ymm3, ymm3, [rdi + 832], 0x11       ; C3·H^22: A1·K1
+    vmovdqu     ymm7, [rdx + 96]                    ; C4·H^21: C, bytes as in memory
+    vgf2p8affineqb ymm7, ymm7, ymm0, 0x00           ; C4·H^21: C
+    vpclmulqdq  ymm8, ymm7, [rdi + 96], 0x00        ; C4·H^21: A0·B0
+    vpclmulqdq  ymm9, ymm7, [rdi + 96], 0x10        ; C4·H^21: A0·B1
+    vpclmulqdq  ymm10, ymm7, [rdi + 864], 0x01      ; C4·H^21: A1·K0
+    vpclmulqdq  ymm7, ymm7, [rdi + 864], 0x11       ; C4·H^21: A1·K1
     vpxor       ymm4, ymm4, ymm6                    ; C4·H^21: LO += it
-    vpxor       ymm3, ymm3, ymm7                    ; C4·H^21: HI += it
-    vpxor       ymm4, ymm4, ymm8                    ; C4·H^21: LO += it
-    vpxor       ymm3, ymm3, ymm5                    ; C4·H^21: HI += it
+    vpxor       ymm3, ymm5, ymm3                    ; C4·H^21: HI += it
     vmovdqu     ymm5, [rdx + 128]                   ; C5·H^20: C, bytes as in memory
     vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C5·H^20: C
     vpclmulqdq  ymm6, ymm5, [rdi + 128], 0x00       ; C5·H^20: A0·B0
-    vpclmulqdq  ymm7, ymm5, [rdi + 128], 0x10       ; C5·H^20: A0·B1
-    vpclmulqdq  ymm8, ymm5, [rdi + 896], 0x01       ; C5·H^20: A1·K0
+    vpclmulqdq  ymm11, ymm5, [rdi + 128], 0x10      ; C5·H^20: A0·B1
+    vpclmulqdq  ymm12, ymm5, [rdi + 896], 0x01      ; C5·H^20: A1·K0
     vpclmulqdq  ymm5, ymm5, [rdi + 896], 0x11       ; C5·H^20: A1·K1
-    vpxor       ymm4, ymm4, ymm6                    ; C5·H^20: LO += it
-    vpxor       ymm3, ymm3, ymm7                    ; C5·H^20: HI += it
     vpxor       ymm4, ymm4, ymm8                    ; C5·H^20: LO += it
-    vpxor       ymm3, ymm3, ymm5                    ; C5·H^20: HI += it
-    vmovdqu     ymm5, [rdx + 160]                   ; C6·H^19: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C6·H^19: C
-    vpclmulqdq  ymm6, ymm5, [rdi + 160], 0x00       ; C6·H^19: A0·B0
-    vpclmulqdq  ymm7, ymm5, [rdi + 160], 0x10       ; C6·H^19: A0·B1
-    vpclmulqdq  ymm8, ymm5, [rdi + 928], 0x01       ; C6·H^19: A1·K0
-    vpclmulqdq  ymm5, ymm5, [rdi + 928], 0x11       ; C6·H^19: A1·K1
+    vpxor       ymm3, ymm3, ymm9                    ; C5·H^20: HI += it
+    vpxor       ymm4, ymm4, ymm10                   ; C5·H^20: LO += it
+    vpxor       ymm3, ymm3, ymm7                    ; C5·H^20: HI += it
+    vmovdqu     ymm7, [rdx + 160]                   ; C6·H^19: C, bytes as in memory
+    vgf2p8affineqb ymm7, ymm7, ymm0, 0x00           ; C6·H^19: C
+    vpclmulqdq  ymm8, ymm7, [rdi + 160], 0x00       ; C6·H^19: A0·B0
+    vpclmulqdq  ymm9, ymm7, [rdi + 160], 0x10       ; C6·H^19: A0·B1
+    vpclmulqdq  ymm10, ymm7, [rdi + 928], 0x01      ; C6·H^19: A1·K0
+    vpclmulqdq  ymm7, ymm7, [rdi + 928], 0x11       ; C6·H^19: A1·K1
     vpxor       ymm4, ymm4, ymm6                    ; C6·H^19: LO += it
-    vpxor       ymm3, ymm3, ymm7                    ; C6·H^19: HI += it
-    vpxor       ymm4, ymm4, ymm8                    ; C6·H^19: LO += it
+    vpxor       ymm3, ymm3, ymm11                   ; C6·H^19: HI += it
+    vpxor       ymm4, ymm4, ymm12                   ; C6·H^19: LO += it
     vpxor       ymm3, ymm3, ymm5                    ; C6·H^19: HI += it
     vmovdqu     ymm5, [rdx + 192]                   ; C7·H^18: C, bytes as in memory
     vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C7·H^18: C
     vpclmulqdq  ymm6, ymm5, [rdi + 192], 0x00       ; C7·H^18: A0·B0
-    vpclmulqdq  ymm7, ymm5, [rdi + 192], 0x10       ; C7·H^18: A0·B1
-    vpclmulqdq  ymm8, ymm5, [rdi + 960], 0x01       ; C7·H^18: A1·K0
+    vpclmulqdq  ymm11, ymm5, [rdi + 192], 0x10      ; C7·H^18: A0·B1
+    vpclmulqdq  ymm12, ymm5, [rdi + 960], 0x01      ; C7·H^18: A1·K0
     vpclmulqdq  ymm5, ymm5, [rdi + 960], 0x11       ; C7·H^18: A1·K1
-    vpxor       ymm4, ymm4, ymm6                    ; C7·H^18: LO += it
-    vpxor       ymm3, ymm3, ymm7                    ; C7·H^18: HI += it
     vpxor       ymm4, ymm4, ymm8                    ; C7·H^18: LO += it
-    vpxor       ymm3, ymm3, ymm5                    ; C7·H^18: HI += it
-    vmovdqu     ymm5, [rdx + 224]                   ; C8·H^17: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C8·H^17: C
-    vpclmulqdq  ymm6, ymm5, [rdi + 224], 0x00       ; C8·H^17: A0·B0
-    vpclmulqdq  ymm7, ymm5, [rdi + 224], 0x10       ; C8·H^17: A0·B1
-    vpclmulqdq  ymm8, ymm5, [rdi + 992], 0x01       ; C8·H^17: A1·K0
-    vpclmulqdq  ymm5, ymm5, [rdi + 992], 0x11       ; C8·H^17: A1·K1
+    vpxor       ymm3, ymm3, ymm9                    ; C7·H^18: HI += it
+    vpxor       ymm4, ymm4, ymm10                   ; C7·H^18: LO += it
+    vpxor       ymm3, ymm3, ymm7                    ; C7·H^18: HI += it
+    vmovdqu     ymm7, [rdx + 224]                   ; C8·H^17: C, bytes as in memory
+    vgf2p8affineqb ymm7, ymm7, ymm0, 0x00           ; C8·H^17: C
+    vpclmulqdq  ymm8, ymm7, [rdi + 224], 0x00       ; C8·H^17: A0·B0
+    vpclmulqdq  ymm9, ymm7, [rdi + 224], 0x10       ; C8·H^17: A0·B1
+    vpclmulqdq  ymm10, ymm7, [rdi + 992], 0x01      ; C8·H^17: A1·K0
+    vpclmulqdq  ymm7, ymm7, [rdi + 992], 0x11       ; C8·H^17: A1·K1
     vpxor       ymm4, ymm4, ymm6                    ; C8·H^17: LO += it
-    vpxor       ymm3, ymm3, ymm7                    ; C8·H^17: HI += it
-    vpxor       ymm4, ymm4, ymm8                    ; C8·H^17: LO += it
+    vpxor       ymm3, ymm3, ymm11                   ; C8·H^17: HI += it
+    vpxor       ymm4, ymm4, ymm12                   ; C8·H^17: LO += it
     vpxor       ymm3, ymm3, ymm5                    ; C8·H^17: HI += it
     vmovdqu     ymm5, [rdx + 256]                   ; C9·H^16: C, bytes as in memory
     vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C9·H^16: C
     vpclmulqdq  ymm6, ymm5, [rdi + 256], 0x00       ; C9·H^16: A0·B0
-    vpclmulqdq  ymm7, ymm5, [rdi + 256], 0x10       ; C9·H^16: A0·B1
-    vpclmulqdq  ymm8, ymm5, [rdi + 1024], 0x01      ; C9·H^16: A1·K0
+    vpclmulqdq  ymm11, ymm5, [rdi + 256], 0x10      ; C9·H^16: A0·B1
+    vpclmulqdq  ymm12, ymm5, [rdi + 1024], 0x01     ; C9·H^16: A1·K0
     vpclmulqdq  ymm5, ymm5, [rdi + 1024], 0x11      ; C9·H^16: A1·K1
-    vpxor       ymm4, ymm4, ymm6                    ; C9·H^16: LO += it
-    vpxor       ymm3, ymm3, ymm7                    ; C9·H^16: HI += it
     vpxor       ymm4, ymm4, ymm8                    ; C9·H^16: LO += it
-    vpxor       ymm3, ymm3, ymm5                    ; C9·H^16: HI += it
-    vmovdqu     ymm5, [rdx + 288]                   ; C10·H^15: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C10·H^15: C
-    vpclmulqdq  ymm6, ymm5, [rdi + 288], 0x00       ; C10·H^15: A0·B0
-    vpclmulqdq  ymm7, ymm5, [rdi + 288], 0x10       ; C10·H^15: A0·B1
-    vpclmulqdq  ymm8, ymm5, [rdi + 1056], 0x01      ; C10·H^15: A1·K0
-    vpclmulqdq  ymm5, ymm5, [rdi + 1056], 0x11      ; C10·H^15: A1·K1
+    vpxor       ymm3, ymm3, ymm9                    ; C9·H^16: HI += it
+    vpxor       ymm4, ymm4, ymm10                   ; C9·H^16: LO += it
+    vpxor       ymm3, ymm3, ymm7                    ; C9·H^16: HI += it
+    vmovdqu     ymm7, [rdx + 288]                   ; C10·H^15: C, bytes as in memory
+    vgf2p8affineqb ymm7, ymm7, ymm0, 0x00           ; C10·H^15: C
+    vpclmulqdq  ymm8, ymm7, [rdi + 288], 0x00       ; C10·H^15: A0·B0
+    vpclmulqdq  ymm9, ymm7, [rdi + 288], 0x10       ; C10·H^15: A0·B1
+    vpclmulqdq  ymm10, ymm7, [rdi + 1056], 0x01     ; C10·H^15: A1·K0
+    vpclmulqdq  ymm7, ymm7, [rdi + 1056], 0x11      ; C10·H^15: A1·K1
     vpxor       ymm4, ymm4, ymm6                    ; C10·H^15: LO += it
-    vpxor       ymm3, ymm3, ymm7                    ; C10·H^15: HI += it
-    vpxor       ymm4, ymm4, ymm8                    ; C10·H^15: LO += it
+    vpxor       ymm3, ymm3, ymm11                   ; C10·H^15: HI += it
+    vpxor       ymm4, ymm4, ymm12                   ; C10·H^15: LO += it
     vpxor       ymm3, ymm3, ymm5                    ; C10·H^15: HI += it
     vmovdqu     ymm5, [rdx + 320]                   ; C11·H^14: C, bytes as in memory
     vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C11·H^14: C
     vpclmulqdq  ymm6, ymm5, [rdi + 320], 0x00       ; C11·H^14: A0·B0
-    vpclmulqdq  ymm7, ymm5, [rdi + 320], 0x10       ; C11·H^14: A0·B1
-    vpclmulqdq  ymm8, ymm5, [rdi + 1088], 0x01      ; C11·H^14: A1·K0
+    vpclmulqdq  ymm11, ymm5, [rdi + 320], 0x10      ; C11·H^14: A0·B1
+    vpclmulqdq  ymm12, ymm5, [rdi + 1088], 0x01     ; C11·H^14: A1·K0
     vpclmulqdq  ymm5, ymm5, [rdi + 1088], 0x11      ; C11·H^14: A1·K1
-    vpxor       ymm4, ymm4, ymm6                    ; C11·H^14: LO += it
-    vpxor       ymm3, ymm3, ymm7                    ; C11·H^14: HI += it
     vpxor       ymm4, ymm4, ymm8                    ; C11·H^14: LO += it
-    vpxor       ymm3, ymm3, ymm5                    ; C11·H^14: HI += it
-    vmovdqu     ymm5, [rdx + 352]                   ; C12·H^13: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C12·H^13: C
-    vpclmulqdq  ymm6, ymm5, [rdi + 352], 0x00       ; C12·H^13: A0·B0
-    vpclmulqdq  ymm7, ymm5, [rdi + 352], 0x10       ; C12·H^13: A0·B1
-    vpclmulqdq  ymm8, ymm5, [rdi + 1120], 0x01      ; C12·H^13: A1·K0
-    vpclmulqdq  ymm5, ymm5, [rdi + 1120], 0x11      ; C12·H^13: A1·K1
+    vpxor       ymm3, ymm3, ymm9                    ; C11·H^14: HI += it
+    vpxor       ymm4, ymm4, ymm10                   ; C11·H^14: LO += it
+    vpxor       ymm3, ymm3, ymm7                    ; C11·H^14: HI += it
+    vmovdqu     ymm7, [rdx + 352]                   ; C12·H^13: C, bytes as in memory
+    vgf2p8affineqb ymm7, ymm7, ymm0, 0x00           ; C12·H^13: C
+    vpclmulqdq  ymm8, ymm7, [rdi + 352], 0x00       ; C12·H^13: A0·B0
+    vpclmulqdq  ymm9, ymm7, [rdi + 352], 0x10       ; C12·H^13: A0·B1
+    vpclmulqdq  ymm10, ymm7, [rdi + 1120], 0x01     ; C12·H^13: A1·K0
+    vpclmulqdq  ymm7, ymm7, [rdi + 1120], 0x11      ; C12·H^13: A1·K1
     vpxor       ymm4, ymm4, ymm6                    ; C12·H^13: LO += it
-    vpxor       ymm3, ymm3, ymm7                    ; C12·H^13: HI += it
-    vpxor       ymm4, ymm4, ymm8                    ; C12·H^13: LO += it
+    vpxor       ymm3, ymm3, ymm11                   ; C12·H^13: HI += it
+    vpxor       ymm4, ymm4, ymm12                   ; C12·H^13: LO += it
     vpxor       ymm3, ymm3, ymm5                    ; C12·H^13: HI += it
     vmovdqu     ymm5, [rdx + 384]                   ; C13·H^12: C, bytes as in memory
     vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C13·H^12: C
     vpclmulqdq  ymm6, ymm5, [rdi + 384], 0x00       ; C13·H^12: A0·B0
-    vpclmulqdq  ymm7, ymm5, [rdi + 384], 0x10       ; C13·H^12: A0·B1
-    vpclmulqdq  ymm8, ymm5, [rdi + 1152], 0x01      ; C13·H^12: A1·K0
+    vpclmulqdq  ymm11, ymm5, [rdi + 384], 0x10      ; C13·H^12: A0·B1
+    vpclmulqdq  ymm12, ymm5, [rdi + 1152], 0x01     ; C13·H^12: A1·K0
     vpclmulqdq  ymm5, ymm5, [rdi + 1152], 0x11      ; C13·H^12: A1·K1
-    vpxor       ymm4, ymm4, ymm6                    ; C13·H^12: LO += it
-    vpxor       ymm3, ymm3, ymm7                    ; C13·H^12: HI += it
     vpxor       ymm4, ymm4, ymm8                    ; C13·H^12: LO += it
-    vpxor       ymm3, ymm3, ymm5                    ; C13·H^12: HI += it
-    vmovdqu     ymm5, [rdx + 416]                   ; C14·H^11: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C14·H^11: C
-    vpclmulqdq  ymm6, ymm5, [rdi + 416], 0x00       ; C14·H^11: A0·B0
-    vpclmulqdq  ymm7, ymm5, [rdi + 416], 0x10       ; C14·H^11: A0·B1
-    vpclmulqdq  ymm8, ymm5, [rdi + 1184], 0x01      ; C14·H^11: A1·K0
-    vpclmulqdq  ymm5, ymm5, [rdi + 1184], 0x11      ; C14·H^11: A1·K1
+    vpxor       ymm3, ymm3, ymm9                    ; C13·H^12: HI += it
+    vpxor       ymm4, ymm4, ymm10                   ; C13·H^12: LO += it
+    vpxor       ymm3, ymm3, ymm7                    ; C13·H^12: HI += it
+    vmovdqu     ymm7, [rdx + 416]                   ; C14·H^11: C, bytes as in memory
+    vgf2p8affineqb ymm7, ymm7, ymm0, 0x00           ; C14·H^11: C
+    vpclmulqdq  ymm8, ymm7, [rdi + 416], 0x00       ; C14·H^11: A0·B0
+    vpclmulqdq  ymm9, ymm7, [rdi + 416], 0x10       ; C14·H^11: A0·B1
+    vpclmulqdq  ymm10, ymm7, [rdi + 1184], 0x01     ; C14·H^11: A1·K0
+    vpclmulqdq  ymm7, ymm7, [rdi + 1184], 0x11      ; C14·H^11: A1·K1
     vpxor       ymm4, ymm4, ymm6                    ; C14·H^11: LO += it
-    vpxor       ymm3, ymm3, ymm7                    ; C14·H^11: HI += it
-    vpxor       ymm4, ymm4, ymm8                    ; C14·H^11: LO += it
+    vpxor       ymm3, ymm3, ymm11                   ; C14·H^11: HI += it
+    vpxor       ymm4, ymm4, ymm12                   ; C14·H^11: LO += it
     vpxor       ymm3, ymm3, ymm5                    ; C14·H^11: HI += it
     vmovdqu     ymm5, [rdx + 448]                   ; C15·H^10: C, bytes as in memory
     vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C15·H^10: C
     vpclmulqdq  ymm6, ymm5, [rdi + 448], 0x00       ; C15·H^10: A0·B0
-    vpclmulqdq  ymm7, ymm5, [rdi + 448], 0x10       ; C15·H^10: A0·B1
-    vpclmulqdq  ymm8, ymm5, [rdi + 1216], 0x01      ; C15·H^10: A1·K0
+    vpclmulqdq  ymm11, ymm5, [rdi + 448], 0x10      ; C15·H^10: A0·B1
+    vpclmulqdq  ymm12, ymm5, [rdi + 1216], 0x01     ; C15·H^10: A1·K0
     vpclmulqdq  ymm5, ymm5, [rdi + 1216], 0x11      ; C15·H^10: A1·K1
-    vpxor       ymm4, ymm4, ymm6                    ; C15·H^10: LO += it
-    vpxor       ymm3, ymm3, ymm7                    ; C15·H^10: HI += it
     vpxor       ymm4, ymm4, ymm8                    ; C15·H^10: LO += it
-    vpxor       ymm3, ymm3, ymm5                    ; C15·H^10: HI += it
-    vmovdqu     ymm5, [rdx + 480]                   ; C16·H^9: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C16·H^9: C
-    vpclmulqdq  ymm6, ymm5, [rdi + 480], 0x00       ; C16·H^9: A0·B0
-    vpclmulqdq  ymm7, ymm5, [rdi + 480], 0x10       ; C16·H^9: A0·B1
-    vpclmulqdq  ymm8, ymm5, [rdi + 1248], 0x01      ; C16·H^9: A1·K0
-    vpclmulqdq  ymm5, ymm5, [rdi + 1248], 0x11      ; C16·H^9: A1·K1
+    vpxor       ymm3, ymm3, ymm9                    ; C15·H^10: HI += it
+    vpxor       ymm4, ymm4, ymm10                   ; C15·H^10: LO += it
+    vpxor       ymm3, ymm3, ymm7                    ; C15·H^10: HI += it
+    vmovdqu     ymm7, [rdx + 480]                   ; C16·H^9: C, bytes as in memory
+    vgf2p8affineqb ymm7, ymm7, ymm0, 0x00           ; C16·H^9: C
+    vpclmulqdq  ymm8, ymm7, [rdi + 480], 0x00       ; C16·H^9: A0·B0
+    vpclmulqdq  ymm9, ymm7, [rdi + 480], 0x10       ; C16·H^9: A0·B1
+    vpclmulqdq  ymm10, ymm7, [rdi + 1248], 0x01     ; C16·H^9: A1·K0
+    vpclmulqdq  ymm7, ymm7, [rdi + 1248], 0x11      ; C16·H^9: A1·K1
     vpxor       ymm4, ymm4, ymm6                    ; C16·H^9: LO += it
-    vpxor       ymm3, ymm3, ymm7                    ; C16·H^9: HI += it
-    vpxor       ymm4, ymm4, ymm8                    ; C16·H^9: LO += it
+    vpxor       ymm3, ymm3, ymm11                   ; C16·H^9: HI += it
+    vpxor       ymm4, ymm4, ymm12                   ; C16·H^9: LO += it
     vpxor       ymm3, ymm3, ymm5                    ; C16·H^9: HI += it
     vmovdqu     ymm5, [rdx + 512]                   ; C17·H^8: C, bytes as in memory
     vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C17·H^8: C
     vpclmulqdq  ymm6, ymm5, [rdi + 512], 0x00       ; C17·H^8: A0·B0
-    vpclmulqdq  ymm7, ymm5, [rdi + 512], 0x10       ; C17·H^8: A0·B1
-    vpclmulqdq  ymm8, ymm5, [rdi + 1280], 0x01      ; C17·H^8: A1·K0
+    vpclmulqdq  ymm11, ymm5, [rdi + 512], 0x10      ; C17·H^8: A0·B1
+    vpclmulqdq  ymm12, ymm5, [rdi + 1280], 0x01     ; C17·H^8: A1·K0
     vpclmulqdq  ymm5, ymm5, [rdi + 1280], 0x11      ; C17·H^8: A1·K1
-    vpxor       ymm4, ymm4, ymm6                    ; C17·H^8: LO += it
-    vpxor       ymm3, ymm3, ymm7                    ; C17·H^8: HI += it
     vpxor       ymm4, ymm4, ymm8                    ; C17·H^8: LO += it
-    vpxor       ymm3, ymm3, ymm5                    ; C17·H^8: HI += it
-    vmovdqu     ymm5, [rdx + 544]                   ; C18·H^7: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C18·H^7: C
-    vpclmulqdq  ymm6, ymm5, [rdi + 544], 0x00       ; C18·H^7: A0·B0
-    vpclmulqdq  ymm7, ymm5, [rdi + 544], 0x10       ; C18·H^7: A0·B1
-    vpclmulqdq  ymm8, ymm5, [rdi + 1312], 0x01      ; C18·H^7: A1·K0
-    vpclmulqdq  ymm5, ymm5, [rdi + 1312], 0x11      ; C18·H^7: A1·K1
+    vpxor       ymm3, ymm3, ymm9                    ; C17·H^8: HI += it
+    vpxor       ymm4, ymm4, ymm10                   ; C17·H^8: LO += it
+    vpxor       ymm3, ymm3, ymm7                    ; C17·H^8: HI += it
+    vmovdqu     ymm7, [rdx + 544]                   ; C18·H^7: C, bytes as in memory
+    vgf2p8affineqb ymm7, ymm7, ymm0, 0x00           ; C18·H^7: C
+    vpclmulqdq  ymm8, ymm7, [rdi + 544], 0x00       ; C18·H^7: A0·B0
+    vpclmulqdq  ymm9, ymm7, [rdi + 544], 0x10       ; C18·H^7: A0·B1
+    vpclmulqdq  ymm10, ymm7, [rdi + 1312], 0x01     ; C18·H^7: A1·K0
+    vpclmulqdq  ymm7, ymm7, [rdi + 1312], 0x11      ; C18·H^7: A1·K1
     vpxor       ymm4, ymm4, ymm6                    ; C18·H^7: LO += it
-    vpxor       ymm3, ymm3, ymm7                    ; C18·H^7: HI += it
-    vpxor       ymm4, ymm4, ymm8                    ; C18·H^7: LO += it
+    vpxor       ymm3, ymm3, ymm11                   ; C18·H^7: HI += it
+    vpxor       ymm4, ymm4, ymm12                   ; C18·H^7: LO += it
     vpxor       ymm3, ymm3, ymm5                    ; C18·H^7: HI += it
     vmovdqu     ymm5, [rdx + 576]                   ; C19·H^6: C, bytes as in memory
     vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C19·H^6: C
     vpclmulqdq  ymm6, ymm5, [rdi + 576], 0x00       ; C19·H^6: A0·B0
-    vpclmulqdq  ymm7, ymm5, [rdi + 576], 0x10       ; C19·H^6: A0·B1
-    vpclmulqdq  ymm8, ymm5, [rdi + 1344], 0x01      ; C19·H^6: A1·K0
+    vpclmulqdq  ymm11, ymm5, [rdi + 576], 0x10      ; C19·H^6: A0·B1
+    vpclmulqdq  ymm12, ymm5, [rdi + 1344], 0x01     ; C19·H^6: A1·K0
     vpclmulqdq  ymm5, ymm5, [rdi + 1344], 0x11      ; C19·H^6: A1·K1
-    vpxor       ymm4, ymm4, ymm6                    ; C19·H^6: LO += it
-    vpxor       ymm3, ymm3, ymm7                    ; C19·H^6: HI += it
     vpxor       ymm4, ymm4, ymm8                    ; C19·H^6: LO += it
-    vpxor       ymm3, ymm3, ymm5                    ; C19·H^6: HI += it
-    vmovdqu     ymm5, [rdx + 608]                   ; C20·H^5: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C20·H^5: C
-    vpclmulqdq  ymm6, ymm5, [rdi + 608], 0x00       ; C20·H^5: A0·B0
-    vpclmulqdq  ymm7, ymm5, [rdi + 608], 0x10       ; C20·H^5: A0·B1
-    vpclmulqdq  ymm8, ymm5, [rdi + 1376], 0x01      ; C20·H^5: A1·K0
-    vpclmulqdq  ymm5, ymm5, [rdi + 1376], 0x11      ; C20·H^5: A1·K1
+    vpxor       ymm3, ymm3, ymm9                    ; C19·H^6: HI += it
+    vpxor       ymm4, ymm4, ymm10                   ; C19·H^6: LO += it
+    vpxor       ymm3, ymm3, ymm7                    ; C19·H^6: HI += it
+    vmovdqu     ymm7, [rdx + 608]                   ; C20·H^5: C, bytes as in memory
+    vgf2p8affineqb ymm7, ymm7, ymm0, 0x00           ; C20·H^5: C
+    vpclmulqdq  ymm8, ymm7, [rdi + 608], 0x00       ; C20·H^5: A0·B0
+    vpclmulqdq  ymm9, ymm7, [rdi + 608], 0x10       ; C20·H^5: A0·B1
+    vpclmulqdq  ymm10, ymm7, [rdi + 1376], 0x01     ; C20·H^5: A1·K0
+    vpclmulqdq  ymm7, ymm7, [rdi + 1376], 0x11      ; C20·H^5: A1·K1
     vpxor       ymm4, ymm4, ymm6                    ; C20·H^5: LO += it
-    vpxor       ymm3, ymm3, ymm7                    ; C20·H^5: HI += it
-    vpxor       ymm4, ymm4, ymm8                    ; C20·H^5: LO += it
+    vpxor       ymm3, ymm3, ymm11                   ; C20·H^5: HI += it
+    vpxor       ymm4, ymm4, ymm12                   ; C20·H^5: LO += it
     vpxor       ymm3, ymm3, ymm5                    ; C20·H^5: HI += it
     vmovdqu     ymm5, [rdx + 640]                   ; C21·H^4: C, bytes as in memory
     vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C21·H^4: C
     vpclmulqdq  ymm6, ymm5, [rdi + 640], 0x00       ; C21·H^4: A0·B0
-    vpclmulqdq  ymm7, ymm5, [rdi + 640], 0x10       ; C21·H^4: A0·B1
-    vpclmulqdq  ymm8, ymm5, [rdi + 1408], 0x01      ; C21·H^4: A1·K0
+    vpclmulqdq  ymm11, ymm5, [rdi + 640], 0x10      ; C21·H^4: A0·B1
+    vpclmulqdq  ymm12, ymm5, [rdi + 1408], 0x01     ; C21·H^4: A1·K0
     vpclmulqdq  ymm5, ymm5, [rdi + 1408], 0x11      ; C21·H^4: A1·K1
-    vpxor       ymm4, ymm4, ymm6                    ; C21·H^4: LO += it
-    vpxor       ymm3, ymm3, ymm7                    ; C21·H^4: HI += it
     vpxor       ymm4, ymm4, ymm8                    ; C21·H^4: LO += it
-    vpxor       ymm3, ymm3, ymm5                    ; C21·H^4: HI += it
-    vmovdqu     ymm5, [rdx + 672]                   ; C22·H^3: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C22·H^3: C
-    vpclmulqdq  ymm6, ymm5, [rdi + 672], 0x00       ; C22·H^3: A0·B0
-    vpclmulqdq  ymm7, ymm5, [rdi + 672], 0x10       ; C22·H^3: A0·B1
-    vpclmulqdq  ymm8, ymm5, [rdi + 1440], 0x01      ; C22·H^3: A1·K0
-    vpclmulqdq  ymm5, ymm5, [rdi + 1440], 0x11      ; C22·H^3: A1·K1
+    vpxor       ymm3, ymm3, ymm9                    ; C21·H^4: HI += it
+    vpxor       ymm4, ymm4, ymm10                   ; C21·H^4: LO += it
+    vpxor       ymm3, ymm3, ymm7                    ; C21·H^4: HI += it
+    vmovdqu     ymm7, [rdx + 672]                   ; C22·H^3: C, bytes as in memory
+    vgf2p8affineqb ymm7, ymm7, ymm0, 0x00           ; C22·H^3: C
+    vpclmulqdq  ymm8, ymm7, [rdi + 672], 0x00       ; C22·H^3: A0·B0
+    vpclmulqdq  ymm9, ymm7, [rdi + 672], 0x10       ; C22·H^3: A0·B1
+    vpclmulqdq  ymm10, ymm7, [rdi + 1440], 0x01     ; C22·H^3: A1·K0
+    vpclmulqdq  ymm7, ymm7, [rdi + 1440], 0x11      ; C22·H^3: A1·K1
     vpxor       ymm4, ymm4, ymm6                    ; C22·H^3: LO += it
-    vpxor       ymm3, ymm3, ymm7                    ; C22·H^3: HI += it
-    vpxor       ymm4, ymm4, ymm8                    ; C22·H^3: LO += it
+    vpxor       ymm3, ymm3, ymm11                   ; C22·H^3: HI += it
+    vpxor       ymm4, ymm4, ymm12                   ; C22·H^3: LO += it
     vpxor       ymm3, ymm3, ymm5                    ; C22·H^3: HI += it
     vmovdqu     ymm5, [rdx + 704]                   ; C23·H^2: C, bytes as in memory
     vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C23·H^2: C
     vpclmulqdq  ymm6, ymm5, [rdi + 704], 0x00       ; C23·H^2: A0·B0
-    vpclmulqdq  ymm7, ymm5, [rdi + 704], 0x10       ; C23·H^2: A0·B1
-    vpclmulqdq  ymm8, ymm5, [rdi + 1472], 0x01      ; C23·H^2: A1·K0
+    vpclmulqdq  ymm11, ymm5, [rdi + 704], 0x10      ; C23·H^2: A0·B1
+    vpclmulqdq  ymm12, ymm5, [rdi + 1472], 0x01     ; C23·H^2: A1·K0
     vpclmulqdq  ymm5, ymm5, [rdi + 1472], 0x11      ; C23·H^2: A1·K1
-    vpxor       ymm4, ymm4, ymm6                    ; C23·H^2: LO += it
-    vpxor       ymm3, ymm3, ymm7                    ; C23·H^2: HI += it
     vpxor       ymm4, ymm4, ymm8                    ; C23·H^2: LO += it
-    vpxor       ymm3, ymm3, ymm5                    ; C23·H^2: HI += it
-    vmovdqu     ymm5, [rdx + 736]                   ; C24·H^1: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C24·H^1: C
-    vpclmulqdq  ymm6, ymm5, [rdi + 736], 0x00       ; C24·H^1: A0·B0
-    vpclmulqdq  ymm7, ymm5, [rdi + 736], 0x10       ; C24·H^1: A0·B1
-    vpclmulqdq  ymm8, ymm5, [rdi + 1504], 0x01      ; C24·H^1: A1·K0
-    vpclmulqdq  ymm5, ymm5, [rdi + 1504], 0x11      ; C24·H^1: A1·K1
+    vpxor       ymm3, ymm3, ymm9                    ; C23·H^2: HI += it
+    vpxor       ymm4, ymm4, ymm10                   ; C23·H^2: LO += it
+    vpxor       ymm3, ymm3, ymm7                    ; C23·H^2: HI += it
+    vmovdqu     ymm7, [rdx + 736]                   ; C24·H^1: C, bytes as in memory
+    vgf2p8affineqb ymm7, ymm7, ymm0, 0x00           ; C24·H^1: C
+    vpclmulqdq  ymm8, ymm7, [rdi + 736], 0x00       ; C24·H^1: A0·B0
+    vpclmulqdq  ymm9, ymm7, [rdi + 736], 0x10       ; C24·H^1: A0·B1
+    vpclmulqdq  ymm10, ymm7, [rdi + 1504], 0x01     ; C24·H^1: A1·K0
+    vpclmulqdq  ymm7, ymm7, [rdi + 1504], 0x11      ; C24·H^1: A1·K1
     vpxor       ymm4, ymm4, ymm6                    ; C24·H^1: LO += it
-    vpxor       ymm3, ymm3, ymm7                    ; C24·H^1: HI += it
-    vpxor       ymm4, ymm4, ymm8                    ; C24·H^1: LO += it
+    vpxor       ymm3, ymm3, ymm11                   ; C24·H^1: HI += it
+    vpxor       ymm4, ymm4, ymm12                   ; C24·H^1: LO += it
     vpxor       ymm3, ymm3, ymm5                    ; C24·H^1: HI += it
-    vmovdqu     ymm5, [rdx]                         ; C1·H^24: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C1·H^24: C
-    vpxor       ymm2, ymm5, ymm2                    ; C1·H^24: A = X + C
-    vpclmulqdq  ymm5, ymm2, [rdi], 0x00             ; C1·H^24: A0·B0
-    vpclmulqdq  ymm6, ymm2, [rdi], 0x10             ; C1·H^24: A0·B1
-    vpclmulqdq  ymm7, ymm2, [rdi + 768], 0x01       ; C1·H^24: A1·K0
+    vmovdqu     ymm5, [rdx + 32]                    ; C2·H^23: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C2·H^23: C
+    vpclmulqdq  ymm6, ymm5, [rdi + 32], 0x00        ; C2·H^23: A0·B0
+    vpclmulqdq  ymm11, ymm5, [rdi + 32], 0x10       ; C2·H^23: A0·B1
+    vpclmulqdq  ymm12, ymm5, [rdi + 800], 0x01      ; C2·H^23: A1·K0
+    vpclmulqdq  ymm5, ymm5, [rdi + 800], 0x11       ; C2·H^23: A1·K1
+    vpxor       ymm4, ymm4, ymm8                    ; C2·H^23: LO += it
+    vpxor       ymm3, ymm3, ymm9                    ; C2·H^23: HI += it
+    vpxor       ymm4, ymm4, ymm10                   ; C2·H^23: LO += it
+    vpxor       ymm3, ymm3, ymm7                    ; C2·H^23: HI += it
+    vmovdqu     ymm7, [rdx]                         ; C1·H^24: C, bytes as in memory
+    vgf2p8affineqb ymm7, ymm7, ymm0, 0x00           ; C1·H^24: C
+    vpxor       ymm2, ymm7, ymm2                    ; C1·H^24: A = X + C
+    vpclmulqdq  ymm7, ymm2, [rdi], 0x00             ; C1·H^24: A0·B0
+    vpclmulqdq  ymm8, ymm2, [rdi], 0x10             ; C1·H^24: A0·B1
+    vpclmulqdq  ymm9, ymm2, [rdi + 768], 0x01       ; C1·H^24: A1·K0
     vpclmulqdq  ymm2, ymm2, [rdi + 768], 0x11       ; C1·H^24: A1·K1
-    vpxor       ymm4, ymm4, ymm5                    ; C1·H^24: LO += it
-    vpxor       ymm3, ymm3, ymm6                    ; C1·H^24: HI += it
+    vpxor       ymm4, ymm4, ymm6                    ; C1·H^24: LO += it
+    vpxor       ymm3, ymm3, ymm11                   ; C1·H^24: HI += it
+    vpxor       ymm4, ymm4, ymm12                   ; C1·H^24: LO += it
+    vpxor       ymm3, ymm3, ymm5                    ; C1·H^24: HI += it
     vpxor       ymm4, ymm4, ymm7                    ; C1·H^24: LO += it
+    vpxor       ymm3, ymm3, ymm8                    ; C1·H^24: HI += it
+    vpxor       ymm4, ymm4, ymm9                    ; C1·H^24: LO += it
     vpxor       ymm2, ymm3, ymm2                    ; C1·H^24: HI += it
     vpclmulqdq  ymm3, ymm2, ymm1, 0x01              ; reduce: HI1·Q
     vpslldq     ymm2, ymm2, 0x08                    ; reduce: HI0·x^64

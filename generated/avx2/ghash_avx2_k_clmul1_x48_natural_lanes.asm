@@ -263,7 +263,7 @@ ghash_avx2_k_clmul1_x48_natural_lanes_mul:
 
 ; void ghash_avx2_k_clmul1_x48_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-8, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-12, rax rcx rdx rdi r8
 global ghash_avx2_k_clmul1_x48_natural_lanes_update:function (ghash_avx2_k_clmul1_x48_natural_lanes_update.end - ghash_avx2_k_clmul1_x48_natural_lanes_update)
 align 32
 ghash_avx2_k_clmul1_x48_natural_lanes_update:
@@ -271,506 +271,506 @@ ghash_avx2_k_clmul1_x48_natural_lanes_update:
     vmovdqu     ymm0, [rel ghash_avx2_k_clmul1_x48_natural_lanes_bit_reversal]  ; bit_reversal
     vmovdqu     ymm1, [rel ghash_avx2_k_clmul1_x48_natural_lanes_fold_q]  ; fold_q
     vmovdqu     xmm2, [rsi]                         ; X, bytes as in memory
-    vgf2p8affineqb xmm8, xmm2, xmm0, 0x00           ; X
+    vgf2p8affineqb xmm12, xmm2, xmm0, 0x00          ; X
     cmp         rcx, 768
     jb          .tail
     cmp         rcx, 1536
     jb          .last_group
 .group:
-    vmovdqu     ymm2, [rdx + 32]                    ; C2·H^23: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C2·H^23: C
-    vpclmulqdq  ymm3, ymm2, [rdi + 1568], 0x00      ; C2·H^23: A0·B0
-    vpclmulqdq  ymm4, ymm2, [rdi + 1568], 0x10      ; C2·H^23: A0·B1
-    vpclmulqdq  ymm5, ymm2, [rdi + 2336], 0x01      ; C2·H^23: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 2336], 0x11      ; C2·H^23: A1·K1
-    vpxor       ymm3, ymm3, ymm5                    ; C2·H^23: LO += it
-    vpxor       ymm2, ymm4, ymm2                    ; C2·H^23: HI += it
-    vmovdqu     ymm4, [rdx + 64]                    ; C3·H^22: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C3·H^22: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 1600], 0x00      ; C3·H^22: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 1600], 0x10      ; C3·H^22: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 2368], 0x01      ; C3·H^22: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 2368], 0x11      ; C3·H^22: A1·K1
-    vpxor       ymm3, ymm3, ymm5                    ; C3·H^22: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C3·H^22: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C3·H^22: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C3·H^22: HI += it
-    vmovdqu     ymm4, [rdx + 96]                    ; C4·H^21: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C4·H^21: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 1632], 0x00      ; C4·H^21: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 1632], 0x10      ; C4·H^21: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 2400], 0x01      ; C4·H^21: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 2400], 0x11      ; C4·H^21: A1·K1
+    vmovdqu     ymm2, [rdx + 64]                    ; C3·H^22: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C3·H^22: C
+    vpclmulqdq  ymm3, ymm2, [rdi + 1600], 0x00      ; C3·H^22: A0·B0
+    vpclmulqdq  ymm4, ymm2, [rdi + 1600], 0x10      ; C3·H^22: A0·B1
+    vpclmulqdq  ymm5, ymm2, [rdi + 2368], 0x01      ; C3·H^22: A1·K0
+    vpclmulqdq  ymm2, ymm2, [rdi + 2368], 0x11      ; C3·H^22: A1·K1
+    vmovdqu     ymm6, [rdx + 96]                    ; C4·H^21: C, bytes as in memory
+    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C4·H^21: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 1632], 0x00      ; C4·H^21: A0·B0
+    vpclmulqdq  ymm8, ymm6, [rdi + 1632], 0x10      ; C4·H^21: A0·B1
+    vpclmulqdq  ymm9, ymm6, [rdi + 2400], 0x01      ; C4·H^21: A1·K0
+    vpclmulqdq  ymm6, ymm6, [rdi + 2400], 0x11      ; C4·H^21: A1·K1
     vpxor       ymm3, ymm3, ymm5                    ; C4·H^21: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C4·H^21: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C4·H^21: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C4·H^21: HI += it
+    vpxor       ymm2, ymm4, ymm2                    ; C4·H^21: HI += it
     vmovdqu     ymm4, [rdx + 128]                   ; C5·H^20: C, bytes as in memory
     vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C5·H^20: C
     vpclmulqdq  ymm5, ymm4, [rdi + 1664], 0x00      ; C5·H^20: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 1664], 0x10      ; C5·H^20: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 2432], 0x01      ; C5·H^20: A1·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 1664], 0x10     ; C5·H^20: A0·B1
+    vpclmulqdq  ymm11, ymm4, [rdi + 2432], 0x01     ; C5·H^20: A1·K0
     vpclmulqdq  ymm4, ymm4, [rdi + 2432], 0x11      ; C5·H^20: A1·K1
-    vpxor       ymm3, ymm3, ymm5                    ; C5·H^20: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C5·H^20: HI += it
     vpxor       ymm3, ymm3, ymm7                    ; C5·H^20: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C5·H^20: HI += it
-    vmovdqu     ymm4, [rdx + 160]                   ; C6·H^19: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C6·H^19: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 1696], 0x00      ; C6·H^19: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 1696], 0x10      ; C6·H^19: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 2464], 0x01      ; C6·H^19: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 2464], 0x11      ; C6·H^19: A1·K1
+    vpxor       ymm2, ymm2, ymm8                    ; C5·H^20: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C5·H^20: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C5·H^20: HI += it
+    vmovdqu     ymm6, [rdx + 160]                   ; C6·H^19: C, bytes as in memory
+    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C6·H^19: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 1696], 0x00      ; C6·H^19: A0·B0
+    vpclmulqdq  ymm8, ymm6, [rdi + 1696], 0x10      ; C6·H^19: A0·B1
+    vpclmulqdq  ymm9, ymm6, [rdi + 2464], 0x01      ; C6·H^19: A1·K0
+    vpclmulqdq  ymm6, ymm6, [rdi + 2464], 0x11      ; C6·H^19: A1·K1
     vpxor       ymm3, ymm3, ymm5                    ; C6·H^19: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C6·H^19: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C6·H^19: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C6·H^19: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C6·H^19: LO += it
     vpxor       ymm2, ymm2, ymm4                    ; C6·H^19: HI += it
     vmovdqu     ymm4, [rdx + 192]                   ; C7·H^18: C, bytes as in memory
     vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C7·H^18: C
     vpclmulqdq  ymm5, ymm4, [rdi + 1728], 0x00      ; C7·H^18: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 1728], 0x10      ; C7·H^18: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 2496], 0x01      ; C7·H^18: A1·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 1728], 0x10     ; C7·H^18: A0·B1
+    vpclmulqdq  ymm11, ymm4, [rdi + 2496], 0x01     ; C7·H^18: A1·K0
     vpclmulqdq  ymm4, ymm4, [rdi + 2496], 0x11      ; C7·H^18: A1·K1
-    vpxor       ymm3, ymm3, ymm5                    ; C7·H^18: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C7·H^18: HI += it
     vpxor       ymm3, ymm3, ymm7                    ; C7·H^18: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C7·H^18: HI += it
-    vmovdqu     ymm4, [rdx + 224]                   ; C8·H^17: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C8·H^17: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 1760], 0x00      ; C8·H^17: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 1760], 0x10      ; C8·H^17: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 2528], 0x01      ; C8·H^17: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 2528], 0x11      ; C8·H^17: A1·K1
+    vpxor       ymm2, ymm2, ymm8                    ; C7·H^18: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C7·H^18: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C7·H^18: HI += it
+    vmovdqu     ymm6, [rdx + 224]                   ; C8·H^17: C, bytes as in memory
+    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C8·H^17: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 1760], 0x00      ; C8·H^17: A0·B0
+    vpclmulqdq  ymm8, ymm6, [rdi + 1760], 0x10      ; C8·H^17: A0·B1
+    vpclmulqdq  ymm9, ymm6, [rdi + 2528], 0x01      ; C8·H^17: A1·K0
+    vpclmulqdq  ymm6, ymm6, [rdi + 2528], 0x11      ; C8·H^17: A1·K1
     vpxor       ymm3, ymm3, ymm5                    ; C8·H^17: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C8·H^17: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C8·H^17: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C8·H^17: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C8·H^17: LO += it
     vpxor       ymm2, ymm2, ymm4                    ; C8·H^17: HI += it
     vmovdqu     ymm4, [rdx + 256]                   ; C9·H^16: C, bytes as in memory
     vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C9·H^16: C
     vpclmulqdq  ymm5, ymm4, [rdi + 1792], 0x00      ; C9·H^16: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 1792], 0x10      ; C9·H^16: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 2560], 0x01      ; C9·H^16: A1·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 1792], 0x10     ; C9·H^16: A0·B1
+    vpclmulqdq  ymm11, ymm4, [rdi + 2560], 0x01     ; C9·H^16: A1·K0
     vpclmulqdq  ymm4, ymm4, [rdi + 2560], 0x11      ; C9·H^16: A1·K1
-    vpxor       ymm3, ymm3, ymm5                    ; C9·H^16: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C9·H^16: HI += it
     vpxor       ymm3, ymm3, ymm7                    ; C9·H^16: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C9·H^16: HI += it
-    vmovdqu     ymm4, [rdx + 288]                   ; C10·H^15: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C10·H^15: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 1824], 0x00      ; C10·H^15: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 1824], 0x10      ; C10·H^15: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 2592], 0x01      ; C10·H^15: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 2592], 0x11      ; C10·H^15: A1·K1
+    vpxor       ymm2, ymm2, ymm8                    ; C9·H^16: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C9·H^16: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C9·H^16: HI += it
+    vmovdqu     ymm6, [rdx + 288]                   ; C10·H^15: C, bytes as in memory
+    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C10·H^15: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 1824], 0x00      ; C10·H^15: A0·B0
+    vpclmulqdq  ymm8, ymm6, [rdi + 1824], 0x10      ; C10·H^15: A0·B1
+    vpclmulqdq  ymm9, ymm6, [rdi + 2592], 0x01      ; C10·H^15: A1·K0
+    vpclmulqdq  ymm6, ymm6, [rdi + 2592], 0x11      ; C10·H^15: A1·K1
     vpxor       ymm3, ymm3, ymm5                    ; C10·H^15: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C10·H^15: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C10·H^15: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C10·H^15: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C10·H^15: LO += it
     vpxor       ymm2, ymm2, ymm4                    ; C10·H^15: HI += it
     vmovdqu     ymm4, [rdx + 320]                   ; C11·H^14: C, bytes as in memory
     vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C11·H^14: C
     vpclmulqdq  ymm5, ymm4, [rdi + 1856], 0x00      ; C11·H^14: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 1856], 0x10      ; C11·H^14: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 2624], 0x01      ; C11·H^14: A1·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 1856], 0x10     ; C11·H^14: A0·B1
+    vpclmulqdq  ymm11, ymm4, [rdi + 2624], 0x01     ; C11·H^14: A1·K0
     vpclmulqdq  ymm4, ymm4, [rdi + 2624], 0x11      ; C11·H^14: A1·K1
-    vpxor       ymm3, ymm3, ymm5                    ; C11·H^14: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C11·H^14: HI += it
     vpxor       ymm3, ymm3, ymm7                    ; C11·H^14: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C11·H^14: HI += it
-    vmovdqu     ymm4, [rdx + 352]                   ; C12·H^13: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C12·H^13: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 1888], 0x00      ; C12·H^13: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 1888], 0x10      ; C12·H^13: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 2656], 0x01      ; C12·H^13: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 2656], 0x11      ; C12·H^13: A1·K1
+    vpxor       ymm2, ymm2, ymm8                    ; C11·H^14: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C11·H^14: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C11·H^14: HI += it
+    vmovdqu     ymm6, [rdx + 352]                   ; C12·H^13: C, bytes as in memory
+    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C12·H^13: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 1888], 0x00      ; C12·H^13: A0·B0
+    vpclmulqdq  ymm8, ymm6, [rdi + 1888], 0x10      ; C12·H^13: A0·B1
+    vpclmulqdq  ymm9, ymm6, [rdi + 2656], 0x01      ; C12·H^13: A1·K0
+    vpclmulqdq  ymm6, ymm6, [rdi + 2656], 0x11      ; C12·H^13: A1·K1
     vpxor       ymm3, ymm3, ymm5                    ; C12·H^13: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C12·H^13: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C12·H^13: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C12·H^13: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C12·H^13: LO += it
     vpxor       ymm2, ymm2, ymm4                    ; C12·H^13: HI += it
     vmovdqu     ymm4, [rdx + 384]                   ; C13·H^12: C, bytes as in memory
     vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C13·H^12: C
     vpclmulqdq  ymm5, ymm4, [rdi + 1920], 0x00      ; C13·H^12: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 1920], 0x10      ; C13·H^12: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 2688], 0x01      ; C13·H^12: A1·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 1920], 0x10     ; C13·H^12: A0·B1
+    vpclmulqdq  ymm11, ymm4, [rdi + 2688], 0x01     ; C13·H^12: A1·K0
     vpclmulqdq  ymm4, ymm4, [rdi + 2688], 0x11      ; C13·H^12: A1·K1
-    vpxor       ymm3, ymm3, ymm5                    ; C13·H^12: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C13·H^12: HI += it
     vpxor       ymm3, ymm3, ymm7                    ; C13·H^12: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C13·H^12: HI += it
-    vmovdqu     ymm4, [rdx + 416]                   ; C14·H^11: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C14·H^11: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 1952], 0x00      ; C14·H^11: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 1952], 0x10      ; C14·H^11: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 2720], 0x01      ; C14·H^11: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 2720], 0x11      ; C14·H^11: A1·K1
+    vpxor       ymm2, ymm2, ymm8                    ; C13·H^12: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C13·H^12: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C13·H^12: HI += it
+    vmovdqu     ymm6, [rdx + 416]                   ; C14·H^11: C, bytes as in memory
+    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C14·H^11: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 1952], 0x00      ; C14·H^11: A0·B0
+    vpclmulqdq  ymm8, ymm6, [rdi + 1952], 0x10      ; C14·H^11: A0·B1
+    vpclmulqdq  ymm9, ymm6, [rdi + 2720], 0x01      ; C14·H^11: A1·K0
+    vpclmulqdq  ymm6, ymm6, [rdi + 2720], 0x11      ; C14·H^11: A1·K1
     vpxor       ymm3, ymm3, ymm5                    ; C14·H^11: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C14·H^11: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C14·H^11: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C14·H^11: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C14·H^11: LO += it
     vpxor       ymm2, ymm2, ymm4                    ; C14·H^11: HI += it
     vmovdqu     ymm4, [rdx + 448]                   ; C15·H^10: C, bytes as in memory
     vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C15·H^10: C
     vpclmulqdq  ymm5, ymm4, [rdi + 1984], 0x00      ; C15·H^10: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 1984], 0x10      ; C15·H^10: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 2752], 0x01      ; C15·H^10: A1·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 1984], 0x10     ; C15·H^10: A0·B1
+    vpclmulqdq  ymm11, ymm4, [rdi + 2752], 0x01     ; C15·H^10: A1·K0
     vpclmulqdq  ymm4, ymm4, [rdi + 2752], 0x11      ; C15·H^10: A1·K1
-    vpxor       ymm3, ymm3, ymm5                    ; C15·H^10: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C15·H^10: HI += it
     vpxor       ymm3, ymm3, ymm7                    ; C15·H^10: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C15·H^10: HI += it
-    vmovdqu     ymm4, [rdx + 480]                   ; C16·H^9: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C16·H^9: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 2016], 0x00      ; C16·H^9: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 2016], 0x10      ; C16·H^9: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 2784], 0x01      ; C16·H^9: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 2784], 0x11      ; C16·H^9: A1·K1
+    vpxor       ymm2, ymm2, ymm8                    ; C15·H^10: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C15·H^10: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C15·H^10: HI += it
+    vmovdqu     ymm6, [rdx + 480]                   ; C16·H^9: C, bytes as in memory
+    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C16·H^9: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 2016], 0x00      ; C16·H^9: A0·B0
+    vpclmulqdq  ymm8, ymm6, [rdi + 2016], 0x10      ; C16·H^9: A0·B1
+    vpclmulqdq  ymm9, ymm6, [rdi + 2784], 0x01      ; C16·H^9: A1·K0
+    vpclmulqdq  ymm6, ymm6, [rdi + 2784], 0x11      ; C16·H^9: A1·K1
     vpxor       ymm3, ymm3, ymm5                    ; C16·H^9: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C16·H^9: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C16·H^9: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C16·H^9: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C16·H^9: LO += it
     vpxor       ymm2, ymm2, ymm4                    ; C16·H^9: HI += it
     vmovdqu     ymm4, [rdx + 512]                   ; C17·H^8: C, bytes as in memory
     vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C17·H^8: C
     vpclmulqdq  ymm5, ymm4, [rdi + 2048], 0x00      ; C17·H^8: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 2048], 0x10      ; C17·H^8: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 2816], 0x01      ; C17·H^8: A1·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 2048], 0x10     ; C17·H^8: A0·B1
+    vpclmulqdq  ymm11, ymm4, [rdi + 2816], 0x01     ; C17·H^8: A1·K0
     vpclmulqdq  ymm4, ymm4, [rdi + 2816], 0x11      ; C17·H^8: A1·K1
-    vpxor       ymm3, ymm3, ymm5                    ; C17·H^8: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C17·H^8: HI += it
     vpxor       ymm3, ymm3, ymm7                    ; C17·H^8: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C17·H^8: HI += it
-    vmovdqu     ymm4, [rdx + 544]                   ; C18·H^7: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C18·H^7: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 2080], 0x00      ; C18·H^7: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 2080], 0x10      ; C18·H^7: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 2848], 0x01      ; C18·H^7: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 2848], 0x11      ; C18·H^7: A1·K1
+    vpxor       ymm2, ymm2, ymm8                    ; C17·H^8: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C17·H^8: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C17·H^8: HI += it
+    vmovdqu     ymm6, [rdx + 544]                   ; C18·H^7: C, bytes as in memory
+    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C18·H^7: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 2080], 0x00      ; C18·H^7: A0·B0
+    vpclmulqdq  ymm8, ymm6, [rdi + 2080], 0x10      ; C18·H^7: A0·B1
+    vpclmulqdq  ymm9, ymm6, [rdi + 2848], 0x01      ; C18·H^7: A1·K0
+    vpclmulqdq  ymm6, ymm6, [rdi + 2848], 0x11      ; C18·H^7: A1·K1
     vpxor       ymm3, ymm3, ymm5                    ; C18·H^7: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C18·H^7: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C18·H^7: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C18·H^7: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C18·H^7: LO += it
     vpxor       ymm2, ymm2, ymm4                    ; C18·H^7: HI += it
     vmovdqu     ymm4, [rdx + 576]                   ; C19·H^6: C, bytes as in memory
     vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C19·H^6: C
     vpclmulqdq  ymm5, ymm4, [rdi + 2112], 0x00      ; C19·H^6: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 2112], 0x10      ; C19·H^6: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 2880], 0x01      ; C19·H^6: A1·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 2112], 0x10     ; C19·H^6: A0·B1
+    vpclmulqdq  ymm11, ymm4, [rdi + 2880], 0x01     ; C19·H^6: A1·K0
     vpclmulqdq  ymm4, ymm4, [rdi + 2880], 0x11      ; C19·H^6: A1·K1
-    vpxor       ymm3, ymm3, ymm5                    ; C19·H^6: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C19·H^6: HI += it
     vpxor       ymm3, ymm3, ymm7                    ; C19·H^6: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C19·H^6: HI += it
-    vmovdqu     ymm4, [rdx + 608]                   ; C20·H^5: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C20·H^5: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 2144], 0x00      ; C20·H^5: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 2144], 0x10      ; C20·H^5: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 2912], 0x01      ; C20·H^5: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 2912], 0x11      ; C20·H^5: A1·K1
+    vpxor       ymm2, ymm2, ymm8                    ; C19·H^6: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C19·H^6: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C19·H^6: HI += it
+    vmovdqu     ymm6, [rdx + 608]                   ; C20·H^5: C, bytes as in memory
+    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C20·H^5: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 2144], 0x00      ; C20·H^5: A0·B0
+    vpclmulqdq  ymm8, ymm6, [rdi + 2144], 0x10      ; C20·H^5: A0·B1
+    vpclmulqdq  ymm9, ymm6, [rdi + 2912], 0x01      ; C20·H^5: A1·K0
+    vpclmulqdq  ymm6, ymm6, [rdi + 2912], 0x11      ; C20·H^5: A1·K1
     vpxor       ymm3, ymm3, ymm5                    ; C20·H^5: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C20·H^5: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C20·H^5: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C20·H^5: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C20·H^5: LO += it
     vpxor       ymm2, ymm2, ymm4                    ; C20·H^5: HI += it
     vmovdqu     ymm4, [rdx + 640]                   ; C21·H^4: C, bytes as in memory
     vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C21·H^4: C
     vpclmulqdq  ymm5, ymm4, [rdi + 2176], 0x00      ; C21·H^4: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 2176], 0x10      ; C21·H^4: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 2944], 0x01      ; C21·H^4: A1·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 2176], 0x10     ; C21·H^4: A0·B1
+    vpclmulqdq  ymm11, ymm4, [rdi + 2944], 0x01     ; C21·H^4: A1·K0
     vpclmulqdq  ymm4, ymm4, [rdi + 2944], 0x11      ; C21·H^4: A1·K1
-    vpxor       ymm3, ymm3, ymm5                    ; C21·H^4: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C21·H^4: HI += it
     vpxor       ymm3, ymm3, ymm7                    ; C21·H^4: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C21·H^4: HI += it
-    vmovdqu     ymm4, [rdx + 672]                   ; C22·H^3: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C22·H^3: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 2208], 0x00      ; C22·H^3: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 2208], 0x10      ; C22·H^3: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 2976], 0x01      ; C22·H^3: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 2976], 0x11      ; C22·H^3: A1·K1
+    vpxor       ymm2, ymm2, ymm8                    ; C21·H^4: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C21·H^4: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C21·H^4: HI += it
+    vmovdqu     ymm6, [rdx + 672]                   ; C22·H^3: C, bytes as in memory
+    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C22·H^3: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 2208], 0x00      ; C22·H^3: A0·B0
+    vpclmulqdq  ymm8, ymm6, [rdi + 2208], 0x10      ; C22·H^3: A0·B1
+    vpclmulqdq  ymm9, ymm6, [rdi + 2976], 0x01      ; C22·H^3: A1·K0
+    vpclmulqdq  ymm6, ymm6, [rdi + 2976], 0x11      ; C22·H^3: A1·K1
     vpxor       ymm3, ymm3, ymm5                    ; C22·H^3: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C22·H^3: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C22·H^3: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C22·H^3: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C22·H^3: LO += it
     vpxor       ymm2, ymm2, ymm4                    ; C22·H^3: HI += it
     vmovdqu     ymm4, [rdx + 704]                   ; C23·H^2: C, bytes as in memory
     vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C23·H^2: C
     vpclmulqdq  ymm5, ymm4, [rdi + 2240], 0x00      ; C23·H^2: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 2240], 0x10      ; C23·H^2: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 3008], 0x01      ; C23·H^2: A1·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 2240], 0x10     ; C23·H^2: A0·B1
+    vpclmulqdq  ymm11, ymm4, [rdi + 3008], 0x01     ; C23·H^2: A1·K0
     vpclmulqdq  ymm4, ymm4, [rdi + 3008], 0x11      ; C23·H^2: A1·K1
-    vpxor       ymm3, ymm3, ymm5                    ; C23·H^2: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C23·H^2: HI += it
     vpxor       ymm3, ymm3, ymm7                    ; C23·H^2: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C23·H^2: HI += it
-    vmovdqu     ymm4, [rdx + 736]                   ; C24·H^1: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C24·H^1: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 2272], 0x00      ; C24·H^1: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 2272], 0x10      ; C24·H^1: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 3040], 0x01      ; C24·H^1: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 3040], 0x11      ; C24·H^1: A1·K1
+    vpxor       ymm2, ymm2, ymm8                    ; C23·H^2: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C23·H^2: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C23·H^2: HI += it
+    vmovdqu     ymm6, [rdx + 736]                   ; C24·H^1: C, bytes as in memory
+    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C24·H^1: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 2272], 0x00      ; C24·H^1: A0·B0
+    vpclmulqdq  ymm8, ymm6, [rdi + 2272], 0x10      ; C24·H^1: A0·B1
+    vpclmulqdq  ymm9, ymm6, [rdi + 3040], 0x01      ; C24·H^1: A1·K0
+    vpclmulqdq  ymm6, ymm6, [rdi + 3040], 0x11      ; C24·H^1: A1·K1
     vpxor       ymm3, ymm3, ymm5                    ; C24·H^1: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C24·H^1: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C24·H^1: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C24·H^1: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C24·H^1: LO += it
     vpxor       ymm2, ymm2, ymm4                    ; C24·H^1: HI += it
-    vmovdqu     ymm4, [rdx]                         ; C1·H^24: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C1·H^24: C
-    vpxor       ymm4, ymm4, ymm8                    ; C1·H^24: A = X + C
-    vpclmulqdq  ymm5, ymm4, [rdi + 1536], 0x00      ; C1·H^24: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 1536], 0x10      ; C1·H^24: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 2304], 0x01      ; C1·H^24: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 2304], 0x11      ; C1·H^24: A1·K1
+    vmovdqu     ymm4, [rdx + 32]                    ; C2·H^23: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C2·H^23: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 1568], 0x00      ; C2·H^23: A0·B0
+    vpclmulqdq  ymm10, ymm4, [rdi + 1568], 0x10     ; C2·H^23: A0·B1
+    vpclmulqdq  ymm11, ymm4, [rdi + 2336], 0x01     ; C2·H^23: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 2336], 0x11      ; C2·H^23: A1·K1
+    vpxor       ymm3, ymm3, ymm7                    ; C2·H^23: LO += it
+    vpxor       ymm2, ymm2, ymm8                    ; C2·H^23: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C2·H^23: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C2·H^23: HI += it
+    vmovdqu     ymm6, [rdx]                         ; C1·H^24: C, bytes as in memory
+    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C1·H^24: C
+    vpxor       ymm6, ymm6, ymm12                   ; C1·H^24: A = X + C
+    vpclmulqdq  ymm7, ymm6, [rdi + 1536], 0x00      ; C1·H^24: A0·B0
+    vpclmulqdq  ymm8, ymm6, [rdi + 1536], 0x10      ; C1·H^24: A0·B1
+    vpclmulqdq  ymm9, ymm6, [rdi + 2304], 0x01      ; C1·H^24: A1·K0
+    vpclmulqdq  ymm6, ymm6, [rdi + 2304], 0x11      ; C1·H^24: A1·K1
     vpxor       ymm3, ymm3, ymm5                    ; C1·H^24: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C1·H^24: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C1·H^24: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C1·H^24: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C1·H^24: LO += it
     vpxor       ymm2, ymm2, ymm4                    ; C1·H^24: HI += it
+    vpxor       ymm3, ymm3, ymm7                    ; C1·H^24: LO += it
+    vpxor       ymm2, ymm2, ymm8                    ; C1·H^24: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C1·H^24: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C1·H^24: HI += it
     vpclmulqdq  ymm4, ymm2, ymm1, 0x01              ; reduce: HI1·Q
     vpslldq     ymm2, ymm2, 0x08                    ; reduce: HI0·x^64
     vpxor       ymm2, ymm4, ymm2                    ; reduce: fold HI
-    vpxor       ymm8, ymm2, ymm3                    ; reduce: RES = fold(HI) + LO
+    vpxor       ymm12, ymm2, ymm3                   ; reduce: RES = fold(HI) + LO
     add         rdx, 768                            ; next group
     sub         rcx, 768
     cmp         rcx, 1536
     jae         .group
 .after_group:
 .last_group:
-    vmovdqu     ymm2, [rdx + 32]                    ; C2·H^23: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C2·H^23: C
-    vpclmulqdq  ymm3, ymm2, [rdi + 32], 0x00        ; C2·H^23: A0·B0
-    vpclmulqdq  ymm4, ymm2, [rdi + 32], 0x10        ; C2·H^23: A0·B1
-    vpclmulqdq  ymm5, ymm2, [rdi + 800], 0x01       ; C2·H^23: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 800], 0x11       ; C2·H^23: A1·K1
-    vpxor       ymm3, ymm3, ymm5                    ; C2·H^23: LO += it
-    vpxor       ymm2, ymm4, ymm2                    ; C2·H^23: HI += it
-    vmovdqu     ymm4, [rdx + 64]                    ; C3·H^22: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C3·H^22: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 64], 0x00        ; C3·H^22: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 64], 0x10        ; C3·H^22: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 832], 0x01       ; C3·H^22: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 832], 0x11       ; C3·H^22: A1·K1
-    vpxor       ymm3, ymm3, ymm5                    ; C3·H^22: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C3·H^22: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C3·H^22: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C3·H^22: HI += it
-    vmovdqu     ymm4, [rdx + 96]                    ; C4·H^21: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C4·H^21: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 96], 0x00        ; C4·H^21: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 96], 0x10        ; C4·H^21: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 864], 0x01       ; C4·H^21: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 864], 0x11       ; C4·H^21: A1·K1
+    vmovdqu     ymm2, [rdx + 64]                    ; C3·H^22: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C3·H^22: C
+    vpclmulqdq  ymm3, ymm2, [rdi + 64], 0x00        ; C3·H^22: A0·B0
+    vpclmulqdq  ymm4, ymm2, [rdi + 64], 0x10        ; C3·H^22: A0·B1
+    vpclmulqdq  ymm5, ymm2, [rdi + 832], 0x01       ; C3·H^22: A1·K0
+    vpclmulqdq  ymm2, ymm2, [rdi + 832], 0x11       ; C3·H^22: A1·K1
+    vmovdqu     ymm6, [rdx + 96]                    ; C4·H^21: C, bytes as in memory
+    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C4·H^21: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 96], 0x00        ; C4·H^21: A0·B0
+    vpclmulqdq  ymm8, ymm6, [rdi + 96], 0x10        ; C4·H^21: A0·B1
+    vpclmulqdq  ymm9, ymm6, [rdi + 864], 0x01       ; C4·H^21: A1·K0
+    vpclmulqdq  ymm6, ymm6, [rdi + 864], 0x11       ; C4·H^21: A1·K1
     vpxor       ymm3, ymm3, ymm5                    ; C4·H^21: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C4·H^21: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C4·H^21: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C4·H^21: HI += it
+    vpxor       ymm2, ymm4, ymm2                    ; C4·H^21: HI += it
     vmovdqu     ymm4, [rdx + 128]                   ; C5·H^20: C, bytes as in memory
     vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C5·H^20: C
     vpclmulqdq  ymm5, ymm4, [rdi + 128], 0x00       ; C5·H^20: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 128], 0x10       ; C5·H^20: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 896], 0x01       ; C5·H^20: A1·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 128], 0x10      ; C5·H^20: A0·B1
+    vpclmulqdq  ymm11, ymm4, [rdi + 896], 0x01      ; C5·H^20: A1·K0
     vpclmulqdq  ymm4, ymm4, [rdi + 896], 0x11       ; C5·H^20: A1·K1
-    vpxor       ymm3, ymm3, ymm5                    ; C5·H^20: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C5·H^20: HI += it
     vpxor       ymm3, ymm3, ymm7                    ; C5·H^20: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C5·H^20: HI += it
-    vmovdqu     ymm4, [rdx + 160]                   ; C6·H^19: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C6·H^19: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 160], 0x00       ; C6·H^19: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 160], 0x10       ; C6·H^19: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 928], 0x01       ; C6·H^19: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 928], 0x11       ; C6·H^19: A1·K1
+    vpxor       ymm2, ymm2, ymm8                    ; C5·H^20: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C5·H^20: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C5·H^20: HI += it
+    vmovdqu     ymm6, [rdx + 160]                   ; C6·H^19: C, bytes as in memory
+    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C6·H^19: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 160], 0x00       ; C6·H^19: A0·B0
+    vpclmulqdq  ymm8, ymm6, [rdi + 160], 0x10       ; C6·H^19: A0·B1
+    vpclmulqdq  ymm9, ymm6, [rdi + 928], 0x01       ; C6·H^19: A1·K0
+    vpclmulqdq  ymm6, ymm6, [rdi + 928], 0x11       ; C6·H^19: A1·K1
     vpxor       ymm3, ymm3, ymm5                    ; C6·H^19: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C6·H^19: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C6·H^19: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C6·H^19: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C6·H^19: LO += it
     vpxor       ymm2, ymm2, ymm4                    ; C6·H^19: HI += it
     vmovdqu     ymm4, [rdx + 192]                   ; C7·H^18: C, bytes as in memory
     vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C7·H^18: C
     vpclmulqdq  ymm5, ymm4, [rdi + 192], 0x00       ; C7·H^18: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 192], 0x10       ; C7·H^18: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 960], 0x01       ; C7·H^18: A1·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 192], 0x10      ; C7·H^18: A0·B1
+    vpclmulqdq  ymm11, ymm4, [rdi + 960], 0x01      ; C7·H^18: A1·K0
     vpclmulqdq  ymm4, ymm4, [rdi + 960], 0x11       ; C7·H^18: A1·K1
-    vpxor       ymm3, ymm3, ymm5                    ; C7·H^18: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C7·H^18: HI += it
     vpxor       ymm3, ymm3, ymm7                    ; C7·H^18: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C7·H^18: HI += it
-    vmovdqu     ymm4, [rdx + 224]                   ; C8·H^17: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C8·H^17: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 224], 0x00       ; C8·H^17: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 224], 0x10       ; C8·H^17: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 992], 0x01       ; C8·H^17: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 992], 0x11       ; C8·H^17: A1·K1
+    vpxor       ymm2, ymm2, ymm8                    ; C7·H^18: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C7·H^18: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C7·H^18: HI += it
+    vmovdqu     ymm6, [rdx + 224]                   ; C8·H^17: C, bytes as in memory
+    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C8·H^17: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 224], 0x00       ; C8·H^17: A0·B0
+    vpclmulqdq  ymm8, ymm6, [rdi + 224], 0x10       ; C8·H^17: A0·B1
+    vpclmulqdq  ymm9, ymm6, [rdi + 992], 0x01       ; C8·H^17: A1·K0
+    vpclmulqdq  ymm6, ymm6, [rdi + 992], 0x11       ; C8·H^17: A1·K1
     vpxor       ymm3, ymm3, ymm5                    ; C8·H^17: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C8·H^17: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C8·H^17: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C8·H^17: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C8·H^17: LO += it
     vpxor       ymm2, ymm2, ymm4                    ; C8·H^17: HI += it
     vmovdqu     ymm4, [rdx + 256]                   ; C9·H^16: C, bytes as in memory
     vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C9·H^16: C
     vpclmulqdq  ymm5, ymm4, [rdi + 256], 0x00       ; C9·H^16: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 256], 0x10       ; C9·H^16: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 1024], 0x01      ; C9·H^16: A1·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 256], 0x10      ; C9·H^16: A0·B1
+    vpclmulqdq  ymm11, ymm4, [rdi + 1024], 0x01     ; C9·H^16: A1·K0
     vpclmulqdq  ymm4, ymm4, [rdi + 1024], 0x11      ; C9·H^16: A1·K1
-    vpxor       ymm3, ymm3, ymm5                    ; C9·H^16: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C9·H^16: HI += it
     vpxor       ymm3, ymm3, ymm7                    ; C9·H^16: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C9·H^16: HI += it
-    vmovdqu     ymm4, [rdx + 288]                   ; C10·H^15: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C10·H^15: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 288], 0x00       ; C10·H^15: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 288], 0x10       ; C10·H^15: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 1056], 0x01      ; C10·H^15: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 1056], 0x11      ; C10·H^15: A1·K1
+    vpxor       ymm2, ymm2, ymm8                    ; C9·H^16: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C9·H^16: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C9·H^16: HI += it
+    vmovdqu     ymm6, [rdx + 288]                   ; C10·H^15: C, bytes as in memory
+    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C10·H^15: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 288], 0x00       ; C10·H^15: A0·B0
+    vpclmulqdq  ymm8, ymm6, [rdi + 288], 0x10       ; C10·H^15: A0·B1
+    vpclmulqdq  ymm9, ymm6, [rdi + 1056], 0x01      ; C10·H^15: A1·K0
+    vpclmulqdq  ymm6, ymm6, [rdi + 1056], 0x11      ; C10·H^15: A1·K1
     vpxor       ymm3, ymm3, ymm5                    ; C10·H^15: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C10·H^15: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C10·H^15: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C10·H^15: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C10·H^15: LO += it
     vpxor       ymm2, ymm2, ymm4                    ; C10·H^15: HI += it
     vmovdqu     ymm4, [rdx + 320]                   ; C11·H^14: C, bytes as in memory
     vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C11·H^14: C
     vpclmulqdq  ymm5, ymm4, [rdi + 320], 0x00       ; C11·H^14: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 320], 0x10       ; C11·H^14: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 1088], 0x01      ; C11·H^14: A1·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 320], 0x10      ; C11·H^14: A0·B1
+    vpclmulqdq  ymm11, ymm4, [rdi + 1088], 0x01     ; C11·H^14: A1·K0
     vpclmulqdq  ymm4, ymm4, [rdi + 1088], 0x11      ; C11·H^14: A1·K1
-    vpxor       ymm3, ymm3, ymm5                    ; C11·H^14: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C11·H^14: HI += it
     vpxor       ymm3, ymm3, ymm7                    ; C11·H^14: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C11·H^14: HI += it
-    vmovdqu     ymm4, [rdx + 352]                   ; C12·H^13: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C12·H^13: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 352], 0x00       ; C12·H^13: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 352], 0x10       ; C12·H^13: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 1120], 0x01      ; C12·H^13: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 1120], 0x11      ; C12·H^13: A1·K1
+    vpxor       ymm2, ymm2, ymm8                    ; C11·H^14: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C11·H^14: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C11·H^14: HI += it
+    vmovdqu     ymm6, [rdx + 352]                   ; C12·H^13: C, bytes as in memory
+    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C12·H^13: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 352], 0x00       ; C12·H^13: A0·B0
+    vpclmulqdq  ymm8, ymm6, [rdi + 352], 0x10       ; C12·H^13: A0·B1
+    vpclmulqdq  ymm9, ymm6, [rdi + 1120], 0x01      ; C12·H^13: A1·K0
+    vpclmulqdq  ymm6, ymm6, [rdi + 1120], 0x11      ; C12·H^13: A1·K1
     vpxor       ymm3, ymm3, ymm5                    ; C12·H^13: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C12·H^13: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C12·H^13: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C12·H^13: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C12·H^13: LO += it
     vpxor       ymm2, ymm2, ymm4                    ; C12·H^13: HI += it
     vmovdqu     ymm4, [rdx + 384]                   ; C13·H^12: C, bytes as in memory
     vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C13·H^12: C
     vpclmulqdq  ymm5, ymm4, [rdi + 384], 0x00       ; C13·H^12: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 384], 0x10       ; C13·H^12: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 1152], 0x01      ; C13·H^12: A1·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 384], 0x10      ; C13·H^12: A0·B1
+    vpclmulqdq  ymm11, ymm4, [rdi + 1152], 0x01     ; C13·H^12: A1·K0
     vpclmulqdq  ymm4, ymm4, [rdi + 1152], 0x11      ; C13·H^12: A1·K1
-    vpxor       ymm3, ymm3, ymm5                    ; C13·H^12: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C13·H^12: HI += it
     vpxor       ymm3, ymm3, ymm7                    ; C13·H^12: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C13·H^12: HI += it
-    vmovdqu     ymm4, [rdx + 416]                   ; C14·H^11: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C14·H^11: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 416], 0x00       ; C14·H^11: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 416], 0x10       ; C14·H^11: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 1184], 0x01      ; C14·H^11: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 1184], 0x11      ; C14·H^11: A1·K1
+    vpxor       ymm2, ymm2, ymm8                    ; C13·H^12: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C13·H^12: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C13·H^12: HI += it
+    vmovdqu     ymm6, [rdx + 416]                   ; C14·H^11: C, bytes as in memory
+    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C14·H^11: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 416], 0x00       ; C14·H^11: A0·B0
+    vpclmulqdq  ymm8, ymm6, [rdi + 416], 0x10       ; C14·H^11: A0·B1
+    vpclmulqdq  ymm9, ymm6, [rdi + 1184], 0x01      ; C14·H^11: A1·K0
+    vpclmulqdq  ymm6, ymm6, [rdi + 1184], 0x11      ; C14·H^11: A1·K1
     vpxor       ymm3, ymm3, ymm5                    ; C14·H^11: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C14·H^11: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C14·H^11: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C14·H^11: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C14·H^11: LO += it
     vpxor       ymm2, ymm2, ymm4                    ; C14·H^11: HI += it
     vmovdqu     ymm4, [rdx + 448]                   ; C15·H^10: C, bytes as in memory
     vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C15·H^10: C
     vpclmulqdq  ymm5, ymm4, [rdi + 448], 0x00       ; C15·H^10: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 448], 0x10       ; C15·H^10: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 1216], 0x01      ; C15·H^10: A1·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 448], 0x10      ; C15·H^10: A0·B1
+    vpclmulqdq  ymm11, ymm4, [rdi + 1216], 0x01     ; C15·H^10: A1·K0
     vpclmulqdq  ymm4, ymm4, [rdi + 1216], 0x11      ; C15·H^10: A1·K1
-    vpxor       ymm3, ymm3, ymm5                    ; C15·H^10: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C15·H^10: HI += it
     vpxor       ymm3, ymm3, ymm7                    ; C15·H^10: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C15·H^10: HI += it
-    vmovdqu     ymm4, [rdx + 480]                   ; C16·H^9: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C16·H^9: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 480], 0x00       ; C16·H^9: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 480], 0x10       ; C16·H^9: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 1248], 0x01      ; C16·H^9: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 1248], 0x11      ; C16·H^9: A1·K1
+    vpxor       ymm2, ymm2, ymm8                    ; C15·H^10: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C15·H^10: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C15·H^10: HI += it
+    vmovdqu     ymm6, [rdx + 480]                   ; C16·H^9: C, bytes as in memory
+    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C16·H^9: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 480], 0x00       ; C16·H^9: A0·B0
+    vpclmulqdq  ymm8, ymm6, [rdi + 480], 0x10       ; C16·H^9: A0·B1
+    vpclmulqdq  ymm9, ymm6, [rdi + 1248], 0x01      ; C16·H^9: A1·K0
+    vpclmulqdq  ymm6, ymm6, [rdi + 1248], 0x11      ; C16·H^9: A1·K1
     vpxor       ymm3, ymm3, ymm5                    ; C16·H^9: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C16·H^9: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C16·H^9: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C16·H^9: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C16·H^9: LO += it
     vpxor       ymm2, ymm2, ymm4                    ; C16·H^9: HI += it
     vmovdqu     ymm4, [rdx + 512]                   ; C17·H^8: C, bytes as in memory
     vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C17·H^8: C
     vpclmulqdq  ymm5, ymm4, [rdi + 512], 0x00       ; C17·H^8: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 512], 0x10       ; C17·H^8: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 1280], 0x01      ; C17·H^8: A1·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 512], 0x10      ; C17·H^8: A0·B1
+    vpclmulqdq  ymm11, ymm4, [rdi + 1280], 0x01     ; C17·H^8: A1·K0
     vpclmulqdq  ymm4, ymm4, [rdi + 1280], 0x11      ; C17·H^8: A1·K1
-    vpxor       ymm3, ymm3, ymm5                    ; C17·H^8: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C17·H^8: HI += it
     vpxor       ymm3, ymm3, ymm7                    ; C17·H^8: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C17·H^8: HI += it
-    vmovdqu     ymm4, [rdx + 544]                   ; C18·H^7: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C18·H^7: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 544], 0x00       ; C18·H^7: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 544], 0x10       ; C18·H^7: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 1312], 0x01      ; C18·H^7: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 1312], 0x11      ; C18·H^7: A1·K1
+    vpxor       ymm2, ymm2, ymm8                    ; C17·H^8: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C17·H^8: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C17·H^8: HI += it
+    vmovdqu     ymm6, [rdx + 544]                   ; C18·H^7: C, bytes as in memory
+    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C18·H^7: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 544], 0x00       ; C18·H^7: A0·B0
+    vpclmulqdq  ymm8, ymm6, [rdi + 544], 0x10       ; C18·H^7: A0·B1
+    vpclmulqdq  ymm9, ymm6, [rdi + 1312], 0x01      ; C18·H^7: A1·K0
+    vpclmulqdq  ymm6, ymm6, [rdi + 1312], 0x11      ; C18·H^7: A1·K1
     vpxor       ymm3, ymm3, ymm5                    ; C18·H^7: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C18·H^7: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C18·H^7: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C18·H^7: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C18·H^7: LO += it
     vpxor       ymm2, ymm2, ymm4                    ; C18·H^7: HI += it
     vmovdqu     ymm4, [rdx + 576]                   ; C19·H^6: C, bytes as in memory
     vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C19·H^6: C
     vpclmulqdq  ymm5, ymm4, [rdi + 576], 0x00       ; C19·H^6: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 576], 0x10       ; C19·H^6: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 1344], 0x01      ; C19·H^6: A1·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 576], 0x10      ; C19·H^6: A0·B1
+    vpclmulqdq  ymm11, ymm4, [rdi + 1344], 0x01     ; C19·H^6: A1·K0
     vpclmulqdq  ymm4, ymm4, [rdi + 1344], 0x11      ; C19·H^6: A1·K1
-    vpxor       ymm3, ymm3, ymm5                    ; C19·H^6: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C19·H^6: HI += it
     vpxor       ymm3, ymm3, ymm7                    ; C19·H^6: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C19·H^6: HI += it
-    vmovdqu     ymm4, [rdx + 608]                   ; C20·H^5: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C20·H^5: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 608], 0x00       ; C20·H^5: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 608], 0x10       ; C20·H^5: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 1376], 0x01      ; C20·H^5: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 1376], 0x11      ; C20·H^5: A1·K1
+    vpxor       ymm2, ymm2, ymm8                    ; C19·H^6: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C19·H^6: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C19·H^6: HI += it
+    vmovdqu     ymm6, [rdx + 608]                   ; C20·H^5: C, bytes as in memory
+    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C20·H^5: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 608], 0x00       ; C20·H^5: A0·B0
+    vpclmulqdq  ymm8, ymm6, [rdi + 608], 0x10       ; C20·H^5: A0·B1
+    vpclmulqdq  ymm9, ymm6, [rdi + 1376], 0x01      ; C20·H^5: A1·K0
+    vpclmulqdq  ymm6, ymm6, [rdi + 1376], 0x11      ; C20·H^5: A1·K1
     vpxor       ymm3, ymm3, ymm5                    ; C20·H^5: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C20·H^5: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C20·H^5: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C20·H^5: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C20·H^5: LO += it
     vpxor       ymm2, ymm2, ymm4                    ; C20·H^5: HI += it
     vmovdqu     ymm4, [rdx + 640]                   ; C21·H^4: C, bytes as in memory
     vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C21·H^4: C
     vpclmulqdq  ymm5, ymm4, [rdi + 640], 0x00       ; C21·H^4: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 640], 0x10       ; C21·H^4: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 1408], 0x01      ; C21·H^4: A1·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 640], 0x10      ; C21·H^4: A0·B1
+    vpclmulqdq  ymm11, ymm4, [rdi + 1408], 0x01     ; C21·H^4: A1·K0
     vpclmulqdq  ymm4, ymm4, [rdi + 1408], 0x11      ; C21·H^4: A1·K1
-    vpxor       ymm3, ymm3, ymm5                    ; C21·H^4: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C21·H^4: HI += it
     vpxor       ymm3, ymm3, ymm7                    ; C21·H^4: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C21·H^4: HI += it
-    vmovdqu     ymm4, [rdx + 672]                   ; C22·H^3: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C22·H^3: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 672], 0x00       ; C22·H^3: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 672], 0x10       ; C22·H^3: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 1440], 0x01      ; C22·H^3: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 1440], 0x11      ; C22·H^3: A1·K1
+    vpxor       ymm2, ymm2, ymm8                    ; C21·H^4: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C21·H^4: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C21·H^4: HI += it
+    vmovdqu     ymm6, [rdx + 672]                   ; C22·H^3: C, bytes as in memory
+    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C22·H^3: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 672], 0x00       ; C22·H^3: A0·B0
+    vpclmulqdq  ymm8, ymm6, [rdi + 672], 0x10       ; C22·H^3: A0·B1
+    vpclmulqdq  ymm9, ymm6, [rdi + 1440], 0x01      ; C22·H^3: A1·K0
+    vpclmulqdq  ymm6, ymm6, [rdi + 1440], 0x11      ; C22·H^3: A1·K1
     vpxor       ymm3, ymm3, ymm5                    ; C22·H^3: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C22·H^3: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C22·H^3: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C22·H^3: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C22·H^3: LO += it
     vpxor       ymm2, ymm2, ymm4                    ; C22·H^3: HI += it
     vmovdqu     ymm4, [rdx + 704]                   ; C23·H^2: C, bytes as in memory
     vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C23·H^2: C
     vpclmulqdq  ymm5, ymm4, [rdi + 704], 0x00       ; C23·H^2: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 704], 0x10       ; C23·H^2: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 1472], 0x01      ; C23·H^2: A1·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 704], 0x10      ; C23·H^2: A0·B1
+    vpclmulqdq  ymm11, ymm4, [rdi + 1472], 0x01     ; C23·H^2: A1·K0
     vpclmulqdq  ymm4, ymm4, [rdi + 1472], 0x11      ; C23·H^2: A1·K1
-    vpxor       ymm3, ymm3, ymm5                    ; C23·H^2: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C23·H^2: HI += it
     vpxor       ymm3, ymm3, ymm7                    ; C23·H^2: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C23·H^2: HI += it
-    vmovdqu     ymm4, [rdx + 736]                   ; C24·H^1: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C24·H^1: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 736], 0x00       ; C24·H^1: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 736], 0x10       ; C24·H^1: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 1504], 0x01      ; C24·H^1: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 1504], 0x11      ; C24·H^1: A1·K1
+    vpxor       ymm2, ymm2, ymm8                    ; C23·H^2: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C23·H^2: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C23·H^2: HI += it
+    vmovdqu     ymm6, [rdx + 736]                   ; C24·H^1: C, bytes as in memory
+    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C24·H^1: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 736], 0x00       ; C24·H^1: A0·B0
+    vpclmulqdq  ymm8, ymm6, [rdi + 736], 0x10       ; C24·H^1: A0·B1
+    vpclmulqdq  ymm9, ymm6, [rdi + 1504], 0x01      ; C24·H^1: A1·K0
+    vpclmulqdq  ymm6, ymm6, [rdi + 1504], 0x11      ; C24·H^1: A1·K1
     vpxor       ymm3, ymm3, ymm5                    ; C24·H^1: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C24·H^1: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C24·H^1: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C24·H^1: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C24·H^1: LO += it
     vpxor       ymm2, ymm2, ymm4                    ; C24·H^1: HI += it
-    vmovdqu     ymm4, [rdx]                         ; C1·H^24: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C1·H^24: C
-    vpxor       ymm4, ymm4, ymm8                    ; C1·H^24: A = X + C
-    vpclmulqdq  ymm5, ymm4, [rdi], 0x00             ; C1·H^24: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi], 0x10             ; C1·H^24: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 768], 0x01       ; C1·H^24: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 768], 0x11       ; C1·H^24: A1·K1
+    vmovdqu     ymm4, [rdx + 32]                    ; C2·H^23: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C2·H^23: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 32], 0x00        ; C2·H^23: A0·B0
+    vpclmulqdq  ymm10, ymm4, [rdi + 32], 0x10       ; C2·H^23: A0·B1
+    vpclmulqdq  ymm11, ymm4, [rdi + 800], 0x01      ; C2·H^23: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 800], 0x11       ; C2·H^23: A1·K1
+    vpxor       ymm3, ymm3, ymm7                    ; C2·H^23: LO += it
+    vpxor       ymm2, ymm2, ymm8                    ; C2·H^23: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C2·H^23: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C2·H^23: HI += it
+    vmovdqu     ymm6, [rdx]                         ; C1·H^24: C, bytes as in memory
+    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C1·H^24: C
+    vpxor       ymm6, ymm6, ymm12                   ; C1·H^24: A = X + C
+    vpclmulqdq  ymm7, ymm6, [rdi], 0x00             ; C1·H^24: A0·B0
+    vpclmulqdq  ymm8, ymm6, [rdi], 0x10             ; C1·H^24: A0·B1
+    vpclmulqdq  ymm9, ymm6, [rdi + 768], 0x01       ; C1·H^24: A1·K0
+    vpclmulqdq  ymm6, ymm6, [rdi + 768], 0x11       ; C1·H^24: A1·K1
     vpxor       ymm3, ymm3, ymm5                    ; C1·H^24: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C1·H^24: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C1·H^24: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C1·H^24: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C1·H^24: LO += it
     vpxor       ymm2, ymm2, ymm4                    ; C1·H^24: HI += it
+    vpxor       ymm3, ymm3, ymm7                    ; C1·H^24: LO += it
+    vpxor       ymm2, ymm2, ymm8                    ; C1·H^24: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C1·H^24: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C1·H^24: HI += it
     vpclmulqdq  ymm4, ymm2, ymm1, 0x01              ; reduce: HI1·Q
     vpslldq     ymm2, ymm2, 0x08                    ; reduce: HI0·x^64
     vpxor       ymm2, ymm4, ymm2                    ; reduce: fold HI
     vpxor       ymm2, ymm2, ymm3                    ; reduce: RES = fold(HI) + LO
     vextracti128 xmm3, ymm2, 0x01                   ; reduce: upper lanes
-    vpxor       xmm8, xmm2, xmm3                    ; reduce: add up the lanes
+    vpxor       xmm12, xmm2, xmm3                   ; reduce: add up the lanes
     add         rdx, 768                            ; next group
     sub         rcx, 768
 .tail:
@@ -788,7 +788,7 @@ ghash_avx2_k_clmul1_x48_natural_lanes_update:
 .block:
     vmovdqu     ymm4, [rdx]                         ; C, bytes as in memory
     vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C
-    vpxor       ymm4, ymm4, ymm8                    ; C·H^i: A = X + C; X counts once
+    vpxor       ymm4, ymm4, ymm12                   ; C·H^i: A = X + C; X counts once
     vpclmulqdq  ymm5, ymm4, [rax], 0x00             ; C·H^i: A0·B0
     vpclmulqdq  ymm6, ymm4, [rax], 0x10             ; C·H^i: A0·B1
     vpclmulqdq  ymm7, ymm4, [rax + 768], 0x01       ; C·H^i: A1·K0
@@ -797,7 +797,7 @@ ghash_avx2_k_clmul1_x48_natural_lanes_update:
     vpxor       ymm3, ymm3, ymm6                    ; C·H^i: HI += it
     vpxor       ymm2, ymm2, ymm7                    ; C·H^i: LO += it
     vpxor       ymm3, ymm3, ymm4                    ; C·H^i: HI += it
-    vpxor       xmm8, xmm8, xmm8
+    vpxor       xmm12, xmm12, xmm12
     add         rax, 0x20                           ; the next powers
     add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
@@ -811,7 +811,7 @@ ghash_avx2_k_clmul1_x48_natural_lanes_update:
     jb          .under16
     vmovdqu     xmm4, [rdx]                         ; C, bytes as in memory
     vgf2p8affineqb xmm4, xmm4, xmm0, 0x00           ; C
-    vpxor       xmm4, xmm4, xmm8                    ; C·H^i: A = X + C; X counts once
+    vpxor       xmm4, xmm4, xmm12                   ; C·H^i: A = X + C; X counts once
     vpclmulqdq  xmm5, xmm4, [rax], 0x00             ; C·H^i: A0·B0
     vpclmulqdq  xmm6, xmm4, [rax], 0x10             ; C·H^i: A0·B1
     vpclmulqdq  xmm7, xmm4, [rax + 768], 0x01       ; C·H^i: A1·K0
@@ -820,7 +820,7 @@ ghash_avx2_k_clmul1_x48_natural_lanes_update:
     vpxor       ymm3, ymm3, ymm6                    ; C·H^i: HI += it
     vpxor       ymm2, ymm2, ymm7                    ; C·H^i: LO += it
     vpxor       ymm3, ymm3, ymm4                    ; C·H^i: HI += it
-    vpxor       xmm8, xmm8, xmm8
+    vpxor       xmm12, xmm12, xmm12
     add         rax, 0x10                           ; the next powers
     add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
@@ -871,7 +871,7 @@ ghash_avx2_k_clmul1_x48_natural_lanes_update:
     vpor        xmm4, xmm4, xmm6                    ; C_last, zero-padded
 .padded:
     vgf2p8affineqb xmm4, xmm4, xmm0, 0x00           ; C_last
-    vpxor       xmm4, xmm4, xmm8                    ; C·H: A = X + C; X counts once
+    vpxor       xmm4, xmm4, xmm12                   ; C·H: A = X + C; X counts once
     vpclmulqdq  xmm5, xmm4, [rax], 0x00             ; C·H: A0·B0
     vpclmulqdq  xmm6, xmm4, [rax], 0x10             ; C·H: A0·B1
     vpclmulqdq  xmm7, xmm4, [rax + 768], 0x01       ; C·H: A1·K0
@@ -886,9 +886,9 @@ ghash_avx2_k_clmul1_x48_natural_lanes_update:
     vpxor       ymm1, ymm1, ymm3                    ; reduce: fold HI
     vpxor       ymm1, ymm1, ymm2                    ; reduce: RES = fold(HI) + LO
     vextracti128 xmm2, ymm1, 0x01                   ; reduce: upper lanes
-    vpxor       xmm8, xmm1, xmm2                    ; reduce: add up the lanes
+    vpxor       xmm12, xmm1, xmm2                   ; reduce: add up the lanes
 .store:
-    vgf2p8affineqb xmm0, xmm8, xmm0, 0x00           ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm12, xmm0, 0x00          ; X, bytes as in memory
     vmovdqu     [rsi], xmm0                         ; X
     vzeroupper                                      ; upper halves are the caller's
     ret

@@ -121,7 +121,7 @@ ghash_avx2_k_clmul1_x4_natural_mul:
 
 ; void ghash_avx2_k_clmul1_x4_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-8, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-9, rax rcx rdx rdi r8
 global ghash_avx2_k_clmul1_x4_natural_update:function (ghash_avx2_k_clmul1_x4_natural_update.end - ghash_avx2_k_clmul1_x4_natural_update)
 align 32
 ghash_avx2_k_clmul1_x4_natural_update:
@@ -139,18 +139,18 @@ ghash_avx2_k_clmul1_x4_natural_update:
     vpclmulqdq  ymm5, ymm3, [rdi + 32], 0x10        ; C2·H^1: A0·B1
     vpclmulqdq  ymm6, ymm3, [rdi + 96], 0x01        ; C2·H^1: A1·K0
     vpclmulqdq  ymm3, ymm3, [rdi + 96], 0x11        ; C2·H^1: A1·K1
-    vpxor       ymm4, ymm4, ymm6                    ; C2·H^1: LO += it
-    vpxor       ymm3, ymm5, ymm3                    ; C2·H^1: HI += it
-    vmovdqu     ymm5, [rdx]                         ; C1·H^2: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C1·H^2: C
-    vpxor       ymm2, ymm5, ymm2                    ; C1·H^2: A = X + C
-    vpclmulqdq  ymm5, ymm2, [rdi], 0x00             ; C1·H^2: A0·B0
-    vpclmulqdq  ymm6, ymm2, [rdi], 0x10             ; C1·H^2: A0·B1
-    vpclmulqdq  ymm7, ymm2, [rdi + 64], 0x01        ; C1·H^2: A1·K0
+    vmovdqu     ymm7, [rdx]                         ; C1·H^2: C, bytes as in memory
+    vgf2p8affineqb ymm7, ymm7, ymm0, 0x00           ; C1·H^2: C
+    vpxor       ymm2, ymm7, ymm2                    ; C1·H^2: A = X + C
+    vpclmulqdq  ymm7, ymm2, [rdi], 0x00             ; C1·H^2: A0·B0
+    vpclmulqdq  ymm8, ymm2, [rdi], 0x10             ; C1·H^2: A0·B1
+    vpclmulqdq  ymm9, ymm2, [rdi + 64], 0x01        ; C1·H^2: A1·K0
     vpclmulqdq  ymm2, ymm2, [rdi + 64], 0x11        ; C1·H^2: A1·K1
-    vpxor       ymm4, ymm4, ymm5                    ; C1·H^2: LO += it
-    vpxor       ymm3, ymm3, ymm6                    ; C1·H^2: HI += it
+    vpxor       ymm4, ymm4, ymm6                    ; C1·H^2: LO += it
+    vpxor       ymm3, ymm5, ymm3                    ; C1·H^2: HI += it
     vpxor       ymm4, ymm4, ymm7                    ; C1·H^2: LO += it
+    vpxor       ymm3, ymm3, ymm8                    ; C1·H^2: HI += it
+    vpxor       ymm4, ymm4, ymm9                    ; C1·H^2: LO += it
     vpxor       ymm2, ymm3, ymm2                    ; C1·H^2: HI += it
     vpclmulqdq  ymm3, ymm2, ymm1, 0x01              ; reduce: HI1·Q
     vpslldq     ymm2, ymm2, 0x08                    ; reduce: HI0·x^64

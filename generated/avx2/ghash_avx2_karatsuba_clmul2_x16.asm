@@ -295,7 +295,7 @@ ghash_avx2_karatsuba_clmul2_x16_mul:
 
 ; void ghash_avx2_karatsuba_clmul2_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-9, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-11, rax rcx rdx rdi r8
 global ghash_avx2_karatsuba_clmul2_x16_update:function (ghash_avx2_karatsuba_clmul2_x16_update.end - ghash_avx2_karatsuba_clmul2_x16_update)
 align 32
 ghash_avx2_karatsuba_clmul2_x16_update:
@@ -307,23 +307,13 @@ ghash_avx2_karatsuba_clmul2_x16_update:
     cmp         rcx, 256
     jb          .tail
 .group:
-    vmovdqu     ymm3, [rdx + 32]                    ; C2·H^7: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0                    ; C2·H^7: C
-    vpshufd     ymm4, ymm3, 0x4e                    ; C2·H^7: (A1, A0)
-    vpxor       ymm4, ymm4, ymm3                    ; C2·H^7: A0 + A1
-    vpclmulqdq  ymm5, ymm3, [rdi + 32], 0x11        ; C2·H^7: A1·B1
-    vpclmulqdq  ymm3, ymm3, [rdi + 32], 0x00        ; C2·H^7: A0·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 288], 0x00       ; C2·H^7: (A0 + A1)·(B0 + B1)
-    vmovdqu     ymm6, [rdx + 64]                    ; C3·H^6: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0                    ; C3·H^6: C
-    vpshufd     ymm7, ymm6, 0x4e                    ; C3·H^6: (A1, A0)
-    vpxor       ymm7, ymm7, ymm6                    ; C3·H^6: A0 + A1
-    vpclmulqdq  ymm8, ymm6, [rdi + 64], 0x11        ; C3·H^6: A1·B1
-    vpclmulqdq  ymm6, ymm6, [rdi + 64], 0x00        ; C3·H^6: A0·B0
-    vpclmulqdq  ymm7, ymm7, [rdi + 320], 0x00       ; C3·H^6: (A0 + A1)·(B0 + B1)
-    vpxor       ymm5, ymm5, ymm8                    ; C3·H^6: HI += it
-    vpxor       ymm3, ymm3, ymm6                    ; C3·H^6: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C3·H^6: MI += it
+    vmovdqu     ymm3, [rdx + 64]                    ; C3·H^6: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C3·H^6: C
+    vpshufd     ymm4, ymm3, 0x4e                    ; C3·H^6: (A1, A0)
+    vpxor       ymm4, ymm4, ymm3                    ; C3·H^6: A0 + A1
+    vpclmulqdq  ymm5, ymm3, [rdi + 64], 0x11        ; C3·H^6: A1·B1
+    vpclmulqdq  ymm3, ymm3, [rdi + 64], 0x00        ; C3·H^6: A0·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 320], 0x00       ; C3·H^6: (A0 + A1)·(B0 + B1)
     vmovdqu     ymm6, [rdx + 96]                    ; C4·H^5: C, bytes as in memory
     vpshufb     ymm6, ymm6, ymm0                    ; C4·H^5: C
     vpshufd     ymm7, ymm6, 0x4e                    ; C4·H^5: (A1, A0)
@@ -331,16 +321,13 @@ ghash_avx2_karatsuba_clmul2_x16_update:
     vpclmulqdq  ymm8, ymm6, [rdi + 96], 0x11        ; C4·H^5: A1·B1
     vpclmulqdq  ymm6, ymm6, [rdi + 96], 0x00        ; C4·H^5: A0·B0
     vpclmulqdq  ymm7, ymm7, [rdi + 352], 0x00       ; C4·H^5: (A0 + A1)·(B0 + B1)
-    vpxor       ymm5, ymm5, ymm8                    ; C4·H^5: HI += it
-    vpxor       ymm3, ymm3, ymm6                    ; C4·H^5: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C4·H^5: MI += it
-    vmovdqu     ymm6, [rdx + 128]                   ; C5·H^4: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0                    ; C5·H^4: C
-    vpshufd     ymm7, ymm6, 0x4e                    ; C5·H^4: (A1, A0)
-    vpxor       ymm7, ymm7, ymm6                    ; C5·H^4: A0 + A1
-    vpclmulqdq  ymm8, ymm6, [rdi + 128], 0x11       ; C5·H^4: A1·B1
-    vpclmulqdq  ymm6, ymm6, [rdi + 128], 0x00       ; C5·H^4: A0·B0
-    vpclmulqdq  ymm7, ymm7, [rdi + 384], 0x00       ; C5·H^4: (A0 + A1)·(B0 + B1)
+    vmovdqu     ymm9, [rdx + 128]                   ; C5·H^4: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C5·H^4: C
+    vpshufd     ymm10, ymm9, 0x4e                   ; C5·H^4: (A1, A0)
+    vpxor       ymm10, ymm10, ymm9                  ; C5·H^4: A0 + A1
+    vpclmulqdq  ymm11, ymm9, [rdi + 128], 0x11      ; C5·H^4: A1·B1
+    vpclmulqdq  ymm9, ymm9, [rdi + 128], 0x00       ; C5·H^4: A0·B0
+    vpclmulqdq  ymm10, ymm10, [rdi + 384], 0x00     ; C5·H^4: (A0 + A1)·(B0 + B1)
     vpxor       ymm5, ymm5, ymm8                    ; C5·H^4: HI += it
     vpxor       ymm3, ymm3, ymm6                    ; C5·H^4: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C5·H^4: MI += it
@@ -351,16 +338,16 @@ ghash_avx2_karatsuba_clmul2_x16_update:
     vpclmulqdq  ymm8, ymm6, [rdi + 160], 0x11       ; C6·H^3: A1·B1
     vpclmulqdq  ymm6, ymm6, [rdi + 160], 0x00       ; C6·H^3: A0·B0
     vpclmulqdq  ymm7, ymm7, [rdi + 416], 0x00       ; C6·H^3: (A0 + A1)·(B0 + B1)
-    vpxor       ymm5, ymm5, ymm8                    ; C6·H^3: HI += it
-    vpxor       ymm3, ymm3, ymm6                    ; C6·H^3: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C6·H^3: MI += it
-    vmovdqu     ymm6, [rdx + 192]                   ; C7·H^2: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0                    ; C7·H^2: C
-    vpshufd     ymm7, ymm6, 0x4e                    ; C7·H^2: (A1, A0)
-    vpxor       ymm7, ymm7, ymm6                    ; C7·H^2: A0 + A1
-    vpclmulqdq  ymm8, ymm6, [rdi + 192], 0x11       ; C7·H^2: A1·B1
-    vpclmulqdq  ymm6, ymm6, [rdi + 192], 0x00       ; C7·H^2: A0·B0
-    vpclmulqdq  ymm7, ymm7, [rdi + 448], 0x00       ; C7·H^2: (A0 + A1)·(B0 + B1)
+    vpxor       ymm5, ymm5, ymm11                   ; C6·H^3: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C6·H^3: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C6·H^3: MI += it
+    vmovdqu     ymm9, [rdx + 192]                   ; C7·H^2: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C7·H^2: C
+    vpshufd     ymm10, ymm9, 0x4e                   ; C7·H^2: (A1, A0)
+    vpxor       ymm10, ymm10, ymm9                  ; C7·H^2: A0 + A1
+    vpclmulqdq  ymm11, ymm9, [rdi + 192], 0x11      ; C7·H^2: A1·B1
+    vpclmulqdq  ymm9, ymm9, [rdi + 192], 0x00       ; C7·H^2: A0·B0
+    vpclmulqdq  ymm10, ymm10, [rdi + 448], 0x00     ; C7·H^2: (A0 + A1)·(B0 + B1)
     vpxor       ymm5, ymm5, ymm8                    ; C7·H^2: HI += it
     vpxor       ymm3, ymm3, ymm6                    ; C7·H^2: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C7·H^2: MI += it
@@ -371,9 +358,19 @@ ghash_avx2_karatsuba_clmul2_x16_update:
     vpclmulqdq  ymm8, ymm6, [rdi + 224], 0x11       ; C8·H^1: A1·B1
     vpclmulqdq  ymm6, ymm6, [rdi + 224], 0x00       ; C8·H^1: A0·B0
     vpclmulqdq  ymm7, ymm7, [rdi + 480], 0x00       ; C8·H^1: (A0 + A1)·(B0 + B1)
-    vpxor       ymm5, ymm5, ymm8                    ; C8·H^1: HI += it
-    vpxor       ymm3, ymm3, ymm6                    ; C8·H^1: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C8·H^1: MI += it
+    vpxor       ymm5, ymm5, ymm11                   ; C8·H^1: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C8·H^1: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C8·H^1: MI += it
+    vmovdqu     ymm9, [rdx + 32]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C2·H^7: C
+    vpshufd     ymm10, ymm9, 0x4e                   ; C2·H^7: (A1, A0)
+    vpxor       ymm10, ymm10, ymm9                  ; C2·H^7: A0 + A1
+    vpclmulqdq  ymm11, ymm9, [rdi + 32], 0x11       ; C2·H^7: A1·B1
+    vpclmulqdq  ymm9, ymm9, [rdi + 32], 0x00        ; C2·H^7: A0·B0
+    vpclmulqdq  ymm10, ymm10, [rdi + 288], 0x00     ; C2·H^7: (A0 + A1)·(B0 + B1)
+    vpxor       ymm5, ymm5, ymm8                    ; C2·H^7: HI += it
+    vpxor       ymm3, ymm3, ymm6                    ; C2·H^7: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C2·H^7: MI += it
     vmovdqu     ymm6, [rdx]                         ; C1·H^8: C, bytes as in memory
     vpshufb     ymm6, ymm6, ymm0                    ; C1·H^8: C
     vpxor       ymm2, ymm6, ymm2                    ; C1·H^8: A = X + C
@@ -382,6 +379,9 @@ ghash_avx2_karatsuba_clmul2_x16_update:
     vpclmulqdq  ymm7, ymm2, [rdi], 0x11             ; C1·H^8: A1·B1
     vpclmulqdq  ymm2, ymm2, [rdi], 0x00             ; C1·H^8: A0·B0
     vpclmulqdq  ymm6, ymm6, [rdi + 256], 0x00       ; C1·H^8: (A0 + A1)·(B0 + B1)
+    vpxor       ymm5, ymm5, ymm11                   ; C1·H^8: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C1·H^8: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C1·H^8: MI += it
     vpxor       ymm5, ymm5, ymm7                    ; C1·H^8: HI += it
     vpxor       ymm2, ymm3, ymm2                    ; C1·H^8: LO += it
     vpxor       ymm3, ymm4, ymm6                    ; C1·H^8: MI += it

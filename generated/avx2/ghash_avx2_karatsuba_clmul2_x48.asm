@@ -295,7 +295,7 @@ ghash_avx2_karatsuba_clmul2_x48_mul:
 
 ; void ghash_avx2_karatsuba_clmul2_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-9, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-11, rax rcx rdx rdi r8
 global ghash_avx2_karatsuba_clmul2_x48_update:function (ghash_avx2_karatsuba_clmul2_x48_update.end - ghash_avx2_karatsuba_clmul2_x48_update)
 align 32
 ghash_avx2_karatsuba_clmul2_x48_update:
@@ -307,23 +307,13 @@ ghash_avx2_karatsuba_clmul2_x48_update:
     cmp         rcx, 768
     jb          .tail
 .group:
-    vmovdqu     ymm3, [rdx + 32]                    ; C2·H^23: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0                    ; C2·H^23: C
-    vpshufd     ymm4, ymm3, 0x4e                    ; C2·H^23: (A1, A0)
-    vpxor       ymm4, ymm4, ymm3                    ; C2·H^23: A0 + A1
-    vpclmulqdq  ymm5, ymm3, [rdi + 32], 0x11        ; C2·H^23: A1·B1
-    vpclmulqdq  ymm3, ymm3, [rdi + 32], 0x00        ; C2·H^23: A0·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 800], 0x00       ; C2·H^23: (A0 + A1)·(B0 + B1)
-    vmovdqu     ymm6, [rdx + 64]                    ; C3·H^22: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0                    ; C3·H^22: C
-    vpshufd     ymm7, ymm6, 0x4e                    ; C3·H^22: (A1, A0)
-    vpxor       ymm7, ymm7, ymm6                    ; C3·H^22: A0 + A1
-    vpclmulqdq  ymm8, ymm6, [rdi + 64], 0x11        ; C3·H^22: A1·B1
-    vpclmulqdq  ymm6, ymm6, [rdi + 64], 0x00        ; C3·H^22: A0·B0
-    vpclmulqdq  ymm7, ymm7, [rdi + 832], 0x00       ; C3·H^22: (A0 + A1)·(B0 + B1)
-    vpxor       ymm5, ymm5, ymm8                    ; C3·H^22: HI += it
-    vpxor       ymm3, ymm3, ymm6                    ; C3·H^22: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C3·H^22: MI += it
+    vmovdqu     ymm3, [rdx + 64]                    ; C3·H^22: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C3·H^22: C
+    vpshufd     ymm4, ymm3, 0x4e                    ; C3·H^22: (A1, A0)
+    vpxor       ymm4, ymm4, ymm3                    ; C3·H^22: A0 + A1
+    vpclmulqdq  ymm5, ymm3, [rdi + 64], 0x11        ; C3·H^22: A1·B1
+    vpclmulqdq  ymm3, ymm3, [rdi + 64], 0x00        ; C3·H^22: A0·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 832], 0x00       ; C3·H^22: (A0 + A1)·(B0 + B1)
     vmovdqu     ymm6, [rdx + 96]                    ; C4·H^21: C, bytes as in memory
     vpshufb     ymm6, ymm6, ymm0                    ; C4·H^21: C
     vpshufd     ymm7, ymm6, 0x4e                    ; C4·H^21: (A1, A0)
@@ -331,16 +321,13 @@ ghash_avx2_karatsuba_clmul2_x48_update:
     vpclmulqdq  ymm8, ymm6, [rdi + 96], 0x11        ; C4·H^21: A1·B1
     vpclmulqdq  ymm6, ymm6, [rdi + 96], 0x00        ; C4·H^21: A0·B0
     vpclmulqdq  ymm7, ymm7, [rdi + 864], 0x00       ; C4·H^21: (A0 + A1)·(B0 + B1)
-    vpxor       ymm5, ymm5, ymm8                    ; C4·H^21: HI += it
-    vpxor       ymm3, ymm3, ymm6                    ; C4·H^21: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C4·H^21: MI += it
-    vmovdqu     ymm6, [rdx + 128]                   ; C5·H^20: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0                    ; C5·H^20: C
-    vpshufd     ymm7, ymm6, 0x4e                    ; C5·H^20: (A1, A0)
-    vpxor       ymm7, ymm7, ymm6                    ; C5·H^20: A0 + A1
-    vpclmulqdq  ymm8, ymm6, [rdi + 128], 0x11       ; C5·H^20: A1·B1
-    vpclmulqdq  ymm6, ymm6, [rdi + 128], 0x00       ; C5·H^20: A0·B0
-    vpclmulqdq  ymm7, ymm7, [rdi + 896], 0x00       ; C5·H^20: (A0 + A1)·(B0 + B1)
+    vmovdqu     ymm9, [rdx + 128]                   ; C5·H^20: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C5·H^20: C
+    vpshufd     ymm10, ymm9, 0x4e                   ; C5·H^20: (A1, A0)
+    vpxor       ymm10, ymm10, ymm9                  ; C5·H^20: A0 + A1
+    vpclmulqdq  ymm11, ymm9, [rdi + 128], 0x11      ; C5·H^20: A1·B1
+    vpclmulqdq  ymm9, ymm9, [rdi + 128], 0x00       ; C5·H^20: A0·B0
+    vpclmulqdq  ymm10, ymm10, [rdi + 896], 0x00     ; C5·H^20: (A0 + A1)·(B0 + B1)
     vpxor       ymm5, ymm5, ymm8                    ; C5·H^20: HI += it
     vpxor       ymm3, ymm3, ymm6                    ; C5·H^20: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C5·H^20: MI += it
@@ -351,16 +338,16 @@ ghash_avx2_karatsuba_clmul2_x48_update:
     vpclmulqdq  ymm8, ymm6, [rdi + 160], 0x11       ; C6·H^19: A1·B1
     vpclmulqdq  ymm6, ymm6, [rdi + 160], 0x00       ; C6·H^19: A0·B0
     vpclmulqdq  ymm7, ymm7, [rdi + 928], 0x00       ; C6·H^19: (A0 + A1)·(B0 + B1)
-    vpxor       ymm5, ymm5, ymm8                    ; C6·H^19: HI += it
-    vpxor       ymm3, ymm3, ymm6                    ; C6·H^19: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C6·H^19: MI += it
-    vmovdqu     ymm6, [rdx + 192]                   ; C7·H^18: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0                    ; C7·H^18: C
-    vpshufd     ymm7, ymm6, 0x4e                    ; C7·H^18: (A1, A0)
-    vpxor       ymm7, ymm7, ymm6                    ; C7·H^18: A0 + A1
-    vpclmulqdq  ymm8, ymm6, [rdi + 192], 0x11       ; C7·H^18: A1·B1
-    vpclmulqdq  ymm6, ymm6, [rdi + 192], 0x00       ; C7·H^18: A0·B0
-    vpclmulqdq  ymm7, ymm7, [rdi + 960], 0x00       ; C7·H^18: (A0 + A1)·(B0 + B1)
+    vpxor       ymm5, ymm5, ymm11                   ; C6·H^19: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C6·H^19: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C6·H^19: MI += it
+    vmovdqu     ymm9, [rdx + 192]                   ; C7·H^18: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C7·H^18: C
+    vpshufd     ymm10, ymm9, 0x4e                   ; C7·H^18: (A1, A0)
+    vpxor       ymm10, ymm10, ymm9                  ; C7·H^18: A0 + A1
+    vpclmulqdq  ymm11, ymm9, [rdi + 192], 0x11      ; C7·H^18: A1·B1
+    vpclmulqdq  ymm9, ymm9, [rdi + 192], 0x00       ; C7·H^18: A0·B0
+    vpclmulqdq  ymm10, ymm10, [rdi + 960], 0x00     ; C7·H^18: (A0 + A1)·(B0 + B1)
     vpxor       ymm5, ymm5, ymm8                    ; C7·H^18: HI += it
     vpxor       ymm3, ymm3, ymm6                    ; C7·H^18: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C7·H^18: MI += it
@@ -371,16 +358,16 @@ ghash_avx2_karatsuba_clmul2_x48_update:
     vpclmulqdq  ymm8, ymm6, [rdi + 224], 0x11       ; C8·H^17: A1·B1
     vpclmulqdq  ymm6, ymm6, [rdi + 224], 0x00       ; C8·H^17: A0·B0
     vpclmulqdq  ymm7, ymm7, [rdi + 992], 0x00       ; C8·H^17: (A0 + A1)·(B0 + B1)
-    vpxor       ymm5, ymm5, ymm8                    ; C8·H^17: HI += it
-    vpxor       ymm3, ymm3, ymm6                    ; C8·H^17: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C8·H^17: MI += it
-    vmovdqu     ymm6, [rdx + 256]                   ; C9·H^16: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0                    ; C9·H^16: C
-    vpshufd     ymm7, ymm6, 0x4e                    ; C9·H^16: (A1, A0)
-    vpxor       ymm7, ymm7, ymm6                    ; C9·H^16: A0 + A1
-    vpclmulqdq  ymm8, ymm6, [rdi + 256], 0x11       ; C9·H^16: A1·B1
-    vpclmulqdq  ymm6, ymm6, [rdi + 256], 0x00       ; C9·H^16: A0·B0
-    vpclmulqdq  ymm7, ymm7, [rdi + 1024], 0x00      ; C9·H^16: (A0 + A1)·(B0 + B1)
+    vpxor       ymm5, ymm5, ymm11                   ; C8·H^17: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C8·H^17: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C8·H^17: MI += it
+    vmovdqu     ymm9, [rdx + 256]                   ; C9·H^16: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C9·H^16: C
+    vpshufd     ymm10, ymm9, 0x4e                   ; C9·H^16: (A1, A0)
+    vpxor       ymm10, ymm10, ymm9                  ; C9·H^16: A0 + A1
+    vpclmulqdq  ymm11, ymm9, [rdi + 256], 0x11      ; C9·H^16: A1·B1
+    vpclmulqdq  ymm9, ymm9, [rdi + 256], 0x00       ; C9·H^16: A0·B0
+    vpclmulqdq  ymm10, ymm10, [rdi + 1024], 0x00    ; C9·H^16: (A0 + A1)·(B0 + B1)
     vpxor       ymm5, ymm5, ymm8                    ; C9·H^16: HI += it
     vpxor       ymm3, ymm3, ymm6                    ; C9·H^16: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C9·H^16: MI += it
@@ -391,16 +378,16 @@ ghash_avx2_karatsuba_clmul2_x48_update:
     vpclmulqdq  ymm8, ymm6, [rdi + 288], 0x11       ; C10·H^15: A1·B1
     vpclmulqdq  ymm6, ymm6, [rdi + 288], 0x00       ; C10·H^15: A0·B0
     vpclmulqdq  ymm7, ymm7, [rdi + 1056], 0x00      ; C10·H^15: (A0 + A1)·(B0 + B1)
-    vpxor       ymm5, ymm5, ymm8                    ; C10·H^15: HI += it
-    vpxor       ymm3, ymm3, ymm6                    ; C10·H^15: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C10·H^15: MI += it
-    vmovdqu     ymm6, [rdx + 320]                   ; C11·H^14: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0                    ; C11·H^14: C
-    vpshufd     ymm7, ymm6, 0x4e                    ; C11·H^14: (A1, A0)
-    vpxor       ymm7, ymm7, ymm6                    ; C11·H^14: A0 + A1
-    vpclmulqdq  ymm8, ymm6, [rdi + 320], 0x11       ; C11·H^14: A1·B1
-    vpclmulqdq  ymm6, ymm6, [rdi + 320], 0x00       ; C11·H^14: A0·B0
-    vpclmulqdq  ymm7, ymm7, [rdi + 1088], 0x00      ; C11·H^14: (A0 + A1)·(B0 + B1)
+    vpxor       ymm5, ymm5, ymm11                   ; C10·H^15: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C10·H^15: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C10·H^15: MI += it
+    vmovdqu     ymm9, [rdx + 320]                   ; C11·H^14: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C11·H^14: C
+    vpshufd     ymm10, ymm9, 0x4e                   ; C11·H^14: (A1, A0)
+    vpxor       ymm10, ymm10, ymm9                  ; C11·H^14: A0 + A1
+    vpclmulqdq  ymm11, ymm9, [rdi + 320], 0x11      ; C11·H^14: A1·B1
+    vpclmulqdq  ymm9, ymm9, [rdi + 320], 0x00       ; C11·H^14: A0·B0
+    vpclmulqdq  ymm10, ymm10, [rdi + 1088], 0x00    ; C11·H^14: (A0 + A1)·(B0 + B1)
     vpxor       ymm5, ymm5, ymm8                    ; C11·H^14: HI += it
     vpxor       ymm3, ymm3, ymm6                    ; C11·H^14: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C11·H^14: MI += it
@@ -411,16 +398,16 @@ ghash_avx2_karatsuba_clmul2_x48_update:
     vpclmulqdq  ymm8, ymm6, [rdi + 352], 0x11       ; C12·H^13: A1·B1
     vpclmulqdq  ymm6, ymm6, [rdi + 352], 0x00       ; C12·H^13: A0·B0
     vpclmulqdq  ymm7, ymm7, [rdi + 1120], 0x00      ; C12·H^13: (A0 + A1)·(B0 + B1)
-    vpxor       ymm5, ymm5, ymm8                    ; C12·H^13: HI += it
-    vpxor       ymm3, ymm3, ymm6                    ; C12·H^13: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C12·H^13: MI += it
-    vmovdqu     ymm6, [rdx + 384]                   ; C13·H^12: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0                    ; C13·H^12: C
-    vpshufd     ymm7, ymm6, 0x4e                    ; C13·H^12: (A1, A0)
-    vpxor       ymm7, ymm7, ymm6                    ; C13·H^12: A0 + A1
-    vpclmulqdq  ymm8, ymm6, [rdi + 384], 0x11       ; C13·H^12: A1·B1
-    vpclmulqdq  ymm6, ymm6, [rdi + 384], 0x00       ; C13·H^12: A0·B0
-    vpclmulqdq  ymm7, ymm7, [rdi + 1152], 0x00      ; C13·H^12: (A0 + A1)·(B0 + B1)
+    vpxor       ymm5, ymm5, ymm11                   ; C12·H^13: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C12·H^13: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C12·H^13: MI += it
+    vmovdqu     ymm9, [rdx + 384]                   ; C13·H^12: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C13·H^12: C
+    vpshufd     ymm10, ymm9, 0x4e                   ; C13·H^12: (A1, A0)
+    vpxor       ymm10, ymm10, ymm9                  ; C13·H^12: A0 + A1
+    vpclmulqdq  ymm11, ymm9, [rdi + 384], 0x11      ; C13·H^12: A1·B1
+    vpclmulqdq  ymm9, ymm9, [rdi + 384], 0x00       ; C13·H^12: A0·B0
+    vpclmulqdq  ymm10, ymm10, [rdi + 1152], 0x00    ; C13·H^12: (A0 + A1)·(B0 + B1)
     vpxor       ymm5, ymm5, ymm8                    ; C13·H^12: HI += it
     vpxor       ymm3, ymm3, ymm6                    ; C13·H^12: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C13·H^12: MI += it
@@ -431,16 +418,16 @@ ghash_avx2_karatsuba_clmul2_x48_update:
     vpclmulqdq  ymm8, ymm6, [rdi + 416], 0x11       ; C14·H^11: A1·B1
     vpclmulqdq  ymm6, ymm6, [rdi + 416], 0x00       ; C14·H^11: A0·B0
     vpclmulqdq  ymm7, ymm7, [rdi + 1184], 0x00      ; C14·H^11: (A0 + A1)·(B0 + B1)
-    vpxor       ymm5, ymm5, ymm8                    ; C14·H^11: HI += it
-    vpxor       ymm3, ymm3, ymm6                    ; C14·H^11: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C14·H^11: MI += it
-    vmovdqu     ymm6, [rdx + 448]                   ; C15·H^10: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0                    ; C15·H^10: C
-    vpshufd     ymm7, ymm6, 0x4e                    ; C15·H^10: (A1, A0)
-    vpxor       ymm7, ymm7, ymm6                    ; C15·H^10: A0 + A1
-    vpclmulqdq  ymm8, ymm6, [rdi + 448], 0x11       ; C15·H^10: A1·B1
-    vpclmulqdq  ymm6, ymm6, [rdi + 448], 0x00       ; C15·H^10: A0·B0
-    vpclmulqdq  ymm7, ymm7, [rdi + 1216], 0x00      ; C15·H^10: (A0 + A1)·(B0 + B1)
+    vpxor       ymm5, ymm5, ymm11                   ; C14·H^11: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C14·H^11: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C14·H^11: MI += it
+    vmovdqu     ymm9, [rdx + 448]                   ; C15·H^10: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C15·H^10: C
+    vpshufd     ymm10, ymm9, 0x4e                   ; C15·H^10: (A1, A0)
+    vpxor       ymm10, ymm10, ymm9                  ; C15·H^10: A0 + A1
+    vpclmulqdq  ymm11, ymm9, [rdi + 448], 0x11      ; C15·H^10: A1·B1
+    vpclmulqdq  ymm9, ymm9, [rdi + 448], 0x00       ; C15·H^10: A0·B0
+    vpclmulqdq  ymm10, ymm10, [rdi + 1216], 0x00    ; C15·H^10: (A0 + A1)·(B0 + B1)
     vpxor       ymm5, ymm5, ymm8                    ; C15·H^10: HI += it
     vpxor       ymm3, ymm3, ymm6                    ; C15·H^10: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C15·H^10: MI += it
@@ -451,16 +438,16 @@ ghash_avx2_karatsuba_clmul2_x48_update:
     vpclmulqdq  ymm8, ymm6, [rdi + 480], 0x11       ; C16·H^9: A1·B1
     vpclmulqdq  ymm6, ymm6, [rdi + 480], 0x00       ; C16·H^9: A0·B0
     vpclmulqdq  ymm7, ymm7, [rdi + 1248], 0x00      ; C16·H^9: (A0 + A1)·(B0 + B1)
-    vpxor       ymm5, ymm5, ymm8                    ; C16·H^9: HI += it
-    vpxor       ymm3, ymm3, ymm6                    ; C16·H^9: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C16·H^9: MI += it
-    vmovdqu     ymm6, [rdx + 512]                   ; C17·H^8: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0                    ; C17·H^8: C
-    vpshufd     ymm7, ymm6, 0x4e                    ; C17·H^8: (A1, A0)
-    vpxor       ymm7, ymm7, ymm6                    ; C17·H^8: A0 + A1
-    vpclmulqdq  ymm8, ymm6, [rdi + 512], 0x11       ; C17·H^8: A1·B1
-    vpclmulqdq  ymm6, ymm6, [rdi + 512], 0x00       ; C17·H^8: A0·B0
-    vpclmulqdq  ymm7, ymm7, [rdi + 1280], 0x00      ; C17·H^8: (A0 + A1)·(B0 + B1)
+    vpxor       ymm5, ymm5, ymm11                   ; C16·H^9: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C16·H^9: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C16·H^9: MI += it
+    vmovdqu     ymm9, [rdx + 512]                   ; C17·H^8: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C17·H^8: C
+    vpshufd     ymm10, ymm9, 0x4e                   ; C17·H^8: (A1, A0)
+    vpxor       ymm10, ymm10, ymm9                  ; C17·H^8: A0 + A1
+    vpclmulqdq  ymm11, ymm9, [rdi + 512], 0x11      ; C17·H^8: A1·B1
+    vpclmulqdq  ymm9, ymm9, [rdi + 512], 0x00       ; C17·H^8: A0·B0
+    vpclmulqdq  ymm10, ymm10, [rdi + 1280], 0x00    ; C17·H^8: (A0 + A1)·(B0 + B1)
     vpxor       ymm5, ymm5, ymm8                    ; C17·H^8: HI += it
     vpxor       ymm3, ymm3, ymm6                    ; C17·H^8: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C17·H^8: MI += it
@@ -471,16 +458,16 @@ ghash_avx2_karatsuba_clmul2_x48_update:
     vpclmulqdq  ymm8, ymm6, [rdi + 544], 0x11       ; C18·H^7: A1·B1
     vpclmulqdq  ymm6, ymm6, [rdi + 544], 0x00       ; C18·H^7: A0·B0
     vpclmulqdq  ymm7, ymm7, [rdi + 1312], 0x00      ; C18·H^7: (A0 + A1)·(B0 + B1)
-    vpxor       ymm5, ymm5, ymm8                    ; C18·H^7: HI += it
-    vpxor       ymm3, ymm3, ymm6                    ; C18·H^7: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C18·H^7: MI += it
-    vmovdqu     ymm6, [rdx + 576]                   ; C19·H^6: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0                    ; C19·H^6: C
-    vpshufd     ymm7, ymm6, 0x4e                    ; C19·H^6: (A1, A0)
-    vpxor       ymm7, ymm7, ymm6                    ; C19·H^6: A0 + A1
-    vpclmulqdq  ymm8, ymm6, [rdi + 576], 0x11       ; C19·H^6: A1·B1
-    vpclmulqdq  ymm6, ymm6, [rdi + 576], 0x00       ; C19·H^6: A0·B0
-    vpclmulqdq  ymm7, ymm7, [rdi + 1344], 0x00      ; C19·H^6: (A0 + A1)·(B0 + B1)
+    vpxor       ymm5, ymm5, ymm11                   ; C18·H^7: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C18·H^7: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C18·H^7: MI += it
+    vmovdqu     ymm9, [rdx + 576]                   ; C19·H^6: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C19·H^6: C
+    vpshufd     ymm10, ymm9, 0x4e                   ; C19·H^6: (A1, A0)
+    vpxor       ymm10, ymm10, ymm9                  ; C19·H^6: A0 + A1
+    vpclmulqdq  ymm11, ymm9, [rdi + 576], 0x11      ; C19·H^6: A1·B1
+    vpclmulqdq  ymm9, ymm9, [rdi + 576], 0x00       ; C19·H^6: A0·B0
+    vpclmulqdq  ymm10, ymm10, [rdi + 1344], 0x00    ; C19·H^6: (A0 + A1)·(B0 + B1)
     vpxor       ymm5, ymm5, ymm8                    ; C19·H^6: HI += it
     vpxor       ymm3, ymm3, ymm6                    ; C19·H^6: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C19·H^6: MI += it
@@ -491,16 +478,16 @@ ghash_avx2_karatsuba_clmul2_x48_update:
     vpclmulqdq  ymm8, ymm6, [rdi + 608], 0x11       ; C20·H^5: A1·B1
     vpclmulqdq  ymm6, ymm6, [rdi + 608], 0x00       ; C20·H^5: A0·B0
     vpclmulqdq  ymm7, ymm7, [rdi + 1376], 0x00      ; C20·H^5: (A0 + A1)·(B0 + B1)
-    vpxor       ymm5, ymm5, ymm8                    ; C20·H^5: HI += it
-    vpxor       ymm3, ymm3, ymm6                    ; C20·H^5: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C20·H^5: MI += it
-    vmovdqu     ymm6, [rdx + 640]                   ; C21·H^4: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0                    ; C21·H^4: C
-    vpshufd     ymm7, ymm6, 0x4e                    ; C21·H^4: (A1, A0)
-    vpxor       ymm7, ymm7, ymm6                    ; C21·H^4: A0 + A1
-    vpclmulqdq  ymm8, ymm6, [rdi + 640], 0x11       ; C21·H^4: A1·B1
-    vpclmulqdq  ymm6, ymm6, [rdi + 640], 0x00       ; C21·H^4: A0·B0
-    vpclmulqdq  ymm7, ymm7, [rdi + 1408], 0x00      ; C21·H^4: (A0 + A1)·(B0 + B1)
+    vpxor       ymm5, ymm5, ymm11                   ; C20·H^5: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C20·H^5: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C20·H^5: MI += it
+    vmovdqu     ymm9, [rdx + 640]                   ; C21·H^4: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C21·H^4: C
+    vpshufd     ymm10, ymm9, 0x4e                   ; C21·H^4: (A1, A0)
+    vpxor       ymm10, ymm10, ymm9                  ; C21·H^4: A0 + A1
+    vpclmulqdq  ymm11, ymm9, [rdi + 640], 0x11      ; C21·H^4: A1·B1
+    vpclmulqdq  ymm9, ymm9, [rdi + 640], 0x00       ; C21·H^4: A0·B0
+    vpclmulqdq  ymm10, ymm10, [rdi + 1408], 0x00    ; C21·H^4: (A0 + A1)·(B0 + B1)
     vpxor       ymm5, ymm5, ymm8                    ; C21·H^4: HI += it
     vpxor       ymm3, ymm3, ymm6                    ; C21·H^4: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C21·H^4: MI += it
@@ -511,16 +498,16 @@ ghash_avx2_karatsuba_clmul2_x48_update:
     vpclmulqdq  ymm8, ymm6, [rdi + 672], 0x11       ; C22·H^3: A1·B1
     vpclmulqdq  ymm6, ymm6, [rdi + 672], 0x00       ; C22·H^3: A0·B0
     vpclmulqdq  ymm7, ymm7, [rdi + 1440], 0x00      ; C22·H^3: (A0 + A1)·(B0 + B1)
-    vpxor       ymm5, ymm5, ymm8                    ; C22·H^3: HI += it
-    vpxor       ymm3, ymm3, ymm6                    ; C22·H^3: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C22·H^3: MI += it
-    vmovdqu     ymm6, [rdx + 704]                   ; C23·H^2: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0                    ; C23·H^2: C
-    vpshufd     ymm7, ymm6, 0x4e                    ; C23·H^2: (A1, A0)
-    vpxor       ymm7, ymm7, ymm6                    ; C23·H^2: A0 + A1
-    vpclmulqdq  ymm8, ymm6, [rdi + 704], 0x11       ; C23·H^2: A1·B1
-    vpclmulqdq  ymm6, ymm6, [rdi + 704], 0x00       ; C23·H^2: A0·B0
-    vpclmulqdq  ymm7, ymm7, [rdi + 1472], 0x00      ; C23·H^2: (A0 + A1)·(B0 + B1)
+    vpxor       ymm5, ymm5, ymm11                   ; C22·H^3: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C22·H^3: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C22·H^3: MI += it
+    vmovdqu     ymm9, [rdx + 704]                   ; C23·H^2: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C23·H^2: C
+    vpshufd     ymm10, ymm9, 0x4e                   ; C23·H^2: (A1, A0)
+    vpxor       ymm10, ymm10, ymm9                  ; C23·H^2: A0 + A1
+    vpclmulqdq  ymm11, ymm9, [rdi + 704], 0x11      ; C23·H^2: A1·B1
+    vpclmulqdq  ymm9, ymm9, [rdi + 704], 0x00       ; C23·H^2: A0·B0
+    vpclmulqdq  ymm10, ymm10, [rdi + 1472], 0x00    ; C23·H^2: (A0 + A1)·(B0 + B1)
     vpxor       ymm5, ymm5, ymm8                    ; C23·H^2: HI += it
     vpxor       ymm3, ymm3, ymm6                    ; C23·H^2: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C23·H^2: MI += it
@@ -531,9 +518,19 @@ ghash_avx2_karatsuba_clmul2_x48_update:
     vpclmulqdq  ymm8, ymm6, [rdi + 736], 0x11       ; C24·H^1: A1·B1
     vpclmulqdq  ymm6, ymm6, [rdi + 736], 0x00       ; C24·H^1: A0·B0
     vpclmulqdq  ymm7, ymm7, [rdi + 1504], 0x00      ; C24·H^1: (A0 + A1)·(B0 + B1)
-    vpxor       ymm5, ymm5, ymm8                    ; C24·H^1: HI += it
-    vpxor       ymm3, ymm3, ymm6                    ; C24·H^1: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C24·H^1: MI += it
+    vpxor       ymm5, ymm5, ymm11                   ; C24·H^1: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C24·H^1: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C24·H^1: MI += it
+    vmovdqu     ymm9, [rdx + 32]                    ; C2·H^23: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C2·H^23: C
+    vpshufd     ymm10, ymm9, 0x4e                   ; C2·H^23: (A1, A0)
+    vpxor       ymm10, ymm10, ymm9                  ; C2·H^23: A0 + A1
+    vpclmulqdq  ymm11, ymm9, [rdi + 32], 0x11       ; C2·H^23: A1·B1
+    vpclmulqdq  ymm9, ymm9, [rdi + 32], 0x00        ; C2·H^23: A0·B0
+    vpclmulqdq  ymm10, ymm10, [rdi + 800], 0x00     ; C2·H^23: (A0 + A1)·(B0 + B1)
+    vpxor       ymm5, ymm5, ymm8                    ; C2·H^23: HI += it
+    vpxor       ymm3, ymm3, ymm6                    ; C2·H^23: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C2·H^23: MI += it
     vmovdqu     ymm6, [rdx]                         ; C1·H^24: C, bytes as in memory
     vpshufb     ymm6, ymm6, ymm0                    ; C1·H^24: C
     vpxor       ymm2, ymm6, ymm2                    ; C1·H^24: A = X + C
@@ -542,6 +539,9 @@ ghash_avx2_karatsuba_clmul2_x48_update:
     vpclmulqdq  ymm7, ymm2, [rdi], 0x11             ; C1·H^24: A1·B1
     vpclmulqdq  ymm2, ymm2, [rdi], 0x00             ; C1·H^24: A0·B0
     vpclmulqdq  ymm6, ymm6, [rdi + 768], 0x00       ; C1·H^24: (A0 + A1)·(B0 + B1)
+    vpxor       ymm5, ymm5, ymm11                   ; C1·H^24: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C1·H^24: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C1·H^24: MI += it
     vpxor       ymm5, ymm5, ymm7                    ; C1·H^24: HI += it
     vpxor       ymm2, ymm3, ymm2                    ; C1·H^24: LO += it
     vpxor       ymm3, ymm4, ymm6                    ; C1·H^24: MI += it

@@ -151,17 +151,17 @@ ghash_avx2_schoolbook_clmul2_x4_update:
     vpclmulqdq  ymm5, ymm3, [rdi + 32], 0x00        ; C2·H^1: A0·B0
     vpclmulqdq  ymm6, ymm3, [rdi + 32], 0x01        ; C2·H^1: A1·B0
     vpclmulqdq  ymm3, ymm3, [rdi + 32], 0x10        ; C2·H^1: A0·B1
-    vpxor       ymm3, ymm6, ymm3                    ; C2·H^1: MI += it
-    vmovdqu     ymm6, [rdx]                         ; C1·H^2: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0                    ; C1·H^2: C
-    vpxor       ymm2, ymm6, ymm2                    ; C1·H^2: A = X + C
-    vpclmulqdq  ymm6, ymm2, [rdi], 0x11             ; C1·H^2: A1·B1
-    vpclmulqdq  ymm7, ymm2, [rdi], 0x00             ; C1·H^2: A0·B0
-    vpclmulqdq  ymm8, ymm2, [rdi], 0x01             ; C1·H^2: A1·B0
+    vmovdqu     ymm7, [rdx]                         ; C1·H^2: C, bytes as in memory
+    vpshufb     ymm7, ymm7, ymm0                    ; C1·H^2: C
+    vpxor       ymm2, ymm7, ymm2                    ; C1·H^2: A = X + C
+    vpclmulqdq  ymm7, ymm2, [rdi], 0x11             ; C1·H^2: A1·B1
+    vpclmulqdq  ymm8, ymm2, [rdi], 0x00             ; C1·H^2: A0·B0
+    vpclmulqdq  ymm9, ymm2, [rdi], 0x01             ; C1·H^2: A1·B0
     vpclmulqdq  ymm2, ymm2, [rdi], 0x10             ; C1·H^2: A0·B1
-    vpxor       ymm4, ymm4, ymm6                    ; C1·H^2: HI += it
-    vpxor       ymm5, ymm5, ymm7                    ; C1·H^2: LO += it
-    vpxor       ymm3, ymm3, ymm8                    ; C1·H^2: MI += it
+    vpxor       ymm3, ymm6, ymm3                    ; C1·H^2: MI += it
+    vpxor       ymm4, ymm4, ymm7                    ; C1·H^2: HI += it
+    vpxor       ymm5, ymm5, ymm8                    ; C1·H^2: LO += it
+    vpxor       ymm3, ymm3, ymm9                    ; C1·H^2: MI += it
     vpxor       ymm2, ymm3, ymm2                    ; C1·H^2: MI += it
     vpsrldq     ymm3, ymm2, 0x08                    ; reduce: MI1
     vpxor       ymm3, ymm4, ymm3                    ; reduce: HI += MI1

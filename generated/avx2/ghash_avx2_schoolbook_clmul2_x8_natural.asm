@@ -160,7 +160,7 @@ ghash_avx2_schoolbook_clmul2_x8_natural_mul:
 
 ; void ghash_avx2_schoolbook_clmul2_x8_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-9, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-13, rax rcx rdx rdi r8
 global ghash_avx2_schoolbook_clmul2_x8_natural_update:function (ghash_avx2_schoolbook_clmul2_x8_natural_update.end - ghash_avx2_schoolbook_clmul2_x8_natural_update)
 align 32
 ghash_avx2_schoolbook_clmul2_x8_natural_update:
@@ -172,43 +172,43 @@ ghash_avx2_schoolbook_clmul2_x8_natural_update:
     cmp         rcx, 0x80
     jb          .tail
 .group:
-    vmovdqu     ymm3, [rdx + 32]                    ; C2·H^3: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C2·H^3: C
-    vpclmulqdq  ymm4, ymm3, [rdi + 32], 0x11        ; C2·H^3: A1·B1
-    vpclmulqdq  ymm5, ymm3, [rdi + 32], 0x00        ; C2·H^3: A0·B0
-    vpclmulqdq  ymm6, ymm3, [rdi + 32], 0x01        ; C2·H^3: A1·B0
-    vpclmulqdq  ymm3, ymm3, [rdi + 32], 0x10        ; C2·H^3: A0·B1
-    vpxor       ymm3, ymm6, ymm3                    ; C2·H^3: MI += it
-    vmovdqu     ymm6, [rdx + 64]                    ; C3·H^2: C, bytes as in memory
-    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C3·H^2: C
-    vpclmulqdq  ymm7, ymm6, [rdi + 64], 0x11        ; C3·H^2: A1·B1
-    vpclmulqdq  ymm8, ymm6, [rdi + 64], 0x00        ; C3·H^2: A0·B0
-    vpclmulqdq  ymm9, ymm6, [rdi + 64], 0x01        ; C3·H^2: A1·B0
-    vpclmulqdq  ymm6, ymm6, [rdi + 64], 0x10        ; C3·H^2: A0·B1
-    vpxor       ymm4, ymm4, ymm7                    ; C3·H^2: HI += it
-    vpxor       ymm5, ymm5, ymm8                    ; C3·H^2: LO += it
-    vpxor       ymm3, ymm3, ymm9                    ; C3·H^2: MI += it
-    vpxor       ymm3, ymm3, ymm6                    ; C3·H^2: MI += it
-    vmovdqu     ymm6, [rdx + 96]                    ; C4·H^1: C, bytes as in memory
-    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C4·H^1: C
-    vpclmulqdq  ymm7, ymm6, [rdi + 96], 0x11        ; C4·H^1: A1·B1
-    vpclmulqdq  ymm8, ymm6, [rdi + 96], 0x00        ; C4·H^1: A0·B0
-    vpclmulqdq  ymm9, ymm6, [rdi + 96], 0x01        ; C4·H^1: A1·B0
-    vpclmulqdq  ymm6, ymm6, [rdi + 96], 0x10        ; C4·H^1: A0·B1
-    vpxor       ymm4, ymm4, ymm7                    ; C4·H^1: HI += it
-    vpxor       ymm5, ymm5, ymm8                    ; C4·H^1: LO += it
-    vpxor       ymm3, ymm3, ymm9                    ; C4·H^1: MI += it
-    vpxor       ymm3, ymm3, ymm6                    ; C4·H^1: MI += it
-    vmovdqu     ymm6, [rdx]                         ; C1·H^4: C, bytes as in memory
-    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C1·H^4: C
-    vpxor       ymm2, ymm6, ymm2                    ; C1·H^4: A = X + C
-    vpclmulqdq  ymm6, ymm2, [rdi], 0x11             ; C1·H^4: A1·B1
-    vpclmulqdq  ymm7, ymm2, [rdi], 0x00             ; C1·H^4: A0·B0
-    vpclmulqdq  ymm8, ymm2, [rdi], 0x01             ; C1·H^4: A1·B0
+    vmovdqu     ymm3, [rdx + 64]                    ; C3·H^2: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C3·H^2: C
+    vpclmulqdq  ymm4, ymm3, [rdi + 64], 0x11        ; C3·H^2: A1·B1
+    vpclmulqdq  ymm5, ymm3, [rdi + 64], 0x00        ; C3·H^2: A0·B0
+    vpclmulqdq  ymm6, ymm3, [rdi + 64], 0x01        ; C3·H^2: A1·B0
+    vpclmulqdq  ymm3, ymm3, [rdi + 64], 0x10        ; C3·H^2: A0·B1
+    vmovdqu     ymm7, [rdx + 96]                    ; C4·H^1: C, bytes as in memory
+    vgf2p8affineqb ymm7, ymm7, ymm0, 0x00           ; C4·H^1: C
+    vpclmulqdq  ymm8, ymm7, [rdi + 96], 0x11        ; C4·H^1: A1·B1
+    vpclmulqdq  ymm9, ymm7, [rdi + 96], 0x00        ; C4·H^1: A0·B0
+    vpclmulqdq  ymm10, ymm7, [rdi + 96], 0x01       ; C4·H^1: A1·B0
+    vpclmulqdq  ymm7, ymm7, [rdi + 96], 0x10        ; C4·H^1: A0·B1
+    vpxor       ymm3, ymm6, ymm3                    ; C4·H^1: MI += it
+    vmovdqu     ymm6, [rdx + 32]                    ; C2·H^3: C, bytes as in memory
+    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C2·H^3: C
+    vpclmulqdq  ymm11, ymm6, [rdi + 32], 0x11       ; C2·H^3: A1·B1
+    vpclmulqdq  ymm12, ymm6, [rdi + 32], 0x00       ; C2·H^3: A0·B0
+    vpclmulqdq  ymm13, ymm6, [rdi + 32], 0x01       ; C2·H^3: A1·B0
+    vpclmulqdq  ymm6, ymm6, [rdi + 32], 0x10        ; C2·H^3: A0·B1
+    vpxor       ymm4, ymm4, ymm8                    ; C2·H^3: HI += it
+    vpxor       ymm5, ymm5, ymm9                    ; C2·H^3: LO += it
+    vpxor       ymm3, ymm3, ymm10                   ; C2·H^3: MI += it
+    vpxor       ymm3, ymm3, ymm7                    ; C2·H^3: MI += it
+    vmovdqu     ymm7, [rdx]                         ; C1·H^4: C, bytes as in memory
+    vgf2p8affineqb ymm7, ymm7, ymm0, 0x00           ; C1·H^4: C
+    vpxor       ymm2, ymm7, ymm2                    ; C1·H^4: A = X + C
+    vpclmulqdq  ymm7, ymm2, [rdi], 0x11             ; C1·H^4: A1·B1
+    vpclmulqdq  ymm8, ymm2, [rdi], 0x00             ; C1·H^4: A0·B0
+    vpclmulqdq  ymm9, ymm2, [rdi], 0x01             ; C1·H^4: A1·B0
     vpclmulqdq  ymm2, ymm2, [rdi], 0x10             ; C1·H^4: A0·B1
-    vpxor       ymm4, ymm4, ymm6                    ; C1·H^4: HI += it
-    vpxor       ymm5, ymm5, ymm7                    ; C1·H^4: LO += it
-    vpxor       ymm3, ymm3, ymm8                    ; C1·H^4: MI += it
+    vpxor       ymm4, ymm4, ymm11                   ; C1·H^4: HI += it
+    vpxor       ymm5, ymm5, ymm12                   ; C1·H^4: LO += it
+    vpxor       ymm3, ymm3, ymm13                   ; C1·H^4: MI += it
+    vpxor       ymm3, ymm3, ymm6                    ; C1·H^4: MI += it
+    vpxor       ymm4, ymm4, ymm7                    ; C1·H^4: HI += it
+    vpxor       ymm5, ymm5, ymm8                    ; C1·H^4: LO += it
+    vpxor       ymm3, ymm3, ymm9                    ; C1·H^4: MI += it
     vpxor       ymm2, ymm3, ymm2                    ; C1·H^4: MI += it
     vpsrldq     ymm3, ymm2, 0x08                    ; reduce: MI1
     vpxor       ymm3, ymm4, ymm3                    ; reduce: HI += MI1

@@ -482,7 +482,7 @@ ghash_avx2_winograd_clmul1_x16_lanes_mul:
 
 ; void ghash_avx2_winograd_clmul1_x16_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-10, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-11, rax rcx rdx rdi r8
 global ghash_avx2_winograd_clmul1_x16_lanes_update:function (ghash_avx2_winograd_clmul1_x16_lanes_update.end - ghash_avx2_winograd_clmul1_x16_lanes_update)
 align 32
 ghash_avx2_winograd_clmul1_x16_lanes_update:
@@ -490,29 +490,19 @@ ghash_avx2_winograd_clmul1_x16_lanes_update:
     vmovdqu     ymm0, [rel ghash_avx2_winograd_clmul1_x16_lanes_byte_swap]  ; byte_swap
     vmovdqu     ymm1, [rel ghash_avx2_winograd_clmul1_x16_lanes_fold_q]  ; fold_q
     vmovdqu     xmm2, [rsi]                         ; X, bytes as in memory
-    vpshufb     xmm8, xmm2, xmm0                    ; X
+    vpshufb     xmm11, xmm2, xmm0                   ; X
     cmp         rcx, 256
     jb          .tail
     cmp         rcx, 512
     jb          .last_group
 .group:
-    vmovdqu     ymm2, [rdx + 32]                    ; C2·H^7: C, bytes as in memory
-    vpshufb     ymm2, ymm2, ymm0                    ; C2·H^7: C
-    vpxor       ymm3, ymm2, [rdi + 800]             ; C2·H^7: T = A + C1
-    vpxor       ymm4, ymm2, [rdi + 1056]            ; C2·H^7: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C2·H^7: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C2·H^7: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C2·H^7: U0·U1
-    vmovdqu     ymm5, [rdx + 64]                    ; C3·H^6: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C3·H^6: C
-    vpxor       ymm6, ymm5, [rdi + 832]             ; C3·H^6: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 1088]            ; C3·H^6: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C3·H^6: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C3·H^6: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C3·H^6: U0·U1
-    vpxor       ymm2, ymm2, ymm5                    ; C3·H^6: S += it
-    vpxor       ymm3, ymm3, ymm6                    ; C3·H^6: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C3·H^6: HI += it
+    vmovdqu     ymm2, [rdx + 64]                    ; C3·H^6: C, bytes as in memory
+    vpshufb     ymm2, ymm2, ymm0                    ; C3·H^6: C
+    vpxor       ymm3, ymm2, [rdi + 832]             ; C3·H^6: T = A + C1
+    vpxor       ymm4, ymm2, [rdi + 1088]            ; C3·H^6: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C3·H^6: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C3·H^6: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C3·H^6: U0·U1
     vmovdqu     ymm5, [rdx + 96]                    ; C4·H^5: C, bytes as in memory
     vpshufb     ymm5, ymm5, ymm0                    ; C4·H^5: C
     vpxor       ymm6, ymm5, [rdi + 864]             ; C4·H^5: T = A + C1
@@ -520,16 +510,13 @@ ghash_avx2_winograd_clmul1_x16_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C4·H^5: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C4·H^5: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C4·H^5: U0·U1
-    vpxor       ymm2, ymm2, ymm5                    ; C4·H^5: S += it
-    vpxor       ymm3, ymm3, ymm6                    ; C4·H^5: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C4·H^5: HI += it
-    vmovdqu     ymm5, [rdx + 128]                   ; C5·H^4: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C5·H^4: C
-    vpxor       ymm6, ymm5, [rdi + 896]             ; C5·H^4: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 1152]            ; C5·H^4: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C5·H^4: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C5·H^4: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C5·H^4: U0·U1
+    vmovdqu     ymm8, [rdx + 128]                   ; C5·H^4: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C5·H^4: C
+    vpxor       ymm9, ymm8, [rdi + 896]             ; C5·H^4: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 1152]           ; C5·H^4: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C5·H^4: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C5·H^4: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C5·H^4: U0·U1
     vpxor       ymm2, ymm2, ymm5                    ; C5·H^4: S += it
     vpxor       ymm3, ymm3, ymm6                    ; C5·H^4: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C5·H^4: HI += it
@@ -540,16 +527,16 @@ ghash_avx2_winograd_clmul1_x16_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C6·H^3: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C6·H^3: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C6·H^3: U0·U1
-    vpxor       ymm2, ymm2, ymm5                    ; C6·H^3: S += it
-    vpxor       ymm3, ymm3, ymm6                    ; C6·H^3: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C6·H^3: HI += it
-    vmovdqu     ymm5, [rdx + 192]                   ; C7·H^2: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C7·H^2: C
-    vpxor       ymm6, ymm5, [rdi + 960]             ; C7·H^2: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 1216]            ; C7·H^2: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C7·H^2: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C7·H^2: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C7·H^2: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C6·H^3: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C6·H^3: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C6·H^3: HI += it
+    vmovdqu     ymm8, [rdx + 192]                   ; C7·H^2: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C7·H^2: C
+    vpxor       ymm9, ymm8, [rdi + 960]             ; C7·H^2: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 1216]           ; C7·H^2: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C7·H^2: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C7·H^2: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C7·H^2: U0·U1
     vpxor       ymm2, ymm2, ymm5                    ; C7·H^2: S += it
     vpxor       ymm3, ymm3, ymm6                    ; C7·H^2: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C7·H^2: HI += it
@@ -560,17 +547,30 @@ ghash_avx2_winograd_clmul1_x16_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C8·H^1: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C8·H^1: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C8·H^1: U0·U1
-    vpxor       ymm2, ymm2, ymm5                    ; C8·H^1: S += it
-    vpxor       ymm3, ymm3, ymm6                    ; C8·H^1: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C8·H^1: HI += it
+    vpxor       ymm2, ymm2, ymm8                    ; C8·H^1: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C8·H^1: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C8·H^1: HI += it
+    vmovdqu     ymm8, [rdx + 32]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C2·H^7: C
+    vpxor       ymm9, ymm8, [rdi + 800]             ; C2·H^7: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 1056]           ; C2·H^7: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C2·H^7: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C2·H^7: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C2·H^7: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C2·H^7: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C2·H^7: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C2·H^7: HI += it
     vmovdqu     ymm5, [rdx]                         ; C1·H^8: C, bytes as in memory
     vpshufb     ymm5, ymm5, ymm0                    ; C1·H^8: C
-    vpxor       ymm5, ymm5, ymm8                    ; C1·H^8: A = X + C
+    vpxor       ymm5, ymm5, ymm11                   ; C1·H^8: A = X + C
     vpxor       ymm6, ymm5, [rdi + 768]             ; C1·H^8: T = A + C1
     vpxor       ymm7, ymm5, [rdi + 1024]            ; C1·H^8: U = A + C2
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C1·H^8: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C1·H^8: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C1·H^8: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C1·H^8: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C1·H^8: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C1·H^8: HI += it
     vpxor       ymm2, ymm2, ymm5                    ; C1·H^8: S += it
     vpxor       ymm3, ymm3, ymm6                    ; C1·H^8: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C1·H^8: HI += it
@@ -580,30 +580,20 @@ ghash_avx2_winograd_clmul1_x16_lanes_update:
     vpshufd     ymm3, ymm3, 0x4e                    ; reduce: (LO1, LO0)
     vpxor       ymm3, ymm4, ymm3                    ; reduce: fold LO
     vpxor       ymm2, ymm3, ymm2                    ; reduce: RES = fold(LO) + HI
-    vpxor       ymm8, ymm2, [rdi + 1280]            ; reduce: minus the key terms
+    vpxor       ymm11, ymm2, [rdi + 1280]           ; reduce: minus the key terms
     add         rdx, 256                            ; next group
     sub         rcx, 256
     cmp         rcx, 512
     jae         .group
 .after_group:
 .last_group:
-    vmovdqu     ymm2, [rdx + 32]                    ; C2·H^7: C, bytes as in memory
-    vpshufb     ymm2, ymm2, ymm0                    ; C2·H^7: C
-    vpxor       ymm3, ymm2, [rdi + 32]              ; C2·H^7: T = A + C1
-    vpxor       ymm4, ymm2, [rdi + 288]             ; C2·H^7: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C2·H^7: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C2·H^7: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C2·H^7: U0·U1
-    vmovdqu     ymm5, [rdx + 64]                    ; C3·H^6: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C3·H^6: C
-    vpxor       ymm6, ymm5, [rdi + 64]              ; C3·H^6: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 320]             ; C3·H^6: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C3·H^6: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C3·H^6: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C3·H^6: U0·U1
-    vpxor       ymm2, ymm2, ymm5                    ; C3·H^6: S += it
-    vpxor       ymm3, ymm3, ymm6                    ; C3·H^6: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C3·H^6: HI += it
+    vmovdqu     ymm2, [rdx + 64]                    ; C3·H^6: C, bytes as in memory
+    vpshufb     ymm2, ymm2, ymm0                    ; C3·H^6: C
+    vpxor       ymm3, ymm2, [rdi + 64]              ; C3·H^6: T = A + C1
+    vpxor       ymm4, ymm2, [rdi + 320]             ; C3·H^6: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C3·H^6: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C3·H^6: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C3·H^6: U0·U1
     vmovdqu     ymm5, [rdx + 96]                    ; C4·H^5: C, bytes as in memory
     vpshufb     ymm5, ymm5, ymm0                    ; C4·H^5: C
     vpxor       ymm6, ymm5, [rdi + 96]              ; C4·H^5: T = A + C1
@@ -611,16 +601,13 @@ ghash_avx2_winograd_clmul1_x16_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C4·H^5: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C4·H^5: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C4·H^5: U0·U1
-    vpxor       ymm2, ymm2, ymm5                    ; C4·H^5: S += it
-    vpxor       ymm3, ymm3, ymm6                    ; C4·H^5: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C4·H^5: HI += it
-    vmovdqu     ymm5, [rdx + 128]                   ; C5·H^4: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C5·H^4: C
-    vpxor       ymm6, ymm5, [rdi + 128]             ; C5·H^4: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 384]             ; C5·H^4: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C5·H^4: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C5·H^4: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C5·H^4: U0·U1
+    vmovdqu     ymm8, [rdx + 128]                   ; C5·H^4: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C5·H^4: C
+    vpxor       ymm9, ymm8, [rdi + 128]             ; C5·H^4: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 384]            ; C5·H^4: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C5·H^4: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C5·H^4: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C5·H^4: U0·U1
     vpxor       ymm2, ymm2, ymm5                    ; C5·H^4: S += it
     vpxor       ymm3, ymm3, ymm6                    ; C5·H^4: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C5·H^4: HI += it
@@ -631,16 +618,16 @@ ghash_avx2_winograd_clmul1_x16_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C6·H^3: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C6·H^3: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C6·H^3: U0·U1
-    vpxor       ymm2, ymm2, ymm5                    ; C6·H^3: S += it
-    vpxor       ymm3, ymm3, ymm6                    ; C6·H^3: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C6·H^3: HI += it
-    vmovdqu     ymm5, [rdx + 192]                   ; C7·H^2: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C7·H^2: C
-    vpxor       ymm6, ymm5, [rdi + 192]             ; C7·H^2: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 448]             ; C7·H^2: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C7·H^2: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C7·H^2: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C7·H^2: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C6·H^3: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C6·H^3: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C6·H^3: HI += it
+    vmovdqu     ymm8, [rdx + 192]                   ; C7·H^2: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C7·H^2: C
+    vpxor       ymm9, ymm8, [rdi + 192]             ; C7·H^2: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 448]            ; C7·H^2: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C7·H^2: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C7·H^2: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C7·H^2: U0·U1
     vpxor       ymm2, ymm2, ymm5                    ; C7·H^2: S += it
     vpxor       ymm3, ymm3, ymm6                    ; C7·H^2: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C7·H^2: HI += it
@@ -651,17 +638,30 @@ ghash_avx2_winograd_clmul1_x16_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C8·H^1: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C8·H^1: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C8·H^1: U0·U1
-    vpxor       ymm2, ymm2, ymm5                    ; C8·H^1: S += it
-    vpxor       ymm3, ymm3, ymm6                    ; C8·H^1: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C8·H^1: HI += it
+    vpxor       ymm2, ymm2, ymm8                    ; C8·H^1: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C8·H^1: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C8·H^1: HI += it
+    vmovdqu     ymm8, [rdx + 32]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C2·H^7: C
+    vpxor       ymm9, ymm8, [rdi + 32]              ; C2·H^7: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 288]            ; C2·H^7: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C2·H^7: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C2·H^7: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C2·H^7: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C2·H^7: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C2·H^7: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C2·H^7: HI += it
     vmovdqu     ymm5, [rdx]                         ; C1·H^8: C, bytes as in memory
     vpshufb     ymm5, ymm5, ymm0                    ; C1·H^8: C
-    vpxor       ymm5, ymm5, ymm8                    ; C1·H^8: A = X + C
+    vpxor       ymm5, ymm5, ymm11                   ; C1·H^8: A = X + C
     vpxor       ymm6, ymm5, [rdi]                   ; C1·H^8: T = A + C1
     vpxor       ymm7, ymm5, [rdi + 256]             ; C1·H^8: U = A + C2
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C1·H^8: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C1·H^8: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C1·H^8: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C1·H^8: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C1·H^8: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C1·H^8: HI += it
     vpxor       ymm2, ymm2, ymm5                    ; C1·H^8: S += it
     vpxor       ymm3, ymm3, ymm6                    ; C1·H^8: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C1·H^8: HI += it
@@ -673,7 +673,7 @@ ghash_avx2_winograd_clmul1_x16_lanes_update:
     vpxor       ymm2, ymm3, ymm2                    ; reduce: RES = fold(LO) + HI
     vextracti128 xmm3, ymm2, 0x01                   ; reduce: upper lanes
     vpxor       xmm2, xmm2, xmm3                    ; reduce: add up the lanes
-    vpxor       xmm8, xmm2, [rdi + 512]             ; reduce: minus the key terms
+    vpxor       xmm11, xmm2, [rdi + 512]            ; reduce: minus the key terms
     add         rdx, 256                            ; next group
     sub         rcx, 256
 .tail:
@@ -693,7 +693,7 @@ ghash_avx2_winograd_clmul1_x16_lanes_update:
 .block:
     vmovdqu     ymm6, [rdx]                         ; C, bytes as in memory
     vpshufb     ymm6, ymm6, ymm0                    ; C
-    vpxor       ymm6, ymm6, ymm8                    ; C·H^i: A = X + C; X counts once
+    vpxor       ymm6, ymm6, ymm11                   ; C·H^i: A = X + C; X counts once
     vpxor       ymm7, ymm6, [rax]                   ; C·H^i: T = A + C1
     vpxor       ymm8, ymm6, [rax + 256]             ; C·H^i: U = A + C2
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: A0·A1
@@ -702,7 +702,7 @@ ghash_avx2_winograd_clmul1_x16_lanes_update:
     vpxor       ymm3, ymm3, ymm6                    ; C·H^i: S += it
     vpxor       ymm4, ymm4, ymm7                    ; C·H^i: LO += it
     vpxor       ymm5, ymm5, ymm8                    ; C·H^i: HI += it
-    vpxor       xmm8, xmm8, xmm8
+    vpxor       xmm11, xmm11, xmm11
     add         rax, 0x20                           ; the next powers
     add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
@@ -716,7 +716,7 @@ ghash_avx2_winograd_clmul1_x16_lanes_update:
     jb          .under16
     vmovdqu     xmm6, [rdx]                         ; C, bytes as in memory
     vpshufb     xmm6, xmm6, xmm0                    ; C
-    vpxor       xmm6, xmm6, xmm8                    ; C·H^i: A = X + C; X counts once
+    vpxor       xmm6, xmm6, xmm11                   ; C·H^i: A = X + C; X counts once
     vpxor       xmm7, xmm6, [rax]                   ; C·H^i: T = A + C1
     vpxor       xmm8, xmm6, [rax + 256]             ; C·H^i: U = A + C2
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: A0·A1
@@ -725,7 +725,7 @@ ghash_avx2_winograd_clmul1_x16_lanes_update:
     vpxor       ymm3, ymm3, ymm6                    ; C·H^i: S += it
     vpxor       ymm4, ymm4, ymm7                    ; C·H^i: LO += it
     vpxor       ymm5, ymm5, ymm8                    ; C·H^i: HI += it
-    vpxor       xmm8, xmm8, xmm8
+    vpxor       xmm11, xmm11, xmm11
     add         rax, 0x10                           ; the next powers
     add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
@@ -740,8 +740,8 @@ ghash_avx2_winograd_clmul1_x16_lanes_update:
     shl         rcx, 0x03
     sub         rcx, 0x78
     neg         rcx                                 ; 8·(15 - r) bits
-    vmovq       xmm9, rcx
-    vpsrlq      xmm7, xmm7, xmm9                    ; 8·(15 - r) bits
+    vmovq       xmm8, rcx
+    vpsrlq      xmm7, xmm7, xmm8                    ; 8·(15 - r) bits
     vpsrlq      xmm7, xmm7, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
     vpunpcklqdq xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .padded
@@ -752,8 +752,8 @@ ghash_avx2_winograd_clmul1_x16_lanes_update:
     vmovd       xmm7, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
     sub         rcx, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm9, rcx
-    vpsllq      xmm7, xmm7, xmm9                    ; into place
+    vmovq       xmm8, rcx
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
     vpor        xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .padded
 .under4:
@@ -764,19 +764,19 @@ ghash_avx2_winograd_clmul1_x16_lanes_update:
     movzx       edi, byte [rdx + r8]                ; byte r >> 1
     vmovq       xmm7, rdi
     shl         r8, 0x03
-    vmovq       xmm9, r8
-    vpsllq      xmm7, xmm7, xmm9                    ; into place
+    vmovq       xmm8, r8
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
     sub         rcx, 0x01
     movzx       edx, byte [rdx + rcx]               ; byte r - 1
-    vmovq       xmm9, rdx
+    vmovq       xmm8, rdx
     shl         rcx, 0x03
-    vmovq       xmm10, rcx
-    vpsllq      xmm9, xmm9, xmm10                   ; into place
+    vmovq       xmm9, rcx
+    vpsllq      xmm8, xmm8, xmm9                    ; into place
     vpor        xmm6, xmm6, xmm7
-    vpor        xmm6, xmm6, xmm9                    ; C_last, zero-padded
+    vpor        xmm6, xmm6, xmm8                    ; C_last, zero-padded
 .padded:
     vpshufb     xmm6, xmm6, xmm0                    ; C_last
-    vpxor       xmm6, xmm6, xmm8                    ; C·H: A = X + C; X counts once
+    vpxor       xmm6, xmm6, xmm11                   ; C·H: A = X + C; X counts once
     vpxor       xmm7, xmm6, [rax]                   ; C·H: T = A + C1
     vpxor       xmm8, xmm6, [rax + 256]             ; C·H: U = A + C2
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: A0·A1
@@ -794,9 +794,9 @@ ghash_avx2_winograd_clmul1_x16_lanes_update:
     vpxor       ymm1, ymm1, ymm3                    ; reduce: RES = fold(LO) + HI
     vextracti128 xmm3, ymm1, 0x01                   ; reduce: upper lanes
     vpxor       xmm1, xmm1, xmm3                    ; reduce: add up the lanes
-    vpxor       xmm8, xmm1, xmm2                    ; reduce: minus the key terms
+    vpxor       xmm11, xmm1, xmm2                   ; reduce: minus the key terms
 .store:
-    vpshufb     xmm0, xmm8, xmm0                    ; X, bytes as in memory
+    vpshufb     xmm0, xmm11, xmm0                   ; X, bytes as in memory
     vmovdqu     [rsi], xmm0                         ; X
     vzeroupper                                      ; upper halves are the caller's
     ret

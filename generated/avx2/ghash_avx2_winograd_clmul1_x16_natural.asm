@@ -388,7 +388,7 @@ ghash_avx2_winograd_clmul1_x16_natural_mul:
 
 ; void ghash_avx2_winograd_clmul1_x16_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-10, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-11, rax rcx rdx rdi r8
 global ghash_avx2_winograd_clmul1_x16_natural_update:function (ghash_avx2_winograd_clmul1_x16_natural_update.end - ghash_avx2_winograd_clmul1_x16_natural_update)
 align 32
 ghash_avx2_winograd_clmul1_x16_natural_update:
@@ -400,23 +400,13 @@ ghash_avx2_winograd_clmul1_x16_natural_update:
     cmp         rcx, 256
     jb          .tail
 .group:
-    vmovdqu     ymm3, [rdx + 32]                    ; C2·H^7: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C2·H^7: C
-    vpxor       ymm4, ymm3, [rdi + 32]              ; C2·H^7: T = A + C1
-    vpxor       ymm5, ymm3, [rdi + 288]             ; C2·H^7: U = A + C2
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C2·H^7: A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C2·H^7: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C2·H^7: U0·U1
-    vmovdqu     ymm6, [rdx + 64]                    ; C3·H^6: C, bytes as in memory
-    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C3·H^6: C
-    vpxor       ymm7, ymm6, [rdi + 64]              ; C3·H^6: T = A + C1
-    vpxor       ymm8, ymm6, [rdi + 320]             ; C3·H^6: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C3·H^6: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C3·H^6: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C3·H^6: U0·U1
-    vpxor       ymm3, ymm3, ymm6                    ; C3·H^6: S += it
-    vpxor       ymm4, ymm4, ymm7                    ; C3·H^6: LO += it
-    vpxor       ymm5, ymm5, ymm8                    ; C3·H^6: HI += it
+    vmovdqu     ymm3, [rdx + 64]                    ; C3·H^6: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C3·H^6: C
+    vpxor       ymm4, ymm3, [rdi + 64]              ; C3·H^6: T = A + C1
+    vpxor       ymm5, ymm3, [rdi + 320]             ; C3·H^6: U = A + C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C3·H^6: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C3·H^6: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C3·H^6: U0·U1
     vmovdqu     ymm6, [rdx + 96]                    ; C4·H^5: C, bytes as in memory
     vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C4·H^5: C
     vpxor       ymm7, ymm6, [rdi + 96]              ; C4·H^5: T = A + C1
@@ -424,16 +414,13 @@ ghash_avx2_winograd_clmul1_x16_natural_update:
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C4·H^5: A0·A1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C4·H^5: T0·T1
     vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C4·H^5: U0·U1
-    vpxor       ymm3, ymm3, ymm6                    ; C4·H^5: S += it
-    vpxor       ymm4, ymm4, ymm7                    ; C4·H^5: LO += it
-    vpxor       ymm5, ymm5, ymm8                    ; C4·H^5: HI += it
-    vmovdqu     ymm6, [rdx + 128]                   ; C5·H^4: C, bytes as in memory
-    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C5·H^4: C
-    vpxor       ymm7, ymm6, [rdi + 128]             ; C5·H^4: T = A + C1
-    vpxor       ymm8, ymm6, [rdi + 384]             ; C5·H^4: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C5·H^4: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C5·H^4: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C5·H^4: U0·U1
+    vmovdqu     ymm9, [rdx + 128]                   ; C5·H^4: C, bytes as in memory
+    vgf2p8affineqb ymm9, ymm9, ymm0, 0x00           ; C5·H^4: C
+    vpxor       ymm10, ymm9, [rdi + 128]            ; C5·H^4: T = A + C1
+    vpxor       ymm11, ymm9, [rdi + 384]            ; C5·H^4: U = A + C2
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C5·H^4: A0·A1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C5·H^4: T0·T1
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C5·H^4: U0·U1
     vpxor       ymm3, ymm3, ymm6                    ; C5·H^4: S += it
     vpxor       ymm4, ymm4, ymm7                    ; C5·H^4: LO += it
     vpxor       ymm5, ymm5, ymm8                    ; C5·H^4: HI += it
@@ -444,16 +431,16 @@ ghash_avx2_winograd_clmul1_x16_natural_update:
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C6·H^3: A0·A1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C6·H^3: T0·T1
     vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C6·H^3: U0·U1
-    vpxor       ymm3, ymm3, ymm6                    ; C6·H^3: S += it
-    vpxor       ymm4, ymm4, ymm7                    ; C6·H^3: LO += it
-    vpxor       ymm5, ymm5, ymm8                    ; C6·H^3: HI += it
-    vmovdqu     ymm6, [rdx + 192]                   ; C7·H^2: C, bytes as in memory
-    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C7·H^2: C
-    vpxor       ymm7, ymm6, [rdi + 192]             ; C7·H^2: T = A + C1
-    vpxor       ymm8, ymm6, [rdi + 448]             ; C7·H^2: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C7·H^2: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C7·H^2: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C7·H^2: U0·U1
+    vpxor       ymm3, ymm3, ymm9                    ; C6·H^3: S += it
+    vpxor       ymm4, ymm4, ymm10                   ; C6·H^3: LO += it
+    vpxor       ymm5, ymm5, ymm11                   ; C6·H^3: HI += it
+    vmovdqu     ymm9, [rdx + 192]                   ; C7·H^2: C, bytes as in memory
+    vgf2p8affineqb ymm9, ymm9, ymm0, 0x00           ; C7·H^2: C
+    vpxor       ymm10, ymm9, [rdi + 192]            ; C7·H^2: T = A + C1
+    vpxor       ymm11, ymm9, [rdi + 448]            ; C7·H^2: U = A + C2
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C7·H^2: A0·A1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C7·H^2: T0·T1
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C7·H^2: U0·U1
     vpxor       ymm3, ymm3, ymm6                    ; C7·H^2: S += it
     vpxor       ymm4, ymm4, ymm7                    ; C7·H^2: LO += it
     vpxor       ymm5, ymm5, ymm8                    ; C7·H^2: HI += it
@@ -464,9 +451,19 @@ ghash_avx2_winograd_clmul1_x16_natural_update:
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C8·H^1: A0·A1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C8·H^1: T0·T1
     vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C8·H^1: U0·U1
-    vpxor       ymm3, ymm3, ymm6                    ; C8·H^1: S += it
-    vpxor       ymm4, ymm4, ymm7                    ; C8·H^1: LO += it
-    vpxor       ymm5, ymm5, ymm8                    ; C8·H^1: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C8·H^1: S += it
+    vpxor       ymm4, ymm4, ymm10                   ; C8·H^1: LO += it
+    vpxor       ymm5, ymm5, ymm11                   ; C8·H^1: HI += it
+    vmovdqu     ymm9, [rdx + 32]                    ; C2·H^7: C, bytes as in memory
+    vgf2p8affineqb ymm9, ymm9, ymm0, 0x00           ; C2·H^7: C
+    vpxor       ymm10, ymm9, [rdi + 32]             ; C2·H^7: T = A + C1
+    vpxor       ymm11, ymm9, [rdi + 288]            ; C2·H^7: U = A + C2
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C2·H^7: A0·A1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C2·H^7: T0·T1
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C2·H^7: U0·U1
+    vpxor       ymm3, ymm3, ymm6                    ; C2·H^7: S += it
+    vpxor       ymm4, ymm4, ymm7                    ; C2·H^7: LO += it
+    vpxor       ymm5, ymm5, ymm8                    ; C2·H^7: HI += it
     vmovdqu     ymm6, [rdx]                         ; C1·H^8: C, bytes as in memory
     vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C1·H^8: C
     vpxor       ymm2, ymm6, ymm2                    ; C1·H^8: A = X + C
@@ -475,6 +472,9 @@ ghash_avx2_winograd_clmul1_x16_natural_update:
     vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C1·H^8: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C1·H^8: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C1·H^8: U0·U1
+    vpxor       ymm3, ymm3, ymm9                    ; C1·H^8: S += it
+    vpxor       ymm4, ymm4, ymm10                   ; C1·H^8: LO += it
+    vpxor       ymm5, ymm5, ymm11                   ; C1·H^8: HI += it
     vpxor       ymm2, ymm3, ymm2                    ; C1·H^8: S += it
     vpxor       ymm3, ymm4, ymm6                    ; C1·H^8: LO += it
     vpxor       ymm4, ymm5, ymm7                    ; C1·H^8: HI += it

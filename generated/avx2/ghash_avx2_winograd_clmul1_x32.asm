@@ -396,7 +396,7 @@ ghash_avx2_winograd_clmul1_x32_mul:
 
 ; void ghash_avx2_winograd_clmul1_x32_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-10, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-11, rax rcx rdx rdi r8
 global ghash_avx2_winograd_clmul1_x32_update:function (ghash_avx2_winograd_clmul1_x32_update.end - ghash_avx2_winograd_clmul1_x32_update)
 align 32
 ghash_avx2_winograd_clmul1_x32_update:
@@ -408,23 +408,13 @@ ghash_avx2_winograd_clmul1_x32_update:
     cmp         rcx, 512
     jb          .tail
 .group:
-    vmovdqu     ymm3, [rdx + 32]                    ; C2·H^15: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0                    ; C2·H^15: C
-    vpxor       ymm4, ymm3, [rdi + 32]              ; C2·H^15: T = A + C1
-    vpxor       ymm5, ymm3, [rdi + 544]             ; C2·H^15: U = A + C2
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C2·H^15: A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C2·H^15: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C2·H^15: U0·U1
-    vmovdqu     ymm6, [rdx + 64]                    ; C3·H^14: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0                    ; C3·H^14: C
-    vpxor       ymm7, ymm6, [rdi + 64]              ; C3·H^14: T = A + C1
-    vpxor       ymm8, ymm6, [rdi + 576]             ; C3·H^14: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C3·H^14: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C3·H^14: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C3·H^14: U0·U1
-    vpxor       ymm3, ymm3, ymm6                    ; C3·H^14: S += it
-    vpxor       ymm4, ymm4, ymm7                    ; C3·H^14: LO += it
-    vpxor       ymm5, ymm5, ymm8                    ; C3·H^14: HI += it
+    vmovdqu     ymm3, [rdx + 64]                    ; C3·H^14: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C3·H^14: C
+    vpxor       ymm4, ymm3, [rdi + 64]              ; C3·H^14: T = A + C1
+    vpxor       ymm5, ymm3, [rdi + 576]             ; C3·H^14: U = A + C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C3·H^14: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C3·H^14: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C3·H^14: U0·U1
     vmovdqu     ymm6, [rdx + 96]                    ; C4·H^13: C, bytes as in memory
     vpshufb     ymm6, ymm6, ymm0                    ; C4·H^13: C
     vpxor       ymm7, ymm6, [rdi + 96]              ; C4·H^13: T = A + C1
@@ -432,16 +422,13 @@ ghash_avx2_winograd_clmul1_x32_update:
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C4·H^13: A0·A1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C4·H^13: T0·T1
     vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C4·H^13: U0·U1
-    vpxor       ymm3, ymm3, ymm6                    ; C4·H^13: S += it
-    vpxor       ymm4, ymm4, ymm7                    ; C4·H^13: LO += it
-    vpxor       ymm5, ymm5, ymm8                    ; C4·H^13: HI += it
-    vmovdqu     ymm6, [rdx + 128]                   ; C5·H^12: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0                    ; C5·H^12: C
-    vpxor       ymm7, ymm6, [rdi + 128]             ; C5·H^12: T = A + C1
-    vpxor       ymm8, ymm6, [rdi + 640]             ; C5·H^12: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C5·H^12: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C5·H^12: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C5·H^12: U0·U1
+    vmovdqu     ymm9, [rdx + 128]                   ; C5·H^12: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C5·H^12: C
+    vpxor       ymm10, ymm9, [rdi + 128]            ; C5·H^12: T = A + C1
+    vpxor       ymm11, ymm9, [rdi + 640]            ; C5·H^12: U = A + C2
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C5·H^12: A0·A1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C5·H^12: T0·T1
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C5·H^12: U0·U1
     vpxor       ymm3, ymm3, ymm6                    ; C5·H^12: S += it
     vpxor       ymm4, ymm4, ymm7                    ; C5·H^12: LO += it
     vpxor       ymm5, ymm5, ymm8                    ; C5·H^12: HI += it
@@ -452,16 +439,16 @@ ghash_avx2_winograd_clmul1_x32_update:
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C6·H^11: A0·A1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C6·H^11: T0·T1
     vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C6·H^11: U0·U1
-    vpxor       ymm3, ymm3, ymm6                    ; C6·H^11: S += it
-    vpxor       ymm4, ymm4, ymm7                    ; C6·H^11: LO += it
-    vpxor       ymm5, ymm5, ymm8                    ; C6·H^11: HI += it
-    vmovdqu     ymm6, [rdx + 192]                   ; C7·H^10: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0                    ; C7·H^10: C
-    vpxor       ymm7, ymm6, [rdi + 192]             ; C7·H^10: T = A + C1
-    vpxor       ymm8, ymm6, [rdi + 704]             ; C7·H^10: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C7·H^10: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C7·H^10: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C7·H^10: U0·U1
+    vpxor       ymm3, ymm3, ymm9                    ; C6·H^11: S += it
+    vpxor       ymm4, ymm4, ymm10                   ; C6·H^11: LO += it
+    vpxor       ymm5, ymm5, ymm11                   ; C6·H^11: HI += it
+    vmovdqu     ymm9, [rdx + 192]                   ; C7·H^10: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C7·H^10: C
+    vpxor       ymm10, ymm9, [rdi + 192]            ; C7·H^10: T = A + C1
+    vpxor       ymm11, ymm9, [rdi + 704]            ; C7·H^10: U = A + C2
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C7·H^10: A0·A1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C7·H^10: T0·T1
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C7·H^10: U0·U1
     vpxor       ymm3, ymm3, ymm6                    ; C7·H^10: S += it
     vpxor       ymm4, ymm4, ymm7                    ; C7·H^10: LO += it
     vpxor       ymm5, ymm5, ymm8                    ; C7·H^10: HI += it
@@ -472,16 +459,16 @@ ghash_avx2_winograd_clmul1_x32_update:
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C8·H^9: A0·A1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C8·H^9: T0·T1
     vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C8·H^9: U0·U1
-    vpxor       ymm3, ymm3, ymm6                    ; C8·H^9: S += it
-    vpxor       ymm4, ymm4, ymm7                    ; C8·H^9: LO += it
-    vpxor       ymm5, ymm5, ymm8                    ; C8·H^9: HI += it
-    vmovdqu     ymm6, [rdx + 256]                   ; C9·H^8: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0                    ; C9·H^8: C
-    vpxor       ymm7, ymm6, [rdi + 256]             ; C9·H^8: T = A + C1
-    vpxor       ymm8, ymm6, [rdi + 768]             ; C9·H^8: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C9·H^8: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C9·H^8: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C9·H^8: U0·U1
+    vpxor       ymm3, ymm3, ymm9                    ; C8·H^9: S += it
+    vpxor       ymm4, ymm4, ymm10                   ; C8·H^9: LO += it
+    vpxor       ymm5, ymm5, ymm11                   ; C8·H^9: HI += it
+    vmovdqu     ymm9, [rdx + 256]                   ; C9·H^8: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C9·H^8: C
+    vpxor       ymm10, ymm9, [rdi + 256]            ; C9·H^8: T = A + C1
+    vpxor       ymm11, ymm9, [rdi + 768]            ; C9·H^8: U = A + C2
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C9·H^8: A0·A1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C9·H^8: T0·T1
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C9·H^8: U0·U1
     vpxor       ymm3, ymm3, ymm6                    ; C9·H^8: S += it
     vpxor       ymm4, ymm4, ymm7                    ; C9·H^8: LO += it
     vpxor       ymm5, ymm5, ymm8                    ; C9·H^8: HI += it
@@ -492,16 +479,16 @@ ghash_avx2_winograd_clmul1_x32_update:
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C10·H^7: A0·A1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C10·H^7: T0·T1
     vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C10·H^7: U0·U1
-    vpxor       ymm3, ymm3, ymm6                    ; C10·H^7: S += it
-    vpxor       ymm4, ymm4, ymm7                    ; C10·H^7: LO += it
-    vpxor       ymm5, ymm5, ymm8                    ; C10·H^7: HI += it
-    vmovdqu     ymm6, [rdx + 320]                   ; C11·H^6: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0                    ; C11·H^6: C
-    vpxor       ymm7, ymm6, [rdi + 320]             ; C11·H^6: T = A + C1
-    vpxor       ymm8, ymm6, [rdi + 832]             ; C11·H^6: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C11·H^6: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C11·H^6: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C11·H^6: U0·U1
+    vpxor       ymm3, ymm3, ymm9                    ; C10·H^7: S += it
+    vpxor       ymm4, ymm4, ymm10                   ; C10·H^7: LO += it
+    vpxor       ymm5, ymm5, ymm11                   ; C10·H^7: HI += it
+    vmovdqu     ymm9, [rdx + 320]                   ; C11·H^6: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C11·H^6: C
+    vpxor       ymm10, ymm9, [rdi + 320]            ; C11·H^6: T = A + C1
+    vpxor       ymm11, ymm9, [rdi + 832]            ; C11·H^6: U = A + C2
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C11·H^6: A0·A1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C11·H^6: T0·T1
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C11·H^6: U0·U1
     vpxor       ymm3, ymm3, ymm6                    ; C11·H^6: S += it
     vpxor       ymm4, ymm4, ymm7                    ; C11·H^6: LO += it
     vpxor       ymm5, ymm5, ymm8                    ; C11·H^6: HI += it
@@ -512,16 +499,16 @@ ghash_avx2_winograd_clmul1_x32_update:
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C12·H^5: A0·A1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C12·H^5: T0·T1
     vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C12·H^5: U0·U1
-    vpxor       ymm3, ymm3, ymm6                    ; C12·H^5: S += it
-    vpxor       ymm4, ymm4, ymm7                    ; C12·H^5: LO += it
-    vpxor       ymm5, ymm5, ymm8                    ; C12·H^5: HI += it
-    vmovdqu     ymm6, [rdx + 384]                   ; C13·H^4: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0                    ; C13·H^4: C
-    vpxor       ymm7, ymm6, [rdi + 384]             ; C13·H^4: T = A + C1
-    vpxor       ymm8, ymm6, [rdi + 896]             ; C13·H^4: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C13·H^4: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C13·H^4: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C13·H^4: U0·U1
+    vpxor       ymm3, ymm3, ymm9                    ; C12·H^5: S += it
+    vpxor       ymm4, ymm4, ymm10                   ; C12·H^5: LO += it
+    vpxor       ymm5, ymm5, ymm11                   ; C12·H^5: HI += it
+    vmovdqu     ymm9, [rdx + 384]                   ; C13·H^4: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C13·H^4: C
+    vpxor       ymm10, ymm9, [rdi + 384]            ; C13·H^4: T = A + C1
+    vpxor       ymm11, ymm9, [rdi + 896]            ; C13·H^4: U = A + C2
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C13·H^4: A0·A1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C13·H^4: T0·T1
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C13·H^4: U0·U1
     vpxor       ymm3, ymm3, ymm6                    ; C13·H^4: S += it
     vpxor       ymm4, ymm4, ymm7                    ; C13·H^4: LO += it
     vpxor       ymm5, ymm5, ymm8                    ; C13·H^4: HI += it
@@ -532,16 +519,16 @@ ghash_avx2_winograd_clmul1_x32_update:
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C14·H^3: A0·A1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C14·H^3: T0·T1
     vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C14·H^3: U0·U1
-    vpxor       ymm3, ymm3, ymm6                    ; C14·H^3: S += it
-    vpxor       ymm4, ymm4, ymm7                    ; C14·H^3: LO += it
-    vpxor       ymm5, ymm5, ymm8                    ; C14·H^3: HI += it
-    vmovdqu     ymm6, [rdx + 448]                   ; C15·H^2: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0                    ; C15·H^2: C
-    vpxor       ymm7, ymm6, [rdi + 448]             ; C15·H^2: T = A + C1
-    vpxor       ymm8, ymm6, [rdi + 960]             ; C15·H^2: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C15·H^2: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C15·H^2: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C15·H^2: U0·U1
+    vpxor       ymm3, ymm3, ymm9                    ; C14·H^3: S += it
+    vpxor       ymm4, ymm4, ymm10                   ; C14·H^3: LO += it
+    vpxor       ymm5, ymm5, ymm11                   ; C14·H^3: HI += it
+    vmovdqu     ymm9, [rdx + 448]                   ; C15·H^2: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C15·H^2: C
+    vpxor       ymm10, ymm9, [rdi + 448]            ; C15·H^2: T = A + C1
+    vpxor       ymm11, ymm9, [rdi + 960]            ; C15·H^2: U = A + C2
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C15·H^2: A0·A1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C15·H^2: T0·T1
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C15·H^2: U0·U1
     vpxor       ymm3, ymm3, ymm6                    ; C15·H^2: S += it
     vpxor       ymm4, ymm4, ymm7                    ; C15·H^2: LO += it
     vpxor       ymm5, ymm5, ymm8                    ; C15·H^2: HI += it
@@ -552,9 +539,19 @@ ghash_avx2_winograd_clmul1_x32_update:
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C16·H^1: A0·A1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C16·H^1: T0·T1
     vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C16·H^1: U0·U1
-    vpxor       ymm3, ymm3, ymm6                    ; C16·H^1: S += it
-    vpxor       ymm4, ymm4, ymm7                    ; C16·H^1: LO += it
-    vpxor       ymm5, ymm5, ymm8                    ; C16·H^1: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C16·H^1: S += it
+    vpxor       ymm4, ymm4, ymm10                   ; C16·H^1: LO += it
+    vpxor       ymm5, ymm5, ymm11                   ; C16·H^1: HI += it
+    vmovdqu     ymm9, [rdx + 32]                    ; C2·H^15: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C2·H^15: C
+    vpxor       ymm10, ymm9, [rdi + 32]             ; C2·H^15: T = A + C1
+    vpxor       ymm11, ymm9, [rdi + 544]            ; C2·H^15: U = A + C2
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C2·H^15: A0·A1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C2·H^15: T0·T1
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C2·H^15: U0·U1
+    vpxor       ymm3, ymm3, ymm6                    ; C2·H^15: S += it
+    vpxor       ymm4, ymm4, ymm7                    ; C2·H^15: LO += it
+    vpxor       ymm5, ymm5, ymm8                    ; C2·H^15: HI += it
     vmovdqu     ymm6, [rdx]                         ; C1·H^16: C, bytes as in memory
     vpshufb     ymm6, ymm6, ymm0                    ; C1·H^16: C
     vpxor       ymm2, ymm6, ymm2                    ; C1·H^16: A = X + C
@@ -563,6 +560,9 @@ ghash_avx2_winograd_clmul1_x32_update:
     vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C1·H^16: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C1·H^16: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C1·H^16: U0·U1
+    vpxor       ymm3, ymm3, ymm9                    ; C1·H^16: S += it
+    vpxor       ymm4, ymm4, ymm10                   ; C1·H^16: LO += it
+    vpxor       ymm5, ymm5, ymm11                   ; C1·H^16: HI += it
     vpxor       ymm2, ymm3, ymm2                    ; C1·H^16: S += it
     vpxor       ymm3, ymm4, ymm6                    ; C1·H^16: LO += it
     vpxor       ymm4, ymm5, ymm7                    ; C1·H^16: HI += it

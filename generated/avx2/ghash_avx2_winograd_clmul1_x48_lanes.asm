@@ -482,7 +482,7 @@ ghash_avx2_winograd_clmul1_x48_lanes_mul:
 
 ; void ghash_avx2_winograd_clmul1_x48_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-10, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-11, rax rcx rdx rdi r8
 global ghash_avx2_winograd_clmul1_x48_lanes_update:function (ghash_avx2_winograd_clmul1_x48_lanes_update.end - ghash_avx2_winograd_clmul1_x48_lanes_update)
 align 32
 ghash_avx2_winograd_clmul1_x48_lanes_update:
@@ -490,29 +490,19 @@ ghash_avx2_winograd_clmul1_x48_lanes_update:
     vmovdqu     ymm0, [rel ghash_avx2_winograd_clmul1_x48_lanes_byte_swap]  ; byte_swap
     vmovdqu     ymm1, [rel ghash_avx2_winograd_clmul1_x48_lanes_fold_q]  ; fold_q
     vmovdqu     xmm2, [rsi]                         ; X, bytes as in memory
-    vpshufb     xmm8, xmm2, xmm0                    ; X
+    vpshufb     xmm11, xmm2, xmm0                   ; X
     cmp         rcx, 768
     jb          .tail
     cmp         rcx, 1536
     jb          .last_group
 .group:
-    vmovdqu     ymm2, [rdx + 32]                    ; C2·H^23: C, bytes as in memory
-    vpshufb     ymm2, ymm2, ymm0                    ; C2·H^23: C
-    vpxor       ymm3, ymm2, [rdi + 2336]            ; C2·H^23: T = A + C1
-    vpxor       ymm4, ymm2, [rdi + 3104]            ; C2·H^23: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C2·H^23: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C2·H^23: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C2·H^23: U0·U1
-    vmovdqu     ymm5, [rdx + 64]                    ; C3·H^22: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C3·H^22: C
-    vpxor       ymm6, ymm5, [rdi + 2368]            ; C3·H^22: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 3136]            ; C3·H^22: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C3·H^22: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C3·H^22: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C3·H^22: U0·U1
-    vpxor       ymm2, ymm2, ymm5                    ; C3·H^22: S += it
-    vpxor       ymm3, ymm3, ymm6                    ; C3·H^22: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C3·H^22: HI += it
+    vmovdqu     ymm2, [rdx + 64]                    ; C3·H^22: C, bytes as in memory
+    vpshufb     ymm2, ymm2, ymm0                    ; C3·H^22: C
+    vpxor       ymm3, ymm2, [rdi + 2368]            ; C3·H^22: T = A + C1
+    vpxor       ymm4, ymm2, [rdi + 3136]            ; C3·H^22: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C3·H^22: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C3·H^22: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C3·H^22: U0·U1
     vmovdqu     ymm5, [rdx + 96]                    ; C4·H^21: C, bytes as in memory
     vpshufb     ymm5, ymm5, ymm0                    ; C4·H^21: C
     vpxor       ymm6, ymm5, [rdi + 2400]            ; C4·H^21: T = A + C1
@@ -520,16 +510,13 @@ ghash_avx2_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C4·H^21: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C4·H^21: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C4·H^21: U0·U1
-    vpxor       ymm2, ymm2, ymm5                    ; C4·H^21: S += it
-    vpxor       ymm3, ymm3, ymm6                    ; C4·H^21: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C4·H^21: HI += it
-    vmovdqu     ymm5, [rdx + 128]                   ; C5·H^20: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C5·H^20: C
-    vpxor       ymm6, ymm5, [rdi + 2432]            ; C5·H^20: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 3200]            ; C5·H^20: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C5·H^20: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C5·H^20: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C5·H^20: U0·U1
+    vmovdqu     ymm8, [rdx + 128]                   ; C5·H^20: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C5·H^20: C
+    vpxor       ymm9, ymm8, [rdi + 2432]            ; C5·H^20: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 3200]           ; C5·H^20: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C5·H^20: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C5·H^20: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C5·H^20: U0·U1
     vpxor       ymm2, ymm2, ymm5                    ; C5·H^20: S += it
     vpxor       ymm3, ymm3, ymm6                    ; C5·H^20: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C5·H^20: HI += it
@@ -540,16 +527,16 @@ ghash_avx2_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C6·H^19: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C6·H^19: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C6·H^19: U0·U1
-    vpxor       ymm2, ymm2, ymm5                    ; C6·H^19: S += it
-    vpxor       ymm3, ymm3, ymm6                    ; C6·H^19: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C6·H^19: HI += it
-    vmovdqu     ymm5, [rdx + 192]                   ; C7·H^18: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C7·H^18: C
-    vpxor       ymm6, ymm5, [rdi + 2496]            ; C7·H^18: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 3264]            ; C7·H^18: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C7·H^18: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C7·H^18: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C7·H^18: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C6·H^19: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C6·H^19: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C6·H^19: HI += it
+    vmovdqu     ymm8, [rdx + 192]                   ; C7·H^18: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C7·H^18: C
+    vpxor       ymm9, ymm8, [rdi + 2496]            ; C7·H^18: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 3264]           ; C7·H^18: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C7·H^18: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C7·H^18: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C7·H^18: U0·U1
     vpxor       ymm2, ymm2, ymm5                    ; C7·H^18: S += it
     vpxor       ymm3, ymm3, ymm6                    ; C7·H^18: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C7·H^18: HI += it
@@ -560,16 +547,16 @@ ghash_avx2_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C8·H^17: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C8·H^17: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C8·H^17: U0·U1
-    vpxor       ymm2, ymm2, ymm5                    ; C8·H^17: S += it
-    vpxor       ymm3, ymm3, ymm6                    ; C8·H^17: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C8·H^17: HI += it
-    vmovdqu     ymm5, [rdx + 256]                   ; C9·H^16: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C9·H^16: C
-    vpxor       ymm6, ymm5, [rdi + 2560]            ; C9·H^16: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 3328]            ; C9·H^16: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C9·H^16: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C9·H^16: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C9·H^16: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C8·H^17: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C8·H^17: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C8·H^17: HI += it
+    vmovdqu     ymm8, [rdx + 256]                   ; C9·H^16: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C9·H^16: C
+    vpxor       ymm9, ymm8, [rdi + 2560]            ; C9·H^16: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 3328]           ; C9·H^16: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C9·H^16: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C9·H^16: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C9·H^16: U0·U1
     vpxor       ymm2, ymm2, ymm5                    ; C9·H^16: S += it
     vpxor       ymm3, ymm3, ymm6                    ; C9·H^16: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C9·H^16: HI += it
@@ -580,16 +567,16 @@ ghash_avx2_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C10·H^15: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C10·H^15: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C10·H^15: U0·U1
-    vpxor       ymm2, ymm2, ymm5                    ; C10·H^15: S += it
-    vpxor       ymm3, ymm3, ymm6                    ; C10·H^15: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C10·H^15: HI += it
-    vmovdqu     ymm5, [rdx + 320]                   ; C11·H^14: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C11·H^14: C
-    vpxor       ymm6, ymm5, [rdi + 2624]            ; C11·H^14: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 3392]            ; C11·H^14: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C11·H^14: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C11·H^14: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C11·H^14: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C10·H^15: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C10·H^15: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C10·H^15: HI += it
+    vmovdqu     ymm8, [rdx + 320]                   ; C11·H^14: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C11·H^14: C
+    vpxor       ymm9, ymm8, [rdi + 2624]            ; C11·H^14: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 3392]           ; C11·H^14: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C11·H^14: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C11·H^14: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C11·H^14: U0·U1
     vpxor       ymm2, ymm2, ymm5                    ; C11·H^14: S += it
     vpxor       ymm3, ymm3, ymm6                    ; C11·H^14: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C11·H^14: HI += it
@@ -600,16 +587,16 @@ ghash_avx2_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C12·H^13: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C12·H^13: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C12·H^13: U0·U1
-    vpxor       ymm2, ymm2, ymm5                    ; C12·H^13: S += it
-    vpxor       ymm3, ymm3, ymm6                    ; C12·H^13: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C12·H^13: HI += it
-    vmovdqu     ymm5, [rdx + 384]                   ; C13·H^12: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C13·H^12: C
-    vpxor       ymm6, ymm5, [rdi + 2688]            ; C13·H^12: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 3456]            ; C13·H^12: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C13·H^12: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C13·H^12: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C13·H^12: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C12·H^13: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C12·H^13: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C12·H^13: HI += it
+    vmovdqu     ymm8, [rdx + 384]                   ; C13·H^12: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C13·H^12: C
+    vpxor       ymm9, ymm8, [rdi + 2688]            ; C13·H^12: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 3456]           ; C13·H^12: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C13·H^12: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C13·H^12: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C13·H^12: U0·U1
     vpxor       ymm2, ymm2, ymm5                    ; C13·H^12: S += it
     vpxor       ymm3, ymm3, ymm6                    ; C13·H^12: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C13·H^12: HI += it
@@ -620,16 +607,16 @@ ghash_avx2_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C14·H^11: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C14·H^11: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C14·H^11: U0·U1
-    vpxor       ymm2, ymm2, ymm5                    ; C14·H^11: S += it
-    vpxor       ymm3, ymm3, ymm6                    ; C14·H^11: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C14·H^11: HI += it
-    vmovdqu     ymm5, [rdx + 448]                   ; C15·H^10: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C15·H^10: C
-    vpxor       ymm6, ymm5, [rdi + 2752]            ; C15·H^10: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 3520]            ; C15·H^10: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C15·H^10: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C15·H^10: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C15·H^10: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C14·H^11: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C14·H^11: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C14·H^11: HI += it
+    vmovdqu     ymm8, [rdx + 448]                   ; C15·H^10: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C15·H^10: C
+    vpxor       ymm9, ymm8, [rdi + 2752]            ; C15·H^10: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 3520]           ; C15·H^10: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C15·H^10: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C15·H^10: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C15·H^10: U0·U1
     vpxor       ymm2, ymm2, ymm5                    ; C15·H^10: S += it
     vpxor       ymm3, ymm3, ymm6                    ; C15·H^10: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C15·H^10: HI += it
@@ -640,16 +627,16 @@ ghash_avx2_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C16·H^9: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C16·H^9: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C16·H^9: U0·U1
-    vpxor       ymm2, ymm2, ymm5                    ; C16·H^9: S += it
-    vpxor       ymm3, ymm3, ymm6                    ; C16·H^9: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C16·H^9: HI += it
-    vmovdqu     ymm5, [rdx + 512]                   ; C17·H^8: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C17·H^8: C
-    vpxor       ymm6, ymm5, [rdi + 2816]            ; C17·H^8: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 3584]            ; C17·H^8: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C17·H^8: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C17·H^8: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C17·H^8: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C16·H^9: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C16·H^9: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C16·H^9: HI += it
+    vmovdqu     ymm8, [rdx + 512]                   ; C17·H^8: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C17·H^8: C
+    vpxor       ymm9, ymm8, [rdi + 2816]            ; C17·H^8: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 3584]           ; C17·H^8: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C17·H^8: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C17·H^8: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C17·H^8: U0·U1
     vpxor       ymm2, ymm2, ymm5                    ; C17·H^8: S += it
     vpxor       ymm3, ymm3, ymm6                    ; C17·H^8: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C17·H^8: HI += it
@@ -660,16 +647,16 @@ ghash_avx2_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C18·H^7: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C18·H^7: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C18·H^7: U0·U1
-    vpxor       ymm2, ymm2, ymm5                    ; C18·H^7: S += it
-    vpxor       ymm3, ymm3, ymm6                    ; C18·H^7: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C18·H^7: HI += it
-    vmovdqu     ymm5, [rdx + 576]                   ; C19·H^6: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C19·H^6: C
-    vpxor       ymm6, ymm5, [rdi + 2880]            ; C19·H^6: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 3648]            ; C19·H^6: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C19·H^6: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C19·H^6: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C19·H^6: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C18·H^7: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C18·H^7: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C18·H^7: HI += it
+    vmovdqu     ymm8, [rdx + 576]                   ; C19·H^6: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C19·H^6: C
+    vpxor       ymm9, ymm8, [rdi + 2880]            ; C19·H^6: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 3648]           ; C19·H^6: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C19·H^6: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C19·H^6: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C19·H^6: U0·U1
     vpxor       ymm2, ymm2, ymm5                    ; C19·H^6: S += it
     vpxor       ymm3, ymm3, ymm6                    ; C19·H^6: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C19·H^6: HI += it
@@ -680,16 +667,16 @@ ghash_avx2_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C20·H^5: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C20·H^5: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C20·H^5: U0·U1
-    vpxor       ymm2, ymm2, ymm5                    ; C20·H^5: S += it
-    vpxor       ymm3, ymm3, ymm6                    ; C20·H^5: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C20·H^5: HI += it
-    vmovdqu     ymm5, [rdx + 640]                   ; C21·H^4: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C21·H^4: C
-    vpxor       ymm6, ymm5, [rdi + 2944]            ; C21·H^4: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 3712]            ; C21·H^4: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C21·H^4: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C21·H^4: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C21·H^4: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C20·H^5: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C20·H^5: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C20·H^5: HI += it
+    vmovdqu     ymm8, [rdx + 640]                   ; C21·H^4: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C21·H^4: C
+    vpxor       ymm9, ymm8, [rdi + 2944]            ; C21·H^4: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 3712]           ; C21·H^4: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C21·H^4: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C21·H^4: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C21·H^4: U0·U1
     vpxor       ymm2, ymm2, ymm5                    ; C21·H^4: S += it
     vpxor       ymm3, ymm3, ymm6                    ; C21·H^4: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C21·H^4: HI += it
@@ -700,16 +687,16 @@ ghash_avx2_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C22·H^3: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C22·H^3: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C22·H^3: U0·U1
-    vpxor       ymm2, ymm2, ymm5                    ; C22·H^3: S += it
-    vpxor       ymm3, ymm3, ymm6                    ; C22·H^3: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C22·H^3: HI += it
-    vmovdqu     ymm5, [rdx + 704]                   ; C23·H^2: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C23·H^2: C
-    vpxor       ymm6, ymm5, [rdi + 3008]            ; C23·H^2: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 3776]            ; C23·H^2: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C23·H^2: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C23·H^2: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C23·H^2: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C22·H^3: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C22·H^3: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C22·H^3: HI += it
+    vmovdqu     ymm8, [rdx + 704]                   ; C23·H^2: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C23·H^2: C
+    vpxor       ymm9, ymm8, [rdi + 3008]            ; C23·H^2: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 3776]           ; C23·H^2: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C23·H^2: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C23·H^2: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C23·H^2: U0·U1
     vpxor       ymm2, ymm2, ymm5                    ; C23·H^2: S += it
     vpxor       ymm3, ymm3, ymm6                    ; C23·H^2: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C23·H^2: HI += it
@@ -720,17 +707,30 @@ ghash_avx2_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C24·H^1: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C24·H^1: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C24·H^1: U0·U1
-    vpxor       ymm2, ymm2, ymm5                    ; C24·H^1: S += it
-    vpxor       ymm3, ymm3, ymm6                    ; C24·H^1: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C24·H^1: HI += it
+    vpxor       ymm2, ymm2, ymm8                    ; C24·H^1: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C24·H^1: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C24·H^1: HI += it
+    vmovdqu     ymm8, [rdx + 32]                    ; C2·H^23: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C2·H^23: C
+    vpxor       ymm9, ymm8, [rdi + 2336]            ; C2·H^23: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 3104]           ; C2·H^23: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C2·H^23: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C2·H^23: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C2·H^23: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C2·H^23: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C2·H^23: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C2·H^23: HI += it
     vmovdqu     ymm5, [rdx]                         ; C1·H^24: C, bytes as in memory
     vpshufb     ymm5, ymm5, ymm0                    ; C1·H^24: C
-    vpxor       ymm5, ymm5, ymm8                    ; C1·H^24: A = X + C
+    vpxor       ymm5, ymm5, ymm11                   ; C1·H^24: A = X + C
     vpxor       ymm6, ymm5, [rdi + 2304]            ; C1·H^24: T = A + C1
     vpxor       ymm7, ymm5, [rdi + 3072]            ; C1·H^24: U = A + C2
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C1·H^24: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C1·H^24: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C1·H^24: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C1·H^24: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C1·H^24: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C1·H^24: HI += it
     vpxor       ymm2, ymm2, ymm5                    ; C1·H^24: S += it
     vpxor       ymm3, ymm3, ymm6                    ; C1·H^24: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C1·H^24: HI += it
@@ -740,30 +740,20 @@ ghash_avx2_winograd_clmul1_x48_lanes_update:
     vpshufd     ymm3, ymm3, 0x4e                    ; reduce: (LO1, LO0)
     vpxor       ymm3, ymm4, ymm3                    ; reduce: fold LO
     vpxor       ymm2, ymm3, ymm2                    ; reduce: RES = fold(LO) + HI
-    vpxor       ymm8, ymm2, [rdi + 3840]            ; reduce: minus the key terms
+    vpxor       ymm11, ymm2, [rdi + 3840]           ; reduce: minus the key terms
     add         rdx, 768                            ; next group
     sub         rcx, 768
     cmp         rcx, 1536
     jae         .group
 .after_group:
 .last_group:
-    vmovdqu     ymm2, [rdx + 32]                    ; C2·H^23: C, bytes as in memory
-    vpshufb     ymm2, ymm2, ymm0                    ; C2·H^23: C
-    vpxor       ymm3, ymm2, [rdi + 32]              ; C2·H^23: T = A + C1
-    vpxor       ymm4, ymm2, [rdi + 800]             ; C2·H^23: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C2·H^23: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C2·H^23: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C2·H^23: U0·U1
-    vmovdqu     ymm5, [rdx + 64]                    ; C3·H^22: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C3·H^22: C
-    vpxor       ymm6, ymm5, [rdi + 64]              ; C3·H^22: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 832]             ; C3·H^22: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C3·H^22: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C3·H^22: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C3·H^22: U0·U1
-    vpxor       ymm2, ymm2, ymm5                    ; C3·H^22: S += it
-    vpxor       ymm3, ymm3, ymm6                    ; C3·H^22: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C3·H^22: HI += it
+    vmovdqu     ymm2, [rdx + 64]                    ; C3·H^22: C, bytes as in memory
+    vpshufb     ymm2, ymm2, ymm0                    ; C3·H^22: C
+    vpxor       ymm3, ymm2, [rdi + 64]              ; C3·H^22: T = A + C1
+    vpxor       ymm4, ymm2, [rdi + 832]             ; C3·H^22: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C3·H^22: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C3·H^22: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C3·H^22: U0·U1
     vmovdqu     ymm5, [rdx + 96]                    ; C4·H^21: C, bytes as in memory
     vpshufb     ymm5, ymm5, ymm0                    ; C4·H^21: C
     vpxor       ymm6, ymm5, [rdi + 96]              ; C4·H^21: T = A + C1
@@ -771,16 +761,13 @@ ghash_avx2_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C4·H^21: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C4·H^21: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C4·H^21: U0·U1
-    vpxor       ymm2, ymm2, ymm5                    ; C4·H^21: S += it
-    vpxor       ymm3, ymm3, ymm6                    ; C4·H^21: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C4·H^21: HI += it
-    vmovdqu     ymm5, [rdx + 128]                   ; C5·H^20: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C5·H^20: C
-    vpxor       ymm6, ymm5, [rdi + 128]             ; C5·H^20: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 896]             ; C5·H^20: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C5·H^20: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C5·H^20: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C5·H^20: U0·U1
+    vmovdqu     ymm8, [rdx + 128]                   ; C5·H^20: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C5·H^20: C
+    vpxor       ymm9, ymm8, [rdi + 128]             ; C5·H^20: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 896]            ; C5·H^20: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C5·H^20: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C5·H^20: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C5·H^20: U0·U1
     vpxor       ymm2, ymm2, ymm5                    ; C5·H^20: S += it
     vpxor       ymm3, ymm3, ymm6                    ; C5·H^20: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C5·H^20: HI += it
@@ -791,16 +778,16 @@ ghash_avx2_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C6·H^19: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C6·H^19: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C6·H^19: U0·U1
-    vpxor       ymm2, ymm2, ymm5                    ; C6·H^19: S += it
-    vpxor       ymm3, ymm3, ymm6                    ; C6·H^19: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C6·H^19: HI += it
-    vmovdqu     ymm5, [rdx + 192]                   ; C7·H^18: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C7·H^18: C
-    vpxor       ymm6, ymm5, [rdi + 192]             ; C7·H^18: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 960]             ; C7·H^18: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C7·H^18: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C7·H^18: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C7·H^18: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C6·H^19: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C6·H^19: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C6·H^19: HI += it
+    vmovdqu     ymm8, [rdx + 192]                   ; C7·H^18: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C7·H^18: C
+    vpxor       ymm9, ymm8, [rdi + 192]             ; C7·H^18: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 960]            ; C7·H^18: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C7·H^18: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C7·H^18: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C7·H^18: U0·U1
     vpxor       ymm2, ymm2, ymm5                    ; C7·H^18: S += it
     vpxor       ymm3, ymm3, ymm6                    ; C7·H^18: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C7·H^18: HI += it
@@ -811,16 +798,16 @@ ghash_avx2_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C8·H^17: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C8·H^17: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C8·H^17: U0·U1
-    vpxor       ymm2, ymm2, ymm5                    ; C8·H^17: S += it
-    vpxor       ymm3, ymm3, ymm6                    ; C8·H^17: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C8·H^17: HI += it
-    vmovdqu     ymm5, [rdx + 256]                   ; C9·H^16: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C9·H^16: C
-    vpxor       ymm6, ymm5, [rdi + 256]             ; C9·H^16: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 1024]            ; C9·H^16: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C9·H^16: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C9·H^16: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C9·H^16: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C8·H^17: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C8·H^17: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C8·H^17: HI += it
+    vmovdqu     ymm8, [rdx + 256]                   ; C9·H^16: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C9·H^16: C
+    vpxor       ymm9, ymm8, [rdi + 256]             ; C9·H^16: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 1024]           ; C9·H^16: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C9·H^16: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C9·H^16: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C9·H^16: U0·U1
     vpxor       ymm2, ymm2, ymm5                    ; C9·H^16: S += it
     vpxor       ymm3, ymm3, ymm6                    ; C9·H^16: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C9·H^16: HI += it
@@ -831,16 +818,16 @@ ghash_avx2_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C10·H^15: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C10·H^15: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C10·H^15: U0·U1
-    vpxor       ymm2, ymm2, ymm5                    ; C10·H^15: S += it
-    vpxor       ymm3, ymm3, ymm6                    ; C10·H^15: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C10·H^15: HI += it
-    vmovdqu     ymm5, [rdx + 320]                   ; C11·H^14: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C11·H^14: C
-    vpxor       ymm6, ymm5, [rdi + 320]             ; C11·H^14: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 1088]            ; C11·H^14: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C11·H^14: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C11·H^14: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C11·H^14: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C10·H^15: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C10·H^15: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C10·H^15: HI += it
+    vmovdqu     ymm8, [rdx + 320]                   ; C11·H^14: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C11·H^14: C
+    vpxor       ymm9, ymm8, [rdi + 320]             ; C11·H^14: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 1088]           ; C11·H^14: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C11·H^14: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C11·H^14: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C11·H^14: U0·U1
     vpxor       ymm2, ymm2, ymm5                    ; C11·H^14: S += it
     vpxor       ymm3, ymm3, ymm6                    ; C11·H^14: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C11·H^14: HI += it
@@ -851,16 +838,16 @@ ghash_avx2_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C12·H^13: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C12·H^13: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C12·H^13: U0·U1
-    vpxor       ymm2, ymm2, ymm5                    ; C12·H^13: S += it
-    vpxor       ymm3, ymm3, ymm6                    ; C12·H^13: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C12·H^13: HI += it
-    vmovdqu     ymm5, [rdx + 384]                   ; C13·H^12: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C13·H^12: C
-    vpxor       ymm6, ymm5, [rdi + 384]             ; C13·H^12: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 1152]            ; C13·H^12: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C13·H^12: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C13·H^12: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C13·H^12: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C12·H^13: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C12·H^13: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C12·H^13: HI += it
+    vmovdqu     ymm8, [rdx + 384]                   ; C13·H^12: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C13·H^12: C
+    vpxor       ymm9, ymm8, [rdi + 384]             ; C13·H^12: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 1152]           ; C13·H^12: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C13·H^12: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C13·H^12: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C13·H^12: U0·U1
     vpxor       ymm2, ymm2, ymm5                    ; C13·H^12: S += it
     vpxor       ymm3, ymm3, ymm6                    ; C13·H^12: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C13·H^12: HI += it
@@ -871,16 +858,16 @@ ghash_avx2_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C14·H^11: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C14·H^11: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C14·H^11: U0·U1
-    vpxor       ymm2, ymm2, ymm5                    ; C14·H^11: S += it
-    vpxor       ymm3, ymm3, ymm6                    ; C14·H^11: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C14·H^11: HI += it
-    vmovdqu     ymm5, [rdx + 448]                   ; C15·H^10: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C15·H^10: C
-    vpxor       ymm6, ymm5, [rdi + 448]             ; C15·H^10: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 1216]            ; C15·H^10: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C15·H^10: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C15·H^10: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C15·H^10: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C14·H^11: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C14·H^11: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C14·H^11: HI += it
+    vmovdqu     ymm8, [rdx + 448]                   ; C15·H^10: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C15·H^10: C
+    vpxor       ymm9, ymm8, [rdi + 448]             ; C15·H^10: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 1216]           ; C15·H^10: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C15·H^10: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C15·H^10: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C15·H^10: U0·U1
     vpxor       ymm2, ymm2, ymm5                    ; C15·H^10: S += it
     vpxor       ymm3, ymm3, ymm6                    ; C15·H^10: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C15·H^10: HI += it
@@ -891,16 +878,16 @@ ghash_avx2_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C16·H^9: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C16·H^9: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C16·H^9: U0·U1
-    vpxor       ymm2, ymm2, ymm5                    ; C16·H^9: S += it
-    vpxor       ymm3, ymm3, ymm6                    ; C16·H^9: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C16·H^9: HI += it
-    vmovdqu     ymm5, [rdx + 512]                   ; C17·H^8: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C17·H^8: C
-    vpxor       ymm6, ymm5, [rdi + 512]             ; C17·H^8: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 1280]            ; C17·H^8: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C17·H^8: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C17·H^8: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C17·H^8: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C16·H^9: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C16·H^9: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C16·H^9: HI += it
+    vmovdqu     ymm8, [rdx + 512]                   ; C17·H^8: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C17·H^8: C
+    vpxor       ymm9, ymm8, [rdi + 512]             ; C17·H^8: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 1280]           ; C17·H^8: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C17·H^8: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C17·H^8: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C17·H^8: U0·U1
     vpxor       ymm2, ymm2, ymm5                    ; C17·H^8: S += it
     vpxor       ymm3, ymm3, ymm6                    ; C17·H^8: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C17·H^8: HI += it
@@ -911,16 +898,16 @@ ghash_avx2_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C18·H^7: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C18·H^7: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C18·H^7: U0·U1
-    vpxor       ymm2, ymm2, ymm5                    ; C18·H^7: S += it
-    vpxor       ymm3, ymm3, ymm6                    ; C18·H^7: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C18·H^7: HI += it
-    vmovdqu     ymm5, [rdx + 576]                   ; C19·H^6: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C19·H^6: C
-    vpxor       ymm6, ymm5, [rdi + 576]             ; C19·H^6: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 1344]            ; C19·H^6: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C19·H^6: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C19·H^6: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C19·H^6: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C18·H^7: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C18·H^7: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C18·H^7: HI += it
+    vmovdqu     ymm8, [rdx + 576]                   ; C19·H^6: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C19·H^6: C
+    vpxor       ymm9, ymm8, [rdi + 576]             ; C19·H^6: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 1344]           ; C19·H^6: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C19·H^6: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C19·H^6: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C19·H^6: U0·U1
     vpxor       ymm2, ymm2, ymm5                    ; C19·H^6: S += it
     vpxor       ymm3, ymm3, ymm6                    ; C19·H^6: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C19·H^6: HI += it
@@ -931,16 +918,16 @@ ghash_avx2_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C20·H^5: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C20·H^5: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C20·H^5: U0·U1
-    vpxor       ymm2, ymm2, ymm5                    ; C20·H^5: S += it
-    vpxor       ymm3, ymm3, ymm6                    ; C20·H^5: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C20·H^5: HI += it
-    vmovdqu     ymm5, [rdx + 640]                   ; C21·H^4: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C21·H^4: C
-    vpxor       ymm6, ymm5, [rdi + 640]             ; C21·H^4: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 1408]            ; C21·H^4: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C21·H^4: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C21·H^4: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C21·H^4: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C20·H^5: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C20·H^5: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C20·H^5: HI += it
+    vmovdqu     ymm8, [rdx + 640]                   ; C21·H^4: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C21·H^4: C
+    vpxor       ymm9, ymm8, [rdi + 640]             ; C21·H^4: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 1408]           ; C21·H^4: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C21·H^4: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C21·H^4: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C21·H^4: U0·U1
     vpxor       ymm2, ymm2, ymm5                    ; C21·H^4: S += it
     vpxor       ymm3, ymm3, ymm6                    ; C21·H^4: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C21·H^4: HI += it
@@ -951,16 +938,16 @@ ghash_avx2_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C22·H^3: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C22·H^3: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C22·H^3: U0·U1
-    vpxor       ymm2, ymm2, ymm5                    ; C22·H^3: S += it
-    vpxor       ymm3, ymm3, ymm6                    ; C22·H^3: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C22·H^3: HI += it
-    vmovdqu     ymm5, [rdx + 704]                   ; C23·H^2: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C23·H^2: C
-    vpxor       ymm6, ymm5, [rdi + 704]             ; C23·H^2: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 1472]            ; C23·H^2: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C23·H^2: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C23·H^2: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C23·H^2: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C22·H^3: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C22·H^3: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C22·H^3: HI += it
+    vmovdqu     ymm8, [rdx + 704]                   ; C23·H^2: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C23·H^2: C
+    vpxor       ymm9, ymm8, [rdi + 704]             ; C23·H^2: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 1472]           ; C23·H^2: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C23·H^2: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C23·H^2: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C23·H^2: U0·U1
     vpxor       ymm2, ymm2, ymm5                    ; C23·H^2: S += it
     vpxor       ymm3, ymm3, ymm6                    ; C23·H^2: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C23·H^2: HI += it
@@ -971,17 +958,30 @@ ghash_avx2_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C24·H^1: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C24·H^1: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C24·H^1: U0·U1
-    vpxor       ymm2, ymm2, ymm5                    ; C24·H^1: S += it
-    vpxor       ymm3, ymm3, ymm6                    ; C24·H^1: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C24·H^1: HI += it
+    vpxor       ymm2, ymm2, ymm8                    ; C24·H^1: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C24·H^1: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C24·H^1: HI += it
+    vmovdqu     ymm8, [rdx + 32]                    ; C2·H^23: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C2·H^23: C
+    vpxor       ymm9, ymm8, [rdi + 32]              ; C2·H^23: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 800]            ; C2·H^23: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C2·H^23: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C2·H^23: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C2·H^23: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C2·H^23: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C2·H^23: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C2·H^23: HI += it
     vmovdqu     ymm5, [rdx]                         ; C1·H^24: C, bytes as in memory
     vpshufb     ymm5, ymm5, ymm0                    ; C1·H^24: C
-    vpxor       ymm5, ymm5, ymm8                    ; C1·H^24: A = X + C
+    vpxor       ymm5, ymm5, ymm11                   ; C1·H^24: A = X + C
     vpxor       ymm6, ymm5, [rdi]                   ; C1·H^24: T = A + C1
     vpxor       ymm7, ymm5, [rdi + 768]             ; C1·H^24: U = A + C2
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C1·H^24: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C1·H^24: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C1·H^24: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C1·H^24: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C1·H^24: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C1·H^24: HI += it
     vpxor       ymm2, ymm2, ymm5                    ; C1·H^24: S += it
     vpxor       ymm3, ymm3, ymm6                    ; C1·H^24: LO += it
     vpxor       ymm4, ymm4, ymm7                    ; C1·H^24: HI += it
@@ -993,7 +993,7 @@ ghash_avx2_winograd_clmul1_x48_lanes_update:
     vpxor       ymm2, ymm3, ymm2                    ; reduce: RES = fold(LO) + HI
     vextracti128 xmm3, ymm2, 0x01                   ; reduce: upper lanes
     vpxor       xmm2, xmm2, xmm3                    ; reduce: add up the lanes
-    vpxor       xmm8, xmm2, [rdi + 1536]            ; reduce: minus the key terms
+    vpxor       xmm11, xmm2, [rdi + 1536]           ; reduce: minus the key terms
     add         rdx, 768                            ; next group
     sub         rcx, 768
 .tail:
@@ -1013,7 +1013,7 @@ ghash_avx2_winograd_clmul1_x48_lanes_update:
 .block:
     vmovdqu     ymm6, [rdx]                         ; C, bytes as in memory
     vpshufb     ymm6, ymm6, ymm0                    ; C
-    vpxor       ymm6, ymm6, ymm8                    ; C·H^i: A = X + C; X counts once
+    vpxor       ymm6, ymm6, ymm11                   ; C·H^i: A = X + C; X counts once
     vpxor       ymm7, ymm6, [rax]                   ; C·H^i: T = A + C1
     vpxor       ymm8, ymm6, [rax + 768]             ; C·H^i: U = A + C2
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: A0·A1
@@ -1022,7 +1022,7 @@ ghash_avx2_winograd_clmul1_x48_lanes_update:
     vpxor       ymm3, ymm3, ymm6                    ; C·H^i: S += it
     vpxor       ymm4, ymm4, ymm7                    ; C·H^i: LO += it
     vpxor       ymm5, ymm5, ymm8                    ; C·H^i: HI += it
-    vpxor       xmm8, xmm8, xmm8
+    vpxor       xmm11, xmm11, xmm11
     add         rax, 0x20                           ; the next powers
     add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
@@ -1036,7 +1036,7 @@ ghash_avx2_winograd_clmul1_x48_lanes_update:
     jb          .under16
     vmovdqu     xmm6, [rdx]                         ; C, bytes as in memory
     vpshufb     xmm6, xmm6, xmm0                    ; C
-    vpxor       xmm6, xmm6, xmm8                    ; C·H^i: A = X + C; X counts once
+    vpxor       xmm6, xmm6, xmm11                   ; C·H^i: A = X + C; X counts once
     vpxor       xmm7, xmm6, [rax]                   ; C·H^i: T = A + C1
     vpxor       xmm8, xmm6, [rax + 768]             ; C·H^i: U = A + C2
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: A0·A1
@@ -1045,7 +1045,7 @@ ghash_avx2_winograd_clmul1_x48_lanes_update:
     vpxor       ymm3, ymm3, ymm6                    ; C·H^i: S += it
     vpxor       ymm4, ymm4, ymm7                    ; C·H^i: LO += it
     vpxor       ymm5, ymm5, ymm8                    ; C·H^i: HI += it
-    vpxor       xmm8, xmm8, xmm8
+    vpxor       xmm11, xmm11, xmm11
     add         rax, 0x10                           ; the next powers
     add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
@@ -1060,8 +1060,8 @@ ghash_avx2_winograd_clmul1_x48_lanes_update:
     shl         rcx, 0x03
     sub         rcx, 0x78
     neg         rcx                                 ; 8·(15 - r) bits
-    vmovq       xmm9, rcx
-    vpsrlq      xmm7, xmm7, xmm9                    ; 8·(15 - r) bits
+    vmovq       xmm8, rcx
+    vpsrlq      xmm7, xmm7, xmm8                    ; 8·(15 - r) bits
     vpsrlq      xmm7, xmm7, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
     vpunpcklqdq xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .padded
@@ -1072,8 +1072,8 @@ ghash_avx2_winograd_clmul1_x48_lanes_update:
     vmovd       xmm7, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
     sub         rcx, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm9, rcx
-    vpsllq      xmm7, xmm7, xmm9                    ; into place
+    vmovq       xmm8, rcx
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
     vpor        xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .padded
 .under4:
@@ -1084,19 +1084,19 @@ ghash_avx2_winograd_clmul1_x48_lanes_update:
     movzx       edi, byte [rdx + r8]                ; byte r >> 1
     vmovq       xmm7, rdi
     shl         r8, 0x03
-    vmovq       xmm9, r8
-    vpsllq      xmm7, xmm7, xmm9                    ; into place
+    vmovq       xmm8, r8
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
     sub         rcx, 0x01
     movzx       edx, byte [rdx + rcx]               ; byte r - 1
-    vmovq       xmm9, rdx
+    vmovq       xmm8, rdx
     shl         rcx, 0x03
-    vmovq       xmm10, rcx
-    vpsllq      xmm9, xmm9, xmm10                   ; into place
+    vmovq       xmm9, rcx
+    vpsllq      xmm8, xmm8, xmm9                    ; into place
     vpor        xmm6, xmm6, xmm7
-    vpor        xmm6, xmm6, xmm9                    ; C_last, zero-padded
+    vpor        xmm6, xmm6, xmm8                    ; C_last, zero-padded
 .padded:
     vpshufb     xmm6, xmm6, xmm0                    ; C_last
-    vpxor       xmm6, xmm6, xmm8                    ; C·H: A = X + C; X counts once
+    vpxor       xmm6, xmm6, xmm11                   ; C·H: A = X + C; X counts once
     vpxor       xmm7, xmm6, [rax]                   ; C·H: T = A + C1
     vpxor       xmm8, xmm6, [rax + 768]             ; C·H: U = A + C2
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: A0·A1
@@ -1114,9 +1114,9 @@ ghash_avx2_winograd_clmul1_x48_lanes_update:
     vpxor       ymm1, ymm1, ymm3                    ; reduce: RES = fold(LO) + HI
     vextracti128 xmm3, ymm1, 0x01                   ; reduce: upper lanes
     vpxor       xmm1, xmm1, xmm3                    ; reduce: add up the lanes
-    vpxor       xmm8, xmm1, xmm2                    ; reduce: minus the key terms
+    vpxor       xmm11, xmm1, xmm2                   ; reduce: minus the key terms
 .store:
-    vpshufb     xmm0, xmm8, xmm0                    ; X, bytes as in memory
+    vpshufb     xmm0, xmm11, xmm0                   ; X, bytes as in memory
     vmovdqu     [rsi], xmm0                         ; X
     vzeroupper                                      ; upper halves are the caller's
     ret

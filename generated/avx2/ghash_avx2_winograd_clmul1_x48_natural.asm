@@ -388,7 +388,7 @@ ghash_avx2_winograd_clmul1_x48_natural_mul:
 
 ; void ghash_avx2_winograd_clmul1_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-10, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-11, rax rcx rdx rdi r8
 global ghash_avx2_winograd_clmul1_x48_natural_update:function (ghash_avx2_winograd_clmul1_x48_natural_update.end - ghash_avx2_winograd_clmul1_x48_natural_update)
 align 32
 ghash_avx2_winograd_clmul1_x48_natural_update:
@@ -400,23 +400,13 @@ ghash_avx2_winograd_clmul1_x48_natural_update:
     cmp         rcx, 768
     jb          .tail
 .group:
-    vmovdqu     ymm3, [rdx + 32]                    ; C2·H^23: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C2·H^23: C
-    vpxor       ymm4, ymm3, [rdi + 32]              ; C2·H^23: T = A + C1
-    vpxor       ymm5, ymm3, [rdi + 800]             ; C2·H^23: U = A + C2
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C2·H^23: A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C2·H^23: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C2·H^23: U0·U1
-    vmovdqu     ymm6, [rdx + 64]                    ; C3·H^22: C, bytes as in memory
-    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C3·H^22: C
-    vpxor       ymm7, ymm6, [rdi + 64]              ; C3·H^22: T = A + C1
-    vpxor       ymm8, ymm6, [rdi + 832]             ; C3·H^22: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C3·H^22: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C3·H^22: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C3·H^22: U0·U1
-    vpxor       ymm3, ymm3, ymm6                    ; C3·H^22: S += it
-    vpxor       ymm4, ymm4, ymm7                    ; C3·H^22: LO += it
-    vpxor       ymm5, ymm5, ymm8                    ; C3·H^22: HI += it
+    vmovdqu     ymm3, [rdx + 64]                    ; C3·H^22: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C3·H^22: C
+    vpxor       ymm4, ymm3, [rdi + 64]              ; C3·H^22: T = A + C1
+    vpxor       ymm5, ymm3, [rdi + 832]             ; C3·H^22: U = A + C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C3·H^22: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C3·H^22: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C3·H^22: U0·U1
     vmovdqu     ymm6, [rdx + 96]                    ; C4·H^21: C, bytes as in memory
     vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C4·H^21: C
     vpxor       ymm7, ymm6, [rdi + 96]              ; C4·H^21: T = A + C1
@@ -424,16 +414,13 @@ ghash_avx2_winograd_clmul1_x48_natural_update:
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C4·H^21: A0·A1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C4·H^21: T0·T1
     vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C4·H^21: U0·U1
-    vpxor       ymm3, ymm3, ymm6                    ; C4·H^21: S += it
-    vpxor       ymm4, ymm4, ymm7                    ; C4·H^21: LO += it
-    vpxor       ymm5, ymm5, ymm8                    ; C4·H^21: HI += it
-    vmovdqu     ymm6, [rdx + 128]                   ; C5·H^20: C, bytes as in memory
-    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C5·H^20: C
-    vpxor       ymm7, ymm6, [rdi + 128]             ; C5·H^20: T = A + C1
-    vpxor       ymm8, ymm6, [rdi + 896]             ; C5·H^20: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C5·H^20: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C5·H^20: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C5·H^20: U0·U1
+    vmovdqu     ymm9, [rdx + 128]                   ; C5·H^20: C, bytes as in memory
+    vgf2p8affineqb ymm9, ymm9, ymm0, 0x00           ; C5·H^20: C
+    vpxor       ymm10, ymm9, [rdi + 128]            ; C5·H^20: T = A + C1
+    vpxor       ymm11, ymm9, [rdi + 896]            ; C5·H^20: U = A + C2
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C5·H^20: A0·A1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C5·H^20: T0·T1
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C5·H^20: U0·U1
     vpxor       ymm3, ymm3, ymm6                    ; C5·H^20: S += it
     vpxor       ymm4, ymm4, ymm7                    ; C5·H^20: LO += it
     vpxor       ymm5, ymm5, ymm8                    ; C5·H^20: HI += it
@@ -444,16 +431,16 @@ ghash_avx2_winograd_clmul1_x48_natural_update:
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C6·H^19: A0·A1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C6·H^19: T0·T1
     vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C6·H^19: U0·U1
-    vpxor       ymm3, ymm3, ymm6                    ; C6·H^19: S += it
-    vpxor       ymm4, ymm4, ymm7                    ; C6·H^19: LO += it
-    vpxor       ymm5, ymm5, ymm8                    ; C6·H^19: HI += it
-    vmovdqu     ymm6, [rdx + 192]                   ; C7·H^18: C, bytes as in memory
-    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C7·H^18: C
-    vpxor       ymm7, ymm6, [rdi + 192]             ; C7·H^18: T = A + C1
-    vpxor       ymm8, ymm6, [rdi + 960]             ; C7·H^18: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C7·H^18: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C7·H^18: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C7·H^18: U0·U1
+    vpxor       ymm3, ymm3, ymm9                    ; C6·H^19: S += it
+    vpxor       ymm4, ymm4, ymm10                   ; C6·H^19: LO += it
+    vpxor       ymm5, ymm5, ymm11                   ; C6·H^19: HI += it
+    vmovdqu     ymm9, [rdx + 192]                   ; C7·H^18: C, bytes as in memory
+    vgf2p8affineqb ymm9, ymm9, ymm0, 0x00           ; C7·H^18: C
+    vpxor       ymm10, ymm9, [rdi + 192]            ; C7·H^18: T = A + C1
+    vpxor       ymm11, ymm9, [rdi + 960]            ; C7·H^18: U = A + C2
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C7·H^18: A0·A1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C7·H^18: T0·T1
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C7·H^18: U0·U1
     vpxor       ymm3, ymm3, ymm6                    ; C7·H^18: S += it
     vpxor       ymm4, ymm4, ymm7                    ; C7·H^18: LO += it
     vpxor       ymm5, ymm5, ymm8                    ; C7·H^18: HI += it
@@ -464,16 +451,16 @@ ghash_avx2_winograd_clmul1_x48_natural_update:
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C8·H^17: A0·A1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C8·H^17: T0·T1
     vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C8·H^17: U0·U1
-    vpxor       ymm3, ymm3, ymm6                    ; C8·H^17: S += it
-    vpxor       ymm4, ymm4, ymm7                    ; C8·H^17: LO += it
-    vpxor       ymm5, ymm5, ymm8                    ; C8·H^17: HI += it
-    vmovdqu     ymm6, [rdx + 256]                   ; C9·H^16: C, bytes as in memory
-    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C9·H^16: C
-    vpxor       ymm7, ymm6, [rdi + 256]             ; C9·H^16: T = A + C1
-    vpxor       ymm8, ymm6, [rdi + 1024]            ; C9·H^16: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C9·H^16: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C9·H^16: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C9·H^16: U0·U1
+    vpxor       ymm3, ymm3, ymm9                    ; C8·H^17: S += it
+    vpxor       ymm4, ymm4, ymm10                   ; C8·H^17: LO += it
+    vpxor       ymm5, ymm5, ymm11                   ; C8·H^17: HI += it
+    vmovdqu     ymm9, [rdx + 256]                   ; C9·H^16: C, bytes as in memory
+    vgf2p8affineqb ymm9, ymm9, ymm0, 0x00           ; C9·H^16: C
+    vpxor       ymm10, ymm9, [rdi + 256]            ; C9·H^16: T = A + C1
+    vpxor       ymm11, ymm9, [rdi + 1024]           ; C9·H^16: U = A + C2
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C9·H^16: A0·A1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C9·H^16: T0·T1
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C9·H^16: U0·U1
     vpxor       ymm3, ymm3, ymm6                    ; C9·H^16: S += it
     vpxor       ymm4, ymm4, ymm7                    ; C9·H^16: LO += it
     vpxor       ymm5, ymm5, ymm8                    ; C9·H^16: HI += it
@@ -484,16 +471,16 @@ ghash_avx2_winograd_clmul1_x48_natural_update:
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C10·H^15: A0·A1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C10·H^15: T0·T1
     vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C10·H^15: U0·U1
-    vpxor       ymm3, ymm3, ymm6                    ; C10·H^15: S += it
-    vpxor       ymm4, ymm4, ymm7                    ; C10·H^15: LO += it
-    vpxor       ymm5, ymm5, ymm8                    ; C10·H^15: HI += it
-    vmovdqu     ymm6, [rdx + 320]                   ; C11·H^14: C, bytes as in memory
-    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C11·H^14: C
-    vpxor       ymm7, ymm6, [rdi + 320]             ; C11·H^14: T = A + C1
-    vpxor       ymm8, ymm6, [rdi + 1088]            ; C11·H^14: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C11·H^14: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C11·H^14: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C11·H^14: U0·U1
+    vpxor       ymm3, ymm3, ymm9                    ; C10·H^15: S += it
+    vpxor       ymm4, ymm4, ymm10                   ; C10·H^15: LO += it
+    vpxor       ymm5, ymm5, ymm11                   ; C10·H^15: HI += it
+    vmovdqu     ymm9, [rdx + 320]                   ; C11·H^14: C, bytes as in memory
+    vgf2p8affineqb ymm9, ymm9, ymm0, 0x00           ; C11·H^14: C
+    vpxor       ymm10, ymm9, [rdi + 320]            ; C11·H^14: T = A + C1
+    vpxor       ymm11, ymm9, [rdi + 1088]           ; C11·H^14: U = A + C2
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C11·H^14: A0·A1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C11·H^14: T0·T1
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C11·H^14: U0·U1
     vpxor       ymm3, ymm3, ymm6                    ; C11·H^14: S += it
     vpxor       ymm4, ymm4, ymm7                    ; C11·H^14: LO += it
     vpxor       ymm5, ymm5, ymm8                    ; C11·H^14: HI += it
@@ -504,16 +491,16 @@ ghash_avx2_winograd_clmul1_x48_natural_update:
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C12·H^13: A0·A1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C12·H^13: T0·T1
     vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C12·H^13: U0·U1
-    vpxor       ymm3, ymm3, ymm6                    ; C12·H^13: S += it
-    vpxor       ymm4, ymm4, ymm7                    ; C12·H^13: LO += it
-    vpxor       ymm5, ymm5, ymm8                    ; C12·H^13: HI += it
-    vmovdqu     ymm6, [rdx + 384]                   ; C13·H^12: C, bytes as in memory
-    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C13·H^12: C
-    vpxor       ymm7, ymm6, [rdi + 384]             ; C13·H^12: T = A + C1
-    vpxor       ymm8, ymm6, [rdi + 1152]            ; C13·H^12: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C13·H^12: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C13·H^12: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C13·H^12: U0·U1
+    vpxor       ymm3, ymm3, ymm9                    ; C12·H^13: S += it
+    vpxor       ymm4, ymm4, ymm10                   ; C12·H^13: LO += it
+    vpxor       ymm5, ymm5, ymm11                   ; C12·H^13: HI += it
+    vmovdqu     ymm9, [rdx + 384]                   ; C13·H^12: C, bytes as in memory
+    vgf2p8affineqb ymm9, ymm9, ymm0, 0x00           ; C13·H^12: C
+    vpxor       ymm10, ymm9, [rdi + 384]            ; C13·H^12: T = A + C1
+    vpxor       ymm11, ymm9, [rdi + 1152]           ; C13·H^12: U = A + C2
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C13·H^12: A0·A1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C13·H^12: T0·T1
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C13·H^12: U0·U1
     vpxor       ymm3, ymm3, ymm6                    ; C13·H^12: S += it
     vpxor       ymm4, ymm4, ymm7                    ; C13·H^12: LO += it
     vpxor       ymm5, ymm5, ymm8                    ; C13·H^12: HI += it
@@ -524,16 +511,16 @@ ghash_avx2_winograd_clmul1_x48_natural_update:
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C14·H^11: A0·A1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C14·H^11: T0·T1
     vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C14·H^11: U0·U1
-    vpxor       ymm3, ymm3, ymm6                    ; C14·H^11: S += it
-    vpxor       ymm4, ymm4, ymm7                    ; C14·H^11: LO += it
-    vpxor       ymm5, ymm5, ymm8                    ; C14·H^11: HI += it
-    vmovdqu     ymm6, [rdx + 448]                   ; C15·H^10: C, bytes as in memory
-    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C15·H^10: C
-    vpxor       ymm7, ymm6, [rdi + 448]             ; C15·H^10: T = A + C1
-    vpxor       ymm8, ymm6, [rdi + 1216]            ; C15·H^10: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C15·H^10: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C15·H^10: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C15·H^10: U0·U1
+    vpxor       ymm3, ymm3, ymm9                    ; C14·H^11: S += it
+    vpxor       ymm4, ymm4, ymm10                   ; C14·H^11: LO += it
+    vpxor       ymm5, ymm5, ymm11                   ; C14·H^11: HI += it
+    vmovdqu     ymm9, [rdx + 448]                   ; C15·H^10: C, bytes as in memory
+    vgf2p8affineqb ymm9, ymm9, ymm0, 0x00           ; C15·H^10: C
+    vpxor       ymm10, ymm9, [rdi + 448]            ; C15·H^10: T = A + C1
+    vpxor       ymm11, ymm9, [rdi + 1216]           ; C15·H^10: U = A + C2
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C15·H^10: A0·A1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C15·H^10: T0·T1
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C15·H^10: U0·U1
     vpxor       ymm3, ymm3, ymm6                    ; C15·H^10: S += it
     vpxor       ymm4, ymm4, ymm7                    ; C15·H^10: LO += it
     vpxor       ymm5, ymm5, ymm8                    ; C15·H^10: HI += it
@@ -544,16 +531,16 @@ ghash_avx2_winograd_clmul1_x48_natural_update:
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C16·H^9: A0·A1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C16·H^9: T0·T1
     vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C16·H^9: U0·U1
-    vpxor       ymm3, ymm3, ymm6                    ; C16·H^9: S += it
-    vpxor       ymm4, ymm4, ymm7                    ; C16·H^9: LO += it
-    vpxor       ymm5, ymm5, ymm8                    ; C16·H^9: HI += it
-    vmovdqu     ymm6, [rdx + 512]                   ; C17·H^8: C, bytes as in memory
-    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C17·H^8: C
-    vpxor       ymm7, ymm6, [rdi + 512]             ; C17·H^8: T = A + C1
-    vpxor       ymm8, ymm6, [rdi + 1280]            ; C17·H^8: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C17·H^8: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C17·H^8: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C17·H^8: U0·U1
+    vpxor       ymm3, ymm3, ymm9                    ; C16·H^9: S += it
+    vpxor       ymm4, ymm4, ymm10                   ; C16·H^9: LO += it
+    vpxor       ymm5, ymm5, ymm11                   ; C16·H^9: HI += it
+    vmovdqu     ymm9, [rdx + 512]                   ; C17·H^8: C, bytes as in memory
+    vgf2p8affineqb ymm9, ymm9, ymm0, 0x00           ; C17·H^8: C
+    vpxor       ymm10, ymm9, [rdi + 512]            ; C17·H^8: T = A + C1
+    vpxor       ymm11, ymm9, [rdi + 1280]           ; C17·H^8: U = A + C2
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C17·H^8: A0·A1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C17·H^8: T0·T1
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C17·H^8: U0·U1
     vpxor       ymm3, ymm3, ymm6                    ; C17·H^8: S += it
     vpxor       ymm4, ymm4, ymm7                    ; C17·H^8: LO += it
     vpxor       ymm5, ymm5, ymm8                    ; C17·H^8: HI += it
@@ -564,16 +551,16 @@ ghash_avx2_winograd_clmul1_x48_natural_update:
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C18·H^7: A0·A1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C18·H^7: T0·T1
     vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C18·H^7: U0·U1
-    vpxor       ymm3, ymm3, ymm6                    ; C18·H^7: S += it
-    vpxor       ymm4, ymm4, ymm7                    ; C18·H^7: LO += it
-    vpxor       ymm5, ymm5, ymm8                    ; C18·H^7: HI += it
-    vmovdqu     ymm6, [rdx + 576]                   ; C19·H^6: C, bytes as in memory
-    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C19·H^6: C
-    vpxor       ymm7, ymm6, [rdi + 576]             ; C19·H^6: T = A + C1
-    vpxor       ymm8, ymm6, [rdi + 1344]            ; C19·H^6: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C19·H^6: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C19·H^6: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C19·H^6: U0·U1
+    vpxor       ymm3, ymm3, ymm9                    ; C18·H^7: S += it
+    vpxor       ymm4, ymm4, ymm10                   ; C18·H^7: LO += it
+    vpxor       ymm5, ymm5, ymm11                   ; C18·H^7: HI += it
+    vmovdqu     ymm9, [rdx + 576]                   ; C19·H^6: C, bytes as in memory
+    vgf2p8affineqb ymm9, ymm9, ymm0, 0x00           ; C19·H^6: C
+    vpxor       ymm10, ymm9, [rdi + 576]            ; C19·H^6: T = A + C1
+    vpxor       ymm11, ymm9, [rdi + 1344]           ; C19·H^6: U = A + C2
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C19·H^6: A0·A1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C19·H^6: T0·T1
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C19·H^6: U0·U1
     vpxor       ymm3, ymm3, ymm6                    ; C19·H^6: S += it
     vpxor       ymm4, ymm4, ymm7                    ; C19·H^6: LO += it
     vpxor       ymm5, ymm5, ymm8                    ; C19·H^6: HI += it
@@ -584,16 +571,16 @@ ghash_avx2_winograd_clmul1_x48_natural_update:
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C20·H^5: A0·A1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C20·H^5: T0·T1
     vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C20·H^5: U0·U1
-    vpxor       ymm3, ymm3, ymm6                    ; C20·H^5: S += it
-    vpxor       ymm4, ymm4, ymm7                    ; C20·H^5: LO += it
-    vpxor       ymm5, ymm5, ymm8                    ; C20·H^5: HI += it
-    vmovdqu     ymm6, [rdx + 640]                   ; C21·H^4: C, bytes as in memory
-    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C21·H^4: C
-    vpxor       ymm7, ymm6, [rdi + 640]             ; C21·H^4: T = A + C1
-    vpxor       ymm8, ymm6, [rdi + 1408]            ; C21·H^4: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C21·H^4: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C21·H^4: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C21·H^4: U0·U1
+    vpxor       ymm3, ymm3, ymm9                    ; C20·H^5: S += it
+    vpxor       ymm4, ymm4, ymm10                   ; C20·H^5: LO += it
+    vpxor       ymm5, ymm5, ymm11                   ; C20·H^5: HI += it
+    vmovdqu     ymm9, [rdx + 640]                   ; C21·H^4: C, bytes as in memory
+    vgf2p8affineqb ymm9, ymm9, ymm0, 0x00           ; C21·H^4: C
+    vpxor       ymm10, ymm9, [rdi + 640]            ; C21·H^4: T = A + C1
+    vpxor       ymm11, ymm9, [rdi + 1408]           ; C21·H^4: U = A + C2
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C21·H^4: A0·A1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C21·H^4: T0·T1
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C21·H^4: U0·U1
     vpxor       ymm3, ymm3, ymm6                    ; C21·H^4: S += it
     vpxor       ymm4, ymm4, ymm7                    ; C21·H^4: LO += it
     vpxor       ymm5, ymm5, ymm8                    ; C21·H^4: HI += it
@@ -604,16 +591,16 @@ ghash_avx2_winograd_clmul1_x48_natural_update:
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C22·H^3: A0·A1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C22·H^3: T0·T1
     vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C22·H^3: U0·U1
-    vpxor       ymm3, ymm3, ymm6                    ; C22·H^3: S += it
-    vpxor       ymm4, ymm4, ymm7                    ; C22·H^3: LO += it
-    vpxor       ymm5, ymm5, ymm8                    ; C22·H^3: HI += it
-    vmovdqu     ymm6, [rdx + 704]                   ; C23·H^2: C, bytes as in memory
-    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C23·H^2: C
-    vpxor       ymm7, ymm6, [rdi + 704]             ; C23·H^2: T = A + C1
-    vpxor       ymm8, ymm6, [rdi + 1472]            ; C23·H^2: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C23·H^2: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C23·H^2: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C23·H^2: U0·U1
+    vpxor       ymm3, ymm3, ymm9                    ; C22·H^3: S += it
+    vpxor       ymm4, ymm4, ymm10                   ; C22·H^3: LO += it
+    vpxor       ymm5, ymm5, ymm11                   ; C22·H^3: HI += it
+    vmovdqu     ymm9, [rdx + 704]                   ; C23·H^2: C, bytes as in memory
+    vgf2p8affineqb ymm9, ymm9, ymm0, 0x00           ; C23·H^2: C
+    vpxor       ymm10, ymm9, [rdi + 704]            ; C23·H^2: T = A + C1
+    vpxor       ymm11, ymm9, [rdi + 1472]           ; C23·H^2: U = A + C2
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C23·H^2: A0·A1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C23·H^2: T0·T1
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C23·H^2: U0·U1
     vpxor       ymm3, ymm3, ymm6                    ; C23·H^2: S += it
     vpxor       ymm4, ymm4, ymm7                    ; C23·H^2: LO += it
     vpxor       ymm5, ymm5, ymm8                    ; C23·H^2: HI += it
@@ -624,9 +611,19 @@ ghash_avx2_winograd_clmul1_x48_natural_update:
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C24·H^1: A0·A1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C24·H^1: T0·T1
     vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C24·H^1: U0·U1
-    vpxor       ymm3, ymm3, ymm6                    ; C24·H^1: S += it
-    vpxor       ymm4, ymm4, ymm7                    ; C24·H^1: LO += it
-    vpxor       ymm5, ymm5, ymm8                    ; C24·H^1: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C24·H^1: S += it
+    vpxor       ymm4, ymm4, ymm10                   ; C24·H^1: LO += it
+    vpxor       ymm5, ymm5, ymm11                   ; C24·H^1: HI += it
+    vmovdqu     ymm9, [rdx + 32]                    ; C2·H^23: C, bytes as in memory
+    vgf2p8affineqb ymm9, ymm9, ymm0, 0x00           ; C2·H^23: C
+    vpxor       ymm10, ymm9, [rdi + 32]             ; C2·H^23: T = A + C1
+    vpxor       ymm11, ymm9, [rdi + 800]            ; C2·H^23: U = A + C2
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C2·H^23: A0·A1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C2·H^23: T0·T1
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C2·H^23: U0·U1
+    vpxor       ymm3, ymm3, ymm6                    ; C2·H^23: S += it
+    vpxor       ymm4, ymm4, ymm7                    ; C2·H^23: LO += it
+    vpxor       ymm5, ymm5, ymm8                    ; C2·H^23: HI += it
     vmovdqu     ymm6, [rdx]                         ; C1·H^24: C, bytes as in memory
     vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C1·H^24: C
     vpxor       ymm2, ymm6, ymm2                    ; C1·H^24: A = X + C
@@ -635,6 +632,9 @@ ghash_avx2_winograd_clmul1_x48_natural_update:
     vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C1·H^24: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C1·H^24: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C1·H^24: U0·U1
+    vpxor       ymm3, ymm3, ymm9                    ; C1·H^24: S += it
+    vpxor       ymm4, ymm4, ymm10                   ; C1·H^24: LO += it
+    vpxor       ymm5, ymm5, ymm11                   ; C1·H^24: HI += it
     vpxor       ymm2, ymm3, ymm2                    ; C1·H^24: S += it
     vpxor       ymm3, ymm4, ymm6                    ; C1·H^24: LO += it
     vpxor       ymm4, ymm5, ymm7                    ; C1·H^24: HI += it

@@ -221,7 +221,7 @@ polyval_avx2_k_clmul1_x16_mul:
 
 ; void polyval_avx2_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-7, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-11, rax rcx rdx rdi r8
 global polyval_avx2_k_clmul1_x16_update:function (polyval_avx2_k_clmul1_x16_update.end - polyval_avx2_k_clmul1_x16_update)
 align 32
 polyval_avx2_k_clmul1_x16_update:
@@ -231,76 +231,76 @@ polyval_avx2_k_clmul1_x16_update:
     cmp         rcx, 256
     jb          .tail
 .group:
-    vmovdqu     ymm2, [rdx + 32]                    ; C2·H^7: C
-    vpclmulqdq  ymm3, ymm2, [rdi + 288], 0x00       ; C2·H^7: A0·K0
-    vpclmulqdq  ymm4, ymm2, [rdi + 288], 0x10       ; C2·H^7: A0·K1
-    vpclmulqdq  ymm5, ymm2, [rdi + 32], 0x01        ; C2·H^7: A1·B0
-    vpclmulqdq  ymm2, ymm2, [rdi + 32], 0x11        ; C2·H^7: A1·B1
-    vpxor       ymm3, ymm3, ymm5                    ; C2·H^7: LO += it
-    vpxor       ymm2, ymm4, ymm2                    ; C2·H^7: HI += it
-    vmovdqu     ymm4, [rdx + 64]                    ; C3·H^6: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 320], 0x00       ; C3·H^6: A0·K0
-    vpclmulqdq  ymm6, ymm4, [rdi + 320], 0x10       ; C3·H^6: A0·K1
-    vpclmulqdq  ymm7, ymm4, [rdi + 64], 0x01        ; C3·H^6: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 64], 0x11        ; C3·H^6: A1·B1
-    vpxor       ymm3, ymm3, ymm5                    ; C3·H^6: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C3·H^6: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C3·H^6: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C3·H^6: HI += it
-    vmovdqu     ymm4, [rdx + 96]                    ; C4·H^5: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 352], 0x00       ; C4·H^5: A0·K0
-    vpclmulqdq  ymm6, ymm4, [rdi + 352], 0x10       ; C4·H^5: A0·K1
-    vpclmulqdq  ymm7, ymm4, [rdi + 96], 0x01        ; C4·H^5: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 96], 0x11        ; C4·H^5: A1·B1
+    vmovdqu     ymm2, [rdx + 64]                    ; C3·H^6: C
+    vpclmulqdq  ymm3, ymm2, [rdi + 320], 0x00       ; C3·H^6: A0·K0
+    vpclmulqdq  ymm4, ymm2, [rdi + 320], 0x10       ; C3·H^6: A0·K1
+    vpclmulqdq  ymm5, ymm2, [rdi + 64], 0x01        ; C3·H^6: A1·B0
+    vpclmulqdq  ymm2, ymm2, [rdi + 64], 0x11        ; C3·H^6: A1·B1
+    vmovdqu     ymm6, [rdx + 96]                    ; C4·H^5: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 352], 0x00       ; C4·H^5: A0·K0
+    vpclmulqdq  ymm8, ymm6, [rdi + 352], 0x10       ; C4·H^5: A0·K1
+    vpclmulqdq  ymm9, ymm6, [rdi + 96], 0x01        ; C4·H^5: A1·B0
+    vpclmulqdq  ymm6, ymm6, [rdi + 96], 0x11        ; C4·H^5: A1·B1
     vpxor       ymm3, ymm3, ymm5                    ; C4·H^5: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C4·H^5: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C4·H^5: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C4·H^5: HI += it
+    vpxor       ymm2, ymm4, ymm2                    ; C4·H^5: HI += it
     vmovdqu     ymm4, [rdx + 128]                   ; C5·H^4: C
     vpclmulqdq  ymm5, ymm4, [rdi + 384], 0x00       ; C5·H^4: A0·K0
-    vpclmulqdq  ymm6, ymm4, [rdi + 384], 0x10       ; C5·H^4: A0·K1
-    vpclmulqdq  ymm7, ymm4, [rdi + 128], 0x01       ; C5·H^4: A1·B0
+    vpclmulqdq  ymm10, ymm4, [rdi + 384], 0x10      ; C5·H^4: A0·K1
+    vpclmulqdq  ymm11, ymm4, [rdi + 128], 0x01      ; C5·H^4: A1·B0
     vpclmulqdq  ymm4, ymm4, [rdi + 128], 0x11       ; C5·H^4: A1·B1
-    vpxor       ymm3, ymm3, ymm5                    ; C5·H^4: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C5·H^4: HI += it
     vpxor       ymm3, ymm3, ymm7                    ; C5·H^4: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C5·H^4: HI += it
-    vmovdqu     ymm4, [rdx + 160]                   ; C6·H^3: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 416], 0x00       ; C6·H^3: A0·K0
-    vpclmulqdq  ymm6, ymm4, [rdi + 416], 0x10       ; C6·H^3: A0·K1
-    vpclmulqdq  ymm7, ymm4, [rdi + 160], 0x01       ; C6·H^3: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 160], 0x11       ; C6·H^3: A1·B1
+    vpxor       ymm2, ymm2, ymm8                    ; C5·H^4: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C5·H^4: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C5·H^4: HI += it
+    vmovdqu     ymm6, [rdx + 160]                   ; C6·H^3: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 416], 0x00       ; C6·H^3: A0·K0
+    vpclmulqdq  ymm8, ymm6, [rdi + 416], 0x10       ; C6·H^3: A0·K1
+    vpclmulqdq  ymm9, ymm6, [rdi + 160], 0x01       ; C6·H^3: A1·B0
+    vpclmulqdq  ymm6, ymm6, [rdi + 160], 0x11       ; C6·H^3: A1·B1
     vpxor       ymm3, ymm3, ymm5                    ; C6·H^3: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C6·H^3: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C6·H^3: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C6·H^3: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C6·H^3: LO += it
     vpxor       ymm2, ymm2, ymm4                    ; C6·H^3: HI += it
     vmovdqu     ymm4, [rdx + 192]                   ; C7·H^2: C
     vpclmulqdq  ymm5, ymm4, [rdi + 448], 0x00       ; C7·H^2: A0·K0
-    vpclmulqdq  ymm6, ymm4, [rdi + 448], 0x10       ; C7·H^2: A0·K1
-    vpclmulqdq  ymm7, ymm4, [rdi + 192], 0x01       ; C7·H^2: A1·B0
+    vpclmulqdq  ymm10, ymm4, [rdi + 448], 0x10      ; C7·H^2: A0·K1
+    vpclmulqdq  ymm11, ymm4, [rdi + 192], 0x01      ; C7·H^2: A1·B0
     vpclmulqdq  ymm4, ymm4, [rdi + 192], 0x11       ; C7·H^2: A1·B1
-    vpxor       ymm3, ymm3, ymm5                    ; C7·H^2: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C7·H^2: HI += it
     vpxor       ymm3, ymm3, ymm7                    ; C7·H^2: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C7·H^2: HI += it
-    vmovdqu     ymm4, [rdx + 224]                   ; C8·H^1: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 480], 0x00       ; C8·H^1: A0·K0
-    vpclmulqdq  ymm6, ymm4, [rdi + 480], 0x10       ; C8·H^1: A0·K1
-    vpclmulqdq  ymm7, ymm4, [rdi + 224], 0x01       ; C8·H^1: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 224], 0x11       ; C8·H^1: A1·B1
+    vpxor       ymm2, ymm2, ymm8                    ; C7·H^2: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C7·H^2: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C7·H^2: HI += it
+    vmovdqu     ymm6, [rdx + 224]                   ; C8·H^1: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 480], 0x00       ; C8·H^1: A0·K0
+    vpclmulqdq  ymm8, ymm6, [rdi + 480], 0x10       ; C8·H^1: A0·K1
+    vpclmulqdq  ymm9, ymm6, [rdi + 224], 0x01       ; C8·H^1: A1·B0
+    vpclmulqdq  ymm6, ymm6, [rdi + 224], 0x11       ; C8·H^1: A1·B1
     vpxor       ymm3, ymm3, ymm5                    ; C8·H^1: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C8·H^1: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C8·H^1: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C8·H^1: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C8·H^1: LO += it
     vpxor       ymm2, ymm2, ymm4                    ; C8·H^1: HI += it
-    vmovdqu     ymm4, [rdx]                         ; C1·H^8: C
-    vpxor       ymm1, ymm4, ymm1                    ; C1·H^8: A = X + C
-    vpclmulqdq  ymm4, ymm1, [rdi + 256], 0x00       ; C1·H^8: A0·K0
-    vpclmulqdq  ymm5, ymm1, [rdi + 256], 0x10       ; C1·H^8: A0·K1
-    vpclmulqdq  ymm6, ymm1, [rdi], 0x01             ; C1·H^8: A1·B0
+    vmovdqu     ymm4, [rdx + 32]                    ; C2·H^7: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 288], 0x00       ; C2·H^7: A0·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 288], 0x10      ; C2·H^7: A0·K1
+    vpclmulqdq  ymm11, ymm4, [rdi + 32], 0x01       ; C2·H^7: A1·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 32], 0x11        ; C2·H^7: A1·B1
+    vpxor       ymm3, ymm3, ymm7                    ; C2·H^7: LO += it
+    vpxor       ymm2, ymm2, ymm8                    ; C2·H^7: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C2·H^7: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C2·H^7: HI += it
+    vmovdqu     ymm6, [rdx]                         ; C1·H^8: C
+    vpxor       ymm1, ymm6, ymm1                    ; C1·H^8: A = X + C
+    vpclmulqdq  ymm6, ymm1, [rdi + 256], 0x00       ; C1·H^8: A0·K0
+    vpclmulqdq  ymm7, ymm1, [rdi + 256], 0x10       ; C1·H^8: A0·K1
+    vpclmulqdq  ymm8, ymm1, [rdi], 0x01             ; C1·H^8: A1·B0
     vpclmulqdq  ymm1, ymm1, [rdi], 0x11             ; C1·H^8: A1·B1
-    vpxor       ymm3, ymm3, ymm4                    ; C1·H^8: LO += it
-    vpxor       ymm2, ymm2, ymm5                    ; C1·H^8: HI += it
+    vpxor       ymm3, ymm3, ymm5                    ; C1·H^8: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C1·H^8: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C1·H^8: LO += it
+    vpxor       ymm2, ymm2, ymm4                    ; C1·H^8: HI += it
     vpxor       ymm3, ymm3, ymm6                    ; C1·H^8: LO += it
+    vpxor       ymm2, ymm2, ymm7                    ; C1·H^8: HI += it
+    vpxor       ymm3, ymm3, ymm8                    ; C1·H^8: LO += it
     vpxor       ymm1, ymm2, ymm1                    ; C1·H^8: HI += it
     vpclmulqdq  ymm2, ymm3, ymm0, 0x10              ; reduce: LO0·Q'
     vpshufd     ymm3, ymm3, 0x4e                    ; reduce: (LO1, LO0)

@@ -149,7 +149,7 @@ polyval_avx2_k_clmul1_x8_mul:
 
 ; void polyval_avx2_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-7, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-11, rax rcx rdx rdi r8
 global polyval_avx2_k_clmul1_x8_update:function (polyval_avx2_k_clmul1_x8_update.end - polyval_avx2_k_clmul1_x8_update)
 align 32
 polyval_avx2_k_clmul1_x8_update:
@@ -159,40 +159,40 @@ polyval_avx2_k_clmul1_x8_update:
     cmp         rcx, 0x80
     jb          .tail
 .group:
-    vmovdqu     ymm2, [rdx + 32]                    ; C2·H^3: C
-    vpclmulqdq  ymm3, ymm2, [rdi + 160], 0x00       ; C2·H^3: A0·K0
-    vpclmulqdq  ymm4, ymm2, [rdi + 160], 0x10       ; C2·H^3: A0·K1
-    vpclmulqdq  ymm5, ymm2, [rdi + 32], 0x01        ; C2·H^3: A1·B0
-    vpclmulqdq  ymm2, ymm2, [rdi + 32], 0x11        ; C2·H^3: A1·B1
-    vpxor       ymm3, ymm3, ymm5                    ; C2·H^3: LO += it
-    vpxor       ymm2, ymm4, ymm2                    ; C2·H^3: HI += it
-    vmovdqu     ymm4, [rdx + 64]                    ; C3·H^2: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 192], 0x00       ; C3·H^2: A0·K0
-    vpclmulqdq  ymm6, ymm4, [rdi + 192], 0x10       ; C3·H^2: A0·K1
-    vpclmulqdq  ymm7, ymm4, [rdi + 64], 0x01        ; C3·H^2: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 64], 0x11        ; C3·H^2: A1·B1
-    vpxor       ymm3, ymm3, ymm5                    ; C3·H^2: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C3·H^2: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C3·H^2: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C3·H^2: HI += it
-    vmovdqu     ymm4, [rdx + 96]                    ; C4·H^1: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 224], 0x00       ; C4·H^1: A0·K0
-    vpclmulqdq  ymm6, ymm4, [rdi + 224], 0x10       ; C4·H^1: A0·K1
-    vpclmulqdq  ymm7, ymm4, [rdi + 96], 0x01        ; C4·H^1: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 96], 0x11        ; C4·H^1: A1·B1
+    vmovdqu     ymm2, [rdx + 64]                    ; C3·H^2: C
+    vpclmulqdq  ymm3, ymm2, [rdi + 192], 0x00       ; C3·H^2: A0·K0
+    vpclmulqdq  ymm4, ymm2, [rdi + 192], 0x10       ; C3·H^2: A0·K1
+    vpclmulqdq  ymm5, ymm2, [rdi + 64], 0x01        ; C3·H^2: A1·B0
+    vpclmulqdq  ymm2, ymm2, [rdi + 64], 0x11        ; C3·H^2: A1·B1
+    vmovdqu     ymm6, [rdx + 96]                    ; C4·H^1: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 224], 0x00       ; C4·H^1: A0·K0
+    vpclmulqdq  ymm8, ymm6, [rdi + 224], 0x10       ; C4·H^1: A0·K1
+    vpclmulqdq  ymm9, ymm6, [rdi + 96], 0x01        ; C4·H^1: A1·B0
+    vpclmulqdq  ymm6, ymm6, [rdi + 96], 0x11        ; C4·H^1: A1·B1
     vpxor       ymm3, ymm3, ymm5                    ; C4·H^1: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C4·H^1: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C4·H^1: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C4·H^1: HI += it
-    vmovdqu     ymm4, [rdx]                         ; C1·H^4: C
-    vpxor       ymm1, ymm4, ymm1                    ; C1·H^4: A = X + C
-    vpclmulqdq  ymm4, ymm1, [rdi + 128], 0x00       ; C1·H^4: A0·K0
-    vpclmulqdq  ymm5, ymm1, [rdi + 128], 0x10       ; C1·H^4: A0·K1
-    vpclmulqdq  ymm6, ymm1, [rdi], 0x01             ; C1·H^4: A1·B0
+    vpxor       ymm2, ymm4, ymm2                    ; C4·H^1: HI += it
+    vmovdqu     ymm4, [rdx + 32]                    ; C2·H^3: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 160], 0x00       ; C2·H^3: A0·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 160], 0x10      ; C2·H^3: A0·K1
+    vpclmulqdq  ymm11, ymm4, [rdi + 32], 0x01       ; C2·H^3: A1·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 32], 0x11        ; C2·H^3: A1·B1
+    vpxor       ymm3, ymm3, ymm7                    ; C2·H^3: LO += it
+    vpxor       ymm2, ymm2, ymm8                    ; C2·H^3: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C2·H^3: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C2·H^3: HI += it
+    vmovdqu     ymm6, [rdx]                         ; C1·H^4: C
+    vpxor       ymm1, ymm6, ymm1                    ; C1·H^4: A = X + C
+    vpclmulqdq  ymm6, ymm1, [rdi + 128], 0x00       ; C1·H^4: A0·K0
+    vpclmulqdq  ymm7, ymm1, [rdi + 128], 0x10       ; C1·H^4: A0·K1
+    vpclmulqdq  ymm8, ymm1, [rdi], 0x01             ; C1·H^4: A1·B0
     vpclmulqdq  ymm1, ymm1, [rdi], 0x11             ; C1·H^4: A1·B1
-    vpxor       ymm3, ymm3, ymm4                    ; C1·H^4: LO += it
-    vpxor       ymm2, ymm2, ymm5                    ; C1·H^4: HI += it
+    vpxor       ymm3, ymm3, ymm5                    ; C1·H^4: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C1·H^4: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C1·H^4: LO += it
+    vpxor       ymm2, ymm2, ymm4                    ; C1·H^4: HI += it
     vpxor       ymm3, ymm3, ymm6                    ; C1·H^4: LO += it
+    vpxor       ymm2, ymm2, ymm7                    ; C1·H^4: HI += it
+    vpxor       ymm3, ymm3, ymm8                    ; C1·H^4: LO += it
     vpxor       ymm1, ymm2, ymm1                    ; C1·H^4: HI += it
     vpclmulqdq  ymm2, ymm3, ymm0, 0x10              ; reduce: LO0·Q'
     vpshufd     ymm3, ymm3, 0x4e                    ; reduce: (LO1, LO0)

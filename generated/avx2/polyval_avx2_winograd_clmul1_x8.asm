@@ -238,7 +238,7 @@ polyval_avx2_winograd_clmul1_x8_mul:
 
 ; void polyval_avx2_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-9, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-10, rax rcx rdx rdi r8
 global polyval_avx2_winograd_clmul1_x8_update:function (polyval_avx2_winograd_clmul1_x8_update.end - polyval_avx2_winograd_clmul1_x8_update)
 align 32
 polyval_avx2_winograd_clmul1_x8_update:
@@ -248,30 +248,27 @@ polyval_avx2_winograd_clmul1_x8_update:
     cmp         rcx, 0x80
     jb          .tail
 .group:
-    vmovdqu     ymm2, [rdx + 32]                    ; C2·H^3: C
-    vpxor       ymm3, ymm2, [rdi + 32]              ; C2·H^3: T = A + C1
-    vpxor       ymm4, ymm2, [rdi + 160]             ; C2·H^3: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C2·H^3: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C2·H^3: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C2·H^3: U0·U1
-    vmovdqu     ymm5, [rdx + 64]                    ; C3·H^2: C
-    vpxor       ymm6, ymm5, [rdi + 64]              ; C3·H^2: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 192]             ; C3·H^2: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C3·H^2: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C3·H^2: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C3·H^2: U0·U1
-    vpxor       ymm2, ymm2, ymm5                    ; C3·H^2: S += it
-    vpxor       ymm3, ymm3, ymm6                    ; C3·H^2: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C3·H^2: HI += it
+    vmovdqu     ymm2, [rdx + 64]                    ; C3·H^2: C
+    vpxor       ymm3, ymm2, [rdi + 64]              ; C3·H^2: T = A + C1
+    vpxor       ymm4, ymm2, [rdi + 192]             ; C3·H^2: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C3·H^2: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C3·H^2: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C3·H^2: U0·U1
     vmovdqu     ymm5, [rdx + 96]                    ; C4·H^1: C
     vpxor       ymm6, ymm5, [rdi + 96]              ; C4·H^1: T = A + C1
     vpxor       ymm7, ymm5, [rdi + 224]             ; C4·H^1: U = A + C2
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C4·H^1: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C4·H^1: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C4·H^1: U0·U1
-    vpxor       ymm2, ymm2, ymm5                    ; C4·H^1: S += it
-    vpxor       ymm3, ymm3, ymm6                    ; C4·H^1: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C4·H^1: HI += it
+    vmovdqu     ymm8, [rdx + 32]                    ; C2·H^3: C
+    vpxor       ymm9, ymm8, [rdi + 32]              ; C2·H^3: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 160]            ; C2·H^3: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C2·H^3: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C2·H^3: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C2·H^3: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C2·H^3: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C2·H^3: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C2·H^3: HI += it
     vmovdqu     ymm5, [rdx]                         ; C1·H^4: C
     vpxor       ymm1, ymm5, ymm1                    ; C1·H^4: A = X + C
     vpxor       ymm5, ymm1, [rdi]                   ; C1·H^4: T = A + C1
@@ -279,6 +276,9 @@ polyval_avx2_winograd_clmul1_x8_update:
     vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; C1·H^4: A0·A1
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C1·H^4: T0·T1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C1·H^4: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C1·H^4: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C1·H^4: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C1·H^4: HI += it
     vpxor       ymm1, ymm2, ymm1                    ; C1·H^4: S += it
     vpxor       ymm2, ymm3, ymm5                    ; C1·H^4: LO += it
     vpxor       ymm3, ymm4, ymm6                    ; C1·H^4: HI += it

@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
 ; wipe       no: secrets may remain in vector registers
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq
+; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      40 instructions: clmul 17, load 4, other 4, shuffle 5, xor 10
 ;
@@ -202,7 +202,7 @@ ghash_avx512_k_clmul1_x16_lanes_mul:
 
 ; void ghash_avx512_k_clmul1_x16_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-10, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-14, rax rcx rdx rdi
 global ghash_avx512_k_clmul1_x16_lanes_update:function (ghash_avx512_k_clmul1_x16_lanes_update.end - ghash_avx512_k_clmul1_x16_lanes_update)
 align 32
 ghash_avx512_k_clmul1_x16_lanes_update:
@@ -210,94 +210,94 @@ ghash_avx512_k_clmul1_x16_lanes_update:
     vmovdqu64   zmm0, [rel ghash_avx512_k_clmul1_x16_lanes_byte_swap]  ; byte_swap
     vmovdqu64   zmm1, [rel ghash_avx512_k_clmul1_x16_lanes_fold_q]  ; fold_q
     vmovdqu64   xmm2, [rsi]                         ; X, bytes as in memory
-    vpshufb     xmm10, xmm2, xmm0                   ; X
+    vpshufb     xmm14, xmm2, xmm0                   ; X
     cmp         rcx, 256
     jb          .tail
     cmp         rcx, 512
     jb          .last_group
 .group:
-    vmovdqu64   zmm2, [rdx + 64]                    ; C2·H^3: C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm0                    ; C2·H^3: C
-    vpclmulqdq  zmm8, zmm2, [rdi + 960], 0x00       ; C2·H^3: A0·K0
-    vpclmulqdq  zmm9, zmm2, [rdi + 960], 0x10       ; C2·H^3: A0·K1
-    vpclmulqdq  zmm3, zmm2, [rdi + 704], 0x01       ; C2·H^3: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rdi + 704], 0x11       ; C2·H^3: A1·B1
-    vmovdqu64   zmm4, [rdx + 128]                   ; C3·H^2: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm0                    ; C3·H^2: C
-    vpclmulqdq  zmm5, zmm4, [rdi + 1024], 0x00      ; C3·H^2: A0·K0
-    vpclmulqdq  zmm6, zmm4, [rdi + 1024], 0x10      ; C3·H^2: A0·K1
-    vpclmulqdq  zmm7, zmm4, [rdi + 768], 0x01       ; C3·H^2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [rdi + 768], 0x11       ; C3·H^2: A1·B1
-    vpternlogq  zmm8, zmm3, zmm5, 0x96              ; C3·H^2: LO += it
-    vpternlogq  zmm9, zmm2, zmm6, 0x96              ; C3·H^2: HI += it
-    vmovdqu64   zmm2, [rdx + 192]                   ; C4·H^1: C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm0                    ; C4·H^1: C
-    vpclmulqdq  zmm3, zmm2, [rdi + 1088], 0x00      ; C4·H^1: A0·K0
-    vpclmulqdq  zmm5, zmm2, [rdi + 1088], 0x10      ; C4·H^1: A0·K1
-    vpclmulqdq  zmm6, zmm2, [rdi + 832], 0x01       ; C4·H^1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rdi + 832], 0x11       ; C4·H^1: A1·B1
-    vpternlogq  zmm8, zmm7, zmm3, 0x96              ; C4·H^1: LO += it
-    vpternlogq  zmm9, zmm4, zmm5, 0x96              ; C4·H^1: HI += it
-    vmovdqu64   zmm3, [rdx]                         ; C1·H^4: C, bytes as in memory
-    vpshufb     zmm3, zmm3, zmm0                    ; C1·H^4: C
-    vpxorq      zmm3, zmm3, zmm10                   ; C1·H^4: A = X + C
-    vpclmulqdq  zmm4, zmm3, [rdi + 896], 0x00       ; C1·H^4: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rdi + 896], 0x10       ; C1·H^4: A0·K1
-    vpclmulqdq  zmm7, zmm3, [rdi + 640], 0x01       ; C1·H^4: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdi + 640], 0x11       ; C1·H^4: A1·B1
-    vpternlogq  zmm8, zmm6, zmm4, 0x96              ; C1·H^4: LO += it
-    vpternlogq  zmm9, zmm2, zmm5, 0x96              ; C1·H^4: HI += it
-    vpxorq      zmm2, zmm8, zmm7                    ; C1·H^4: LO += it
-    vpxorq      zmm3, zmm9, zmm3                    ; C1·H^4: HI += it
-    vpclmulqdq  zmm10, zmm2, zmm1, 0x10             ; reduce: LO0·Q'
-    vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm10, zmm2, zmm3, 0x96             ; reduce: RES = fold(LO) + HI
+    vmovdqu64   zmm2, [rdx + 128]                   ; C3·H^2: C, bytes as in memory
+    vpshufb     zmm2, zmm2, zmm0                    ; C3·H^2: C
+    vpclmulqdq  zmm12, zmm2, [rdi + 1024], 0x00     ; C3·H^2: A0·K0
+    vpclmulqdq  zmm13, zmm2, [rdi + 1024], 0x10     ; C3·H^2: A0·K1
+    vpclmulqdq  zmm3, zmm2, [rdi + 768], 0x01       ; C3·H^2: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdi + 768], 0x11       ; C3·H^2: A1·B1
+    vmovdqu64   zmm4, [rdx + 192]                   ; C4·H^1: C, bytes as in memory
+    vpshufb     zmm4, zmm4, zmm0                    ; C4·H^1: C
+    vpclmulqdq  zmm5, zmm4, [rdi + 1088], 0x00      ; C4·H^1: A0·K0
+    vpclmulqdq  zmm6, zmm4, [rdi + 1088], 0x10      ; C4·H^1: A0·K1
+    vpclmulqdq  zmm7, zmm4, [rdi + 832], 0x01       ; C4·H^1: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdi + 832], 0x11       ; C4·H^1: A1·B1
+    vmovdqu64   zmm8, [rdx + 64]                    ; C2·H^3: C, bytes as in memory
+    vpshufb     zmm8, zmm8, zmm0                    ; C2·H^3: C
+    vpclmulqdq  zmm9, zmm8, [rdi + 960], 0x00       ; C2·H^3: A0·K0
+    vpclmulqdq  zmm10, zmm8, [rdi + 960], 0x10      ; C2·H^3: A0·K1
+    vpclmulqdq  zmm11, zmm8, [rdi + 704], 0x01      ; C2·H^3: A1·B0
+    vpclmulqdq  zmm8, zmm8, [rdi + 704], 0x11       ; C2·H^3: A1·B1
+    vpternlogq  zmm12, zmm3, zmm5, 0x96             ; C2·H^3: LO += it
+    vpternlogq  zmm13, zmm2, zmm6, 0x96             ; C2·H^3: HI += it
+    vmovdqu64   zmm2, [rdx]                         ; C1·H^4: C, bytes as in memory
+    vpshufb     zmm2, zmm2, zmm0                    ; C1·H^4: C
+    vpxorq      zmm2, zmm2, zmm14                   ; C1·H^4: A = X + C
+    vpclmulqdq  zmm3, zmm2, [rdi + 896], 0x00       ; C1·H^4: A0·K0
+    vpclmulqdq  zmm5, zmm2, [rdi + 896], 0x10       ; C1·H^4: A0·K1
+    vpclmulqdq  zmm6, zmm2, [rdi + 640], 0x01       ; C1·H^4: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdi + 640], 0x11       ; C1·H^4: A1·B1
+    vpternlogq  zmm12, zmm7, zmm9, 0x96             ; C1·H^4: LO += it
+    vpternlogq  zmm13, zmm4, zmm10, 0x96            ; C1·H^4: HI += it
+    vpternlogq  zmm12, zmm11, zmm3, 0x96            ; C1·H^4: LO += it
+    vpternlogq  zmm13, zmm8, zmm5, 0x96             ; C1·H^4: HI += it
+    vpxorq      zmm3, zmm12, zmm6                   ; C1·H^4: LO += it
+    vpxorq      zmm2, zmm13, zmm2                   ; C1·H^4: HI += it
+    vpclmulqdq  zmm14, zmm3, zmm1, 0x10             ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm14, zmm3, zmm2, 0x96             ; reduce: RES = fold(LO) + HI
     add         rdx, 256                            ; next group
     sub         rcx, 256
     cmp         rcx, 512
     jae         .group
 .after_group:
 .last_group:
-    vmovdqu64   zmm2, [rdx + 64]                    ; C2·H^3: C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm0                    ; C2·H^3: C
-    vpclmulqdq  zmm8, zmm2, [rdi + 384], 0x00       ; C2·H^3: A0·K0
-    vpclmulqdq  zmm9, zmm2, [rdi + 384], 0x10       ; C2·H^3: A0·K1
-    vpclmulqdq  zmm3, zmm2, [rdi + 64], 0x01        ; C2·H^3: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C2·H^3: A1·B1
-    vmovdqu64   zmm4, [rdx + 128]                   ; C3·H^2: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm0                    ; C3·H^2: C
-    vpclmulqdq  zmm5, zmm4, [rdi + 448], 0x00       ; C3·H^2: A0·K0
-    vpclmulqdq  zmm6, zmm4, [rdi + 448], 0x10       ; C3·H^2: A0·K1
-    vpclmulqdq  zmm7, zmm4, [rdi + 128], 0x01       ; C3·H^2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C3·H^2: A1·B1
-    vpternlogq  zmm8, zmm3, zmm5, 0x96              ; C3·H^2: LO += it
-    vpternlogq  zmm9, zmm2, zmm6, 0x96              ; C3·H^2: HI += it
-    vmovdqu64   zmm2, [rdx + 192]                   ; C4·H^1: C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm0                    ; C4·H^1: C
-    vpclmulqdq  zmm3, zmm2, [rdi + 512], 0x00       ; C4·H^1: A0·K0
-    vpclmulqdq  zmm5, zmm2, [rdi + 512], 0x10       ; C4·H^1: A0·K1
-    vpclmulqdq  zmm6, zmm2, [rdi + 192], 0x01       ; C4·H^1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rdi + 192], 0x11       ; C4·H^1: A1·B1
-    vpternlogq  zmm8, zmm7, zmm3, 0x96              ; C4·H^1: LO += it
-    vpternlogq  zmm9, zmm4, zmm5, 0x96              ; C4·H^1: HI += it
-    vmovdqu64   zmm3, [rdx]                         ; C1·H^4: C, bytes as in memory
-    vpshufb     zmm3, zmm3, zmm0                    ; C1·H^4: C
-    vpxorq      zmm3, zmm3, zmm10                   ; C1·H^4: A = X + C
-    vpclmulqdq  zmm4, zmm3, [rdi + 320], 0x00       ; C1·H^4: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rdi + 320], 0x10       ; C1·H^4: A0·K1
-    vpclmulqdq  zmm7, zmm3, [rdi], 0x01             ; C1·H^4: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdi], 0x11             ; C1·H^4: A1·B1
-    vpternlogq  zmm8, zmm6, zmm4, 0x96              ; C1·H^4: LO += it
-    vpternlogq  zmm9, zmm2, zmm5, 0x96              ; C1·H^4: HI += it
-    vpxorq      zmm2, zmm8, zmm7                    ; C1·H^4: LO += it
-    vpxorq      zmm3, zmm9, zmm3                    ; C1·H^4: HI += it
-    vpclmulqdq  zmm4, zmm2, zmm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm4, zmm2, zmm3, 0x96              ; reduce: RES = fold(LO) + HI
+    vmovdqu64   zmm2, [rdx + 128]                   ; C3·H^2: C, bytes as in memory
+    vpshufb     zmm2, zmm2, zmm0                    ; C3·H^2: C
+    vpclmulqdq  zmm12, zmm2, [rdi + 448], 0x00      ; C3·H^2: A0·K0
+    vpclmulqdq  zmm13, zmm2, [rdi + 448], 0x10      ; C3·H^2: A0·K1
+    vpclmulqdq  zmm3, zmm2, [rdi + 128], 0x01       ; C3·H^2: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdi + 128], 0x11       ; C3·H^2: A1·B1
+    vmovdqu64   zmm4, [rdx + 192]                   ; C4·H^1: C, bytes as in memory
+    vpshufb     zmm4, zmm4, zmm0                    ; C4·H^1: C
+    vpclmulqdq  zmm5, zmm4, [rdi + 512], 0x00       ; C4·H^1: A0·K0
+    vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x10       ; C4·H^1: A0·K1
+    vpclmulqdq  zmm7, zmm4, [rdi + 192], 0x01       ; C4·H^1: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdi + 192], 0x11       ; C4·H^1: A1·B1
+    vmovdqu64   zmm8, [rdx + 64]                    ; C2·H^3: C, bytes as in memory
+    vpshufb     zmm8, zmm8, zmm0                    ; C2·H^3: C
+    vpclmulqdq  zmm9, zmm8, [rdi + 384], 0x00       ; C2·H^3: A0·K0
+    vpclmulqdq  zmm10, zmm8, [rdi + 384], 0x10      ; C2·H^3: A0·K1
+    vpclmulqdq  zmm11, zmm8, [rdi + 64], 0x01       ; C2·H^3: A1·B0
+    vpclmulqdq  zmm8, zmm8, [rdi + 64], 0x11        ; C2·H^3: A1·B1
+    vpternlogq  zmm12, zmm3, zmm5, 0x96             ; C2·H^3: LO += it
+    vpternlogq  zmm13, zmm2, zmm6, 0x96             ; C2·H^3: HI += it
+    vmovdqu64   zmm2, [rdx]                         ; C1·H^4: C, bytes as in memory
+    vpshufb     zmm2, zmm2, zmm0                    ; C1·H^4: C
+    vpxorq      zmm2, zmm2, zmm14                   ; C1·H^4: A = X + C
+    vpclmulqdq  zmm3, zmm2, [rdi + 320], 0x00       ; C1·H^4: A0·K0
+    vpclmulqdq  zmm5, zmm2, [rdi + 320], 0x10       ; C1·H^4: A0·K1
+    vpclmulqdq  zmm6, zmm2, [rdi], 0x01             ; C1·H^4: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdi], 0x11             ; C1·H^4: A1·B1
+    vpternlogq  zmm12, zmm7, zmm9, 0x96             ; C1·H^4: LO += it
+    vpternlogq  zmm13, zmm4, zmm10, 0x96            ; C1·H^4: HI += it
+    vpternlogq  zmm12, zmm11, zmm3, 0x96            ; C1·H^4: LO += it
+    vpternlogq  zmm13, zmm8, zmm5, 0x96             ; C1·H^4: HI += it
+    vpxorq      zmm3, zmm12, zmm6                   ; C1·H^4: LO += it
+    vpxorq      zmm2, zmm13, zmm2                   ; C1·H^4: HI += it
+    vpclmulqdq  zmm4, zmm3, zmm1, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm4, zmm3, zmm2, 0x96              ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm2, zmm4, 0x01                  ; reduce: upper lanes
     vpxorq      ymm2, ymm4, ymm2                    ; reduce: add up the lanes
     vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm10, xmm2, xmm3                   ; reduce: add up the lanes
+    vpxorq      xmm14, xmm2, xmm3                   ; reduce: add up the lanes
     add         rdx, 256                            ; next group
     sub         rcx, 256
 .tail:
@@ -315,14 +315,14 @@ ghash_avx512_k_clmul1_x16_lanes_update:
 .block:
     vmovdqu64   zmm2, [rdx]                         ; C, bytes as in memory
     vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpxorq      zmm2, zmm2, zmm10                   ; C·H^i: A = X + C; X counts once
+    vpxorq      zmm2, zmm2, zmm14                   ; C·H^i: A = X + C; X counts once
     vpclmulqdq  zmm3, zmm2, [rax + 320], 0x00       ; C·H^i: A0·K0
     vpclmulqdq  zmm4, zmm2, [rax + 320], 0x10       ; C·H^i: A0·K1
     vpclmulqdq  zmm5, zmm2, [rax], 0x01             ; C·H^i: A1·B0
     vpclmulqdq  zmm2, zmm2, [rax], 0x11             ; C·H^i: A1·B1
     vpternlogq  zmm6, zmm3, zmm5, 0x96              ; C·H^i: LO += it
     vpternlogq  zmm7, zmm4, zmm2, 0x96              ; C·H^i: HI += it
-    vpxorq      xmm10, xmm10, xmm10
+    vpxorq      xmm14, xmm14, xmm14
     add         rax, 0x40                           ; the next powers
     add         rdx, 0x40                           ; the next blocks
     sub         rcx, 0x40
@@ -337,7 +337,7 @@ ghash_avx512_k_clmul1_x16_lanes_update:
     kmovq       k1, rdi                             ; one bit a byte that is left
     vmovdqu8    zmm2{k1}{z}, [rdx]                  ; C, zero-padded
     vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpxorq      zmm2, zmm2, zmm10                   ; C·H^i: A = X + C; X counts once
+    vpxorq      zmm2, zmm2, zmm14                   ; C·H^i: A = X + C; X counts once
     vpclmulqdq  zmm3, zmm2, [rax + 320], 0x00       ; C·H^i: A0·K0
     vpclmulqdq  zmm4, zmm2, [rax + 320], 0x10       ; C·H^i: A0·K1
     vpclmulqdq  zmm5, zmm2, [rax], 0x01             ; C·H^i: A1·B0
@@ -351,9 +351,9 @@ ghash_avx512_k_clmul1_x16_lanes_update:
     vextracti64x4 ymm1, zmm2, 0x01                  ; reduce: upper lanes
     vpxorq      ymm1, ymm2, ymm1                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm10, xmm1, xmm2                   ; reduce: add up the lanes
+    vpxorq      xmm14, xmm1, xmm2                   ; reduce: add up the lanes
 .store:
-    vpshufb     xmm0, xmm10, xmm0                   ; X, bytes as in memory
+    vpshufb     xmm0, xmm14, xmm0                   ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
     vzeroupper                                      ; upper halves are the caller's
     ret

@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      natural
 ; wipe       no: secrets may remain in vector registers
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq
+; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      40 instructions: clmul 17, load 4, other 8, shuffle 1, xor 10
 ;
@@ -195,7 +195,7 @@ ghash_avx512_k_clmul1_x16_natural_lanes_mul:
 
 ; void ghash_avx512_k_clmul1_x16_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-10, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-14, rax rcx rdx rdi
 global ghash_avx512_k_clmul1_x16_natural_lanes_update:function (ghash_avx512_k_clmul1_x16_natural_lanes_update.end - ghash_avx512_k_clmul1_x16_natural_lanes_update)
 align 32
 ghash_avx512_k_clmul1_x16_natural_lanes_update:
@@ -203,94 +203,94 @@ ghash_avx512_k_clmul1_x16_natural_lanes_update:
     vmovdqu64   zmm0, [rel ghash_avx512_k_clmul1_x16_natural_lanes_bit_reversal]  ; bit_reversal
     vmovdqu64   zmm1, [rel ghash_avx512_k_clmul1_x16_natural_lanes_fold_q]  ; fold_q
     vmovdqu64   xmm2, [rsi]                         ; X, bytes as in memory
-    vgf2p8affineqb xmm10, xmm2, xmm0, 0x00          ; X
+    vgf2p8affineqb xmm14, xmm2, xmm0, 0x00          ; X
     cmp         rcx, 256
     jb          .tail
     cmp         rcx, 512
     jb          .last_group
 .group:
-    vmovdqu64   zmm2, [rdx + 64]                    ; C2·H^3: C, bytes as in memory
-    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C2·H^3: C
-    vpclmulqdq  zmm8, zmm2, [rdi + 704], 0x00       ; C2·H^3: A0·B0
-    vpclmulqdq  zmm9, zmm2, [rdi + 704], 0x10       ; C2·H^3: A0·B1
-    vpclmulqdq  zmm3, zmm2, [rdi + 960], 0x01       ; C2·H^3: A1·K0
-    vpclmulqdq  zmm2, zmm2, [rdi + 960], 0x11       ; C2·H^3: A1·K1
-    vmovdqu64   zmm4, [rdx + 128]                   ; C3·H^2: C, bytes as in memory
-    vgf2p8affineqb zmm4, zmm4, zmm0, 0x00           ; C3·H^2: C
-    vpclmulqdq  zmm5, zmm4, [rdi + 768], 0x00       ; C3·H^2: A0·B0
-    vpclmulqdq  zmm6, zmm4, [rdi + 768], 0x10       ; C3·H^2: A0·B1
-    vpclmulqdq  zmm7, zmm4, [rdi + 1024], 0x01      ; C3·H^2: A1·K0
-    vpclmulqdq  zmm4, zmm4, [rdi + 1024], 0x11      ; C3·H^2: A1·K1
-    vpternlogq  zmm8, zmm3, zmm5, 0x96              ; C3·H^2: LO += it
-    vpternlogq  zmm9, zmm2, zmm6, 0x96              ; C3·H^2: HI += it
-    vmovdqu64   zmm2, [rdx + 192]                   ; C4·H^1: C, bytes as in memory
-    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C4·H^1: C
-    vpclmulqdq  zmm3, zmm2, [rdi + 832], 0x00       ; C4·H^1: A0·B0
-    vpclmulqdq  zmm5, zmm2, [rdi + 832], 0x10       ; C4·H^1: A0·B1
-    vpclmulqdq  zmm6, zmm2, [rdi + 1088], 0x01      ; C4·H^1: A1·K0
-    vpclmulqdq  zmm2, zmm2, [rdi + 1088], 0x11      ; C4·H^1: A1·K1
-    vpternlogq  zmm8, zmm7, zmm3, 0x96              ; C4·H^1: LO += it
-    vpternlogq  zmm9, zmm4, zmm5, 0x96              ; C4·H^1: HI += it
-    vmovdqu64   zmm3, [rdx]                         ; C1·H^4: C, bytes as in memory
-    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C1·H^4: C
-    vpxorq      zmm3, zmm3, zmm10                   ; C1·H^4: A = X + C
-    vpclmulqdq  zmm4, zmm3, [rdi + 640], 0x00       ; C1·H^4: A0·B0
-    vpclmulqdq  zmm5, zmm3, [rdi + 640], 0x10       ; C1·H^4: A0·B1
-    vpclmulqdq  zmm7, zmm3, [rdi + 896], 0x01       ; C1·H^4: A1·K0
-    vpclmulqdq  zmm3, zmm3, [rdi + 896], 0x11       ; C1·H^4: A1·K1
-    vpternlogq  zmm8, zmm6, zmm4, 0x96              ; C1·H^4: LO += it
-    vpternlogq  zmm9, zmm2, zmm5, 0x96              ; C1·H^4: HI += it
-    vpxorq      zmm2, zmm8, zmm7                    ; C1·H^4: LO += it
-    vpxorq      zmm3, zmm9, zmm3                    ; C1·H^4: HI += it
-    vpclmulqdq  zmm10, zmm3, zmm1, 0x01             ; reduce: HI1·Q
-    vpslldq     zmm3, zmm3, 0x08                    ; reduce: HI0·x^64
-    vpternlogq  zmm10, zmm3, zmm2, 0x96             ; reduce: RES = fold(HI) + LO
+    vmovdqu64   zmm2, [rdx + 128]                   ; C3·H^2: C, bytes as in memory
+    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C3·H^2: C
+    vpclmulqdq  zmm12, zmm2, [rdi + 768], 0x00      ; C3·H^2: A0·B0
+    vpclmulqdq  zmm13, zmm2, [rdi + 768], 0x10      ; C3·H^2: A0·B1
+    vpclmulqdq  zmm3, zmm2, [rdi + 1024], 0x01      ; C3·H^2: A1·K0
+    vpclmulqdq  zmm2, zmm2, [rdi + 1024], 0x11      ; C3·H^2: A1·K1
+    vmovdqu64   zmm4, [rdx + 192]                   ; C4·H^1: C, bytes as in memory
+    vgf2p8affineqb zmm4, zmm4, zmm0, 0x00           ; C4·H^1: C
+    vpclmulqdq  zmm5, zmm4, [rdi + 832], 0x00       ; C4·H^1: A0·B0
+    vpclmulqdq  zmm6, zmm4, [rdi + 832], 0x10       ; C4·H^1: A0·B1
+    vpclmulqdq  zmm7, zmm4, [rdi + 1088], 0x01      ; C4·H^1: A1·K0
+    vpclmulqdq  zmm4, zmm4, [rdi + 1088], 0x11      ; C4·H^1: A1·K1
+    vmovdqu64   zmm8, [rdx + 64]                    ; C2·H^3: C, bytes as in memory
+    vgf2p8affineqb zmm8, zmm8, zmm0, 0x00           ; C2·H^3: C
+    vpclmulqdq  zmm9, zmm8, [rdi + 704], 0x00       ; C2·H^3: A0·B0
+    vpclmulqdq  zmm10, zmm8, [rdi + 704], 0x10      ; C2·H^3: A0·B1
+    vpclmulqdq  zmm11, zmm8, [rdi + 960], 0x01      ; C2·H^3: A1·K0
+    vpclmulqdq  zmm8, zmm8, [rdi + 960], 0x11       ; C2·H^3: A1·K1
+    vpternlogq  zmm12, zmm3, zmm5, 0x96             ; C2·H^3: LO += it
+    vpternlogq  zmm13, zmm2, zmm6, 0x96             ; C2·H^3: HI += it
+    vmovdqu64   zmm2, [rdx]                         ; C1·H^4: C, bytes as in memory
+    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C1·H^4: C
+    vpxorq      zmm2, zmm2, zmm14                   ; C1·H^4: A = X + C
+    vpclmulqdq  zmm3, zmm2, [rdi + 640], 0x00       ; C1·H^4: A0·B0
+    vpclmulqdq  zmm5, zmm2, [rdi + 640], 0x10       ; C1·H^4: A0·B1
+    vpclmulqdq  zmm6, zmm2, [rdi + 896], 0x01       ; C1·H^4: A1·K0
+    vpclmulqdq  zmm2, zmm2, [rdi + 896], 0x11       ; C1·H^4: A1·K1
+    vpternlogq  zmm12, zmm7, zmm9, 0x96             ; C1·H^4: LO += it
+    vpternlogq  zmm13, zmm4, zmm10, 0x96            ; C1·H^4: HI += it
+    vpternlogq  zmm12, zmm11, zmm3, 0x96            ; C1·H^4: LO += it
+    vpternlogq  zmm13, zmm8, zmm5, 0x96             ; C1·H^4: HI += it
+    vpxorq      zmm3, zmm12, zmm6                   ; C1·H^4: LO += it
+    vpxorq      zmm2, zmm13, zmm2                   ; C1·H^4: HI += it
+    vpclmulqdq  zmm14, zmm2, zmm1, 0x01             ; reduce: HI1·Q
+    vpslldq     zmm2, zmm2, 0x08                    ; reduce: HI0·x^64
+    vpternlogq  zmm14, zmm2, zmm3, 0x96             ; reduce: RES = fold(HI) + LO
     add         rdx, 256                            ; next group
     sub         rcx, 256
     cmp         rcx, 512
     jae         .group
 .after_group:
 .last_group:
-    vmovdqu64   zmm2, [rdx + 64]                    ; C2·H^3: C, bytes as in memory
-    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C2·H^3: C
-    vpclmulqdq  zmm8, zmm2, [rdi + 64], 0x00        ; C2·H^3: A0·B0
-    vpclmulqdq  zmm9, zmm2, [rdi + 64], 0x10        ; C2·H^3: A0·B1
-    vpclmulqdq  zmm3, zmm2, [rdi + 384], 0x01       ; C2·H^3: A1·K0
-    vpclmulqdq  zmm2, zmm2, [rdi + 384], 0x11       ; C2·H^3: A1·K1
-    vmovdqu64   zmm4, [rdx + 128]                   ; C3·H^2: C, bytes as in memory
-    vgf2p8affineqb zmm4, zmm4, zmm0, 0x00           ; C3·H^2: C
-    vpclmulqdq  zmm5, zmm4, [rdi + 128], 0x00       ; C3·H^2: A0·B0
-    vpclmulqdq  zmm6, zmm4, [rdi + 128], 0x10       ; C3·H^2: A0·B1
-    vpclmulqdq  zmm7, zmm4, [rdi + 448], 0x01       ; C3·H^2: A1·K0
-    vpclmulqdq  zmm4, zmm4, [rdi + 448], 0x11       ; C3·H^2: A1·K1
-    vpternlogq  zmm8, zmm3, zmm5, 0x96              ; C3·H^2: LO += it
-    vpternlogq  zmm9, zmm2, zmm6, 0x96              ; C3·H^2: HI += it
-    vmovdqu64   zmm2, [rdx + 192]                   ; C4·H^1: C, bytes as in memory
-    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C4·H^1: C
-    vpclmulqdq  zmm3, zmm2, [rdi + 192], 0x00       ; C4·H^1: A0·B0
-    vpclmulqdq  zmm5, zmm2, [rdi + 192], 0x10       ; C4·H^1: A0·B1
-    vpclmulqdq  zmm6, zmm2, [rdi + 512], 0x01       ; C4·H^1: A1·K0
-    vpclmulqdq  zmm2, zmm2, [rdi + 512], 0x11       ; C4·H^1: A1·K1
-    vpternlogq  zmm8, zmm7, zmm3, 0x96              ; C4·H^1: LO += it
-    vpternlogq  zmm9, zmm4, zmm5, 0x96              ; C4·H^1: HI += it
-    vmovdqu64   zmm3, [rdx]                         ; C1·H^4: C, bytes as in memory
-    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C1·H^4: C
-    vpxorq      zmm3, zmm3, zmm10                   ; C1·H^4: A = X + C
-    vpclmulqdq  zmm4, zmm3, [rdi], 0x00             ; C1·H^4: A0·B0
-    vpclmulqdq  zmm5, zmm3, [rdi], 0x10             ; C1·H^4: A0·B1
-    vpclmulqdq  zmm7, zmm3, [rdi + 320], 0x01       ; C1·H^4: A1·K0
-    vpclmulqdq  zmm3, zmm3, [rdi + 320], 0x11       ; C1·H^4: A1·K1
-    vpternlogq  zmm8, zmm6, zmm4, 0x96              ; C1·H^4: LO += it
-    vpternlogq  zmm9, zmm2, zmm5, 0x96              ; C1·H^4: HI += it
-    vpxorq      zmm2, zmm8, zmm7                    ; C1·H^4: LO += it
-    vpxorq      zmm3, zmm9, zmm3                    ; C1·H^4: HI += it
-    vpclmulqdq  zmm4, zmm3, zmm1, 0x01              ; reduce: HI1·Q
-    vpslldq     zmm3, zmm3, 0x08                    ; reduce: HI0·x^64
-    vpternlogq  zmm4, zmm3, zmm2, 0x96              ; reduce: RES = fold(HI) + LO
+    vmovdqu64   zmm2, [rdx + 128]                   ; C3·H^2: C, bytes as in memory
+    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C3·H^2: C
+    vpclmulqdq  zmm12, zmm2, [rdi + 128], 0x00      ; C3·H^2: A0·B0
+    vpclmulqdq  zmm13, zmm2, [rdi + 128], 0x10      ; C3·H^2: A0·B1
+    vpclmulqdq  zmm3, zmm2, [rdi + 448], 0x01       ; C3·H^2: A1·K0
+    vpclmulqdq  zmm2, zmm2, [rdi + 448], 0x11       ; C3·H^2: A1·K1
+    vmovdqu64   zmm4, [rdx + 192]                   ; C4·H^1: C, bytes as in memory
+    vgf2p8affineqb zmm4, zmm4, zmm0, 0x00           ; C4·H^1: C
+    vpclmulqdq  zmm5, zmm4, [rdi + 192], 0x00       ; C4·H^1: A0·B0
+    vpclmulqdq  zmm6, zmm4, [rdi + 192], 0x10       ; C4·H^1: A0·B1
+    vpclmulqdq  zmm7, zmm4, [rdi + 512], 0x01       ; C4·H^1: A1·K0
+    vpclmulqdq  zmm4, zmm4, [rdi + 512], 0x11       ; C4·H^1: A1·K1
+    vmovdqu64   zmm8, [rdx + 64]                    ; C2·H^3: C, bytes as in memory
+    vgf2p8affineqb zmm8, zmm8, zmm0, 0x00           ; C2·H^3: C
+    vpclmulqdq  zmm9, zmm8, [rdi + 64], 0x00        ; C2·H^3: A0·B0
+    vpclmulqdq  zmm10, zmm8, [rdi + 64], 0x10       ; C2·H^3: A0·B1
+    vpclmulqdq  zmm11, zmm8, [rdi + 384], 0x01      ; C2·H^3: A1·K0
+    vpclmulqdq  zmm8, zmm8, [rdi + 384], 0x11       ; C2·H^3: A1·K1
+    vpternlogq  zmm12, zmm3, zmm5, 0x96             ; C2·H^3: LO += it
+    vpternlogq  zmm13, zmm2, zmm6, 0x96             ; C2·H^3: HI += it
+    vmovdqu64   zmm2, [rdx]                         ; C1·H^4: C, bytes as in memory
+    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C1·H^4: C
+    vpxorq      zmm2, zmm2, zmm14                   ; C1·H^4: A = X + C
+    vpclmulqdq  zmm3, zmm2, [rdi], 0x00             ; C1·H^4: A0·B0
+    vpclmulqdq  zmm5, zmm2, [rdi], 0x10             ; C1·H^4: A0·B1
+    vpclmulqdq  zmm6, zmm2, [rdi + 320], 0x01       ; C1·H^4: A1·K0
+    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C1·H^4: A1·K1
+    vpternlogq  zmm12, zmm7, zmm9, 0x96             ; C1·H^4: LO += it
+    vpternlogq  zmm13, zmm4, zmm10, 0x96            ; C1·H^4: HI += it
+    vpternlogq  zmm12, zmm11, zmm3, 0x96            ; C1·H^4: LO += it
+    vpternlogq  zmm13, zmm8, zmm5, 0x96             ; C1·H^4: HI += it
+    vpxorq      zmm3, zmm12, zmm6                   ; C1·H^4: LO += it
+    vpxorq      zmm2, zmm13, zmm2                   ; C1·H^4: HI += it
+    vpclmulqdq  zmm4, zmm2, zmm1, 0x01              ; reduce: HI1·Q
+    vpslldq     zmm2, zmm2, 0x08                    ; reduce: HI0·x^64
+    vpternlogq  zmm4, zmm2, zmm3, 0x96              ; reduce: RES = fold(HI) + LO
     vextracti64x4 ymm2, zmm4, 0x01                  ; reduce: upper lanes
     vpxorq      ymm2, ymm4, ymm2                    ; reduce: add up the lanes
     vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm10, xmm2, xmm3                   ; reduce: add up the lanes
+    vpxorq      xmm14, xmm2, xmm3                   ; reduce: add up the lanes
     add         rdx, 256                            ; next group
     sub         rcx, 256
 .tail:
@@ -308,14 +308,14 @@ ghash_avx512_k_clmul1_x16_natural_lanes_update:
 .block:
     vmovdqu64   zmm2, [rdx]                         ; C, bytes as in memory
     vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C
-    vpxorq      zmm2, zmm2, zmm10                   ; C·H^i: A = X + C; X counts once
+    vpxorq      zmm2, zmm2, zmm14                   ; C·H^i: A = X + C; X counts once
     vpclmulqdq  zmm3, zmm2, [rax], 0x00             ; C·H^i: A0·B0
     vpclmulqdq  zmm4, zmm2, [rax], 0x10             ; C·H^i: A0·B1
     vpclmulqdq  zmm5, zmm2, [rax + 320], 0x01       ; C·H^i: A1·K0
     vpclmulqdq  zmm2, zmm2, [rax + 320], 0x11       ; C·H^i: A1·K1
     vpternlogq  zmm6, zmm3, zmm5, 0x96              ; C·H^i: LO += it
     vpternlogq  zmm7, zmm4, zmm2, 0x96              ; C·H^i: HI += it
-    vpxorq      xmm10, xmm10, xmm10
+    vpxorq      xmm14, xmm14, xmm14
     add         rax, 0x40                           ; the next powers
     add         rdx, 0x40                           ; the next blocks
     sub         rcx, 0x40
@@ -330,7 +330,7 @@ ghash_avx512_k_clmul1_x16_natural_lanes_update:
     kmovq       k1, rdi                             ; one bit a byte that is left
     vmovdqu8    zmm2{k1}{z}, [rdx]                  ; C, zero-padded
     vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C
-    vpxorq      zmm2, zmm2, zmm10                   ; C·H^i: A = X + C; X counts once
+    vpxorq      zmm2, zmm2, zmm14                   ; C·H^i: A = X + C; X counts once
     vpclmulqdq  zmm3, zmm2, [rax], 0x00             ; C·H^i: A0·B0
     vpclmulqdq  zmm4, zmm2, [rax], 0x10             ; C·H^i: A0·B1
     vpclmulqdq  zmm5, zmm2, [rax + 320], 0x01       ; C·H^i: A1·K0
@@ -344,9 +344,9 @@ ghash_avx512_k_clmul1_x16_natural_lanes_update:
     vextracti64x4 ymm1, zmm2, 0x01                  ; reduce: upper lanes
     vpxorq      ymm1, ymm2, ymm1                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm10, xmm1, xmm2                   ; reduce: add up the lanes
+    vpxorq      xmm14, xmm1, xmm2                   ; reduce: add up the lanes
 .store:
-    vgf2p8affineqb xmm0, xmm10, xmm0, 0x00          ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm14, xmm0, 0x00          ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
     vzeroupper                                      ; upper halves are the caller's
     ret

@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
 ; wipe       no: secrets may remain in vector registers
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq
+; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      44 instructions: clmul 17, load 4, other 4, shuffle 7, xor 12
 ;
@@ -186,7 +186,7 @@ ghash_avx512_k_clmul1_x16_regs_mul:
 
 ; void ghash_avx512_k_clmul1_x16_regs_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-18, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-22, rax rcx rdx rdi
 global ghash_avx512_k_clmul1_x16_regs_update:function (ghash_avx512_k_clmul1_x16_regs_update.end - ghash_avx512_k_clmul1_x16_regs_update)
 align 32
 ghash_avx512_k_clmul1_x16_regs_update:
@@ -206,39 +206,39 @@ ghash_avx512_k_clmul1_x16_regs_update:
     vmovdqu64   zmm9, [rdi + 192]                   ; powers of register 3
     vmovdqu64   zmm10, [rdi + 512]                  ; powers of register 3
 .group:
-    vmovdqu64   zmm11, [rdx + 64]                   ; C2·H^3: C, bytes as in memory
-    vpshufb     zmm11, zmm11, zmm0                  ; C2·H^3: C
-    vpclmulqdq  zmm17, zmm11, zmm6, 0x00            ; C2·H^3: A0·K0
-    vpclmulqdq  zmm18, zmm11, zmm6, 0x10            ; C2·H^3: A0·K1
-    vpclmulqdq  zmm12, zmm11, zmm5, 0x01            ; C2·H^3: A1·B0
-    vpclmulqdq  zmm11, zmm11, zmm5, 0x11            ; C2·H^3: A1·B1
-    vmovdqu64   zmm13, [rdx + 128]                  ; C3·H^2: C, bytes as in memory
-    vpshufb     zmm13, zmm13, zmm0                  ; C3·H^2: C
-    vpclmulqdq  zmm14, zmm13, zmm8, 0x00            ; C3·H^2: A0·K0
-    vpclmulqdq  zmm15, zmm13, zmm8, 0x10            ; C3·H^2: A0·K1
-    vpclmulqdq  zmm16, zmm13, zmm7, 0x01            ; C3·H^2: A1·B0
-    vpclmulqdq  zmm13, zmm13, zmm7, 0x11            ; C3·H^2: A1·B1
-    vpternlogq  zmm17, zmm12, zmm14, 0x96           ; C3·H^2: LO += it
-    vpternlogq  zmm18, zmm11, zmm15, 0x96           ; C3·H^2: HI += it
-    vmovdqu64   zmm11, [rdx + 192]                  ; C4·H^1: C, bytes as in memory
-    vpshufb     zmm11, zmm11, zmm0                  ; C4·H^1: C
-    vpclmulqdq  zmm12, zmm11, zmm10, 0x00           ; C4·H^1: A0·K0
-    vpclmulqdq  zmm14, zmm11, zmm10, 0x10           ; C4·H^1: A0·K1
-    vpclmulqdq  zmm15, zmm11, zmm9, 0x01            ; C4·H^1: A1·B0
-    vpclmulqdq  zmm11, zmm11, zmm9, 0x11            ; C4·H^1: A1·B1
-    vpternlogq  zmm17, zmm16, zmm12, 0x96           ; C4·H^1: LO += it
-    vpternlogq  zmm18, zmm13, zmm14, 0x96           ; C4·H^1: HI += it
-    vmovdqu64   zmm12, [rdx]                        ; C1·H^4: C, bytes as in memory
-    vpshufb     zmm12, zmm12, zmm0                  ; C1·H^4: C
-    vpxorq      zmm2, zmm12, zmm2                   ; C1·H^4: A = X + C
-    vpclmulqdq  zmm12, zmm2, zmm4, 0x00             ; C1·H^4: A0·K0
-    vpclmulqdq  zmm13, zmm2, zmm4, 0x10             ; C1·H^4: A0·K1
+    vmovdqu64   zmm11, [rdx + 128]                  ; C3·H^2: C, bytes as in memory
+    vpshufb     zmm11, zmm11, zmm0                  ; C3·H^2: C
+    vpclmulqdq  zmm21, zmm11, zmm8, 0x00            ; C3·H^2: A0·K0
+    vpclmulqdq  zmm22, zmm11, zmm8, 0x10            ; C3·H^2: A0·K1
+    vpclmulqdq  zmm12, zmm11, zmm7, 0x01            ; C3·H^2: A1·B0
+    vpclmulqdq  zmm11, zmm11, zmm7, 0x11            ; C3·H^2: A1·B1
+    vmovdqu64   zmm13, [rdx + 192]                  ; C4·H^1: C, bytes as in memory
+    vpshufb     zmm13, zmm13, zmm0                  ; C4·H^1: C
+    vpclmulqdq  zmm14, zmm13, zmm10, 0x00           ; C4·H^1: A0·K0
+    vpclmulqdq  zmm15, zmm13, zmm10, 0x10           ; C4·H^1: A0·K1
+    vpclmulqdq  zmm16, zmm13, zmm9, 0x01            ; C4·H^1: A1·B0
+    vpclmulqdq  zmm13, zmm13, zmm9, 0x11            ; C4·H^1: A1·B1
+    vmovdqu64   zmm17, [rdx + 64]                   ; C2·H^3: C, bytes as in memory
+    vpshufb     zmm17, zmm17, zmm0                  ; C2·H^3: C
+    vpclmulqdq  zmm18, zmm17, zmm6, 0x00            ; C2·H^3: A0·K0
+    vpclmulqdq  zmm19, zmm17, zmm6, 0x10            ; C2·H^3: A0·K1
+    vpclmulqdq  zmm20, zmm17, zmm5, 0x01            ; C2·H^3: A1·B0
+    vpclmulqdq  zmm17, zmm17, zmm5, 0x11            ; C2·H^3: A1·B1
+    vpternlogq  zmm21, zmm12, zmm14, 0x96           ; C2·H^3: LO += it
+    vpternlogq  zmm22, zmm11, zmm15, 0x96           ; C2·H^3: HI += it
+    vmovdqu64   zmm11, [rdx]                        ; C1·H^4: C, bytes as in memory
+    vpshufb     zmm11, zmm11, zmm0                  ; C1·H^4: C
+    vpxorq      zmm2, zmm11, zmm2                   ; C1·H^4: A = X + C
+    vpclmulqdq  zmm11, zmm2, zmm4, 0x00             ; C1·H^4: A0·K0
+    vpclmulqdq  zmm12, zmm2, zmm4, 0x10             ; C1·H^4: A0·K1
     vpclmulqdq  zmm14, zmm2, zmm3, 0x01             ; C1·H^4: A1·B0
     vpclmulqdq  zmm2, zmm2, zmm3, 0x11              ; C1·H^4: A1·B1
-    vpternlogq  zmm17, zmm15, zmm12, 0x96           ; C1·H^4: LO += it
-    vpternlogq  zmm18, zmm11, zmm13, 0x96           ; C1·H^4: HI += it
-    vpxorq      zmm11, zmm17, zmm14                 ; C1·H^4: LO += it
-    vpxorq      zmm2, zmm18, zmm2                   ; C1·H^4: HI += it
+    vpternlogq  zmm21, zmm16, zmm18, 0x96           ; C1·H^4: LO += it
+    vpternlogq  zmm22, zmm13, zmm19, 0x96           ; C1·H^4: HI += it
+    vpternlogq  zmm21, zmm20, zmm11, 0x96           ; C1·H^4: LO += it
+    vpternlogq  zmm22, zmm17, zmm12, 0x96           ; C1·H^4: HI += it
+    vpxorq      zmm11, zmm21, zmm14                 ; C1·H^4: LO += it
+    vpxorq      zmm2, zmm22, zmm2                   ; C1·H^4: HI += it
     vpclmulqdq  zmm12, zmm11, zmm1, 0x10            ; reduce: LO0·Q'
     vpshufd     zmm11, zmm11, 0x4e                  ; reduce: (LO1, LO0)
     vpternlogq  zmm12, zmm11, zmm2, 0x96            ; reduce: RES = fold(LO) + HI

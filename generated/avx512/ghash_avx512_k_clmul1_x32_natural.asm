@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      natural
 ; wipe       no: secrets may remain in vector registers
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq
+; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      76 instructions: clmul 33, load 8, other 12, shuffle 3, xor 20
 ;
@@ -247,7 +247,7 @@ ghash_avx512_k_clmul1_x32_natural_mul:
 
 ; void ghash_avx512_k_clmul1_x32_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-10, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-14, rax rcx rdx rdi
 global ghash_avx512_k_clmul1_x32_natural_update:function (ghash_avx512_k_clmul1_x32_natural_update.end - ghash_avx512_k_clmul1_x32_natural_update)
 align 32
 ghash_avx512_k_clmul1_x32_natural_update:
@@ -259,71 +259,71 @@ ghash_avx512_k_clmul1_x32_natural_update:
     cmp         rcx, 512
     jb          .tail
 .group:
-    vmovdqu64   zmm3, [rdx + 64]                    ; C2·H^7: C, bytes as in memory
-    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C2·H^7: C
-    vpclmulqdq  zmm9, zmm3, [rdi + 64], 0x00        ; C2·H^7: A0·B0
-    vpclmulqdq  zmm10, zmm3, [rdi + 64], 0x10       ; C2·H^7: A0·B1
-    vpclmulqdq  zmm4, zmm3, [rdi + 640], 0x01       ; C2·H^7: A1·K0
-    vpclmulqdq  zmm3, zmm3, [rdi + 640], 0x11       ; C2·H^7: A1·K1
-    vmovdqu64   zmm5, [rdx + 128]                   ; C3·H^6: C, bytes as in memory
-    vgf2p8affineqb zmm5, zmm5, zmm0, 0x00           ; C3·H^6: C
-    vpclmulqdq  zmm6, zmm5, [rdi + 128], 0x00       ; C3·H^6: A0·B0
-    vpclmulqdq  zmm7, zmm5, [rdi + 128], 0x10       ; C3·H^6: A0·B1
-    vpclmulqdq  zmm8, zmm5, [rdi + 704], 0x01       ; C3·H^6: A1·K0
-    vpclmulqdq  zmm5, zmm5, [rdi + 704], 0x11       ; C3·H^6: A1·K1
-    vpternlogq  zmm9, zmm4, zmm6, 0x96              ; C3·H^6: LO += it
-    vpternlogq  zmm10, zmm3, zmm7, 0x96             ; C3·H^6: HI += it
-    vmovdqu64   zmm3, [rdx + 192]                   ; C4·H^5: C, bytes as in memory
-    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C4·H^5: C
-    vpclmulqdq  zmm4, zmm3, [rdi + 192], 0x00       ; C4·H^5: A0·B0
-    vpclmulqdq  zmm6, zmm3, [rdi + 192], 0x10       ; C4·H^5: A0·B1
-    vpclmulqdq  zmm7, zmm3, [rdi + 768], 0x01       ; C4·H^5: A1·K0
-    vpclmulqdq  zmm3, zmm3, [rdi + 768], 0x11       ; C4·H^5: A1·K1
-    vpternlogq  zmm9, zmm8, zmm4, 0x96              ; C4·H^5: LO += it
-    vpternlogq  zmm10, zmm5, zmm6, 0x96             ; C4·H^5: HI += it
-    vmovdqu64   zmm4, [rdx + 256]                   ; C5·H^4: C, bytes as in memory
-    vgf2p8affineqb zmm4, zmm4, zmm0, 0x00           ; C5·H^4: C
-    vpclmulqdq  zmm5, zmm4, [rdi + 256], 0x00       ; C5·H^4: A0·B0
-    vpclmulqdq  zmm6, zmm4, [rdi + 256], 0x10       ; C5·H^4: A0·B1
-    vpclmulqdq  zmm8, zmm4, [rdi + 832], 0x01       ; C5·H^4: A1·K0
-    vpclmulqdq  zmm4, zmm4, [rdi + 832], 0x11       ; C5·H^4: A1·K1
-    vpternlogq  zmm9, zmm7, zmm5, 0x96              ; C5·H^4: LO += it
-    vpternlogq  zmm10, zmm3, zmm6, 0x96             ; C5·H^4: HI += it
+    vmovdqu64   zmm3, [rdx + 128]                   ; C3·H^6: C, bytes as in memory
+    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C3·H^6: C
+    vpclmulqdq  zmm13, zmm3, [rdi + 128], 0x00      ; C3·H^6: A0·B0
+    vpclmulqdq  zmm14, zmm3, [rdi + 128], 0x10      ; C3·H^6: A0·B1
+    vpclmulqdq  zmm4, zmm3, [rdi + 704], 0x01       ; C3·H^6: A1·K0
+    vpclmulqdq  zmm3, zmm3, [rdi + 704], 0x11       ; C3·H^6: A1·K1
+    vmovdqu64   zmm5, [rdx + 192]                   ; C4·H^5: C, bytes as in memory
+    vgf2p8affineqb zmm5, zmm5, zmm0, 0x00           ; C4·H^5: C
+    vpclmulqdq  zmm6, zmm5, [rdi + 192], 0x00       ; C4·H^5: A0·B0
+    vpclmulqdq  zmm7, zmm5, [rdi + 192], 0x10       ; C4·H^5: A0·B1
+    vpclmulqdq  zmm8, zmm5, [rdi + 768], 0x01       ; C4·H^5: A1·K0
+    vpclmulqdq  zmm5, zmm5, [rdi + 768], 0x11       ; C4·H^5: A1·K1
+    vmovdqu64   zmm9, [rdx + 256]                   ; C5·H^4: C, bytes as in memory
+    vgf2p8affineqb zmm9, zmm9, zmm0, 0x00           ; C5·H^4: C
+    vpclmulqdq  zmm10, zmm9, [rdi + 256], 0x00      ; C5·H^4: A0·B0
+    vpclmulqdq  zmm11, zmm9, [rdi + 256], 0x10      ; C5·H^4: A0·B1
+    vpclmulqdq  zmm12, zmm9, [rdi + 832], 0x01      ; C5·H^4: A1·K0
+    vpclmulqdq  zmm9, zmm9, [rdi + 832], 0x11       ; C5·H^4: A1·K1
+    vpternlogq  zmm13, zmm4, zmm6, 0x96             ; C5·H^4: LO += it
+    vpternlogq  zmm14, zmm3, zmm7, 0x96             ; C5·H^4: HI += it
     vmovdqu64   zmm3, [rdx + 320]                   ; C6·H^3: C, bytes as in memory
     vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C6·H^3: C
-    vpclmulqdq  zmm5, zmm3, [rdi + 320], 0x00       ; C6·H^3: A0·B0
+    vpclmulqdq  zmm4, zmm3, [rdi + 320], 0x00       ; C6·H^3: A0·B0
     vpclmulqdq  zmm6, zmm3, [rdi + 320], 0x10       ; C6·H^3: A0·B1
     vpclmulqdq  zmm7, zmm3, [rdi + 896], 0x01       ; C6·H^3: A1·K0
     vpclmulqdq  zmm3, zmm3, [rdi + 896], 0x11       ; C6·H^3: A1·K1
-    vpternlogq  zmm9, zmm8, zmm5, 0x96              ; C6·H^3: LO += it
-    vpternlogq  zmm10, zmm4, zmm6, 0x96             ; C6·H^3: HI += it
-    vmovdqu64   zmm4, [rdx + 384]                   ; C7·H^2: C, bytes as in memory
-    vgf2p8affineqb zmm4, zmm4, zmm0, 0x00           ; C7·H^2: C
-    vpclmulqdq  zmm5, zmm4, [rdi + 384], 0x00       ; C7·H^2: A0·B0
-    vpclmulqdq  zmm6, zmm4, [rdi + 384], 0x10       ; C7·H^2: A0·B1
-    vpclmulqdq  zmm8, zmm4, [rdi + 960], 0x01       ; C7·H^2: A1·K0
-    vpclmulqdq  zmm4, zmm4, [rdi + 960], 0x11       ; C7·H^2: A1·K1
-    vpternlogq  zmm9, zmm7, zmm5, 0x96              ; C7·H^2: LO += it
-    vpternlogq  zmm10, zmm3, zmm6, 0x96             ; C7·H^2: HI += it
-    vmovdqu64   zmm3, [rdx + 448]                   ; C8·H^1: C, bytes as in memory
-    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C8·H^1: C
-    vpclmulqdq  zmm5, zmm3, [rdi + 448], 0x00       ; C8·H^1: A0·B0
-    vpclmulqdq  zmm6, zmm3, [rdi + 448], 0x10       ; C8·H^1: A0·B1
-    vpclmulqdq  zmm7, zmm3, [rdi + 1024], 0x01      ; C8·H^1: A1·K0
-    vpclmulqdq  zmm3, zmm3, [rdi + 1024], 0x11      ; C8·H^1: A1·K1
-    vpternlogq  zmm9, zmm8, zmm5, 0x96              ; C8·H^1: LO += it
-    vpternlogq  zmm10, zmm4, zmm6, 0x96             ; C8·H^1: HI += it
-    vmovdqu64   zmm4, [rdx]                         ; C1·H^8: C, bytes as in memory
-    vgf2p8affineqb zmm4, zmm4, zmm0, 0x00           ; C1·H^8: C
-    vpxorq      zmm2, zmm4, zmm2                    ; C1·H^8: A = X + C
-    vpclmulqdq  zmm4, zmm2, [rdi], 0x00             ; C1·H^8: A0·B0
-    vpclmulqdq  zmm5, zmm2, [rdi], 0x10             ; C1·H^8: A0·B1
-    vpclmulqdq  zmm6, zmm2, [rdi + 576], 0x01       ; C1·H^8: A1·K0
+    vpternlogq  zmm13, zmm8, zmm10, 0x96            ; C6·H^3: LO += it
+    vpternlogq  zmm14, zmm5, zmm11, 0x96            ; C6·H^3: HI += it
+    vmovdqu64   zmm5, [rdx + 384]                   ; C7·H^2: C, bytes as in memory
+    vgf2p8affineqb zmm5, zmm5, zmm0, 0x00           ; C7·H^2: C
+    vpclmulqdq  zmm8, zmm5, [rdi + 384], 0x00       ; C7·H^2: A0·B0
+    vpclmulqdq  zmm10, zmm5, [rdi + 384], 0x10      ; C7·H^2: A0·B1
+    vpclmulqdq  zmm11, zmm5, [rdi + 960], 0x01      ; C7·H^2: A1·K0
+    vpclmulqdq  zmm5, zmm5, [rdi + 960], 0x11       ; C7·H^2: A1·K1
+    vpternlogq  zmm13, zmm12, zmm4, 0x96            ; C7·H^2: LO += it
+    vpternlogq  zmm14, zmm9, zmm6, 0x96             ; C7·H^2: HI += it
+    vmovdqu64   zmm4, [rdx + 448]                   ; C8·H^1: C, bytes as in memory
+    vgf2p8affineqb zmm4, zmm4, zmm0, 0x00           ; C8·H^1: C
+    vpclmulqdq  zmm6, zmm4, [rdi + 448], 0x00       ; C8·H^1: A0·B0
+    vpclmulqdq  zmm9, zmm4, [rdi + 448], 0x10       ; C8·H^1: A0·B1
+    vpclmulqdq  zmm12, zmm4, [rdi + 1024], 0x01     ; C8·H^1: A1·K0
+    vpclmulqdq  zmm4, zmm4, [rdi + 1024], 0x11      ; C8·H^1: A1·K1
+    vpternlogq  zmm13, zmm7, zmm8, 0x96             ; C8·H^1: LO += it
+    vpternlogq  zmm14, zmm3, zmm10, 0x96            ; C8·H^1: HI += it
+    vmovdqu64   zmm3, [rdx + 64]                    ; C2·H^7: C, bytes as in memory
+    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C2·H^7: C
+    vpclmulqdq  zmm7, zmm3, [rdi + 64], 0x00        ; C2·H^7: A0·B0
+    vpclmulqdq  zmm8, zmm3, [rdi + 64], 0x10        ; C2·H^7: A0·B1
+    vpclmulqdq  zmm10, zmm3, [rdi + 640], 0x01      ; C2·H^7: A1·K0
+    vpclmulqdq  zmm3, zmm3, [rdi + 640], 0x11       ; C2·H^7: A1·K1
+    vpternlogq  zmm13, zmm11, zmm6, 0x96            ; C2·H^7: LO += it
+    vpternlogq  zmm14, zmm5, zmm9, 0x96             ; C2·H^7: HI += it
+    vmovdqu64   zmm5, [rdx]                         ; C1·H^8: C, bytes as in memory
+    vgf2p8affineqb zmm5, zmm5, zmm0, 0x00           ; C1·H^8: C
+    vpxorq      zmm2, zmm5, zmm2                    ; C1·H^8: A = X + C
+    vpclmulqdq  zmm5, zmm2, [rdi], 0x00             ; C1·H^8: A0·B0
+    vpclmulqdq  zmm6, zmm2, [rdi], 0x10             ; C1·H^8: A0·B1
+    vpclmulqdq  zmm9, zmm2, [rdi + 576], 0x01       ; C1·H^8: A1·K0
     vpclmulqdq  zmm2, zmm2, [rdi + 576], 0x11       ; C1·H^8: A1·K1
-    vpternlogq  zmm9, zmm7, zmm4, 0x96              ; C1·H^8: LO += it
-    vpternlogq  zmm10, zmm3, zmm5, 0x96             ; C1·H^8: HI += it
-    vpxorq      zmm3, zmm9, zmm6                    ; C1·H^8: LO += it
-    vpxorq      zmm2, zmm10, zmm2                   ; C1·H^8: HI += it
+    vpternlogq  zmm13, zmm12, zmm7, 0x96            ; C1·H^8: LO += it
+    vpternlogq  zmm14, zmm4, zmm8, 0x96             ; C1·H^8: HI += it
+    vpternlogq  zmm13, zmm10, zmm5, 0x96            ; C1·H^8: LO += it
+    vpternlogq  zmm14, zmm3, zmm6, 0x96             ; C1·H^8: HI += it
+    vpxorq      zmm3, zmm13, zmm9                   ; C1·H^8: LO += it
+    vpxorq      zmm2, zmm14, zmm2                   ; C1·H^8: HI += it
     vpclmulqdq  zmm4, zmm2, zmm1, 0x01              ; reduce: HI1·Q
     vpslldq     zmm2, zmm2, 0x08                    ; reduce: HI0·x^64
     vpternlogq  zmm4, zmm2, zmm3, 0x96              ; reduce: RES = fold(HI) + LO

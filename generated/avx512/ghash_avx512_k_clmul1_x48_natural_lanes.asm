@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      natural
 ; wipe       no: secrets may remain in vector registers
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq
+; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      104 instructions: clmul 49, load 12, other 16, shuffle 1, xor 26
 ;
@@ -283,7 +283,7 @@ ghash_avx512_k_clmul1_x48_natural_lanes_mul:
 
 ; void ghash_avx512_k_clmul1_x48_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-10, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-14, rax rcx rdx rdi
 global ghash_avx512_k_clmul1_x48_natural_lanes_update:function (ghash_avx512_k_clmul1_x48_natural_lanes_update.end - ghash_avx512_k_clmul1_x48_natural_lanes_update)
 align 32
 ghash_avx512_k_clmul1_x48_natural_lanes_update:
@@ -291,222 +291,222 @@ ghash_avx512_k_clmul1_x48_natural_lanes_update:
     vmovdqu64   zmm0, [rel ghash_avx512_k_clmul1_x48_natural_lanes_bit_reversal]  ; bit_reversal
     vmovdqu64   zmm1, [rel ghash_avx512_k_clmul1_x48_natural_lanes_fold_q]  ; fold_q
     vmovdqu64   xmm2, [rsi]                         ; X, bytes as in memory
-    vgf2p8affineqb xmm10, xmm2, xmm0, 0x00          ; X
+    vgf2p8affineqb xmm14, xmm2, xmm0, 0x00          ; X
     cmp         rcx, 768
     jb          .tail
     cmp         rcx, 1536
     jb          .last_group
 .group:
-    vmovdqu64   zmm2, [rdx + 64]                    ; C2·H^11: C, bytes as in memory
-    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C2·H^11: C
-    vpclmulqdq  zmm8, zmm2, [rdi + 1728], 0x00      ; C2·H^11: A0·B0
-    vpclmulqdq  zmm9, zmm2, [rdi + 1728], 0x10      ; C2·H^11: A0·B1
-    vpclmulqdq  zmm3, zmm2, [rdi + 2496], 0x01      ; C2·H^11: A1·K0
-    vpclmulqdq  zmm2, zmm2, [rdi + 2496], 0x11      ; C2·H^11: A1·K1
-    vmovdqu64   zmm4, [rdx + 128]                   ; C3·H^10: C, bytes as in memory
-    vgf2p8affineqb zmm4, zmm4, zmm0, 0x00           ; C3·H^10: C
-    vpclmulqdq  zmm5, zmm4, [rdi + 1792], 0x00      ; C3·H^10: A0·B0
-    vpclmulqdq  zmm6, zmm4, [rdi + 1792], 0x10      ; C3·H^10: A0·B1
-    vpclmulqdq  zmm7, zmm4, [rdi + 2560], 0x01      ; C3·H^10: A1·K0
-    vpclmulqdq  zmm4, zmm4, [rdi + 2560], 0x11      ; C3·H^10: A1·K1
-    vpternlogq  zmm8, zmm3, zmm5, 0x96              ; C3·H^10: LO += it
-    vpternlogq  zmm9, zmm2, zmm6, 0x96              ; C3·H^10: HI += it
-    vmovdqu64   zmm2, [rdx + 192]                   ; C4·H^9: C, bytes as in memory
-    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C4·H^9: C
-    vpclmulqdq  zmm3, zmm2, [rdi + 1856], 0x00      ; C4·H^9: A0·B0
-    vpclmulqdq  zmm5, zmm2, [rdi + 1856], 0x10      ; C4·H^9: A0·B1
-    vpclmulqdq  zmm6, zmm2, [rdi + 2624], 0x01      ; C4·H^9: A1·K0
-    vpclmulqdq  zmm2, zmm2, [rdi + 2624], 0x11      ; C4·H^9: A1·K1
-    vpternlogq  zmm8, zmm7, zmm3, 0x96              ; C4·H^9: LO += it
-    vpternlogq  zmm9, zmm4, zmm5, 0x96              ; C4·H^9: HI += it
-    vmovdqu64   zmm3, [rdx + 256]                   ; C5·H^8: C, bytes as in memory
-    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C5·H^8: C
-    vpclmulqdq  zmm4, zmm3, [rdi + 1920], 0x00      ; C5·H^8: A0·B0
-    vpclmulqdq  zmm5, zmm3, [rdi + 1920], 0x10      ; C5·H^8: A0·B1
-    vpclmulqdq  zmm7, zmm3, [rdi + 2688], 0x01      ; C5·H^8: A1·K0
-    vpclmulqdq  zmm3, zmm3, [rdi + 2688], 0x11      ; C5·H^8: A1·K1
-    vpternlogq  zmm8, zmm6, zmm4, 0x96              ; C5·H^8: LO += it
-    vpternlogq  zmm9, zmm2, zmm5, 0x96              ; C5·H^8: HI += it
+    vmovdqu64   zmm2, [rdx + 128]                   ; C3·H^10: C, bytes as in memory
+    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C3·H^10: C
+    vpclmulqdq  zmm12, zmm2, [rdi + 1792], 0x00     ; C3·H^10: A0·B0
+    vpclmulqdq  zmm13, zmm2, [rdi + 1792], 0x10     ; C3·H^10: A0·B1
+    vpclmulqdq  zmm3, zmm2, [rdi + 2560], 0x01      ; C3·H^10: A1·K0
+    vpclmulqdq  zmm2, zmm2, [rdi + 2560], 0x11      ; C3·H^10: A1·K1
+    vmovdqu64   zmm4, [rdx + 192]                   ; C4·H^9: C, bytes as in memory
+    vgf2p8affineqb zmm4, zmm4, zmm0, 0x00           ; C4·H^9: C
+    vpclmulqdq  zmm5, zmm4, [rdi + 1856], 0x00      ; C4·H^9: A0·B0
+    vpclmulqdq  zmm6, zmm4, [rdi + 1856], 0x10      ; C4·H^9: A0·B1
+    vpclmulqdq  zmm7, zmm4, [rdi + 2624], 0x01      ; C4·H^9: A1·K0
+    vpclmulqdq  zmm4, zmm4, [rdi + 2624], 0x11      ; C4·H^9: A1·K1
+    vmovdqu64   zmm8, [rdx + 256]                   ; C5·H^8: C, bytes as in memory
+    vgf2p8affineqb zmm8, zmm8, zmm0, 0x00           ; C5·H^8: C
+    vpclmulqdq  zmm9, zmm8, [rdi + 1920], 0x00      ; C5·H^8: A0·B0
+    vpclmulqdq  zmm10, zmm8, [rdi + 1920], 0x10     ; C5·H^8: A0·B1
+    vpclmulqdq  zmm11, zmm8, [rdi + 2688], 0x01     ; C5·H^8: A1·K0
+    vpclmulqdq  zmm8, zmm8, [rdi + 2688], 0x11      ; C5·H^8: A1·K1
+    vpternlogq  zmm12, zmm3, zmm5, 0x96             ; C5·H^8: LO += it
+    vpternlogq  zmm13, zmm2, zmm6, 0x96             ; C5·H^8: HI += it
     vmovdqu64   zmm2, [rdx + 320]                   ; C6·H^7: C, bytes as in memory
     vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C6·H^7: C
-    vpclmulqdq  zmm4, zmm2, [rdi + 1984], 0x00      ; C6·H^7: A0·B0
+    vpclmulqdq  zmm3, zmm2, [rdi + 1984], 0x00      ; C6·H^7: A0·B0
     vpclmulqdq  zmm5, zmm2, [rdi + 1984], 0x10      ; C6·H^7: A0·B1
     vpclmulqdq  zmm6, zmm2, [rdi + 2752], 0x01      ; C6·H^7: A1·K0
     vpclmulqdq  zmm2, zmm2, [rdi + 2752], 0x11      ; C6·H^7: A1·K1
-    vpternlogq  zmm8, zmm7, zmm4, 0x96              ; C6·H^7: LO += it
-    vpternlogq  zmm9, zmm3, zmm5, 0x96              ; C6·H^7: HI += it
-    vmovdqu64   zmm3, [rdx + 384]                   ; C7·H^6: C, bytes as in memory
-    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C7·H^6: C
-    vpclmulqdq  zmm4, zmm3, [rdi + 2048], 0x00      ; C7·H^6: A0·B0
-    vpclmulqdq  zmm5, zmm3, [rdi + 2048], 0x10      ; C7·H^6: A0·B1
-    vpclmulqdq  zmm7, zmm3, [rdi + 2816], 0x01      ; C7·H^6: A1·K0
-    vpclmulqdq  zmm3, zmm3, [rdi + 2816], 0x11      ; C7·H^6: A1·K1
-    vpternlogq  zmm8, zmm6, zmm4, 0x96              ; C7·H^6: LO += it
-    vpternlogq  zmm9, zmm2, zmm5, 0x96              ; C7·H^6: HI += it
-    vmovdqu64   zmm2, [rdx + 448]                   ; C8·H^5: C, bytes as in memory
-    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C8·H^5: C
-    vpclmulqdq  zmm4, zmm2, [rdi + 2112], 0x00      ; C8·H^5: A0·B0
-    vpclmulqdq  zmm5, zmm2, [rdi + 2112], 0x10      ; C8·H^5: A0·B1
-    vpclmulqdq  zmm6, zmm2, [rdi + 2880], 0x01      ; C8·H^5: A1·K0
-    vpclmulqdq  zmm2, zmm2, [rdi + 2880], 0x11      ; C8·H^5: A1·K1
-    vpternlogq  zmm8, zmm7, zmm4, 0x96              ; C8·H^5: LO += it
-    vpternlogq  zmm9, zmm3, zmm5, 0x96              ; C8·H^5: HI += it
-    vmovdqu64   zmm3, [rdx + 512]                   ; C9·H^4: C, bytes as in memory
-    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C9·H^4: C
-    vpclmulqdq  zmm4, zmm3, [rdi + 2176], 0x00      ; C9·H^4: A0·B0
-    vpclmulqdq  zmm5, zmm3, [rdi + 2176], 0x10      ; C9·H^4: A0·B1
-    vpclmulqdq  zmm7, zmm3, [rdi + 2944], 0x01      ; C9·H^4: A1·K0
-    vpclmulqdq  zmm3, zmm3, [rdi + 2944], 0x11      ; C9·H^4: A1·K1
-    vpternlogq  zmm8, zmm6, zmm4, 0x96              ; C9·H^4: LO += it
-    vpternlogq  zmm9, zmm2, zmm5, 0x96              ; C9·H^4: HI += it
-    vmovdqu64   zmm2, [rdx + 576]                   ; C10·H^3: C, bytes as in memory
-    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C10·H^3: C
-    vpclmulqdq  zmm4, zmm2, [rdi + 2240], 0x00      ; C10·H^3: A0·B0
-    vpclmulqdq  zmm5, zmm2, [rdi + 2240], 0x10      ; C10·H^3: A0·B1
-    vpclmulqdq  zmm6, zmm2, [rdi + 3008], 0x01      ; C10·H^3: A1·K0
-    vpclmulqdq  zmm2, zmm2, [rdi + 3008], 0x11      ; C10·H^3: A1·K1
-    vpternlogq  zmm8, zmm7, zmm4, 0x96              ; C10·H^3: LO += it
-    vpternlogq  zmm9, zmm3, zmm5, 0x96              ; C10·H^3: HI += it
+    vpternlogq  zmm12, zmm7, zmm9, 0x96             ; C6·H^7: LO += it
+    vpternlogq  zmm13, zmm4, zmm10, 0x96            ; C6·H^7: HI += it
+    vmovdqu64   zmm4, [rdx + 384]                   ; C7·H^6: C, bytes as in memory
+    vgf2p8affineqb zmm4, zmm4, zmm0, 0x00           ; C7·H^6: C
+    vpclmulqdq  zmm7, zmm4, [rdi + 2048], 0x00      ; C7·H^6: A0·B0
+    vpclmulqdq  zmm9, zmm4, [rdi + 2048], 0x10      ; C7·H^6: A0·B1
+    vpclmulqdq  zmm10, zmm4, [rdi + 2816], 0x01     ; C7·H^6: A1·K0
+    vpclmulqdq  zmm4, zmm4, [rdi + 2816], 0x11      ; C7·H^6: A1·K1
+    vpternlogq  zmm12, zmm11, zmm3, 0x96            ; C7·H^6: LO += it
+    vpternlogq  zmm13, zmm8, zmm5, 0x96             ; C7·H^6: HI += it
+    vmovdqu64   zmm3, [rdx + 448]                   ; C8·H^5: C, bytes as in memory
+    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C8·H^5: C
+    vpclmulqdq  zmm5, zmm3, [rdi + 2112], 0x00      ; C8·H^5: A0·B0
+    vpclmulqdq  zmm8, zmm3, [rdi + 2112], 0x10      ; C8·H^5: A0·B1
+    vpclmulqdq  zmm11, zmm3, [rdi + 2880], 0x01     ; C8·H^5: A1·K0
+    vpclmulqdq  zmm3, zmm3, [rdi + 2880], 0x11      ; C8·H^5: A1·K1
+    vpternlogq  zmm12, zmm6, zmm7, 0x96             ; C8·H^5: LO += it
+    vpternlogq  zmm13, zmm2, zmm9, 0x96             ; C8·H^5: HI += it
+    vmovdqu64   zmm2, [rdx + 512]                   ; C9·H^4: C, bytes as in memory
+    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C9·H^4: C
+    vpclmulqdq  zmm6, zmm2, [rdi + 2176], 0x00      ; C9·H^4: A0·B0
+    vpclmulqdq  zmm7, zmm2, [rdi + 2176], 0x10      ; C9·H^4: A0·B1
+    vpclmulqdq  zmm9, zmm2, [rdi + 2944], 0x01      ; C9·H^4: A1·K0
+    vpclmulqdq  zmm2, zmm2, [rdi + 2944], 0x11      ; C9·H^4: A1·K1
+    vpternlogq  zmm12, zmm10, zmm5, 0x96            ; C9·H^4: LO += it
+    vpternlogq  zmm13, zmm4, zmm8, 0x96             ; C9·H^4: HI += it
+    vmovdqu64   zmm4, [rdx + 576]                   ; C10·H^3: C, bytes as in memory
+    vgf2p8affineqb zmm4, zmm4, zmm0, 0x00           ; C10·H^3: C
+    vpclmulqdq  zmm5, zmm4, [rdi + 2240], 0x00      ; C10·H^3: A0·B0
+    vpclmulqdq  zmm8, zmm4, [rdi + 2240], 0x10      ; C10·H^3: A0·B1
+    vpclmulqdq  zmm10, zmm4, [rdi + 3008], 0x01     ; C10·H^3: A1·K0
+    vpclmulqdq  zmm4, zmm4, [rdi + 3008], 0x11      ; C10·H^3: A1·K1
+    vpternlogq  zmm12, zmm11, zmm6, 0x96            ; C10·H^3: LO += it
+    vpternlogq  zmm13, zmm3, zmm7, 0x96             ; C10·H^3: HI += it
     vmovdqu64   zmm3, [rdx + 640]                   ; C11·H^2: C, bytes as in memory
     vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C11·H^2: C
-    vpclmulqdq  zmm4, zmm3, [rdi + 2304], 0x00      ; C11·H^2: A0·B0
-    vpclmulqdq  zmm5, zmm3, [rdi + 2304], 0x10      ; C11·H^2: A0·B1
-    vpclmulqdq  zmm7, zmm3, [rdi + 3072], 0x01      ; C11·H^2: A1·K0
+    vpclmulqdq  zmm6, zmm3, [rdi + 2304], 0x00      ; C11·H^2: A0·B0
+    vpclmulqdq  zmm7, zmm3, [rdi + 2304], 0x10      ; C11·H^2: A0·B1
+    vpclmulqdq  zmm11, zmm3, [rdi + 3072], 0x01     ; C11·H^2: A1·K0
     vpclmulqdq  zmm3, zmm3, [rdi + 3072], 0x11      ; C11·H^2: A1·K1
-    vpternlogq  zmm8, zmm6, zmm4, 0x96              ; C11·H^2: LO += it
-    vpternlogq  zmm9, zmm2, zmm5, 0x96              ; C11·H^2: HI += it
+    vpternlogq  zmm12, zmm9, zmm5, 0x96             ; C11·H^2: LO += it
+    vpternlogq  zmm13, zmm2, zmm8, 0x96             ; C11·H^2: HI += it
     vmovdqu64   zmm2, [rdx + 704]                   ; C12·H^1: C, bytes as in memory
     vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C12·H^1: C
-    vpclmulqdq  zmm4, zmm2, [rdi + 2368], 0x00      ; C12·H^1: A0·B0
-    vpclmulqdq  zmm5, zmm2, [rdi + 2368], 0x10      ; C12·H^1: A0·B1
-    vpclmulqdq  zmm6, zmm2, [rdi + 3136], 0x01      ; C12·H^1: A1·K0
+    vpclmulqdq  zmm5, zmm2, [rdi + 2368], 0x00      ; C12·H^1: A0·B0
+    vpclmulqdq  zmm8, zmm2, [rdi + 2368], 0x10      ; C12·H^1: A0·B1
+    vpclmulqdq  zmm9, zmm2, [rdi + 3136], 0x01      ; C12·H^1: A1·K0
     vpclmulqdq  zmm2, zmm2, [rdi + 3136], 0x11      ; C12·H^1: A1·K1
-    vpternlogq  zmm8, zmm7, zmm4, 0x96              ; C12·H^1: LO += it
-    vpternlogq  zmm9, zmm3, zmm5, 0x96              ; C12·H^1: HI += it
+    vpternlogq  zmm12, zmm10, zmm6, 0x96            ; C12·H^1: LO += it
+    vpternlogq  zmm13, zmm4, zmm7, 0x96             ; C12·H^1: HI += it
+    vmovdqu64   zmm4, [rdx + 64]                    ; C2·H^11: C, bytes as in memory
+    vgf2p8affineqb zmm4, zmm4, zmm0, 0x00           ; C2·H^11: C
+    vpclmulqdq  zmm6, zmm4, [rdi + 1728], 0x00      ; C2·H^11: A0·B0
+    vpclmulqdq  zmm7, zmm4, [rdi + 1728], 0x10      ; C2·H^11: A0·B1
+    vpclmulqdq  zmm10, zmm4, [rdi + 2496], 0x01     ; C2·H^11: A1·K0
+    vpclmulqdq  zmm4, zmm4, [rdi + 2496], 0x11      ; C2·H^11: A1·K1
+    vpternlogq  zmm12, zmm11, zmm5, 0x96            ; C2·H^11: LO += it
+    vpternlogq  zmm13, zmm3, zmm8, 0x96             ; C2·H^11: HI += it
     vmovdqu64   zmm3, [rdx]                         ; C1·H^12: C, bytes as in memory
     vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C1·H^12: C
-    vpxorq      zmm3, zmm3, zmm10                   ; C1·H^12: A = X + C
-    vpclmulqdq  zmm4, zmm3, [rdi + 1664], 0x00      ; C1·H^12: A0·B0
-    vpclmulqdq  zmm5, zmm3, [rdi + 1664], 0x10      ; C1·H^12: A0·B1
-    vpclmulqdq  zmm7, zmm3, [rdi + 2432], 0x01      ; C1·H^12: A1·K0
+    vpxorq      zmm3, zmm3, zmm14                   ; C1·H^12: A = X + C
+    vpclmulqdq  zmm5, zmm3, [rdi + 1664], 0x00      ; C1·H^12: A0·B0
+    vpclmulqdq  zmm8, zmm3, [rdi + 1664], 0x10      ; C1·H^12: A0·B1
+    vpclmulqdq  zmm11, zmm3, [rdi + 2432], 0x01     ; C1·H^12: A1·K0
     vpclmulqdq  zmm3, zmm3, [rdi + 2432], 0x11      ; C1·H^12: A1·K1
-    vpternlogq  zmm8, zmm6, zmm4, 0x96              ; C1·H^12: LO += it
-    vpternlogq  zmm9, zmm2, zmm5, 0x96              ; C1·H^12: HI += it
-    vpxorq      zmm2, zmm8, zmm7                    ; C1·H^12: LO += it
-    vpxorq      zmm3, zmm9, zmm3                    ; C1·H^12: HI += it
-    vpclmulqdq  zmm10, zmm3, zmm1, 0x01             ; reduce: HI1·Q
+    vpternlogq  zmm12, zmm9, zmm6, 0x96             ; C1·H^12: LO += it
+    vpternlogq  zmm13, zmm2, zmm7, 0x96             ; C1·H^12: HI += it
+    vpternlogq  zmm12, zmm10, zmm5, 0x96            ; C1·H^12: LO += it
+    vpternlogq  zmm13, zmm4, zmm8, 0x96             ; C1·H^12: HI += it
+    vpxorq      zmm2, zmm12, zmm11                  ; C1·H^12: LO += it
+    vpxorq      zmm3, zmm13, zmm3                   ; C1·H^12: HI += it
+    vpclmulqdq  zmm14, zmm3, zmm1, 0x01             ; reduce: HI1·Q
     vpslldq     zmm3, zmm3, 0x08                    ; reduce: HI0·x^64
-    vpternlogq  zmm10, zmm3, zmm2, 0x96             ; reduce: RES = fold(HI) + LO
+    vpternlogq  zmm14, zmm3, zmm2, 0x96             ; reduce: RES = fold(HI) + LO
     add         rdx, 768                            ; next group
     sub         rcx, 768
     cmp         rcx, 1536
     jae         .group
 .after_group:
 .last_group:
-    vmovdqu64   zmm2, [rdx + 64]                    ; C2·H^11: C, bytes as in memory
-    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C2·H^11: C
-    vpclmulqdq  zmm8, zmm2, [rdi + 64], 0x00        ; C2·H^11: A0·B0
-    vpclmulqdq  zmm9, zmm2, [rdi + 64], 0x10        ; C2·H^11: A0·B1
-    vpclmulqdq  zmm3, zmm2, [rdi + 896], 0x01       ; C2·H^11: A1·K0
-    vpclmulqdq  zmm2, zmm2, [rdi + 896], 0x11       ; C2·H^11: A1·K1
-    vmovdqu64   zmm4, [rdx + 128]                   ; C3·H^10: C, bytes as in memory
-    vgf2p8affineqb zmm4, zmm4, zmm0, 0x00           ; C3·H^10: C
-    vpclmulqdq  zmm5, zmm4, [rdi + 128], 0x00       ; C3·H^10: A0·B0
-    vpclmulqdq  zmm6, zmm4, [rdi + 128], 0x10       ; C3·H^10: A0·B1
-    vpclmulqdq  zmm7, zmm4, [rdi + 960], 0x01       ; C3·H^10: A1·K0
-    vpclmulqdq  zmm4, zmm4, [rdi + 960], 0x11       ; C3·H^10: A1·K1
-    vpternlogq  zmm8, zmm3, zmm5, 0x96              ; C3·H^10: LO += it
-    vpternlogq  zmm9, zmm2, zmm6, 0x96              ; C3·H^10: HI += it
-    vmovdqu64   zmm2, [rdx + 192]                   ; C4·H^9: C, bytes as in memory
-    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C4·H^9: C
-    vpclmulqdq  zmm3, zmm2, [rdi + 192], 0x00       ; C4·H^9: A0·B0
-    vpclmulqdq  zmm5, zmm2, [rdi + 192], 0x10       ; C4·H^9: A0·B1
-    vpclmulqdq  zmm6, zmm2, [rdi + 1024], 0x01      ; C4·H^9: A1·K0
-    vpclmulqdq  zmm2, zmm2, [rdi + 1024], 0x11      ; C4·H^9: A1·K1
-    vpternlogq  zmm8, zmm7, zmm3, 0x96              ; C4·H^9: LO += it
-    vpternlogq  zmm9, zmm4, zmm5, 0x96              ; C4·H^9: HI += it
-    vmovdqu64   zmm3, [rdx + 256]                   ; C5·H^8: C, bytes as in memory
-    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C5·H^8: C
-    vpclmulqdq  zmm4, zmm3, [rdi + 256], 0x00       ; C5·H^8: A0·B0
-    vpclmulqdq  zmm5, zmm3, [rdi + 256], 0x10       ; C5·H^8: A0·B1
-    vpclmulqdq  zmm7, zmm3, [rdi + 1088], 0x01      ; C5·H^8: A1·K0
-    vpclmulqdq  zmm3, zmm3, [rdi + 1088], 0x11      ; C5·H^8: A1·K1
-    vpternlogq  zmm8, zmm6, zmm4, 0x96              ; C5·H^8: LO += it
-    vpternlogq  zmm9, zmm2, zmm5, 0x96              ; C5·H^8: HI += it
+    vmovdqu64   zmm2, [rdx + 128]                   ; C3·H^10: C, bytes as in memory
+    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C3·H^10: C
+    vpclmulqdq  zmm12, zmm2, [rdi + 128], 0x00      ; C3·H^10: A0·B0
+    vpclmulqdq  zmm13, zmm2, [rdi + 128], 0x10      ; C3·H^10: A0·B1
+    vpclmulqdq  zmm3, zmm2, [rdi + 960], 0x01       ; C3·H^10: A1·K0
+    vpclmulqdq  zmm2, zmm2, [rdi + 960], 0x11       ; C3·H^10: A1·K1
+    vmovdqu64   zmm4, [rdx + 192]                   ; C4·H^9: C, bytes as in memory
+    vgf2p8affineqb zmm4, zmm4, zmm0, 0x00           ; C4·H^9: C
+    vpclmulqdq  zmm5, zmm4, [rdi + 192], 0x00       ; C4·H^9: A0·B0
+    vpclmulqdq  zmm6, zmm4, [rdi + 192], 0x10       ; C4·H^9: A0·B1
+    vpclmulqdq  zmm7, zmm4, [rdi + 1024], 0x01      ; C4·H^9: A1·K0
+    vpclmulqdq  zmm4, zmm4, [rdi + 1024], 0x11      ; C4·H^9: A1·K1
+    vmovdqu64   zmm8, [rdx + 256]                   ; C5·H^8: C, bytes as in memory
+    vgf2p8affineqb zmm8, zmm8, zmm0, 0x00           ; C5·H^8: C
+    vpclmulqdq  zmm9, zmm8, [rdi + 256], 0x00       ; C5·H^8: A0·B0
+    vpclmulqdq  zmm10, zmm8, [rdi + 256], 0x10      ; C5·H^8: A0·B1
+    vpclmulqdq  zmm11, zmm8, [rdi + 1088], 0x01     ; C5·H^8: A1·K0
+    vpclmulqdq  zmm8, zmm8, [rdi + 1088], 0x11      ; C5·H^8: A1·K1
+    vpternlogq  zmm12, zmm3, zmm5, 0x96             ; C5·H^8: LO += it
+    vpternlogq  zmm13, zmm2, zmm6, 0x96             ; C5·H^8: HI += it
     vmovdqu64   zmm2, [rdx + 320]                   ; C6·H^7: C, bytes as in memory
     vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C6·H^7: C
-    vpclmulqdq  zmm4, zmm2, [rdi + 320], 0x00       ; C6·H^7: A0·B0
+    vpclmulqdq  zmm3, zmm2, [rdi + 320], 0x00       ; C6·H^7: A0·B0
     vpclmulqdq  zmm5, zmm2, [rdi + 320], 0x10       ; C6·H^7: A0·B1
     vpclmulqdq  zmm6, zmm2, [rdi + 1152], 0x01      ; C6·H^7: A1·K0
     vpclmulqdq  zmm2, zmm2, [rdi + 1152], 0x11      ; C6·H^7: A1·K1
-    vpternlogq  zmm8, zmm7, zmm4, 0x96              ; C6·H^7: LO += it
-    vpternlogq  zmm9, zmm3, zmm5, 0x96              ; C6·H^7: HI += it
-    vmovdqu64   zmm3, [rdx + 384]                   ; C7·H^6: C, bytes as in memory
-    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C7·H^6: C
-    vpclmulqdq  zmm4, zmm3, [rdi + 384], 0x00       ; C7·H^6: A0·B0
-    vpclmulqdq  zmm5, zmm3, [rdi + 384], 0x10       ; C7·H^6: A0·B1
-    vpclmulqdq  zmm7, zmm3, [rdi + 1216], 0x01      ; C7·H^6: A1·K0
-    vpclmulqdq  zmm3, zmm3, [rdi + 1216], 0x11      ; C7·H^6: A1·K1
-    vpternlogq  zmm8, zmm6, zmm4, 0x96              ; C7·H^6: LO += it
-    vpternlogq  zmm9, zmm2, zmm5, 0x96              ; C7·H^6: HI += it
-    vmovdqu64   zmm2, [rdx + 448]                   ; C8·H^5: C, bytes as in memory
-    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C8·H^5: C
-    vpclmulqdq  zmm4, zmm2, [rdi + 448], 0x00       ; C8·H^5: A0·B0
-    vpclmulqdq  zmm5, zmm2, [rdi + 448], 0x10       ; C8·H^5: A0·B1
-    vpclmulqdq  zmm6, zmm2, [rdi + 1280], 0x01      ; C8·H^5: A1·K0
-    vpclmulqdq  zmm2, zmm2, [rdi + 1280], 0x11      ; C8·H^5: A1·K1
-    vpternlogq  zmm8, zmm7, zmm4, 0x96              ; C8·H^5: LO += it
-    vpternlogq  zmm9, zmm3, zmm5, 0x96              ; C8·H^5: HI += it
-    vmovdqu64   zmm3, [rdx + 512]                   ; C9·H^4: C, bytes as in memory
-    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C9·H^4: C
-    vpclmulqdq  zmm4, zmm3, [rdi + 512], 0x00       ; C9·H^4: A0·B0
-    vpclmulqdq  zmm5, zmm3, [rdi + 512], 0x10       ; C9·H^4: A0·B1
-    vpclmulqdq  zmm7, zmm3, [rdi + 1344], 0x01      ; C9·H^4: A1·K0
-    vpclmulqdq  zmm3, zmm3, [rdi + 1344], 0x11      ; C9·H^4: A1·K1
-    vpternlogq  zmm8, zmm6, zmm4, 0x96              ; C9·H^4: LO += it
-    vpternlogq  zmm9, zmm2, zmm5, 0x96              ; C9·H^4: HI += it
-    vmovdqu64   zmm2, [rdx + 576]                   ; C10·H^3: C, bytes as in memory
-    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C10·H^3: C
-    vpclmulqdq  zmm4, zmm2, [rdi + 576], 0x00       ; C10·H^3: A0·B0
-    vpclmulqdq  zmm5, zmm2, [rdi + 576], 0x10       ; C10·H^3: A0·B1
-    vpclmulqdq  zmm6, zmm2, [rdi + 1408], 0x01      ; C10·H^3: A1·K0
-    vpclmulqdq  zmm2, zmm2, [rdi + 1408], 0x11      ; C10·H^3: A1·K1
-    vpternlogq  zmm8, zmm7, zmm4, 0x96              ; C10·H^3: LO += it
-    vpternlogq  zmm9, zmm3, zmm5, 0x96              ; C10·H^3: HI += it
+    vpternlogq  zmm12, zmm7, zmm9, 0x96             ; C6·H^7: LO += it
+    vpternlogq  zmm13, zmm4, zmm10, 0x96            ; C6·H^7: HI += it
+    vmovdqu64   zmm4, [rdx + 384]                   ; C7·H^6: C, bytes as in memory
+    vgf2p8affineqb zmm4, zmm4, zmm0, 0x00           ; C7·H^6: C
+    vpclmulqdq  zmm7, zmm4, [rdi + 384], 0x00       ; C7·H^6: A0·B0
+    vpclmulqdq  zmm9, zmm4, [rdi + 384], 0x10       ; C7·H^6: A0·B1
+    vpclmulqdq  zmm10, zmm4, [rdi + 1216], 0x01     ; C7·H^6: A1·K0
+    vpclmulqdq  zmm4, zmm4, [rdi + 1216], 0x11      ; C7·H^6: A1·K1
+    vpternlogq  zmm12, zmm11, zmm3, 0x96            ; C7·H^6: LO += it
+    vpternlogq  zmm13, zmm8, zmm5, 0x96             ; C7·H^6: HI += it
+    vmovdqu64   zmm3, [rdx + 448]                   ; C8·H^5: C, bytes as in memory
+    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C8·H^5: C
+    vpclmulqdq  zmm5, zmm3, [rdi + 448], 0x00       ; C8·H^5: A0·B0
+    vpclmulqdq  zmm8, zmm3, [rdi + 448], 0x10       ; C8·H^5: A0·B1
+    vpclmulqdq  zmm11, zmm3, [rdi + 1280], 0x01     ; C8·H^5: A1·K0
+    vpclmulqdq  zmm3, zmm3, [rdi + 1280], 0x11      ; C8·H^5: A1·K1
+    vpternlogq  zmm12, zmm6, zmm7, 0x96             ; C8·H^5: LO += it
+    vpternlogq  zmm13, zmm2, zmm9, 0x96             ; C8·H^5: HI += it
+    vmovdqu64   zmm2, [rdx + 512]                   ; C9·H^4: C, bytes as in memory
+    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C9·H^4: C
+    vpclmulqdq  zmm6, zmm2, [rdi + 512], 0x00       ; C9·H^4: A0·B0
+    vpclmulqdq  zmm7, zmm2, [rdi + 512], 0x10       ; C9·H^4: A0·B1
+    vpclmulqdq  zmm9, zmm2, [rdi + 1344], 0x01      ; C9·H^4: A1·K0
+    vpclmulqdq  zmm2, zmm2, [rdi + 1344], 0x11      ; C9·H^4: A1·K1
+    vpternlogq  zmm12, zmm10, zmm5, 0x96            ; C9·H^4: LO += it
+    vpternlogq  zmm13, zmm4, zmm8, 0x96             ; C9·H^4: HI += it
+    vmovdqu64   zmm4, [rdx + 576]                   ; C10·H^3: C, bytes as in memory
+    vgf2p8affineqb zmm4, zmm4, zmm0, 0x00           ; C10·H^3: C
+    vpclmulqdq  zmm5, zmm4, [rdi + 576], 0x00       ; C10·H^3: A0·B0
+    vpclmulqdq  zmm8, zmm4, [rdi + 576], 0x10       ; C10·H^3: A0·B1
+    vpclmulqdq  zmm10, zmm4, [rdi + 1408], 0x01     ; C10·H^3: A1·K0
+    vpclmulqdq  zmm4, zmm4, [rdi + 1408], 0x11      ; C10·H^3: A1·K1
+    vpternlogq  zmm12, zmm11, zmm6, 0x96            ; C10·H^3: LO += it
+    vpternlogq  zmm13, zmm3, zmm7, 0x96             ; C10·H^3: HI += it
     vmovdqu64   zmm3, [rdx + 640]                   ; C11·H^2: C, bytes as in memory
     vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C11·H^2: C
-    vpclmulqdq  zmm4, zmm3, [rdi + 640], 0x00       ; C11·H^2: A0·B0
-    vpclmulqdq  zmm5, zmm3, [rdi + 640], 0x10       ; C11·H^2: A0·B1
-    vpclmulqdq  zmm7, zmm3, [rdi + 1472], 0x01      ; C11·H^2: A1·K0
+    vpclmulqdq  zmm6, zmm3, [rdi + 640], 0x00       ; C11·H^2: A0·B0
+    vpclmulqdq  zmm7, zmm3, [rdi + 640], 0x10       ; C11·H^2: A0·B1
+    vpclmulqdq  zmm11, zmm3, [rdi + 1472], 0x01     ; C11·H^2: A1·K0
     vpclmulqdq  zmm3, zmm3, [rdi + 1472], 0x11      ; C11·H^2: A1·K1
-    vpternlogq  zmm8, zmm6, zmm4, 0x96              ; C11·H^2: LO += it
-    vpternlogq  zmm9, zmm2, zmm5, 0x96              ; C11·H^2: HI += it
+    vpternlogq  zmm12, zmm9, zmm5, 0x96             ; C11·H^2: LO += it
+    vpternlogq  zmm13, zmm2, zmm8, 0x96             ; C11·H^2: HI += it
     vmovdqu64   zmm2, [rdx + 704]                   ; C12·H^1: C, bytes as in memory
     vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C12·H^1: C
-    vpclmulqdq  zmm4, zmm2, [rdi + 704], 0x00       ; C12·H^1: A0·B0
-    vpclmulqdq  zmm5, zmm2, [rdi + 704], 0x10       ; C12·H^1: A0·B1
-    vpclmulqdq  zmm6, zmm2, [rdi + 1536], 0x01      ; C12·H^1: A1·K0
+    vpclmulqdq  zmm5, zmm2, [rdi + 704], 0x00       ; C12·H^1: A0·B0
+    vpclmulqdq  zmm8, zmm2, [rdi + 704], 0x10       ; C12·H^1: A0·B1
+    vpclmulqdq  zmm9, zmm2, [rdi + 1536], 0x01      ; C12·H^1: A1·K0
     vpclmulqdq  zmm2, zmm2, [rdi + 1536], 0x11      ; C12·H^1: A1·K1
-    vpternlogq  zmm8, zmm7, zmm4, 0x96              ; C12·H^1: LO += it
-    vpternlogq  zmm9, zmm3, zmm5, 0x96              ; C12·H^1: HI += it
+    vpternlogq  zmm12, zmm10, zmm6, 0x96            ; C12·H^1: LO += it
+    vpternlogq  zmm13, zmm4, zmm7, 0x96             ; C12·H^1: HI += it
+    vmovdqu64   zmm4, [rdx + 64]                    ; C2·H^11: C, bytes as in memory
+    vgf2p8affineqb zmm4, zmm4, zmm0, 0x00           ; C2·H^11: C
+    vpclmulqdq  zmm6, zmm4, [rdi + 64], 0x00        ; C2·H^11: A0·B0
+    vpclmulqdq  zmm7, zmm4, [rdi + 64], 0x10        ; C2·H^11: A0·B1
+    vpclmulqdq  zmm10, zmm4, [rdi + 896], 0x01      ; C2·H^11: A1·K0
+    vpclmulqdq  zmm4, zmm4, [rdi + 896], 0x11       ; C2·H^11: A1·K1
+    vpternlogq  zmm12, zmm11, zmm5, 0x96            ; C2·H^11: LO += it
+    vpternlogq  zmm13, zmm3, zmm8, 0x96             ; C2·H^11: HI += it
     vmovdqu64   zmm3, [rdx]                         ; C1·H^12: C, bytes as in memory
     vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C1·H^12: C
-    vpxorq      zmm3, zmm3, zmm10                   ; C1·H^12: A = X + C
-    vpclmulqdq  zmm4, zmm3, [rdi], 0x00             ; C1·H^12: A0·B0
-    vpclmulqdq  zmm5, zmm3, [rdi], 0x10             ; C1·H^12: A0·B1
-    vpclmulqdq  zmm7, zmm3, [rdi + 832], 0x01       ; C1·H^12: A1·K0
+    vpxorq      zmm3, zmm3, zmm14                   ; C1·H^12: A = X + C
+    vpclmulqdq  zmm5, zmm3, [rdi], 0x00             ; C1·H^12: A0·B0
+    vpclmulqdq  zmm8, zmm3, [rdi], 0x10             ; C1·H^12: A0·B1
+    vpclmulqdq  zmm11, zmm3, [rdi + 832], 0x01      ; C1·H^12: A1·K0
     vpclmulqdq  zmm3, zmm3, [rdi + 832], 0x11       ; C1·H^12: A1·K1
-    vpternlogq  zmm8, zmm6, zmm4, 0x96              ; C1·H^12: LO += it
-    vpternlogq  zmm9, zmm2, zmm5, 0x96              ; C1·H^12: HI += it
-    vpxorq      zmm2, zmm8, zmm7                    ; C1·H^12: LO += it
-    vpxorq      zmm3, zmm9, zmm3                    ; C1·H^12: HI += it
+    vpternlogq  zmm12, zmm9, zmm6, 0x96             ; C1·H^12: LO += it
+    vpternlogq  zmm13, zmm2, zmm7, 0x96             ; C1·H^12: HI += it
+    vpternlogq  zmm12, zmm10, zmm5, 0x96            ; C1·H^12: LO += it
+    vpternlogq  zmm13, zmm4, zmm8, 0x96             ; C1·H^12: HI += it
+    vpxorq      zmm2, zmm12, zmm11                  ; C1·H^12: LO += it
+    vpxorq      zmm3, zmm13, zmm3                   ; C1·H^12: HI += it
     vpclmulqdq  zmm4, zmm3, zmm1, 0x01              ; reduce: HI1·Q
     vpslldq     zmm3, zmm3, 0x08                    ; reduce: HI0·x^64
     vpternlogq  zmm4, zmm3, zmm2, 0x96              ; reduce: RES = fold(HI) + LO
     vextracti64x4 ymm2, zmm4, 0x01                  ; reduce: upper lanes
     vpxorq      ymm2, ymm4, ymm2                    ; reduce: add up the lanes
     vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm10, xmm2, xmm3                   ; reduce: add up the lanes
+    vpxorq      xmm14, xmm2, xmm3                   ; reduce: add up the lanes
     add         rdx, 768                            ; next group
     sub         rcx, 768
 .tail:
@@ -524,14 +524,14 @@ ghash_avx512_k_clmul1_x48_natural_lanes_update:
 .block:
     vmovdqu64   zmm2, [rdx]                         ; C, bytes as in memory
     vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C
-    vpxorq      zmm2, zmm2, zmm10                   ; C·H^i: A = X + C; X counts once
+    vpxorq      zmm2, zmm2, zmm14                   ; C·H^i: A = X + C; X counts once
     vpclmulqdq  zmm3, zmm2, [rax], 0x00             ; C·H^i: A0·B0
     vpclmulqdq  zmm4, zmm2, [rax], 0x10             ; C·H^i: A0·B1
     vpclmulqdq  zmm5, zmm2, [rax + 832], 0x01       ; C·H^i: A1·K0
     vpclmulqdq  zmm2, zmm2, [rax + 832], 0x11       ; C·H^i: A1·K1
     vpternlogq  zmm6, zmm3, zmm5, 0x96              ; C·H^i: LO += it
     vpternlogq  zmm7, zmm4, zmm2, 0x96              ; C·H^i: HI += it
-    vpxorq      xmm10, xmm10, xmm10
+    vpxorq      xmm14, xmm14, xmm14
     add         rax, 0x40                           ; the next powers
     add         rdx, 0x40                           ; the next blocks
     sub         rcx, 0x40
@@ -546,7 +546,7 @@ ghash_avx512_k_clmul1_x48_natural_lanes_update:
     kmovq       k1, rdi                             ; one bit a byte that is left
     vmovdqu8    zmm2{k1}{z}, [rdx]                  ; C, zero-padded
     vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C
-    vpxorq      zmm2, zmm2, zmm10                   ; C·H^i: A = X + C; X counts once
+    vpxorq      zmm2, zmm2, zmm14                   ; C·H^i: A = X + C; X counts once
     vpclmulqdq  zmm3, zmm2, [rax], 0x00             ; C·H^i: A0·B0
     vpclmulqdq  zmm4, zmm2, [rax], 0x10             ; C·H^i: A0·B1
     vpclmulqdq  zmm5, zmm2, [rax + 832], 0x01       ; C·H^i: A1·K0
@@ -560,9 +560,9 @@ ghash_avx512_k_clmul1_x48_natural_lanes_update:
     vextracti64x4 ymm1, zmm2, 0x01                  ; reduce: upper lanes
     vpxorq      ymm1, ymm2, ymm1                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm10, xmm1, xmm2                   ; reduce: add up the lanes
+    vpxorq      xmm14, xmm1, xmm2                   ; reduce: add up the lanes
 .store:
-    vgf2p8affineqb xmm0, xmm10, xmm0, 0x00          ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm14, xmm0, 0x00          ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
     vzeroupper                                      ; upper halves are the caller's
     ret

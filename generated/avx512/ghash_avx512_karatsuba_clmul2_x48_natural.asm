@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 9 (reflected), Table 5 (natural)
 ; order      natural
 ; wipe       no: secrets may remain in vector registers
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq
+; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      122 instructions: clmul 38, load 12, other 16, shuffle 18, xor 38
 ;
@@ -310,7 +310,7 @@ ghash_avx512_karatsuba_clmul2_x48_natural_mul:
 
 ; void ghash_avx512_karatsuba_clmul2_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-11, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-14, rax rcx rdx rdi
 global ghash_avx512_karatsuba_clmul2_x48_natural_update:function (ghash_avx512_karatsuba_clmul2_x48_natural_update.end - ghash_avx512_karatsuba_clmul2_x48_natural_update)
 align 32
 ghash_avx512_karatsuba_clmul2_x48_natural_update:
@@ -322,47 +322,37 @@ ghash_avx512_karatsuba_clmul2_x48_natural_update:
     cmp         rcx, 768
     jb          .tail
 .group:
-    vmovdqu64   zmm3, [rdx + 64]                    ; C2·H^11: C, bytes as in memory
-    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C2·H^11: C
-    vpshufd     zmm4, zmm3, 0x4e                    ; C2·H^11: (A1, A0)
-    vpxorq      zmm4, zmm4, zmm3                    ; C2·H^11: A0 + A1
-    vpclmulqdq  zmm9, zmm3, [rdi + 64], 0x11        ; C2·H^11: A1·B1
-    vpclmulqdq  zmm10, zmm3, [rdi + 64], 0x00       ; C2·H^11: A0·B0
-    vpclmulqdq  zmm11, zmm4, [rdi + 896], 0x00      ; C2·H^11: (A0 + A1)·(B0 + B1)
     vmovdqu64   zmm3, [rdx + 128]                   ; C3·H^10: C, bytes as in memory
     vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C3·H^10: C
     vpshufd     zmm4, zmm3, 0x4e                    ; C3·H^10: (A1, A0)
     vpxorq      zmm4, zmm4, zmm3                    ; C3·H^10: A0 + A1
-    vpclmulqdq  zmm5, zmm3, [rdi + 128], 0x11       ; C3·H^10: A1·B1
-    vpclmulqdq  zmm3, zmm3, [rdi + 128], 0x00       ; C3·H^10: A0·B0
-    vpclmulqdq  zmm4, zmm4, [rdi + 960], 0x00       ; C3·H^10: (A0 + A1)·(B0 + B1)
-    vmovdqu64   zmm6, [rdx + 192]                   ; C4·H^9: C, bytes as in memory
-    vgf2p8affineqb zmm6, zmm6, zmm0, 0x00           ; C4·H^9: C
-    vpshufd     zmm7, zmm6, 0x4e                    ; C4·H^9: (A1, A0)
-    vpxorq      zmm7, zmm7, zmm6                    ; C4·H^9: A0 + A1
-    vpclmulqdq  zmm8, zmm6, [rdi + 192], 0x11       ; C4·H^9: A1·B1
-    vpclmulqdq  zmm6, zmm6, [rdi + 192], 0x00       ; C4·H^9: A0·B0
-    vpclmulqdq  zmm7, zmm7, [rdi + 1024], 0x00      ; C4·H^9: (A0 + A1)·(B0 + B1)
-    vpternlogq  zmm9, zmm5, zmm8, 0x96              ; C4·H^9: HI += it
-    vpternlogq  zmm10, zmm3, zmm6, 0x96             ; C4·H^9: LO += it
-    vpternlogq  zmm11, zmm4, zmm7, 0x96             ; C4·H^9: MI += it
-    vmovdqu64   zmm3, [rdx + 256]                   ; C5·H^8: C, bytes as in memory
-    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C5·H^8: C
-    vpshufd     zmm4, zmm3, 0x4e                    ; C5·H^8: (A1, A0)
-    vpxorq      zmm4, zmm4, zmm3                    ; C5·H^8: A0 + A1
-    vpclmulqdq  zmm5, zmm3, [rdi + 256], 0x11       ; C5·H^8: A1·B1
-    vpclmulqdq  zmm3, zmm3, [rdi + 256], 0x00       ; C5·H^8: A0·B0
-    vpclmulqdq  zmm4, zmm4, [rdi + 1088], 0x00      ; C5·H^8: (A0 + A1)·(B0 + B1)
-    vmovdqu64   zmm6, [rdx + 320]                   ; C6·H^7: C, bytes as in memory
-    vgf2p8affineqb zmm6, zmm6, zmm0, 0x00           ; C6·H^7: C
-    vpshufd     zmm7, zmm6, 0x4e                    ; C6·H^7: (A1, A0)
-    vpxorq      zmm7, zmm7, zmm6                    ; C6·H^7: A0 + A1
-    vpclmulqdq  zmm8, zmm6, [rdi + 320], 0x11       ; C6·H^7: A1·B1
-    vpclmulqdq  zmm6, zmm6, [rdi + 320], 0x00       ; C6·H^7: A0·B0
-    vpclmulqdq  zmm7, zmm7, [rdi + 1152], 0x00      ; C6·H^7: (A0 + A1)·(B0 + B1)
-    vpternlogq  zmm9, zmm5, zmm8, 0x96              ; C6·H^7: HI += it
-    vpternlogq  zmm10, zmm3, zmm6, 0x96             ; C6·H^7: LO += it
-    vpternlogq  zmm11, zmm4, zmm7, 0x96             ; C6·H^7: MI += it
+    vpclmulqdq  zmm12, zmm3, [rdi + 128], 0x11      ; C3·H^10: A1·B1
+    vpclmulqdq  zmm13, zmm3, [rdi + 128], 0x00      ; C3·H^10: A0·B0
+    vpclmulqdq  zmm14, zmm4, [rdi + 960], 0x00      ; C3·H^10: (A0 + A1)·(B0 + B1)
+    vmovdqu64   zmm3, [rdx + 192]                   ; C4·H^9: C, bytes as in memory
+    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C4·H^9: C
+    vpshufd     zmm4, zmm3, 0x4e                    ; C4·H^9: (A1, A0)
+    vpxorq      zmm4, zmm4, zmm3                    ; C4·H^9: A0 + A1
+    vpclmulqdq  zmm5, zmm3, [rdi + 192], 0x11       ; C4·H^9: A1·B1
+    vpclmulqdq  zmm3, zmm3, [rdi + 192], 0x00       ; C4·H^9: A0·B0
+    vpclmulqdq  zmm4, zmm4, [rdi + 1024], 0x00      ; C4·H^9: (A0 + A1)·(B0 + B1)
+    vmovdqu64   zmm6, [rdx + 256]                   ; C5·H^8: C, bytes as in memory
+    vgf2p8affineqb zmm6, zmm6, zmm0, 0x00           ; C5·H^8: C
+    vpshufd     zmm7, zmm6, 0x4e                    ; C5·H^8: (A1, A0)
+    vpxorq      zmm7, zmm7, zmm6                    ; C5·H^8: A0 + A1
+    vpclmulqdq  zmm8, zmm6, [rdi + 256], 0x11       ; C5·H^8: A1·B1
+    vpclmulqdq  zmm6, zmm6, [rdi + 256], 0x00       ; C5·H^8: A0·B0
+    vpclmulqdq  zmm7, zmm7, [rdi + 1088], 0x00      ; C5·H^8: (A0 + A1)·(B0 + B1)
+    vmovdqu64   zmm9, [rdx + 320]                   ; C6·H^7: C, bytes as in memory
+    vgf2p8affineqb zmm9, zmm9, zmm0, 0x00           ; C6·H^7: C
+    vpshufd     zmm10, zmm9, 0x4e                   ; C6·H^7: (A1, A0)
+    vpxorq      zmm10, zmm10, zmm9                  ; C6·H^7: A0 + A1
+    vpclmulqdq  zmm11, zmm9, [rdi + 320], 0x11      ; C6·H^7: A1·B1
+    vpclmulqdq  zmm9, zmm9, [rdi + 320], 0x00       ; C6·H^7: A0·B0
+    vpclmulqdq  zmm10, zmm10, [rdi + 1152], 0x00    ; C6·H^7: (A0 + A1)·(B0 + B1)
+    vpternlogq  zmm12, zmm5, zmm8, 0x96             ; C6·H^7: HI += it
+    vpternlogq  zmm13, zmm3, zmm6, 0x96             ; C6·H^7: LO += it
+    vpternlogq  zmm14, zmm4, zmm7, 0x96             ; C6·H^7: MI += it
     vmovdqu64   zmm3, [rdx + 384]                   ; C7·H^6: C, bytes as in memory
     vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C7·H^6: C
     vpshufd     zmm4, zmm3, 0x4e                    ; C7·H^6: (A1, A0)
@@ -377,9 +367,9 @@ ghash_avx512_karatsuba_clmul2_x48_natural_update:
     vpclmulqdq  zmm8, zmm6, [rdi + 448], 0x11       ; C8·H^5: A1·B1
     vpclmulqdq  zmm6, zmm6, [rdi + 448], 0x00       ; C8·H^5: A0·B0
     vpclmulqdq  zmm7, zmm7, [rdi + 1280], 0x00      ; C8·H^5: (A0 + A1)·(B0 + B1)
-    vpternlogq  zmm9, zmm5, zmm8, 0x96              ; C8·H^5: HI += it
-    vpternlogq  zmm10, zmm3, zmm6, 0x96             ; C8·H^5: LO += it
-    vpternlogq  zmm11, zmm4, zmm7, 0x96             ; C8·H^5: MI += it
+    vpternlogq  zmm12, zmm11, zmm5, 0x96            ; C8·H^5: HI += it
+    vpternlogq  zmm13, zmm9, zmm3, 0x96             ; C8·H^5: LO += it
+    vpternlogq  zmm14, zmm10, zmm4, 0x96            ; C8·H^5: MI += it
     vmovdqu64   zmm3, [rdx + 512]                   ; C9·H^4: C, bytes as in memory
     vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C9·H^4: C
     vpshufd     zmm4, zmm3, 0x4e                    ; C9·H^4: (A1, A0)
@@ -387,16 +377,16 @@ ghash_avx512_karatsuba_clmul2_x48_natural_update:
     vpclmulqdq  zmm5, zmm3, [rdi + 512], 0x11       ; C9·H^4: A1·B1
     vpclmulqdq  zmm3, zmm3, [rdi + 512], 0x00       ; C9·H^4: A0·B0
     vpclmulqdq  zmm4, zmm4, [rdi + 1344], 0x00      ; C9·H^4: (A0 + A1)·(B0 + B1)
-    vmovdqu64   zmm6, [rdx + 576]                   ; C10·H^3: C, bytes as in memory
-    vgf2p8affineqb zmm6, zmm6, zmm0, 0x00           ; C10·H^3: C
-    vpshufd     zmm7, zmm6, 0x4e                    ; C10·H^3: (A1, A0)
-    vpxorq      zmm7, zmm7, zmm6                    ; C10·H^3: A0 + A1
-    vpclmulqdq  zmm8, zmm6, [rdi + 576], 0x11       ; C10·H^3: A1·B1
-    vpclmulqdq  zmm6, zmm6, [rdi + 576], 0x00       ; C10·H^3: A0·B0
-    vpclmulqdq  zmm7, zmm7, [rdi + 1408], 0x00      ; C10·H^3: (A0 + A1)·(B0 + B1)
-    vpternlogq  zmm9, zmm5, zmm8, 0x96              ; C10·H^3: HI += it
-    vpternlogq  zmm10, zmm3, zmm6, 0x96             ; C10·H^3: LO += it
-    vpternlogq  zmm11, zmm4, zmm7, 0x96             ; C10·H^3: MI += it
+    vmovdqu64   zmm9, [rdx + 576]                   ; C10·H^3: C, bytes as in memory
+    vgf2p8affineqb zmm9, zmm9, zmm0, 0x00           ; C10·H^3: C
+    vpshufd     zmm10, zmm9, 0x4e                   ; C10·H^3: (A1, A0)
+    vpxorq      zmm10, zmm10, zmm9                  ; C10·H^3: A0 + A1
+    vpclmulqdq  zmm11, zmm9, [rdi + 576], 0x11      ; C10·H^3: A1·B1
+    vpclmulqdq  zmm9, zmm9, [rdi + 576], 0x00       ; C10·H^3: A0·B0
+    vpclmulqdq  zmm10, zmm10, [rdi + 1408], 0x00    ; C10·H^3: (A0 + A1)·(B0 + B1)
+    vpternlogq  zmm12, zmm8, zmm5, 0x96             ; C10·H^3: HI += it
+    vpternlogq  zmm13, zmm6, zmm3, 0x96             ; C10·H^3: LO += it
+    vpternlogq  zmm14, zmm7, zmm4, 0x96             ; C10·H^3: MI += it
     vmovdqu64   zmm3, [rdx + 640]                   ; C11·H^2: C, bytes as in memory
     vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C11·H^2: C
     vpshufd     zmm4, zmm3, 0x4e                    ; C11·H^2: (A1, A0)
@@ -411,28 +401,38 @@ ghash_avx512_karatsuba_clmul2_x48_natural_update:
     vpclmulqdq  zmm8, zmm6, [rdi + 704], 0x11       ; C12·H^1: A1·B1
     vpclmulqdq  zmm6, zmm6, [rdi + 704], 0x00       ; C12·H^1: A0·B0
     vpclmulqdq  zmm7, zmm7, [rdi + 1536], 0x00      ; C12·H^1: (A0 + A1)·(B0 + B1)
-    vpternlogq  zmm9, zmm5, zmm8, 0x96              ; C12·H^1: HI += it
-    vpternlogq  zmm10, zmm3, zmm6, 0x96             ; C12·H^1: LO += it
-    vpternlogq  zmm11, zmm4, zmm7, 0x96             ; C12·H^1: MI += it
-    vmovdqu64   zmm3, [rdx]                         ; C1·H^12: C, bytes as in memory
-    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C1·H^12: C
-    vpxorq      zmm2, zmm3, zmm2                    ; C1·H^12: A = X + C
-    vpshufd     zmm3, zmm2, 0x4e                    ; C1·H^12: (A1, A0)
-    vpxorq      zmm3, zmm3, zmm2                    ; C1·H^12: A0 + A1
-    vpclmulqdq  zmm4, zmm2, [rdi], 0x11             ; C1·H^12: A1·B1
+    vpternlogq  zmm12, zmm11, zmm5, 0x96            ; C12·H^1: HI += it
+    vpternlogq  zmm13, zmm9, zmm3, 0x96             ; C12·H^1: LO += it
+    vpternlogq  zmm14, zmm10, zmm4, 0x96            ; C12·H^1: MI += it
+    vmovdqu64   zmm3, [rdx + 64]                    ; C2·H^11: C, bytes as in memory
+    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C2·H^11: C
+    vpshufd     zmm4, zmm3, 0x4e                    ; C2·H^11: (A1, A0)
+    vpxorq      zmm4, zmm4, zmm3                    ; C2·H^11: A0 + A1
+    vpclmulqdq  zmm5, zmm3, [rdi + 64], 0x11        ; C2·H^11: A1·B1
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x00        ; C2·H^11: A0·B0
+    vpclmulqdq  zmm4, zmm4, [rdi + 896], 0x00       ; C2·H^11: (A0 + A1)·(B0 + B1)
+    vmovdqu64   zmm9, [rdx]                         ; C1·H^12: C, bytes as in memory
+    vgf2p8affineqb zmm9, zmm9, zmm0, 0x00           ; C1·H^12: C
+    vpxorq      zmm2, zmm9, zmm2                    ; C1·H^12: A = X + C
+    vpshufd     zmm9, zmm2, 0x4e                    ; C1·H^12: (A1, A0)
+    vpxorq      zmm9, zmm9, zmm2                    ; C1·H^12: A0 + A1
+    vpclmulqdq  zmm10, zmm2, [rdi], 0x11            ; C1·H^12: A1·B1
     vpclmulqdq  zmm2, zmm2, [rdi], 0x00             ; C1·H^12: A0·B0
-    vpclmulqdq  zmm3, zmm3, [rdi + 832], 0x00       ; C1·H^12: (A0 + A1)·(B0 + B1)
-    vpxorq      zmm4, zmm9, zmm4                    ; C1·H^12: HI += it
-    vpxorq      zmm2, zmm10, zmm2                   ; C1·H^12: LO += it
-    vpternlogq  zmm11, zmm3, zmm2, 0x96             ; reduce: MI += LO
-    vpxorq      zmm3, zmm11, zmm4                   ; reduce: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     zmm5, zmm3, 0x08                    ; reduce: MI1
-    vpxorq      zmm4, zmm4, zmm5                    ; reduce: HI += MI1
-    vpslldq     zmm3, zmm3, 0x08                    ; reduce: MI0·x^64
-    vpxorq      zmm2, zmm2, zmm3                    ; reduce: LO += MI0·x^64
-    vpclmulqdq  zmm3, zmm4, zmm1, 0x01              ; reduce: HI1·Q
-    vpslldq     zmm4, zmm4, 0x08                    ; reduce: HI0·x^64
-    vpxorq      zmm3, zmm3, zmm4                    ; reduce: fold HI
+    vpclmulqdq  zmm9, zmm9, [rdi + 832], 0x00       ; C1·H^12: (A0 + A1)·(B0 + B1)
+    vpternlogq  zmm12, zmm8, zmm5, 0x96             ; C1·H^12: HI += it
+    vpternlogq  zmm13, zmm6, zmm3, 0x96             ; C1·H^12: LO += it
+    vpternlogq  zmm14, zmm7, zmm4, 0x96             ; C1·H^12: MI += it
+    vpxorq      zmm3, zmm12, zmm10                  ; C1·H^12: HI += it
+    vpxorq      zmm2, zmm13, zmm2                   ; C1·H^12: LO += it
+    vpternlogq  zmm14, zmm9, zmm2, 0x96             ; reduce: MI += LO
+    vpxorq      zmm4, zmm14, zmm3                   ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     zmm5, zmm4, 0x08                    ; reduce: MI1
+    vpxorq      zmm3, zmm3, zmm5                    ; reduce: HI += MI1
+    vpslldq     zmm4, zmm4, 0x08                    ; reduce: MI0·x^64
+    vpxorq      zmm2, zmm2, zmm4                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  zmm4, zmm3, zmm1, 0x01              ; reduce: HI1·Q
+    vpslldq     zmm3, zmm3, 0x08                    ; reduce: HI0·x^64
+    vpxorq      zmm3, zmm4, zmm3                    ; reduce: fold HI
     vpclmulqdq  zmm4, zmm3, zmm1, 0x01              ; reduce: Y1·Q
     vpslldq     zmm3, zmm3, 0x08                    ; reduce: Y0·x^64
     vpternlogq  zmm4, zmm3, zmm2, 0x96              ; reduce: RES

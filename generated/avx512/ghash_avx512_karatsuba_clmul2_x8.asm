@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 9 (reflected), Table 5 (natural)
 ; order      reflected
 ; wipe       no: secrets may remain in vector registers
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq
+; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      37 instructions: clmul 8, load 2, other 4, shuffle 10, xor 13
 ;

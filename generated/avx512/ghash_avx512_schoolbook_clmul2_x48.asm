@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 9 (reflected), Table 5 (natural)
 ; order      reflected
 ; wipe       no: secrets may remain in vector registers
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq
+; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      113 instructions: clmul 50, load 12, other 4, shuffle 18, xor 29
 ;
@@ -269,7 +269,7 @@ ghash_avx512_schoolbook_clmul2_x48_mul:
 
 ; void ghash_avx512_schoolbook_clmul2_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-12, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-16, rax rcx rdx rdi
 global ghash_avx512_schoolbook_clmul2_x48_update:function (ghash_avx512_schoolbook_clmul2_x48_update.end - ghash_avx512_schoolbook_clmul2_x48_update)
 align 32
 ghash_avx512_schoolbook_clmul2_x48_update:
@@ -281,111 +281,111 @@ ghash_avx512_schoolbook_clmul2_x48_update:
     cmp         rcx, 768
     jb          .tail
 .group:
-    vmovdqu64   zmm3, [rdx + 64]                    ; C2·H^11: C, bytes as in memory
-    vpshufb     zmm3, zmm3, zmm0                    ; C2·H^11: C
-    vpclmulqdq  zmm11, zmm3, [rdi + 64], 0x11       ; C2·H^11: A1·B1
-    vpclmulqdq  zmm12, zmm3, [rdi + 64], 0x00       ; C2·H^11: A0·B0
-    vpclmulqdq  zmm10, zmm3, [rdi + 64], 0x01       ; C2·H^11: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x10        ; C2·H^11: A0·B1
-    vmovdqu64   zmm4, [rdx + 128]                   ; C3·H^10: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm0                    ; C3·H^10: C
-    vpclmulqdq  zmm5, zmm4, [rdi + 128], 0x11       ; C3·H^10: A1·B1
-    vpclmulqdq  zmm6, zmm4, [rdi + 128], 0x00       ; C3·H^10: A0·B0
-    vpclmulqdq  zmm7, zmm4, [rdi + 128], 0x01       ; C3·H^10: A1·B0
-    vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x10       ; C3·H^10: A0·B1
-    vpternlogq  zmm10, zmm3, zmm7, 0x96             ; C3·H^10: MI += it
-    vmovdqu64   zmm3, [rdx + 192]                   ; C4·H^9: C, bytes as in memory
-    vpshufb     zmm3, zmm3, zmm0                    ; C4·H^9: C
-    vpclmulqdq  zmm7, zmm3, [rdi + 192], 0x11       ; C4·H^9: A1·B1
-    vpclmulqdq  zmm8, zmm3, [rdi + 192], 0x00       ; C4·H^9: A0·B0
-    vpclmulqdq  zmm9, zmm3, [rdi + 192], 0x01       ; C4·H^9: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdi + 192], 0x10       ; C4·H^9: A0·B1
-    vpternlogq  zmm11, zmm5, zmm7, 0x96             ; C4·H^9: HI += it
-    vpternlogq  zmm12, zmm6, zmm8, 0x96             ; C4·H^9: LO += it
-    vpternlogq  zmm10, zmm4, zmm9, 0x96             ; C4·H^9: MI += it
-    vmovdqu64   zmm4, [rdx + 256]                   ; C5·H^8: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm0                    ; C5·H^8: C
-    vpclmulqdq  zmm5, zmm4, [rdi + 256], 0x11       ; C5·H^8: A1·B1
-    vpclmulqdq  zmm6, zmm4, [rdi + 256], 0x00       ; C5·H^8: A0·B0
-    vpclmulqdq  zmm7, zmm4, [rdi + 256], 0x01       ; C5·H^8: A1·B0
-    vpclmulqdq  zmm4, zmm4, [rdi + 256], 0x10       ; C5·H^8: A0·B1
-    vpternlogq  zmm10, zmm3, zmm7, 0x96             ; C5·H^8: MI += it
+    vmovdqu64   zmm3, [rdx + 128]                   ; C3·H^10: C, bytes as in memory
+    vpshufb     zmm3, zmm3, zmm0                    ; C3·H^10: C
+    vpclmulqdq  zmm15, zmm3, [rdi + 128], 0x11      ; C3·H^10: A1·B1
+    vpclmulqdq  zmm16, zmm3, [rdi + 128], 0x00      ; C3·H^10: A0·B0
+    vpclmulqdq  zmm14, zmm3, [rdi + 128], 0x01      ; C3·H^10: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdi + 128], 0x10       ; C3·H^10: A0·B1
+    vmovdqu64   zmm4, [rdx + 192]                   ; C4·H^9: C, bytes as in memory
+    vpshufb     zmm4, zmm4, zmm0                    ; C4·H^9: C
+    vpclmulqdq  zmm5, zmm4, [rdi + 192], 0x11       ; C4·H^9: A1·B1
+    vpclmulqdq  zmm6, zmm4, [rdi + 192], 0x00       ; C4·H^9: A0·B0
+    vpclmulqdq  zmm7, zmm4, [rdi + 192], 0x01       ; C4·H^9: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdi + 192], 0x10       ; C4·H^9: A0·B1
+    vmovdqu64   zmm8, [rdx + 256]                   ; C5·H^8: C, bytes as in memory
+    vpshufb     zmm8, zmm8, zmm0                    ; C5·H^8: C
+    vpclmulqdq  zmm9, zmm8, [rdi + 256], 0x11       ; C5·H^8: A1·B1
+    vpclmulqdq  zmm10, zmm8, [rdi + 256], 0x00      ; C5·H^8: A0·B0
+    vpclmulqdq  zmm11, zmm8, [rdi + 256], 0x01      ; C5·H^8: A1·B0
+    vpclmulqdq  zmm8, zmm8, [rdi + 256], 0x10       ; C5·H^8: A0·B1
+    vpternlogq  zmm14, zmm3, zmm7, 0x96             ; C5·H^8: MI += it
     vmovdqu64   zmm3, [rdx + 320]                   ; C6·H^7: C, bytes as in memory
     vpshufb     zmm3, zmm3, zmm0                    ; C6·H^7: C
     vpclmulqdq  zmm7, zmm3, [rdi + 320], 0x11       ; C6·H^7: A1·B1
-    vpclmulqdq  zmm8, zmm3, [rdi + 320], 0x00       ; C6·H^7: A0·B0
-    vpclmulqdq  zmm9, zmm3, [rdi + 320], 0x01       ; C6·H^7: A1·B0
+    vpclmulqdq  zmm12, zmm3, [rdi + 320], 0x00      ; C6·H^7: A0·B0
+    vpclmulqdq  zmm13, zmm3, [rdi + 320], 0x01      ; C6·H^7: A1·B0
     vpclmulqdq  zmm3, zmm3, [rdi + 320], 0x10       ; C6·H^7: A0·B1
-    vpternlogq  zmm11, zmm5, zmm7, 0x96             ; C6·H^7: HI += it
-    vpternlogq  zmm12, zmm6, zmm8, 0x96             ; C6·H^7: LO += it
-    vpternlogq  zmm10, zmm4, zmm9, 0x96             ; C6·H^7: MI += it
+    vpternlogq  zmm15, zmm5, zmm9, 0x96             ; C6·H^7: HI += it
+    vpternlogq  zmm16, zmm6, zmm10, 0x96            ; C6·H^7: LO += it
+    vpternlogq  zmm14, zmm4, zmm11, 0x96            ; C6·H^7: MI += it
     vmovdqu64   zmm4, [rdx + 384]                   ; C7·H^6: C, bytes as in memory
     vpshufb     zmm4, zmm4, zmm0                    ; C7·H^6: C
     vpclmulqdq  zmm5, zmm4, [rdi + 384], 0x11       ; C7·H^6: A1·B1
     vpclmulqdq  zmm6, zmm4, [rdi + 384], 0x00       ; C7·H^6: A0·B0
-    vpclmulqdq  zmm7, zmm4, [rdi + 384], 0x01       ; C7·H^6: A1·B0
+    vpclmulqdq  zmm9, zmm4, [rdi + 384], 0x01       ; C7·H^6: A1·B0
     vpclmulqdq  zmm4, zmm4, [rdi + 384], 0x10       ; C7·H^6: A0·B1
-    vpternlogq  zmm10, zmm3, zmm7, 0x96             ; C7·H^6: MI += it
-    vmovdqu64   zmm3, [rdx + 448]                   ; C8·H^5: C, bytes as in memory
-    vpshufb     zmm3, zmm3, zmm0                    ; C8·H^5: C
-    vpclmulqdq  zmm7, zmm3, [rdi + 448], 0x11       ; C8·H^5: A1·B1
-    vpclmulqdq  zmm8, zmm3, [rdi + 448], 0x00       ; C8·H^5: A0·B0
-    vpclmulqdq  zmm9, zmm3, [rdi + 448], 0x01       ; C8·H^5: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdi + 448], 0x10       ; C8·H^5: A0·B1
-    vpternlogq  zmm11, zmm5, zmm7, 0x96             ; C8·H^5: HI += it
-    vpternlogq  zmm12, zmm6, zmm8, 0x96             ; C8·H^5: LO += it
-    vpternlogq  zmm10, zmm4, zmm9, 0x96             ; C8·H^5: MI += it
-    vmovdqu64   zmm4, [rdx + 512]                   ; C9·H^4: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm0                    ; C9·H^4: C
-    vpclmulqdq  zmm5, zmm4, [rdi + 512], 0x11       ; C9·H^4: A1·B1
-    vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x00       ; C9·H^4: A0·B0
-    vpclmulqdq  zmm7, zmm4, [rdi + 512], 0x01       ; C9·H^4: A1·B0
-    vpclmulqdq  zmm4, zmm4, [rdi + 512], 0x10       ; C9·H^4: A0·B1
-    vpternlogq  zmm10, zmm3, zmm7, 0x96             ; C9·H^4: MI += it
-    vmovdqu64   zmm3, [rdx + 576]                   ; C10·H^3: C, bytes as in memory
-    vpshufb     zmm3, zmm3, zmm0                    ; C10·H^3: C
-    vpclmulqdq  zmm7, zmm3, [rdi + 576], 0x11       ; C10·H^3: A1·B1
-    vpclmulqdq  zmm8, zmm3, [rdi + 576], 0x00       ; C10·H^3: A0·B0
-    vpclmulqdq  zmm9, zmm3, [rdi + 576], 0x01       ; C10·H^3: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdi + 576], 0x10       ; C10·H^3: A0·B1
-    vpternlogq  zmm11, zmm5, zmm7, 0x96             ; C10·H^3: HI += it
-    vpternlogq  zmm12, zmm6, zmm8, 0x96             ; C10·H^3: LO += it
-    vpternlogq  zmm10, zmm4, zmm9, 0x96             ; C10·H^3: MI += it
-    vmovdqu64   zmm4, [rdx + 640]                   ; C11·H^2: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm0                    ; C11·H^2: C
-    vpclmulqdq  zmm5, zmm4, [rdi + 640], 0x11       ; C11·H^2: A1·B1
-    vpclmulqdq  zmm6, zmm4, [rdi + 640], 0x00       ; C11·H^2: A0·B0
-    vpclmulqdq  zmm7, zmm4, [rdi + 640], 0x01       ; C11·H^2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [rdi + 640], 0x10       ; C11·H^2: A0·B1
-    vpternlogq  zmm10, zmm3, zmm7, 0x96             ; C11·H^2: MI += it
+    vpternlogq  zmm14, zmm8, zmm13, 0x96            ; C7·H^6: MI += it
+    vmovdqu64   zmm8, [rdx + 448]                   ; C8·H^5: C, bytes as in memory
+    vpshufb     zmm8, zmm8, zmm0                    ; C8·H^5: C
+    vpclmulqdq  zmm10, zmm8, [rdi + 448], 0x11      ; C8·H^5: A1·B1
+    vpclmulqdq  zmm11, zmm8, [rdi + 448], 0x00      ; C8·H^5: A0·B0
+    vpclmulqdq  zmm13, zmm8, [rdi + 448], 0x01      ; C8·H^5: A1·B0
+    vpclmulqdq  zmm8, zmm8, [rdi + 448], 0x10       ; C8·H^5: A0·B1
+    vpternlogq  zmm15, zmm7, zmm5, 0x96             ; C8·H^5: HI += it
+    vpternlogq  zmm16, zmm12, zmm6, 0x96            ; C8·H^5: LO += it
+    vpternlogq  zmm14, zmm3, zmm9, 0x96             ; C8·H^5: MI += it
+    vmovdqu64   zmm3, [rdx + 512]                   ; C9·H^4: C, bytes as in memory
+    vpshufb     zmm3, zmm3, zmm0                    ; C9·H^4: C
+    vpclmulqdq  zmm5, zmm3, [rdi + 512], 0x11       ; C9·H^4: A1·B1
+    vpclmulqdq  zmm6, zmm3, [rdi + 512], 0x00       ; C9·H^4: A0·B0
+    vpclmulqdq  zmm7, zmm3, [rdi + 512], 0x01       ; C9·H^4: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdi + 512], 0x10       ; C9·H^4: A0·B1
+    vpternlogq  zmm14, zmm4, zmm13, 0x96            ; C9·H^4: MI += it
+    vmovdqu64   zmm4, [rdx + 576]                   ; C10·H^3: C, bytes as in memory
+    vpshufb     zmm4, zmm4, zmm0                    ; C10·H^3: C
+    vpclmulqdq  zmm9, zmm4, [rdi + 576], 0x11       ; C10·H^3: A1·B1
+    vpclmulqdq  zmm12, zmm4, [rdi + 576], 0x00      ; C10·H^3: A0·B0
+    vpclmulqdq  zmm13, zmm4, [rdi + 576], 0x01      ; C10·H^3: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdi + 576], 0x10       ; C10·H^3: A0·B1
+    vpternlogq  zmm15, zmm10, zmm5, 0x96            ; C10·H^3: HI += it
+    vpternlogq  zmm16, zmm11, zmm6, 0x96            ; C10·H^3: LO += it
+    vpternlogq  zmm14, zmm8, zmm7, 0x96             ; C10·H^3: MI += it
+    vmovdqu64   zmm5, [rdx + 640]                   ; C11·H^2: C, bytes as in memory
+    vpshufb     zmm5, zmm5, zmm0                    ; C11·H^2: C
+    vpclmulqdq  zmm6, zmm5, [rdi + 640], 0x11       ; C11·H^2: A1·B1
+    vpclmulqdq  zmm7, zmm5, [rdi + 640], 0x00       ; C11·H^2: A0·B0
+    vpclmulqdq  zmm8, zmm5, [rdi + 640], 0x01       ; C11·H^2: A1·B0
+    vpclmulqdq  zmm5, zmm5, [rdi + 640], 0x10       ; C11·H^2: A0·B1
+    vpternlogq  zmm14, zmm3, zmm13, 0x96            ; C11·H^2: MI += it
     vmovdqu64   zmm3, [rdx + 704]                   ; C12·H^1: C, bytes as in memory
     vpshufb     zmm3, zmm3, zmm0                    ; C12·H^1: C
-    vpclmulqdq  zmm7, zmm3, [rdi + 704], 0x11       ; C12·H^1: A1·B1
-    vpclmulqdq  zmm8, zmm3, [rdi + 704], 0x00       ; C12·H^1: A0·B0
-    vpclmulqdq  zmm9, zmm3, [rdi + 704], 0x01       ; C12·H^1: A1·B0
+    vpclmulqdq  zmm10, zmm3, [rdi + 704], 0x11      ; C12·H^1: A1·B1
+    vpclmulqdq  zmm11, zmm3, [rdi + 704], 0x00      ; C12·H^1: A0·B0
+    vpclmulqdq  zmm13, zmm3, [rdi + 704], 0x01      ; C12·H^1: A1·B0
     vpclmulqdq  zmm3, zmm3, [rdi + 704], 0x10       ; C12·H^1: A0·B1
-    vpternlogq  zmm11, zmm5, zmm7, 0x96             ; C12·H^1: HI += it
-    vpternlogq  zmm12, zmm6, zmm8, 0x96             ; C12·H^1: LO += it
-    vpternlogq  zmm10, zmm4, zmm9, 0x96             ; C12·H^1: MI += it
-    vmovdqu64   zmm4, [rdx]                         ; C1·H^12: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm0                    ; C1·H^12: C
-    vpxorq      zmm2, zmm4, zmm2                    ; C1·H^12: A = X + C
-    vpclmulqdq  zmm4, zmm2, [rdi], 0x11             ; C1·H^12: A1·B1
-    vpclmulqdq  zmm5, zmm2, [rdi], 0x00             ; C1·H^12: A0·B0
-    vpclmulqdq  zmm6, zmm2, [rdi], 0x01             ; C1·H^12: A1·B0
+    vpternlogq  zmm15, zmm9, zmm6, 0x96             ; C12·H^1: HI += it
+    vpternlogq  zmm16, zmm12, zmm7, 0x96            ; C12·H^1: LO += it
+    vpternlogq  zmm14, zmm4, zmm8, 0x96             ; C12·H^1: MI += it
+    vmovdqu64   zmm4, [rdx + 64]                    ; C2·H^11: C, bytes as in memory
+    vpshufb     zmm4, zmm4, zmm0                    ; C2·H^11: C
+    vpclmulqdq  zmm6, zmm4, [rdi + 64], 0x11        ; C2·H^11: A1·B1
+    vpclmulqdq  zmm7, zmm4, [rdi + 64], 0x00        ; C2·H^11: A0·B0
+    vpclmulqdq  zmm8, zmm4, [rdi + 64], 0x01        ; C2·H^11: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdi + 64], 0x10        ; C2·H^11: A0·B1
+    vpternlogq  zmm14, zmm5, zmm13, 0x96            ; C2·H^11: MI += it
+    vmovdqu64   zmm5, [rdx]                         ; C1·H^12: C, bytes as in memory
+    vpshufb     zmm5, zmm5, zmm0                    ; C1·H^12: C
+    vpxorq      zmm2, zmm5, zmm2                    ; C1·H^12: A = X + C
+    vpclmulqdq  zmm5, zmm2, [rdi], 0x11             ; C1·H^12: A1·B1
+    vpclmulqdq  zmm9, zmm2, [rdi], 0x00             ; C1·H^12: A0·B0
+    vpclmulqdq  zmm12, zmm2, [rdi], 0x01            ; C1·H^12: A1·B0
     vpclmulqdq  zmm2, zmm2, [rdi], 0x10             ; C1·H^12: A0·B1
-    vpternlogq  zmm10, zmm3, zmm6, 0x96             ; C1·H^12: MI += it
-    vpxorq      zmm2, zmm10, zmm2                   ; C1·H^12: MI += it
+    vpternlogq  zmm15, zmm10, zmm6, 0x96            ; C1·H^12: HI += it
+    vpternlogq  zmm16, zmm11, zmm7, 0x96            ; C1·H^12: LO += it
+    vpternlogq  zmm14, zmm3, zmm8, 0x96             ; C1·H^12: MI += it
+    vpternlogq  zmm14, zmm4, zmm12, 0x96            ; C1·H^12: MI += it
+    vpxorq      zmm2, zmm14, zmm2                   ; C1·H^12: MI += it
     vpsrldq     zmm3, zmm2, 0x08                    ; reduce: MI1
-    vpternlogq  zmm11, zmm4, zmm3, 0x96             ; reduce: HI += MI1
+    vpternlogq  zmm15, zmm5, zmm3, 0x96             ; reduce: HI += MI1
     vpslldq     zmm2, zmm2, 0x08                    ; reduce: MI0·x^64
-    vpternlogq  zmm12, zmm5, zmm2, 0x96             ; reduce: LO += MI0·x^64
-    vpclmulqdq  zmm2, zmm12, zmm1, 0x10             ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm12, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  zmm16, zmm9, zmm2, 0x96             ; reduce: LO += MI0·x^64
+    vpclmulqdq  zmm2, zmm16, zmm1, 0x10             ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm16, 0x4e                   ; reduce: (LO1, LO0)
     vpxorq      zmm2, zmm2, zmm3                    ; reduce: fold LO
     vpclmulqdq  zmm3, zmm2, zmm1, 0x10              ; reduce: Y0·Q'
     vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (Y1, Y0)
-    vpternlogq  zmm3, zmm2, zmm11, 0x96             ; reduce: RES
+    vpternlogq  zmm3, zmm2, zmm15, 0x96             ; reduce: RES
     vextracti64x4 ymm2, zmm3, 0x01                  ; reduce: upper lanes
     vpxorq      ymm2, ymm3, ymm2                    ; reduce: add up the lanes
     vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes

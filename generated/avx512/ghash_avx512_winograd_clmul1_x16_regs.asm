@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
 ; wipe       no: secrets may remain in vector registers
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq
+; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      46 instructions: clmul 13, load 4, other 4, shuffle 7, xor 18
 ;
@@ -302,7 +302,7 @@ ghash_avx512_winograd_clmul1_x16_regs_mul:
 
 ; void ghash_avx512_winograd_clmul1_x16_regs_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-19, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-21, rax rcx rdx rdi
 global ghash_avx512_winograd_clmul1_x16_regs_update:function (ghash_avx512_winograd_clmul1_x16_regs_update.end - ghash_avx512_winograd_clmul1_x16_regs_update)
 align 32
 ghash_avx512_winograd_clmul1_x16_regs_update:
@@ -322,44 +322,44 @@ ghash_avx512_winograd_clmul1_x16_regs_update:
     vmovdqu64   zmm9, [rdi + 192]                   ; powers of register 3
     vmovdqu64   zmm10, [rdi + 512]                  ; powers of register 3
 .group:
-    vmovdqu64   zmm11, [rdx + 64]                   ; C2·H^3: C, bytes as in memory
-    vpshufb     zmm11, zmm11, zmm0                  ; C2·H^3: C
-    vpxorq      zmm12, zmm11, zmm5                  ; C2·H^3: T = A + C1
-    vpxorq      zmm13, zmm11, zmm6                  ; C2·H^3: U = A + C2
-    vpclmulqdq  zmm17, zmm11, zmm11, 0x10           ; C2·H^3: A0·A1
-    vpclmulqdq  zmm18, zmm12, zmm12, 0x10           ; C2·H^3: T0·T1
-    vpclmulqdq  zmm19, zmm13, zmm13, 0x10           ; C2·H^3: U0·U1
     vmovdqu64   zmm11, [rdx + 128]                  ; C3·H^2: C, bytes as in memory
     vpshufb     zmm11, zmm11, zmm0                  ; C3·H^2: C
     vpxorq      zmm12, zmm11, zmm7                  ; C3·H^2: T = A + C1
     vpxorq      zmm13, zmm11, zmm8                  ; C3·H^2: U = A + C2
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C3·H^2: A0·A1
-    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C3·H^2: T0·T1
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C3·H^2: U0·U1
-    vmovdqu64   zmm14, [rdx + 192]                  ; C4·H^1: C, bytes as in memory
-    vpshufb     zmm14, zmm14, zmm0                  ; C4·H^1: C
-    vpxorq      zmm15, zmm14, zmm9                  ; C4·H^1: T = A + C1
-    vpxorq      zmm16, zmm14, zmm10                 ; C4·H^1: U = A + C2
-    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C4·H^1: A0·A1
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C4·H^1: T0·T1
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C4·H^1: U0·U1
-    vpternlogq  zmm17, zmm11, zmm14, 0x96           ; C4·H^1: S += it
-    vpternlogq  zmm18, zmm12, zmm15, 0x96           ; C4·H^1: LO += it
-    vpternlogq  zmm19, zmm13, zmm16, 0x96           ; C4·H^1: HI += it
-    vmovdqu64   zmm11, [rdx]                        ; C1·H^4: C, bytes as in memory
-    vpshufb     zmm11, zmm11, zmm0                  ; C1·H^4: C
-    vpxorq      zmm2, zmm11, zmm2                   ; C1·H^4: A = X + C
-    vpxorq      zmm11, zmm2, zmm3                   ; C1·H^4: T = A + C1
-    vpxorq      zmm12, zmm2, zmm4                   ; C1·H^4: U = A + C2
+    vpclmulqdq  zmm19, zmm11, zmm11, 0x10           ; C3·H^2: A0·A1
+    vpclmulqdq  zmm20, zmm12, zmm12, 0x10           ; C3·H^2: T0·T1
+    vpclmulqdq  zmm21, zmm13, zmm13, 0x10           ; C3·H^2: U0·U1
+    vmovdqu64   zmm11, [rdx + 192]                  ; C4·H^1: C, bytes as in memory
+    vpshufb     zmm11, zmm11, zmm0                  ; C4·H^1: C
+    vpxorq      zmm12, zmm11, zmm9                  ; C4·H^1: T = A + C1
+    vpxorq      zmm13, zmm11, zmm10                 ; C4·H^1: U = A + C2
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C4·H^1: A0·A1
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C4·H^1: T0·T1
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C4·H^1: U0·U1
+    vmovdqu64   zmm14, [rdx + 64]                   ; C2·H^3: C, bytes as in memory
+    vpshufb     zmm14, zmm14, zmm0                  ; C2·H^3: C
+    vpxorq      zmm15, zmm14, zmm5                  ; C2·H^3: T = A + C1
+    vpxorq      zmm16, zmm14, zmm6                  ; C2·H^3: U = A + C2
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C2·H^3: A0·A1
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C2·H^3: T0·T1
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C2·H^3: U0·U1
+    vmovdqu64   zmm17, [rdx]                        ; C1·H^4: C, bytes as in memory
+    vpshufb     zmm17, zmm17, zmm0                  ; C1·H^4: C
+    vpxorq      zmm2, zmm17, zmm2                   ; C1·H^4: A = X + C
+    vpxorq      zmm17, zmm2, zmm3                   ; C1·H^4: T = A + C1
+    vpxorq      zmm18, zmm2, zmm4                   ; C1·H^4: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1·H^4: A0·A1
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C1·H^4: T0·T1
-    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C1·H^4: U0·U1
-    vpxorq      zmm2, zmm17, zmm2                   ; C1·H^4: S += it
-    vpternlogq  zmm18, zmm11, zmm2, 0x96            ; reduce: LO += S
-    vpternlogq  zmm19, zmm12, zmm2, 0x96            ; reduce: HI += S
-    vpclmulqdq  zmm11, zmm18, zmm1, 0x10            ; reduce: LO0·Q'
-    vpshufd     zmm2, zmm18, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm11, zmm2, zmm19, 0x96            ; reduce: RES = fold(LO) + HI
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C1·H^4: T0·T1
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C1·H^4: U0·U1
+    vpternlogq  zmm19, zmm11, zmm14, 0x96           ; C1·H^4: S += it
+    vpternlogq  zmm20, zmm12, zmm15, 0x96           ; C1·H^4: LO += it
+    vpternlogq  zmm21, zmm13, zmm16, 0x96           ; C1·H^4: HI += it
+    vpxorq      zmm2, zmm19, zmm2                   ; C1·H^4: S += it
+    vpternlogq  zmm20, zmm17, zmm2, 0x96            ; reduce: LO += S
+    vpternlogq  zmm21, zmm18, zmm2, 0x96            ; reduce: HI += S
+    vpclmulqdq  zmm11, zmm20, zmm1, 0x10            ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm20, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  zmm11, zmm2, zmm21, 0x96            ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm2, zmm11, 0x01                 ; reduce: upper lanes
     vpxorq      ymm2, ymm11, ymm2                   ; reduce: add up the lanes
     vextracti64x2 xmm11, ymm2, 0x01                 ; reduce: upper lanes

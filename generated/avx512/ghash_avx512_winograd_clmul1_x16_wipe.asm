@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
 ; wipe       registers and stack that held secrets are zeroed
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq
+; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      46 instructions: clmul 13, load 4, other 4, shuffle 7, xor 18
 ;
@@ -315,7 +315,7 @@ ghash_avx512_winograd_clmul1_x16_wipe_mul:
 
 ; void ghash_avx512_winograd_clmul1_x16_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-11, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-13, rax rcx rdx rdi
 global ghash_avx512_winograd_clmul1_x16_wipe_update:function (ghash_avx512_winograd_clmul1_x16_wipe_update.end - ghash_avx512_winograd_clmul1_x16_wipe_update)
 align 32
 ghash_avx512_winograd_clmul1_x16_wipe_update:
@@ -327,44 +327,44 @@ ghash_avx512_winograd_clmul1_x16_wipe_update:
     cmp         rcx, 256
     jb          .tail
 .group:
-    vmovdqu64   zmm3, [rdx + 64]                    ; C2·H^3: C, bytes as in memory
-    vpshufb     zmm3, zmm3, zmm0                    ; C2·H^3: C
-    vpxorq      zmm4, zmm3, [rdi + 64]              ; C2·H^3: T = A + C1
-    vpxorq      zmm5, zmm3, [rdi + 384]             ; C2·H^3: U = A + C2
-    vpclmulqdq  zmm9, zmm3, zmm3, 0x10              ; C2·H^3: A0·A1
-    vpclmulqdq  zmm10, zmm4, zmm4, 0x10             ; C2·H^3: T0·T1
-    vpclmulqdq  zmm11, zmm5, zmm5, 0x10             ; C2·H^3: U0·U1
     vmovdqu64   zmm3, [rdx + 128]                   ; C3·H^2: C, bytes as in memory
     vpshufb     zmm3, zmm3, zmm0                    ; C3·H^2: C
     vpxorq      zmm4, zmm3, [rdi + 128]             ; C3·H^2: T = A + C1
     vpxorq      zmm5, zmm3, [rdi + 448]             ; C3·H^2: U = A + C2
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C3·H^2: A0·A1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C3·H^2: T0·T1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C3·H^2: U0·U1
-    vmovdqu64   zmm6, [rdx + 192]                   ; C4·H^1: C, bytes as in memory
-    vpshufb     zmm6, zmm6, zmm0                    ; C4·H^1: C
-    vpxorq      zmm7, zmm6, [rdi + 192]             ; C4·H^1: T = A + C1
-    vpxorq      zmm8, zmm6, [rdi + 512]             ; C4·H^1: U = A + C2
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4·H^1: A0·A1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4·H^1: T0·T1
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C4·H^1: U0·U1
-    vpternlogq  zmm9, zmm3, zmm6, 0x96              ; C4·H^1: S += it
-    vpternlogq  zmm10, zmm4, zmm7, 0x96             ; C4·H^1: LO += it
-    vpternlogq  zmm11, zmm5, zmm8, 0x96             ; C4·H^1: HI += it
-    vmovdqu64   zmm3, [rdx]                         ; C1·H^4: C, bytes as in memory
-    vpshufb     zmm3, zmm3, zmm0                    ; C1·H^4: C
-    vpxorq      zmm2, zmm3, zmm2                    ; C1·H^4: A = X + C
-    vpxorq      zmm3, zmm2, [rdi]                   ; C1·H^4: T = A + C1
-    vpxorq      zmm4, zmm2, [rdi + 320]             ; C1·H^4: U = A + C2
+    vpclmulqdq  zmm11, zmm3, zmm3, 0x10             ; C3·H^2: A0·A1
+    vpclmulqdq  zmm12, zmm4, zmm4, 0x10             ; C3·H^2: T0·T1
+    vpclmulqdq  zmm13, zmm5, zmm5, 0x10             ; C3·H^2: U0·U1
+    vmovdqu64   zmm3, [rdx + 192]                   ; C4·H^1: C, bytes as in memory
+    vpshufb     zmm3, zmm3, zmm0                    ; C4·H^1: C
+    vpxorq      zmm4, zmm3, [rdi + 192]             ; C4·H^1: T = A + C1
+    vpxorq      zmm5, zmm3, [rdi + 512]             ; C4·H^1: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4·H^1: A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^1: T0·T1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4·H^1: U0·U1
+    vmovdqu64   zmm6, [rdx + 64]                    ; C2·H^3: C, bytes as in memory
+    vpshufb     zmm6, zmm6, zmm0                    ; C2·H^3: C
+    vpxorq      zmm7, zmm6, [rdi + 64]              ; C2·H^3: T = A + C1
+    vpxorq      zmm8, zmm6, [rdi + 384]             ; C2·H^3: U = A + C2
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2·H^3: A0·A1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2·H^3: T0·T1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2·H^3: U0·U1
+    vmovdqu64   zmm9, [rdx]                         ; C1·H^4: C, bytes as in memory
+    vpshufb     zmm9, zmm9, zmm0                    ; C1·H^4: C
+    vpxorq      zmm2, zmm9, zmm2                    ; C1·H^4: A = X + C
+    vpxorq      zmm9, zmm2, [rdi]                   ; C1·H^4: T = A + C1
+    vpxorq      zmm10, zmm2, [rdi + 320]            ; C1·H^4: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1·H^4: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1·H^4: T0·T1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1·H^4: U0·U1
-    vpxorq      zmm2, zmm9, zmm2                    ; C1·H^4: S += it
-    vpternlogq  zmm10, zmm3, zmm2, 0x96             ; reduce: LO += S
-    vpternlogq  zmm11, zmm4, zmm2, 0x96             ; reduce: HI += S
-    vpclmulqdq  zmm3, zmm10, zmm1, 0x10             ; reduce: LO0·Q'
-    vpshufd     zmm2, zmm10, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm3, zmm2, zmm11, 0x96             ; reduce: RES = fold(LO) + HI
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C1·H^4: T0·T1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C1·H^4: U0·U1
+    vpternlogq  zmm11, zmm3, zmm6, 0x96             ; C1·H^4: S += it
+    vpternlogq  zmm12, zmm4, zmm7, 0x96             ; C1·H^4: LO += it
+    vpternlogq  zmm13, zmm5, zmm8, 0x96             ; C1·H^4: HI += it
+    vpxorq      zmm2, zmm11, zmm2                   ; C1·H^4: S += it
+    vpternlogq  zmm12, zmm9, zmm2, 0x96             ; reduce: LO += S
+    vpternlogq  zmm13, zmm10, zmm2, 0x96            ; reduce: HI += S
+    vpclmulqdq  zmm3, zmm12, zmm1, 0x10             ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm12, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  zmm3, zmm2, zmm13, 0x96             ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm2, zmm3, 0x01                  ; reduce: upper lanes
     vpxorq      ymm2, ymm3, ymm2                    ; reduce: add up the lanes
     vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
@@ -449,6 +449,8 @@ ghash_avx512_winograd_clmul1_x16_wipe_update:
     vpxorq      xmm9, xmm9, xmm9                    ; wipe
     vpxorq      xmm10, xmm10, xmm10                 ; wipe
     vpxorq      xmm11, xmm11, xmm11                 ; wipe
+    vpxorq      xmm12, xmm12, xmm12                 ; wipe
+    vpxorq      xmm13, xmm13, xmm13                 ; wipe
     vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

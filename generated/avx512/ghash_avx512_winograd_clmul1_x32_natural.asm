@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      natural
 ; wipe       no: secrets may remain in vector registers
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq
+; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      80 instructions: clmul 25, load 8, other 12, shuffle 3, xor 32
 ;
@@ -446,7 +446,7 @@ ghash_avx512_winograd_clmul1_x32_natural_mul:
 
 ; void ghash_avx512_winograd_clmul1_x32_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-11, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-14, rax rcx rdx rdi
 global ghash_avx512_winograd_clmul1_x32_natural_update:function (ghash_avx512_winograd_clmul1_x32_natural_update.end - ghash_avx512_winograd_clmul1_x32_natural_update)
 align 32
 ghash_avx512_winograd_clmul1_x32_natural_update:
@@ -458,47 +458,37 @@ ghash_avx512_winograd_clmul1_x32_natural_update:
     cmp         rcx, 512
     jb          .tail
 .group:
-    vmovdqu64   zmm3, [rdx + 64]                    ; C2·H^7: C, bytes as in memory
-    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C2·H^7: C
-    vpxorq      zmm4, zmm3, [rdi + 64]              ; C2·H^7: T = A + C1
-    vpxorq      zmm5, zmm3, [rdi + 640]             ; C2·H^7: U = A + C2
-    vpclmulqdq  zmm9, zmm3, zmm3, 0x10              ; C2·H^7: A0·A1
-    vpclmulqdq  zmm10, zmm4, zmm4, 0x10             ; C2·H^7: T0·T1
-    vpclmulqdq  zmm11, zmm5, zmm5, 0x10             ; C2·H^7: U0·U1
     vmovdqu64   zmm3, [rdx + 128]                   ; C3·H^6: C, bytes as in memory
     vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C3·H^6: C
     vpxorq      zmm4, zmm3, [rdi + 128]             ; C3·H^6: T = A + C1
     vpxorq      zmm5, zmm3, [rdi + 704]             ; C3·H^6: U = A + C2
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C3·H^6: A0·A1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C3·H^6: T0·T1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C3·H^6: U0·U1
-    vmovdqu64   zmm6, [rdx + 192]                   ; C4·H^5: C, bytes as in memory
-    vgf2p8affineqb zmm6, zmm6, zmm0, 0x00           ; C4·H^5: C
-    vpxorq      zmm7, zmm6, [rdi + 192]             ; C4·H^5: T = A + C1
-    vpxorq      zmm8, zmm6, [rdi + 768]             ; C4·H^5: U = A + C2
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4·H^5: A0·A1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4·H^5: T0·T1
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C4·H^5: U0·U1
-    vpternlogq  zmm9, zmm3, zmm6, 0x96              ; C4·H^5: S += it
-    vpternlogq  zmm10, zmm4, zmm7, 0x96             ; C4·H^5: LO += it
-    vpternlogq  zmm11, zmm5, zmm8, 0x96             ; C4·H^5: HI += it
-    vmovdqu64   zmm3, [rdx + 256]                   ; C5·H^4: C, bytes as in memory
-    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C5·H^4: C
-    vpxorq      zmm4, zmm3, [rdi + 256]             ; C5·H^4: T = A + C1
-    vpxorq      zmm5, zmm3, [rdi + 832]             ; C5·H^4: U = A + C2
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C5·H^4: A0·A1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C5·H^4: T0·T1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C5·H^4: U0·U1
-    vmovdqu64   zmm6, [rdx + 320]                   ; C6·H^3: C, bytes as in memory
-    vgf2p8affineqb zmm6, zmm6, zmm0, 0x00           ; C6·H^3: C
-    vpxorq      zmm7, zmm6, [rdi + 320]             ; C6·H^3: T = A + C1
-    vpxorq      zmm8, zmm6, [rdi + 896]             ; C6·H^3: U = A + C2
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C6·H^3: A0·A1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C6·H^3: T0·T1
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C6·H^3: U0·U1
-    vpternlogq  zmm9, zmm3, zmm6, 0x96              ; C6·H^3: S += it
-    vpternlogq  zmm10, zmm4, zmm7, 0x96             ; C6·H^3: LO += it
-    vpternlogq  zmm11, zmm5, zmm8, 0x96             ; C6·H^3: HI += it
+    vpclmulqdq  zmm12, zmm3, zmm3, 0x10             ; C3·H^6: A0·A1
+    vpclmulqdq  zmm13, zmm4, zmm4, 0x10             ; C3·H^6: T0·T1
+    vpclmulqdq  zmm14, zmm5, zmm5, 0x10             ; C3·H^6: U0·U1
+    vmovdqu64   zmm3, [rdx + 192]                   ; C4·H^5: C, bytes as in memory
+    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C4·H^5: C
+    vpxorq      zmm4, zmm3, [rdi + 192]             ; C4·H^5: T = A + C1
+    vpxorq      zmm5, zmm3, [rdi + 768]             ; C4·H^5: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4·H^5: A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^5: T0·T1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4·H^5: U0·U1
+    vmovdqu64   zmm6, [rdx + 256]                   ; C5·H^4: C, bytes as in memory
+    vgf2p8affineqb zmm6, zmm6, zmm0, 0x00           ; C5·H^4: C
+    vpxorq      zmm7, zmm6, [rdi + 256]             ; C5·H^4: T = A + C1
+    vpxorq      zmm8, zmm6, [rdi + 832]             ; C5·H^4: U = A + C2
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C5·H^4: A0·A1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5·H^4: T0·T1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5·H^4: U0·U1
+    vmovdqu64   zmm9, [rdx + 320]                   ; C6·H^3: C, bytes as in memory
+    vgf2p8affineqb zmm9, zmm9, zmm0, 0x00           ; C6·H^3: C
+    vpxorq      zmm10, zmm9, [rdi + 320]            ; C6·H^3: T = A + C1
+    vpxorq      zmm11, zmm9, [rdi + 896]            ; C6·H^3: U = A + C2
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C6·H^3: A0·A1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C6·H^3: T0·T1
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C6·H^3: U0·U1
+    vpternlogq  zmm12, zmm3, zmm6, 0x96             ; C6·H^3: S += it
+    vpternlogq  zmm13, zmm4, zmm7, 0x96             ; C6·H^3: LO += it
+    vpternlogq  zmm14, zmm5, zmm8, 0x96             ; C6·H^3: HI += it
     vmovdqu64   zmm3, [rdx + 384]                   ; C7·H^2: C, bytes as in memory
     vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C7·H^2: C
     vpxorq      zmm4, zmm3, [rdi + 384]             ; C7·H^2: T = A + C1
@@ -513,23 +503,33 @@ ghash_avx512_winograd_clmul1_x32_natural_update:
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C8·H^1: A0·A1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C8·H^1: T0·T1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C8·H^1: U0·U1
-    vpternlogq  zmm9, zmm3, zmm6, 0x96              ; C8·H^1: S += it
-    vpternlogq  zmm10, zmm4, zmm7, 0x96             ; C8·H^1: LO += it
-    vpternlogq  zmm11, zmm5, zmm8, 0x96             ; C8·H^1: HI += it
-    vmovdqu64   zmm3, [rdx]                         ; C1·H^8: C, bytes as in memory
-    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C1·H^8: C
-    vpxorq      zmm2, zmm3, zmm2                    ; C1·H^8: A = X + C
-    vpxorq      zmm3, zmm2, [rdi]                   ; C1·H^8: T = A + C1
-    vpxorq      zmm4, zmm2, [rdi + 576]             ; C1·H^8: U = A + C2
+    vpternlogq  zmm12, zmm9, zmm3, 0x96             ; C8·H^1: S += it
+    vpternlogq  zmm13, zmm10, zmm4, 0x96            ; C8·H^1: LO += it
+    vpternlogq  zmm14, zmm11, zmm5, 0x96            ; C8·H^1: HI += it
+    vmovdqu64   zmm3, [rdx + 64]                    ; C2·H^7: C, bytes as in memory
+    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C2·H^7: C
+    vpxorq      zmm4, zmm3, [rdi + 64]              ; C2·H^7: T = A + C1
+    vpxorq      zmm5, zmm3, [rdi + 640]             ; C2·H^7: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2·H^7: A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2·H^7: T0·T1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2·H^7: U0·U1
+    vmovdqu64   zmm9, [rdx]                         ; C1·H^8: C, bytes as in memory
+    vgf2p8affineqb zmm9, zmm9, zmm0, 0x00           ; C1·H^8: C
+    vpxorq      zmm2, zmm9, zmm2                    ; C1·H^8: A = X + C
+    vpxorq      zmm9, zmm2, [rdi]                   ; C1·H^8: T = A + C1
+    vpxorq      zmm10, zmm2, [rdi + 576]            ; C1·H^8: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1·H^8: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1·H^8: T0·T1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1·H^8: U0·U1
-    vpxorq      zmm2, zmm9, zmm2                    ; C1·H^8: S += it
-    vpternlogq  zmm10, zmm3, zmm2, 0x96             ; reduce: LO += S
-    vpternlogq  zmm11, zmm4, zmm2, 0x96             ; reduce: HI += S
-    vpclmulqdq  zmm3, zmm11, zmm1, 0x01             ; reduce: HI1·Q
-    vpslldq     zmm2, zmm11, 0x08                   ; reduce: HI0·x^64
-    vpternlogq  zmm3, zmm2, zmm10, 0x96             ; reduce: RES = fold(HI) + LO
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C1·H^8: T0·T1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C1·H^8: U0·U1
+    vpternlogq  zmm12, zmm6, zmm3, 0x96             ; C1·H^8: S += it
+    vpternlogq  zmm13, zmm7, zmm4, 0x96             ; C1·H^8: LO += it
+    vpternlogq  zmm14, zmm8, zmm5, 0x96             ; C1·H^8: HI += it
+    vpxorq      zmm2, zmm12, zmm2                   ; C1·H^8: S += it
+    vpternlogq  zmm13, zmm9, zmm2, 0x96             ; reduce: LO += S
+    vpternlogq  zmm14, zmm10, zmm2, 0x96            ; reduce: HI += S
+    vpclmulqdq  zmm3, zmm14, zmm1, 0x01             ; reduce: HI1·Q
+    vpslldq     zmm2, zmm14, 0x08                   ; reduce: HI0·x^64
+    vpternlogq  zmm3, zmm2, zmm13, 0x96             ; reduce: RES = fold(HI) + LO
     vextracti64x4 ymm2, zmm3, 0x01                  ; reduce: upper lanes
     vpxorq      ymm2, ymm3, ymm2                    ; reduce: add up the lanes
     vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes

@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      natural
 ; wipe       no: secrets may remain in vector registers
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq
+; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      111 instructions: clmul 37, load 12, other 16, shuffle 1, xor 45
 ;
@@ -527,7 +527,7 @@ ghash_avx512_winograd_clmul1_x48_natural_lanes_mul:
 
 ; void ghash_avx512_winograd_clmul1_x48_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-11, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-14, rax rcx rdx rdi
 global ghash_avx512_winograd_clmul1_x48_natural_lanes_update:function (ghash_avx512_winograd_clmul1_x48_natural_lanes_update.end - ghash_avx512_winograd_clmul1_x48_natural_lanes_update)
 align 32
 ghash_avx512_winograd_clmul1_x48_natural_lanes_update:
@@ -535,53 +535,43 @@ ghash_avx512_winograd_clmul1_x48_natural_lanes_update:
     vmovdqu64   zmm0, [rel ghash_avx512_winograd_clmul1_x48_natural_lanes_bit_reversal]  ; bit_reversal
     vmovdqu64   zmm1, [rel ghash_avx512_winograd_clmul1_x48_natural_lanes_fold_q]  ; fold_q
     vmovdqu64   xmm2, [rsi]                         ; X, bytes as in memory
-    vgf2p8affineqb xmm11, xmm2, xmm0, 0x00          ; X
+    vgf2p8affineqb xmm14, xmm2, xmm0, 0x00          ; X
     cmp         rcx, 768
     jb          .tail
     cmp         rcx, 1536
     jb          .last_group
 .group:
-    vmovdqu64   zmm2, [rdx + 64]                    ; C2·H^11: C, bytes as in memory
-    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C2·H^11: C
-    vpxorq      zmm3, zmm2, [rdi + 2496]            ; C2·H^11: T = A + C1
-    vpxorq      zmm4, zmm2, [rdi + 3264]            ; C2·H^11: U = A + C2
-    vpclmulqdq  zmm8, zmm2, zmm2, 0x10              ; C2·H^11: A0·A1
-    vpclmulqdq  zmm9, zmm3, zmm3, 0x10              ; C2·H^11: T0·T1
-    vpclmulqdq  zmm10, zmm4, zmm4, 0x10             ; C2·H^11: U0·U1
     vmovdqu64   zmm2, [rdx + 128]                   ; C3·H^10: C, bytes as in memory
     vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C3·H^10: C
     vpxorq      zmm3, zmm2, [rdi + 2560]            ; C3·H^10: T = A + C1
     vpxorq      zmm4, zmm2, [rdi + 3328]            ; C3·H^10: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C3·H^10: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C3·H^10: T0·T1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C3·H^10: U0·U1
-    vmovdqu64   zmm5, [rdx + 192]                   ; C4·H^9: C, bytes as in memory
-    vgf2p8affineqb zmm5, zmm5, zmm0, 0x00           ; C4·H^9: C
-    vpxorq      zmm6, zmm5, [rdi + 2624]            ; C4·H^9: T = A + C1
-    vpxorq      zmm7, zmm5, [rdi + 3392]            ; C4·H^9: U = A + C2
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4·H^9: A0·A1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4·H^9: T0·T1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4·H^9: U0·U1
-    vpternlogq  zmm8, zmm2, zmm5, 0x96              ; C4·H^9: S += it
-    vpternlogq  zmm9, zmm3, zmm6, 0x96              ; C4·H^9: LO += it
-    vpternlogq  zmm10, zmm4, zmm7, 0x96             ; C4·H^9: HI += it
-    vmovdqu64   zmm2, [rdx + 256]                   ; C5·H^8: C, bytes as in memory
-    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C5·H^8: C
-    vpxorq      zmm3, zmm2, [rdi + 2688]            ; C5·H^8: T = A + C1
-    vpxorq      zmm4, zmm2, [rdi + 3456]            ; C5·H^8: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C5·H^8: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C5·H^8: T0·T1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C5·H^8: U0·U1
-    vmovdqu64   zmm5, [rdx + 320]                   ; C6·H^7: C, bytes as in memory
-    vgf2p8affineqb zmm5, zmm5, zmm0, 0x00           ; C6·H^7: C
-    vpxorq      zmm6, zmm5, [rdi + 2752]            ; C6·H^7: T = A + C1
-    vpxorq      zmm7, zmm5, [rdi + 3520]            ; C6·H^7: U = A + C2
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C6·H^7: A0·A1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C6·H^7: T0·T1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C6·H^7: U0·U1
-    vpternlogq  zmm8, zmm2, zmm5, 0x96              ; C6·H^7: S += it
-    vpternlogq  zmm9, zmm3, zmm6, 0x96              ; C6·H^7: LO += it
-    vpternlogq  zmm10, zmm4, zmm7, 0x96             ; C6·H^7: HI += it
+    vpclmulqdq  zmm11, zmm2, zmm2, 0x10             ; C3·H^10: A0·A1
+    vpclmulqdq  zmm12, zmm3, zmm3, 0x10             ; C3·H^10: T0·T1
+    vpclmulqdq  zmm13, zmm4, zmm4, 0x10             ; C3·H^10: U0·U1
+    vmovdqu64   zmm2, [rdx + 192]                   ; C4·H^9: C, bytes as in memory
+    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C4·H^9: C
+    vpxorq      zmm3, zmm2, [rdi + 2624]            ; C4·H^9: T = A + C1
+    vpxorq      zmm4, zmm2, [rdi + 3392]            ; C4·H^9: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C4·H^9: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4·H^9: T0·T1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^9: U0·U1
+    vmovdqu64   zmm5, [rdx + 256]                   ; C5·H^8: C, bytes as in memory
+    vgf2p8affineqb zmm5, zmm5, zmm0, 0x00           ; C5·H^8: C
+    vpxorq      zmm6, zmm5, [rdi + 2688]            ; C5·H^8: T = A + C1
+    vpxorq      zmm7, zmm5, [rdi + 3456]            ; C5·H^8: U = A + C2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C5·H^8: A0·A1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C5·H^8: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5·H^8: U0·U1
+    vmovdqu64   zmm8, [rdx + 320]                   ; C6·H^7: C, bytes as in memory
+    vgf2p8affineqb zmm8, zmm8, zmm0, 0x00           ; C6·H^7: C
+    vpxorq      zmm9, zmm8, [rdi + 2752]            ; C6·H^7: T = A + C1
+    vpxorq      zmm10, zmm8, [rdi + 3520]           ; C6·H^7: U = A + C2
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C6·H^7: A0·A1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C6·H^7: T0·T1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C6·H^7: U0·U1
+    vpternlogq  zmm11, zmm2, zmm5, 0x96             ; C6·H^7: S += it
+    vpternlogq  zmm12, zmm3, zmm6, 0x96             ; C6·H^7: LO += it
+    vpternlogq  zmm13, zmm4, zmm7, 0x96             ; C6·H^7: HI += it
     vmovdqu64   zmm2, [rdx + 384]                   ; C7·H^6: C, bytes as in memory
     vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C7·H^6: C
     vpxorq      zmm3, zmm2, [rdi + 2816]            ; C7·H^6: T = A + C1
@@ -596,9 +586,9 @@ ghash_avx512_winograd_clmul1_x48_natural_lanes_update:
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C8·H^5: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C8·H^5: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C8·H^5: U0·U1
-    vpternlogq  zmm8, zmm2, zmm5, 0x96              ; C8·H^5: S += it
-    vpternlogq  zmm9, zmm3, zmm6, 0x96              ; C8·H^5: LO += it
-    vpternlogq  zmm10, zmm4, zmm7, 0x96             ; C8·H^5: HI += it
+    vpternlogq  zmm11, zmm8, zmm2, 0x96             ; C8·H^5: S += it
+    vpternlogq  zmm12, zmm9, zmm3, 0x96             ; C8·H^5: LO += it
+    vpternlogq  zmm13, zmm10, zmm4, 0x96            ; C8·H^5: HI += it
     vmovdqu64   zmm2, [rdx + 512]                   ; C9·H^4: C, bytes as in memory
     vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C9·H^4: C
     vpxorq      zmm3, zmm2, [rdi + 2944]            ; C9·H^4: T = A + C1
@@ -606,16 +596,16 @@ ghash_avx512_winograd_clmul1_x48_natural_lanes_update:
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C9·H^4: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C9·H^4: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C9·H^4: U0·U1
-    vmovdqu64   zmm5, [rdx + 576]                   ; C10·H^3: C, bytes as in memory
-    vgf2p8affineqb zmm5, zmm5, zmm0, 0x00           ; C10·H^3: C
-    vpxorq      zmm6, zmm5, [rdi + 3008]            ; C10·H^3: T = A + C1
-    vpxorq      zmm7, zmm5, [rdi + 3776]            ; C10·H^3: U = A + C2
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C10·H^3: A0·A1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C10·H^3: T0·T1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C10·H^3: U0·U1
-    vpternlogq  zmm8, zmm2, zmm5, 0x96              ; C10·H^3: S += it
-    vpternlogq  zmm9, zmm3, zmm6, 0x96              ; C10·H^3: LO += it
-    vpternlogq  zmm10, zmm4, zmm7, 0x96             ; C10·H^3: HI += it
+    vmovdqu64   zmm8, [rdx + 576]                   ; C10·H^3: C, bytes as in memory
+    vgf2p8affineqb zmm8, zmm8, zmm0, 0x00           ; C10·H^3: C
+    vpxorq      zmm9, zmm8, [rdi + 3008]            ; C10·H^3: T = A + C1
+    vpxorq      zmm10, zmm8, [rdi + 3776]           ; C10·H^3: U = A + C2
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C10·H^3: A0·A1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C10·H^3: T0·T1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C10·H^3: U0·U1
+    vpternlogq  zmm11, zmm5, zmm2, 0x96             ; C10·H^3: S += it
+    vpternlogq  zmm12, zmm6, zmm3, 0x96             ; C10·H^3: LO += it
+    vpternlogq  zmm13, zmm7, zmm4, 0x96             ; C10·H^3: HI += it
     vmovdqu64   zmm2, [rdx + 640]                   ; C11·H^2: C, bytes as in memory
     vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C11·H^2: C
     vpxorq      zmm3, zmm2, [rdi + 3072]            ; C11·H^2: T = A + C1
@@ -630,71 +620,71 @@ ghash_avx512_winograd_clmul1_x48_natural_lanes_update:
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C12·H^1: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C12·H^1: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C12·H^1: U0·U1
-    vpternlogq  zmm8, zmm2, zmm5, 0x96              ; C12·H^1: S += it
-    vpternlogq  zmm9, zmm3, zmm6, 0x96              ; C12·H^1: LO += it
-    vpternlogq  zmm10, zmm4, zmm7, 0x96             ; C12·H^1: HI += it
-    vmovdqu64   zmm2, [rdx]                         ; C1·H^12: C, bytes as in memory
-    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C1·H^12: C
-    vpxorq      zmm2, zmm2, zmm11                   ; C1·H^12: A = X + C
-    vpxorq      zmm3, zmm2, [rdi + 2432]            ; C1·H^12: T = A + C1
-    vpxorq      zmm4, zmm2, [rdi + 3200]            ; C1·H^12: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1·H^12: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1·H^12: T0·T1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1·H^12: U0·U1
-    vpxorq      zmm2, zmm8, zmm2                    ; C1·H^12: S += it
-    vpternlogq  zmm9, zmm3, zmm2, 0x96              ; reduce: LO += S
-    vpternlogq  zmm10, zmm4, zmm2, 0x96             ; reduce: HI += S
-    vpclmulqdq  zmm3, zmm10, zmm1, 0x01             ; reduce: HI1·Q
-    vpslldq     zmm2, zmm10, 0x08                   ; reduce: HI0·x^64
-    vpternlogq  zmm3, zmm2, zmm9, 0x96              ; reduce: RES = fold(HI) + LO
-    vpxorq      zmm11, zmm3, [rdi + 3968]           ; reduce: minus the key terms
+    vpternlogq  zmm11, zmm8, zmm2, 0x96             ; C12·H^1: S += it
+    vpternlogq  zmm12, zmm9, zmm3, 0x96             ; C12·H^1: LO += it
+    vpternlogq  zmm13, zmm10, zmm4, 0x96            ; C12·H^1: HI += it
+    vmovdqu64   zmm2, [rdx + 64]                    ; C2·H^11: C, bytes as in memory
+    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C2·H^11: C
+    vpxorq      zmm3, zmm2, [rdi + 2496]            ; C2·H^11: T = A + C1
+    vpxorq      zmm4, zmm2, [rdi + 3264]            ; C2·H^11: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2·H^11: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2·H^11: T0·T1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2·H^11: U0·U1
+    vmovdqu64   zmm8, [rdx]                         ; C1·H^12: C, bytes as in memory
+    vgf2p8affineqb zmm8, zmm8, zmm0, 0x00           ; C1·H^12: C
+    vpxorq      zmm8, zmm8, zmm14                   ; C1·H^12: A = X + C
+    vpxorq      zmm9, zmm8, [rdi + 2432]            ; C1·H^12: T = A + C1
+    vpxorq      zmm10, zmm8, [rdi + 3200]           ; C1·H^12: U = A + C2
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1·H^12: A0·A1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C1·H^12: T0·T1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C1·H^12: U0·U1
+    vpternlogq  zmm11, zmm5, zmm2, 0x96             ; C1·H^12: S += it
+    vpternlogq  zmm12, zmm6, zmm3, 0x96             ; C1·H^12: LO += it
+    vpternlogq  zmm13, zmm7, zmm4, 0x96             ; C1·H^12: HI += it
+    vpxorq      zmm2, zmm11, zmm8                   ; C1·H^12: S += it
+    vpternlogq  zmm12, zmm9, zmm2, 0x96             ; reduce: LO += S
+    vpternlogq  zmm13, zmm10, zmm2, 0x96            ; reduce: HI += S
+    vpclmulqdq  zmm3, zmm13, zmm1, 0x01             ; reduce: HI1·Q
+    vpslldq     zmm2, zmm13, 0x08                   ; reduce: HI0·x^64
+    vpternlogq  zmm3, zmm2, zmm12, 0x96             ; reduce: RES = fold(HI) + LO
+    vpxorq      zmm14, zmm3, [rdi + 3968]           ; reduce: minus the key terms
     add         rdx, 768                            ; next group
     sub         rcx, 768
     cmp         rcx, 1536
     jae         .group
 .after_group:
 .last_group:
-    vmovdqu64   zmm2, [rdx + 64]                    ; C2·H^11: C, bytes as in memory
-    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C2·H^11: C
-    vpxorq      zmm3, zmm2, [rdi + 64]              ; C2·H^11: T = A + C1
-    vpxorq      zmm4, zmm2, [rdi + 896]             ; C2·H^11: U = A + C2
-    vpclmulqdq  zmm8, zmm2, zmm2, 0x10              ; C2·H^11: A0·A1
-    vpclmulqdq  zmm9, zmm3, zmm3, 0x10              ; C2·H^11: T0·T1
-    vpclmulqdq  zmm10, zmm4, zmm4, 0x10             ; C2·H^11: U0·U1
     vmovdqu64   zmm2, [rdx + 128]                   ; C3·H^10: C, bytes as in memory
     vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C3·H^10: C
     vpxorq      zmm3, zmm2, [rdi + 128]             ; C3·H^10: T = A + C1
     vpxorq      zmm4, zmm2, [rdi + 960]             ; C3·H^10: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C3·H^10: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C3·H^10: T0·T1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C3·H^10: U0·U1
-    vmovdqu64   zmm5, [rdx + 192]                   ; C4·H^9: C, bytes as in memory
-    vgf2p8affineqb zmm5, zmm5, zmm0, 0x00           ; C4·H^9: C
-    vpxorq      zmm6, zmm5, [rdi + 192]             ; C4·H^9: T = A + C1
-    vpxorq      zmm7, zmm5, [rdi + 1024]            ; C4·H^9: U = A + C2
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4·H^9: A0·A1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4·H^9: T0·T1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4·H^9: U0·U1
-    vpternlogq  zmm8, zmm2, zmm5, 0x96              ; C4·H^9: S += it
-    vpternlogq  zmm9, zmm3, zmm6, 0x96              ; C4·H^9: LO += it
-    vpternlogq  zmm10, zmm4, zmm7, 0x96             ; C4·H^9: HI += it
-    vmovdqu64   zmm2, [rdx + 256]                   ; C5·H^8: C, bytes as in memory
-    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C5·H^8: C
-    vpxorq      zmm3, zmm2, [rdi + 256]             ; C5·H^8: T = A + C1
-    vpxorq      zmm4, zmm2, [rdi + 1088]            ; C5·H^8: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C5·H^8: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C5·H^8: T0·T1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C5·H^8: U0·U1
-    vmovdqu64   zmm5, [rdx + 320]                   ; C6·H^7: C, bytes as in memory
-    vgf2p8affineqb zmm5, zmm5, zmm0, 0x00           ; C6·H^7: C
-    vpxorq      zmm6, zmm5, [rdi + 320]             ; C6·H^7: T = A + C1
-    vpxorq      zmm7, zmm5, [rdi + 1152]            ; C6·H^7: U = A + C2
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C6·H^7: A0·A1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C6·H^7: T0·T1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C6·H^7: U0·U1
-    vpternlogq  zmm8, zmm2, zmm5, 0x96              ; C6·H^7: S += it
-    vpternlogq  zmm9, zmm3, zmm6, 0x96              ; C6·H^7: LO += it
-    vpternlogq  zmm10, zmm4, zmm7, 0x96             ; C6·H^7: HI += it
+    vpclmulqdq  zmm11, zmm2, zmm2, 0x10             ; C3·H^10: A0·A1
+    vpclmulqdq  zmm12, zmm3, zmm3, 0x10             ; C3·H^10: T0·T1
+    vpclmulqdq  zmm13, zmm4, zmm4, 0x10             ; C3·H^10: U0·U1
+    vmovdqu64   zmm2, [rdx + 192]                   ; C4·H^9: C, bytes as in memory
+    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C4·H^9: C
+    vpxorq      zmm3, zmm2, [rdi + 192]             ; C4·H^9: T = A + C1
+    vpxorq      zmm4, zmm2, [rdi + 1024]            ; C4·H^9: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C4·H^9: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4·H^9: T0·T1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^9: U0·U1
+    vmovdqu64   zmm5, [rdx + 256]                   ; C5·H^8: C, bytes as in memory
+    vgf2p8affineqb zmm5, zmm5, zmm0, 0x00           ; C5·H^8: C
+    vpxorq      zmm6, zmm5, [rdi + 256]             ; C5·H^8: T = A + C1
+    vpxorq      zmm7, zmm5, [rdi + 1088]            ; C5·H^8: U = A + C2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C5·H^8: A0·A1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C5·H^8: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5·H^8: U0·U1
+    vmovdqu64   zmm8, [rdx + 320]                   ; C6·H^7: C, bytes as in memory
+    vgf2p8affineqb zmm8, zmm8, zmm0, 0x00           ; C6·H^7: C
+    vpxorq      zmm9, zmm8, [rdi + 320]             ; C6·H^7: T = A + C1
+    vpxorq      zmm10, zmm8, [rdi + 1152]           ; C6·H^7: U = A + C2
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C6·H^7: A0·A1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C6·H^7: T0·T1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C6·H^7: U0·U1
+    vpternlogq  zmm11, zmm2, zmm5, 0x96             ; C6·H^7: S += it
+    vpternlogq  zmm12, zmm3, zmm6, 0x96             ; C6·H^7: LO += it
+    vpternlogq  zmm13, zmm4, zmm7, 0x96             ; C6·H^7: HI += it
     vmovdqu64   zmm2, [rdx + 384]                   ; C7·H^6: C, bytes as in memory
     vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C7·H^6: C
     vpxorq      zmm3, zmm2, [rdi + 384]             ; C7·H^6: T = A + C1
@@ -709,9 +699,9 @@ ghash_avx512_winograd_clmul1_x48_natural_lanes_update:
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C8·H^5: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C8·H^5: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C8·H^5: U0·U1
-    vpternlogq  zmm8, zmm2, zmm5, 0x96              ; C8·H^5: S += it
-    vpternlogq  zmm9, zmm3, zmm6, 0x96              ; C8·H^5: LO += it
-    vpternlogq  zmm10, zmm4, zmm7, 0x96             ; C8·H^5: HI += it
+    vpternlogq  zmm11, zmm8, zmm2, 0x96             ; C8·H^5: S += it
+    vpternlogq  zmm12, zmm9, zmm3, 0x96             ; C8·H^5: LO += it
+    vpternlogq  zmm13, zmm10, zmm4, 0x96            ; C8·H^5: HI += it
     vmovdqu64   zmm2, [rdx + 512]                   ; C9·H^4: C, bytes as in memory
     vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C9·H^4: C
     vpxorq      zmm3, zmm2, [rdi + 512]             ; C9·H^4: T = A + C1
@@ -719,16 +709,16 @@ ghash_avx512_winograd_clmul1_x48_natural_lanes_update:
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C9·H^4: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C9·H^4: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C9·H^4: U0·U1
-    vmovdqu64   zmm5, [rdx + 576]                   ; C10·H^3: C, bytes as in memory
-    vgf2p8affineqb zmm5, zmm5, zmm0, 0x00           ; C10·H^3: C
-    vpxorq      zmm6, zmm5, [rdi + 576]             ; C10·H^3: T = A + C1
-    vpxorq      zmm7, zmm5, [rdi + 1408]            ; C10·H^3: U = A + C2
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C10·H^3: A0·A1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C10·H^3: T0·T1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C10·H^3: U0·U1
-    vpternlogq  zmm8, zmm2, zmm5, 0x96              ; C10·H^3: S += it
-    vpternlogq  zmm9, zmm3, zmm6, 0x96              ; C10·H^3: LO += it
-    vpternlogq  zmm10, zmm4, zmm7, 0x96             ; C10·H^3: HI += it
+    vmovdqu64   zmm8, [rdx + 576]                   ; C10·H^3: C, bytes as in memory
+    vgf2p8affineqb zmm8, zmm8, zmm0, 0x00           ; C10·H^3: C
+    vpxorq      zmm9, zmm8, [rdi + 576]             ; C10·H^3: T = A + C1
+    vpxorq      zmm10, zmm8, [rdi + 1408]           ; C10·H^3: U = A + C2
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C10·H^3: A0·A1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C10·H^3: T0·T1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C10·H^3: U0·U1
+    vpternlogq  zmm11, zmm5, zmm2, 0x96             ; C10·H^3: S += it
+    vpternlogq  zmm12, zmm6, zmm3, 0x96             ; C10·H^3: LO += it
+    vpternlogq  zmm13, zmm7, zmm4, 0x96             ; C10·H^3: HI += it
     vmovdqu64   zmm2, [rdx + 640]                   ; C11·H^2: C, bytes as in memory
     vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C11·H^2: C
     vpxorq      zmm3, zmm2, [rdi + 640]             ; C11·H^2: T = A + C1
@@ -743,27 +733,37 @@ ghash_avx512_winograd_clmul1_x48_natural_lanes_update:
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C12·H^1: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C12·H^1: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C12·H^1: U0·U1
-    vpternlogq  zmm8, zmm2, zmm5, 0x96              ; C12·H^1: S += it
-    vpternlogq  zmm9, zmm3, zmm6, 0x96              ; C12·H^1: LO += it
-    vpternlogq  zmm10, zmm4, zmm7, 0x96             ; C12·H^1: HI += it
-    vmovdqu64   zmm2, [rdx]                         ; C1·H^12: C, bytes as in memory
-    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C1·H^12: C
-    vpxorq      zmm2, zmm2, zmm11                   ; C1·H^12: A = X + C
-    vpxorq      zmm3, zmm2, [rdi]                   ; C1·H^12: T = A + C1
-    vpxorq      zmm4, zmm2, [rdi + 832]             ; C1·H^12: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1·H^12: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1·H^12: T0·T1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1·H^12: U0·U1
-    vpxorq      zmm2, zmm8, zmm2                    ; C1·H^12: S += it
-    vpternlogq  zmm9, zmm3, zmm2, 0x96              ; reduce: LO += S
-    vpternlogq  zmm10, zmm4, zmm2, 0x96             ; reduce: HI += S
-    vpclmulqdq  zmm3, zmm10, zmm1, 0x01             ; reduce: HI1·Q
-    vpslldq     zmm2, zmm10, 0x08                   ; reduce: HI0·x^64
-    vpternlogq  zmm3, zmm2, zmm9, 0x96              ; reduce: RES = fold(HI) + LO
+    vpternlogq  zmm11, zmm8, zmm2, 0x96             ; C12·H^1: S += it
+    vpternlogq  zmm12, zmm9, zmm3, 0x96             ; C12·H^1: LO += it
+    vpternlogq  zmm13, zmm10, zmm4, 0x96            ; C12·H^1: HI += it
+    vmovdqu64   zmm2, [rdx + 64]                    ; C2·H^11: C, bytes as in memory
+    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C2·H^11: C
+    vpxorq      zmm3, zmm2, [rdi + 64]              ; C2·H^11: T = A + C1
+    vpxorq      zmm4, zmm2, [rdi + 896]             ; C2·H^11: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2·H^11: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2·H^11: T0·T1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2·H^11: U0·U1
+    vmovdqu64   zmm8, [rdx]                         ; C1·H^12: C, bytes as in memory
+    vgf2p8affineqb zmm8, zmm8, zmm0, 0x00           ; C1·H^12: C
+    vpxorq      zmm8, zmm8, zmm14                   ; C1·H^12: A = X + C
+    vpxorq      zmm9, zmm8, [rdi]                   ; C1·H^12: T = A + C1
+    vpxorq      zmm10, zmm8, [rdi + 832]            ; C1·H^12: U = A + C2
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1·H^12: A0·A1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C1·H^12: T0·T1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C1·H^12: U0·U1
+    vpternlogq  zmm11, zmm5, zmm2, 0x96             ; C1·H^12: S += it
+    vpternlogq  zmm12, zmm6, zmm3, 0x96             ; C1·H^12: LO += it
+    vpternlogq  zmm13, zmm7, zmm4, 0x96             ; C1·H^12: HI += it
+    vpxorq      zmm2, zmm11, zmm8                   ; C1·H^12: S += it
+    vpternlogq  zmm12, zmm9, zmm2, 0x96             ; reduce: LO += S
+    vpternlogq  zmm13, zmm10, zmm2, 0x96            ; reduce: HI += S
+    vpclmulqdq  zmm3, zmm13, zmm1, 0x01             ; reduce: HI1·Q
+    vpslldq     zmm2, zmm13, 0x08                   ; reduce: HI0·x^64
+    vpternlogq  zmm3, zmm2, zmm12, 0x96             ; reduce: RES = fold(HI) + LO
     vextracti64x4 ymm2, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm11, ymm3, ymm2                   ; reduce: add up the lanes
-    vextracti64x2 xmm2, ymm11, 0x01                 ; reduce: upper lanes
-    vpternlogq  xmm11, xmm2, [rdi + 1664], 0x96     ; reduce: minus the key terms
+    vpxorq      ymm14, ymm3, ymm2                   ; reduce: add up the lanes
+    vextracti64x2 xmm2, ymm14, 0x01                 ; reduce: upper lanes
+    vpternlogq  xmm14, xmm2, [rdi + 1664], 0x96     ; reduce: minus the key terms
     add         rdx, 768                            ; next group
     sub         rcx, 768
 .tail:
@@ -783,7 +783,7 @@ ghash_avx512_winograd_clmul1_x48_natural_lanes_update:
 .block:
     vmovdqu64   zmm6, [rdx]                         ; C, bytes as in memory
     vgf2p8affineqb zmm6, zmm6, zmm0, 0x00           ; C
-    vpxorq      zmm6, zmm6, zmm11                   ; C·H^i: A = X + C; X counts once
+    vpxorq      zmm6, zmm6, zmm14                   ; C·H^i: A = X + C; X counts once
     vpxorq      zmm7, zmm6, [rax]                   ; C·H^i: T = A + C1
     vpxorq      zmm8, zmm6, [rax + 832]             ; C·H^i: U = A + C2
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^i: A0·A1
@@ -792,7 +792,7 @@ ghash_avx512_winograd_clmul1_x48_natural_lanes_update:
     vpxorq      zmm3, zmm3, zmm6                    ; C·H^i: S += it
     vpxorq      zmm4, zmm4, zmm7                    ; C·H^i: LO += it
     vpxorq      zmm5, zmm5, zmm8                    ; C·H^i: HI += it
-    vpxorq      xmm11, xmm11, xmm11
+    vpxorq      xmm14, xmm14, xmm14
     add         rax, 0x40                           ; the next powers
     add         rdx, 0x40                           ; the next blocks
     sub         rcx, 0x40
@@ -807,7 +807,7 @@ ghash_avx512_winograd_clmul1_x48_natural_lanes_update:
     kmovq       k1, rdi                             ; one bit a byte that is left
     vmovdqu8    zmm6{k1}{z}, [rdx]                  ; C, zero-padded
     vgf2p8affineqb zmm6, zmm6, zmm0, 0x00           ; C
-    vpxorq      zmm6, zmm6, zmm11                   ; C·H^i: A = X + C; X counts once
+    vpxorq      zmm6, zmm6, zmm14                   ; C·H^i: A = X + C; X counts once
     vpxorq      zmm7, zmm6, [rax]                   ; C·H^i: T = A + C1
     vpxorq      zmm8, zmm6, [rax + 832]             ; C·H^i: U = A + C2
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^i: A0·A1
@@ -823,11 +823,11 @@ ghash_avx512_winograd_clmul1_x48_natural_lanes_update:
     vpslldq     zmm1, zmm3, 0x08                    ; reduce: HI0·x^64
     vpternlogq  zmm5, zmm1, zmm4, 0x96              ; reduce: RES = fold(HI) + LO
     vextracti64x4 ymm1, zmm5, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm11, ymm5, ymm1                   ; reduce: add up the lanes
-    vextracti64x2 xmm1, ymm11, 0x01                 ; reduce: upper lanes
-    vpternlogq  xmm11, xmm1, xmm2, 0x96             ; reduce: minus the key terms
+    vpxorq      ymm14, ymm5, ymm1                   ; reduce: add up the lanes
+    vextracti64x2 xmm1, ymm14, 0x01                 ; reduce: upper lanes
+    vpternlogq  xmm14, xmm1, xmm2, 0x96             ; reduce: minus the key terms
 .store:
-    vgf2p8affineqb xmm0, xmm11, xmm0, 0x00          ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm14, xmm0, 0x00          ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
     vzeroupper                                      ; upper halves are the caller's
     ret

@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
 ; wipe       no: secrets may remain in vector registers
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq
+; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      40 instructions: clmul 17, load 4, other 4, shuffle 3, xor 12
 ;
@@ -173,7 +173,7 @@ polyval_avx512_k_clmul1_x16_mul:
 
 ; void polyval_avx512_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-9, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-13, rax rcx rdx rdi
 global polyval_avx512_k_clmul1_x16_update:function (polyval_avx512_k_clmul1_x16_update.end - polyval_avx512_k_clmul1_x16_update)
 align 32
 polyval_avx512_k_clmul1_x16_update:
@@ -183,35 +183,35 @@ polyval_avx512_k_clmul1_x16_update:
     cmp         rcx, 256
     jb          .tail
 .group:
-    vmovdqu64   zmm2, [rdx + 64]                    ; C2·H^3: C
-    vpclmulqdq  zmm8, zmm2, [rdi + 384], 0x00       ; C2·H^3: A0·K0
-    vpclmulqdq  zmm9, zmm2, [rdi + 384], 0x10       ; C2·H^3: A0·K1
-    vpclmulqdq  zmm3, zmm2, [rdi + 64], 0x01        ; C2·H^3: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C2·H^3: A1·B1
-    vmovdqu64   zmm4, [rdx + 128]                   ; C3·H^2: C
-    vpclmulqdq  zmm5, zmm4, [rdi + 448], 0x00       ; C3·H^2: A0·K0
-    vpclmulqdq  zmm6, zmm4, [rdi + 448], 0x10       ; C3·H^2: A0·K1
-    vpclmulqdq  zmm7, zmm4, [rdi + 128], 0x01       ; C3·H^2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C3·H^2: A1·B1
-    vpternlogq  zmm8, zmm3, zmm5, 0x96              ; C3·H^2: LO += it
-    vpternlogq  zmm9, zmm2, zmm6, 0x96              ; C3·H^2: HI += it
-    vmovdqu64   zmm2, [rdx + 192]                   ; C4·H^1: C
-    vpclmulqdq  zmm3, zmm2, [rdi + 512], 0x00       ; C4·H^1: A0·K0
-    vpclmulqdq  zmm5, zmm2, [rdi + 512], 0x10       ; C4·H^1: A0·K1
-    vpclmulqdq  zmm6, zmm2, [rdi + 192], 0x01       ; C4·H^1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rdi + 192], 0x11       ; C4·H^1: A1·B1
-    vpternlogq  zmm8, zmm7, zmm3, 0x96              ; C4·H^1: LO += it
-    vpternlogq  zmm9, zmm4, zmm5, 0x96              ; C4·H^1: HI += it
-    vmovdqu64   zmm3, [rdx]                         ; C1·H^4: C
-    vpxorq      zmm1, zmm3, zmm1                    ; C1·H^4: A = X + C
-    vpclmulqdq  zmm3, zmm1, [rdi + 320], 0x00       ; C1·H^4: A0·K0
-    vpclmulqdq  zmm4, zmm1, [rdi + 320], 0x10       ; C1·H^4: A0·K1
+    vmovdqu64   zmm2, [rdx + 128]                   ; C3·H^2: C
+    vpclmulqdq  zmm12, zmm2, [rdi + 448], 0x00      ; C3·H^2: A0·K0
+    vpclmulqdq  zmm13, zmm2, [rdi + 448], 0x10      ; C3·H^2: A0·K1
+    vpclmulqdq  zmm3, zmm2, [rdi + 128], 0x01       ; C3·H^2: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdi + 128], 0x11       ; C3·H^2: A1·B1
+    vmovdqu64   zmm4, [rdx + 192]                   ; C4·H^1: C
+    vpclmulqdq  zmm5, zmm4, [rdi + 512], 0x00       ; C4·H^1: A0·K0
+    vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x10       ; C4·H^1: A0·K1
+    vpclmulqdq  zmm7, zmm4, [rdi + 192], 0x01       ; C4·H^1: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdi + 192], 0x11       ; C4·H^1: A1·B1
+    vmovdqu64   zmm8, [rdx + 64]                    ; C2·H^3: C
+    vpclmulqdq  zmm9, zmm8, [rdi + 384], 0x00       ; C2·H^3: A0·K0
+    vpclmulqdq  zmm10, zmm8, [rdi + 384], 0x10      ; C2·H^3: A0·K1
+    vpclmulqdq  zmm11, zmm8, [rdi + 64], 0x01       ; C2·H^3: A1·B0
+    vpclmulqdq  zmm8, zmm8, [rdi + 64], 0x11        ; C2·H^3: A1·B1
+    vpternlogq  zmm12, zmm3, zmm5, 0x96             ; C2·H^3: LO += it
+    vpternlogq  zmm13, zmm2, zmm6, 0x96             ; C2·H^3: HI += it
+    vmovdqu64   zmm2, [rdx]                         ; C1·H^4: C
+    vpxorq      zmm1, zmm2, zmm1                    ; C1·H^4: A = X + C
+    vpclmulqdq  zmm2, zmm1, [rdi + 320], 0x00       ; C1·H^4: A0·K0
+    vpclmulqdq  zmm3, zmm1, [rdi + 320], 0x10       ; C1·H^4: A0·K1
     vpclmulqdq  zmm5, zmm1, [rdi], 0x01             ; C1·H^4: A1·B0
     vpclmulqdq  zmm1, zmm1, [rdi], 0x11             ; C1·H^4: A1·B1
-    vpternlogq  zmm8, zmm6, zmm3, 0x96              ; C1·H^4: LO += it
-    vpternlogq  zmm9, zmm2, zmm4, 0x96              ; C1·H^4: HI += it
-    vpxorq      zmm2, zmm8, zmm5                    ; C1·H^4: LO += it
-    vpxorq      zmm1, zmm9, zmm1                    ; C1·H^4: HI += it
+    vpternlogq  zmm12, zmm7, zmm9, 0x96             ; C1·H^4: LO += it
+    vpternlogq  zmm13, zmm4, zmm10, 0x96            ; C1·H^4: HI += it
+    vpternlogq  zmm12, zmm11, zmm2, 0x96            ; C1·H^4: LO += it
+    vpternlogq  zmm13, zmm8, zmm3, 0x96             ; C1·H^4: HI += it
+    vpxorq      zmm2, zmm12, zmm5                   ; C1·H^4: LO += it
+    vpxorq      zmm1, zmm13, zmm1                   ; C1·H^4: HI += it
     vpclmulqdq  zmm3, zmm2, zmm0, 0x10              ; reduce: LO0·Q'
     vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (LO1, LO0)
     vpternlogq  zmm3, zmm2, zmm1, 0x96              ; reduce: RES = fold(LO) + HI

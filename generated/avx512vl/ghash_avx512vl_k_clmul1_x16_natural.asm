@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      natural
 ; wipe       no: secrets may remain in vector registers
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq
+; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      74 instructions: clmul 33, load 8, other 12, shuffle 2, xor 19
 ;
@@ -221,7 +221,7 @@ ghash_avx512vl_k_clmul1_x16_natural_mul:
 
 ; void ghash_avx512vl_k_clmul1_x16_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-10, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-14, rax rcx rdx rdi
 global ghash_avx512vl_k_clmul1_x16_natural_update:function (ghash_avx512vl_k_clmul1_x16_natural_update.end - ghash_avx512vl_k_clmul1_x16_natural_update)
 align 32
 ghash_avx512vl_k_clmul1_x16_natural_update:
@@ -233,71 +233,71 @@ ghash_avx512vl_k_clmul1_x16_natural_update:
     cmp         rcx, 256
     jb          .tail
 .group:
-    vmovdqu64   ymm3, [rdx + 32]                    ; C2·H^7: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C2·H^7: C
-    vpclmulqdq  ymm9, ymm3, [rdi + 32], 0x00        ; C2·H^7: A0·B0
-    vpclmulqdq  ymm10, ymm3, [rdi + 32], 0x10       ; C2·H^7: A0·B1
-    vpclmulqdq  ymm4, ymm3, [rdi + 320], 0x01       ; C2·H^7: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 320], 0x11       ; C2·H^7: A1·K1
-    vmovdqu64   ymm5, [rdx + 64]                    ; C3·H^6: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C3·H^6: C
-    vpclmulqdq  ymm6, ymm5, [rdi + 64], 0x00        ; C3·H^6: A0·B0
-    vpclmulqdq  ymm7, ymm5, [rdi + 64], 0x10        ; C3·H^6: A0·B1
-    vpclmulqdq  ymm8, ymm5, [rdi + 352], 0x01       ; C3·H^6: A1·K0
-    vpclmulqdq  ymm5, ymm5, [rdi + 352], 0x11       ; C3·H^6: A1·K1
-    vpternlogq  ymm9, ymm4, ymm6, 0x96              ; C3·H^6: LO += it
-    vpternlogq  ymm10, ymm3, ymm7, 0x96             ; C3·H^6: HI += it
-    vmovdqu64   ymm3, [rdx + 96]                    ; C4·H^5: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C4·H^5: C
-    vpclmulqdq  ymm4, ymm3, [rdi + 96], 0x00        ; C4·H^5: A0·B0
-    vpclmulqdq  ymm6, ymm3, [rdi + 96], 0x10        ; C4·H^5: A0·B1
-    vpclmulqdq  ymm7, ymm3, [rdi + 384], 0x01       ; C4·H^5: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 384], 0x11       ; C4·H^5: A1·K1
-    vpternlogq  ymm9, ymm8, ymm4, 0x96              ; C4·H^5: LO += it
-    vpternlogq  ymm10, ymm5, ymm6, 0x96             ; C4·H^5: HI += it
-    vmovdqu64   ymm4, [rdx + 128]                   ; C5·H^4: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C5·H^4: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 128], 0x00       ; C5·H^4: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 128], 0x10       ; C5·H^4: A0·B1
-    vpclmulqdq  ymm8, ymm4, [rdi + 416], 0x01       ; C5·H^4: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 416], 0x11       ; C5·H^4: A1·K1
-    vpternlogq  ymm9, ymm7, ymm5, 0x96              ; C5·H^4: LO += it
-    vpternlogq  ymm10, ymm3, ymm6, 0x96             ; C5·H^4: HI += it
+    vmovdqu64   ymm3, [rdx + 64]                    ; C3·H^6: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C3·H^6: C
+    vpclmulqdq  ymm13, ymm3, [rdi + 64], 0x00       ; C3·H^6: A0·B0
+    vpclmulqdq  ymm14, ymm3, [rdi + 64], 0x10       ; C3·H^6: A0·B1
+    vpclmulqdq  ymm4, ymm3, [rdi + 352], 0x01       ; C3·H^6: A1·K0
+    vpclmulqdq  ymm3, ymm3, [rdi + 352], 0x11       ; C3·H^6: A1·K1
+    vmovdqu64   ymm5, [rdx + 96]                    ; C4·H^5: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C4·H^5: C
+    vpclmulqdq  ymm6, ymm5, [rdi + 96], 0x00        ; C4·H^5: A0·B0
+    vpclmulqdq  ymm7, ymm5, [rdi + 96], 0x10        ; C4·H^5: A0·B1
+    vpclmulqdq  ymm8, ymm5, [rdi + 384], 0x01       ; C4·H^5: A1·K0
+    vpclmulqdq  ymm5, ymm5, [rdi + 384], 0x11       ; C4·H^5: A1·K1
+    vmovdqu64   ymm9, [rdx + 128]                   ; C5·H^4: C, bytes as in memory
+    vgf2p8affineqb ymm9, ymm9, ymm0, 0x00           ; C5·H^4: C
+    vpclmulqdq  ymm10, ymm9, [rdi + 128], 0x00      ; C5·H^4: A0·B0
+    vpclmulqdq  ymm11, ymm9, [rdi + 128], 0x10      ; C5·H^4: A0·B1
+    vpclmulqdq  ymm12, ymm9, [rdi + 416], 0x01      ; C5·H^4: A1·K0
+    vpclmulqdq  ymm9, ymm9, [rdi + 416], 0x11       ; C5·H^4: A1·K1
+    vpternlogq  ymm13, ymm4, ymm6, 0x96             ; C5·H^4: LO += it
+    vpternlogq  ymm14, ymm3, ymm7, 0x96             ; C5·H^4: HI += it
     vmovdqu64   ymm3, [rdx + 160]                   ; C6·H^3: C, bytes as in memory
     vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C6·H^3: C
-    vpclmulqdq  ymm5, ymm3, [rdi + 160], 0x00       ; C6·H^3: A0·B0
+    vpclmulqdq  ymm4, ymm3, [rdi + 160], 0x00       ; C6·H^3: A0·B0
     vpclmulqdq  ymm6, ymm3, [rdi + 160], 0x10       ; C6·H^3: A0·B1
     vpclmulqdq  ymm7, ymm3, [rdi + 448], 0x01       ; C6·H^3: A1·K0
     vpclmulqdq  ymm3, ymm3, [rdi + 448], 0x11       ; C6·H^3: A1·K1
-    vpternlogq  ymm9, ymm8, ymm5, 0x96              ; C6·H^3: LO += it
-    vpternlogq  ymm10, ymm4, ymm6, 0x96             ; C6·H^3: HI += it
-    vmovdqu64   ymm4, [rdx + 192]                   ; C7·H^2: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C7·H^2: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 192], 0x00       ; C7·H^2: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 192], 0x10       ; C7·H^2: A0·B1
-    vpclmulqdq  ymm8, ymm4, [rdi + 480], 0x01       ; C7·H^2: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 480], 0x11       ; C7·H^2: A1·K1
-    vpternlogq  ymm9, ymm7, ymm5, 0x96              ; C7·H^2: LO += it
-    vpternlogq  ymm10, ymm3, ymm6, 0x96             ; C7·H^2: HI += it
-    vmovdqu64   ymm3, [rdx + 224]                   ; C8·H^1: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C8·H^1: C
-    vpclmulqdq  ymm5, ymm3, [rdi + 224], 0x00       ; C8·H^1: A0·B0
-    vpclmulqdq  ymm6, ymm3, [rdi + 224], 0x10       ; C8·H^1: A0·B1
-    vpclmulqdq  ymm7, ymm3, [rdi + 512], 0x01       ; C8·H^1: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 512], 0x11       ; C8·H^1: A1·K1
-    vpternlogq  ymm9, ymm8, ymm5, 0x96              ; C8·H^1: LO += it
-    vpternlogq  ymm10, ymm4, ymm6, 0x96             ; C8·H^1: HI += it
-    vmovdqu64   ymm4, [rdx]                         ; C1·H^8: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C1·H^8: C
-    vpxorq      ymm2, ymm4, ymm2                    ; C1·H^8: A = X + C
-    vpclmulqdq  ymm4, ymm2, [rdi], 0x00             ; C1·H^8: A0·B0
-    vpclmulqdq  ymm5, ymm2, [rdi], 0x10             ; C1·H^8: A0·B1
-    vpclmulqdq  ymm6, ymm2, [rdi + 288], 0x01       ; C1·H^8: A1·K0
+    vpternlogq  ymm13, ymm8, ymm10, 0x96            ; C6·H^3: LO += it
+    vpternlogq  ymm14, ymm5, ymm11, 0x96            ; C6·H^3: HI += it
+    vmovdqu64   ymm5, [rdx + 192]                   ; C7·H^2: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C7·H^2: C
+    vpclmulqdq  ymm8, ymm5, [rdi + 192], 0x00       ; C7·H^2: A0·B0
+    vpclmulqdq  ymm10, ymm5, [rdi + 192], 0x10      ; C7·H^2: A0·B1
+    vpclmulqdq  ymm11, ymm5, [rdi + 480], 0x01      ; C7·H^2: A1·K0
+    vpclmulqdq  ymm5, ymm5, [rdi + 480], 0x11       ; C7·H^2: A1·K1
+    vpternlogq  ymm13, ymm12, ymm4, 0x96            ; C7·H^2: LO += it
+    vpternlogq  ymm14, ymm9, ymm6, 0x96             ; C7·H^2: HI += it
+    vmovdqu64   ymm4, [rdx + 224]                   ; C8·H^1: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C8·H^1: C
+    vpclmulqdq  ymm6, ymm4, [rdi + 224], 0x00       ; C8·H^1: A0·B0
+    vpclmulqdq  ymm9, ymm4, [rdi + 224], 0x10       ; C8·H^1: A0·B1
+    vpclmulqdq  ymm12, ymm4, [rdi + 512], 0x01      ; C8·H^1: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 512], 0x11       ; C8·H^1: A1·K1
+    vpternlogq  ymm13, ymm7, ymm8, 0x96             ; C8·H^1: LO += it
+    vpternlogq  ymm14, ymm3, ymm10, 0x96            ; C8·H^1: HI += it
+    vmovdqu64   ymm3, [rdx + 32]                    ; C2·H^7: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C2·H^7: C
+    vpclmulqdq  ymm7, ymm3, [rdi + 32], 0x00        ; C2·H^7: A0·B0
+    vpclmulqdq  ymm8, ymm3, [rdi + 32], 0x10        ; C2·H^7: A0·B1
+    vpclmulqdq  ymm10, ymm3, [rdi + 320], 0x01      ; C2·H^7: A1·K0
+    vpclmulqdq  ymm3, ymm3, [rdi + 320], 0x11       ; C2·H^7: A1·K1
+    vpternlogq  ymm13, ymm11, ymm6, 0x96            ; C2·H^7: LO += it
+    vpternlogq  ymm14, ymm5, ymm9, 0x96             ; C2·H^7: HI += it
+    vmovdqu64   ymm5, [rdx]                         ; C1·H^8: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C1·H^8: C
+    vpxorq      ymm2, ymm5, ymm2                    ; C1·H^8: A = X + C
+    vpclmulqdq  ymm5, ymm2, [rdi], 0x00             ; C1·H^8: A0·B0
+    vpclmulqdq  ymm6, ymm2, [rdi], 0x10             ; C1·H^8: A0·B1
+    vpclmulqdq  ymm9, ymm2, [rdi + 288], 0x01       ; C1·H^8: A1·K0
     vpclmulqdq  ymm2, ymm2, [rdi + 288], 0x11       ; C1·H^8: A1·K1
-    vpternlogq  ymm9, ymm7, ymm4, 0x96              ; C1·H^8: LO += it
-    vpternlogq  ymm10, ymm3, ymm5, 0x96             ; C1·H^8: HI += it
-    vpxorq      ymm3, ymm9, ymm6                    ; C1·H^8: LO += it
-    vpxorq      ymm2, ymm10, ymm2                   ; C1·H^8: HI += it
+    vpternlogq  ymm13, ymm12, ymm7, 0x96            ; C1·H^8: LO += it
+    vpternlogq  ymm14, ymm4, ymm8, 0x96             ; C1·H^8: HI += it
+    vpternlogq  ymm13, ymm10, ymm5, 0x96            ; C1·H^8: LO += it
+    vpternlogq  ymm14, ymm3, ymm6, 0x96             ; C1·H^8: HI += it
+    vpxorq      ymm3, ymm13, ymm9                   ; C1·H^8: LO += it
+    vpxorq      ymm2, ymm14, ymm2                   ; C1·H^8: HI += it
     vpclmulqdq  ymm4, ymm2, ymm1, 0x01              ; reduce: HI1·Q
     vpslldq     ymm2, ymm2, 0x08                    ; reduce: HI0·x^64
     vpternlogq  ymm4, ymm2, ymm3, 0x96              ; reduce: RES = fold(HI) + LO

@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      natural
 ; wipe       no: secrets may remain in vector registers
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq
+; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      72 instructions: clmul 33, load 8, other 12, shuffle 1, xor 18
 ;
@@ -257,7 +257,7 @@ ghash_avx512vl_k_clmul1_x16_natural_lanes_mul:
 
 ; void ghash_avx512vl_k_clmul1_x16_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-10, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-14, rax rcx rdx rdi
 global ghash_avx512vl_k_clmul1_x16_natural_lanes_update:function (ghash_avx512vl_k_clmul1_x16_natural_lanes_update.end - ghash_avx512vl_k_clmul1_x16_natural_lanes_update)
 align 32
 ghash_avx512vl_k_clmul1_x16_natural_lanes_update:
@@ -265,156 +265,156 @@ ghash_avx512vl_k_clmul1_x16_natural_lanes_update:
     vmovdqu64   ymm0, [rel ghash_avx512vl_k_clmul1_x16_natural_lanes_bit_reversal]  ; bit_reversal
     vmovdqu64   ymm1, [rel ghash_avx512vl_k_clmul1_x16_natural_lanes_fold_q]  ; fold_q
     vmovdqu64   xmm2, [rsi]                         ; X, bytes as in memory
-    vgf2p8affineqb xmm10, xmm2, xmm0, 0x00          ; X
+    vgf2p8affineqb xmm14, xmm2, xmm0, 0x00          ; X
     cmp         rcx, 256
     jb          .tail
     cmp         rcx, 512
     jb          .last_group
 .group:
-    vmovdqu64   ymm2, [rdx + 32]                    ; C2·H^7: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C2·H^7: C
-    vpclmulqdq  ymm8, ymm2, [rdi + 608], 0x00       ; C2·H^7: A0·B0
-    vpclmulqdq  ymm9, ymm2, [rdi + 608], 0x10       ; C2·H^7: A0·B1
-    vpclmulqdq  ymm3, ymm2, [rdi + 864], 0x01       ; C2·H^7: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 864], 0x11       ; C2·H^7: A1·K1
-    vmovdqu64   ymm4, [rdx + 64]                    ; C3·H^6: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C3·H^6: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 640], 0x00       ; C3·H^6: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 640], 0x10       ; C3·H^6: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 896], 0x01       ; C3·H^6: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 896], 0x11       ; C3·H^6: A1·K1
-    vpternlogq  ymm8, ymm3, ymm5, 0x96              ; C3·H^6: LO += it
-    vpternlogq  ymm9, ymm2, ymm6, 0x96              ; C3·H^6: HI += it
-    vmovdqu64   ymm2, [rdx + 96]                    ; C4·H^5: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C4·H^5: C
-    vpclmulqdq  ymm3, ymm2, [rdi + 672], 0x00       ; C4·H^5: A0·B0
-    vpclmulqdq  ymm5, ymm2, [rdi + 672], 0x10       ; C4·H^5: A0·B1
-    vpclmulqdq  ymm6, ymm2, [rdi + 928], 0x01       ; C4·H^5: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 928], 0x11       ; C4·H^5: A1·K1
-    vpternlogq  ymm8, ymm7, ymm3, 0x96              ; C4·H^5: LO += it
-    vpternlogq  ymm9, ymm4, ymm5, 0x96              ; C4·H^5: HI += it
-    vmovdqu64   ymm3, [rdx + 128]                   ; C5·H^4: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C5·H^4: C
-    vpclmulqdq  ymm4, ymm3, [rdi + 704], 0x00       ; C5·H^4: A0·B0
-    vpclmulqdq  ymm5, ymm3, [rdi + 704], 0x10       ; C5·H^4: A0·B1
-    vpclmulqdq  ymm7, ymm3, [rdi + 960], 0x01       ; C5·H^4: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 960], 0x11       ; C5·H^4: A1·K1
-    vpternlogq  ymm8, ymm6, ymm4, 0x96              ; C5·H^4: LO += it
-    vpternlogq  ymm9, ymm2, ymm5, 0x96              ; C5·H^4: HI += it
+    vmovdqu64   ymm2, [rdx + 64]                    ; C3·H^6: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C3·H^6: C
+    vpclmulqdq  ymm12, ymm2, [rdi + 640], 0x00      ; C3·H^6: A0·B0
+    vpclmulqdq  ymm13, ymm2, [rdi + 640], 0x10      ; C3·H^6: A0·B1
+    vpclmulqdq  ymm3, ymm2, [rdi + 896], 0x01       ; C3·H^6: A1·K0
+    vpclmulqdq  ymm2, ymm2, [rdi + 896], 0x11       ; C3·H^6: A1·K1
+    vmovdqu64   ymm4, [rdx + 96]                    ; C4·H^5: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C4·H^5: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 672], 0x00       ; C4·H^5: A0·B0
+    vpclmulqdq  ymm6, ymm4, [rdi + 672], 0x10       ; C4·H^5: A0·B1
+    vpclmulqdq  ymm7, ymm4, [rdi + 928], 0x01       ; C4·H^5: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 928], 0x11       ; C4·H^5: A1·K1
+    vmovdqu64   ymm8, [rdx + 128]                   ; C5·H^4: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C5·H^4: C
+    vpclmulqdq  ymm9, ymm8, [rdi + 704], 0x00       ; C5·H^4: A0·B0
+    vpclmulqdq  ymm10, ymm8, [rdi + 704], 0x10      ; C5·H^4: A0·B1
+    vpclmulqdq  ymm11, ymm8, [rdi + 960], 0x01      ; C5·H^4: A1·K0
+    vpclmulqdq  ymm8, ymm8, [rdi + 960], 0x11       ; C5·H^4: A1·K1
+    vpternlogq  ymm12, ymm3, ymm5, 0x96             ; C5·H^4: LO += it
+    vpternlogq  ymm13, ymm2, ymm6, 0x96             ; C5·H^4: HI += it
     vmovdqu64   ymm2, [rdx + 160]                   ; C6·H^3: C, bytes as in memory
     vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C6·H^3: C
-    vpclmulqdq  ymm4, ymm2, [rdi + 736], 0x00       ; C6·H^3: A0·B0
+    vpclmulqdq  ymm3, ymm2, [rdi + 736], 0x00       ; C6·H^3: A0·B0
     vpclmulqdq  ymm5, ymm2, [rdi + 736], 0x10       ; C6·H^3: A0·B1
     vpclmulqdq  ymm6, ymm2, [rdi + 992], 0x01       ; C6·H^3: A1·K0
     vpclmulqdq  ymm2, ymm2, [rdi + 992], 0x11       ; C6·H^3: A1·K1
-    vpternlogq  ymm8, ymm7, ymm4, 0x96              ; C6·H^3: LO += it
-    vpternlogq  ymm9, ymm3, ymm5, 0x96              ; C6·H^3: HI += it
-    vmovdqu64   ymm3, [rdx + 192]                   ; C7·H^2: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C7·H^2: C
-    vpclmulqdq  ymm4, ymm3, [rdi + 768], 0x00       ; C7·H^2: A0·B0
-    vpclmulqdq  ymm5, ymm3, [rdi + 768], 0x10       ; C7·H^2: A0·B1
-    vpclmulqdq  ymm7, ymm3, [rdi + 1024], 0x01      ; C7·H^2: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 1024], 0x11      ; C7·H^2: A1·K1
-    vpternlogq  ymm8, ymm6, ymm4, 0x96              ; C7·H^2: LO += it
-    vpternlogq  ymm9, ymm2, ymm5, 0x96              ; C7·H^2: HI += it
-    vmovdqu64   ymm2, [rdx + 224]                   ; C8·H^1: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C8·H^1: C
-    vpclmulqdq  ymm4, ymm2, [rdi + 800], 0x00       ; C8·H^1: A0·B0
-    vpclmulqdq  ymm5, ymm2, [rdi + 800], 0x10       ; C8·H^1: A0·B1
-    vpclmulqdq  ymm6, ymm2, [rdi + 1056], 0x01      ; C8·H^1: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 1056], 0x11      ; C8·H^1: A1·K1
-    vpternlogq  ymm8, ymm7, ymm4, 0x96              ; C8·H^1: LO += it
-    vpternlogq  ymm9, ymm3, ymm5, 0x96              ; C8·H^1: HI += it
-    vmovdqu64   ymm3, [rdx]                         ; C1·H^8: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C1·H^8: C
-    vpxorq      ymm3, ymm3, ymm10                   ; C1·H^8: A = X + C
-    vpclmulqdq  ymm4, ymm3, [rdi + 576], 0x00       ; C1·H^8: A0·B0
-    vpclmulqdq  ymm5, ymm3, [rdi + 576], 0x10       ; C1·H^8: A0·B1
-    vpclmulqdq  ymm7, ymm3, [rdi + 832], 0x01       ; C1·H^8: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 832], 0x11       ; C1·H^8: A1·K1
-    vpternlogq  ymm8, ymm6, ymm4, 0x96              ; C1·H^8: LO += it
-    vpternlogq  ymm9, ymm2, ymm5, 0x96              ; C1·H^8: HI += it
-    vpxorq      ymm2, ymm8, ymm7                    ; C1·H^8: LO += it
-    vpxorq      ymm3, ymm9, ymm3                    ; C1·H^8: HI += it
-    vpclmulqdq  ymm10, ymm3, ymm1, 0x01             ; reduce: HI1·Q
+    vpternlogq  ymm12, ymm7, ymm9, 0x96             ; C6·H^3: LO += it
+    vpternlogq  ymm13, ymm4, ymm10, 0x96            ; C6·H^3: HI += it
+    vmovdqu64   ymm4, [rdx + 192]                   ; C7·H^2: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C7·H^2: C
+    vpclmulqdq  ymm7, ymm4, [rdi + 768], 0x00       ; C7·H^2: A0·B0
+    vpclmulqdq  ymm9, ymm4, [rdi + 768], 0x10       ; C7·H^2: A0·B1
+    vpclmulqdq  ymm10, ymm4, [rdi + 1024], 0x01     ; C7·H^2: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 1024], 0x11      ; C7·H^2: A1·K1
+    vpternlogq  ymm12, ymm11, ymm3, 0x96            ; C7·H^2: LO += it
+    vpternlogq  ymm13, ymm8, ymm5, 0x96             ; C7·H^2: HI += it
+    vmovdqu64   ymm3, [rdx + 224]                   ; C8·H^1: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C8·H^1: C
+    vpclmulqdq  ymm5, ymm3, [rdi + 800], 0x00       ; C8·H^1: A0·B0
+    vpclmulqdq  ymm8, ymm3, [rdi + 800], 0x10       ; C8·H^1: A0·B1
+    vpclmulqdq  ymm11, ymm3, [rdi + 1056], 0x01     ; C8·H^1: A1·K0
+    vpclmulqdq  ymm3, ymm3, [rdi + 1056], 0x11      ; C8·H^1: A1·K1
+    vpternlogq  ymm12, ymm6, ymm7, 0x96             ; C8·H^1: LO += it
+    vpternlogq  ymm13, ymm2, ymm9, 0x96             ; C8·H^1: HI += it
+    vmovdqu64   ymm2, [rdx + 32]                    ; C2·H^7: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C2·H^7: C
+    vpclmulqdq  ymm6, ymm2, [rdi + 608], 0x00       ; C2·H^7: A0·B0
+    vpclmulqdq  ymm7, ymm2, [rdi + 608], 0x10       ; C2·H^7: A0·B1
+    vpclmulqdq  ymm9, ymm2, [rdi + 864], 0x01       ; C2·H^7: A1·K0
+    vpclmulqdq  ymm2, ymm2, [rdi + 864], 0x11       ; C2·H^7: A1·K1
+    vpternlogq  ymm12, ymm10, ymm5, 0x96            ; C2·H^7: LO += it
+    vpternlogq  ymm13, ymm4, ymm8, 0x96             ; C2·H^7: HI += it
+    vmovdqu64   ymm4, [rdx]                         ; C1·H^8: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C1·H^8: C
+    vpxorq      ymm4, ymm4, ymm14                   ; C1·H^8: A = X + C
+    vpclmulqdq  ymm5, ymm4, [rdi + 576], 0x00       ; C1·H^8: A0·B0
+    vpclmulqdq  ymm8, ymm4, [rdi + 576], 0x10       ; C1·H^8: A0·B1
+    vpclmulqdq  ymm10, ymm4, [rdi + 832], 0x01      ; C1·H^8: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 832], 0x11       ; C1·H^8: A1·K1
+    vpternlogq  ymm12, ymm11, ymm6, 0x96            ; C1·H^8: LO += it
+    vpternlogq  ymm13, ymm3, ymm7, 0x96             ; C1·H^8: HI += it
+    vpternlogq  ymm12, ymm9, ymm5, 0x96             ; C1·H^8: LO += it
+    vpternlogq  ymm13, ymm2, ymm8, 0x96             ; C1·H^8: HI += it
+    vpxorq      ymm2, ymm12, ymm10                  ; C1·H^8: LO += it
+    vpxorq      ymm3, ymm13, ymm4                   ; C1·H^8: HI += it
+    vpclmulqdq  ymm14, ymm3, ymm1, 0x01             ; reduce: HI1·Q
     vpslldq     ymm3, ymm3, 0x08                    ; reduce: HI0·x^64
-    vpternlogq  ymm10, ymm3, ymm2, 0x96             ; reduce: RES = fold(HI) + LO
+    vpternlogq  ymm14, ymm3, ymm2, 0x96             ; reduce: RES = fold(HI) + LO
     add         rdx, 256                            ; next group
     sub         rcx, 256
     cmp         rcx, 512
     jae         .group
 .after_group:
 .last_group:
-    vmovdqu64   ymm2, [rdx + 32]                    ; C2·H^7: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C2·H^7: C
-    vpclmulqdq  ymm8, ymm2, [rdi + 32], 0x00        ; C2·H^7: A0·B0
-    vpclmulqdq  ymm9, ymm2, [rdi + 32], 0x10        ; C2·H^7: A0·B1
-    vpclmulqdq  ymm3, ymm2, [rdi + 320], 0x01       ; C2·H^7: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 320], 0x11       ; C2·H^7: A1·K1
-    vmovdqu64   ymm4, [rdx + 64]                    ; C3·H^6: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C3·H^6: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 64], 0x00        ; C3·H^6: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 64], 0x10        ; C3·H^6: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 352], 0x01       ; C3·H^6: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 352], 0x11       ; C3·H^6: A1·K1
-    vpternlogq  ymm8, ymm3, ymm5, 0x96              ; C3·H^6: LO += it
-    vpternlogq  ymm9, ymm2, ymm6, 0x96              ; C3·H^6: HI += it
-    vmovdqu64   ymm2, [rdx + 96]                    ; C4·H^5: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C4·H^5: C
-    vpclmulqdq  ymm3, ymm2, [rdi + 96], 0x00        ; C4·H^5: A0·B0
-    vpclmulqdq  ymm5, ymm2, [rdi + 96], 0x10        ; C4·H^5: A0·B1
-    vpclmulqdq  ymm6, ymm2, [rdi + 384], 0x01       ; C4·H^5: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 384], 0x11       ; C4·H^5: A1·K1
-    vpternlogq  ymm8, ymm7, ymm3, 0x96              ; C4·H^5: LO += it
-    vpternlogq  ymm9, ymm4, ymm5, 0x96              ; C4·H^5: HI += it
-    vmovdqu64   ymm3, [rdx + 128]                   ; C5·H^4: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C5·H^4: C
-    vpclmulqdq  ymm4, ymm3, [rdi + 128], 0x00       ; C5·H^4: A0·B0
-    vpclmulqdq  ymm5, ymm3, [rdi + 128], 0x10       ; C5·H^4: A0·B1
-    vpclmulqdq  ymm7, ymm3, [rdi + 416], 0x01       ; C5·H^4: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 416], 0x11       ; C5·H^4: A1·K1
-    vpternlogq  ymm8, ymm6, ymm4, 0x96              ; C5·H^4: LO += it
-    vpternlogq  ymm9, ymm2, ymm5, 0x96              ; C5·H^4: HI += it
+    vmovdqu64   ymm2, [rdx + 64]                    ; C3·H^6: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C3·H^6: C
+    vpclmulqdq  ymm12, ymm2, [rdi + 64], 0x00       ; C3·H^6: A0·B0
+    vpclmulqdq  ymm13, ymm2, [rdi + 64], 0x10       ; C3·H^6: A0·B1
+    vpclmulqdq  ymm3, ymm2, [rdi + 352], 0x01       ; C3·H^6: A1·K0
+    vpclmulqdq  ymm2, ymm2, [rdi + 352], 0x11       ; C3·H^6: A1·K1
+    vmovdqu64   ymm4, [rdx + 96]                    ; C4·H^5: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C4·H^5: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 96], 0x00        ; C4·H^5: A0·B0
+    vpclmulqdq  ymm6, ymm4, [rdi + 96], 0x10        ; C4·H^5: A0·B1
+    vpclmulqdq  ymm7, ymm4, [rdi + 384], 0x01       ; C4·H^5: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 384], 0x11       ; C4·H^5: A1·K1
+    vmovdqu64   ymm8, [rdx + 128]                   ; C5·H^4: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C5·H^4: C
+    vpclmulqdq  ymm9, ymm8, [rdi + 128], 0x00       ; C5·H^4: A0·B0
+    vpclmulqdq  ymm10, ymm8, [rdi + 128], 0x10      ; C5·H^4: A0·B1
+    vpclmulqdq  ymm11, ymm8, [rdi + 416], 0x01      ; C5·H^4: A1·K0
+    vpclmulqdq  ymm8, ymm8, [rdi + 416], 0x11       ; C5·H^4: A1·K1
+    vpternlogq  ymm12, ymm3, ymm5, 0x96             ; C5·H^4: LO += it
+    vpternlogq  ymm13, ymm2, ymm6, 0x96             ; C5·H^4: HI += it
     vmovdqu64   ymm2, [rdx + 160]                   ; C6·H^3: C, bytes as in memory
     vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C6·H^3: C
-    vpclmulqdq  ymm4, ymm2, [rdi + 160], 0x00       ; C6·H^3: A0·B0
+    vpclmulqdq  ymm3, ymm2, [rdi + 160], 0x00       ; C6·H^3: A0·B0
     vpclmulqdq  ymm5, ymm2, [rdi + 160], 0x10       ; C6·H^3: A0·B1
     vpclmulqdq  ymm6, ymm2, [rdi + 448], 0x01       ; C6·H^3: A1·K0
     vpclmulqdq  ymm2, ymm2, [rdi + 448], 0x11       ; C6·H^3: A1·K1
-    vpternlogq  ymm8, ymm7, ymm4, 0x96              ; C6·H^3: LO += it
-    vpternlogq  ymm9, ymm3, ymm5, 0x96              ; C6·H^3: HI += it
-    vmovdqu64   ymm3, [rdx + 192]                   ; C7·H^2: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C7·H^2: C
-    vpclmulqdq  ymm4, ymm3, [rdi + 192], 0x00       ; C7·H^2: A0·B0
-    vpclmulqdq  ymm5, ymm3, [rdi + 192], 0x10       ; C7·H^2: A0·B1
-    vpclmulqdq  ymm7, ymm3, [rdi + 480], 0x01       ; C7·H^2: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 480], 0x11       ; C7·H^2: A1·K1
-    vpternlogq  ymm8, ymm6, ymm4, 0x96              ; C7·H^2: LO += it
-    vpternlogq  ymm9, ymm2, ymm5, 0x96              ; C7·H^2: HI += it
-    vmovdqu64   ymm2, [rdx + 224]                   ; C8·H^1: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C8·H^1: C
-    vpclmulqdq  ymm4, ymm2, [rdi + 224], 0x00       ; C8·H^1: A0·B0
-    vpclmulqdq  ymm5, ymm2, [rdi + 224], 0x10       ; C8·H^1: A0·B1
-    vpclmulqdq  ymm6, ymm2, [rdi + 512], 0x01       ; C8·H^1: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 512], 0x11       ; C8·H^1: A1·K1
-    vpternlogq  ymm8, ymm7, ymm4, 0x96              ; C8·H^1: LO += it
-    vpternlogq  ymm9, ymm3, ymm5, 0x96              ; C8·H^1: HI += it
-    vmovdqu64   ymm3, [rdx]                         ; C1·H^8: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C1·H^8: C
-    vpxorq      ymm3, ymm3, ymm10                   ; C1·H^8: A = X + C
-    vpclmulqdq  ymm4, ymm3, [rdi], 0x00             ; C1·H^8: A0·B0
-    vpclmulqdq  ymm5, ymm3, [rdi], 0x10             ; C1·H^8: A0·B1
-    vpclmulqdq  ymm7, ymm3, [rdi + 288], 0x01       ; C1·H^8: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 288], 0x11       ; C1·H^8: A1·K1
-    vpternlogq  ymm8, ymm6, ymm4, 0x96              ; C1·H^8: LO += it
-    vpternlogq  ymm9, ymm2, ymm5, 0x96              ; C1·H^8: HI += it
-    vpxorq      ymm2, ymm8, ymm7                    ; C1·H^8: LO += it
-    vpxorq      ymm3, ymm9, ymm3                    ; C1·H^8: HI += it
+    vpternlogq  ymm12, ymm7, ymm9, 0x96             ; C6·H^3: LO += it
+    vpternlogq  ymm13, ymm4, ymm10, 0x96            ; C6·H^3: HI += it
+    vmovdqu64   ymm4, [rdx + 192]                   ; C7·H^2: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C7·H^2: C
+    vpclmulqdq  ymm7, ymm4, [rdi + 192], 0x00       ; C7·H^2: A0·B0
+    vpclmulqdq  ymm9, ymm4, [rdi + 192], 0x10       ; C7·H^2: A0·B1
+    vpclmulqdq  ymm10, ymm4, [rdi + 480], 0x01      ; C7·H^2: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 480], 0x11       ; C7·H^2: A1·K1
+    vpternlogq  ymm12, ymm11, ymm3, 0x96            ; C7·H^2: LO += it
+    vpternlogq  ymm13, ymm8, ymm5, 0x96             ; C7·H^2: HI += it
+    vmovdqu64   ymm3, [rdx + 224]                   ; C8·H^1: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C8·H^1: C
+    vpclmulqdq  ymm5, ymm3, [rdi + 224], 0x00       ; C8·H^1: A0·B0
+    vpclmulqdq  ymm8, ymm3, [rdi + 224], 0x10       ; C8·H^1: A0·B1
+    vpclmulqdq  ymm11, ymm3, [rdi + 512], 0x01      ; C8·H^1: A1·K0
+    vpclmulqdq  ymm3, ymm3, [rdi + 512], 0x11       ; C8·H^1: A1·K1
+    vpternlogq  ymm12, ymm6, ymm7, 0x96             ; C8·H^1: LO += it
+    vpternlogq  ymm13, ymm2, ymm9, 0x96             ; C8·H^1: HI += it
+    vmovdqu64   ymm2, [rdx + 32]                    ; C2·H^7: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C2·H^7: C
+    vpclmulqdq  ymm6, ymm2, [rdi + 32], 0x00        ; C2·H^7: A0·B0
+    vpclmulqdq  ymm7, ymm2, [rdi + 32], 0x10        ; C2·H^7: A0·B1
+    vpclmulqdq  ymm9, ymm2, [rdi + 320], 0x01       ; C2·H^7: A1·K0
+    vpclmulqdq  ymm2, ymm2, [rdi + 320], 0x11       ; C2·H^7: A1·K1
+    vpternlogq  ymm12, ymm10, ymm5, 0x96            ; C2·H^7: LO += it
+    vpternlogq  ymm13, ymm4, ymm8, 0x96             ; C2·H^7: HI += it
+    vmovdqu64   ymm4, [rdx]                         ; C1·H^8: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C1·H^8: C
+    vpxorq      ymm4, ymm4, ymm14                   ; C1·H^8: A = X + C
+    vpclmulqdq  ymm5, ymm4, [rdi], 0x00             ; C1·H^8: A0·B0
+    vpclmulqdq  ymm8, ymm4, [rdi], 0x10             ; C1·H^8: A0·B1
+    vpclmulqdq  ymm10, ymm4, [rdi + 288], 0x01      ; C1·H^8: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 288], 0x11       ; C1·H^8: A1·K1
+    vpternlogq  ymm12, ymm11, ymm6, 0x96            ; C1·H^8: LO += it
+    vpternlogq  ymm13, ymm3, ymm7, 0x96             ; C1·H^8: HI += it
+    vpternlogq  ymm12, ymm9, ymm5, 0x96             ; C1·H^8: LO += it
+    vpternlogq  ymm13, ymm2, ymm8, 0x96             ; C1·H^8: HI += it
+    vpxorq      ymm2, ymm12, ymm10                  ; C1·H^8: LO += it
+    vpxorq      ymm3, ymm13, ymm4                   ; C1·H^8: HI += it
     vpclmulqdq  ymm4, ymm3, ymm1, 0x01              ; reduce: HI1·Q
     vpslldq     ymm3, ymm3, 0x08                    ; reduce: HI0·x^64
     vpternlogq  ymm4, ymm3, ymm2, 0x96              ; reduce: RES = fold(HI) + LO
     vextracti64x2 xmm2, ymm4, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm10, xmm4, xmm2                   ; reduce: add up the lanes
+    vpxorq      xmm14, xmm4, xmm2                   ; reduce: add up the lanes
     add         rdx, 256                            ; next group
     sub         rcx, 256
 .tail:
@@ -432,14 +432,14 @@ ghash_avx512vl_k_clmul1_x16_natural_lanes_update:
 .block:
     vmovdqu64   ymm2, [rdx]                         ; C, bytes as in memory
     vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C
-    vpxorq      ymm2, ymm2, ymm10                   ; C·H^i: A = X + C; X counts once
+    vpxorq      ymm2, ymm2, ymm14                   ; C·H^i: A = X + C; X counts once
     vpclmulqdq  ymm3, ymm2, [rax], 0x00             ; C·H^i: A0·B0
     vpclmulqdq  ymm4, ymm2, [rax], 0x10             ; C·H^i: A0·B1
     vpclmulqdq  ymm5, ymm2, [rax + 288], 0x01       ; C·H^i: A1·K0
     vpclmulqdq  ymm2, ymm2, [rax + 288], 0x11       ; C·H^i: A1·K1
     vpternlogq  ymm6, ymm3, ymm5, 0x96              ; C·H^i: LO += it
     vpternlogq  ymm7, ymm4, ymm2, 0x96              ; C·H^i: HI += it
-    vpxorq      xmm10, xmm10, xmm10
+    vpxorq      xmm14, xmm14, xmm14
     add         rax, 0x20                           ; the next powers
     add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
@@ -454,7 +454,7 @@ ghash_avx512vl_k_clmul1_x16_natural_lanes_update:
     kmovq       k1, rdi                             ; one bit a byte that is left
     vmovdqu8    ymm2{k1}{z}, [rdx]                  ; C, zero-padded
     vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C
-    vpxorq      ymm2, ymm2, ymm10                   ; C·H^i: A = X + C; X counts once
+    vpxorq      ymm2, ymm2, ymm14                   ; C·H^i: A = X + C; X counts once
     vpclmulqdq  ymm3, ymm2, [rax], 0x00             ; C·H^i: A0·B0
     vpclmulqdq  ymm4, ymm2, [rax], 0x10             ; C·H^i: A0·B1
     vpclmulqdq  ymm5, ymm2, [rax + 288], 0x01       ; C·H^i: A1·K0
@@ -466,9 +466,9 @@ ghash_avx512vl_k_clmul1_x16_natural_lanes_update:
     vpslldq     ymm1, ymm7, 0x08                    ; reduce: HI0·x^64
     vpternlogq  ymm2, ymm1, ymm6, 0x96              ; reduce: RES = fold(HI) + LO
     vextracti64x2 xmm1, ymm2, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm10, xmm2, xmm1                   ; reduce: add up the lanes
+    vpxorq      xmm14, xmm2, xmm1                   ; reduce: add up the lanes
 .store:
-    vgf2p8affineqb xmm0, xmm10, xmm0, 0x00          ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm14, xmm0, 0x00          ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
     vzeroupper                                      ; upper halves are the caller's
     ret

@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
 ; wipe       no: secrets may remain in vector registers
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq
+; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      74 instructions: clmul 33, load 8, other 4, shuffle 10, xor 19
 ;
@@ -228,7 +228,7 @@ ghash_avx512vl_k_clmul1_x16_regs_mul:
 
 ; void ghash_avx512vl_k_clmul1_x16_regs_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-26, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-30, rax rcx rdx rdi
 global ghash_avx512vl_k_clmul1_x16_regs_update:function (ghash_avx512vl_k_clmul1_x16_regs_update.end - ghash_avx512vl_k_clmul1_x16_regs_update)
 align 32
 ghash_avx512vl_k_clmul1_x16_regs_update:
@@ -256,71 +256,71 @@ ghash_avx512vl_k_clmul1_x16_regs_update:
     vmovdqu64   ymm17, [rdi + 224]                  ; powers of register 7
     vmovdqu64   ymm18, [rdi + 512]                  ; powers of register 7
 .group:
-    vmovdqu64   ymm19, [rdx + 32]                   ; C2·H^7: C, bytes as in memory
-    vpshufb     ymm19, ymm19, ymm0                  ; C2·H^7: C
-    vpclmulqdq  ymm25, ymm19, ymm6, 0x00            ; C2·H^7: A0·K0
-    vpclmulqdq  ymm26, ymm19, ymm6, 0x10            ; C2·H^7: A0·K1
-    vpclmulqdq  ymm20, ymm19, ymm5, 0x01            ; C2·H^7: A1·B0
-    vpclmulqdq  ymm19, ymm19, ymm5, 0x11            ; C2·H^7: A1·B1
-    vmovdqu64   ymm21, [rdx + 64]                   ; C3·H^6: C, bytes as in memory
-    vpshufb     ymm21, ymm21, ymm0                  ; C3·H^6: C
-    vpclmulqdq  ymm22, ymm21, ymm8, 0x00            ; C3·H^6: A0·K0
-    vpclmulqdq  ymm23, ymm21, ymm8, 0x10            ; C3·H^6: A0·K1
-    vpclmulqdq  ymm24, ymm21, ymm7, 0x01            ; C3·H^6: A1·B0
-    vpclmulqdq  ymm21, ymm21, ymm7, 0x11            ; C3·H^6: A1·B1
-    vpternlogq  ymm25, ymm20, ymm22, 0x96           ; C3·H^6: LO += it
-    vpternlogq  ymm26, ymm19, ymm23, 0x96           ; C3·H^6: HI += it
-    vmovdqu64   ymm19, [rdx + 96]                   ; C4·H^5: C, bytes as in memory
-    vpshufb     ymm19, ymm19, ymm0                  ; C4·H^5: C
-    vpclmulqdq  ymm20, ymm19, ymm10, 0x00           ; C4·H^5: A0·K0
-    vpclmulqdq  ymm22, ymm19, ymm10, 0x10           ; C4·H^5: A0·K1
-    vpclmulqdq  ymm23, ymm19, ymm9, 0x01            ; C4·H^5: A1·B0
-    vpclmulqdq  ymm19, ymm19, ymm9, 0x11            ; C4·H^5: A1·B1
-    vpternlogq  ymm25, ymm24, ymm20, 0x96           ; C4·H^5: LO += it
-    vpternlogq  ymm26, ymm21, ymm22, 0x96           ; C4·H^5: HI += it
-    vmovdqu64   ymm20, [rdx + 128]                  ; C5·H^4: C, bytes as in memory
-    vpshufb     ymm20, ymm20, ymm0                  ; C5·H^4: C
-    vpclmulqdq  ymm21, ymm20, ymm12, 0x00           ; C5·H^4: A0·K0
-    vpclmulqdq  ymm22, ymm20, ymm12, 0x10           ; C5·H^4: A0·K1
-    vpclmulqdq  ymm24, ymm20, ymm11, 0x01           ; C5·H^4: A1·B0
-    vpclmulqdq  ymm20, ymm20, ymm11, 0x11           ; C5·H^4: A1·B1
-    vpternlogq  ymm25, ymm23, ymm21, 0x96           ; C5·H^4: LO += it
-    vpternlogq  ymm26, ymm19, ymm22, 0x96           ; C5·H^4: HI += it
+    vmovdqu64   ymm19, [rdx + 64]                   ; C3·H^6: C, bytes as in memory
+    vpshufb     ymm19, ymm19, ymm0                  ; C3·H^6: C
+    vpclmulqdq  ymm29, ymm19, ymm8, 0x00            ; C3·H^6: A0·K0
+    vpclmulqdq  ymm30, ymm19, ymm8, 0x10            ; C3·H^6: A0·K1
+    vpclmulqdq  ymm20, ymm19, ymm7, 0x01            ; C3·H^6: A1·B0
+    vpclmulqdq  ymm19, ymm19, ymm7, 0x11            ; C3·H^6: A1·B1
+    vmovdqu64   ymm21, [rdx + 96]                   ; C4·H^5: C, bytes as in memory
+    vpshufb     ymm21, ymm21, ymm0                  ; C4·H^5: C
+    vpclmulqdq  ymm22, ymm21, ymm10, 0x00           ; C4·H^5: A0·K0
+    vpclmulqdq  ymm23, ymm21, ymm10, 0x10           ; C4·H^5: A0·K1
+    vpclmulqdq  ymm24, ymm21, ymm9, 0x01            ; C4·H^5: A1·B0
+    vpclmulqdq  ymm21, ymm21, ymm9, 0x11            ; C4·H^5: A1·B1
+    vmovdqu64   ymm25, [rdx + 128]                  ; C5·H^4: C, bytes as in memory
+    vpshufb     ymm25, ymm25, ymm0                  ; C5·H^4: C
+    vpclmulqdq  ymm26, ymm25, ymm12, 0x00           ; C5·H^4: A0·K0
+    vpclmulqdq  ymm27, ymm25, ymm12, 0x10           ; C5·H^4: A0·K1
+    vpclmulqdq  ymm28, ymm25, ymm11, 0x01           ; C5·H^4: A1·B0
+    vpclmulqdq  ymm25, ymm25, ymm11, 0x11           ; C5·H^4: A1·B1
+    vpternlogq  ymm29, ymm20, ymm22, 0x96           ; C5·H^4: LO += it
+    vpternlogq  ymm30, ymm19, ymm23, 0x96           ; C5·H^4: HI += it
     vmovdqu64   ymm19, [rdx + 160]                  ; C6·H^3: C, bytes as in memory
     vpshufb     ymm19, ymm19, ymm0                  ; C6·H^3: C
-    vpclmulqdq  ymm21, ymm19, ymm14, 0x00           ; C6·H^3: A0·K0
+    vpclmulqdq  ymm20, ymm19, ymm14, 0x00           ; C6·H^3: A0·K0
     vpclmulqdq  ymm22, ymm19, ymm14, 0x10           ; C6·H^3: A0·K1
     vpclmulqdq  ymm23, ymm19, ymm13, 0x01           ; C6·H^3: A1·B0
     vpclmulqdq  ymm19, ymm19, ymm13, 0x11           ; C6·H^3: A1·B1
-    vpternlogq  ymm25, ymm24, ymm21, 0x96           ; C6·H^3: LO += it
-    vpternlogq  ymm26, ymm20, ymm22, 0x96           ; C6·H^3: HI += it
-    vmovdqu64   ymm20, [rdx + 192]                  ; C7·H^2: C, bytes as in memory
-    vpshufb     ymm20, ymm20, ymm0                  ; C7·H^2: C
-    vpclmulqdq  ymm21, ymm20, ymm16, 0x00           ; C7·H^2: A0·K0
-    vpclmulqdq  ymm22, ymm20, ymm16, 0x10           ; C7·H^2: A0·K1
-    vpclmulqdq  ymm24, ymm20, ymm15, 0x01           ; C7·H^2: A1·B0
-    vpclmulqdq  ymm20, ymm20, ymm15, 0x11           ; C7·H^2: A1·B1
-    vpternlogq  ymm25, ymm23, ymm21, 0x96           ; C7·H^2: LO += it
-    vpternlogq  ymm26, ymm19, ymm22, 0x96           ; C7·H^2: HI += it
-    vmovdqu64   ymm19, [rdx + 224]                  ; C8·H^1: C, bytes as in memory
-    vpshufb     ymm19, ymm19, ymm0                  ; C8·H^1: C
-    vpclmulqdq  ymm21, ymm19, ymm18, 0x00           ; C8·H^1: A0·K0
-    vpclmulqdq  ymm22, ymm19, ymm18, 0x10           ; C8·H^1: A0·K1
-    vpclmulqdq  ymm23, ymm19, ymm17, 0x01           ; C8·H^1: A1·B0
-    vpclmulqdq  ymm19, ymm19, ymm17, 0x11           ; C8·H^1: A1·B1
-    vpternlogq  ymm25, ymm24, ymm21, 0x96           ; C8·H^1: LO += it
-    vpternlogq  ymm26, ymm20, ymm22, 0x96           ; C8·H^1: HI += it
-    vmovdqu64   ymm20, [rdx]                        ; C1·H^8: C, bytes as in memory
-    vpshufb     ymm20, ymm20, ymm0                  ; C1·H^8: C
-    vpxorq      ymm2, ymm20, ymm2                   ; C1·H^8: A = X + C
-    vpclmulqdq  ymm20, ymm2, ymm4, 0x00             ; C1·H^8: A0·K0
-    vpclmulqdq  ymm21, ymm2, ymm4, 0x10             ; C1·H^8: A0·K1
-    vpclmulqdq  ymm22, ymm2, ymm3, 0x01             ; C1·H^8: A1·B0
+    vpternlogq  ymm29, ymm24, ymm26, 0x96           ; C6·H^3: LO += it
+    vpternlogq  ymm30, ymm21, ymm27, 0x96           ; C6·H^3: HI += it
+    vmovdqu64   ymm21, [rdx + 192]                  ; C7·H^2: C, bytes as in memory
+    vpshufb     ymm21, ymm21, ymm0                  ; C7·H^2: C
+    vpclmulqdq  ymm24, ymm21, ymm16, 0x00           ; C7·H^2: A0·K0
+    vpclmulqdq  ymm26, ymm21, ymm16, 0x10           ; C7·H^2: A0·K1
+    vpclmulqdq  ymm27, ymm21, ymm15, 0x01           ; C7·H^2: A1·B0
+    vpclmulqdq  ymm21, ymm21, ymm15, 0x11           ; C7·H^2: A1·B1
+    vpternlogq  ymm29, ymm28, ymm20, 0x96           ; C7·H^2: LO += it
+    vpternlogq  ymm30, ymm25, ymm22, 0x96           ; C7·H^2: HI += it
+    vmovdqu64   ymm20, [rdx + 224]                  ; C8·H^1: C, bytes as in memory
+    vpshufb     ymm20, ymm20, ymm0                  ; C8·H^1: C
+    vpclmulqdq  ymm22, ymm20, ymm18, 0x00           ; C8·H^1: A0·K0
+    vpclmulqdq  ymm25, ymm20, ymm18, 0x10           ; C8·H^1: A0·K1
+    vpclmulqdq  ymm28, ymm20, ymm17, 0x01           ; C8·H^1: A1·B0
+    vpclmulqdq  ymm20, ymm20, ymm17, 0x11           ; C8·H^1: A1·B1
+    vpternlogq  ymm29, ymm23, ymm24, 0x96           ; C8·H^1: LO += it
+    vpternlogq  ymm30, ymm19, ymm26, 0x96           ; C8·H^1: HI += it
+    vmovdqu64   ymm19, [rdx + 32]                   ; C2·H^7: C, bytes as in memory
+    vpshufb     ymm19, ymm19, ymm0                  ; C2·H^7: C
+    vpclmulqdq  ymm23, ymm19, ymm6, 0x00            ; C2·H^7: A0·K0
+    vpclmulqdq  ymm24, ymm19, ymm6, 0x10            ; C2·H^7: A0·K1
+    vpclmulqdq  ymm26, ymm19, ymm5, 0x01            ; C2·H^7: A1·B0
+    vpclmulqdq  ymm19, ymm19, ymm5, 0x11            ; C2·H^7: A1·B1
+    vpternlogq  ymm29, ymm27, ymm22, 0x96           ; C2·H^7: LO += it
+    vpternlogq  ymm30, ymm21, ymm25, 0x96           ; C2·H^7: HI += it
+    vmovdqu64   ymm21, [rdx]                        ; C1·H^8: C, bytes as in memory
+    vpshufb     ymm21, ymm21, ymm0                  ; C1·H^8: C
+    vpxorq      ymm2, ymm21, ymm2                   ; C1·H^8: A = X + C
+    vpclmulqdq  ymm21, ymm2, ymm4, 0x00             ; C1·H^8: A0·K0
+    vpclmulqdq  ymm22, ymm2, ymm4, 0x10             ; C1·H^8: A0·K1
+    vpclmulqdq  ymm25, ymm2, ymm3, 0x01             ; C1·H^8: A1·B0
     vpclmulqdq  ymm2, ymm2, ymm3, 0x11              ; C1·H^8: A1·B1
-    vpternlogq  ymm25, ymm23, ymm20, 0x96           ; C1·H^8: LO += it
-    vpternlogq  ymm26, ymm19, ymm21, 0x96           ; C1·H^8: HI += it
-    vpxorq      ymm19, ymm25, ymm22                 ; C1·H^8: LO += it
-    vpxorq      ymm2, ymm26, ymm2                   ; C1·H^8: HI += it
+    vpternlogq  ymm29, ymm28, ymm23, 0x96           ; C1·H^8: LO += it
+    vpternlogq  ymm30, ymm20, ymm24, 0x96           ; C1·H^8: HI += it
+    vpternlogq  ymm29, ymm26, ymm21, 0x96           ; C1·H^8: LO += it
+    vpternlogq  ymm30, ymm19, ymm22, 0x96           ; C1·H^8: HI += it
+    vpxorq      ymm19, ymm29, ymm25                 ; C1·H^8: LO += it
+    vpxorq      ymm2, ymm30, ymm2                   ; C1·H^8: HI += it
     vpclmulqdq  ymm20, ymm19, ymm1, 0x10            ; reduce: LO0·Q'
     vpshufd     ymm19, ymm19, 0x4e                  ; reduce: (LO1, LO0)
     vpternlogq  ymm20, ymm19, ymm2, 0x96            ; reduce: RES = fold(LO) + HI

@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      natural
 ; wipe       no: secrets may remain in vector registers
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq
+; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      200 instructions: clmul 97, load 24, other 28, shuffle 1, xor 50
 ;
@@ -257,7 +257,7 @@ ghash_avx512vl_k_clmul1_x48_natural_lanes_mul:
 
 ; void ghash_avx512vl_k_clmul1_x48_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-10, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-14, rax rcx rdx rdi
 global ghash_avx512vl_k_clmul1_x48_natural_lanes_update:function (ghash_avx512vl_k_clmul1_x48_natural_lanes_update.end - ghash_avx512vl_k_clmul1_x48_natural_lanes_update)
 align 32
 ghash_avx512vl_k_clmul1_x48_natural_lanes_update:
@@ -265,412 +265,412 @@ ghash_avx512vl_k_clmul1_x48_natural_lanes_update:
     vmovdqu64   ymm0, [rel ghash_avx512vl_k_clmul1_x48_natural_lanes_bit_reversal]  ; bit_reversal
     vmovdqu64   ymm1, [rel ghash_avx512vl_k_clmul1_x48_natural_lanes_fold_q]  ; fold_q
     vmovdqu64   xmm2, [rsi]                         ; X, bytes as in memory
-    vgf2p8affineqb xmm10, xmm2, xmm0, 0x00          ; X
+    vgf2p8affineqb xmm14, xmm2, xmm0, 0x00          ; X
     cmp         rcx, 768
     jb          .tail
     cmp         rcx, 1536
     jb          .last_group
 .group:
-    vmovdqu64   ymm2, [rdx + 32]                    ; C2·H^23: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C2·H^23: C
-    vpclmulqdq  ymm8, ymm2, [rdi + 1632], 0x00      ; C2·H^23: A0·B0
-    vpclmulqdq  ymm9, ymm2, [rdi + 1632], 0x10      ; C2·H^23: A0·B1
-    vpclmulqdq  ymm3, ymm2, [rdi + 2400], 0x01      ; C2·H^23: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 2400], 0x11      ; C2·H^23: A1·K1
-    vmovdqu64   ymm4, [rdx + 64]                    ; C3·H^22: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C3·H^22: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 1664], 0x00      ; C3·H^22: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 1664], 0x10      ; C3·H^22: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 2432], 0x01      ; C3·H^22: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 2432], 0x11      ; C3·H^22: A1·K1
-    vpternlogq  ymm8, ymm3, ymm5, 0x96              ; C3·H^22: LO += it
-    vpternlogq  ymm9, ymm2, ymm6, 0x96              ; C3·H^22: HI += it
-    vmovdqu64   ymm2, [rdx + 96]                    ; C4·H^21: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C4·H^21: C
-    vpclmulqdq  ymm3, ymm2, [rdi + 1696], 0x00      ; C4·H^21: A0·B0
-    vpclmulqdq  ymm5, ymm2, [rdi + 1696], 0x10      ; C4·H^21: A0·B1
-    vpclmulqdq  ymm6, ymm2, [rdi + 2464], 0x01      ; C4·H^21: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 2464], 0x11      ; C4·H^21: A1·K1
-    vpternlogq  ymm8, ymm7, ymm3, 0x96              ; C4·H^21: LO += it
-    vpternlogq  ymm9, ymm4, ymm5, 0x96              ; C4·H^21: HI += it
-    vmovdqu64   ymm3, [rdx + 128]                   ; C5·H^20: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C5·H^20: C
-    vpclmulqdq  ymm4, ymm3, [rdi + 1728], 0x00      ; C5·H^20: A0·B0
-    vpclmulqdq  ymm5, ymm3, [rdi + 1728], 0x10      ; C5·H^20: A0·B1
-    vpclmulqdq  ymm7, ymm3, [rdi + 2496], 0x01      ; C5·H^20: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 2496], 0x11      ; C5·H^20: A1·K1
-    vpternlogq  ymm8, ymm6, ymm4, 0x96              ; C5·H^20: LO += it
-    vpternlogq  ymm9, ymm2, ymm5, 0x96              ; C5·H^20: HI += it
+    vmovdqu64   ymm2, [rdx + 64]                    ; C3·H^22: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C3·H^22: C
+    vpclmulqdq  ymm12, ymm2, [rdi + 1664], 0x00     ; C3·H^22: A0·B0
+    vpclmulqdq  ymm13, ymm2, [rdi + 1664], 0x10     ; C3·H^22: A0·B1
+    vpclmulqdq  ymm3, ymm2, [rdi + 2432], 0x01      ; C3·H^22: A1·K0
+    vpclmulqdq  ymm2, ymm2, [rdi + 2432], 0x11      ; C3·H^22: A1·K1
+    vmovdqu64   ymm4, [rdx + 96]                    ; C4·H^21: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C4·H^21: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 1696], 0x00      ; C4·H^21: A0·B0
+    vpclmulqdq  ymm6, ymm4, [rdi + 1696], 0x10      ; C4·H^21: A0·B1
+    vpclmulqdq  ymm7, ymm4, [rdi + 2464], 0x01      ; C4·H^21: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 2464], 0x11      ; C4·H^21: A1·K1
+    vmovdqu64   ymm8, [rdx + 128]                   ; C5·H^20: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C5·H^20: C
+    vpclmulqdq  ymm9, ymm8, [rdi + 1728], 0x00      ; C5·H^20: A0·B0
+    vpclmulqdq  ymm10, ymm8, [rdi + 1728], 0x10     ; C5·H^20: A0·B1
+    vpclmulqdq  ymm11, ymm8, [rdi + 2496], 0x01     ; C5·H^20: A1·K0
+    vpclmulqdq  ymm8, ymm8, [rdi + 2496], 0x11      ; C5·H^20: A1·K1
+    vpternlogq  ymm12, ymm3, ymm5, 0x96             ; C5·H^20: LO += it
+    vpternlogq  ymm13, ymm2, ymm6, 0x96             ; C5·H^20: HI += it
     vmovdqu64   ymm2, [rdx + 160]                   ; C6·H^19: C, bytes as in memory
     vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C6·H^19: C
-    vpclmulqdq  ymm4, ymm2, [rdi + 1760], 0x00      ; C6·H^19: A0·B0
+    vpclmulqdq  ymm3, ymm2, [rdi + 1760], 0x00      ; C6·H^19: A0·B0
     vpclmulqdq  ymm5, ymm2, [rdi + 1760], 0x10      ; C6·H^19: A0·B1
     vpclmulqdq  ymm6, ymm2, [rdi + 2528], 0x01      ; C6·H^19: A1·K0
     vpclmulqdq  ymm2, ymm2, [rdi + 2528], 0x11      ; C6·H^19: A1·K1
-    vpternlogq  ymm8, ymm7, ymm4, 0x96              ; C6·H^19: LO += it
-    vpternlogq  ymm9, ymm3, ymm5, 0x96              ; C6·H^19: HI += it
-    vmovdqu64   ymm3, [rdx + 192]                   ; C7·H^18: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C7·H^18: C
-    vpclmulqdq  ymm4, ymm3, [rdi + 1792], 0x00      ; C7·H^18: A0·B0
-    vpclmulqdq  ymm5, ymm3, [rdi + 1792], 0x10      ; C7·H^18: A0·B1
-    vpclmulqdq  ymm7, ymm3, [rdi + 2560], 0x01      ; C7·H^18: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 2560], 0x11      ; C7·H^18: A1·K1
-    vpternlogq  ymm8, ymm6, ymm4, 0x96              ; C7·H^18: LO += it
-    vpternlogq  ymm9, ymm2, ymm5, 0x96              ; C7·H^18: HI += it
-    vmovdqu64   ymm2, [rdx + 224]                   ; C8·H^17: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C8·H^17: C
-    vpclmulqdq  ymm4, ymm2, [rdi + 1824], 0x00      ; C8·H^17: A0·B0
-    vpclmulqdq  ymm5, ymm2, [rdi + 1824], 0x10      ; C8·H^17: A0·B1
-    vpclmulqdq  ymm6, ymm2, [rdi + 2592], 0x01      ; C8·H^17: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 2592], 0x11      ; C8·H^17: A1·K1
-    vpternlogq  ymm8, ymm7, ymm4, 0x96              ; C8·H^17: LO += it
-    vpternlogq  ymm9, ymm3, ymm5, 0x96              ; C8·H^17: HI += it
-    vmovdqu64   ymm3, [rdx + 256]                   ; C9·H^16: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C9·H^16: C
-    vpclmulqdq  ymm4, ymm3, [rdi + 1856], 0x00      ; C9·H^16: A0·B0
-    vpclmulqdq  ymm5, ymm3, [rdi + 1856], 0x10      ; C9·H^16: A0·B1
-    vpclmulqdq  ymm7, ymm3, [rdi + 2624], 0x01      ; C9·H^16: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 2624], 0x11      ; C9·H^16: A1·K1
-    vpternlogq  ymm8, ymm6, ymm4, 0x96              ; C9·H^16: LO += it
-    vpternlogq  ymm9, ymm2, ymm5, 0x96              ; C9·H^16: HI += it
-    vmovdqu64   ymm2, [rdx + 288]                   ; C10·H^15: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C10·H^15: C
-    vpclmulqdq  ymm4, ymm2, [rdi + 1888], 0x00      ; C10·H^15: A0·B0
-    vpclmulqdq  ymm5, ymm2, [rdi + 1888], 0x10      ; C10·H^15: A0·B1
-    vpclmulqdq  ymm6, ymm2, [rdi + 2656], 0x01      ; C10·H^15: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 2656], 0x11      ; C10·H^15: A1·K1
-    vpternlogq  ymm8, ymm7, ymm4, 0x96              ; C10·H^15: LO += it
-    vpternlogq  ymm9, ymm3, ymm5, 0x96              ; C10·H^15: HI += it
+    vpternlogq  ymm12, ymm7, ymm9, 0x96             ; C6·H^19: LO += it
+    vpternlogq  ymm13, ymm4, ymm10, 0x96            ; C6·H^19: HI += it
+    vmovdqu64   ymm4, [rdx + 192]                   ; C7·H^18: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C7·H^18: C
+    vpclmulqdq  ymm7, ymm4, [rdi + 1792], 0x00      ; C7·H^18: A0·B0
+    vpclmulqdq  ymm9, ymm4, [rdi + 1792], 0x10      ; C7·H^18: A0·B1
+    vpclmulqdq  ymm10, ymm4, [rdi + 2560], 0x01     ; C7·H^18: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 2560], 0x11      ; C7·H^18: A1·K1
+    vpternlogq  ymm12, ymm11, ymm3, 0x96            ; C7·H^18: LO += it
+    vpternlogq  ymm13, ymm8, ymm5, 0x96             ; C7·H^18: HI += it
+    vmovdqu64   ymm3, [rdx + 224]                   ; C8·H^17: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C8·H^17: C
+    vpclmulqdq  ymm5, ymm3, [rdi + 1824], 0x00      ; C8·H^17: A0·B0
+    vpclmulqdq  ymm8, ymm3, [rdi + 1824], 0x10      ; C8·H^17: A0·B1
+    vpclmulqdq  ymm11, ymm3, [rdi + 2592], 0x01     ; C8·H^17: A1·K0
+    vpclmulqdq  ymm3, ymm3, [rdi + 2592], 0x11      ; C8·H^17: A1·K1
+    vpternlogq  ymm12, ymm6, ymm7, 0x96             ; C8·H^17: LO += it
+    vpternlogq  ymm13, ymm2, ymm9, 0x96             ; C8·H^17: HI += it
+    vmovdqu64   ymm2, [rdx + 256]                   ; C9·H^16: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C9·H^16: C
+    vpclmulqdq  ymm6, ymm2, [rdi + 1856], 0x00      ; C9·H^16: A0·B0
+    vpclmulqdq  ymm7, ymm2, [rdi + 1856], 0x10      ; C9·H^16: A0·B1
+    vpclmulqdq  ymm9, ymm2, [rdi + 2624], 0x01      ; C9·H^16: A1·K0
+    vpclmulqdq  ymm2, ymm2, [rdi + 2624], 0x11      ; C9·H^16: A1·K1
+    vpternlogq  ymm12, ymm10, ymm5, 0x96            ; C9·H^16: LO += it
+    vpternlogq  ymm13, ymm4, ymm8, 0x96             ; C9·H^16: HI += it
+    vmovdqu64   ymm4, [rdx + 288]                   ; C10·H^15: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C10·H^15: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 1888], 0x00      ; C10·H^15: A0·B0
+    vpclmulqdq  ymm8, ymm4, [rdi + 1888], 0x10      ; C10·H^15: A0·B1
+    vpclmulqdq  ymm10, ymm4, [rdi + 2656], 0x01     ; C10·H^15: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 2656], 0x11      ; C10·H^15: A1·K1
+    vpternlogq  ymm12, ymm11, ymm6, 0x96            ; C10·H^15: LO += it
+    vpternlogq  ymm13, ymm3, ymm7, 0x96             ; C10·H^15: HI += it
     vmovdqu64   ymm3, [rdx + 320]                   ; C11·H^14: C, bytes as in memory
     vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C11·H^14: C
-    vpclmulqdq  ymm4, ymm3, [rdi + 1920], 0x00      ; C11·H^14: A0·B0
-    vpclmulqdq  ymm5, ymm3, [rdi + 1920], 0x10      ; C11·H^14: A0·B1
-    vpclmulqdq  ymm7, ymm3, [rdi + 2688], 0x01      ; C11·H^14: A1·K0
+    vpclmulqdq  ymm6, ymm3, [rdi + 1920], 0x00      ; C11·H^14: A0·B0
+    vpclmulqdq  ymm7, ymm3, [rdi + 1920], 0x10      ; C11·H^14: A0·B1
+    vpclmulqdq  ymm11, ymm3, [rdi + 2688], 0x01     ; C11·H^14: A1·K0
     vpclmulqdq  ymm3, ymm3, [rdi + 2688], 0x11      ; C11·H^14: A1·K1
-    vpternlogq  ymm8, ymm6, ymm4, 0x96              ; C11·H^14: LO += it
-    vpternlogq  ymm9, ymm2, ymm5, 0x96              ; C11·H^14: HI += it
+    vpternlogq  ymm12, ymm9, ymm5, 0x96             ; C11·H^14: LO += it
+    vpternlogq  ymm13, ymm2, ymm8, 0x96             ; C11·H^14: HI += it
     vmovdqu64   ymm2, [rdx + 352]                   ; C12·H^13: C, bytes as in memory
     vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C12·H^13: C
-    vpclmulqdq  ymm4, ymm2, [rdi + 1952], 0x00      ; C12·H^13: A0·B0
-    vpclmulqdq  ymm5, ymm2, [rdi + 1952], 0x10      ; C12·H^13: A0·B1
-    vpclmulqdq  ymm6, ymm2, [rdi + 2720], 0x01      ; C12·H^13: A1·K0
+    vpclmulqdq  ymm5, ymm2, [rdi + 1952], 0x00      ; C12·H^13: A0·B0
+    vpclmulqdq  ymm8, ymm2, [rdi + 1952], 0x10      ; C12·H^13: A0·B1
+    vpclmulqdq  ymm9, ymm2, [rdi + 2720], 0x01      ; C12·H^13: A1·K0
     vpclmulqdq  ymm2, ymm2, [rdi + 2720], 0x11      ; C12·H^13: A1·K1
-    vpternlogq  ymm8, ymm7, ymm4, 0x96              ; C12·H^13: LO += it
-    vpternlogq  ymm9, ymm3, ymm5, 0x96              ; C12·H^13: HI += it
-    vmovdqu64   ymm3, [rdx + 384]                   ; C13·H^12: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C13·H^12: C
-    vpclmulqdq  ymm4, ymm3, [rdi + 1984], 0x00      ; C13·H^12: A0·B0
-    vpclmulqdq  ymm5, ymm3, [rdi + 1984], 0x10      ; C13·H^12: A0·B1
-    vpclmulqdq  ymm7, ymm3, [rdi + 2752], 0x01      ; C13·H^12: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 2752], 0x11      ; C13·H^12: A1·K1
-    vpternlogq  ymm8, ymm6, ymm4, 0x96              ; C13·H^12: LO += it
-    vpternlogq  ymm9, ymm2, ymm5, 0x96              ; C13·H^12: HI += it
-    vmovdqu64   ymm2, [rdx + 416]                   ; C14·H^11: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C14·H^11: C
-    vpclmulqdq  ymm4, ymm2, [rdi + 2016], 0x00      ; C14·H^11: A0·B0
-    vpclmulqdq  ymm5, ymm2, [rdi + 2016], 0x10      ; C14·H^11: A0·B1
-    vpclmulqdq  ymm6, ymm2, [rdi + 2784], 0x01      ; C14·H^11: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 2784], 0x11      ; C14·H^11: A1·K1
-    vpternlogq  ymm8, ymm7, ymm4, 0x96              ; C14·H^11: LO += it
-    vpternlogq  ymm9, ymm3, ymm5, 0x96              ; C14·H^11: HI += it
-    vmovdqu64   ymm3, [rdx + 448]                   ; C15·H^10: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C15·H^10: C
-    vpclmulqdq  ymm4, ymm3, [rdi + 2048], 0x00      ; C15·H^10: A0·B0
-    vpclmulqdq  ymm5, ymm3, [rdi + 2048], 0x10      ; C15·H^10: A0·B1
-    vpclmulqdq  ymm7, ymm3, [rdi + 2816], 0x01      ; C15·H^10: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 2816], 0x11      ; C15·H^10: A1·K1
-    vpternlogq  ymm8, ymm6, ymm4, 0x96              ; C15·H^10: LO += it
-    vpternlogq  ymm9, ymm2, ymm5, 0x96              ; C15·H^10: HI += it
-    vmovdqu64   ymm2, [rdx + 480]                   ; C16·H^9: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C16·H^9: C
-    vpclmulqdq  ymm4, ymm2, [rdi + 2080], 0x00      ; C16·H^9: A0·B0
-    vpclmulqdq  ymm5, ymm2, [rdi + 2080], 0x10      ; C16·H^9: A0·B1
-    vpclmulqdq  ymm6, ymm2, [rdi + 2848], 0x01      ; C16·H^9: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 2848], 0x11      ; C16·H^9: A1·K1
-    vpternlogq  ymm8, ymm7, ymm4, 0x96              ; C16·H^9: LO += it
-    vpternlogq  ymm9, ymm3, ymm5, 0x96              ; C16·H^9: HI += it
+    vpternlogq  ymm12, ymm10, ymm6, 0x96            ; C12·H^13: LO += it
+    vpternlogq  ymm13, ymm4, ymm7, 0x96             ; C12·H^13: HI += it
+    vmovdqu64   ymm4, [rdx + 384]                   ; C13·H^12: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C13·H^12: C
+    vpclmulqdq  ymm6, ymm4, [rdi + 1984], 0x00      ; C13·H^12: A0·B0
+    vpclmulqdq  ymm7, ymm4, [rdi + 1984], 0x10      ; C13·H^12: A0·B1
+    vpclmulqdq  ymm10, ymm4, [rdi + 2752], 0x01     ; C13·H^12: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 2752], 0x11      ; C13·H^12: A1·K1
+    vpternlogq  ymm12, ymm11, ymm5, 0x96            ; C13·H^12: LO += it
+    vpternlogq  ymm13, ymm3, ymm8, 0x96             ; C13·H^12: HI += it
+    vmovdqu64   ymm3, [rdx + 416]                   ; C14·H^11: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C14·H^11: C
+    vpclmulqdq  ymm5, ymm3, [rdi + 2016], 0x00      ; C14·H^11: A0·B0
+    vpclmulqdq  ymm8, ymm3, [rdi + 2016], 0x10      ; C14·H^11: A0·B1
+    vpclmulqdq  ymm11, ymm3, [rdi + 2784], 0x01     ; C14·H^11: A1·K0
+    vpclmulqdq  ymm3, ymm3, [rdi + 2784], 0x11      ; C14·H^11: A1·K1
+    vpternlogq  ymm12, ymm9, ymm6, 0x96             ; C14·H^11: LO += it
+    vpternlogq  ymm13, ymm2, ymm7, 0x96             ; C14·H^11: HI += it
+    vmovdqu64   ymm2, [rdx + 448]                   ; C15·H^10: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C15·H^10: C
+    vpclmulqdq  ymm6, ymm2, [rdi + 2048], 0x00      ; C15·H^10: A0·B0
+    vpclmulqdq  ymm7, ymm2, [rdi + 2048], 0x10      ; C15·H^10: A0·B1
+    vpclmulqdq  ymm9, ymm2, [rdi + 2816], 0x01      ; C15·H^10: A1·K0
+    vpclmulqdq  ymm2, ymm2, [rdi + 2816], 0x11      ; C15·H^10: A1·K1
+    vpternlogq  ymm12, ymm10, ymm5, 0x96            ; C15·H^10: LO += it
+    vpternlogq  ymm13, ymm4, ymm8, 0x96             ; C15·H^10: HI += it
+    vmovdqu64   ymm4, [rdx + 480]                   ; C16·H^9: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C16·H^9: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 2080], 0x00      ; C16·H^9: A0·B0
+    vpclmulqdq  ymm8, ymm4, [rdi + 2080], 0x10      ; C16·H^9: A0·B1
+    vpclmulqdq  ymm10, ymm4, [rdi + 2848], 0x01     ; C16·H^9: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 2848], 0x11      ; C16·H^9: A1·K1
+    vpternlogq  ymm12, ymm11, ymm6, 0x96            ; C16·H^9: LO += it
+    vpternlogq  ymm13, ymm3, ymm7, 0x96             ; C16·H^9: HI += it
     vmovdqu64   ymm3, [rdx + 512]                   ; C17·H^8: C, bytes as in memory
     vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C17·H^8: C
-    vpclmulqdq  ymm4, ymm3, [rdi + 2112], 0x00      ; C17·H^8: A0·B0
-    vpclmulqdq  ymm5, ymm3, [rdi + 2112], 0x10      ; C17·H^8: A0·B1
-    vpclmulqdq  ymm7, ymm3, [rdi + 2880], 0x01      ; C17·H^8: A1·K0
+    vpclmulqdq  ymm6, ymm3, [rdi + 2112], 0x00      ; C17·H^8: A0·B0
+    vpclmulqdq  ymm7, ymm3, [rdi + 2112], 0x10      ; C17·H^8: A0·B1
+    vpclmulqdq  ymm11, ymm3, [rdi + 2880], 0x01     ; C17·H^8: A1·K0
     vpclmulqdq  ymm3, ymm3, [rdi + 2880], 0x11      ; C17·H^8: A1·K1
-    vpternlogq  ymm8, ymm6, ymm4, 0x96              ; C17·H^8: LO += it
-    vpternlogq  ymm9, ymm2, ymm5, 0x96              ; C17·H^8: HI += it
+    vpternlogq  ymm12, ymm9, ymm5, 0x96             ; C17·H^8: LO += it
+    vpternlogq  ymm13, ymm2, ymm8, 0x96             ; C17·H^8: HI += it
     vmovdqu64   ymm2, [rdx + 544]                   ; C18·H^7: C, bytes as in memory
     vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C18·H^7: C
-    vpclmulqdq  ymm4, ymm2, [rdi + 2144], 0x00      ; C18·H^7: A0·B0
-    vpclmulqdq  ymm5, ymm2, [rdi + 2144], 0x10      ; C18·H^7: A0·B1
-    vpclmulqdq  ymm6, ymm2, [rdi + 2912], 0x01      ; C18·H^7: A1·K0
+    vpclmulqdq  ymm5, ymm2, [rdi + 2144], 0x00      ; C18·H^7: A0·B0
+    vpclmulqdq  ymm8, ymm2, [rdi + 2144], 0x10      ; C18·H^7: A0·B1
+    vpclmulqdq  ymm9, ymm2, [rdi + 2912], 0x01      ; C18·H^7: A1·K0
     vpclmulqdq  ymm2, ymm2, [rdi + 2912], 0x11      ; C18·H^7: A1·K1
-    vpternlogq  ymm8, ymm7, ymm4, 0x96              ; C18·H^7: LO += it
-    vpternlogq  ymm9, ymm3, ymm5, 0x96              ; C18·H^7: HI += it
-    vmovdqu64   ymm3, [rdx + 576]                   ; C19·H^6: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C19·H^6: C
-    vpclmulqdq  ymm4, ymm3, [rdi + 2176], 0x00      ; C19·H^6: A0·B0
-    vpclmulqdq  ymm5, ymm3, [rdi + 2176], 0x10      ; C19·H^6: A0·B1
-    vpclmulqdq  ymm7, ymm3, [rdi + 2944], 0x01      ; C19·H^6: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 2944], 0x11      ; C19·H^6: A1·K1
-    vpternlogq  ymm8, ymm6, ymm4, 0x96              ; C19·H^6: LO += it
-    vpternlogq  ymm9, ymm2, ymm5, 0x96              ; C19·H^6: HI += it
-    vmovdqu64   ymm2, [rdx + 608]                   ; C20·H^5: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C20·H^5: C
-    vpclmulqdq  ymm4, ymm2, [rdi + 2208], 0x00      ; C20·H^5: A0·B0
-    vpclmulqdq  ymm5, ymm2, [rdi + 2208], 0x10      ; C20·H^5: A0·B1
-    vpclmulqdq  ymm6, ymm2, [rdi + 2976], 0x01      ; C20·H^5: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 2976], 0x11      ; C20·H^5: A1·K1
-    vpternlogq  ymm8, ymm7, ymm4, 0x96              ; C20·H^5: LO += it
-    vpternlogq  ymm9, ymm3, ymm5, 0x96              ; C20·H^5: HI += it
-    vmovdqu64   ymm3, [rdx + 640]                   ; C21·H^4: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C21·H^4: C
-    vpclmulqdq  ymm4, ymm3, [rdi + 2240], 0x00      ; C21·H^4: A0·B0
-    vpclmulqdq  ymm5, ymm3, [rdi + 2240], 0x10      ; C21·H^4: A0·B1
-    vpclmulqdq  ymm7, ymm3, [rdi + 3008], 0x01      ; C21·H^4: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 3008], 0x11      ; C21·H^4: A1·K1
-    vpternlogq  ymm8, ymm6, ymm4, 0x96              ; C21·H^4: LO += it
-    vpternlogq  ymm9, ymm2, ymm5, 0x96              ; C21·H^4: HI += it
-    vmovdqu64   ymm2, [rdx + 672]                   ; C22·H^3: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C22·H^3: C
-    vpclmulqdq  ymm4, ymm2, [rdi + 2272], 0x00      ; C22·H^3: A0·B0
-    vpclmulqdq  ymm5, ymm2, [rdi + 2272], 0x10      ; C22·H^3: A0·B1
-    vpclmulqdq  ymm6, ymm2, [rdi + 3040], 0x01      ; C22·H^3: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 3040], 0x11      ; C22·H^3: A1·K1
-    vpternlogq  ymm8, ymm7, ymm4, 0x96              ; C22·H^3: LO += it
-    vpternlogq  ymm9, ymm3, ymm5, 0x96              ; C22·H^3: HI += it
+    vpternlogq  ymm12, ymm10, ymm6, 0x96            ; C18·H^7: LO += it
+    vpternlogq  ymm13, ymm4, ymm7, 0x96             ; C18·H^7: HI += it
+    vmovdqu64   ymm4, [rdx + 576]                   ; C19·H^6: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C19·H^6: C
+    vpclmulqdq  ymm6, ymm4, [rdi + 2176], 0x00      ; C19·H^6: A0·B0
+    vpclmulqdq  ymm7, ymm4, [rdi + 2176], 0x10      ; C19·H^6: A0·B1
+    vpclmulqdq  ymm10, ymm4, [rdi + 2944], 0x01     ; C19·H^6: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 2944], 0x11      ; C19·H^6: A1·K1
+    vpternlogq  ymm12, ymm11, ymm5, 0x96            ; C19·H^6: LO += it
+    vpternlogq  ymm13, ymm3, ymm8, 0x96             ; C19·H^6: HI += it
+    vmovdqu64   ymm3, [rdx + 608]                   ; C20·H^5: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C20·H^5: C
+    vpclmulqdq  ymm5, ymm3, [rdi + 2208], 0x00      ; C20·H^5: A0·B0
+    vpclmulqdq  ymm8, ymm3, [rdi + 2208], 0x10      ; C20·H^5: A0·B1
+    vpclmulqdq  ymm11, ymm3, [rdi + 2976], 0x01     ; C20·H^5: A1·K0
+    vpclmulqdq  ymm3, ymm3, [rdi + 2976], 0x11      ; C20·H^5: A1·K1
+    vpternlogq  ymm12, ymm9, ymm6, 0x96             ; C20·H^5: LO += it
+    vpternlogq  ymm13, ymm2, ymm7, 0x96             ; C20·H^5: HI += it
+    vmovdqu64   ymm2, [rdx + 640]                   ; C21·H^4: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C21·H^4: C
+    vpclmulqdq  ymm6, ymm2, [rdi + 2240], 0x00      ; C21·H^4: A0·B0
+    vpclmulqdq  ymm7, ymm2, [rdi + 2240], 0x10      ; C21·H^4: A0·B1
+    vpclmulqdq  ymm9, ymm2, [rdi + 3008], 0x01      ; C21·H^4: A1·K0
+    vpclmulqdq  ymm2, ymm2, [rdi + 3008], 0x11      ; C21·H^4: A1·K1
+    vpternlogq  ymm12, ymm10, ymm5, 0x96            ; C21·H^4: LO += it
+    vpternlogq  ymm13, ymm4, ymm8, 0x96             ; C21·H^4: HI += it
+    vmovdqu64   ymm4, [rdx + 672]                   ; C22·H^3: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C22·H^3: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 2272], 0x00      ; C22·H^3: A0·B0
+    vpclmulqdq  ymm8, ymm4, [rdi + 2272], 0x10      ; C22·H^3: A0·B1
+    vpclmulqdq  ymm10, ymm4, [rdi + 3040], 0x01     ; C22·H^3: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 3040], 0x11      ; C22·H^3: A1·K1
+    vpternlogq  ymm12, ymm11, ymm6, 0x96            ; C22·H^3: LO += it
+    vpternlogq  ymm13, ymm3, ymm7, 0x96             ; C22·H^3: HI += it
     vmovdqu64   ymm3, [rdx + 704]                   ; C23·H^2: C, bytes as in memory
     vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C23·H^2: C
-    vpclmulqdq  ymm4, ymm3, [rdi + 2304], 0x00      ; C23·H^2: A0·B0
-    vpclmulqdq  ymm5, ymm3, [rdi + 2304], 0x10      ; C23·H^2: A0·B1
-    vpclmulqdq  ymm7, ymm3, [rdi + 3072], 0x01      ; C23·H^2: A1·K0
+    vpclmulqdq  ymm6, ymm3, [rdi + 2304], 0x00      ; C23·H^2: A0·B0
+    vpclmulqdq  ymm7, ymm3, [rdi + 2304], 0x10      ; C23·H^2: A0·B1
+    vpclmulqdq  ymm11, ymm3, [rdi + 3072], 0x01     ; C23·H^2: A1·K0
     vpclmulqdq  ymm3, ymm3, [rdi + 3072], 0x11      ; C23·H^2: A1·K1
-    vpternlogq  ymm8, ymm6, ymm4, 0x96              ; C23·H^2: LO += it
-    vpternlogq  ymm9, ymm2, ymm5, 0x96              ; C23·H^2: HI += it
+    vpternlogq  ymm12, ymm9, ymm5, 0x96             ; C23·H^2: LO += it
+    vpternlogq  ymm13, ymm2, ymm8, 0x96             ; C23·H^2: HI += it
     vmovdqu64   ymm2, [rdx + 736]                   ; C24·H^1: C, bytes as in memory
     vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C24·H^1: C
-    vpclmulqdq  ymm4, ymm2, [rdi + 2336], 0x00      ; C24·H^1: A0·B0
-    vpclmulqdq  ymm5, ymm2, [rdi + 2336], 0x10      ; C24·H^1: A0·B1
-    vpclmulqdq  ymm6, ymm2, [rdi + 3104], 0x01      ; C24·H^1: A1·K0
+    vpclmulqdq  ymm5, ymm2, [rdi + 2336], 0x00      ; C24·H^1: A0·B0
+    vpclmulqdq  ymm8, ymm2, [rdi + 2336], 0x10      ; C24·H^1: A0·B1
+    vpclmulqdq  ymm9, ymm2, [rdi + 3104], 0x01      ; C24·H^1: A1·K0
     vpclmulqdq  ymm2, ymm2, [rdi + 3104], 0x11      ; C24·H^1: A1·K1
-    vpternlogq  ymm8, ymm7, ymm4, 0x96              ; C24·H^1: LO += it
-    vpternlogq  ymm9, ymm3, ymm5, 0x96              ; C24·H^1: HI += it
+    vpternlogq  ymm12, ymm10, ymm6, 0x96            ; C24·H^1: LO += it
+    vpternlogq  ymm13, ymm4, ymm7, 0x96             ; C24·H^1: HI += it
+    vmovdqu64   ymm4, [rdx + 32]                    ; C2·H^23: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C2·H^23: C
+    vpclmulqdq  ymm6, ymm4, [rdi + 1632], 0x00      ; C2·H^23: A0·B0
+    vpclmulqdq  ymm7, ymm4, [rdi + 1632], 0x10      ; C2·H^23: A0·B1
+    vpclmulqdq  ymm10, ymm4, [rdi + 2400], 0x01     ; C2·H^23: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 2400], 0x11      ; C2·H^23: A1·K1
+    vpternlogq  ymm12, ymm11, ymm5, 0x96            ; C2·H^23: LO += it
+    vpternlogq  ymm13, ymm3, ymm8, 0x96             ; C2·H^23: HI += it
     vmovdqu64   ymm3, [rdx]                         ; C1·H^24: C, bytes as in memory
     vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C1·H^24: C
-    vpxorq      ymm3, ymm3, ymm10                   ; C1·H^24: A = X + C
-    vpclmulqdq  ymm4, ymm3, [rdi + 1600], 0x00      ; C1·H^24: A0·B0
-    vpclmulqdq  ymm5, ymm3, [rdi + 1600], 0x10      ; C1·H^24: A0·B1
-    vpclmulqdq  ymm7, ymm3, [rdi + 2368], 0x01      ; C1·H^24: A1·K0
+    vpxorq      ymm3, ymm3, ymm14                   ; C1·H^24: A = X + C
+    vpclmulqdq  ymm5, ymm3, [rdi + 1600], 0x00      ; C1·H^24: A0·B0
+    vpclmulqdq  ymm8, ymm3, [rdi + 1600], 0x10      ; C1·H^24: A0·B1
+    vpclmulqdq  ymm11, ymm3, [rdi + 2368], 0x01     ; C1·H^24: A1·K0
     vpclmulqdq  ymm3, ymm3, [rdi + 2368], 0x11      ; C1·H^24: A1·K1
-    vpternlogq  ymm8, ymm6, ymm4, 0x96              ; C1·H^24: LO += it
-    vpternlogq  ymm9, ymm2, ymm5, 0x96              ; C1·H^24: HI += it
-    vpxorq      ymm2, ymm8, ymm7                    ; C1·H^24: LO += it
-    vpxorq      ymm3, ymm9, ymm3                    ; C1·H^24: HI += it
-    vpclmulqdq  ymm10, ymm3, ymm1, 0x01             ; reduce: HI1·Q
+    vpternlogq  ymm12, ymm9, ymm6, 0x96             ; C1·H^24: LO += it
+    vpternlogq  ymm13, ymm2, ymm7, 0x96             ; C1·H^24: HI += it
+    vpternlogq  ymm12, ymm10, ymm5, 0x96            ; C1·H^24: LO += it
+    vpternlogq  ymm13, ymm4, ymm8, 0x96             ; C1·H^24: HI += it
+    vpxorq      ymm2, ymm12, ymm11                  ; C1·H^24: LO += it
+    vpxorq      ymm3, ymm13, ymm3                   ; C1·H^24: HI += it
+    vpclmulqdq  ymm14, ymm3, ymm1, 0x01             ; reduce: HI1·Q
     vpslldq     ymm3, ymm3, 0x08                    ; reduce: HI0·x^64
-    vpternlogq  ymm10, ymm3, ymm2, 0x96             ; reduce: RES = fold(HI) + LO
+    vpternlogq  ymm14, ymm3, ymm2, 0x96             ; reduce: RES = fold(HI) + LO
     add         rdx, 768                            ; next group
     sub         rcx, 768
     cmp         rcx, 1536
     jae         .group
 .after_group:
 .last_group:
-    vmovdqu64   ymm2, [rdx + 32]                    ; C2·H^23: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C2·H^23: C
-    vpclmulqdq  ymm8, ymm2, [rdi + 32], 0x00        ; C2·H^23: A0·B0
-    vpclmulqdq  ymm9, ymm2, [rdi + 32], 0x10        ; C2·H^23: A0·B1
-    vpclmulqdq  ymm3, ymm2, [rdi + 832], 0x01       ; C2·H^23: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 832], 0x11       ; C2·H^23: A1·K1
-    vmovdqu64   ymm4, [rdx + 64]                    ; C3·H^22: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C3·H^22: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 64], 0x00        ; C3·H^22: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 64], 0x10        ; C3·H^22: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 864], 0x01       ; C3·H^22: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 864], 0x11       ; C3·H^22: A1·K1
-    vpternlogq  ymm8, ymm3, ymm5, 0x96              ; C3·H^22: LO += it
-    vpternlogq  ymm9, ymm2, ymm6, 0x96              ; C3·H^22: HI += it
-    vmovdqu64   ymm2, [rdx + 96]                    ; C4·H^21: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C4·H^21: C
-    vpclmulqdq  ymm3, ymm2, [rdi + 96], 0x00        ; C4·H^21: A0·B0
-    vpclmulqdq  ymm5, ymm2, [rdi + 96], 0x10        ; C4·H^21: A0·B1
-    vpclmulqdq  ymm6, ymm2, [rdi + 896], 0x01       ; C4·H^21: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 896], 0x11       ; C4·H^21: A1·K1
-    vpternlogq  ymm8, ymm7, ymm3, 0x96              ; C4·H^21: LO += it
-    vpternlogq  ymm9, ymm4, ymm5, 0x96              ; C4·H^21: HI += it
-    vmovdqu64   ymm3, [rdx + 128]                   ; C5·H^20: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C5·H^20: C
-    vpclmulqdq  ymm4, ymm3, [rdi + 128], 0x00       ; C5·H^20: A0·B0
-    vpclmulqdq  ymm5, ymm3, [rdi + 128], 0x10       ; C5·H^20: A0·B1
-    vpclmulqdq  ymm7, ymm3, [rdi + 928], 0x01       ; C5·H^20: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 928], 0x11       ; C5·H^20: A1·K1
-    vpternlogq  ymm8, ymm6, ymm4, 0x96              ; C5·H^20: LO += it
-    vpternlogq  ymm9, ymm2, ymm5, 0x96              ; C5·H^20: HI += it
+    vmovdqu64   ymm2, [rdx + 64]                    ; C3·H^22: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C3·H^22: C
+    vpclmulqdq  ymm12, ymm2, [rdi + 64], 0x00       ; C3·H^22: A0·B0
+    vpclmulqdq  ymm13, ymm2, [rdi + 64], 0x10       ; C3·H^22: A0·B1
+    vpclmulqdq  ymm3, ymm2, [rdi + 864], 0x01       ; C3·H^22: A1·K0
+    vpclmulqdq  ymm2, ymm2, [rdi + 864], 0x11       ; C3·H^22: A1·K1
+    vmovdqu64   ymm4, [rdx + 96]                    ; C4·H^21: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C4·H^21: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 96], 0x00        ; C4·H^21: A0·B0
+    vpclmulqdq  ymm6, ymm4, [rdi + 96], 0x10        ; C4·H^21: A0·B1
+    vpclmulqdq  ymm7, ymm4, [rdi + 896], 0x01       ; C4·H^21: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 896], 0x11       ; C4·H^21: A1·K1
+    vmovdqu64   ymm8, [rdx + 128]                   ; C5·H^20: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C5·H^20: C
+    vpclmulqdq  ymm9, ymm8, [rdi + 128], 0x00       ; C5·H^20: A0·B0
+    vpclmulqdq  ymm10, ymm8, [rdi + 128], 0x10      ; C5·H^20: A0·B1
+    vpclmulqdq  ymm11, ymm8, [rdi + 928], 0x01      ; C5·H^20: A1·K0
+    vpclmulqdq  ymm8, ymm8, [rdi + 928], 0x11       ; C5·H^20: A1·K1
+    vpternlogq  ymm12, ymm3, ymm5, 0x96             ; C5·H^20: LO += it
+    vpternlogq  ymm13, ymm2, ymm6, 0x96             ; C5·H^20: HI += it
     vmovdqu64   ymm2, [rdx + 160]                   ; C6·H^19: C, bytes as in memory
     vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C6·H^19: C
-    vpclmulqdq  ymm4, ymm2, [rdi + 160], 0x00       ; C6·H^19: A0·B0
+    vpclmulqdq  ymm3, ymm2, [rdi + 160], 0x00       ; C6·H^19: A0·B0
     vpclmulqdq  ymm5, ymm2, [rdi + 160], 0x10       ; C6·H^19: A0·B1
     vpclmulqdq  ymm6, ymm2, [rdi + 960], 0x01       ; C6·H^19: A1·K0
     vpclmulqdq  ymm2, ymm2, [rdi + 960], 0x11       ; C6·H^19: A1·K1
-    vpternlogq  ymm8, ymm7, ymm4, 0x96              ; C6·H^19: LO += it
-    vpternlogq  ymm9, ymm3, ymm5, 0x96              ; C6·H^19: HI += it
-    vmovdqu64   ymm3, [rdx + 192]                   ; C7·H^18: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C7·H^18: C
-    vpclmulqdq  ymm4, ymm3, [rdi + 192], 0x00       ; C7·H^18: A0·B0
-    vpclmulqdq  ymm5, ymm3, [rdi + 192], 0x10       ; C7·H^18: A0·B1
-    vpclmulqdq  ymm7, ymm3, [rdi + 992], 0x01       ; C7·H^18: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 992], 0x11       ; C7·H^18: A1·K1
-    vpternlogq  ymm8, ymm6, ymm4, 0x96              ; C7·H^18: LO += it
-    vpternlogq  ymm9, ymm2, ymm5, 0x96              ; C7·H^18: HI += it
-    vmovdqu64   ymm2, [rdx + 224]                   ; C8·H^17: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C8·H^17: C
-    vpclmulqdq  ymm4, ymm2, [rdi + 224], 0x00       ; C8·H^17: A0·B0
-    vpclmulqdq  ymm5, ymm2, [rdi + 224], 0x10       ; C8·H^17: A0·B1
-    vpclmulqdq  ymm6, ymm2, [rdi + 1024], 0x01      ; C8·H^17: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 1024], 0x11      ; C8·H^17: A1·K1
-    vpternlogq  ymm8, ymm7, ymm4, 0x96              ; C8·H^17: LO += it
-    vpternlogq  ymm9, ymm3, ymm5, 0x96              ; C8·H^17: HI += it
-    vmovdqu64   ymm3, [rdx + 256]                   ; C9·H^16: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C9·H^16: C
-    vpclmulqdq  ymm4, ymm3, [rdi + 256], 0x00       ; C9·H^16: A0·B0
-    vpclmulqdq  ymm5, ymm3, [rdi + 256], 0x10       ; C9·H^16: A0·B1
-    vpclmulqdq  ymm7, ymm3, [rdi + 1056], 0x01      ; C9·H^16: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 1056], 0x11      ; C9·H^16: A1·K1
-    vpternlogq  ymm8, ymm6, ymm4, 0x96              ; C9·H^16: LO += it
-    vpternlogq  ymm9, ymm2, ymm5, 0x96              ; C9·H^16: HI += it
-    vmovdqu64   ymm2, [rdx + 288]                   ; C10·H^15: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C10·H^15: C
-    vpclmulqdq  ymm4, ymm2, [rdi + 288], 0x00       ; C10·H^15: A0·B0
-    vpclmulqdq  ymm5, ymm2, [rdi + 288], 0x10       ; C10·H^15: A0·B1
-    vpclmulqdq  ymm6, ymm2, [rdi + 1088], 0x01      ; C10·H^15: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 1088], 0x11      ; C10·H^15: A1·K1
-    vpternlogq  ymm8, ymm7, ymm4, 0x96              ; C10·H^15: LO += it
-    vpternlogq  ymm9, ymm3, ymm5, 0x96              ; C10·H^15: HI += it
+    vpternlogq  ymm12, ymm7, ymm9, 0x96             ; C6·H^19: LO += it
+    vpternlogq  ymm13, ymm4, ymm10, 0x96            ; C6·H^19: HI += it
+    vmovdqu64   ymm4, [rdx + 192]                   ; C7·H^18: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C7·H^18: C
+    vpclmulqdq  ymm7, ymm4, [rdi + 192], 0x00       ; C7·H^18: A0·B0
+    vpclmulqdq  ymm9, ymm4, [rdi + 192], 0x10       ; C7·H^18: A0·B1
+    vpclmulqdq  ymm10, ymm4, [rdi + 992], 0x01      ; C7·H^18: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 992], 0x11       ; C7·H^18: A1·K1
+    vpternlogq  ymm12, ymm11, ymm3, 0x96            ; C7·H^18: LO += it
+    vpternlogq  ymm13, ymm8, ymm5, 0x96             ; C7·H^18: HI += it
+    vmovdqu64   ymm3, [rdx + 224]                   ; C8·H^17: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C8·H^17: C
+    vpclmulqdq  ymm5, ymm3, [rdi + 224], 0x00       ; C8·H^17: A0·B0
+    vpclmulqdq  ymm8, ymm3, [rdi + 224], 0x10       ; C8·H^17: A0·B1
+    vpclmulqdq  ymm11, ymm3, [rdi + 1024], 0x01     ; C8·H^17: A1·K0
+    vpclmulqdq  ymm3, ymm3, [rdi + 1024], 0x11      ; C8·H^17: A1·K1
+    vpternlogq  ymm12, ymm6, ymm7, 0x96             ; C8·H^17: LO += it
+    vpternlogq  ymm13, ymm2, ymm9, 0x96             ; C8·H^17: HI += it
+    vmovdqu64   ymm2, [rdx + 256]                   ; C9·H^16: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C9·H^16: C
+    vpclmulqdq  ymm6, ymm2, [rdi + 256], 0x00       ; C9·H^16: A0·B0
+    vpclmulqdq  ymm7, ymm2, [rdi + 256], 0x10       ; C9·H^16: A0·B1
+    vpclmulqdq  ymm9, ymm2, [rdi + 1056], 0x01      ; C9·H^16: A1·K0
+    vpclmulqdq  ymm2, ymm2, [rdi + 1056], 0x11      ; C9·H^16: A1·K1
+    vpternlogq  ymm12, ymm10, ymm5, 0x96            ; C9·H^16: LO += it
+    vpternlogq  ymm13, ymm4, ymm8, 0x96             ; C9·H^16: HI += it
+    vmovdqu64   ymm4, [rdx + 288]                   ; C10·H^15: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C10·H^15: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 288], 0x00       ; C10·H^15: A0·B0
+    vpclmulqdq  ymm8, ymm4, [rdi + 288], 0x10       ; C10·H^15: A0·B1
+    vpclmulqdq  ymm10, ymm4, [rdi + 1088], 0x01     ; C10·H^15: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 1088], 0x11      ; C10·H^15: A1·K1
+    vpternlogq  ymm12, ymm11, ymm6, 0x96            ; C10·H^15: LO += it
+    vpternlogq  ymm13, ymm3, ymm7, 0x96             ; C10·H^15: HI += it
     vmovdqu64   ymm3, [rdx + 320]                   ; C11·H^14: C, bytes as in memory
     vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C11·H^14: C
-    vpclmulqdq  ymm4, ymm3, [rdi + 320], 0x00       ; C11·H^14: A0·B0
-    vpclmulqdq  ymm5, ymm3, [rdi + 320], 0x10       ; C11·H^14: A0·B1
-    vpclmulqdq  ymm7, ymm3, [rdi + 1120], 0x01      ; C11·H^14: A1·K0
+    vpclmulqdq  ymm6, ymm3, [rdi + 320], 0x00       ; C11·H^14: A0·B0
+    vpclmulqdq  ymm7, ymm3, [rdi + 320], 0x10       ; C11·H^14: A0·B1
+    vpclmulqdq  ymm11, ymm3, [rdi + 1120], 0x01     ; C11·H^14: A1·K0
     vpclmulqdq  ymm3, ymm3, [rdi + 1120], 0x11      ; C11·H^14: A1·K1
-    vpternlogq  ymm8, ymm6, ymm4, 0x96              ; C11·H^14: LO += it
-    vpternlogq  ymm9, ymm2, ymm5, 0x96              ; C11·H^14: HI += it
+    vpternlogq  ymm12, ymm9, ymm5, 0x96             ; C11·H^14: LO += it
+    vpternlogq  ymm13, ymm2, ymm8, 0x96             ; C11·H^14: HI += it
     vmovdqu64   ymm2, [rdx + 352]                   ; C12·H^13: C, bytes as in memory
     vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C12·H^13: C
-    vpclmulqdq  ymm4, ymm2, [rdi + 352], 0x00       ; C12·H^13: A0·B0
-    vpclmulqdq  ymm5, ymm2, [rdi + 352], 0x10       ; C12·H^13: A0·B1
-    vpclmulqdq  ymm6, ymm2, [rdi + 1152], 0x01      ; C12·H^13: A1·K0
+    vpclmulqdq  ymm5, ymm2, [rdi + 352], 0x00       ; C12·H^13: A0·B0
+    vpclmulqdq  ymm8, ymm2, [rdi + 352], 0x10       ; C12·H^13: A0·B1
+    vpclmulqdq  ymm9, ymm2, [rdi + 1152], 0x01      ; C12·H^13: A1·K0
     vpclmulqdq  ymm2, ymm2, [rdi + 1152], 0x11      ; C12·H^13: A1·K1
-    vpternlogq  ymm8, ymm7, ymm4, 0x96              ; C12·H^13: LO += it
-    vpternlogq  ymm9, ymm3, ymm5, 0x96              ; C12·H^13: HI += it
-    vmovdqu64   ymm3, [rdx + 384]                   ; C13·H^12: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C13·H^12: C
-    vpclmulqdq  ymm4, ymm3, [rdi + 384], 0x00       ; C13·H^12: A0·B0
-    vpclmulqdq  ymm5, ymm3, [rdi + 384], 0x10       ; C13·H^12: A0·B1
-    vpclmulqdq  ymm7, ymm3, [rdi + 1184], 0x01      ; C13·H^12: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 1184], 0x11      ; C13·H^12: A1·K1
-    vpternlogq  ymm8, ymm6, ymm4, 0x96              ; C13·H^12: LO += it
-    vpternlogq  ymm9, ymm2, ymm5, 0x96              ; C13·H^12: HI += it
-    vmovdqu64   ymm2, [rdx + 416]                   ; C14·H^11: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C14·H^11: C
-    vpclmulqdq  ymm4, ymm2, [rdi + 416], 0x00       ; C14·H^11: A0·B0
-    vpclmulqdq  ymm5, ymm2, [rdi + 416], 0x10       ; C14·H^11: A0·B1
-    vpclmulqdq  ymm6, ymm2, [rdi + 1216], 0x01      ; C14·H^11: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 1216], 0x11      ; C14·H^11: A1·K1
-    vpternlogq  ymm8, ymm7, ymm4, 0x96              ; C14·H^11: LO += it
-    vpternlogq  ymm9, ymm3, ymm5, 0x96              ; C14·H^11: HI += it
-    vmovdqu64   ymm3, [rdx + 448]                   ; C15·H^10: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C15·H^10: C
-    vpclmulqdq  ymm4, ymm3, [rdi + 448], 0x00       ; C15·H^10: A0·B0
-    vpclmulqdq  ymm5, ymm3, [rdi + 448], 0x10       ; C15·H^10: A0·B1
-    vpclmulqdq  ymm7, ymm3, [rdi + 1248], 0x01      ; C15·H^10: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 1248], 0x11      ; C15·H^10: A1·K1
-    vpternlogq  ymm8, ymm6, ymm4, 0x96              ; C15·H^10: LO += it
-    vpternlogq  ymm9, ymm2, ymm5, 0x96              ; C15·H^10: HI += it
-    vmovdqu64   ymm2, [rdx + 480]                   ; C16·H^9: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C16·H^9: C
-    vpclmulqdq  ymm4, ymm2, [rdi + 480], 0x00       ; C16·H^9: A0·B0
-    vpclmulqdq  ymm5, ymm2, [rdi + 480], 0x10       ; C16·H^9: A0·B1
-    vpclmulqdq  ymm6, ymm2, [rdi + 1280], 0x01      ; C16·H^9: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 1280], 0x11      ; C16·H^9: A1·K1
-    vpternlogq  ymm8, ymm7, ymm4, 0x96              ; C16·H^9: LO += it
-    vpternlogq  ymm9, ymm3, ymm5, 0x96              ; C16·H^9: HI += it
+    vpternlogq  ymm12, ymm10, ymm6, 0x96            ; C12·H^13: LO += it
+    vpternlogq  ymm13, ymm4, ymm7, 0x96             ; C12·H^13: HI += it
+    vmovdqu64   ymm4, [rdx + 384]                   ; C13·H^12: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C13·H^12: C
+    vpclmulqdq  ymm6, ymm4, [rdi + 384], 0x00       ; C13·H^12: A0·B0
+    vpclmulqdq  ymm7, ymm4, [rdi + 384], 0x10       ; C13·H^12: A0·B1
+    vpclmulqdq  ymm10, ymm4, [rdi + 1184], 0x01     ; C13·H^12: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 1184], 0x11      ; C13·H^12: A1·K1
+    vpternlogq  ymm12, ymm11, ymm5, 0x96            ; C13·H^12: LO += it
+    vpternlogq  ymm13, ymm3, ymm8, 0x96             ; C13·H^12: HI += it
+    vmovdqu64   ymm3, [rdx + 416]                   ; C14·H^11: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C14·H^11: C
+    vpclmulqdq  ymm5, ymm3, [rdi + 416], 0x00       ; C14·H^11: A0·B0
+    vpclmulqdq  ymm8, ymm3, [rdi + 416], 0x10       ; C14·H^11: A0·B1
+    vpclmulqdq  ymm11, ymm3, [rdi + 1216], 0x01     ; C14·H^11: A1·K0
+    vpclmulqdq  ymm3, ymm3, [rdi + 1216], 0x11      ; C14·H^11: A1·K1
+    vpternlogq  ymm12, ymm9, ymm6, 0x96             ; C14·H^11: LO += it
+    vpternlogq  ymm13, ymm2, ymm7, 0x96             ; C14·H^11: HI += it
+    vmovdqu64   ymm2, [rdx + 448]                   ; C15·H^10: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C15·H^10: C
+    vpclmulqdq  ymm6, ymm2, [rdi + 448], 0x00       ; C15·H^10: A0·B0
+    vpclmulqdq  ymm7, ymm2, [rdi + 448], 0x10       ; C15·H^10: A0·B1
+    vpclmulqdq  ymm9, ymm2, [rdi + 1248], 0x01      ; C15·H^10: A1·K0
+    vpclmulqdq  ymm2, ymm2, [rdi + 1248], 0x11      ; C15·H^10: A1·K1
+    vpternlogq  ymm12, ymm10, ymm5, 0x96            ; C15·H^10: LO += it
+    vpternlogq  ymm13, ymm4, ymm8, 0x96             ; C15·H^10: HI += it
+    vmovdqu64   ymm4, [rdx + 480]                   ; C16·H^9: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C16·H^9: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 480], 0x00       ; C16·H^9: A0·B0
+    vpclmulqdq  ymm8, ymm4, [rdi + 480], 0x10       ; C16·H^9: A0·B1
+    vpclmulqdq  ymm10, ymm4, [rdi + 1280], 0x01     ; C16·H^9: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 1280], 0x11      ; C16·H^9: A1·K1
+    vpternlogq  ymm12, ymm11, ymm6, 0x96            ; C16·H^9: LO += it
+    vpternlogq  ymm13, ymm3, ymm7, 0x96             ; C16·H^9: HI += it
     vmovdqu64   ymm3, [rdx + 512]                   ; C17·H^8: C, bytes as in memory
     vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C17·H^8: C
-    vpclmulqdq  ymm4, ymm3, [rdi + 512], 0x00       ; C17·H^8: A0·B0
-    vpclmulqdq  ymm5, ymm3, [rdi + 512], 0x10       ; C17·H^8: A0·B1
-    vpclmulqdq  ymm7, ymm3, [rdi + 1312], 0x01      ; C17·H^8: A1·K0
+    vpclmulqdq  ymm6, ymm3, [rdi + 512], 0x00       ; C17·H^8: A0·B0
+    vpclmulqdq  ymm7, ymm3, [rdi + 512], 0x10       ; C17·H^8: A0·B1
+    vpclmulqdq  ymm11, ymm3, [rdi + 1312], 0x01     ; C17·H^8: A1·K0
     vpclmulqdq  ymm3, ymm3, [rdi + 1312], 0x11      ; C17·H^8: A1·K1
-    vpternlogq  ymm8, ymm6, ymm4, 0x96              ; C17·H^8: LO += it
-    vpternlogq  ymm9, ymm2, ymm5, 0x96              ; C17·H^8: HI += it
+    vpternlogq  ymm12, ymm9, ymm5, 0x96             ; C17·H^8: LO += it
+    vpternlogq  ymm13, ymm2, ymm8, 0x96             ; C17·H^8: HI += it
     vmovdqu64   ymm2, [rdx + 544]                   ; C18·H^7: C, bytes as in memory
     vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C18·H^7: C
-    vpclmulqdq  ymm4, ymm2, [rdi + 544], 0x00       ; C18·H^7: A0·B0
-    vpclmulqdq  ymm5, ymm2, [rdi + 544], 0x10       ; C18·H^7: A0·B1
-    vpclmulqdq  ymm6, ymm2, [rdi + 1344], 0x01      ; C18·H^7: A1·K0
+    vpclmulqdq  ymm5, ymm2, [rdi + 544], 0x00       ; C18·H^7: A0·B0
+    vpclmulqdq  ymm8, ymm2, [rdi + 544], 0x10       ; C18·H^7: A0·B1
+    vpclmulqdq  ymm9, ymm2, [rdi + 1344], 0x01      ; C18·H^7: A1·K0
     vpclmulqdq  ymm2, ymm2, [rdi + 1344], 0x11      ; C18·H^7: A1·K1
-    vpternlogq  ymm8, ymm7, ymm4, 0x96              ; C18·H^7: LO += it
-    vpternlogq  ymm9, ymm3, ymm5, 0x96              ; C18·H^7: HI += it
-    vmovdqu64   ymm3, [rdx + 576]                   ; C19·H^6: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C19·H^6: C
-    vpclmulqdq  ymm4, ymm3, [rdi + 576], 0x00       ; C19·H^6: A0·B0
-    vpclmulqdq  ymm5, ymm3, [rdi + 576], 0x10       ; C19·H^6: A0·B1
-    vpclmulqdq  ymm7, ymm3, [rdi + 1376], 0x01      ; C19·H^6: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 1376], 0x11      ; C19·H^6: A1·K1
-    vpternlogq  ymm8, ymm6, ymm4, 0x96              ; C19·H^6: LO += it
-    vpternlogq  ymm9, ymm2, ymm5, 0x96              ; C19·H^6: HI += it
-    vmovdqu64   ymm2, [rdx + 608]                   ; C20·H^5: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C20·H^5: C
-    vpclmulqdq  ymm4, ymm2, [rdi + 608], 0x00       ; C20·H^5: A0·B0
-    vpclmulqdq  ymm5, ymm2, [rdi + 608], 0x10       ; C20·H^5: A0·B1
-    vpclmulqdq  ymm6, ymm2, [rdi + 1408], 0x01      ; C20·H^5: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 1408], 0x11      ; C20·H^5: A1·K1
-    vpternlogq  ymm8, ymm7, ymm4, 0x96              ; C20·H^5: LO += it
-    vpternlogq  ymm9, ymm3, ymm5, 0x96              ; C20·H^5: HI += it
-    vmovdqu64   ymm3, [rdx + 640]                   ; C21·H^4: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C21·H^4: C
-    vpclmulqdq  ymm4, ymm3, [rdi + 640], 0x00       ; C21·H^4: A0·B0
-    vpclmulqdq  ymm5, ymm3, [rdi + 640], 0x10       ; C21·H^4: A0·B1
-    vpclmulqdq  ymm7, ymm3, [rdi + 1440], 0x01      ; C21·H^4: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 1440], 0x11      ; C21·H^4: A1·K1
-    vpternlogq  ymm8, ymm6, ymm4, 0x96              ; C21·H^4: LO += it
-    vpternlogq  ymm9, ymm2, ymm5, 0x96              ; C21·H^4: HI += it
-    vmovdqu64   ymm2, [rdx + 672]                   ; C22·H^3: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C22·H^3: C
-    vpclmulqdq  ymm4, ymm2, [rdi + 672], 0x00       ; C22·H^3: A0·B0
-    vpclmulqdq  ymm5, ymm2, [rdi + 672], 0x10       ; C22·H^3: A0·B1
-    vpclmulqdq  ymm6, ymm2, [rdi + 1472], 0x01      ; C22·H^3: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 1472], 0x11      ; C22·H^3: A1·K1
-    vpternlogq  ymm8, ymm7, ymm4, 0x96              ; C22·H^3: LO += it
-    vpternlogq  ymm9, ymm3, ymm5, 0x96              ; C22·H^3: HI += it
+    vpternlogq  ymm12, ymm10, ymm6, 0x96            ; C18·H^7: LO += it
+    vpternlogq  ymm13, ymm4, ymm7, 0x96             ; C18·H^7: HI += it
+    vmovdqu64   ymm4, [rdx + 576]                   ; C19·H^6: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C19·H^6: C
+    vpclmulqdq  ymm6, ymm4, [rdi + 576], 0x00       ; C19·H^6: A0·B0
+    vpclmulqdq  ymm7, ymm4, [rdi + 576], 0x10       ; C19·H^6: A0·B1
+    vpclmulqdq  ymm10, ymm4, [rdi + 1376], 0x01     ; C19·H^6: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 1376], 0x11      ; C19·H^6: A1·K1
+    vpternlogq  ymm12, ymm11, ymm5, 0x96            ; C19·H^6: LO += it
+    vpternlogq  ymm13, ymm3, ymm8, 0x96             ; C19·H^6: HI += it
+    vmovdqu64   ymm3, [rdx + 608]                   ; C20·H^5: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C20·H^5: C
+    vpclmulqdq  ymm5, ymm3, [rdi + 608], 0x00       ; C20·H^5: A0·B0
+    vpclmulqdq  ymm8, ymm3, [rdi + 608], 0x10       ; C20·H^5: A0·B1
+    vpclmulqdq  ymm11, ymm3, [rdi + 1408], 0x01     ; C20·H^5: A1·K0
+    vpclmulqdq  ymm3, ymm3, [rdi + 1408], 0x11      ; C20·H^5: A1·K1
+    vpternlogq  ymm12, ymm9, ymm6, 0x96             ; C20·H^5: LO += it
+    vpternlogq  ymm13, ymm2, ymm7, 0x96             ; C20·H^5: HI += it
+    vmovdqu64   ymm2, [rdx + 640]                   ; C21·H^4: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C21·H^4: C
+    vpclmulqdq  ymm6, ymm2, [rdi + 640], 0x00       ; C21·H^4: A0·B0
+    vpclmulqdq  ymm7, ymm2, [rdi + 640], 0x10       ; C21·H^4: A0·B1
+    vpclmulqdq  ymm9, ymm2, [rdi + 1440], 0x01      ; C21·H^4: A1·K0
+    vpclmulqdq  ymm2, ymm2, [rdi + 1440], 0x11      ; C21·H^4: A1·K1
+    vpternlogq  ymm12, ymm10, ymm5, 0x96            ; C21·H^4: LO += it
+    vpternlogq  ymm13, ymm4, ymm8, 0x96             ; C21·H^4: HI += it
+    vmovdqu64   ymm4, [rdx + 672]                   ; C22·H^3: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C22·H^3: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 672], 0x00       ; C22·H^3: A0·B0
+    vpclmulqdq  ymm8, ymm4, [rdi + 672], 0x10       ; C22·H^3: A0·B1
+    vpclmulqdq  ymm10, ymm4, [rdi + 1472], 0x01     ; C22·H^3: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 1472], 0x11      ; C22·H^3: A1·K1
+    vpternlogq  ymm12, ymm11, ymm6, 0x96            ; C22·H^3: LO += it
+    vpternlogq  ymm13, ymm3, ymm7, 0x96             ; C22·H^3: HI += it
     vmovdqu64   ymm3, [rdx + 704]                   ; C23·H^2: C, bytes as in memory
     vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C23·H^2: C
-    vpclmulqdq  ymm4, ymm3, [rdi + 704], 0x00       ; C23·H^2: A0·B0
-    vpclmulqdq  ymm5, ymm3, [rdi + 704], 0x10       ; C23·H^2: A0·B1
-    vpclmulqdq  ymm7, ymm3, [rdi + 1504], 0x01      ; C23·H^2: A1·K0
+    vpclmulqdq  ymm6, ymm3, [rdi + 704], 0x00       ; C23·H^2: A0·B0
+    vpclmulqdq  ymm7, ymm3, [rdi + 704], 0x10       ; C23·H^2: A0·B1
+    vpclmulqdq  ymm11, ymm3, [rdi + 1504], 0x01     ; C23·H^2: A1·K0
     vpclmulqdq  ymm3, ymm3, [rdi + 1504], 0x11      ; C23·H^2: A1·K1
-    vpternlogq  ymm8, ymm6, ymm4, 0x96              ; C23·H^2: LO += it
-    vpternlogq  ymm9, ymm2, ymm5, 0x96              ; C23·H^2: HI += it
+    vpternlogq  ymm12, ymm9, ymm5, 0x96             ; C23·H^2: LO += it
+    vpternlogq  ymm13, ymm2, ymm8, 0x96             ; C23·H^2: HI += it
     vmovdqu64   ymm2, [rdx + 736]                   ; C24·H^1: C, bytes as in memory
     vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C24·H^1: C
-    vpclmulqdq  ymm4, ymm2, [rdi + 736], 0x00       ; C24·H^1: A0·B0
-    vpclmulqdq  ymm5, ymm2, [rdi + 736], 0x10       ; C24·H^1: A0·B1
-    vpclmulqdq  ymm6, ymm2, [rdi + 1536], 0x01      ; C24·H^1: A1·K0
+    vpclmulqdq  ymm5, ymm2, [rdi + 736], 0x00       ; C24·H^1: A0·B0
+    vpclmulqdq  ymm8, ymm2, [rdi + 736], 0x10       ; C24·H^1: A0·B1
+    vpclmulqdq  ymm9, ymm2, [rdi + 1536], 0x01      ; C24·H^1: A1·K0
     vpclmulqdq  ymm2, ymm2, [rdi + 1536], 0x11      ; C24·H^1: A1·K1
-    vpternlogq  ymm8, ymm7, ymm4, 0x96              ; C24·H^1: LO += it
-    vpternlogq  ymm9, ymm3, ymm5, 0x96              ; C24·H^1: HI += it
+    vpternlogq  ymm12, ymm10, ymm6, 0x96            ; C24·H^1: LO += it
+    vpternlogq  ymm13, ymm4, ymm7, 0x96             ; C24·H^1: HI += it
+    vmovdqu64   ymm4, [rdx + 32]                    ; C2·H^23: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C2·H^23: C
+    vpclmulqdq  ymm6, ymm4, [rdi + 32], 0x00        ; C2·H^23: A0·B0
+    vpclmulqdq  ymm7, ymm4, [rdi + 32], 0x10        ; C2·H^23: A0·B1
+    vpclmulqdq  ymm10, ymm4, [rdi + 832], 0x01      ; C2·H^23: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 832], 0x11       ; C2·H^23: A1·K1
+    vpternlogq  ymm12, ymm11, ymm5, 0x96            ; C2·H^23: LO += it
+    vpternlogq  ymm13, ymm3, ymm8, 0x96             ; C2·H^23: HI += it
     vmovdqu64   ymm3, [rdx]                         ; C1·H^24: C, bytes as in memory
     vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C1·H^24: C
-    vpxorq      ymm3, ymm3, ymm10                   ; C1·H^24: A = X + C
-    vpclmulqdq  ymm4, ymm3, [rdi], 0x00             ; C1·H^24: A0·B0
-    vpclmulqdq  ymm5, ymm3, [rdi], 0x10             ; C1·H^24: A0·B1
-    vpclmulqdq  ymm7, ymm3, [rdi + 800], 0x01       ; C1·H^24: A1·K0
+    vpxorq      ymm3, ymm3, ymm14                   ; C1·H^24: A = X + C
+    vpclmulqdq  ymm5, ymm3, [rdi], 0x00             ; C1·H^24: A0·B0
+    vpclmulqdq  ymm8, ymm3, [rdi], 0x10             ; C1·H^24: A0·B1
+    vpclmulqdq  ymm11, ymm3, [rdi + 800], 0x01      ; C1·H^24: A1·K0
     vpclmulqdq  ymm3, ymm3, [rdi + 800], 0x11       ; C1·H^24: A1·K1
-    vpternlogq  ymm8, ymm6, ymm4, 0x96              ; C1·H^24: LO += it
-    vpternlogq  ymm9, ymm2, ymm5, 0x96              ; C1·H^24: HI += it
-    vpxorq      ymm2, ymm8, ymm7                    ; C1·H^24: LO += it
-    vpxorq      ymm3, ymm9, ymm3                    ; C1·H^24: HI += it
+    vpternlogq  ymm12, ymm9, ymm6, 0x96             ; C1·H^24: LO += it
+    vpternlogq  ymm13, ymm2, ymm7, 0x96             ; C1·H^24: HI += it
+    vpternlogq  ymm12, ymm10, ymm5, 0x96            ; C1·H^24: LO += it
+    vpternlogq  ymm13, ymm4, ymm8, 0x96             ; C1·H^24: HI += it
+    vpxorq      ymm2, ymm12, ymm11                  ; C1·H^24: LO += it
+    vpxorq      ymm3, ymm13, ymm3                   ; C1·H^24: HI += it
     vpclmulqdq  ymm4, ymm3, ymm1, 0x01              ; reduce: HI1·Q
     vpslldq     ymm3, ymm3, 0x08                    ; reduce: HI0·x^64
     vpternlogq  ymm4, ymm3, ymm2, 0x96              ; reduce: RES = fold(HI) + LO
     vextracti64x2 xmm2, ymm4, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm10, xmm4, xmm2                   ; reduce: add up the lanes
+    vpxorq      xmm14, xmm4, xmm2                   ; reduce: add up the lanes
     add         rdx, 768                            ; next group
     sub         rcx, 768
 .tail:
@@ -688,14 +688,14 @@ ghash_avx512vl_k_clmul1_x48_natural_lanes_update:
 .block:
     vmovdqu64   ymm2, [rdx]                         ; C, bytes as in memory
     vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C
-    vpxorq      ymm2, ymm2, ymm10                   ; C·H^i: A = X + C; X counts once
+    vpxorq      ymm2, ymm2, ymm14                   ; C·H^i: A = X + C; X counts once
     vpclmulqdq  ymm3, ymm2, [rax], 0x00             ; C·H^i: A0·B0
     vpclmulqdq  ymm4, ymm2, [rax], 0x10             ; C·H^i: A0·B1
     vpclmulqdq  ymm5, ymm2, [rax + 800], 0x01       ; C·H^i: A1·K0
     vpclmulqdq  ymm2, ymm2, [rax + 800], 0x11       ; C·H^i: A1·K1
     vpternlogq  ymm6, ymm3, ymm5, 0x96              ; C·H^i: LO += it
     vpternlogq  ymm7, ymm4, ymm2, 0x96              ; C·H^i: HI += it
-    vpxorq      xmm10, xmm10, xmm10
+    vpxorq      xmm14, xmm14, xmm14
     add         rax, 0x20                           ; the next powers
     add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
@@ -710,7 +710,7 @@ ghash_avx512vl_k_clmul1_x48_natural_lanes_update:
     kmovq       k1, rdi                             ; one bit a byte that is left
     vmovdqu8    ymm2{k1}{z}, [rdx]                  ; C, zero-padded
     vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C
-    vpxorq      ymm2, ymm2, ymm10                   ; C·H^i: A = X + C; X counts once
+    vpxorq      ymm2, ymm2, ymm14                   ; C·H^i: A = X + C; X counts once
     vpclmulqdq  ymm3, ymm2, [rax], 0x00             ; C·H^i: A0·B0
     vpclmulqdq  ymm4, ymm2, [rax], 0x10             ; C·H^i: A0·B1
     vpclmulqdq  ymm5, ymm2, [rax + 800], 0x01       ; C·H^i: A1·K0
@@ -722,9 +722,9 @@ ghash_avx512vl_k_clmul1_x48_natural_lanes_update:
     vpslldq     ymm1, ymm7, 0x08                    ; reduce: HI0·x^64
     vpternlogq  ymm2, ymm1, ymm6, 0x96              ; reduce: RES = fold(HI) + LO
     vextracti64x2 xmm1, ymm2, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm10, xmm2, xmm1                   ; reduce: add up the lanes
+    vpxorq      xmm14, xmm2, xmm1                   ; reduce: add up the lanes
 .store:
-    vgf2p8affineqb xmm0, xmm10, xmm0, 0x00          ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm14, xmm0, 0x00          ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
     vzeroupper                                      ; upper halves are the caller's
     ret

@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 9 (reflected), Table 5 (natural)
 ; order      natural
 ; wipe       no: secrets may remain in vector registers
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq
+; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      154 instructions: clmul 50, load 16, other 20, shuffle 21, xor 47
 ;
@@ -272,7 +272,7 @@ ghash_avx512vl_karatsuba_clmul2_x32_natural_mul:
 
 ; void ghash_avx512vl_karatsuba_clmul2_x32_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-11, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-14, rax rcx rdx rdi
 global ghash_avx512vl_karatsuba_clmul2_x32_natural_update:function (ghash_avx512vl_karatsuba_clmul2_x32_natural_update.end - ghash_avx512vl_karatsuba_clmul2_x32_natural_update)
 align 32
 ghash_avx512vl_karatsuba_clmul2_x32_natural_update:
@@ -284,47 +284,37 @@ ghash_avx512vl_karatsuba_clmul2_x32_natural_update:
     cmp         rcx, 512
     jb          .tail
 .group:
-    vmovdqu64   ymm3, [rdx + 32]                    ; C2·H^15: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C2·H^15: C
-    vpshufd     ymm4, ymm3, 0x4e                    ; C2·H^15: (A1, A0)
-    vpxorq      ymm4, ymm4, ymm3                    ; C2·H^15: A0 + A1
-    vpclmulqdq  ymm9, ymm3, [rdi + 32], 0x11        ; C2·H^15: A1·B1
-    vpclmulqdq  ymm10, ymm3, [rdi + 32], 0x00       ; C2·H^15: A0·B0
-    vpclmulqdq  ymm11, ymm4, [rdi + 576], 0x00      ; C2·H^15: (A0 + A1)·(B0 + B1)
     vmovdqu64   ymm3, [rdx + 64]                    ; C3·H^14: C, bytes as in memory
     vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C3·H^14: C
     vpshufd     ymm4, ymm3, 0x4e                    ; C3·H^14: (A1, A0)
     vpxorq      ymm4, ymm4, ymm3                    ; C3·H^14: A0 + A1
-    vpclmulqdq  ymm5, ymm3, [rdi + 64], 0x11        ; C3·H^14: A1·B1
-    vpclmulqdq  ymm3, ymm3, [rdi + 64], 0x00        ; C3·H^14: A0·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 608], 0x00       ; C3·H^14: (A0 + A1)·(B0 + B1)
-    vmovdqu64   ymm6, [rdx + 96]                    ; C4·H^13: C, bytes as in memory
-    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C4·H^13: C
-    vpshufd     ymm7, ymm6, 0x4e                    ; C4·H^13: (A1, A0)
-    vpxorq      ymm7, ymm7, ymm6                    ; C4·H^13: A0 + A1
-    vpclmulqdq  ymm8, ymm6, [rdi + 96], 0x11        ; C4·H^13: A1·B1
-    vpclmulqdq  ymm6, ymm6, [rdi + 96], 0x00        ; C4·H^13: A0·B0
-    vpclmulqdq  ymm7, ymm7, [rdi + 640], 0x00       ; C4·H^13: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm9, ymm5, ymm8, 0x96              ; C4·H^13: HI += it
-    vpternlogq  ymm10, ymm3, ymm6, 0x96             ; C4·H^13: LO += it
-    vpternlogq  ymm11, ymm4, ymm7, 0x96             ; C4·H^13: MI += it
-    vmovdqu64   ymm3, [rdx + 128]                   ; C5·H^12: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C5·H^12: C
-    vpshufd     ymm4, ymm3, 0x4e                    ; C5·H^12: (A1, A0)
-    vpxorq      ymm4, ymm4, ymm3                    ; C5·H^12: A0 + A1
-    vpclmulqdq  ymm5, ymm3, [rdi + 128], 0x11       ; C5·H^12: A1·B1
-    vpclmulqdq  ymm3, ymm3, [rdi + 128], 0x00       ; C5·H^12: A0·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 672], 0x00       ; C5·H^12: (A0 + A1)·(B0 + B1)
-    vmovdqu64   ymm6, [rdx + 160]                   ; C6·H^11: C, bytes as in memory
-    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C6·H^11: C
-    vpshufd     ymm7, ymm6, 0x4e                    ; C6·H^11: (A1, A0)
-    vpxorq      ymm7, ymm7, ymm6                    ; C6·H^11: A0 + A1
-    vpclmulqdq  ymm8, ymm6, [rdi + 160], 0x11       ; C6·H^11: A1·B1
-    vpclmulqdq  ymm6, ymm6, [rdi + 160], 0x00       ; C6·H^11: A0·B0
-    vpclmulqdq  ymm7, ymm7, [rdi + 704], 0x00       ; C6·H^11: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm9, ymm5, ymm8, 0x96              ; C6·H^11: HI += it
-    vpternlogq  ymm10, ymm3, ymm6, 0x96             ; C6·H^11: LO += it
-    vpternlogq  ymm11, ymm4, ymm7, 0x96             ; C6·H^11: MI += it
+    vpclmulqdq  ymm12, ymm3, [rdi + 64], 0x11       ; C3·H^14: A1·B1
+    vpclmulqdq  ymm13, ymm3, [rdi + 64], 0x00       ; C3·H^14: A0·B0
+    vpclmulqdq  ymm14, ymm4, [rdi + 608], 0x00      ; C3·H^14: (A0 + A1)·(B0 + B1)
+    vmovdqu64   ymm3, [rdx + 96]                    ; C4·H^13: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C4·H^13: C
+    vpshufd     ymm4, ymm3, 0x4e                    ; C4·H^13: (A1, A0)
+    vpxorq      ymm4, ymm4, ymm3                    ; C4·H^13: A0 + A1
+    vpclmulqdq  ymm5, ymm3, [rdi + 96], 0x11        ; C4·H^13: A1·B1
+    vpclmulqdq  ymm3, ymm3, [rdi + 96], 0x00        ; C4·H^13: A0·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 640], 0x00       ; C4·H^13: (A0 + A1)·(B0 + B1)
+    vmovdqu64   ymm6, [rdx + 128]                   ; C5·H^12: C, bytes as in memory
+    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C5·H^12: C
+    vpshufd     ymm7, ymm6, 0x4e                    ; C5·H^12: (A1, A0)
+    vpxorq      ymm7, ymm7, ymm6                    ; C5·H^12: A0 + A1
+    vpclmulqdq  ymm8, ymm6, [rdi + 128], 0x11       ; C5·H^12: A1·B1
+    vpclmulqdq  ymm6, ymm6, [rdi + 128], 0x00       ; C5·H^12: A0·B0
+    vpclmulqdq  ymm7, ymm7, [rdi + 672], 0x00       ; C5·H^12: (A0 + A1)·(B0 + B1)
+    vmovdqu64   ymm9, [rdx + 160]                   ; C6·H^11: C, bytes as in memory
+    vgf2p8affineqb ymm9, ymm9, ymm0, 0x00           ; C6·H^11: C
+    vpshufd     ymm10, ymm9, 0x4e                   ; C6·H^11: (A1, A0)
+    vpxorq      ymm10, ymm10, ymm9                  ; C6·H^11: A0 + A1
+    vpclmulqdq  ymm11, ymm9, [rdi + 160], 0x11      ; C6·H^11: A1·B1
+    vpclmulqdq  ymm9, ymm9, [rdi + 160], 0x00       ; C6·H^11: A0·B0
+    vpclmulqdq  ymm10, ymm10, [rdi + 704], 0x00     ; C6·H^11: (A0 + A1)·(B0 + B1)
+    vpternlogq  ymm12, ymm5, ymm8, 0x96             ; C6·H^11: HI += it
+    vpternlogq  ymm13, ymm3, ymm6, 0x96             ; C6·H^11: LO += it
+    vpternlogq  ymm14, ymm4, ymm7, 0x96             ; C6·H^11: MI += it
     vmovdqu64   ymm3, [rdx + 192]                   ; C7·H^10: C, bytes as in memory
     vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C7·H^10: C
     vpshufd     ymm4, ymm3, 0x4e                    ; C7·H^10: (A1, A0)
@@ -339,9 +329,9 @@ ghash_avx512vl_karatsuba_clmul2_x32_natural_update:
     vpclmulqdq  ymm8, ymm6, [rdi + 224], 0x11       ; C8·H^9: A1·B1
     vpclmulqdq  ymm6, ymm6, [rdi + 224], 0x00       ; C8·H^9: A0·B0
     vpclmulqdq  ymm7, ymm7, [rdi + 768], 0x00       ; C8·H^9: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm9, ymm5, ymm8, 0x96              ; C8·H^9: HI += it
-    vpternlogq  ymm10, ymm3, ymm6, 0x96             ; C8·H^9: LO += it
-    vpternlogq  ymm11, ymm4, ymm7, 0x96             ; C8·H^9: MI += it
+    vpternlogq  ymm12, ymm11, ymm5, 0x96            ; C8·H^9: HI += it
+    vpternlogq  ymm13, ymm9, ymm3, 0x96             ; C8·H^9: LO += it
+    vpternlogq  ymm14, ymm10, ymm4, 0x96            ; C8·H^9: MI += it
     vmovdqu64   ymm3, [rdx + 256]                   ; C9·H^8: C, bytes as in memory
     vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C9·H^8: C
     vpshufd     ymm4, ymm3, 0x4e                    ; C9·H^8: (A1, A0)
@@ -349,16 +339,16 @@ ghash_avx512vl_karatsuba_clmul2_x32_natural_update:
     vpclmulqdq  ymm5, ymm3, [rdi + 256], 0x11       ; C9·H^8: A1·B1
     vpclmulqdq  ymm3, ymm3, [rdi + 256], 0x00       ; C9·H^8: A0·B0
     vpclmulqdq  ymm4, ymm4, [rdi + 800], 0x00       ; C9·H^8: (A0 + A1)·(B0 + B1)
-    vmovdqu64   ymm6, [rdx + 288]                   ; C10·H^7: C, bytes as in memory
-    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C10·H^7: C
-    vpshufd     ymm7, ymm6, 0x4e                    ; C10·H^7: (A1, A0)
-    vpxorq      ymm7, ymm7, ymm6                    ; C10·H^7: A0 + A1
-    vpclmulqdq  ymm8, ymm6, [rdi + 288], 0x11       ; C10·H^7: A1·B1
-    vpclmulqdq  ymm6, ymm6, [rdi + 288], 0x00       ; C10·H^7: A0·B0
-    vpclmulqdq  ymm7, ymm7, [rdi + 832], 0x00       ; C10·H^7: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm9, ymm5, ymm8, 0x96              ; C10·H^7: HI += it
-    vpternlogq  ymm10, ymm3, ymm6, 0x96             ; C10·H^7: LO += it
-    vpternlogq  ymm11, ymm4, ymm7, 0x96             ; C10·H^7: MI += it
+    vmovdqu64   ymm9, [rdx + 288]                   ; C10·H^7: C, bytes as in memory
+    vgf2p8affineqb ymm9, ymm9, ymm0, 0x00           ; C10·H^7: C
+    vpshufd     ymm10, ymm9, 0x4e                   ; C10·H^7: (A1, A0)
+    vpxorq      ymm10, ymm10, ymm9                  ; C10·H^7: A0 + A1
+    vpclmulqdq  ymm11, ymm9, [rdi + 288], 0x11      ; C10·H^7: A1·B1
+    vpclmulqdq  ymm9, ymm9, [rdi + 288], 0x00       ; C10·H^7: A0·B0
+    vpclmulqdq  ymm10, ymm10, [rdi + 832], 0x00     ; C10·H^7: (A0 + A1)·(B0 + B1)
+    vpternlogq  ymm12, ymm8, ymm5, 0x96             ; C10·H^7: HI += it
+    vpternlogq  ymm13, ymm6, ymm3, 0x96             ; C10·H^7: LO += it
+    vpternlogq  ymm14, ymm7, ymm4, 0x96             ; C10·H^7: MI += it
     vmovdqu64   ymm3, [rdx + 320]                   ; C11·H^6: C, bytes as in memory
     vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C11·H^6: C
     vpshufd     ymm4, ymm3, 0x4e                    ; C11·H^6: (A1, A0)
@@ -373,9 +363,9 @@ ghash_avx512vl_karatsuba_clmul2_x32_natural_update:
     vpclmulqdq  ymm8, ymm6, [rdi + 352], 0x11       ; C12·H^5: A1·B1
     vpclmulqdq  ymm6, ymm6, [rdi + 352], 0x00       ; C12·H^5: A0·B0
     vpclmulqdq  ymm7, ymm7, [rdi + 896], 0x00       ; C12·H^5: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm9, ymm5, ymm8, 0x96              ; C12·H^5: HI += it
-    vpternlogq  ymm10, ymm3, ymm6, 0x96             ; C12·H^5: LO += it
-    vpternlogq  ymm11, ymm4, ymm7, 0x96             ; C12·H^5: MI += it
+    vpternlogq  ymm12, ymm11, ymm5, 0x96            ; C12·H^5: HI += it
+    vpternlogq  ymm13, ymm9, ymm3, 0x96             ; C12·H^5: LO += it
+    vpternlogq  ymm14, ymm10, ymm4, 0x96            ; C12·H^5: MI += it
     vmovdqu64   ymm3, [rdx + 384]                   ; C13·H^4: C, bytes as in memory
     vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C13·H^4: C
     vpshufd     ymm4, ymm3, 0x4e                    ; C13·H^4: (A1, A0)
@@ -383,16 +373,16 @@ ghash_avx512vl_karatsuba_clmul2_x32_natural_update:
     vpclmulqdq  ymm5, ymm3, [rdi + 384], 0x11       ; C13·H^4: A1·B1
     vpclmulqdq  ymm3, ymm3, [rdi + 384], 0x00       ; C13·H^4: A0·B0
     vpclmulqdq  ymm4, ymm4, [rdi + 928], 0x00       ; C13·H^4: (A0 + A1)·(B0 + B1)
-    vmovdqu64   ymm6, [rdx + 416]                   ; C14·H^3: C, bytes as in memory
-    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C14·H^3: C
-    vpshufd     ymm7, ymm6, 0x4e                    ; C14·H^3: (A1, A0)
-    vpxorq      ymm7, ymm7, ymm6                    ; C14·H^3: A0 + A1
-    vpclmulqdq  ymm8, ymm6, [rdi + 416], 0x11       ; C14·H^3: A1·B1
-    vpclmulqdq  ymm6, ymm6, [rdi + 416], 0x00       ; C14·H^3: A0·B0
-    vpclmulqdq  ymm7, ymm7, [rdi + 960], 0x00       ; C14·H^3: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm9, ymm5, ymm8, 0x96              ; C14·H^3: HI += it
-    vpternlogq  ymm10, ymm3, ymm6, 0x96             ; C14·H^3: LO += it
-    vpternlogq  ymm11, ymm4, ymm7, 0x96             ; C14·H^3: MI += it
+    vmovdqu64   ymm9, [rdx + 416]                   ; C14·H^3: C, bytes as in memory
+    vgf2p8affineqb ymm9, ymm9, ymm0, 0x00           ; C14·H^3: C
+    vpshufd     ymm10, ymm9, 0x4e                   ; C14·H^3: (A1, A0)
+    vpxorq      ymm10, ymm10, ymm9                  ; C14·H^3: A0 + A1
+    vpclmulqdq  ymm11, ymm9, [rdi + 416], 0x11      ; C14·H^3: A1·B1
+    vpclmulqdq  ymm9, ymm9, [rdi + 416], 0x00       ; C14·H^3: A0·B0
+    vpclmulqdq  ymm10, ymm10, [rdi + 960], 0x00     ; C14·H^3: (A0 + A1)·(B0 + B1)
+    vpternlogq  ymm12, ymm8, ymm5, 0x96             ; C14·H^3: HI += it
+    vpternlogq  ymm13, ymm6, ymm3, 0x96             ; C14·H^3: LO += it
+    vpternlogq  ymm14, ymm7, ymm4, 0x96             ; C14·H^3: MI += it
     vmovdqu64   ymm3, [rdx + 448]                   ; C15·H^2: C, bytes as in memory
     vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C15·H^2: C
     vpshufd     ymm4, ymm3, 0x4e                    ; C15·H^2: (A1, A0)
@@ -407,28 +397,38 @@ ghash_avx512vl_karatsuba_clmul2_x32_natural_update:
     vpclmulqdq  ymm8, ymm6, [rdi + 480], 0x11       ; C16·H^1: A1·B1
     vpclmulqdq  ymm6, ymm6, [rdi + 480], 0x00       ; C16·H^1: A0·B0
     vpclmulqdq  ymm7, ymm7, [rdi + 1024], 0x00      ; C16·H^1: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm9, ymm5, ymm8, 0x96              ; C16·H^1: HI += it
-    vpternlogq  ymm10, ymm3, ymm6, 0x96             ; C16·H^1: LO += it
-    vpternlogq  ymm11, ymm4, ymm7, 0x96             ; C16·H^1: MI += it
-    vmovdqu64   ymm3, [rdx]                         ; C1·H^16: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C1·H^16: C
-    vpxorq      ymm2, ymm3, ymm2                    ; C1·H^16: A = X + C
-    vpshufd     ymm3, ymm2, 0x4e                    ; C1·H^16: (A1, A0)
-    vpxorq      ymm3, ymm3, ymm2                    ; C1·H^16: A0 + A1
-    vpclmulqdq  ymm4, ymm2, [rdi], 0x11             ; C1·H^16: A1·B1
+    vpternlogq  ymm12, ymm11, ymm5, 0x96            ; C16·H^1: HI += it
+    vpternlogq  ymm13, ymm9, ymm3, 0x96             ; C16·H^1: LO += it
+    vpternlogq  ymm14, ymm10, ymm4, 0x96            ; C16·H^1: MI += it
+    vmovdqu64   ymm3, [rdx + 32]                    ; C2·H^15: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C2·H^15: C
+    vpshufd     ymm4, ymm3, 0x4e                    ; C2·H^15: (A1, A0)
+    vpxorq      ymm4, ymm4, ymm3                    ; C2·H^15: A0 + A1
+    vpclmulqdq  ymm5, ymm3, [rdi + 32], 0x11        ; C2·H^15: A1·B1
+    vpclmulqdq  ymm3, ymm3, [rdi + 32], 0x00        ; C2·H^15: A0·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 576], 0x00       ; C2·H^15: (A0 + A1)·(B0 + B1)
+    vmovdqu64   ymm9, [rdx]                         ; C1·H^16: C, bytes as in memory
+    vgf2p8affineqb ymm9, ymm9, ymm0, 0x00           ; C1·H^16: C
+    vpxorq      ymm2, ymm9, ymm2                    ; C1·H^16: A = X + C
+    vpshufd     ymm9, ymm2, 0x4e                    ; C1·H^16: (A1, A0)
+    vpxorq      ymm9, ymm9, ymm2                    ; C1·H^16: A0 + A1
+    vpclmulqdq  ymm10, ymm2, [rdi], 0x11            ; C1·H^16: A1·B1
     vpclmulqdq  ymm2, ymm2, [rdi], 0x00             ; C1·H^16: A0·B0
-    vpclmulqdq  ymm3, ymm3, [rdi + 544], 0x00       ; C1·H^16: (A0 + A1)·(B0 + B1)
-    vpxorq      ymm4, ymm9, ymm4                    ; C1·H^16: HI += it
-    vpxorq      ymm2, ymm10, ymm2                   ; C1·H^16: LO += it
-    vpternlogq  ymm11, ymm3, ymm2, 0x96             ; reduce: MI += LO
-    vpxorq      ymm3, ymm11, ymm4                   ; reduce: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     ymm5, ymm3, 0x08                    ; reduce: MI1
-    vpxorq      ymm4, ymm4, ymm5                    ; reduce: HI += MI1
-    vpslldq     ymm3, ymm3, 0x08                    ; reduce: MI0·x^64
-    vpxorq      ymm2, ymm2, ymm3                    ; reduce: LO += MI0·x^64
-    vpclmulqdq  ymm3, ymm4, ymm1, 0x01              ; reduce: HI1·Q
-    vpslldq     ymm4, ymm4, 0x08                    ; reduce: HI0·x^64
-    vpxorq      ymm3, ymm3, ymm4                    ; reduce: fold HI
+    vpclmulqdq  ymm9, ymm9, [rdi + 544], 0x00       ; C1·H^16: (A0 + A1)·(B0 + B1)
+    vpternlogq  ymm12, ymm8, ymm5, 0x96             ; C1·H^16: HI += it
+    vpternlogq  ymm13, ymm6, ymm3, 0x96             ; C1·H^16: LO += it
+    vpternlogq  ymm14, ymm7, ymm4, 0x96             ; C1·H^16: MI += it
+    vpxorq      ymm3, ymm12, ymm10                  ; C1·H^16: HI += it
+    vpxorq      ymm2, ymm13, ymm2                   ; C1·H^16: LO += it
+    vpternlogq  ymm14, ymm9, ymm2, 0x96             ; reduce: MI += LO
+    vpxorq      ymm4, ymm14, ymm3                   ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     ymm5, ymm4, 0x08                    ; reduce: MI1
+    vpxorq      ymm3, ymm3, ymm5                    ; reduce: HI += MI1
+    vpslldq     ymm4, ymm4, 0x08                    ; reduce: MI0·x^64
+    vpxorq      ymm2, ymm2, ymm4                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  ymm4, ymm3, ymm1, 0x01              ; reduce: HI1·Q
+    vpslldq     ymm3, ymm3, 0x08                    ; reduce: HI0·x^64
+    vpxorq      ymm3, ymm4, ymm3                    ; reduce: fold HI
     vpclmulqdq  ymm4, ymm3, ymm1, 0x01              ; reduce: Y1·Q
     vpslldq     ymm3, ymm3, 0x08                    ; reduce: Y0·x^64
     vpternlogq  ymm4, ymm3, ymm2, 0x96              ; reduce: RES

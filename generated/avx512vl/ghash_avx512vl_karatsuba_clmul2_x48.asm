@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 9 (reflected), Table 5 (natural)
 ; order      reflected
 ; wipe       no: secrets may remain in vector registers
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq
+; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      222 instructions: clmul 74, load 24, other 4, shuffle 53, xor 67
 ;
@@ -279,7 +279,7 @@ ghash_avx512vl_karatsuba_clmul2_x48_mul:
 
 ; void ghash_avx512vl_karatsuba_clmul2_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-11, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-14, rax rcx rdx rdi
 global ghash_avx512vl_karatsuba_clmul2_x48_update:function (ghash_avx512vl_karatsuba_clmul2_x48_update.end - ghash_avx512vl_karatsuba_clmul2_x48_update)
 align 32
 ghash_avx512vl_karatsuba_clmul2_x48_update:
@@ -291,47 +291,37 @@ ghash_avx512vl_karatsuba_clmul2_x48_update:
     cmp         rcx, 768
     jb          .tail
 .group:
-    vmovdqu64   ymm3, [rdx + 32]                    ; C2·H^23: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0                    ; C2·H^23: C
-    vpshufd     ymm4, ymm3, 0x4e                    ; C2·H^23: (A1, A0)
-    vpxorq      ymm4, ymm4, ymm3                    ; C2·H^23: A0 + A1
-    vpclmulqdq  ymm9, ymm3, [rdi + 32], 0x11        ; C2·H^23: A1·B1
-    vpclmulqdq  ymm10, ymm3, [rdi + 32], 0x00       ; C2·H^23: A0·B0
-    vpclmulqdq  ymm11, ymm4, [rdi + 832], 0x00      ; C2·H^23: (A0 + A1)·(B0 + B1)
     vmovdqu64   ymm3, [rdx + 64]                    ; C3·H^22: C, bytes as in memory
     vpshufb     ymm3, ymm3, ymm0                    ; C3·H^22: C
     vpshufd     ymm4, ymm3, 0x4e                    ; C3·H^22: (A1, A0)
     vpxorq      ymm4, ymm4, ymm3                    ; C3·H^22: A0 + A1
-    vpclmulqdq  ymm5, ymm3, [rdi + 64], 0x11        ; C3·H^22: A1·B1
-    vpclmulqdq  ymm3, ymm3, [rdi + 64], 0x00        ; C3·H^22: A0·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 864], 0x00       ; C3·H^22: (A0 + A1)·(B0 + B1)
-    vmovdqu64   ymm6, [rdx + 96]                    ; C4·H^21: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0                    ; C4·H^21: C
-    vpshufd     ymm7, ymm6, 0x4e                    ; C4·H^21: (A1, A0)
-    vpxorq      ymm7, ymm7, ymm6                    ; C4·H^21: A0 + A1
-    vpclmulqdq  ymm8, ymm6, [rdi + 96], 0x11        ; C4·H^21: A1·B1
-    vpclmulqdq  ymm6, ymm6, [rdi + 96], 0x00        ; C4·H^21: A0·B0
-    vpclmulqdq  ymm7, ymm7, [rdi + 896], 0x00       ; C4·H^21: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm9, ymm5, ymm8, 0x96              ; C4·H^21: HI += it
-    vpternlogq  ymm10, ymm3, ymm6, 0x96             ; C4·H^21: LO += it
-    vpternlogq  ymm11, ymm4, ymm7, 0x96             ; C4·H^21: MI += it
-    vmovdqu64   ymm3, [rdx + 128]                   ; C5·H^20: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0                    ; C5·H^20: C
-    vpshufd     ymm4, ymm3, 0x4e                    ; C5·H^20: (A1, A0)
-    vpxorq      ymm4, ymm4, ymm3                    ; C5·H^20: A0 + A1
-    vpclmulqdq  ymm5, ymm3, [rdi + 128], 0x11       ; C5·H^20: A1·B1
-    vpclmulqdq  ymm3, ymm3, [rdi + 128], 0x00       ; C5·H^20: A0·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 928], 0x00       ; C5·H^20: (A0 + A1)·(B0 + B1)
-    vmovdqu64   ymm6, [rdx + 160]                   ; C6·H^19: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0                    ; C6·H^19: C
-    vpshufd     ymm7, ymm6, 0x4e                    ; C6·H^19: (A1, A0)
-    vpxorq      ymm7, ymm7, ymm6                    ; C6·H^19: A0 + A1
-    vpclmulqdq  ymm8, ymm6, [rdi + 160], 0x11       ; C6·H^19: A1·B1
-    vpclmulqdq  ymm6, ymm6, [rdi + 160], 0x00       ; C6·H^19: A0·B0
-    vpclmulqdq  ymm7, ymm7, [rdi + 960], 0x00       ; C6·H^19: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm9, ymm5, ymm8, 0x96              ; C6·H^19: HI += it
-    vpternlogq  ymm10, ymm3, ymm6, 0x96             ; C6·H^19: LO += it
-    vpternlogq  ymm11, ymm4, ymm7, 0x96             ; C6·H^19: MI += it
+    vpclmulqdq  ymm12, ymm3, [rdi + 64], 0x11       ; C3·H^22: A1·B1
+    vpclmulqdq  ymm13, ymm3, [rdi + 64], 0x00       ; C3·H^22: A0·B0
+    vpclmulqdq  ymm14, ymm4, [rdi + 864], 0x00      ; C3·H^22: (A0 + A1)·(B0 + B1)
+    vmovdqu64   ymm3, [rdx + 96]                    ; C4·H^21: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C4·H^21: C
+    vpshufd     ymm4, ymm3, 0x4e                    ; C4·H^21: (A1, A0)
+    vpxorq      ymm4, ymm4, ymm3                    ; C4·H^21: A0 + A1
+    vpclmulqdq  ymm5, ymm3, [rdi + 96], 0x11        ; C4·H^21: A1·B1
+    vpclmulqdq  ymm3, ymm3, [rdi + 96], 0x00        ; C4·H^21: A0·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 896], 0x00       ; C4·H^21: (A0 + A1)·(B0 + B1)
+    vmovdqu64   ymm6, [rdx + 128]                   ; C5·H^20: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C5·H^20: C
+    vpshufd     ymm7, ymm6, 0x4e                    ; C5·H^20: (A1, A0)
+    vpxorq      ymm7, ymm7, ymm6                    ; C5·H^20: A0 + A1
+    vpclmulqdq  ymm8, ymm6, [rdi + 128], 0x11       ; C5·H^20: A1·B1
+    vpclmulqdq  ymm6, ymm6, [rdi + 128], 0x00       ; C5·H^20: A0·B0
+    vpclmulqdq  ymm7, ymm7, [rdi + 928], 0x00       ; C5·H^20: (A0 + A1)·(B0 + B1)
+    vmovdqu64   ymm9, [rdx + 160]                   ; C6·H^19: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C6·H^19: C
+    vpshufd     ymm10, ymm9, 0x4e                   ; C6·H^19: (A1, A0)
+    vpxorq      ymm10, ymm10, ymm9                  ; C6·H^19: A0 + A1
+    vpclmulqdq  ymm11, ymm9, [rdi + 160], 0x11      ; C6·H^19: A1·B1
+    vpclmulqdq  ymm9, ymm9, [rdi + 160], 0x00       ; C6·H^19: A0·B0
+    vpclmulqdq  ymm10, ymm10, [rdi + 960], 0x00     ; C6·H^19: (A0 + A1)·(B0 + B1)
+    vpternlogq  ymm12, ymm5, ymm8, 0x96             ; C6·H^19: HI += it
+    vpternlogq  ymm13, ymm3, ymm6, 0x96             ; C6·H^19: LO += it
+    vpternlogq  ymm14, ymm4, ymm7, 0x96             ; C6·H^19: MI += it
     vmovdqu64   ymm3, [rdx + 192]                   ; C7·H^18: C, bytes as in memory
     vpshufb     ymm3, ymm3, ymm0                    ; C7·H^18: C
     vpshufd     ymm4, ymm3, 0x4e                    ; C7·H^18: (A1, A0)
@@ -346,9 +336,9 @@ ghash_avx512vl_karatsuba_clmul2_x48_update:
     vpclmulqdq  ymm8, ymm6, [rdi + 224], 0x11       ; C8·H^17: A1·B1
     vpclmulqdq  ymm6, ymm6, [rdi + 224], 0x00       ; C8·H^17: A0·B0
     vpclmulqdq  ymm7, ymm7, [rdi + 1024], 0x00      ; C8·H^17: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm9, ymm5, ymm8, 0x96              ; C8·H^17: HI += it
-    vpternlogq  ymm10, ymm3, ymm6, 0x96             ; C8·H^17: LO += it
-    vpternlogq  ymm11, ymm4, ymm7, 0x96             ; C8·H^17: MI += it
+    vpternlogq  ymm12, ymm11, ymm5, 0x96            ; C8·H^17: HI += it
+    vpternlogq  ymm13, ymm9, ymm3, 0x96             ; C8·H^17: LO += it
+    vpternlogq  ymm14, ymm10, ymm4, 0x96            ; C8·H^17: MI += it
     vmovdqu64   ymm3, [rdx + 256]                   ; C9·H^16: C, bytes as in memory
     vpshufb     ymm3, ymm3, ymm0                    ; C9·H^16: C
     vpshufd     ymm4, ymm3, 0x4e                    ; C9·H^16: (A1, A0)
@@ -356,16 +346,16 @@ ghash_avx512vl_karatsuba_clmul2_x48_update:
     vpclmulqdq  ymm5, ymm3, [rdi + 256], 0x11       ; C9·H^16: A1·B1
     vpclmulqdq  ymm3, ymm3, [rdi + 256], 0x00       ; C9·H^16: A0·B0
     vpclmulqdq  ymm4, ymm4, [rdi + 1056], 0x00      ; C9·H^16: (A0 + A1)·(B0 + B1)
-    vmovdqu64   ymm6, [rdx + 288]                   ; C10·H^15: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0                    ; C10·H^15: C
-    vpshufd     ymm7, ymm6, 0x4e                    ; C10·H^15: (A1, A0)
-    vpxorq      ymm7, ymm7, ymm6                    ; C10·H^15: A0 + A1
-    vpclmulqdq  ymm8, ymm6, [rdi + 288], 0x11       ; C10·H^15: A1·B1
-    vpclmulqdq  ymm6, ymm6, [rdi + 288], 0x00       ; C10·H^15: A0·B0
-    vpclmulqdq  ymm7, ymm7, [rdi + 1088], 0x00      ; C10·H^15: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm9, ymm5, ymm8, 0x96              ; C10·H^15: HI += it
-    vpternlogq  ymm10, ymm3, ymm6, 0x96             ; C10·H^15: LO += it
-    vpternlogq  ymm11, ymm4, ymm7, 0x96             ; C10·H^15: MI += it
+    vmovdqu64   ymm9, [rdx + 288]                   ; C10·H^15: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C10·H^15: C
+    vpshufd     ymm10, ymm9, 0x4e                   ; C10·H^15: (A1, A0)
+    vpxorq      ymm10, ymm10, ymm9                  ; C10·H^15: A0 + A1
+    vpclmulqdq  ymm11, ymm9, [rdi + 288], 0x11      ; C10·H^15: A1·B1
+    vpclmulqdq  ymm9, ymm9, [rdi + 288], 0x00       ; C10·H^15: A0·B0
+    vpclmulqdq  ymm10, ymm10, [rdi + 1088], 0x00    ; C10·H^15: (A0 + A1)·(B0 + B1)
+    vpternlogq  ymm12, ymm8, ymm5, 0x96             ; C10·H^15: HI += it
+    vpternlogq  ymm13, ymm6, ymm3, 0x96             ; C10·H^15: LO += it
+    vpternlogq  ymm14, ymm7, ymm4, 0x96             ; C10·H^15: MI += it
     vmovdqu64   ymm3, [rdx + 320]                   ; C11·H^14: C, bytes as in memory
     vpshufb     ymm3, ymm3, ymm0                    ; C11·H^14: C
     vpshufd     ymm4, ymm3, 0x4e                    ; C11·H^14: (A1, A0)
@@ -380,9 +370,9 @@ ghash_avx512vl_karatsuba_clmul2_x48_update:
     vpclmulqdq  ymm8, ymm6, [rdi + 352], 0x11       ; C12·H^13: A1·B1
     vpclmulqdq  ymm6, ymm6, [rdi + 352], 0x00       ; C12·H^13: A0·B0
     vpclmulqdq  ymm7, ymm7, [rdi + 1152], 0x00      ; C12·H^13: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm9, ymm5, ymm8, 0x96              ; C12·H^13: HI += it
-    vpternlogq  ymm10, ymm3, ymm6, 0x96             ; C12·H^13: LO += it
-    vpternlogq  ymm11, ymm4, ymm7, 0x96             ; C12·H^13: MI += it
+    vpternlogq  ymm12, ymm11, ymm5, 0x96            ; C12·H^13: HI += it
+    vpternlogq  ymm13, ymm9, ymm3, 0x96             ; C12·H^13: LO += it
+    vpternlogq  ymm14, ymm10, ymm4, 0x96            ; C12·H^13: MI += it
     vmovdqu64   ymm3, [rdx + 384]                   ; C13·H^12: C, bytes as in memory
     vpshufb     ymm3, ymm3, ymm0                    ; C13·H^12: C
     vpshufd     ymm4, ymm3, 0x4e                    ; C13·H^12: (A1, A0)
@@ -390,16 +380,16 @@ ghash_avx512vl_karatsuba_clmul2_x48_update:
     vpclmulqdq  ymm5, ymm3, [rdi + 384], 0x11       ; C13·H^12: A1·B1
     vpclmulqdq  ymm3, ymm3, [rdi + 384], 0x00       ; C13·H^12: A0·B0
     vpclmulqdq  ymm4, ymm4, [rdi + 1184], 0x00      ; C13·H^12: (A0 + A1)·(B0 + B1)
-    vmovdqu64   ymm6, [rdx + 416]                   ; C14·H^11: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0                    ; C14·H^11: C
-    vpshufd     ymm7, ymm6, 0x4e                    ; C14·H^11: (A1, A0)
-    vpxorq      ymm7, ymm7, ymm6                    ; C14·H^11: A0 + A1
-    vpclmulqdq  ymm8, ymm6, [rdi + 416], 0x11       ; C14·H^11: A1·B1
-    vpclmulqdq  ymm6, ymm6, [rdi + 416], 0x00       ; C14·H^11: A0·B0
-    vpclmulqdq  ymm7, ymm7, [rdi + 1216], 0x00      ; C14·H^11: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm9, ymm5, ymm8, 0x96              ; C14·H^11: HI += it
-    vpternlogq  ymm10, ymm3, ymm6, 0x96             ; C14·H^11: LO += it
-    vpternlogq  ymm11, ymm4, ymm7, 0x96             ; C14·H^11: MI += it
+    vmovdqu64   ymm9, [rdx + 416]                   ; C14·H^11: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C14·H^11: C
+    vpshufd     ymm10, ymm9, 0x4e                   ; C14·H^11: (A1, A0)
+    vpxorq      ymm10, ymm10, ymm9                  ; C14·H^11: A0 + A1
+    vpclmulqdq  ymm11, ymm9, [rdi + 416], 0x11      ; C14·H^11: A1·B1
+    vpclmulqdq  ymm9, ymm9, [rdi + 416], 0x00       ; C14·H^11: A0·B0
+    vpclmulqdq  ymm10, ymm10, [rdi + 1216], 0x00    ; C14·H^11: (A0 + A1)·(B0 + B1)
+    vpternlogq  ymm12, ymm8, ymm5, 0x96             ; C14·H^11: HI += it
+    vpternlogq  ymm13, ymm6, ymm3, 0x96             ; C14·H^11: LO += it
+    vpternlogq  ymm14, ymm7, ymm4, 0x96             ; C14·H^11: MI += it
     vmovdqu64   ymm3, [rdx + 448]                   ; C15·H^10: C, bytes as in memory
     vpshufb     ymm3, ymm3, ymm0                    ; C15·H^10: C
     vpshufd     ymm4, ymm3, 0x4e                    ; C15·H^10: (A1, A0)
@@ -414,9 +404,9 @@ ghash_avx512vl_karatsuba_clmul2_x48_update:
     vpclmulqdq  ymm8, ymm6, [rdi + 480], 0x11       ; C16·H^9: A1·B1
     vpclmulqdq  ymm6, ymm6, [rdi + 480], 0x00       ; C16·H^9: A0·B0
     vpclmulqdq  ymm7, ymm7, [rdi + 1280], 0x00      ; C16·H^9: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm9, ymm5, ymm8, 0x96              ; C16·H^9: HI += it
-    vpternlogq  ymm10, ymm3, ymm6, 0x96             ; C16·H^9: LO += it
-    vpternlogq  ymm11, ymm4, ymm7, 0x96             ; C16·H^9: MI += it
+    vpternlogq  ymm12, ymm11, ymm5, 0x96            ; C16·H^9: HI += it
+    vpternlogq  ymm13, ymm9, ymm3, 0x96             ; C16·H^9: LO += it
+    vpternlogq  ymm14, ymm10, ymm4, 0x96            ; C16·H^9: MI += it
     vmovdqu64   ymm3, [rdx + 512]                   ; C17·H^8: C, bytes as in memory
     vpshufb     ymm3, ymm3, ymm0                    ; C17·H^8: C
     vpshufd     ymm4, ymm3, 0x4e                    ; C17·H^8: (A1, A0)
@@ -424,16 +414,16 @@ ghash_avx512vl_karatsuba_clmul2_x48_update:
     vpclmulqdq  ymm5, ymm3, [rdi + 512], 0x11       ; C17·H^8: A1·B1
     vpclmulqdq  ymm3, ymm3, [rdi + 512], 0x00       ; C17·H^8: A0·B0
     vpclmulqdq  ymm4, ymm4, [rdi + 1312], 0x00      ; C17·H^8: (A0 + A1)·(B0 + B1)
-    vmovdqu64   ymm6, [rdx + 544]                   ; C18·H^7: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0                    ; C18·H^7: C
-    vpshufd     ymm7, ymm6, 0x4e                    ; C18·H^7: (A1, A0)
-    vpxorq      ymm7, ymm7, ymm6                    ; C18·H^7: A0 + A1
-    vpclmulqdq  ymm8, ymm6, [rdi + 544], 0x11       ; C18·H^7: A1·B1
-    vpclmulqdq  ymm6, ymm6, [rdi + 544], 0x00       ; C18·H^7: A0·B0
-    vpclmulqdq  ymm7, ymm7, [rdi + 1344], 0x00      ; C18·H^7: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm9, ymm5, ymm8, 0x96              ; C18·H^7: HI += it
-    vpternlogq  ymm10, ymm3, ymm6, 0x96             ; C18·H^7: LO += it
-    vpternlogq  ymm11, ymm4, ymm7, 0x96             ; C18·H^7: MI += it
+    vmovdqu64   ymm9, [rdx + 544]                   ; C18·H^7: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C18·H^7: C
+    vpshufd     ymm10, ymm9, 0x4e                   ; C18·H^7: (A1, A0)
+    vpxorq      ymm10, ymm10, ymm9                  ; C18·H^7: A0 + A1
+    vpclmulqdq  ymm11, ymm9, [rdi + 544], 0x11      ; C18·H^7: A1·B1
+    vpclmulqdq  ymm9, ymm9, [rdi + 544], 0x00       ; C18·H^7: A0·B0
+    vpclmulqdq  ymm10, ymm10, [rdi + 1344], 0x00    ; C18·H^7: (A0 + A1)·(B0 + B1)
+    vpternlogq  ymm12, ymm8, ymm5, 0x96             ; C18·H^7: HI += it
+    vpternlogq  ymm13, ymm6, ymm3, 0x96             ; C18·H^7: LO += it
+    vpternlogq  ymm14, ymm7, ymm4, 0x96             ; C18·H^7: MI += it
     vmovdqu64   ymm3, [rdx + 576]                   ; C19·H^6: C, bytes as in memory
     vpshufb     ymm3, ymm3, ymm0                    ; C19·H^6: C
     vpshufd     ymm4, ymm3, 0x4e                    ; C19·H^6: (A1, A0)
@@ -448,9 +438,9 @@ ghash_avx512vl_karatsuba_clmul2_x48_update:
     vpclmulqdq  ymm8, ymm6, [rdi + 608], 0x11       ; C20·H^5: A1·B1
     vpclmulqdq  ymm6, ymm6, [rdi + 608], 0x00       ; C20·H^5: A0·B0
     vpclmulqdq  ymm7, ymm7, [rdi + 1408], 0x00      ; C20·H^5: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm9, ymm5, ymm8, 0x96              ; C20·H^5: HI += it
-    vpternlogq  ymm10, ymm3, ymm6, 0x96             ; C20·H^5: LO += it
-    vpternlogq  ymm11, ymm4, ymm7, 0x96             ; C20·H^5: MI += it
+    vpternlogq  ymm12, ymm11, ymm5, 0x96            ; C20·H^5: HI += it
+    vpternlogq  ymm13, ymm9, ymm3, 0x96             ; C20·H^5: LO += it
+    vpternlogq  ymm14, ymm10, ymm4, 0x96            ; C20·H^5: MI += it
     vmovdqu64   ymm3, [rdx + 640]                   ; C21·H^4: C, bytes as in memory
     vpshufb     ymm3, ymm3, ymm0                    ; C21·H^4: C
     vpshufd     ymm4, ymm3, 0x4e                    ; C21·H^4: (A1, A0)
@@ -458,16 +448,16 @@ ghash_avx512vl_karatsuba_clmul2_x48_update:
     vpclmulqdq  ymm5, ymm3, [rdi + 640], 0x11       ; C21·H^4: A1·B1
     vpclmulqdq  ymm3, ymm3, [rdi + 640], 0x00       ; C21·H^4: A0·B0
     vpclmulqdq  ymm4, ymm4, [rdi + 1440], 0x00      ; C21·H^4: (A0 + A1)·(B0 + B1)
-    vmovdqu64   ymm6, [rdx + 672]                   ; C22·H^3: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0                    ; C22·H^3: C
-    vpshufd     ymm7, ymm6, 0x4e                    ; C22·H^3: (A1, A0)
-    vpxorq      ymm7, ymm7, ymm6                    ; C22·H^3: A0 + A1
-    vpclmulqdq  ymm8, ymm6, [rdi + 672], 0x11       ; C22·H^3: A1·B1
-    vpclmulqdq  ymm6, ymm6, [rdi + 672], 0x00       ; C22·H^3: A0·B0
-    vpclmulqdq  ymm7, ymm7, [rdi + 1472], 0x00      ; C22·H^3: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm9, ymm5, ymm8, 0x96              ; C22·H^3: HI += it
-    vpternlogq  ymm10, ymm3, ymm6, 0x96             ; C22·H^3: LO += it
-    vpternlogq  ymm11, ymm4, ymm7, 0x96             ; C22·H^3: MI += it
+    vmovdqu64   ymm9, [rdx + 672]                   ; C22·H^3: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C22·H^3: C
+    vpshufd     ymm10, ymm9, 0x4e                   ; C22·H^3: (A1, A0)
+    vpxorq      ymm10, ymm10, ymm9                  ; C22·H^3: A0 + A1
+    vpclmulqdq  ymm11, ymm9, [rdi + 672], 0x11      ; C22·H^3: A1·B1
+    vpclmulqdq  ymm9, ymm9, [rdi + 672], 0x00       ; C22·H^3: A0·B0
+    vpclmulqdq  ymm10, ymm10, [rdi + 1472], 0x00    ; C22·H^3: (A0 + A1)·(B0 + B1)
+    vpternlogq  ymm12, ymm8, ymm5, 0x96             ; C22·H^3: HI += it
+    vpternlogq  ymm13, ymm6, ymm3, 0x96             ; C22·H^3: LO += it
+    vpternlogq  ymm14, ymm7, ymm4, 0x96             ; C22·H^3: MI += it
     vmovdqu64   ymm3, [rdx + 704]                   ; C23·H^2: C, bytes as in memory
     vpshufb     ymm3, ymm3, ymm0                    ; C23·H^2: C
     vpshufd     ymm4, ymm3, 0x4e                    ; C23·H^2: (A1, A0)
@@ -482,33 +472,43 @@ ghash_avx512vl_karatsuba_clmul2_x48_update:
     vpclmulqdq  ymm8, ymm6, [rdi + 736], 0x11       ; C24·H^1: A1·B1
     vpclmulqdq  ymm6, ymm6, [rdi + 736], 0x00       ; C24·H^1: A0·B0
     vpclmulqdq  ymm7, ymm7, [rdi + 1536], 0x00      ; C24·H^1: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm9, ymm5, ymm8, 0x96              ; C24·H^1: HI += it
-    vpternlogq  ymm10, ymm3, ymm6, 0x96             ; C24·H^1: LO += it
-    vpternlogq  ymm11, ymm4, ymm7, 0x96             ; C24·H^1: MI += it
-    vmovdqu64   ymm3, [rdx]                         ; C1·H^24: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0                    ; C1·H^24: C
-    vpxorq      ymm2, ymm3, ymm2                    ; C1·H^24: A = X + C
-    vpshufd     ymm3, ymm2, 0x4e                    ; C1·H^24: (A1, A0)
-    vpxorq      ymm3, ymm3, ymm2                    ; C1·H^24: A0 + A1
-    vpclmulqdq  ymm4, ymm2, [rdi], 0x11             ; C1·H^24: A1·B1
+    vpternlogq  ymm12, ymm11, ymm5, 0x96            ; C24·H^1: HI += it
+    vpternlogq  ymm13, ymm9, ymm3, 0x96             ; C24·H^1: LO += it
+    vpternlogq  ymm14, ymm10, ymm4, 0x96            ; C24·H^1: MI += it
+    vmovdqu64   ymm3, [rdx + 32]                    ; C2·H^23: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C2·H^23: C
+    vpshufd     ymm4, ymm3, 0x4e                    ; C2·H^23: (A1, A0)
+    vpxorq      ymm4, ymm4, ymm3                    ; C2·H^23: A0 + A1
+    vpclmulqdq  ymm5, ymm3, [rdi + 32], 0x11        ; C2·H^23: A1·B1
+    vpclmulqdq  ymm3, ymm3, [rdi + 32], 0x00        ; C2·H^23: A0·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 832], 0x00       ; C2·H^23: (A0 + A1)·(B0 + B1)
+    vmovdqu64   ymm9, [rdx]                         ; C1·H^24: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C1·H^24: C
+    vpxorq      ymm2, ymm9, ymm2                    ; C1·H^24: A = X + C
+    vpshufd     ymm9, ymm2, 0x4e                    ; C1·H^24: (A1, A0)
+    vpxorq      ymm9, ymm9, ymm2                    ; C1·H^24: A0 + A1
+    vpclmulqdq  ymm10, ymm2, [rdi], 0x11            ; C1·H^24: A1·B1
     vpclmulqdq  ymm2, ymm2, [rdi], 0x00             ; C1·H^24: A0·B0
-    vpclmulqdq  ymm3, ymm3, [rdi + 800], 0x00       ; C1·H^24: (A0 + A1)·(B0 + B1)
-    vpxorq      ymm4, ymm9, ymm4                    ; C1·H^24: HI += it
-    vpxorq      ymm2, ymm10, ymm2                   ; C1·H^24: LO += it
-    vpternlogq  ymm11, ymm3, ymm2, 0x96             ; reduce: MI += LO
-    vpxorq      ymm3, ymm11, ymm4                   ; reduce: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     ymm5, ymm3, 0x08                    ; reduce: MI1
-    vpxorq      ymm4, ymm4, ymm5                    ; reduce: HI += MI1
-    vpslldq     ymm3, ymm3, 0x08                    ; reduce: MI0·x^64
-    vpxorq      ymm2, ymm2, ymm3                    ; reduce: LO += MI0·x^64
-    vpclmulqdq  ymm3, ymm2, ymm1, 0x10              ; reduce: LO0·Q'
+    vpclmulqdq  ymm9, ymm9, [rdi + 800], 0x00       ; C1·H^24: (A0 + A1)·(B0 + B1)
+    vpternlogq  ymm12, ymm8, ymm5, 0x96             ; C1·H^24: HI += it
+    vpternlogq  ymm13, ymm6, ymm3, 0x96             ; C1·H^24: LO += it
+    vpternlogq  ymm14, ymm7, ymm4, 0x96             ; C1·H^24: MI += it
+    vpxorq      ymm3, ymm12, ymm10                  ; C1·H^24: HI += it
+    vpxorq      ymm2, ymm13, ymm2                   ; C1·H^24: LO += it
+    vpternlogq  ymm14, ymm9, ymm2, 0x96             ; reduce: MI += LO
+    vpxorq      ymm4, ymm14, ymm3                   ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     ymm5, ymm4, 0x08                    ; reduce: MI1
+    vpxorq      ymm3, ymm3, ymm5                    ; reduce: HI += MI1
+    vpslldq     ymm4, ymm4, 0x08                    ; reduce: MI0·x^64
+    vpxorq      ymm2, ymm2, ymm4                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  ymm4, ymm2, ymm1, 0x10              ; reduce: LO0·Q'
     vpshufd     ymm2, ymm2, 0x4e                    ; reduce: (LO1, LO0)
-    vpxorq      ymm2, ymm3, ymm2                    ; reduce: fold LO
-    vpclmulqdq  ymm3, ymm2, ymm1, 0x10              ; reduce: Y0·Q'
+    vpxorq      ymm2, ymm4, ymm2                    ; reduce: fold LO
+    vpclmulqdq  ymm4, ymm2, ymm1, 0x10              ; reduce: Y0·Q'
     vpshufd     ymm2, ymm2, 0x4e                    ; reduce: (Y1, Y0)
-    vpternlogq  ymm3, ymm2, ymm4, 0x96              ; reduce: RES
-    vextracti64x2 xmm2, ymm3, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm2, xmm3, xmm2                    ; reduce: add up the lanes
+    vpternlogq  ymm4, ymm2, ymm3, 0x96              ; reduce: RES
+    vextracti64x2 xmm2, ymm4, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm2, xmm4, xmm2                    ; reduce: add up the lanes
     add         rdx, 768                            ; next group
     sub         rcx, 768
     cmp         rcx, 768

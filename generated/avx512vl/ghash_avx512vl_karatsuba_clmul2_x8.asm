@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 9 (reflected), Table 5 (natural)
 ; order      reflected
 ; wipe       no: secrets may remain in vector registers
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq
+; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      52 instructions: clmul 14, load 4, other 4, shuffle 13, xor 17
 ;
@@ -188,7 +188,7 @@ ghash_avx512vl_karatsuba_clmul2_x8_mul:
 
 ; void ghash_avx512vl_karatsuba_clmul2_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-11, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-13, rax rcx rdx rdi
 global ghash_avx512vl_karatsuba_clmul2_x8_update:function (ghash_avx512vl_karatsuba_clmul2_x8_update.end - ghash_avx512vl_karatsuba_clmul2_x8_update)
 align 32
 ghash_avx512vl_karatsuba_clmul2_x8_update:
@@ -200,54 +200,54 @@ ghash_avx512vl_karatsuba_clmul2_x8_update:
     cmp         rcx, 0x80
     jb          .tail
 .group:
-    vmovdqu64   ymm3, [rdx + 32]                    ; C2·H^3: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0                    ; C2·H^3: C
-    vpshufd     ymm4, ymm3, 0x4e                    ; C2·H^3: (A1, A0)
-    vpxorq      ymm4, ymm4, ymm3                    ; C2·H^3: A0 + A1
-    vpclmulqdq  ymm9, ymm3, [rdi + 32], 0x11        ; C2·H^3: A1·B1
-    vpclmulqdq  ymm10, ymm3, [rdi + 32], 0x00       ; C2·H^3: A0·B0
-    vpclmulqdq  ymm11, ymm4, [rdi + 192], 0x00      ; C2·H^3: (A0 + A1)·(B0 + B1)
     vmovdqu64   ymm3, [rdx + 64]                    ; C3·H^2: C, bytes as in memory
     vpshufb     ymm3, ymm3, ymm0                    ; C3·H^2: C
     vpshufd     ymm4, ymm3, 0x4e                    ; C3·H^2: (A1, A0)
     vpxorq      ymm4, ymm4, ymm3                    ; C3·H^2: A0 + A1
-    vpclmulqdq  ymm5, ymm3, [rdi + 64], 0x11        ; C3·H^2: A1·B1
-    vpclmulqdq  ymm3, ymm3, [rdi + 64], 0x00        ; C3·H^2: A0·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 224], 0x00       ; C3·H^2: (A0 + A1)·(B0 + B1)
-    vmovdqu64   ymm6, [rdx + 96]                    ; C4·H^1: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0                    ; C4·H^1: C
-    vpshufd     ymm7, ymm6, 0x4e                    ; C4·H^1: (A1, A0)
-    vpxorq      ymm7, ymm7, ymm6                    ; C4·H^1: A0 + A1
-    vpclmulqdq  ymm8, ymm6, [rdi + 96], 0x11        ; C4·H^1: A1·B1
-    vpclmulqdq  ymm6, ymm6, [rdi + 96], 0x00        ; C4·H^1: A0·B0
-    vpclmulqdq  ymm7, ymm7, [rdi + 256], 0x00       ; C4·H^1: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm9, ymm5, ymm8, 0x96              ; C4·H^1: HI += it
-    vpternlogq  ymm10, ymm3, ymm6, 0x96             ; C4·H^1: LO += it
-    vpternlogq  ymm11, ymm4, ymm7, 0x96             ; C4·H^1: MI += it
-    vmovdqu64   ymm3, [rdx]                         ; C1·H^4: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0                    ; C1·H^4: C
-    vpxorq      ymm2, ymm3, ymm2                    ; C1·H^4: A = X + C
-    vpshufd     ymm3, ymm2, 0x4e                    ; C1·H^4: (A1, A0)
-    vpxorq      ymm3, ymm3, ymm2                    ; C1·H^4: A0 + A1
-    vpclmulqdq  ymm4, ymm2, [rdi], 0x11             ; C1·H^4: A1·B1
+    vpclmulqdq  ymm11, ymm3, [rdi + 64], 0x11       ; C3·H^2: A1·B1
+    vpclmulqdq  ymm12, ymm3, [rdi + 64], 0x00       ; C3·H^2: A0·B0
+    vpclmulqdq  ymm13, ymm4, [rdi + 224], 0x00      ; C3·H^2: (A0 + A1)·(B0 + B1)
+    vmovdqu64   ymm3, [rdx + 96]                    ; C4·H^1: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C4·H^1: C
+    vpshufd     ymm4, ymm3, 0x4e                    ; C4·H^1: (A1, A0)
+    vpxorq      ymm4, ymm4, ymm3                    ; C4·H^1: A0 + A1
+    vpclmulqdq  ymm5, ymm3, [rdi + 96], 0x11        ; C4·H^1: A1·B1
+    vpclmulqdq  ymm3, ymm3, [rdi + 96], 0x00        ; C4·H^1: A0·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 256], 0x00       ; C4·H^1: (A0 + A1)·(B0 + B1)
+    vmovdqu64   ymm6, [rdx + 32]                    ; C2·H^3: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C2·H^3: C
+    vpshufd     ymm7, ymm6, 0x4e                    ; C2·H^3: (A1, A0)
+    vpxorq      ymm7, ymm7, ymm6                    ; C2·H^3: A0 + A1
+    vpclmulqdq  ymm8, ymm6, [rdi + 32], 0x11        ; C2·H^3: A1·B1
+    vpclmulqdq  ymm6, ymm6, [rdi + 32], 0x00        ; C2·H^3: A0·B0
+    vpclmulqdq  ymm7, ymm7, [rdi + 192], 0x00       ; C2·H^3: (A0 + A1)·(B0 + B1)
+    vmovdqu64   ymm9, [rdx]                         ; C1·H^4: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C1·H^4: C
+    vpxorq      ymm2, ymm9, ymm2                    ; C1·H^4: A = X + C
+    vpshufd     ymm9, ymm2, 0x4e                    ; C1·H^4: (A1, A0)
+    vpxorq      ymm9, ymm9, ymm2                    ; C1·H^4: A0 + A1
+    vpclmulqdq  ymm10, ymm2, [rdi], 0x11            ; C1·H^4: A1·B1
     vpclmulqdq  ymm2, ymm2, [rdi], 0x00             ; C1·H^4: A0·B0
-    vpclmulqdq  ymm3, ymm3, [rdi + 160], 0x00       ; C1·H^4: (A0 + A1)·(B0 + B1)
-    vpxorq      ymm4, ymm9, ymm4                    ; C1·H^4: HI += it
-    vpxorq      ymm2, ymm10, ymm2                   ; C1·H^4: LO += it
-    vpternlogq  ymm11, ymm3, ymm2, 0x96             ; reduce: MI += LO
-    vpxorq      ymm3, ymm11, ymm4                   ; reduce: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     ymm5, ymm3, 0x08                    ; reduce: MI1
-    vpxorq      ymm4, ymm4, ymm5                    ; reduce: HI += MI1
-    vpslldq     ymm3, ymm3, 0x08                    ; reduce: MI0·x^64
-    vpxorq      ymm2, ymm2, ymm3                    ; reduce: LO += MI0·x^64
-    vpclmulqdq  ymm3, ymm2, ymm1, 0x10              ; reduce: LO0·Q'
+    vpclmulqdq  ymm9, ymm9, [rdi + 160], 0x00       ; C1·H^4: (A0 + A1)·(B0 + B1)
+    vpternlogq  ymm11, ymm5, ymm8, 0x96             ; C1·H^4: HI += it
+    vpternlogq  ymm12, ymm3, ymm6, 0x96             ; C1·H^4: LO += it
+    vpternlogq  ymm13, ymm4, ymm7, 0x96             ; C1·H^4: MI += it
+    vpxorq      ymm3, ymm11, ymm10                  ; C1·H^4: HI += it
+    vpxorq      ymm2, ymm12, ymm2                   ; C1·H^4: LO += it
+    vpternlogq  ymm13, ymm9, ymm2, 0x96             ; reduce: MI += LO
+    vpxorq      ymm4, ymm13, ymm3                   ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     ymm5, ymm4, 0x08                    ; reduce: MI1
+    vpxorq      ymm3, ymm3, ymm5                    ; reduce: HI += MI1
+    vpslldq     ymm4, ymm4, 0x08                    ; reduce: MI0·x^64
+    vpxorq      ymm2, ymm2, ymm4                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  ymm4, ymm2, ymm1, 0x10              ; reduce: LO0·Q'
     vpshufd     ymm2, ymm2, 0x4e                    ; reduce: (LO1, LO0)
-    vpxorq      ymm2, ymm3, ymm2                    ; reduce: fold LO
-    vpclmulqdq  ymm3, ymm2, ymm1, 0x10              ; reduce: Y0·Q'
+    vpxorq      ymm2, ymm4, ymm2                    ; reduce: fold LO
+    vpclmulqdq  ymm4, ymm2, ymm1, 0x10              ; reduce: Y0·Q'
     vpshufd     ymm2, ymm2, 0x4e                    ; reduce: (Y1, Y0)
-    vpternlogq  ymm3, ymm2, ymm4, 0x96              ; reduce: RES
-    vextracti64x2 xmm2, ymm3, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm2, xmm3, xmm2                    ; reduce: add up the lanes
+    vpternlogq  ymm4, ymm2, ymm3, 0x96              ; reduce: RES
+    vextracti64x2 xmm2, ymm4, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm2, xmm4, xmm2                    ; reduce: add up the lanes
     add         rdx, 0x80                           ; next group
     sub         rcx, 0x80
     cmp         rcx, 0x80

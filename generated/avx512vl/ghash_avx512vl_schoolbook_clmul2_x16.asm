@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 9 (reflected), Table 5 (natural)
 ; order      reflected
 ; wipe       no: secrets may remain in vector registers
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq
+; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      79 instructions: clmul 34, load 8, other 4, shuffle 13, xor 20
 ;
@@ -237,7 +237,7 @@ ghash_avx512vl_schoolbook_clmul2_x16_mul:
 
 ; void ghash_avx512vl_schoolbook_clmul2_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-12, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-16, rax rcx rdx rdi
 global ghash_avx512vl_schoolbook_clmul2_x16_update:function (ghash_avx512vl_schoolbook_clmul2_x16_update.end - ghash_avx512vl_schoolbook_clmul2_x16_update)
 align 32
 ghash_avx512vl_schoolbook_clmul2_x16_update:
@@ -249,79 +249,79 @@ ghash_avx512vl_schoolbook_clmul2_x16_update:
     cmp         rcx, 256
     jb          .tail
 .group:
-    vmovdqu64   ymm3, [rdx + 32]                    ; C2·H^7: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0                    ; C2·H^7: C
-    vpclmulqdq  ymm11, ymm3, [rdi + 32], 0x11       ; C2·H^7: A1·B1
-    vpclmulqdq  ymm12, ymm3, [rdi + 32], 0x00       ; C2·H^7: A0·B0
-    vpclmulqdq  ymm10, ymm3, [rdi + 32], 0x01       ; C2·H^7: A1·B0
-    vpclmulqdq  ymm3, ymm3, [rdi + 32], 0x10        ; C2·H^7: A0·B1
-    vmovdqu64   ymm4, [rdx + 64]                    ; C3·H^6: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm0                    ; C3·H^6: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 64], 0x11        ; C3·H^6: A1·B1
-    vpclmulqdq  ymm6, ymm4, [rdi + 64], 0x00        ; C3·H^6: A0·B0
-    vpclmulqdq  ymm7, ymm4, [rdi + 64], 0x01        ; C3·H^6: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 64], 0x10        ; C3·H^6: A0·B1
-    vpternlogq  ymm10, ymm3, ymm7, 0x96             ; C3·H^6: MI += it
-    vmovdqu64   ymm3, [rdx + 96]                    ; C4·H^5: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0                    ; C4·H^5: C
-    vpclmulqdq  ymm7, ymm3, [rdi + 96], 0x11        ; C4·H^5: A1·B1
-    vpclmulqdq  ymm8, ymm3, [rdi + 96], 0x00        ; C4·H^5: A0·B0
-    vpclmulqdq  ymm9, ymm3, [rdi + 96], 0x01        ; C4·H^5: A1·B0
-    vpclmulqdq  ymm3, ymm3, [rdi + 96], 0x10        ; C4·H^5: A0·B1
-    vpternlogq  ymm11, ymm5, ymm7, 0x96             ; C4·H^5: HI += it
-    vpternlogq  ymm12, ymm6, ymm8, 0x96             ; C4·H^5: LO += it
-    vpternlogq  ymm10, ymm4, ymm9, 0x96             ; C4·H^5: MI += it
-    vmovdqu64   ymm4, [rdx + 128]                   ; C5·H^4: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm0                    ; C5·H^4: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 128], 0x11       ; C5·H^4: A1·B1
-    vpclmulqdq  ymm6, ymm4, [rdi + 128], 0x00       ; C5·H^4: A0·B0
-    vpclmulqdq  ymm7, ymm4, [rdi + 128], 0x01       ; C5·H^4: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 128], 0x10       ; C5·H^4: A0·B1
-    vpternlogq  ymm10, ymm3, ymm7, 0x96             ; C5·H^4: MI += it
+    vmovdqu64   ymm3, [rdx + 64]                    ; C3·H^6: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C3·H^6: C
+    vpclmulqdq  ymm15, ymm3, [rdi + 64], 0x11       ; C3·H^6: A1·B1
+    vpclmulqdq  ymm16, ymm3, [rdi + 64], 0x00       ; C3·H^6: A0·B0
+    vpclmulqdq  ymm14, ymm3, [rdi + 64], 0x01       ; C3·H^6: A1·B0
+    vpclmulqdq  ymm3, ymm3, [rdi + 64], 0x10        ; C3·H^6: A0·B1
+    vmovdqu64   ymm4, [rdx + 96]                    ; C4·H^5: C, bytes as in memory
+    vpshufb     ymm4, ymm4, ymm0                    ; C4·H^5: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 96], 0x11        ; C4·H^5: A1·B1
+    vpclmulqdq  ymm6, ymm4, [rdi + 96], 0x00        ; C4·H^5: A0·B0
+    vpclmulqdq  ymm7, ymm4, [rdi + 96], 0x01        ; C4·H^5: A1·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 96], 0x10        ; C4·H^5: A0·B1
+    vmovdqu64   ymm8, [rdx + 128]                   ; C5·H^4: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C5·H^4: C
+    vpclmulqdq  ymm9, ymm8, [rdi + 128], 0x11       ; C5·H^4: A1·B1
+    vpclmulqdq  ymm10, ymm8, [rdi + 128], 0x00      ; C5·H^4: A0·B0
+    vpclmulqdq  ymm11, ymm8, [rdi + 128], 0x01      ; C5·H^4: A1·B0
+    vpclmulqdq  ymm8, ymm8, [rdi + 128], 0x10       ; C5·H^4: A0·B1
+    vpternlogq  ymm14, ymm3, ymm7, 0x96             ; C5·H^4: MI += it
     vmovdqu64   ymm3, [rdx + 160]                   ; C6·H^3: C, bytes as in memory
     vpshufb     ymm3, ymm3, ymm0                    ; C6·H^3: C
     vpclmulqdq  ymm7, ymm3, [rdi + 160], 0x11       ; C6·H^3: A1·B1
-    vpclmulqdq  ymm8, ymm3, [rdi + 160], 0x00       ; C6·H^3: A0·B0
-    vpclmulqdq  ymm9, ymm3, [rdi + 160], 0x01       ; C6·H^3: A1·B0
+    vpclmulqdq  ymm12, ymm3, [rdi + 160], 0x00      ; C6·H^3: A0·B0
+    vpclmulqdq  ymm13, ymm3, [rdi + 160], 0x01      ; C6·H^3: A1·B0
     vpclmulqdq  ymm3, ymm3, [rdi + 160], 0x10       ; C6·H^3: A0·B1
-    vpternlogq  ymm11, ymm5, ymm7, 0x96             ; C6·H^3: HI += it
-    vpternlogq  ymm12, ymm6, ymm8, 0x96             ; C6·H^3: LO += it
-    vpternlogq  ymm10, ymm4, ymm9, 0x96             ; C6·H^3: MI += it
+    vpternlogq  ymm15, ymm5, ymm9, 0x96             ; C6·H^3: HI += it
+    vpternlogq  ymm16, ymm6, ymm10, 0x96            ; C6·H^3: LO += it
+    vpternlogq  ymm14, ymm4, ymm11, 0x96            ; C6·H^3: MI += it
     vmovdqu64   ymm4, [rdx + 192]                   ; C7·H^2: C, bytes as in memory
     vpshufb     ymm4, ymm4, ymm0                    ; C7·H^2: C
     vpclmulqdq  ymm5, ymm4, [rdi + 192], 0x11       ; C7·H^2: A1·B1
     vpclmulqdq  ymm6, ymm4, [rdi + 192], 0x00       ; C7·H^2: A0·B0
-    vpclmulqdq  ymm7, ymm4, [rdi + 192], 0x01       ; C7·H^2: A1·B0
+    vpclmulqdq  ymm9, ymm4, [rdi + 192], 0x01       ; C7·H^2: A1·B0
     vpclmulqdq  ymm4, ymm4, [rdi + 192], 0x10       ; C7·H^2: A0·B1
-    vpternlogq  ymm10, ymm3, ymm7, 0x96             ; C7·H^2: MI += it
-    vmovdqu64   ymm3, [rdx + 224]                   ; C8·H^1: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0                    ; C8·H^1: C
-    vpclmulqdq  ymm7, ymm3, [rdi + 224], 0x11       ; C8·H^1: A1·B1
-    vpclmulqdq  ymm8, ymm3, [rdi + 224], 0x00       ; C8·H^1: A0·B0
-    vpclmulqdq  ymm9, ymm3, [rdi + 224], 0x01       ; C8·H^1: A1·B0
-    vpclmulqdq  ymm3, ymm3, [rdi + 224], 0x10       ; C8·H^1: A0·B1
-    vpternlogq  ymm11, ymm5, ymm7, 0x96             ; C8·H^1: HI += it
-    vpternlogq  ymm12, ymm6, ymm8, 0x96             ; C8·H^1: LO += it
-    vpternlogq  ymm10, ymm4, ymm9, 0x96             ; C8·H^1: MI += it
+    vpternlogq  ymm14, ymm8, ymm13, 0x96            ; C7·H^2: MI += it
+    vmovdqu64   ymm8, [rdx + 224]                   ; C8·H^1: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C8·H^1: C
+    vpclmulqdq  ymm10, ymm8, [rdi + 224], 0x11      ; C8·H^1: A1·B1
+    vpclmulqdq  ymm11, ymm8, [rdi + 224], 0x00      ; C8·H^1: A0·B0
+    vpclmulqdq  ymm13, ymm8, [rdi + 224], 0x01      ; C8·H^1: A1·B0
+    vpclmulqdq  ymm8, ymm8, [rdi + 224], 0x10       ; C8·H^1: A0·B1
+    vpternlogq  ymm15, ymm7, ymm5, 0x96             ; C8·H^1: HI += it
+    vpternlogq  ymm16, ymm12, ymm6, 0x96            ; C8·H^1: LO += it
+    vpternlogq  ymm14, ymm3, ymm9, 0x96             ; C8·H^1: MI += it
+    vmovdqu64   ymm3, [rdx + 32]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C2·H^7: C
+    vpclmulqdq  ymm5, ymm3, [rdi + 32], 0x11        ; C2·H^7: A1·B1
+    vpclmulqdq  ymm6, ymm3, [rdi + 32], 0x00        ; C2·H^7: A0·B0
+    vpclmulqdq  ymm7, ymm3, [rdi + 32], 0x01        ; C2·H^7: A1·B0
+    vpclmulqdq  ymm3, ymm3, [rdi + 32], 0x10        ; C2·H^7: A0·B1
+    vpternlogq  ymm14, ymm4, ymm13, 0x96            ; C2·H^7: MI += it
     vmovdqu64   ymm4, [rdx]                         ; C1·H^8: C, bytes as in memory
     vpshufb     ymm4, ymm4, ymm0                    ; C1·H^8: C
     vpxorq      ymm2, ymm4, ymm2                    ; C1·H^8: A = X + C
     vpclmulqdq  ymm4, ymm2, [rdi], 0x11             ; C1·H^8: A1·B1
-    vpclmulqdq  ymm5, ymm2, [rdi], 0x00             ; C1·H^8: A0·B0
-    vpclmulqdq  ymm6, ymm2, [rdi], 0x01             ; C1·H^8: A1·B0
+    vpclmulqdq  ymm9, ymm2, [rdi], 0x00             ; C1·H^8: A0·B0
+    vpclmulqdq  ymm12, ymm2, [rdi], 0x01            ; C1·H^8: A1·B0
     vpclmulqdq  ymm2, ymm2, [rdi], 0x10             ; C1·H^8: A0·B1
-    vpternlogq  ymm10, ymm3, ymm6, 0x96             ; C1·H^8: MI += it
-    vpxorq      ymm2, ymm10, ymm2                   ; C1·H^8: MI += it
+    vpternlogq  ymm15, ymm10, ymm5, 0x96            ; C1·H^8: HI += it
+    vpternlogq  ymm16, ymm11, ymm6, 0x96            ; C1·H^8: LO += it
+    vpternlogq  ymm14, ymm8, ymm7, 0x96             ; C1·H^8: MI += it
+    vpternlogq  ymm14, ymm3, ymm12, 0x96            ; C1·H^8: MI += it
+    vpxorq      ymm2, ymm14, ymm2                   ; C1·H^8: MI += it
     vpsrldq     ymm3, ymm2, 0x08                    ; reduce: MI1
-    vpternlogq  ymm11, ymm4, ymm3, 0x96             ; reduce: HI += MI1
+    vpternlogq  ymm15, ymm4, ymm3, 0x96             ; reduce: HI += MI1
     vpslldq     ymm2, ymm2, 0x08                    ; reduce: MI0·x^64
-    vpternlogq  ymm12, ymm5, ymm2, 0x96             ; reduce: LO += MI0·x^64
-    vpclmulqdq  ymm2, ymm12, ymm1, 0x10             ; reduce: LO0·Q'
-    vpshufd     ymm3, ymm12, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  ymm16, ymm9, ymm2, 0x96             ; reduce: LO += MI0·x^64
+    vpclmulqdq  ymm2, ymm16, ymm1, 0x10             ; reduce: LO0·Q'
+    vpshufd     ymm3, ymm16, 0x4e                   ; reduce: (LO1, LO0)
     vpxorq      ymm2, ymm2, ymm3                    ; reduce: fold LO
     vpclmulqdq  ymm3, ymm2, ymm1, 0x10              ; reduce: Y0·Q'
     vpshufd     ymm2, ymm2, 0x4e                    ; reduce: (Y1, Y0)
-    vpternlogq  ymm3, ymm2, ymm11, 0x96             ; reduce: RES
+    vpternlogq  ymm3, ymm2, ymm15, 0x96             ; reduce: RES
     vextracti64x2 xmm2, ymm3, 0x01                  ; reduce: upper lanes
     vpxorq      xmm2, xmm3, xmm2                    ; reduce: add up the lanes
     add         rdx, 256                            ; next group

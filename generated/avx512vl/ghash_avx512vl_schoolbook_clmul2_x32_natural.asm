@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 9 (reflected), Table 5 (natural)
 ; order      natural
 ; wipe       no: secrets may remain in vector registers
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq
+; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      143 instructions: clmul 66, load 16, other 20, shuffle 5, xor 36
 ;
@@ -230,7 +230,7 @@ ghash_avx512vl_schoolbook_clmul2_x32_natural_mul:
 
 ; void ghash_avx512vl_schoolbook_clmul2_x32_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-12, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-16, rax rcx rdx rdi
 global ghash_avx512vl_schoolbook_clmul2_x32_natural_update:function (ghash_avx512vl_schoolbook_clmul2_x32_natural_update.end - ghash_avx512vl_schoolbook_clmul2_x32_natural_update)
 align 32
 ghash_avx512vl_schoolbook_clmul2_x32_natural_update:
@@ -242,143 +242,143 @@ ghash_avx512vl_schoolbook_clmul2_x32_natural_update:
     cmp         rcx, 512
     jb          .tail
 .group:
-    vmovdqu64   ymm3, [rdx + 32]                    ; C2·H^15: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C2·H^15: C
-    vpclmulqdq  ymm11, ymm3, [rdi + 32], 0x11       ; C2·H^15: A1·B1
-    vpclmulqdq  ymm12, ymm3, [rdi + 32], 0x00       ; C2·H^15: A0·B0
-    vpclmulqdq  ymm10, ymm3, [rdi + 32], 0x01       ; C2·H^15: A1·B0
-    vpclmulqdq  ymm3, ymm3, [rdi + 32], 0x10        ; C2·H^15: A0·B1
-    vmovdqu64   ymm4, [rdx + 64]                    ; C3·H^14: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C3·H^14: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 64], 0x11        ; C3·H^14: A1·B1
-    vpclmulqdq  ymm6, ymm4, [rdi + 64], 0x00        ; C3·H^14: A0·B0
-    vpclmulqdq  ymm7, ymm4, [rdi + 64], 0x01        ; C3·H^14: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 64], 0x10        ; C3·H^14: A0·B1
-    vpternlogq  ymm10, ymm3, ymm7, 0x96             ; C3·H^14: MI += it
-    vmovdqu64   ymm3, [rdx + 96]                    ; C4·H^13: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C4·H^13: C
-    vpclmulqdq  ymm7, ymm3, [rdi + 96], 0x11        ; C4·H^13: A1·B1
-    vpclmulqdq  ymm8, ymm3, [rdi + 96], 0x00        ; C4·H^13: A0·B0
-    vpclmulqdq  ymm9, ymm3, [rdi + 96], 0x01        ; C4·H^13: A1·B0
-    vpclmulqdq  ymm3, ymm3, [rdi + 96], 0x10        ; C4·H^13: A0·B1
-    vpternlogq  ymm11, ymm5, ymm7, 0x96             ; C4·H^13: HI += it
-    vpternlogq  ymm12, ymm6, ymm8, 0x96             ; C4·H^13: LO += it
-    vpternlogq  ymm10, ymm4, ymm9, 0x96             ; C4·H^13: MI += it
-    vmovdqu64   ymm4, [rdx + 128]                   ; C5·H^12: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C5·H^12: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 128], 0x11       ; C5·H^12: A1·B1
-    vpclmulqdq  ymm6, ymm4, [rdi + 128], 0x00       ; C5·H^12: A0·B0
-    vpclmulqdq  ymm7, ymm4, [rdi + 128], 0x01       ; C5·H^12: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 128], 0x10       ; C5·H^12: A0·B1
-    vpternlogq  ymm10, ymm3, ymm7, 0x96             ; C5·H^12: MI += it
+    vmovdqu64   ymm3, [rdx + 64]                    ; C3·H^14: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C3·H^14: C
+    vpclmulqdq  ymm15, ymm3, [rdi + 64], 0x11       ; C3·H^14: A1·B1
+    vpclmulqdq  ymm16, ymm3, [rdi + 64], 0x00       ; C3·H^14: A0·B0
+    vpclmulqdq  ymm14, ymm3, [rdi + 64], 0x01       ; C3·H^14: A1·B0
+    vpclmulqdq  ymm3, ymm3, [rdi + 64], 0x10        ; C3·H^14: A0·B1
+    vmovdqu64   ymm4, [rdx + 96]                    ; C4·H^13: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C4·H^13: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 96], 0x11        ; C4·H^13: A1·B1
+    vpclmulqdq  ymm6, ymm4, [rdi + 96], 0x00        ; C4·H^13: A0·B0
+    vpclmulqdq  ymm7, ymm4, [rdi + 96], 0x01        ; C4·H^13: A1·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 96], 0x10        ; C4·H^13: A0·B1
+    vmovdqu64   ymm8, [rdx + 128]                   ; C5·H^12: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C5·H^12: C
+    vpclmulqdq  ymm9, ymm8, [rdi + 128], 0x11       ; C5·H^12: A1·B1
+    vpclmulqdq  ymm10, ymm8, [rdi + 128], 0x00      ; C5·H^12: A0·B0
+    vpclmulqdq  ymm11, ymm8, [rdi + 128], 0x01      ; C5·H^12: A1·B0
+    vpclmulqdq  ymm8, ymm8, [rdi + 128], 0x10       ; C5·H^12: A0·B1
+    vpternlogq  ymm14, ymm3, ymm7, 0x96             ; C5·H^12: MI += it
     vmovdqu64   ymm3, [rdx + 160]                   ; C6·H^11: C, bytes as in memory
     vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C6·H^11: C
     vpclmulqdq  ymm7, ymm3, [rdi + 160], 0x11       ; C6·H^11: A1·B1
-    vpclmulqdq  ymm8, ymm3, [rdi + 160], 0x00       ; C6·H^11: A0·B0
-    vpclmulqdq  ymm9, ymm3, [rdi + 160], 0x01       ; C6·H^11: A1·B0
+    vpclmulqdq  ymm12, ymm3, [rdi + 160], 0x00      ; C6·H^11: A0·B0
+    vpclmulqdq  ymm13, ymm3, [rdi + 160], 0x01      ; C6·H^11: A1·B0
     vpclmulqdq  ymm3, ymm3, [rdi + 160], 0x10       ; C6·H^11: A0·B1
-    vpternlogq  ymm11, ymm5, ymm7, 0x96             ; C6·H^11: HI += it
-    vpternlogq  ymm12, ymm6, ymm8, 0x96             ; C6·H^11: LO += it
-    vpternlogq  ymm10, ymm4, ymm9, 0x96             ; C6·H^11: MI += it
+    vpternlogq  ymm15, ymm5, ymm9, 0x96             ; C6·H^11: HI += it
+    vpternlogq  ymm16, ymm6, ymm10, 0x96            ; C6·H^11: LO += it
+    vpternlogq  ymm14, ymm4, ymm11, 0x96            ; C6·H^11: MI += it
     vmovdqu64   ymm4, [rdx + 192]                   ; C7·H^10: C, bytes as in memory
     vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C7·H^10: C
     vpclmulqdq  ymm5, ymm4, [rdi + 192], 0x11       ; C7·H^10: A1·B1
     vpclmulqdq  ymm6, ymm4, [rdi + 192], 0x00       ; C7·H^10: A0·B0
-    vpclmulqdq  ymm7, ymm4, [rdi + 192], 0x01       ; C7·H^10: A1·B0
+    vpclmulqdq  ymm9, ymm4, [rdi + 192], 0x01       ; C7·H^10: A1·B0
     vpclmulqdq  ymm4, ymm4, [rdi + 192], 0x10       ; C7·H^10: A0·B1
-    vpternlogq  ymm10, ymm3, ymm7, 0x96             ; C7·H^10: MI += it
-    vmovdqu64   ymm3, [rdx + 224]                   ; C8·H^9: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C8·H^9: C
-    vpclmulqdq  ymm7, ymm3, [rdi + 224], 0x11       ; C8·H^9: A1·B1
-    vpclmulqdq  ymm8, ymm3, [rdi + 224], 0x00       ; C8·H^9: A0·B0
-    vpclmulqdq  ymm9, ymm3, [rdi + 224], 0x01       ; C8·H^9: A1·B0
-    vpclmulqdq  ymm3, ymm3, [rdi + 224], 0x10       ; C8·H^9: A0·B1
-    vpternlogq  ymm11, ymm5, ymm7, 0x96             ; C8·H^9: HI += it
-    vpternlogq  ymm12, ymm6, ymm8, 0x96             ; C8·H^9: LO += it
-    vpternlogq  ymm10, ymm4, ymm9, 0x96             ; C8·H^9: MI += it
-    vmovdqu64   ymm4, [rdx + 256]                   ; C9·H^8: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C9·H^8: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 256], 0x11       ; C9·H^8: A1·B1
-    vpclmulqdq  ymm6, ymm4, [rdi + 256], 0x00       ; C9·H^8: A0·B0
-    vpclmulqdq  ymm7, ymm4, [rdi + 256], 0x01       ; C9·H^8: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 256], 0x10       ; C9·H^8: A0·B1
-    vpternlogq  ymm10, ymm3, ymm7, 0x96             ; C9·H^8: MI += it
-    vmovdqu64   ymm3, [rdx + 288]                   ; C10·H^7: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C10·H^7: C
-    vpclmulqdq  ymm7, ymm3, [rdi + 288], 0x11       ; C10·H^7: A1·B1
-    vpclmulqdq  ymm8, ymm3, [rdi + 288], 0x00       ; C10·H^7: A0·B0
-    vpclmulqdq  ymm9, ymm3, [rdi + 288], 0x01       ; C10·H^7: A1·B0
-    vpclmulqdq  ymm3, ymm3, [rdi + 288], 0x10       ; C10·H^7: A0·B1
-    vpternlogq  ymm11, ymm5, ymm7, 0x96             ; C10·H^7: HI += it
-    vpternlogq  ymm12, ymm6, ymm8, 0x96             ; C10·H^7: LO += it
-    vpternlogq  ymm10, ymm4, ymm9, 0x96             ; C10·H^7: MI += it
-    vmovdqu64   ymm4, [rdx + 320]                   ; C11·H^6: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C11·H^6: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 320], 0x11       ; C11·H^6: A1·B1
-    vpclmulqdq  ymm6, ymm4, [rdi + 320], 0x00       ; C11·H^6: A0·B0
-    vpclmulqdq  ymm7, ymm4, [rdi + 320], 0x01       ; C11·H^6: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 320], 0x10       ; C11·H^6: A0·B1
-    vpternlogq  ymm10, ymm3, ymm7, 0x96             ; C11·H^6: MI += it
+    vpternlogq  ymm14, ymm8, ymm13, 0x96            ; C7·H^10: MI += it
+    vmovdqu64   ymm8, [rdx + 224]                   ; C8·H^9: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C8·H^9: C
+    vpclmulqdq  ymm10, ymm8, [rdi + 224], 0x11      ; C8·H^9: A1·B1
+    vpclmulqdq  ymm11, ymm8, [rdi + 224], 0x00      ; C8·H^9: A0·B0
+    vpclmulqdq  ymm13, ymm8, [rdi + 224], 0x01      ; C8·H^9: A1·B0
+    vpclmulqdq  ymm8, ymm8, [rdi + 224], 0x10       ; C8·H^9: A0·B1
+    vpternlogq  ymm15, ymm7, ymm5, 0x96             ; C8·H^9: HI += it
+    vpternlogq  ymm16, ymm12, ymm6, 0x96            ; C8·H^9: LO += it
+    vpternlogq  ymm14, ymm3, ymm9, 0x96             ; C8·H^9: MI += it
+    vmovdqu64   ymm3, [rdx + 256]                   ; C9·H^8: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C9·H^8: C
+    vpclmulqdq  ymm5, ymm3, [rdi + 256], 0x11       ; C9·H^8: A1·B1
+    vpclmulqdq  ymm6, ymm3, [rdi + 256], 0x00       ; C9·H^8: A0·B0
+    vpclmulqdq  ymm7, ymm3, [rdi + 256], 0x01       ; C9·H^8: A1·B0
+    vpclmulqdq  ymm3, ymm3, [rdi + 256], 0x10       ; C9·H^8: A0·B1
+    vpternlogq  ymm14, ymm4, ymm13, 0x96            ; C9·H^8: MI += it
+    vmovdqu64   ymm4, [rdx + 288]                   ; C10·H^7: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C10·H^7: C
+    vpclmulqdq  ymm9, ymm4, [rdi + 288], 0x11       ; C10·H^7: A1·B1
+    vpclmulqdq  ymm12, ymm4, [rdi + 288], 0x00      ; C10·H^7: A0·B0
+    vpclmulqdq  ymm13, ymm4, [rdi + 288], 0x01      ; C10·H^7: A1·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 288], 0x10       ; C10·H^7: A0·B1
+    vpternlogq  ymm15, ymm10, ymm5, 0x96            ; C10·H^7: HI += it
+    vpternlogq  ymm16, ymm11, ymm6, 0x96            ; C10·H^7: LO += it
+    vpternlogq  ymm14, ymm8, ymm7, 0x96             ; C10·H^7: MI += it
+    vmovdqu64   ymm5, [rdx + 320]                   ; C11·H^6: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C11·H^6: C
+    vpclmulqdq  ymm6, ymm5, [rdi + 320], 0x11       ; C11·H^6: A1·B1
+    vpclmulqdq  ymm7, ymm5, [rdi + 320], 0x00       ; C11·H^6: A0·B0
+    vpclmulqdq  ymm8, ymm5, [rdi + 320], 0x01       ; C11·H^6: A1·B0
+    vpclmulqdq  ymm5, ymm5, [rdi + 320], 0x10       ; C11·H^6: A0·B1
+    vpternlogq  ymm14, ymm3, ymm13, 0x96            ; C11·H^6: MI += it
     vmovdqu64   ymm3, [rdx + 352]                   ; C12·H^5: C, bytes as in memory
     vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C12·H^5: C
-    vpclmulqdq  ymm7, ymm3, [rdi + 352], 0x11       ; C12·H^5: A1·B1
-    vpclmulqdq  ymm8, ymm3, [rdi + 352], 0x00       ; C12·H^5: A0·B0
-    vpclmulqdq  ymm9, ymm3, [rdi + 352], 0x01       ; C12·H^5: A1·B0
+    vpclmulqdq  ymm10, ymm3, [rdi + 352], 0x11      ; C12·H^5: A1·B1
+    vpclmulqdq  ymm11, ymm3, [rdi + 352], 0x00      ; C12·H^5: A0·B0
+    vpclmulqdq  ymm13, ymm3, [rdi + 352], 0x01      ; C12·H^5: A1·B0
     vpclmulqdq  ymm3, ymm3, [rdi + 352], 0x10       ; C12·H^5: A0·B1
-    vpternlogq  ymm11, ymm5, ymm7, 0x96             ; C12·H^5: HI += it
-    vpternlogq  ymm12, ymm6, ymm8, 0x96             ; C12·H^5: LO += it
-    vpternlogq  ymm10, ymm4, ymm9, 0x96             ; C12·H^5: MI += it
+    vpternlogq  ymm15, ymm9, ymm6, 0x96             ; C12·H^5: HI += it
+    vpternlogq  ymm16, ymm12, ymm7, 0x96            ; C12·H^5: LO += it
+    vpternlogq  ymm14, ymm4, ymm8, 0x96             ; C12·H^5: MI += it
     vmovdqu64   ymm4, [rdx + 384]                   ; C13·H^4: C, bytes as in memory
     vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C13·H^4: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 384], 0x11       ; C13·H^4: A1·B1
-    vpclmulqdq  ymm6, ymm4, [rdi + 384], 0x00       ; C13·H^4: A0·B0
-    vpclmulqdq  ymm7, ymm4, [rdi + 384], 0x01       ; C13·H^4: A1·B0
+    vpclmulqdq  ymm6, ymm4, [rdi + 384], 0x11       ; C13·H^4: A1·B1
+    vpclmulqdq  ymm7, ymm4, [rdi + 384], 0x00       ; C13·H^4: A0·B0
+    vpclmulqdq  ymm8, ymm4, [rdi + 384], 0x01       ; C13·H^4: A1·B0
     vpclmulqdq  ymm4, ymm4, [rdi + 384], 0x10       ; C13·H^4: A0·B1
-    vpternlogq  ymm10, ymm3, ymm7, 0x96             ; C13·H^4: MI += it
-    vmovdqu64   ymm3, [rdx + 416]                   ; C14·H^3: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C14·H^3: C
-    vpclmulqdq  ymm7, ymm3, [rdi + 416], 0x11       ; C14·H^3: A1·B1
-    vpclmulqdq  ymm8, ymm3, [rdi + 416], 0x00       ; C14·H^3: A0·B0
-    vpclmulqdq  ymm9, ymm3, [rdi + 416], 0x01       ; C14·H^3: A1·B0
-    vpclmulqdq  ymm3, ymm3, [rdi + 416], 0x10       ; C14·H^3: A0·B1
-    vpternlogq  ymm11, ymm5, ymm7, 0x96             ; C14·H^3: HI += it
-    vpternlogq  ymm12, ymm6, ymm8, 0x96             ; C14·H^3: LO += it
-    vpternlogq  ymm10, ymm4, ymm9, 0x96             ; C14·H^3: MI += it
-    vmovdqu64   ymm4, [rdx + 448]                   ; C15·H^2: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C15·H^2: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 448], 0x11       ; C15·H^2: A1·B1
-    vpclmulqdq  ymm6, ymm4, [rdi + 448], 0x00       ; C15·H^2: A0·B0
-    vpclmulqdq  ymm7, ymm4, [rdi + 448], 0x01       ; C15·H^2: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 448], 0x10       ; C15·H^2: A0·B1
-    vpternlogq  ymm10, ymm3, ymm7, 0x96             ; C15·H^2: MI += it
-    vmovdqu64   ymm3, [rdx + 480]                   ; C16·H^1: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C16·H^1: C
-    vpclmulqdq  ymm7, ymm3, [rdi + 480], 0x11       ; C16·H^1: A1·B1
-    vpclmulqdq  ymm8, ymm3, [rdi + 480], 0x00       ; C16·H^1: A0·B0
-    vpclmulqdq  ymm9, ymm3, [rdi + 480], 0x01       ; C16·H^1: A1·B0
-    vpclmulqdq  ymm3, ymm3, [rdi + 480], 0x10       ; C16·H^1: A0·B1
-    vpternlogq  ymm11, ymm5, ymm7, 0x96             ; C16·H^1: HI += it
-    vpternlogq  ymm12, ymm6, ymm8, 0x96             ; C16·H^1: LO += it
-    vpternlogq  ymm10, ymm4, ymm9, 0x96             ; C16·H^1: MI += it
-    vmovdqu64   ymm4, [rdx]                         ; C1·H^16: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C1·H^16: C
-    vpxorq      ymm2, ymm4, ymm2                    ; C1·H^16: A = X + C
-    vpclmulqdq  ymm4, ymm2, [rdi], 0x11             ; C1·H^16: A1·B1
-    vpclmulqdq  ymm5, ymm2, [rdi], 0x00             ; C1·H^16: A0·B0
-    vpclmulqdq  ymm6, ymm2, [rdi], 0x01             ; C1·H^16: A1·B0
+    vpternlogq  ymm14, ymm5, ymm13, 0x96            ; C13·H^4: MI += it
+    vmovdqu64   ymm5, [rdx + 416]                   ; C14·H^3: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C14·H^3: C
+    vpclmulqdq  ymm9, ymm5, [rdi + 416], 0x11       ; C14·H^3: A1·B1
+    vpclmulqdq  ymm12, ymm5, [rdi + 416], 0x00      ; C14·H^3: A0·B0
+    vpclmulqdq  ymm13, ymm5, [rdi + 416], 0x01      ; C14·H^3: A1·B0
+    vpclmulqdq  ymm5, ymm5, [rdi + 416], 0x10       ; C14·H^3: A0·B1
+    vpternlogq  ymm15, ymm10, ymm6, 0x96            ; C14·H^3: HI += it
+    vpternlogq  ymm16, ymm11, ymm7, 0x96            ; C14·H^3: LO += it
+    vpternlogq  ymm14, ymm3, ymm8, 0x96             ; C14·H^3: MI += it
+    vmovdqu64   ymm3, [rdx + 448]                   ; C15·H^2: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C15·H^2: C
+    vpclmulqdq  ymm6, ymm3, [rdi + 448], 0x11       ; C15·H^2: A1·B1
+    vpclmulqdq  ymm7, ymm3, [rdi + 448], 0x00       ; C15·H^2: A0·B0
+    vpclmulqdq  ymm8, ymm3, [rdi + 448], 0x01       ; C15·H^2: A1·B0
+    vpclmulqdq  ymm3, ymm3, [rdi + 448], 0x10       ; C15·H^2: A0·B1
+    vpternlogq  ymm14, ymm4, ymm13, 0x96            ; C15·H^2: MI += it
+    vmovdqu64   ymm4, [rdx + 480]                   ; C16·H^1: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C16·H^1: C
+    vpclmulqdq  ymm10, ymm4, [rdi + 480], 0x11      ; C16·H^1: A1·B1
+    vpclmulqdq  ymm11, ymm4, [rdi + 480], 0x00      ; C16·H^1: A0·B0
+    vpclmulqdq  ymm13, ymm4, [rdi + 480], 0x01      ; C16·H^1: A1·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 480], 0x10       ; C16·H^1: A0·B1
+    vpternlogq  ymm15, ymm9, ymm6, 0x96             ; C16·H^1: HI += it
+    vpternlogq  ymm16, ymm12, ymm7, 0x96            ; C16·H^1: LO += it
+    vpternlogq  ymm14, ymm5, ymm8, 0x96             ; C16·H^1: MI += it
+    vmovdqu64   ymm5, [rdx + 32]                    ; C2·H^15: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C2·H^15: C
+    vpclmulqdq  ymm6, ymm5, [rdi + 32], 0x11        ; C2·H^15: A1·B1
+    vpclmulqdq  ymm7, ymm5, [rdi + 32], 0x00        ; C2·H^15: A0·B0
+    vpclmulqdq  ymm8, ymm5, [rdi + 32], 0x01        ; C2·H^15: A1·B0
+    vpclmulqdq  ymm5, ymm5, [rdi + 32], 0x10        ; C2·H^15: A0·B1
+    vpternlogq  ymm14, ymm3, ymm13, 0x96            ; C2·H^15: MI += it
+    vmovdqu64   ymm3, [rdx]                         ; C1·H^16: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C1·H^16: C
+    vpxorq      ymm2, ymm3, ymm2                    ; C1·H^16: A = X + C
+    vpclmulqdq  ymm3, ymm2, [rdi], 0x11             ; C1·H^16: A1·B1
+    vpclmulqdq  ymm9, ymm2, [rdi], 0x00             ; C1·H^16: A0·B0
+    vpclmulqdq  ymm12, ymm2, [rdi], 0x01            ; C1·H^16: A1·B0
     vpclmulqdq  ymm2, ymm2, [rdi], 0x10             ; C1·H^16: A0·B1
-    vpternlogq  ymm10, ymm3, ymm6, 0x96             ; C1·H^16: MI += it
-    vpxorq      ymm2, ymm10, ymm2                   ; C1·H^16: MI += it
-    vpsrldq     ymm3, ymm2, 0x08                    ; reduce: MI1
-    vpternlogq  ymm11, ymm4, ymm3, 0x96             ; reduce: HI += MI1
+    vpternlogq  ymm15, ymm10, ymm6, 0x96            ; C1·H^16: HI += it
+    vpternlogq  ymm16, ymm11, ymm7, 0x96            ; C1·H^16: LO += it
+    vpternlogq  ymm14, ymm4, ymm8, 0x96             ; C1·H^16: MI += it
+    vpternlogq  ymm14, ymm5, ymm12, 0x96            ; C1·H^16: MI += it
+    vpxorq      ymm2, ymm14, ymm2                   ; C1·H^16: MI += it
+    vpsrldq     ymm4, ymm2, 0x08                    ; reduce: MI1
+    vpternlogq  ymm15, ymm3, ymm4, 0x96             ; reduce: HI += MI1
     vpslldq     ymm2, ymm2, 0x08                    ; reduce: MI0·x^64
-    vpternlogq  ymm12, ymm5, ymm2, 0x96             ; reduce: LO += MI0·x^64
-    vpclmulqdq  ymm2, ymm11, ymm1, 0x01             ; reduce: HI1·Q
-    vpslldq     ymm3, ymm11, 0x08                   ; reduce: HI0·x^64
+    vpternlogq  ymm16, ymm9, ymm2, 0x96             ; reduce: LO += MI0·x^64
+    vpclmulqdq  ymm2, ymm15, ymm1, 0x01             ; reduce: HI1·Q
+    vpslldq     ymm3, ymm15, 0x08                   ; reduce: HI0·x^64
     vpxorq      ymm2, ymm2, ymm3                    ; reduce: fold HI
     vpclmulqdq  ymm3, ymm2, ymm1, 0x01              ; reduce: Y1·Q
     vpslldq     ymm2, ymm2, 0x08                    ; reduce: Y0·x^64
-    vpternlogq  ymm3, ymm2, ymm12, 0x96             ; reduce: RES
+    vpternlogq  ymm3, ymm2, ymm16, 0x96             ; reduce: RES
     vextracti64x2 xmm2, ymm3, 0x01                  ; reduce: upper lanes
     vpxorq      xmm2, xmm3, xmm2                    ; reduce: add up the lanes
     add         rdx, 512                            ; next group

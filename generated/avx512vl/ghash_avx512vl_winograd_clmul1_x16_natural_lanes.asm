@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      natural
 ; wipe       no: secrets may remain in vector registers
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq
+; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      77 instructions: clmul 25, load 8, other 12, shuffle 1, xor 31
 ;
@@ -459,7 +459,7 @@ ghash_avx512vl_winograd_clmul1_x16_natural_lanes_mul:
 
 ; void ghash_avx512vl_winograd_clmul1_x16_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-11, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-14, rax rcx rdx rdi
 global ghash_avx512vl_winograd_clmul1_x16_natural_lanes_update:function (ghash_avx512vl_winograd_clmul1_x16_natural_lanes_update.end - ghash_avx512vl_winograd_clmul1_x16_natural_lanes_update)
 align 32
 ghash_avx512vl_winograd_clmul1_x16_natural_lanes_update:
@@ -467,53 +467,43 @@ ghash_avx512vl_winograd_clmul1_x16_natural_lanes_update:
     vmovdqu64   ymm0, [rel ghash_avx512vl_winograd_clmul1_x16_natural_lanes_bit_reversal]  ; bit_reversal
     vmovdqu64   ymm1, [rel ghash_avx512vl_winograd_clmul1_x16_natural_lanes_fold_q]  ; fold_q
     vmovdqu64   xmm2, [rsi]                         ; X, bytes as in memory
-    vgf2p8affineqb xmm11, xmm2, xmm0, 0x00          ; X
+    vgf2p8affineqb xmm14, xmm2, xmm0, 0x00          ; X
     cmp         rcx, 256
     jb          .tail
     cmp         rcx, 512
     jb          .last_group
 .group:
-    vmovdqu64   ymm2, [rdx + 32]                    ; C2·H^7: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C2·H^7: C
-    vpxorq      ymm3, ymm2, [rdi + 864]             ; C2·H^7: T = A + C1
-    vpxorq      ymm4, ymm2, [rdi + 1120]            ; C2·H^7: U = A + C2
-    vpclmulqdq  ymm8, ymm2, ymm2, 0x10              ; C2·H^7: A0·A1
-    vpclmulqdq  ymm9, ymm3, ymm3, 0x10              ; C2·H^7: T0·T1
-    vpclmulqdq  ymm10, ymm4, ymm4, 0x10             ; C2·H^7: U0·U1
     vmovdqu64   ymm2, [rdx + 64]                    ; C3·H^6: C, bytes as in memory
     vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C3·H^6: C
     vpxorq      ymm3, ymm2, [rdi + 896]             ; C3·H^6: T = A + C1
     vpxorq      ymm4, ymm2, [rdi + 1152]            ; C3·H^6: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C3·H^6: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C3·H^6: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C3·H^6: U0·U1
-    vmovdqu64   ymm5, [rdx + 96]                    ; C4·H^5: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C4·H^5: C
-    vpxorq      ymm6, ymm5, [rdi + 928]             ; C4·H^5: T = A + C1
-    vpxorq      ymm7, ymm5, [rdi + 1184]            ; C4·H^5: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C4·H^5: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C4·H^5: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C4·H^5: U0·U1
-    vpternlogq  ymm8, ymm2, ymm5, 0x96              ; C4·H^5: S += it
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C4·H^5: LO += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C4·H^5: HI += it
-    vmovdqu64   ymm2, [rdx + 128]                   ; C5·H^4: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C5·H^4: C
-    vpxorq      ymm3, ymm2, [rdi + 960]             ; C5·H^4: T = A + C1
-    vpxorq      ymm4, ymm2, [rdi + 1216]            ; C5·H^4: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C5·H^4: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C5·H^4: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C5·H^4: U0·U1
-    vmovdqu64   ymm5, [rdx + 160]                   ; C6·H^3: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C6·H^3: C
-    vpxorq      ymm6, ymm5, [rdi + 992]             ; C6·H^3: T = A + C1
-    vpxorq      ymm7, ymm5, [rdi + 1248]            ; C6·H^3: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C6·H^3: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C6·H^3: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C6·H^3: U0·U1
-    vpternlogq  ymm8, ymm2, ymm5, 0x96              ; C6·H^3: S += it
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C6·H^3: LO += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C6·H^3: HI += it
+    vpclmulqdq  ymm11, ymm2, ymm2, 0x10             ; C3·H^6: A0·A1
+    vpclmulqdq  ymm12, ymm3, ymm3, 0x10             ; C3·H^6: T0·T1
+    vpclmulqdq  ymm13, ymm4, ymm4, 0x10             ; C3·H^6: U0·U1
+    vmovdqu64   ymm2, [rdx + 96]                    ; C4·H^5: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C4·H^5: C
+    vpxorq      ymm3, ymm2, [rdi + 928]             ; C4·H^5: T = A + C1
+    vpxorq      ymm4, ymm2, [rdi + 1184]            ; C4·H^5: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C4·H^5: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C4·H^5: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C4·H^5: U0·U1
+    vmovdqu64   ymm5, [rdx + 128]                   ; C5·H^4: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C5·H^4: C
+    vpxorq      ymm6, ymm5, [rdi + 960]             ; C5·H^4: T = A + C1
+    vpxorq      ymm7, ymm5, [rdi + 1216]            ; C5·H^4: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C5·H^4: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C5·H^4: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C5·H^4: U0·U1
+    vmovdqu64   ymm8, [rdx + 160]                   ; C6·H^3: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C6·H^3: C
+    vpxorq      ymm9, ymm8, [rdi + 992]             ; C6·H^3: T = A + C1
+    vpxorq      ymm10, ymm8, [rdi + 1248]           ; C6·H^3: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C6·H^3: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C6·H^3: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C6·H^3: U0·U1
+    vpternlogq  ymm11, ymm2, ymm5, 0x96             ; C6·H^3: S += it
+    vpternlogq  ymm12, ymm3, ymm6, 0x96             ; C6·H^3: LO += it
+    vpternlogq  ymm13, ymm4, ymm7, 0x96             ; C6·H^3: HI += it
     vmovdqu64   ymm2, [rdx + 192]                   ; C7·H^2: C, bytes as in memory
     vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C7·H^2: C
     vpxorq      ymm3, ymm2, [rdi + 1024]            ; C7·H^2: T = A + C1
@@ -528,71 +518,71 @@ ghash_avx512vl_winograd_clmul1_x16_natural_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C8·H^1: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C8·H^1: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C8·H^1: U0·U1
-    vpternlogq  ymm8, ymm2, ymm5, 0x96              ; C8·H^1: S += it
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C8·H^1: LO += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C8·H^1: HI += it
-    vmovdqu64   ymm2, [rdx]                         ; C1·H^8: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C1·H^8: C
-    vpxorq      ymm2, ymm2, ymm11                   ; C1·H^8: A = X + C
-    vpxorq      ymm3, ymm2, [rdi + 832]             ; C1·H^8: T = A + C1
-    vpxorq      ymm4, ymm2, [rdi + 1088]            ; C1·H^8: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C1·H^8: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C1·H^8: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C1·H^8: U0·U1
-    vpxorq      ymm2, ymm8, ymm2                    ; C1·H^8: S += it
-    vpternlogq  ymm9, ymm3, ymm2, 0x96              ; reduce: LO += S
-    vpternlogq  ymm10, ymm4, ymm2, 0x96             ; reduce: HI += S
-    vpclmulqdq  ymm3, ymm10, ymm1, 0x01             ; reduce: HI1·Q
-    vpslldq     ymm2, ymm10, 0x08                   ; reduce: HI0·x^64
-    vpternlogq  ymm3, ymm2, ymm9, 0x96              ; reduce: RES = fold(HI) + LO
-    vpxorq      ymm11, ymm3, [rdi + 1344]           ; reduce: minus the key terms
+    vpternlogq  ymm11, ymm8, ymm2, 0x96             ; C8·H^1: S += it
+    vpternlogq  ymm12, ymm9, ymm3, 0x96             ; C8·H^1: LO += it
+    vpternlogq  ymm13, ymm10, ymm4, 0x96            ; C8·H^1: HI += it
+    vmovdqu64   ymm2, [rdx + 32]                    ; C2·H^7: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C2·H^7: C
+    vpxorq      ymm3, ymm2, [rdi + 864]             ; C2·H^7: T = A + C1
+    vpxorq      ymm4, ymm2, [rdi + 1120]            ; C2·H^7: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C2·H^7: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C2·H^7: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C2·H^7: U0·U1
+    vmovdqu64   ymm8, [rdx]                         ; C1·H^8: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C1·H^8: C
+    vpxorq      ymm8, ymm8, ymm14                   ; C1·H^8: A = X + C
+    vpxorq      ymm9, ymm8, [rdi + 832]             ; C1·H^8: T = A + C1
+    vpxorq      ymm10, ymm8, [rdi + 1088]           ; C1·H^8: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C1·H^8: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C1·H^8: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C1·H^8: U0·U1
+    vpternlogq  ymm11, ymm5, ymm2, 0x96             ; C1·H^8: S += it
+    vpternlogq  ymm12, ymm6, ymm3, 0x96             ; C1·H^8: LO += it
+    vpternlogq  ymm13, ymm7, ymm4, 0x96             ; C1·H^8: HI += it
+    vpxorq      ymm2, ymm11, ymm8                   ; C1·H^8: S += it
+    vpternlogq  ymm12, ymm9, ymm2, 0x96             ; reduce: LO += S
+    vpternlogq  ymm13, ymm10, ymm2, 0x96            ; reduce: HI += S
+    vpclmulqdq  ymm3, ymm13, ymm1, 0x01             ; reduce: HI1·Q
+    vpslldq     ymm2, ymm13, 0x08                   ; reduce: HI0·x^64
+    vpternlogq  ymm3, ymm2, ymm12, 0x96             ; reduce: RES = fold(HI) + LO
+    vpxorq      ymm14, ymm3, [rdi + 1344]           ; reduce: minus the key terms
     add         rdx, 256                            ; next group
     sub         rcx, 256
     cmp         rcx, 512
     jae         .group
 .after_group:
 .last_group:
-    vmovdqu64   ymm2, [rdx + 32]                    ; C2·H^7: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C2·H^7: C
-    vpxorq      ymm3, ymm2, [rdi + 32]              ; C2·H^7: T = A + C1
-    vpxorq      ymm4, ymm2, [rdi + 320]             ; C2·H^7: U = A + C2
-    vpclmulqdq  ymm8, ymm2, ymm2, 0x10              ; C2·H^7: A0·A1
-    vpclmulqdq  ymm9, ymm3, ymm3, 0x10              ; C2·H^7: T0·T1
-    vpclmulqdq  ymm10, ymm4, ymm4, 0x10             ; C2·H^7: U0·U1
     vmovdqu64   ymm2, [rdx + 64]                    ; C3·H^6: C, bytes as in memory
     vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C3·H^6: C
     vpxorq      ymm3, ymm2, [rdi + 64]              ; C3·H^6: T = A + C1
     vpxorq      ymm4, ymm2, [rdi + 352]             ; C3·H^6: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C3·H^6: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C3·H^6: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C3·H^6: U0·U1
-    vmovdqu64   ymm5, [rdx + 96]                    ; C4·H^5: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C4·H^5: C
-    vpxorq      ymm6, ymm5, [rdi + 96]              ; C4·H^5: T = A + C1
-    vpxorq      ymm7, ymm5, [rdi + 384]             ; C4·H^5: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C4·H^5: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C4·H^5: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C4·H^5: U0·U1
-    vpternlogq  ymm8, ymm2, ymm5, 0x96              ; C4·H^5: S += it
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C4·H^5: LO += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C4·H^5: HI += it
-    vmovdqu64   ymm2, [rdx + 128]                   ; C5·H^4: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C5·H^4: C
-    vpxorq      ymm3, ymm2, [rdi + 128]             ; C5·H^4: T = A + C1
-    vpxorq      ymm4, ymm2, [rdi + 416]             ; C5·H^4: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C5·H^4: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C5·H^4: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C5·H^4: U0·U1
-    vmovdqu64   ymm5, [rdx + 160]                   ; C6·H^3: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C6·H^3: C
-    vpxorq      ymm6, ymm5, [rdi + 160]             ; C6·H^3: T = A + C1
-    vpxorq      ymm7, ymm5, [rdi + 448]             ; C6·H^3: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C6·H^3: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C6·H^3: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C6·H^3: U0·U1
-    vpternlogq  ymm8, ymm2, ymm5, 0x96              ; C6·H^3: S += it
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C6·H^3: LO += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C6·H^3: HI += it
+    vpclmulqdq  ymm11, ymm2, ymm2, 0x10             ; C3·H^6: A0·A1
+    vpclmulqdq  ymm12, ymm3, ymm3, 0x10             ; C3·H^6: T0·T1
+    vpclmulqdq  ymm13, ymm4, ymm4, 0x10             ; C3·H^6: U0·U1
+    vmovdqu64   ymm2, [rdx + 96]                    ; C4·H^5: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C4·H^5: C
+    vpxorq      ymm3, ymm2, [rdi + 96]              ; C4·H^5: T = A + C1
+    vpxorq      ymm4, ymm2, [rdi + 384]             ; C4·H^5: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C4·H^5: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C4·H^5: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C4·H^5: U0·U1
+    vmovdqu64   ymm5, [rdx + 128]                   ; C5·H^4: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C5·H^4: C
+    vpxorq      ymm6, ymm5, [rdi + 128]             ; C5·H^4: T = A + C1
+    vpxorq      ymm7, ymm5, [rdi + 416]             ; C5·H^4: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C5·H^4: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C5·H^4: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C5·H^4: U0·U1
+    vmovdqu64   ymm8, [rdx + 160]                   ; C6·H^3: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C6·H^3: C
+    vpxorq      ymm9, ymm8, [rdi + 160]             ; C6·H^3: T = A + C1
+    vpxorq      ymm10, ymm8, [rdi + 448]            ; C6·H^3: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C6·H^3: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C6·H^3: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C6·H^3: U0·U1
+    vpternlogq  ymm11, ymm2, ymm5, 0x96             ; C6·H^3: S += it
+    vpternlogq  ymm12, ymm3, ymm6, 0x96             ; C6·H^3: LO += it
+    vpternlogq  ymm13, ymm4, ymm7, 0x96             ; C6·H^3: HI += it
     vmovdqu64   ymm2, [rdx + 192]                   ; C7·H^2: C, bytes as in memory
     vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C7·H^2: C
     vpxorq      ymm3, ymm2, [rdi + 192]             ; C7·H^2: T = A + C1
@@ -607,25 +597,35 @@ ghash_avx512vl_winograd_clmul1_x16_natural_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C8·H^1: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C8·H^1: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C8·H^1: U0·U1
-    vpternlogq  ymm8, ymm2, ymm5, 0x96              ; C8·H^1: S += it
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C8·H^1: LO += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C8·H^1: HI += it
-    vmovdqu64   ymm2, [rdx]                         ; C1·H^8: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C1·H^8: C
-    vpxorq      ymm2, ymm2, ymm11                   ; C1·H^8: A = X + C
-    vpxorq      ymm3, ymm2, [rdi]                   ; C1·H^8: T = A + C1
-    vpxorq      ymm4, ymm2, [rdi + 288]             ; C1·H^8: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C1·H^8: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C1·H^8: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C1·H^8: U0·U1
-    vpxorq      ymm2, ymm8, ymm2                    ; C1·H^8: S += it
-    vpternlogq  ymm9, ymm3, ymm2, 0x96              ; reduce: LO += S
-    vpternlogq  ymm10, ymm4, ymm2, 0x96             ; reduce: HI += S
-    vpclmulqdq  ymm11, ymm10, ymm1, 0x01            ; reduce: HI1·Q
-    vpslldq     ymm2, ymm10, 0x08                   ; reduce: HI0·x^64
-    vpternlogq  ymm11, ymm2, ymm9, 0x96             ; reduce: RES = fold(HI) + LO
-    vextracti64x2 xmm2, ymm11, 0x01                 ; reduce: upper lanes
-    vpternlogq  xmm11, xmm2, [rdi + 576], 0x96      ; reduce: minus the key terms
+    vpternlogq  ymm11, ymm8, ymm2, 0x96             ; C8·H^1: S += it
+    vpternlogq  ymm12, ymm9, ymm3, 0x96             ; C8·H^1: LO += it
+    vpternlogq  ymm13, ymm10, ymm4, 0x96            ; C8·H^1: HI += it
+    vmovdqu64   ymm2, [rdx + 32]                    ; C2·H^7: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C2·H^7: C
+    vpxorq      ymm3, ymm2, [rdi + 32]              ; C2·H^7: T = A + C1
+    vpxorq      ymm4, ymm2, [rdi + 320]             ; C2·H^7: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C2·H^7: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C2·H^7: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C2·H^7: U0·U1
+    vmovdqu64   ymm8, [rdx]                         ; C1·H^8: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C1·H^8: C
+    vpxorq      ymm8, ymm8, ymm14                   ; C1·H^8: A = X + C
+    vpxorq      ymm9, ymm8, [rdi]                   ; C1·H^8: T = A + C1
+    vpxorq      ymm10, ymm8, [rdi + 288]            ; C1·H^8: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C1·H^8: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C1·H^8: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C1·H^8: U0·U1
+    vpternlogq  ymm11, ymm5, ymm2, 0x96             ; C1·H^8: S += it
+    vpternlogq  ymm12, ymm6, ymm3, 0x96             ; C1·H^8: LO += it
+    vpternlogq  ymm13, ymm7, ymm4, 0x96             ; C1·H^8: HI += it
+    vpxorq      ymm2, ymm11, ymm8                   ; C1·H^8: S += it
+    vpternlogq  ymm12, ymm9, ymm2, 0x96             ; reduce: LO += S
+    vpternlogq  ymm13, ymm10, ymm2, 0x96            ; reduce: HI += S
+    vpclmulqdq  ymm14, ymm13, ymm1, 0x01            ; reduce: HI1·Q
+    vpslldq     ymm2, ymm13, 0x08                   ; reduce: HI0·x^64
+    vpternlogq  ymm14, ymm2, ymm12, 0x96            ; reduce: RES = fold(HI) + LO
+    vextracti64x2 xmm2, ymm14, 0x01                 ; reduce: upper lanes
+    vpternlogq  xmm14, xmm2, [rdi + 576], 0x96      ; reduce: minus the key terms
     add         rdx, 256                            ; next group
     sub         rcx, 256
 .tail:
@@ -645,7 +645,7 @@ ghash_avx512vl_winograd_clmul1_x16_natural_lanes_update:
 .block:
     vmovdqu64   ymm6, [rdx]                         ; C, bytes as in memory
     vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C
-    vpxorq      ymm6, ymm6, ymm11                   ; C·H^i: A = X + C; X counts once
+    vpxorq      ymm6, ymm6, ymm14                   ; C·H^i: A = X + C; X counts once
     vpxorq      ymm7, ymm6, [rax]                   ; C·H^i: T = A + C1
     vpxorq      ymm8, ymm6, [rax + 288]             ; C·H^i: U = A + C2
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: A0·A1
@@ -654,7 +654,7 @@ ghash_avx512vl_winograd_clmul1_x16_natural_lanes_update:
     vpxorq      ymm3, ymm3, ymm6                    ; C·H^i: S += it
     vpxorq      ymm4, ymm4, ymm7                    ; C·H^i: LO += it
     vpxorq      ymm5, ymm5, ymm8                    ; C·H^i: HI += it
-    vpxorq      xmm11, xmm11, xmm11
+    vpxorq      xmm14, xmm14, xmm14
     add         rax, 0x20                           ; the next powers
     add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
@@ -669,7 +669,7 @@ ghash_avx512vl_winograd_clmul1_x16_natural_lanes_update:
     kmovq       k1, rdi                             ; one bit a byte that is left
     vmovdqu8    ymm6{k1}{z}, [rdx]                  ; C, zero-padded
     vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C
-    vpxorq      ymm6, ymm6, ymm11                   ; C·H^i: A = X + C; X counts once
+    vpxorq      ymm6, ymm6, ymm14                   ; C·H^i: A = X + C; X counts once
     vpxorq      ymm7, ymm6, [rax]                   ; C·H^i: T = A + C1
     vpxorq      ymm8, ymm6, [rax + 288]             ; C·H^i: U = A + C2
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: A0·A1
@@ -681,13 +681,13 @@ ghash_avx512vl_winograd_clmul1_x16_natural_lanes_update:
 .reduce:
     vpxorq      ymm4, ymm4, ymm3                    ; reduce: LO += S
     vpxorq      ymm3, ymm5, ymm3                    ; reduce: HI += S
-    vpclmulqdq  ymm11, ymm3, ymm1, 0x01             ; reduce: HI1·Q
+    vpclmulqdq  ymm14, ymm3, ymm1, 0x01             ; reduce: HI1·Q
     vpslldq     ymm1, ymm3, 0x08                    ; reduce: HI0·x^64
-    vpternlogq  ymm11, ymm1, ymm4, 0x96             ; reduce: RES = fold(HI) + LO
-    vextracti64x2 xmm1, ymm11, 0x01                 ; reduce: upper lanes
-    vpternlogq  xmm11, xmm1, xmm2, 0x96             ; reduce: minus the key terms
+    vpternlogq  ymm14, ymm1, ymm4, 0x96             ; reduce: RES = fold(HI) + LO
+    vextracti64x2 xmm1, ymm14, 0x01                 ; reduce: upper lanes
+    vpternlogq  xmm14, xmm1, xmm2, 0x96             ; reduce: minus the key terms
 .store:
-    vgf2p8affineqb xmm0, xmm11, xmm0, 0x00          ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm14, xmm0, 0x00          ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
     vzeroupper                                      ; upper halves are the caller's
     ret

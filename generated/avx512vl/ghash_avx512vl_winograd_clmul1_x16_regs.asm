@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
 ; wipe       no: secrets may remain in vector registers
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq
+; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      78 instructions: clmul 25, load 8, other 4, shuffle 10, xor 31
 ;
@@ -385,7 +385,7 @@ ghash_avx512vl_winograd_clmul1_x16_regs_mul:
 
 ; void ghash_avx512vl_winograd_clmul1_x16_regs_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-27, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-30, rax rcx rdx rdi
 global ghash_avx512vl_winograd_clmul1_x16_regs_update:function (ghash_avx512vl_winograd_clmul1_x16_regs_update.end - ghash_avx512vl_winograd_clmul1_x16_regs_update)
 align 32
 ghash_avx512vl_winograd_clmul1_x16_regs_update:
@@ -413,47 +413,37 @@ ghash_avx512vl_winograd_clmul1_x16_regs_update:
     vmovdqu64   ymm17, [rdi + 224]                  ; powers of register 7
     vmovdqu64   ymm18, [rdi + 512]                  ; powers of register 7
 .group:
-    vmovdqu64   ymm19, [rdx + 32]                   ; C2·H^7: C, bytes as in memory
-    vpshufb     ymm19, ymm19, ymm0                  ; C2·H^7: C
-    vpxorq      ymm20, ymm19, ymm5                  ; C2·H^7: T = A + C1
-    vpxorq      ymm21, ymm19, ymm6                  ; C2·H^7: U = A + C2
-    vpclmulqdq  ymm25, ymm19, ymm19, 0x10           ; C2·H^7: A0·A1
-    vpclmulqdq  ymm26, ymm20, ymm20, 0x10           ; C2·H^7: T0·T1
-    vpclmulqdq  ymm27, ymm21, ymm21, 0x10           ; C2·H^7: U0·U1
     vmovdqu64   ymm19, [rdx + 64]                   ; C3·H^6: C, bytes as in memory
     vpshufb     ymm19, ymm19, ymm0                  ; C3·H^6: C
     vpxorq      ymm20, ymm19, ymm7                  ; C3·H^6: T = A + C1
     vpxorq      ymm21, ymm19, ymm8                  ; C3·H^6: U = A + C2
-    vpclmulqdq  ymm19, ymm19, ymm19, 0x10           ; C3·H^6: A0·A1
-    vpclmulqdq  ymm20, ymm20, ymm20, 0x10           ; C3·H^6: T0·T1
-    vpclmulqdq  ymm21, ymm21, ymm21, 0x10           ; C3·H^6: U0·U1
-    vmovdqu64   ymm22, [rdx + 96]                   ; C4·H^5: C, bytes as in memory
-    vpshufb     ymm22, ymm22, ymm0                  ; C4·H^5: C
-    vpxorq      ymm23, ymm22, ymm9                  ; C4·H^5: T = A + C1
-    vpxorq      ymm24, ymm22, ymm10                 ; C4·H^5: U = A + C2
-    vpclmulqdq  ymm22, ymm22, ymm22, 0x10           ; C4·H^5: A0·A1
-    vpclmulqdq  ymm23, ymm23, ymm23, 0x10           ; C4·H^5: T0·T1
-    vpclmulqdq  ymm24, ymm24, ymm24, 0x10           ; C4·H^5: U0·U1
-    vpternlogq  ymm25, ymm19, ymm22, 0x96           ; C4·H^5: S += it
-    vpternlogq  ymm26, ymm20, ymm23, 0x96           ; C4·H^5: LO += it
-    vpternlogq  ymm27, ymm21, ymm24, 0x96           ; C4·H^5: HI += it
-    vmovdqu64   ymm19, [rdx + 128]                  ; C5·H^4: C, bytes as in memory
-    vpshufb     ymm19, ymm19, ymm0                  ; C5·H^4: C
-    vpxorq      ymm20, ymm19, ymm11                 ; C5·H^4: T = A + C1
-    vpxorq      ymm21, ymm19, ymm12                 ; C5·H^4: U = A + C2
-    vpclmulqdq  ymm19, ymm19, ymm19, 0x10           ; C5·H^4: A0·A1
-    vpclmulqdq  ymm20, ymm20, ymm20, 0x10           ; C5·H^4: T0·T1
-    vpclmulqdq  ymm21, ymm21, ymm21, 0x10           ; C5·H^4: U0·U1
-    vmovdqu64   ymm22, [rdx + 160]                  ; C6·H^3: C, bytes as in memory
-    vpshufb     ymm22, ymm22, ymm0                  ; C6·H^3: C
-    vpxorq      ymm23, ymm22, ymm13                 ; C6·H^3: T = A + C1
-    vpxorq      ymm24, ymm22, ymm14                 ; C6·H^3: U = A + C2
-    vpclmulqdq  ymm22, ymm22, ymm22, 0x10           ; C6·H^3: A0·A1
-    vpclmulqdq  ymm23, ymm23, ymm23, 0x10           ; C6·H^3: T0·T1
-    vpclmulqdq  ymm24, ymm24, ymm24, 0x10           ; C6·H^3: U0·U1
-    vpternlogq  ymm25, ymm19, ymm22, 0x96           ; C6·H^3: S += it
-    vpternlogq  ymm26, ymm20, ymm23, 0x96           ; C6·H^3: LO += it
-    vpternlogq  ymm27, ymm21, ymm24, 0x96           ; C6·H^3: HI += it
+    vpclmulqdq  ymm28, ymm19, ymm19, 0x10           ; C3·H^6: A0·A1
+    vpclmulqdq  ymm29, ymm20, ymm20, 0x10           ; C3·H^6: T0·T1
+    vpclmulqdq  ymm30, ymm21, ymm21, 0x10           ; C3·H^6: U0·U1
+    vmovdqu64   ymm19, [rdx + 96]                   ; C4·H^5: C, bytes as in memory
+    vpshufb     ymm19, ymm19, ymm0                  ; C4·H^5: C
+    vpxorq      ymm20, ymm19, ymm9                  ; C4·H^5: T = A + C1
+    vpxorq      ymm21, ymm19, ymm10                 ; C4·H^5: U = A + C2
+    vpclmulqdq  ymm19, ymm19, ymm19, 0x10           ; C4·H^5: A0·A1
+    vpclmulqdq  ymm20, ymm20, ymm20, 0x10           ; C4·H^5: T0·T1
+    vpclmulqdq  ymm21, ymm21, ymm21, 0x10           ; C4·H^5: U0·U1
+    vmovdqu64   ymm22, [rdx + 128]                  ; C5·H^4: C, bytes as in memory
+    vpshufb     ymm22, ymm22, ymm0                  ; C5·H^4: C
+    vpxorq      ymm23, ymm22, ymm11                 ; C5·H^4: T = A + C1
+    vpxorq      ymm24, ymm22, ymm12                 ; C5·H^4: U = A + C2
+    vpclmulqdq  ymm22, ymm22, ymm22, 0x10           ; C5·H^4: A0·A1
+    vpclmulqdq  ymm23, ymm23, ymm23, 0x10           ; C5·H^4: T0·T1
+    vpclmulqdq  ymm24, ymm24, ymm24, 0x10           ; C5·H^4: U0·U1
+    vmovdqu64   ymm25, [rdx + 160]                  ; C6·H^3: C, bytes as in memory
+    vpshufb     ymm25, ymm25, ymm0                  ; C6·H^3: C
+    vpxorq      ymm26, ymm25, ymm13                 ; C6·H^3: T = A + C1
+    vpxorq      ymm27, ymm25, ymm14                 ; C6·H^3: U = A + C2
+    vpclmulqdq  ymm25, ymm25, ymm25, 0x10           ; C6·H^3: A0·A1
+    vpclmulqdq  ymm26, ymm26, ymm26, 0x10           ; C6·H^3: T0·T1
+    vpclmulqdq  ymm27, ymm27, ymm27, 0x10           ; C6·H^3: U0·U1
+    vpternlogq  ymm28, ymm19, ymm22, 0x96           ; C6·H^3: S += it
+    vpternlogq  ymm29, ymm20, ymm23, 0x96           ; C6·H^3: LO += it
+    vpternlogq  ymm30, ymm21, ymm24, 0x96           ; C6·H^3: HI += it
     vmovdqu64   ymm19, [rdx + 192]                  ; C7·H^2: C, bytes as in memory
     vpshufb     ymm19, ymm19, ymm0                  ; C7·H^2: C
     vpxorq      ymm20, ymm19, ymm15                 ; C7·H^2: T = A + C1
@@ -468,23 +458,33 @@ ghash_avx512vl_winograd_clmul1_x16_regs_update:
     vpclmulqdq  ymm22, ymm22, ymm22, 0x10           ; C8·H^1: A0·A1
     vpclmulqdq  ymm23, ymm23, ymm23, 0x10           ; C8·H^1: T0·T1
     vpclmulqdq  ymm24, ymm24, ymm24, 0x10           ; C8·H^1: U0·U1
-    vpternlogq  ymm25, ymm19, ymm22, 0x96           ; C8·H^1: S += it
-    vpternlogq  ymm26, ymm20, ymm23, 0x96           ; C8·H^1: LO += it
-    vpternlogq  ymm27, ymm21, ymm24, 0x96           ; C8·H^1: HI += it
-    vmovdqu64   ymm19, [rdx]                        ; C1·H^8: C, bytes as in memory
-    vpshufb     ymm19, ymm19, ymm0                  ; C1·H^8: C
-    vpxorq      ymm2, ymm19, ymm2                   ; C1·H^8: A = X + C
-    vpxorq      ymm19, ymm2, ymm3                   ; C1·H^8: T = A + C1
-    vpxorq      ymm20, ymm2, ymm4                   ; C1·H^8: U = A + C2
+    vpternlogq  ymm28, ymm25, ymm19, 0x96           ; C8·H^1: S += it
+    vpternlogq  ymm29, ymm26, ymm20, 0x96           ; C8·H^1: LO += it
+    vpternlogq  ymm30, ymm27, ymm21, 0x96           ; C8·H^1: HI += it
+    vmovdqu64   ymm19, [rdx + 32]                   ; C2·H^7: C, bytes as in memory
+    vpshufb     ymm19, ymm19, ymm0                  ; C2·H^7: C
+    vpxorq      ymm20, ymm19, ymm5                  ; C2·H^7: T = A + C1
+    vpxorq      ymm21, ymm19, ymm6                  ; C2·H^7: U = A + C2
+    vpclmulqdq  ymm19, ymm19, ymm19, 0x10           ; C2·H^7: A0·A1
+    vpclmulqdq  ymm20, ymm20, ymm20, 0x10           ; C2·H^7: T0·T1
+    vpclmulqdq  ymm21, ymm21, ymm21, 0x10           ; C2·H^7: U0·U1
+    vmovdqu64   ymm25, [rdx]                        ; C1·H^8: C, bytes as in memory
+    vpshufb     ymm25, ymm25, ymm0                  ; C1·H^8: C
+    vpxorq      ymm2, ymm25, ymm2                   ; C1·H^8: A = X + C
+    vpxorq      ymm25, ymm2, ymm3                   ; C1·H^8: T = A + C1
+    vpxorq      ymm26, ymm2, ymm4                   ; C1·H^8: U = A + C2
     vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C1·H^8: A0·A1
-    vpclmulqdq  ymm19, ymm19, ymm19, 0x10           ; C1·H^8: T0·T1
-    vpclmulqdq  ymm20, ymm20, ymm20, 0x10           ; C1·H^8: U0·U1
-    vpxorq      ymm2, ymm25, ymm2                   ; C1·H^8: S += it
-    vpternlogq  ymm26, ymm19, ymm2, 0x96            ; reduce: LO += S
-    vpternlogq  ymm27, ymm20, ymm2, 0x96            ; reduce: HI += S
-    vpclmulqdq  ymm2, ymm26, ymm1, 0x10             ; reduce: LO0·Q'
-    vpshufd     ymm19, ymm26, 0x4e                  ; reduce: (LO1, LO0)
-    vpternlogq  ymm2, ymm19, ymm27, 0x96            ; reduce: RES = fold(LO) + HI
+    vpclmulqdq  ymm25, ymm25, ymm25, 0x10           ; C1·H^8: T0·T1
+    vpclmulqdq  ymm26, ymm26, ymm26, 0x10           ; C1·H^8: U0·U1
+    vpternlogq  ymm28, ymm22, ymm19, 0x96           ; C1·H^8: S += it
+    vpternlogq  ymm29, ymm23, ymm20, 0x96           ; C1·H^8: LO += it
+    vpternlogq  ymm30, ymm24, ymm21, 0x96           ; C1·H^8: HI += it
+    vpxorq      ymm2, ymm28, ymm2                   ; C1·H^8: S += it
+    vpternlogq  ymm29, ymm25, ymm2, 0x96            ; reduce: LO += S
+    vpternlogq  ymm30, ymm26, ymm2, 0x96            ; reduce: HI += S
+    vpclmulqdq  ymm2, ymm29, ymm1, 0x10             ; reduce: LO0·Q'
+    vpshufd     ymm19, ymm29, 0x4e                  ; reduce: (LO1, LO0)
+    vpternlogq  ymm2, ymm19, ymm30, 0x96            ; reduce: RES = fold(LO) + HI
     vextracti64x2 xmm19, ymm2, 0x01                 ; reduce: upper lanes
     vpternlogq  xmm2, xmm19, [rdi + 576], 0x96      ; reduce: minus the key terms
     add         rdx, 256                            ; next group

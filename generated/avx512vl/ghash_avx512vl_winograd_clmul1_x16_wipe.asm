@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
 ; wipe       registers and stack that held secrets are zeroed
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq
+; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      78 instructions: clmul 25, load 8, other 4, shuffle 10, xor 31
 ;
@@ -402,7 +402,7 @@ ghash_avx512vl_winograd_clmul1_x16_wipe_mul:
 
 ; void ghash_avx512vl_winograd_clmul1_x16_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-11, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-14, rax rcx rdx rdi
 global ghash_avx512vl_winograd_clmul1_x16_wipe_update:function (ghash_avx512vl_winograd_clmul1_x16_wipe_update.end - ghash_avx512vl_winograd_clmul1_x16_wipe_update)
 align 32
 ghash_avx512vl_winograd_clmul1_x16_wipe_update:
@@ -414,47 +414,37 @@ ghash_avx512vl_winograd_clmul1_x16_wipe_update:
     cmp         rcx, 256
     jb          .tail
 .group:
-    vmovdqu64   ymm3, [rdx + 32]                    ; C2·H^7: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0                    ; C2·H^7: C
-    vpxorq      ymm4, ymm3, [rdi + 32]              ; C2·H^7: T = A + C1
-    vpxorq      ymm5, ymm3, [rdi + 320]             ; C2·H^7: U = A + C2
-    vpclmulqdq  ymm9, ymm3, ymm3, 0x10              ; C2·H^7: A0·A1
-    vpclmulqdq  ymm10, ymm4, ymm4, 0x10             ; C2·H^7: T0·T1
-    vpclmulqdq  ymm11, ymm5, ymm5, 0x10             ; C2·H^7: U0·U1
     vmovdqu64   ymm3, [rdx + 64]                    ; C3·H^6: C, bytes as in memory
     vpshufb     ymm3, ymm3, ymm0                    ; C3·H^6: C
     vpxorq      ymm4, ymm3, [rdi + 64]              ; C3·H^6: T = A + C1
     vpxorq      ymm5, ymm3, [rdi + 352]             ; C3·H^6: U = A + C2
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C3·H^6: A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C3·H^6: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C3·H^6: U0·U1
-    vmovdqu64   ymm6, [rdx + 96]                    ; C4·H^5: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0                    ; C4·H^5: C
-    vpxorq      ymm7, ymm6, [rdi + 96]              ; C4·H^5: T = A + C1
-    vpxorq      ymm8, ymm6, [rdi + 384]             ; C4·H^5: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C4·H^5: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C4·H^5: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C4·H^5: U0·U1
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C4·H^5: S += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C4·H^5: LO += it
-    vpternlogq  ymm11, ymm5, ymm8, 0x96             ; C4·H^5: HI += it
-    vmovdqu64   ymm3, [rdx + 128]                   ; C5·H^4: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0                    ; C5·H^4: C
-    vpxorq      ymm4, ymm3, [rdi + 128]             ; C5·H^4: T = A + C1
-    vpxorq      ymm5, ymm3, [rdi + 416]             ; C5·H^4: U = A + C2
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C5·H^4: A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C5·H^4: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C5·H^4: U0·U1
-    vmovdqu64   ymm6, [rdx + 160]                   ; C6·H^3: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0                    ; C6·H^3: C
-    vpxorq      ymm7, ymm6, [rdi + 160]             ; C6·H^3: T = A + C1
-    vpxorq      ymm8, ymm6, [rdi + 448]             ; C6·H^3: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C6·H^3: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C6·H^3: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C6·H^3: U0·U1
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C6·H^3: S += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C6·H^3: LO += it
-    vpternlogq  ymm11, ymm5, ymm8, 0x96             ; C6·H^3: HI += it
+    vpclmulqdq  ymm12, ymm3, ymm3, 0x10             ; C3·H^6: A0·A1
+    vpclmulqdq  ymm13, ymm4, ymm4, 0x10             ; C3·H^6: T0·T1
+    vpclmulqdq  ymm14, ymm5, ymm5, 0x10             ; C3·H^6: U0·U1
+    vmovdqu64   ymm3, [rdx + 96]                    ; C4·H^5: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C4·H^5: C
+    vpxorq      ymm4, ymm3, [rdi + 96]              ; C4·H^5: T = A + C1
+    vpxorq      ymm5, ymm3, [rdi + 384]             ; C4·H^5: U = A + C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C4·H^5: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C4·H^5: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C4·H^5: U0·U1
+    vmovdqu64   ymm6, [rdx + 128]                   ; C5·H^4: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C5·H^4: C
+    vpxorq      ymm7, ymm6, [rdi + 128]             ; C5·H^4: T = A + C1
+    vpxorq      ymm8, ymm6, [rdi + 416]             ; C5·H^4: U = A + C2
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C5·H^4: A0·A1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C5·H^4: T0·T1
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C5·H^4: U0·U1
+    vmovdqu64   ymm9, [rdx + 160]                   ; C6·H^3: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C6·H^3: C
+    vpxorq      ymm10, ymm9, [rdi + 160]            ; C6·H^3: T = A + C1
+    vpxorq      ymm11, ymm9, [rdi + 448]            ; C6·H^3: U = A + C2
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C6·H^3: A0·A1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C6·H^3: T0·T1
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C6·H^3: U0·U1
+    vpternlogq  ymm12, ymm3, ymm6, 0x96             ; C6·H^3: S += it
+    vpternlogq  ymm13, ymm4, ymm7, 0x96             ; C6·H^3: LO += it
+    vpternlogq  ymm14, ymm5, ymm8, 0x96             ; C6·H^3: HI += it
     vmovdqu64   ymm3, [rdx + 192]                   ; C7·H^2: C, bytes as in memory
     vpshufb     ymm3, ymm3, ymm0                    ; C7·H^2: C
     vpxorq      ymm4, ymm3, [rdi + 192]             ; C7·H^2: T = A + C1
@@ -469,23 +459,33 @@ ghash_avx512vl_winograd_clmul1_x16_wipe_update:
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C8·H^1: A0·A1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C8·H^1: T0·T1
     vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C8·H^1: U0·U1
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C8·H^1: S += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C8·H^1: LO += it
-    vpternlogq  ymm11, ymm5, ymm8, 0x96             ; C8·H^1: HI += it
-    vmovdqu64   ymm3, [rdx]                         ; C1·H^8: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0                    ; C1·H^8: C
-    vpxorq      ymm2, ymm3, ymm2                    ; C1·H^8: A = X + C
-    vpxorq      ymm3, ymm2, [rdi]                   ; C1·H^8: T = A + C1
-    vpxorq      ymm4, ymm2, [rdi + 288]             ; C1·H^8: U = A + C2
+    vpternlogq  ymm12, ymm9, ymm3, 0x96             ; C8·H^1: S += it
+    vpternlogq  ymm13, ymm10, ymm4, 0x96            ; C8·H^1: LO += it
+    vpternlogq  ymm14, ymm11, ymm5, 0x96            ; C8·H^1: HI += it
+    vmovdqu64   ymm3, [rdx + 32]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C2·H^7: C
+    vpxorq      ymm4, ymm3, [rdi + 32]              ; C2·H^7: T = A + C1
+    vpxorq      ymm5, ymm3, [rdi + 320]             ; C2·H^7: U = A + C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C2·H^7: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C2·H^7: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C2·H^7: U0·U1
+    vmovdqu64   ymm9, [rdx]                         ; C1·H^8: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C1·H^8: C
+    vpxorq      ymm2, ymm9, ymm2                    ; C1·H^8: A = X + C
+    vpxorq      ymm9, ymm2, [rdi]                   ; C1·H^8: T = A + C1
+    vpxorq      ymm10, ymm2, [rdi + 288]            ; C1·H^8: U = A + C2
     vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C1·H^8: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C1·H^8: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C1·H^8: U0·U1
-    vpxorq      ymm2, ymm9, ymm2                    ; C1·H^8: S += it
-    vpternlogq  ymm10, ymm3, ymm2, 0x96             ; reduce: LO += S
-    vpternlogq  ymm11, ymm4, ymm2, 0x96             ; reduce: HI += S
-    vpclmulqdq  ymm2, ymm10, ymm1, 0x10             ; reduce: LO0·Q'
-    vpshufd     ymm3, ymm10, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  ymm2, ymm3, ymm11, 0x96             ; reduce: RES = fold(LO) + HI
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C1·H^8: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C1·H^8: U0·U1
+    vpternlogq  ymm12, ymm6, ymm3, 0x96             ; C1·H^8: S += it
+    vpternlogq  ymm13, ymm7, ymm4, 0x96             ; C1·H^8: LO += it
+    vpternlogq  ymm14, ymm8, ymm5, 0x96             ; C1·H^8: HI += it
+    vpxorq      ymm2, ymm12, ymm2                   ; C1·H^8: S += it
+    vpternlogq  ymm13, ymm9, ymm2, 0x96             ; reduce: LO += S
+    vpternlogq  ymm14, ymm10, ymm2, 0x96            ; reduce: HI += S
+    vpclmulqdq  ymm2, ymm13, ymm1, 0x10             ; reduce: LO0·Q'
+    vpshufd     ymm3, ymm13, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  ymm2, ymm3, ymm14, 0x96             ; reduce: RES = fold(LO) + HI
     vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
     vpternlogq  xmm2, xmm3, [rdi + 576], 0x96       ; reduce: minus the key terms
     add         rdx, 256                            ; next group
@@ -566,6 +566,9 @@ ghash_avx512vl_winograd_clmul1_x16_wipe_update:
     vpxorq      xmm9, xmm9, xmm9                    ; wipe
     vpxorq      xmm10, xmm10, xmm10                 ; wipe
     vpxorq      xmm11, xmm11, xmm11                 ; wipe
+    vpxorq      xmm12, xmm12, xmm12                 ; wipe
+    vpxorq      xmm13, xmm13, xmm13                 ; wipe
+    vpxorq      xmm14, xmm14, xmm14                 ; wipe
     vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

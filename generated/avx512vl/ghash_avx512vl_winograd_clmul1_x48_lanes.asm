@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
 ; wipe       no: secrets may remain in vector registers
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq
+; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      213 instructions: clmul 73, load 24, other 4, shuffle 25, xor 87
 ;
@@ -466,7 +466,7 @@ ghash_avx512vl_winograd_clmul1_x48_lanes_mul:
 
 ; void ghash_avx512vl_winograd_clmul1_x48_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-11, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-14, rax rcx rdx rdi
 global ghash_avx512vl_winograd_clmul1_x48_lanes_update:function (ghash_avx512vl_winograd_clmul1_x48_lanes_update.end - ghash_avx512vl_winograd_clmul1_x48_lanes_update)
 align 32
 ghash_avx512vl_winograd_clmul1_x48_lanes_update:
@@ -474,53 +474,43 @@ ghash_avx512vl_winograd_clmul1_x48_lanes_update:
     vmovdqu64   ymm0, [rel ghash_avx512vl_winograd_clmul1_x48_lanes_byte_swap]  ; byte_swap
     vmovdqu64   ymm1, [rel ghash_avx512vl_winograd_clmul1_x48_lanes_fold_q]  ; fold_q
     vmovdqu64   xmm2, [rsi]                         ; X, bytes as in memory
-    vpshufb     xmm11, xmm2, xmm0                   ; X
+    vpshufb     xmm14, xmm2, xmm0                   ; X
     cmp         rcx, 768
     jb          .tail
     cmp         rcx, 1536
     jb          .last_group
 .group:
-    vmovdqu64   ymm2, [rdx + 32]                    ; C2·H^23: C, bytes as in memory
-    vpshufb     ymm2, ymm2, ymm0                    ; C2·H^23: C
-    vpxorq      ymm3, ymm2, [rdi + 2400]            ; C2·H^23: T = A + C1
-    vpxorq      ymm4, ymm2, [rdi + 3168]            ; C2·H^23: U = A + C2
-    vpclmulqdq  ymm8, ymm2, ymm2, 0x10              ; C2·H^23: A0·A1
-    vpclmulqdq  ymm9, ymm3, ymm3, 0x10              ; C2·H^23: T0·T1
-    vpclmulqdq  ymm10, ymm4, ymm4, 0x10             ; C2·H^23: U0·U1
     vmovdqu64   ymm2, [rdx + 64]                    ; C3·H^22: C, bytes as in memory
     vpshufb     ymm2, ymm2, ymm0                    ; C3·H^22: C
     vpxorq      ymm3, ymm2, [rdi + 2432]            ; C3·H^22: T = A + C1
     vpxorq      ymm4, ymm2, [rdi + 3200]            ; C3·H^22: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C3·H^22: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C3·H^22: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C3·H^22: U0·U1
-    vmovdqu64   ymm5, [rdx + 96]                    ; C4·H^21: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C4·H^21: C
-    vpxorq      ymm6, ymm5, [rdi + 2464]            ; C4·H^21: T = A + C1
-    vpxorq      ymm7, ymm5, [rdi + 3232]            ; C4·H^21: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C4·H^21: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C4·H^21: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C4·H^21: U0·U1
-    vpternlogq  ymm8, ymm2, ymm5, 0x96              ; C4·H^21: S += it
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C4·H^21: LO += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C4·H^21: HI += it
-    vmovdqu64   ymm2, [rdx + 128]                   ; C5·H^20: C, bytes as in memory
-    vpshufb     ymm2, ymm2, ymm0                    ; C5·H^20: C
-    vpxorq      ymm3, ymm2, [rdi + 2496]            ; C5·H^20: T = A + C1
-    vpxorq      ymm4, ymm2, [rdi + 3264]            ; C5·H^20: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C5·H^20: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C5·H^20: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C5·H^20: U0·U1
-    vmovdqu64   ymm5, [rdx + 160]                   ; C6·H^19: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C6·H^19: C
-    vpxorq      ymm6, ymm5, [rdi + 2528]            ; C6·H^19: T = A + C1
-    vpxorq      ymm7, ymm5, [rdi + 3296]            ; C6·H^19: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C6·H^19: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C6·H^19: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C6·H^19: U0·U1
-    vpternlogq  ymm8, ymm2, ymm5, 0x96              ; C6·H^19: S += it
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C6·H^19: LO += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C6·H^19: HI += it
+    vpclmulqdq  ymm11, ymm2, ymm2, 0x10             ; C3·H^22: A0·A1
+    vpclmulqdq  ymm12, ymm3, ymm3, 0x10             ; C3·H^22: T0·T1
+    vpclmulqdq  ymm13, ymm4, ymm4, 0x10             ; C3·H^22: U0·U1
+    vmovdqu64   ymm2, [rdx + 96]                    ; C4·H^21: C, bytes as in memory
+    vpshufb     ymm2, ymm2, ymm0                    ; C4·H^21: C
+    vpxorq      ymm3, ymm2, [rdi + 2464]            ; C4·H^21: T = A + C1
+    vpxorq      ymm4, ymm2, [rdi + 3232]            ; C4·H^21: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C4·H^21: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C4·H^21: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C4·H^21: U0·U1
+    vmovdqu64   ymm5, [rdx + 128]                   ; C5·H^20: C, bytes as in memory
+    vpshufb     ymm5, ymm5, ymm0                    ; C5·H^20: C
+    vpxorq      ymm6, ymm5, [rdi + 2496]            ; C5·H^20: T = A + C1
+    vpxorq      ymm7, ymm5, [rdi + 3264]            ; C5·H^20: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C5·H^20: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C5·H^20: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C5·H^20: U0·U1
+    vmovdqu64   ymm8, [rdx + 160]                   ; C6·H^19: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C6·H^19: C
+    vpxorq      ymm9, ymm8, [rdi + 2528]            ; C6·H^19: T = A + C1
+    vpxorq      ymm10, ymm8, [rdi + 3296]           ; C6·H^19: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C6·H^19: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C6·H^19: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C6·H^19: U0·U1
+    vpternlogq  ymm11, ymm2, ymm5, 0x96             ; C6·H^19: S += it
+    vpternlogq  ymm12, ymm3, ymm6, 0x96             ; C6·H^19: LO += it
+    vpternlogq  ymm13, ymm4, ymm7, 0x96             ; C6·H^19: HI += it
     vmovdqu64   ymm2, [rdx + 192]                   ; C7·H^18: C, bytes as in memory
     vpshufb     ymm2, ymm2, ymm0                    ; C7·H^18: C
     vpxorq      ymm3, ymm2, [rdi + 2560]            ; C7·H^18: T = A + C1
@@ -535,9 +525,9 @@ ghash_avx512vl_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C8·H^17: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C8·H^17: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C8·H^17: U0·U1
-    vpternlogq  ymm8, ymm2, ymm5, 0x96              ; C8·H^17: S += it
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C8·H^17: LO += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C8·H^17: HI += it
+    vpternlogq  ymm11, ymm8, ymm2, 0x96             ; C8·H^17: S += it
+    vpternlogq  ymm12, ymm9, ymm3, 0x96             ; C8·H^17: LO += it
+    vpternlogq  ymm13, ymm10, ymm4, 0x96            ; C8·H^17: HI += it
     vmovdqu64   ymm2, [rdx + 256]                   ; C9·H^16: C, bytes as in memory
     vpshufb     ymm2, ymm2, ymm0                    ; C9·H^16: C
     vpxorq      ymm3, ymm2, [rdi + 2624]            ; C9·H^16: T = A + C1
@@ -545,16 +535,16 @@ ghash_avx512vl_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C9·H^16: A0·A1
     vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C9·H^16: T0·T1
     vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C9·H^16: U0·U1
-    vmovdqu64   ymm5, [rdx + 288]                   ; C10·H^15: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C10·H^15: C
-    vpxorq      ymm6, ymm5, [rdi + 2656]            ; C10·H^15: T = A + C1
-    vpxorq      ymm7, ymm5, [rdi + 3424]            ; C10·H^15: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C10·H^15: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C10·H^15: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C10·H^15: U0·U1
-    vpternlogq  ymm8, ymm2, ymm5, 0x96              ; C10·H^15: S += it
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C10·H^15: LO += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C10·H^15: HI += it
+    vmovdqu64   ymm8, [rdx + 288]                   ; C10·H^15: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C10·H^15: C
+    vpxorq      ymm9, ymm8, [rdi + 2656]            ; C10·H^15: T = A + C1
+    vpxorq      ymm10, ymm8, [rdi + 3424]           ; C10·H^15: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C10·H^15: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C10·H^15: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C10·H^15: U0·U1
+    vpternlogq  ymm11, ymm5, ymm2, 0x96             ; C10·H^15: S += it
+    vpternlogq  ymm12, ymm6, ymm3, 0x96             ; C10·H^15: LO += it
+    vpternlogq  ymm13, ymm7, ymm4, 0x96             ; C10·H^15: HI += it
     vmovdqu64   ymm2, [rdx + 320]                   ; C11·H^14: C, bytes as in memory
     vpshufb     ymm2, ymm2, ymm0                    ; C11·H^14: C
     vpxorq      ymm3, ymm2, [rdi + 2688]            ; C11·H^14: T = A + C1
@@ -569,9 +559,9 @@ ghash_avx512vl_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C12·H^13: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C12·H^13: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C12·H^13: U0·U1
-    vpternlogq  ymm8, ymm2, ymm5, 0x96              ; C12·H^13: S += it
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C12·H^13: LO += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C12·H^13: HI += it
+    vpternlogq  ymm11, ymm8, ymm2, 0x96             ; C12·H^13: S += it
+    vpternlogq  ymm12, ymm9, ymm3, 0x96             ; C12·H^13: LO += it
+    vpternlogq  ymm13, ymm10, ymm4, 0x96            ; C12·H^13: HI += it
     vmovdqu64   ymm2, [rdx + 384]                   ; C13·H^12: C, bytes as in memory
     vpshufb     ymm2, ymm2, ymm0                    ; C13·H^12: C
     vpxorq      ymm3, ymm2, [rdi + 2752]            ; C13·H^12: T = A + C1
@@ -579,16 +569,16 @@ ghash_avx512vl_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C13·H^12: A0·A1
     vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C13·H^12: T0·T1
     vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C13·H^12: U0·U1
-    vmovdqu64   ymm5, [rdx + 416]                   ; C14·H^11: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C14·H^11: C
-    vpxorq      ymm6, ymm5, [rdi + 2784]            ; C14·H^11: T = A + C1
-    vpxorq      ymm7, ymm5, [rdi + 3552]            ; C14·H^11: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C14·H^11: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C14·H^11: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C14·H^11: U0·U1
-    vpternlogq  ymm8, ymm2, ymm5, 0x96              ; C14·H^11: S += it
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C14·H^11: LO += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C14·H^11: HI += it
+    vmovdqu64   ymm8, [rdx + 416]                   ; C14·H^11: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C14·H^11: C
+    vpxorq      ymm9, ymm8, [rdi + 2784]            ; C14·H^11: T = A + C1
+    vpxorq      ymm10, ymm8, [rdi + 3552]           ; C14·H^11: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C14·H^11: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C14·H^11: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C14·H^11: U0·U1
+    vpternlogq  ymm11, ymm5, ymm2, 0x96             ; C14·H^11: S += it
+    vpternlogq  ymm12, ymm6, ymm3, 0x96             ; C14·H^11: LO += it
+    vpternlogq  ymm13, ymm7, ymm4, 0x96             ; C14·H^11: HI += it
     vmovdqu64   ymm2, [rdx + 448]                   ; C15·H^10: C, bytes as in memory
     vpshufb     ymm2, ymm2, ymm0                    ; C15·H^10: C
     vpxorq      ymm3, ymm2, [rdi + 2816]            ; C15·H^10: T = A + C1
@@ -603,9 +593,9 @@ ghash_avx512vl_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C16·H^9: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C16·H^9: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C16·H^9: U0·U1
-    vpternlogq  ymm8, ymm2, ymm5, 0x96              ; C16·H^9: S += it
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C16·H^9: LO += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C16·H^9: HI += it
+    vpternlogq  ymm11, ymm8, ymm2, 0x96             ; C16·H^9: S += it
+    vpternlogq  ymm12, ymm9, ymm3, 0x96             ; C16·H^9: LO += it
+    vpternlogq  ymm13, ymm10, ymm4, 0x96            ; C16·H^9: HI += it
     vmovdqu64   ymm2, [rdx + 512]                   ; C17·H^8: C, bytes as in memory
     vpshufb     ymm2, ymm2, ymm0                    ; C17·H^8: C
     vpxorq      ymm3, ymm2, [rdi + 2880]            ; C17·H^8: T = A + C1
@@ -613,16 +603,16 @@ ghash_avx512vl_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C17·H^8: A0·A1
     vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C17·H^8: T0·T1
     vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C17·H^8: U0·U1
-    vmovdqu64   ymm5, [rdx + 544]                   ; C18·H^7: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C18·H^7: C
-    vpxorq      ymm6, ymm5, [rdi + 2912]            ; C18·H^7: T = A + C1
-    vpxorq      ymm7, ymm5, [rdi + 3680]            ; C18·H^7: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C18·H^7: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C18·H^7: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C18·H^7: U0·U1
-    vpternlogq  ymm8, ymm2, ymm5, 0x96              ; C18·H^7: S += it
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C18·H^7: LO += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C18·H^7: HI += it
+    vmovdqu64   ymm8, [rdx + 544]                   ; C18·H^7: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C18·H^7: C
+    vpxorq      ymm9, ymm8, [rdi + 2912]            ; C18·H^7: T = A + C1
+    vpxorq      ymm10, ymm8, [rdi + 3680]           ; C18·H^7: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C18·H^7: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C18·H^7: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C18·H^7: U0·U1
+    vpternlogq  ymm11, ymm5, ymm2, 0x96             ; C18·H^7: S += it
+    vpternlogq  ymm12, ymm6, ymm3, 0x96             ; C18·H^7: LO += it
+    vpternlogq  ymm13, ymm7, ymm4, 0x96             ; C18·H^7: HI += it
     vmovdqu64   ymm2, [rdx + 576]                   ; C19·H^6: C, bytes as in memory
     vpshufb     ymm2, ymm2, ymm0                    ; C19·H^6: C
     vpxorq      ymm3, ymm2, [rdi + 2944]            ; C19·H^6: T = A + C1
@@ -637,9 +627,9 @@ ghash_avx512vl_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C20·H^5: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C20·H^5: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C20·H^5: U0·U1
-    vpternlogq  ymm8, ymm2, ymm5, 0x96              ; C20·H^5: S += it
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C20·H^5: LO += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C20·H^5: HI += it
+    vpternlogq  ymm11, ymm8, ymm2, 0x96             ; C20·H^5: S += it
+    vpternlogq  ymm12, ymm9, ymm3, 0x96             ; C20·H^5: LO += it
+    vpternlogq  ymm13, ymm10, ymm4, 0x96            ; C20·H^5: HI += it
     vmovdqu64   ymm2, [rdx + 640]                   ; C21·H^4: C, bytes as in memory
     vpshufb     ymm2, ymm2, ymm0                    ; C21·H^4: C
     vpxorq      ymm3, ymm2, [rdi + 3008]            ; C21·H^4: T = A + C1
@@ -647,16 +637,16 @@ ghash_avx512vl_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C21·H^4: A0·A1
     vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C21·H^4: T0·T1
     vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C21·H^4: U0·U1
-    vmovdqu64   ymm5, [rdx + 672]                   ; C22·H^3: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C22·H^3: C
-    vpxorq      ymm6, ymm5, [rdi + 3040]            ; C22·H^3: T = A + C1
-    vpxorq      ymm7, ymm5, [rdi + 3808]            ; C22·H^3: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C22·H^3: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C22·H^3: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C22·H^3: U0·U1
-    vpternlogq  ymm8, ymm2, ymm5, 0x96              ; C22·H^3: S += it
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C22·H^3: LO += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C22·H^3: HI += it
+    vmovdqu64   ymm8, [rdx + 672]                   ; C22·H^3: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C22·H^3: C
+    vpxorq      ymm9, ymm8, [rdi + 3040]            ; C22·H^3: T = A + C1
+    vpxorq      ymm10, ymm8, [rdi + 3808]           ; C22·H^3: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C22·H^3: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C22·H^3: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C22·H^3: U0·U1
+    vpternlogq  ymm11, ymm5, ymm2, 0x96             ; C22·H^3: S += it
+    vpternlogq  ymm12, ymm6, ymm3, 0x96             ; C22·H^3: LO += it
+    vpternlogq  ymm13, ymm7, ymm4, 0x96             ; C22·H^3: HI += it
     vmovdqu64   ymm2, [rdx + 704]                   ; C23·H^2: C, bytes as in memory
     vpshufb     ymm2, ymm2, ymm0                    ; C23·H^2: C
     vpxorq      ymm3, ymm2, [rdi + 3072]            ; C23·H^2: T = A + C1
@@ -671,71 +661,71 @@ ghash_avx512vl_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C24·H^1: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C24·H^1: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C24·H^1: U0·U1
-    vpternlogq  ymm8, ymm2, ymm5, 0x96              ; C24·H^1: S += it
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C24·H^1: LO += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C24·H^1: HI += it
-    vmovdqu64   ymm2, [rdx]                         ; C1·H^24: C, bytes as in memory
-    vpshufb     ymm2, ymm2, ymm0                    ; C1·H^24: C
-    vpxorq      ymm2, ymm2, ymm11                   ; C1·H^24: A = X + C
-    vpxorq      ymm3, ymm2, [rdi + 2368]            ; C1·H^24: T = A + C1
-    vpxorq      ymm4, ymm2, [rdi + 3136]            ; C1·H^24: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C1·H^24: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C1·H^24: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C1·H^24: U0·U1
-    vpxorq      ymm2, ymm8, ymm2                    ; C1·H^24: S += it
-    vpternlogq  ymm9, ymm3, ymm2, 0x96              ; reduce: LO += S
-    vpternlogq  ymm10, ymm4, ymm2, 0x96             ; reduce: HI += S
-    vpclmulqdq  ymm3, ymm9, ymm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     ymm2, ymm9, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  ymm3, ymm2, ymm10, 0x96             ; reduce: RES = fold(LO) + HI
-    vpxorq      ymm11, ymm3, [rdi + 3904]           ; reduce: minus the key terms
+    vpternlogq  ymm11, ymm8, ymm2, 0x96             ; C24·H^1: S += it
+    vpternlogq  ymm12, ymm9, ymm3, 0x96             ; C24·H^1: LO += it
+    vpternlogq  ymm13, ymm10, ymm4, 0x96            ; C24·H^1: HI += it
+    vmovdqu64   ymm2, [rdx + 32]                    ; C2·H^23: C, bytes as in memory
+    vpshufb     ymm2, ymm2, ymm0                    ; C2·H^23: C
+    vpxorq      ymm3, ymm2, [rdi + 2400]            ; C2·H^23: T = A + C1
+    vpxorq      ymm4, ymm2, [rdi + 3168]            ; C2·H^23: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C2·H^23: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C2·H^23: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C2·H^23: U0·U1
+    vmovdqu64   ymm8, [rdx]                         ; C1·H^24: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C1·H^24: C
+    vpxorq      ymm8, ymm8, ymm14                   ; C1·H^24: A = X + C
+    vpxorq      ymm9, ymm8, [rdi + 2368]            ; C1·H^24: T = A + C1
+    vpxorq      ymm10, ymm8, [rdi + 3136]           ; C1·H^24: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C1·H^24: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C1·H^24: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C1·H^24: U0·U1
+    vpternlogq  ymm11, ymm5, ymm2, 0x96             ; C1·H^24: S += it
+    vpternlogq  ymm12, ymm6, ymm3, 0x96             ; C1·H^24: LO += it
+    vpternlogq  ymm13, ymm7, ymm4, 0x96             ; C1·H^24: HI += it
+    vpxorq      ymm2, ymm11, ymm8                   ; C1·H^24: S += it
+    vpternlogq  ymm12, ymm9, ymm2, 0x96             ; reduce: LO += S
+    vpternlogq  ymm13, ymm10, ymm2, 0x96            ; reduce: HI += S
+    vpclmulqdq  ymm3, ymm12, ymm1, 0x10             ; reduce: LO0·Q'
+    vpshufd     ymm2, ymm12, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  ymm3, ymm2, ymm13, 0x96             ; reduce: RES = fold(LO) + HI
+    vpxorq      ymm14, ymm3, [rdi + 3904]           ; reduce: minus the key terms
     add         rdx, 768                            ; next group
     sub         rcx, 768
     cmp         rcx, 1536
     jae         .group
 .after_group:
 .last_group:
-    vmovdqu64   ymm2, [rdx + 32]                    ; C2·H^23: C, bytes as in memory
-    vpshufb     ymm2, ymm2, ymm0                    ; C2·H^23: C
-    vpxorq      ymm3, ymm2, [rdi + 32]              ; C2·H^23: T = A + C1
-    vpxorq      ymm4, ymm2, [rdi + 832]             ; C2·H^23: U = A + C2
-    vpclmulqdq  ymm8, ymm2, ymm2, 0x10              ; C2·H^23: A0·A1
-    vpclmulqdq  ymm9, ymm3, ymm3, 0x10              ; C2·H^23: T0·T1
-    vpclmulqdq  ymm10, ymm4, ymm4, 0x10             ; C2·H^23: U0·U1
     vmovdqu64   ymm2, [rdx + 64]                    ; C3·H^22: C, bytes as in memory
     vpshufb     ymm2, ymm2, ymm0                    ; C3·H^22: C
     vpxorq      ymm3, ymm2, [rdi + 64]              ; C3·H^22: T = A + C1
     vpxorq      ymm4, ymm2, [rdi + 864]             ; C3·H^22: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C3·H^22: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C3·H^22: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C3·H^22: U0·U1
-    vmovdqu64   ymm5, [rdx + 96]                    ; C4·H^21: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C4·H^21: C
-    vpxorq      ymm6, ymm5, [rdi + 96]              ; C4·H^21: T = A + C1
-    vpxorq      ymm7, ymm5, [rdi + 896]             ; C4·H^21: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C4·H^21: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C4·H^21: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C4·H^21: U0·U1
-    vpternlogq  ymm8, ymm2, ymm5, 0x96              ; C4·H^21: S += it
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C4·H^21: LO += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C4·H^21: HI += it
-    vmovdqu64   ymm2, [rdx + 128]                   ; C5·H^20: C, bytes as in memory
-    vpshufb     ymm2, ymm2, ymm0                    ; C5·H^20: C
-    vpxorq      ymm3, ymm2, [rdi + 128]             ; C5·H^20: T = A + C1
-    vpxorq      ymm4, ymm2, [rdi + 928]             ; C5·H^20: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C5·H^20: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C5·H^20: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C5·H^20: U0·U1
-    vmovdqu64   ymm5, [rdx + 160]                   ; C6·H^19: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C6·H^19: C
-    vpxorq      ymm6, ymm5, [rdi + 160]             ; C6·H^19: T = A + C1
-    vpxorq      ymm7, ymm5, [rdi + 960]             ; C6·H^19: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C6·H^19: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C6·H^19: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C6·H^19: U0·U1
-    vpternlogq  ymm8, ymm2, ymm5, 0x96              ; C6·H^19: S += it
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C6·H^19: LO += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C6·H^19: HI += it
+    vpclmulqdq  ymm11, ymm2, ymm2, 0x10             ; C3·H^22: A0·A1
+    vpclmulqdq  ymm12, ymm3, ymm3, 0x10             ; C3·H^22: T0·T1
+    vpclmulqdq  ymm13, ymm4, ymm4, 0x10             ; C3·H^22: U0·U1
+    vmovdqu64   ymm2, [rdx + 96]                    ; C4·H^21: C, bytes as in memory
+    vpshufb     ymm2, ymm2, ymm0                    ; C4·H^21: C
+    vpxorq      ymm3, ymm2, [rdi + 96]              ; C4·H^21: T = A + C1
+    vpxorq      ymm4, ymm2, [rdi + 896]             ; C4·H^21: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C4·H^21: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C4·H^21: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C4·H^21: U0·U1
+    vmovdqu64   ymm5, [rdx + 128]                   ; C5·H^20: C, bytes as in memory
+    vpshufb     ymm5, ymm5, ymm0                    ; C5·H^20: C
+    vpxorq      ymm6, ymm5, [rdi + 128]             ; C5·H^20: T = A + C1
+    vpxorq      ymm7, ymm5, [rdi + 928]             ; C5·H^20: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C5·H^20: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C5·H^20: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C5·H^20: U0·U1
+    vmovdqu64   ymm8, [rdx + 160]                   ; C6·H^19: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C6·H^19: C
+    vpxorq      ymm9, ymm8, [rdi + 160]             ; C6·H^19: T = A + C1
+    vpxorq      ymm10, ymm8, [rdi + 960]            ; C6·H^19: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C6·H^19: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C6·H^19: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C6·H^19: U0·U1
+    vpternlogq  ymm11, ymm2, ymm5, 0x96             ; C6·H^19: S += it
+    vpternlogq  ymm12, ymm3, ymm6, 0x96             ; C6·H^19: LO += it
+    vpternlogq  ymm13, ymm4, ymm7, 0x96             ; C6·H^19: HI += it
     vmovdqu64   ymm2, [rdx + 192]                   ; C7·H^18: C, bytes as in memory
     vpshufb     ymm2, ymm2, ymm0                    ; C7·H^18: C
     vpxorq      ymm3, ymm2, [rdi + 192]             ; C7·H^18: T = A + C1
@@ -750,9 +740,9 @@ ghash_avx512vl_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C8·H^17: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C8·H^17: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C8·H^17: U0·U1
-    vpternlogq  ymm8, ymm2, ymm5, 0x96              ; C8·H^17: S += it
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C8·H^17: LO += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C8·H^17: HI += it
+    vpternlogq  ymm11, ymm8, ymm2, 0x96             ; C8·H^17: S += it
+    vpternlogq  ymm12, ymm9, ymm3, 0x96             ; C8·H^17: LO += it
+    vpternlogq  ymm13, ymm10, ymm4, 0x96            ; C8·H^17: HI += it
     vmovdqu64   ymm2, [rdx + 256]                   ; C9·H^16: C, bytes as in memory
     vpshufb     ymm2, ymm2, ymm0                    ; C9·H^16: C
     vpxorq      ymm3, ymm2, [rdi + 256]             ; C9·H^16: T = A + C1
@@ -760,16 +750,16 @@ ghash_avx512vl_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C9·H^16: A0·A1
     vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C9·H^16: T0·T1
     vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C9·H^16: U0·U1
-    vmovdqu64   ymm5, [rdx + 288]                   ; C10·H^15: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C10·H^15: C
-    vpxorq      ymm6, ymm5, [rdi + 288]             ; C10·H^15: T = A + C1
-    vpxorq      ymm7, ymm5, [rdi + 1088]            ; C10·H^15: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C10·H^15: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C10·H^15: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C10·H^15: U0·U1
-    vpternlogq  ymm8, ymm2, ymm5, 0x96              ; C10·H^15: S += it
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C10·H^15: LO += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C10·H^15: HI += it
+    vmovdqu64   ymm8, [rdx + 288]                   ; C10·H^15: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C10·H^15: C
+    vpxorq      ymm9, ymm8, [rdi + 288]             ; C10·H^15: T = A + C1
+    vpxorq      ymm10, ymm8, [rdi + 1088]           ; C10·H^15: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C10·H^15: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C10·H^15: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C10·H^15: U0·U1
+    vpternlogq  ymm11, ymm5, ymm2, 0x96             ; C10·H^15: S += it
+    vpternlogq  ymm12, ymm6, ymm3, 0x96             ; C10·H^15: LO += it
+    vpternlogq  ymm13, ymm7, ymm4, 0x96             ; C10·H^15: HI += it
     vmovdqu64   ymm2, [rdx + 320]                   ; C11·H^14: C, bytes as in memory
     vpshufb     ymm2, ymm2, ymm0                    ; C11·H^14: C
     vpxorq      ymm3, ymm2, [rdi + 320]             ; C11·H^14: T = A + C1
@@ -784,9 +774,9 @@ ghash_avx512vl_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C12·H^13: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C12·H^13: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C12·H^13: U0·U1
-    vpternlogq  ymm8, ymm2, ymm5, 0x96              ; C12·H^13: S += it
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C12·H^13: LO += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C12·H^13: HI += it
+    vpternlogq  ymm11, ymm8, ymm2, 0x96             ; C12·H^13: S += it
+    vpternlogq  ymm12, ymm9, ymm3, 0x96             ; C12·H^13: LO += it
+    vpternlogq  ymm13, ymm10, ymm4, 0x96            ; C12·H^13: HI += it
     vmovdqu64   ymm2, [rdx + 384]                   ; C13·H^12: C, bytes as in memory
     vpshufb     ymm2, ymm2, ymm0                    ; C13·H^12: C
     vpxorq      ymm3, ymm2, [rdi + 384]             ; C13·H^12: T = A + C1
@@ -794,16 +784,16 @@ ghash_avx512vl_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C13·H^12: A0·A1
     vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C13·H^12: T0·T1
     vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C13·H^12: U0·U1
-    vmovdqu64   ymm5, [rdx + 416]                   ; C14·H^11: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C14·H^11: C
-    vpxorq      ymm6, ymm5, [rdi + 416]             ; C14·H^11: T = A + C1
-    vpxorq      ymm7, ymm5, [rdi + 1216]            ; C14·H^11: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C14·H^11: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C14·H^11: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C14·H^11: U0·U1
-    vpternlogq  ymm8, ymm2, ymm5, 0x96              ; C14·H^11: S += it
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C14·H^11: LO += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C14·H^11: HI += it
+    vmovdqu64   ymm8, [rdx + 416]                   ; C14·H^11: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C14·H^11: C
+    vpxorq      ymm9, ymm8, [rdi + 416]             ; C14·H^11: T = A + C1
+    vpxorq      ymm10, ymm8, [rdi + 1216]           ; C14·H^11: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C14·H^11: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C14·H^11: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C14·H^11: U0·U1
+    vpternlogq  ymm11, ymm5, ymm2, 0x96             ; C14·H^11: S += it
+    vpternlogq  ymm12, ymm6, ymm3, 0x96             ; C14·H^11: LO += it
+    vpternlogq  ymm13, ymm7, ymm4, 0x96             ; C14·H^11: HI += it
     vmovdqu64   ymm2, [rdx + 448]                   ; C15·H^10: C, bytes as in memory
     vpshufb     ymm2, ymm2, ymm0                    ; C15·H^10: C
     vpxorq      ymm3, ymm2, [rdi + 448]             ; C15·H^10: T = A + C1
@@ -818,9 +808,9 @@ ghash_avx512vl_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C16·H^9: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C16·H^9: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C16·H^9: U0·U1
-    vpternlogq  ymm8, ymm2, ymm5, 0x96              ; C16·H^9: S += it
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C16·H^9: LO += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C16·H^9: HI += it
+    vpternlogq  ymm11, ymm8, ymm2, 0x96             ; C16·H^9: S += it
+    vpternlogq  ymm12, ymm9, ymm3, 0x96             ; C16·H^9: LO += it
+    vpternlogq  ymm13, ymm10, ymm4, 0x96            ; C16·H^9: HI += it
     vmovdqu64   ymm2, [rdx + 512]                   ; C17·H^8: C, bytes as in memory
     vpshufb     ymm2, ymm2, ymm0                    ; C17·H^8: C
     vpxorq      ymm3, ymm2, [rdi + 512]             ; C17·H^8: T = A + C1
@@ -828,16 +818,16 @@ ghash_avx512vl_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C17·H^8: A0·A1
     vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C17·H^8: T0·T1
     vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C17·H^8: U0·U1
-    vmovdqu64   ymm5, [rdx + 544]                   ; C18·H^7: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C18·H^7: C
-    vpxorq      ymm6, ymm5, [rdi + 544]             ; C18·H^7: T = A + C1
-    vpxorq      ymm7, ymm5, [rdi + 1344]            ; C18·H^7: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C18·H^7: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C18·H^7: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C18·H^7: U0·U1
-    vpternlogq  ymm8, ymm2, ymm5, 0x96              ; C18·H^7: S += it
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C18·H^7: LO += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C18·H^7: HI += it
+    vmovdqu64   ymm8, [rdx + 544]                   ; C18·H^7: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C18·H^7: C
+    vpxorq      ymm9, ymm8, [rdi + 544]             ; C18·H^7: T = A + C1
+    vpxorq      ymm10, ymm8, [rdi + 1344]           ; C18·H^7: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C18·H^7: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C18·H^7: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C18·H^7: U0·U1
+    vpternlogq  ymm11, ymm5, ymm2, 0x96             ; C18·H^7: S += it
+    vpternlogq  ymm12, ymm6, ymm3, 0x96             ; C18·H^7: LO += it
+    vpternlogq  ymm13, ymm7, ymm4, 0x96             ; C18·H^7: HI += it
     vmovdqu64   ymm2, [rdx + 576]                   ; C19·H^6: C, bytes as in memory
     vpshufb     ymm2, ymm2, ymm0                    ; C19·H^6: C
     vpxorq      ymm3, ymm2, [rdi + 576]             ; C19·H^6: T = A + C1
@@ -852,9 +842,9 @@ ghash_avx512vl_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C20·H^5: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C20·H^5: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C20·H^5: U0·U1
-    vpternlogq  ymm8, ymm2, ymm5, 0x96              ; C20·H^5: S += it
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C20·H^5: LO += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C20·H^5: HI += it
+    vpternlogq  ymm11, ymm8, ymm2, 0x96             ; C20·H^5: S += it
+    vpternlogq  ymm12, ymm9, ymm3, 0x96             ; C20·H^5: LO += it
+    vpternlogq  ymm13, ymm10, ymm4, 0x96            ; C20·H^5: HI += it
     vmovdqu64   ymm2, [rdx + 640]                   ; C21·H^4: C, bytes as in memory
     vpshufb     ymm2, ymm2, ymm0                    ; C21·H^4: C
     vpxorq      ymm3, ymm2, [rdi + 640]             ; C21·H^4: T = A + C1
@@ -862,16 +852,16 @@ ghash_avx512vl_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C21·H^4: A0·A1
     vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C21·H^4: T0·T1
     vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C21·H^4: U0·U1
-    vmovdqu64   ymm5, [rdx + 672]                   ; C22·H^3: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C22·H^3: C
-    vpxorq      ymm6, ymm5, [rdi + 672]             ; C22·H^3: T = A + C1
-    vpxorq      ymm7, ymm5, [rdi + 1472]            ; C22·H^3: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C22·H^3: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C22·H^3: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C22·H^3: U0·U1
-    vpternlogq  ymm8, ymm2, ymm5, 0x96              ; C22·H^3: S += it
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C22·H^3: LO += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C22·H^3: HI += it
+    vmovdqu64   ymm8, [rdx + 672]                   ; C22·H^3: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C22·H^3: C
+    vpxorq      ymm9, ymm8, [rdi + 672]             ; C22·H^3: T = A + C1
+    vpxorq      ymm10, ymm8, [rdi + 1472]           ; C22·H^3: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C22·H^3: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C22·H^3: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C22·H^3: U0·U1
+    vpternlogq  ymm11, ymm5, ymm2, 0x96             ; C22·H^3: S += it
+    vpternlogq  ymm12, ymm6, ymm3, 0x96             ; C22·H^3: LO += it
+    vpternlogq  ymm13, ymm7, ymm4, 0x96             ; C22·H^3: HI += it
     vmovdqu64   ymm2, [rdx + 704]                   ; C23·H^2: C, bytes as in memory
     vpshufb     ymm2, ymm2, ymm0                    ; C23·H^2: C
     vpxorq      ymm3, ymm2, [rdi + 704]             ; C23·H^2: T = A + C1
@@ -886,25 +876,35 @@ ghash_avx512vl_winograd_clmul1_x48_lanes_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C24·H^1: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C24·H^1: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C24·H^1: U0·U1
-    vpternlogq  ymm8, ymm2, ymm5, 0x96              ; C24·H^1: S += it
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C24·H^1: LO += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C24·H^1: HI += it
-    vmovdqu64   ymm2, [rdx]                         ; C1·H^24: C, bytes as in memory
-    vpshufb     ymm2, ymm2, ymm0                    ; C1·H^24: C
-    vpxorq      ymm2, ymm2, ymm11                   ; C1·H^24: A = X + C
-    vpxorq      ymm3, ymm2, [rdi]                   ; C1·H^24: T = A + C1
-    vpxorq      ymm4, ymm2, [rdi + 800]             ; C1·H^24: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C1·H^24: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C1·H^24: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C1·H^24: U0·U1
-    vpxorq      ymm2, ymm8, ymm2                    ; C1·H^24: S += it
-    vpternlogq  ymm9, ymm3, ymm2, 0x96              ; reduce: LO += S
-    vpternlogq  ymm10, ymm4, ymm2, 0x96             ; reduce: HI += S
-    vpclmulqdq  ymm11, ymm9, ymm1, 0x10             ; reduce: LO0·Q'
-    vpshufd     ymm2, ymm9, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  ymm11, ymm2, ymm10, 0x96            ; reduce: RES = fold(LO) + HI
-    vextracti64x2 xmm2, ymm11, 0x01                 ; reduce: upper lanes
-    vpternlogq  xmm11, xmm2, [rdi + 1600], 0x96     ; reduce: minus the key terms
+    vpternlogq  ymm11, ymm8, ymm2, 0x96             ; C24·H^1: S += it
+    vpternlogq  ymm12, ymm9, ymm3, 0x96             ; C24·H^1: LO += it
+    vpternlogq  ymm13, ymm10, ymm4, 0x96            ; C24·H^1: HI += it
+    vmovdqu64   ymm2, [rdx + 32]                    ; C2·H^23: C, bytes as in memory
+    vpshufb     ymm2, ymm2, ymm0                    ; C2·H^23: C
+    vpxorq      ymm3, ymm2, [rdi + 32]              ; C2·H^23: T = A + C1
+    vpxorq      ymm4, ymm2, [rdi + 832]             ; C2·H^23: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C2·H^23: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C2·H^23: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C2·H^23: U0·U1
+    vmovdqu64   ymm8, [rdx]                         ; C1·H^24: C, bytes as in memory
+    vpshufb     ymm8, ymm8, ymm0                    ; C1·H^24: C
+    vpxorq      ymm8, ymm8, ymm14                   ; C1·H^24: A = X + C
+    vpxorq      ymm9, ymm8, [rdi]                   ; C1·H^24: T = A + C1
+    vpxorq      ymm10, ymm8, [rdi + 800]            ; C1·H^24: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C1·H^24: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C1·H^24: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C1·H^24: U0·U1
+    vpternlogq  ymm11, ymm5, ymm2, 0x96             ; C1·H^24: S += it
+    vpternlogq  ymm12, ymm6, ymm3, 0x96             ; C1·H^24: LO += it
+    vpternlogq  ymm13, ymm7, ymm4, 0x96             ; C1·H^24: HI += it
+    vpxorq      ymm2, ymm11, ymm8                   ; C1·H^24: S += it
+    vpternlogq  ymm12, ymm9, ymm2, 0x96             ; reduce: LO += S
+    vpternlogq  ymm13, ymm10, ymm2, 0x96            ; reduce: HI += S
+    vpclmulqdq  ymm14, ymm12, ymm1, 0x10            ; reduce: LO0·Q'
+    vpshufd     ymm2, ymm12, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  ymm14, ymm2, ymm13, 0x96            ; reduce: RES = fold(LO) + HI
+    vextracti64x2 xmm2, ymm14, 0x01                 ; reduce: upper lanes
+    vpternlogq  xmm14, xmm2, [rdi + 1600], 0x96     ; reduce: minus the key terms
     add         rdx, 768                            ; next group
     sub         rcx, 768
 .tail:
@@ -924,7 +924,7 @@ ghash_avx512vl_winograd_clmul1_x48_lanes_update:
 .block:
     vmovdqu64   ymm6, [rdx]                         ; C, bytes as in memory
     vpshufb     ymm6, ymm6, ymm0                    ; C
-    vpxorq      ymm6, ymm6, ymm11                   ; C·H^i: A = X + C; X counts once
+    vpxorq      ymm6, ymm6, ymm14                   ; C·H^i: A = X + C; X counts once
     vpxorq      ymm7, ymm6, [rax]                   ; C·H^i: T = A + C1
     vpxorq      ymm8, ymm6, [rax + 800]             ; C·H^i: U = A + C2
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: A0·A1
@@ -933,7 +933,7 @@ ghash_avx512vl_winograd_clmul1_x48_lanes_update:
     vpxorq      ymm3, ymm3, ymm6                    ; C·H^i: S += it
     vpxorq      ymm4, ymm4, ymm7                    ; C·H^i: LO += it
     vpxorq      ymm5, ymm5, ymm8                    ; C·H^i: HI += it
-    vpxorq      xmm11, xmm11, xmm11
+    vpxorq      xmm14, xmm14, xmm14
     add         rax, 0x20                           ; the next powers
     add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
@@ -948,7 +948,7 @@ ghash_avx512vl_winograd_clmul1_x48_lanes_update:
     kmovq       k1, rdi                             ; one bit a byte that is left
     vmovdqu8    ymm6{k1}{z}, [rdx]                  ; C, zero-padded
     vpshufb     ymm6, ymm6, ymm0                    ; C
-    vpxorq      ymm6, ymm6, ymm11                   ; C·H^i: A = X + C; X counts once
+    vpxorq      ymm6, ymm6, ymm14                   ; C·H^i: A = X + C; X counts once
     vpxorq      ymm7, ymm6, [rax]                   ; C·H^i: T = A + C1
     vpxorq      ymm8, ymm6, [rax + 800]             ; C·H^i: U = A + C2
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: A0·A1
@@ -960,13 +960,13 @@ ghash_avx512vl_winograd_clmul1_x48_lanes_update:
 .reduce:
     vpxorq      ymm4, ymm4, ymm3                    ; reduce: LO += S
     vpxorq      ymm3, ymm5, ymm3                    ; reduce: HI += S
-    vpclmulqdq  ymm11, ymm4, ymm1, 0x10             ; reduce: LO0·Q'
+    vpclmulqdq  ymm14, ymm4, ymm1, 0x10             ; reduce: LO0·Q'
     vpshufd     ymm1, ymm4, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  ymm11, ymm1, ymm3, 0x96             ; reduce: RES = fold(LO) + HI
-    vextracti64x2 xmm1, ymm11, 0x01                 ; reduce: upper lanes
-    vpternlogq  xmm11, xmm1, xmm2, 0x96             ; reduce: minus the key terms
+    vpternlogq  ymm14, ymm1, ymm3, 0x96             ; reduce: RES = fold(LO) + HI
+    vextracti64x2 xmm1, ymm14, 0x01                 ; reduce: upper lanes
+    vpternlogq  xmm14, xmm1, xmm2, 0x96             ; reduce: minus the key terms
 .store:
-    vpshufb     xmm0, xmm11, xmm0                   ; X, bytes as in memory
+    vpshufb     xmm0, xmm14, xmm0                   ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
     vzeroupper                                      ; upper halves are the caller's
     ret

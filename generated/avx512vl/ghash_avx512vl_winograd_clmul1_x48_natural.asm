@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      natural
 ; wipe       no: secrets may remain in vector registers
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 gfni vpclmulqdq
+; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      214 instructions: clmul 73, load 24, other 28, shuffle 2, xor 87
 ;
@@ -378,7 +378,7 @@ ghash_avx512vl_winograd_clmul1_x48_natural_mul:
 
 ; void ghash_avx512vl_winograd_clmul1_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-11, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-14, rax rcx rdx rdi
 global ghash_avx512vl_winograd_clmul1_x48_natural_update:function (ghash_avx512vl_winograd_clmul1_x48_natural_update.end - ghash_avx512vl_winograd_clmul1_x48_natural_update)
 align 32
 ghash_avx512vl_winograd_clmul1_x48_natural_update:
@@ -390,47 +390,37 @@ ghash_avx512vl_winograd_clmul1_x48_natural_update:
     cmp         rcx, 768
     jb          .tail
 .group:
-    vmovdqu64   ymm3, [rdx + 32]                    ; C2·H^23: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C2·H^23: C
-    vpxorq      ymm4, ymm3, [rdi + 32]              ; C2·H^23: T = A + C1
-    vpxorq      ymm5, ymm3, [rdi + 832]             ; C2·H^23: U = A + C2
-    vpclmulqdq  ymm9, ymm3, ymm3, 0x10              ; C2·H^23: A0·A1
-    vpclmulqdq  ymm10, ymm4, ymm4, 0x10             ; C2·H^23: T0·T1
-    vpclmulqdq  ymm11, ymm5, ymm5, 0x10             ; C2·H^23: U0·U1
     vmovdqu64   ymm3, [rdx + 64]                    ; C3·H^22: C, bytes as in memory
     vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C3·H^22: C
     vpxorq      ymm4, ymm3, [rdi + 64]              ; C3·H^22: T = A + C1
     vpxorq      ymm5, ymm3, [rdi + 864]             ; C3·H^22: U = A + C2
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C3·H^22: A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C3·H^22: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C3·H^22: U0·U1
-    vmovdqu64   ymm6, [rdx + 96]                    ; C4·H^21: C, bytes as in memory
-    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C4·H^21: C
-    vpxorq      ymm7, ymm6, [rdi + 96]              ; C4·H^21: T = A + C1
-    vpxorq      ymm8, ymm6, [rdi + 896]             ; C4·H^21: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C4·H^21: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C4·H^21: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C4·H^21: U0·U1
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C4·H^21: S += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C4·H^21: LO += it
-    vpternlogq  ymm11, ymm5, ymm8, 0x96             ; C4·H^21: HI += it
-    vmovdqu64   ymm3, [rdx + 128]                   ; C5·H^20: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C5·H^20: C
-    vpxorq      ymm4, ymm3, [rdi + 128]             ; C5·H^20: T = A + C1
-    vpxorq      ymm5, ymm3, [rdi + 928]             ; C5·H^20: U = A + C2
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C5·H^20: A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C5·H^20: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C5·H^20: U0·U1
-    vmovdqu64   ymm6, [rdx + 160]                   ; C6·H^19: C, bytes as in memory
-    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C6·H^19: C
-    vpxorq      ymm7, ymm6, [rdi + 160]             ; C6·H^19: T = A + C1
-    vpxorq      ymm8, ymm6, [rdi + 960]             ; C6·H^19: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C6·H^19: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C6·H^19: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C6·H^19: U0·U1
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C6·H^19: S += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C6·H^19: LO += it
-    vpternlogq  ymm11, ymm5, ymm8, 0x96             ; C6·H^19: HI += it
+    vpclmulqdq  ymm12, ymm3, ymm3, 0x10             ; C3·H^22: A0·A1
+    vpclmulqdq  ymm13, ymm4, ymm4, 0x10             ; C3·H^22: T0·T1
+    vpclmulqdq  ymm14, ymm5, ymm5, 0x10             ; C3·H^22: U0·U1
+    vmovdqu64   ymm3, [rdx + 96]                    ; C4·H^21: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C4·H^21: C
+    vpxorq      ymm4, ymm3, [rdi + 96]              ; C4·H^21: T = A + C1
+    vpxorq      ymm5, ymm3, [rdi + 896]             ; C4·H^21: U = A + C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C4·H^21: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C4·H^21: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C4·H^21: U0·U1
+    vmovdqu64   ymm6, [rdx + 128]                   ; C5·H^20: C, bytes as in memory
+    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C5·H^20: C
+    vpxorq      ymm7, ymm6, [rdi + 128]             ; C5·H^20: T = A + C1
+    vpxorq      ymm8, ymm6, [rdi + 928]             ; C5·H^20: U = A + C2
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C5·H^20: A0·A1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C5·H^20: T0·T1
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C5·H^20: U0·U1
+    vmovdqu64   ymm9, [rdx + 160]                   ; C6·H^19: C, bytes as in memory
+    vgf2p8affineqb ymm9, ymm9, ymm0, 0x00           ; C6·H^19: C
+    vpxorq      ymm10, ymm9, [rdi + 160]            ; C6·H^19: T = A + C1
+    vpxorq      ymm11, ymm9, [rdi + 960]            ; C6·H^19: U = A + C2
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C6·H^19: A0·A1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C6·H^19: T0·T1
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C6·H^19: U0·U1
+    vpternlogq  ymm12, ymm3, ymm6, 0x96             ; C6·H^19: S += it
+    vpternlogq  ymm13, ymm4, ymm7, 0x96             ; C6·H^19: LO += it
+    vpternlogq  ymm14, ymm5, ymm8, 0x96             ; C6·H^19: HI += it
     vmovdqu64   ymm3, [rdx + 192]                   ; C7·H^18: C, bytes as in memory
     vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C7·H^18: C
     vpxorq      ymm4, ymm3, [rdi + 192]             ; C7·H^18: T = A + C1
@@ -445,9 +435,9 @@ ghash_avx512vl_winograd_clmul1_x48_natural_update:
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C8·H^17: A0·A1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C8·H^17: T0·T1
     vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C8·H^17: U0·U1
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C8·H^17: S += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C8·H^17: LO += it
-    vpternlogq  ymm11, ymm5, ymm8, 0x96             ; C8·H^17: HI += it
+    vpternlogq  ymm12, ymm9, ymm3, 0x96             ; C8·H^17: S += it
+    vpternlogq  ymm13, ymm10, ymm4, 0x96            ; C8·H^17: LO += it
+    vpternlogq  ymm14, ymm11, ymm5, 0x96            ; C8·H^17: HI += it
     vmovdqu64   ymm3, [rdx + 256]                   ; C9·H^16: C, bytes as in memory
     vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C9·H^16: C
     vpxorq      ymm4, ymm3, [rdi + 256]             ; C9·H^16: T = A + C1
@@ -455,16 +445,16 @@ ghash_avx512vl_winograd_clmul1_x48_natural_update:
     vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C9·H^16: A0·A1
     vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C9·H^16: T0·T1
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C9·H^16: U0·U1
-    vmovdqu64   ymm6, [rdx + 288]                   ; C10·H^15: C, bytes as in memory
-    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C10·H^15: C
-    vpxorq      ymm7, ymm6, [rdi + 288]             ; C10·H^15: T = A + C1
-    vpxorq      ymm8, ymm6, [rdi + 1088]            ; C10·H^15: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C10·H^15: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C10·H^15: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C10·H^15: U0·U1
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C10·H^15: S += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C10·H^15: LO += it
-    vpternlogq  ymm11, ymm5, ymm8, 0x96             ; C10·H^15: HI += it
+    vmovdqu64   ymm9, [rdx + 288]                   ; C10·H^15: C, bytes as in memory
+    vgf2p8affineqb ymm9, ymm9, ymm0, 0x00           ; C10·H^15: C
+    vpxorq      ymm10, ymm9, [rdi + 288]            ; C10·H^15: T = A + C1
+    vpxorq      ymm11, ymm9, [rdi + 1088]           ; C10·H^15: U = A + C2
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C10·H^15: A0·A1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C10·H^15: T0·T1
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C10·H^15: U0·U1
+    vpternlogq  ymm12, ymm6, ymm3, 0x96             ; C10·H^15: S += it
+    vpternlogq  ymm13, ymm7, ymm4, 0x96             ; C10·H^15: LO += it
+    vpternlogq  ymm14, ymm8, ymm5, 0x96             ; C10·H^15: HI += it
     vmovdqu64   ymm3, [rdx + 320]                   ; C11·H^14: C, bytes as in memory
     vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C11·H^14: C
     vpxorq      ymm4, ymm3, [rdi + 320]             ; C11·H^14: T = A + C1
@@ -479,9 +469,9 @@ ghash_avx512vl_winograd_clmul1_x48_natural_update:
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C12·H^13: A0·A1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C12·H^13: T0·T1
     vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C12·H^13: U0·U1
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C12·H^13: S += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C12·H^13: LO += it
-    vpternlogq  ymm11, ymm5, ymm8, 0x96             ; C12·H^13: HI += it
+    vpternlogq  ymm12, ymm9, ymm3, 0x96             ; C12·H^13: S += it
+    vpternlogq  ymm13, ymm10, ymm4, 0x96            ; C12·H^13: LO += it
+    vpternlogq  ymm14, ymm11, ymm5, 0x96            ; C12·H^13: HI += it
     vmovdqu64   ymm3, [rdx + 384]                   ; C13·H^12: C, bytes as in memory
     vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C13·H^12: C
     vpxorq      ymm4, ymm3, [rdi + 384]             ; C13·H^12: T = A + C1
@@ -489,16 +479,16 @@ ghash_avx512vl_winograd_clmul1_x48_natural_update:
     vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C13·H^12: A0·A1
     vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C13·H^12: T0·T1
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C13·H^12: U0·U1
-    vmovdqu64   ymm6, [rdx + 416]                   ; C14·H^11: C, bytes as in memory
-    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C14·H^11: C
-    vpxorq      ymm7, ymm6, [rdi + 416]             ; C14·H^11: T = A + C1
-    vpxorq      ymm8, ymm6, [rdi + 1216]            ; C14·H^11: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C14·H^11: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C14·H^11: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C14·H^11: U0·U1
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C14·H^11: S += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C14·H^11: LO += it
-    vpternlogq  ymm11, ymm5, ymm8, 0x96             ; C14·H^11: HI += it
+    vmovdqu64   ymm9, [rdx + 416]                   ; C14·H^11: C, bytes as in memory
+    vgf2p8affineqb ymm9, ymm9, ymm0, 0x00           ; C14·H^11: C
+    vpxorq      ymm10, ymm9, [rdi + 416]            ; C14·H^11: T = A + C1
+    vpxorq      ymm11, ymm9, [rdi + 1216]           ; C14·H^11: U = A + C2
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C14·H^11: A0·A1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C14·H^11: T0·T1
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C14·H^11: U0·U1
+    vpternlogq  ymm12, ymm6, ymm3, 0x96             ; C14·H^11: S += it
+    vpternlogq  ymm13, ymm7, ymm4, 0x96             ; C14·H^11: LO += it
+    vpternlogq  ymm14, ymm8, ymm5, 0x96             ; C14·H^11: HI += it
     vmovdqu64   ymm3, [rdx + 448]                   ; C15·H^10: C, bytes as in memory
     vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C15·H^10: C
     vpxorq      ymm4, ymm3, [rdi + 448]             ; C15·H^10: T = A + C1
@@ -513,9 +503,9 @@ ghash_avx512vl_winograd_clmul1_x48_natural_update:
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C16·H^9: A0·A1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C16·H^9: T0·T1
     vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C16·H^9: U0·U1
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C16·H^9: S += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C16·H^9: LO += it
-    vpternlogq  ymm11, ymm5, ymm8, 0x96             ; C16·H^9: HI += it
+    vpternlogq  ymm12, ymm9, ymm3, 0x96             ; C16·H^9: S += it
+    vpternlogq  ymm13, ymm10, ymm4, 0x96            ; C16·H^9: LO += it
+    vpternlogq  ymm14, ymm11, ymm5, 0x96            ; C16·H^9: HI += it
     vmovdqu64   ymm3, [rdx + 512]                   ; C17·H^8: C, bytes as in memory
     vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C17·H^8: C
     vpxorq      ymm4, ymm3, [rdi + 512]             ; C17·H^8: T = A + C1
@@ -523,16 +513,16 @@ ghash_avx512vl_winograd_clmul1_x48_natural_update:
     vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C17·H^8: A0·A1
     vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C17·H^8: T0·T1
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C17·H^8: U0·U1
-    vmovdqu64   ymm6, [rdx + 544]                   ; C18·H^7: C, bytes as in memory
-    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C18·H^7: C
-    vpxorq      ymm7, ymm6, [rdi + 544]             ; C18·H^7: T = A + C1
-    vpxorq      ymm8, ymm6, [rdi + 1344]            ; C18·H^7: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C18·H^7: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C18·H^7: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C18·H^7: U0·U1
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C18·H^7: S += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C18·H^7: LO += it
-    vpternlogq  ymm11, ymm5, ymm8, 0x96             ; C18·H^7: HI += it
+    vmovdqu64   ymm9, [rdx + 544]                   ; C18·H^7: C, bytes as in memory
+    vgf2p8affineqb ymm9, ymm9, ymm0, 0x00           ; C18·H^7: C
+    vpxorq      ymm10, ymm9, [rdi + 544]            ; C18·H^7: T = A + C1
+    vpxorq      ymm11, ymm9, [rdi + 1344]           ; C18·H^7: U = A + C2
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C18·H^7: A0·A1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C18·H^7: T0·T1
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C18·H^7: U0·U1
+    vpternlogq  ymm12, ymm6, ymm3, 0x96             ; C18·H^7: S += it
+    vpternlogq  ymm13, ymm7, ymm4, 0x96             ; C18·H^7: LO += it
+    vpternlogq  ymm14, ymm8, ymm5, 0x96             ; C18·H^7: HI += it
     vmovdqu64   ymm3, [rdx + 576]                   ; C19·H^6: C, bytes as in memory
     vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C19·H^6: C
     vpxorq      ymm4, ymm3, [rdi + 576]             ; C19·H^6: T = A + C1
@@ -547,9 +537,9 @@ ghash_avx512vl_winograd_clmul1_x48_natural_update:
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C20·H^5: A0·A1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C20·H^5: T0·T1
     vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C20·H^5: U0·U1
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C20·H^5: S += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C20·H^5: LO += it
-    vpternlogq  ymm11, ymm5, ymm8, 0x96             ; C20·H^5: HI += it
+    vpternlogq  ymm12, ymm9, ymm3, 0x96             ; C20·H^5: S += it
+    vpternlogq  ymm13, ymm10, ymm4, 0x96            ; C20·H^5: LO += it
+    vpternlogq  ymm14, ymm11, ymm5, 0x96            ; C20·H^5: HI += it
     vmovdqu64   ymm3, [rdx + 640]                   ; C21·H^4: C, bytes as in memory
     vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C21·H^4: C
     vpxorq      ymm4, ymm3, [rdi + 640]             ; C21·H^4: T = A + C1
@@ -557,16 +547,16 @@ ghash_avx512vl_winograd_clmul1_x48_natural_update:
     vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C21·H^4: A0·A1
     vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C21·H^4: T0·T1
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C21·H^4: U0·U1
-    vmovdqu64   ymm6, [rdx + 672]                   ; C22·H^3: C, bytes as in memory
-    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C22·H^3: C
-    vpxorq      ymm7, ymm6, [rdi + 672]             ; C22·H^3: T = A + C1
-    vpxorq      ymm8, ymm6, [rdi + 1472]            ; C22·H^3: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C22·H^3: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C22·H^3: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C22·H^3: U0·U1
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C22·H^3: S += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C22·H^3: LO += it
-    vpternlogq  ymm11, ymm5, ymm8, 0x96             ; C22·H^3: HI += it
+    vmovdqu64   ymm9, [rdx + 672]                   ; C22·H^3: C, bytes as in memory
+    vgf2p8affineqb ymm9, ymm9, ymm0, 0x00           ; C22·H^3: C
+    vpxorq      ymm10, ymm9, [rdi + 672]            ; C22·H^3: T = A + C1
+    vpxorq      ymm11, ymm9, [rdi + 1472]           ; C22·H^3: U = A + C2
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C22·H^3: A0·A1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C22·H^3: T0·T1
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C22·H^3: U0·U1
+    vpternlogq  ymm12, ymm6, ymm3, 0x96             ; C22·H^3: S += it
+    vpternlogq  ymm13, ymm7, ymm4, 0x96             ; C22·H^3: LO += it
+    vpternlogq  ymm14, ymm8, ymm5, 0x96             ; C22·H^3: HI += it
     vmovdqu64   ymm3, [rdx + 704]                   ; C23·H^2: C, bytes as in memory
     vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C23·H^2: C
     vpxorq      ymm4, ymm3, [rdi + 704]             ; C23·H^2: T = A + C1
@@ -581,23 +571,33 @@ ghash_avx512vl_winograd_clmul1_x48_natural_update:
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C24·H^1: A0·A1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C24·H^1: T0·T1
     vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C24·H^1: U0·U1
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C24·H^1: S += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C24·H^1: LO += it
-    vpternlogq  ymm11, ymm5, ymm8, 0x96             ; C24·H^1: HI += it
-    vmovdqu64   ymm3, [rdx]                         ; C1·H^24: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C1·H^24: C
-    vpxorq      ymm2, ymm3, ymm2                    ; C1·H^24: A = X + C
-    vpxorq      ymm3, ymm2, [rdi]                   ; C1·H^24: T = A + C1
-    vpxorq      ymm4, ymm2, [rdi + 800]             ; C1·H^24: U = A + C2
+    vpternlogq  ymm12, ymm9, ymm3, 0x96             ; C24·H^1: S += it
+    vpternlogq  ymm13, ymm10, ymm4, 0x96            ; C24·H^1: LO += it
+    vpternlogq  ymm14, ymm11, ymm5, 0x96            ; C24·H^1: HI += it
+    vmovdqu64   ymm3, [rdx + 32]                    ; C2·H^23: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C2·H^23: C
+    vpxorq      ymm4, ymm3, [rdi + 32]              ; C2·H^23: T = A + C1
+    vpxorq      ymm5, ymm3, [rdi + 832]             ; C2·H^23: U = A + C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C2·H^23: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C2·H^23: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C2·H^23: U0·U1
+    vmovdqu64   ymm9, [rdx]                         ; C1·H^24: C, bytes as in memory
+    vgf2p8affineqb ymm9, ymm9, ymm0, 0x00           ; C1·H^24: C
+    vpxorq      ymm2, ymm9, ymm2                    ; C1·H^24: A = X + C
+    vpxorq      ymm9, ymm2, [rdi]                   ; C1·H^24: T = A + C1
+    vpxorq      ymm10, ymm2, [rdi + 800]            ; C1·H^24: U = A + C2
     vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C1·H^24: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C1·H^24: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C1·H^24: U0·U1
-    vpxorq      ymm2, ymm9, ymm2                    ; C1·H^24: S += it
-    vpternlogq  ymm10, ymm3, ymm2, 0x96             ; reduce: LO += S
-    vpternlogq  ymm11, ymm4, ymm2, 0x96             ; reduce: HI += S
-    vpclmulqdq  ymm2, ymm11, ymm1, 0x01             ; reduce: HI1·Q
-    vpslldq     ymm3, ymm11, 0x08                   ; reduce: HI0·x^64
-    vpternlogq  ymm2, ymm3, ymm10, 0x96             ; reduce: RES = fold(HI) + LO
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C1·H^24: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C1·H^24: U0·U1
+    vpternlogq  ymm12, ymm6, ymm3, 0x96             ; C1·H^24: S += it
+    vpternlogq  ymm13, ymm7, ymm4, 0x96             ; C1·H^24: LO += it
+    vpternlogq  ymm14, ymm8, ymm5, 0x96             ; C1·H^24: HI += it
+    vpxorq      ymm2, ymm12, ymm2                   ; C1·H^24: S += it
+    vpternlogq  ymm13, ymm9, ymm2, 0x96             ; reduce: LO += S
+    vpternlogq  ymm14, ymm10, ymm2, 0x96            ; reduce: HI += S
+    vpclmulqdq  ymm2, ymm14, ymm1, 0x01             ; reduce: HI1·Q
+    vpslldq     ymm3, ymm14, 0x08                   ; reduce: HI0·x^64
+    vpternlogq  ymm2, ymm3, ymm13, 0x96             ; reduce: RES = fold(HI) + LO
     vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
     vpternlogq  xmm2, xmm3, [rdi + 1600], 0x96      ; reduce: minus the key terms
     add         rdx, 768                            ; next group

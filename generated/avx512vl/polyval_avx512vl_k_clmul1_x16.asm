@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
 ; wipe       no: secrets may remain in vector registers
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq
+; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      66 instructions: clmul 33, load 8, other 4, shuffle 2, xor 19
 ;
@@ -215,7 +215,7 @@ polyval_avx512vl_k_clmul1_x16_mul:
 
 ; void polyval_avx512vl_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-9, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-13, rax rcx rdx rdi
 global polyval_avx512vl_k_clmul1_x16_update:function (polyval_avx512vl_k_clmul1_x16_update.end - polyval_avx512vl_k_clmul1_x16_update)
 align 32
 polyval_avx512vl_k_clmul1_x16_update:
@@ -225,63 +225,63 @@ polyval_avx512vl_k_clmul1_x16_update:
     cmp         rcx, 256
     jb          .tail
 .group:
-    vmovdqu64   ymm2, [rdx + 32]                    ; C2·H^7: C
-    vpclmulqdq  ymm8, ymm2, [rdi + 320], 0x00       ; C2·H^7: A0·K0
-    vpclmulqdq  ymm9, ymm2, [rdi + 320], 0x10       ; C2·H^7: A0·K1
-    vpclmulqdq  ymm3, ymm2, [rdi + 32], 0x01        ; C2·H^7: A1·B0
-    vpclmulqdq  ymm2, ymm2, [rdi + 32], 0x11        ; C2·H^7: A1·B1
-    vmovdqu64   ymm4, [rdx + 64]                    ; C3·H^6: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 352], 0x00       ; C3·H^6: A0·K0
-    vpclmulqdq  ymm6, ymm4, [rdi + 352], 0x10       ; C3·H^6: A0·K1
-    vpclmulqdq  ymm7, ymm4, [rdi + 64], 0x01        ; C3·H^6: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 64], 0x11        ; C3·H^6: A1·B1
-    vpternlogq  ymm8, ymm3, ymm5, 0x96              ; C3·H^6: LO += it
-    vpternlogq  ymm9, ymm2, ymm6, 0x96              ; C3·H^6: HI += it
-    vmovdqu64   ymm2, [rdx + 96]                    ; C4·H^5: C
-    vpclmulqdq  ymm3, ymm2, [rdi + 384], 0x00       ; C4·H^5: A0·K0
-    vpclmulqdq  ymm5, ymm2, [rdi + 384], 0x10       ; C4·H^5: A0·K1
-    vpclmulqdq  ymm6, ymm2, [rdi + 96], 0x01        ; C4·H^5: A1·B0
-    vpclmulqdq  ymm2, ymm2, [rdi + 96], 0x11        ; C4·H^5: A1·B1
-    vpternlogq  ymm8, ymm7, ymm3, 0x96              ; C4·H^5: LO += it
-    vpternlogq  ymm9, ymm4, ymm5, 0x96              ; C4·H^5: HI += it
-    vmovdqu64   ymm3, [rdx + 128]                   ; C5·H^4: C
-    vpclmulqdq  ymm4, ymm3, [rdi + 416], 0x00       ; C5·H^4: A0·K0
-    vpclmulqdq  ymm5, ymm3, [rdi + 416], 0x10       ; C5·H^4: A0·K1
-    vpclmulqdq  ymm7, ymm3, [rdi + 128], 0x01       ; C5·H^4: A1·B0
-    vpclmulqdq  ymm3, ymm3, [rdi + 128], 0x11       ; C5·H^4: A1·B1
-    vpternlogq  ymm8, ymm6, ymm4, 0x96              ; C5·H^4: LO += it
-    vpternlogq  ymm9, ymm2, ymm5, 0x96              ; C5·H^4: HI += it
+    vmovdqu64   ymm2, [rdx + 64]                    ; C3·H^6: C
+    vpclmulqdq  ymm12, ymm2, [rdi + 352], 0x00      ; C3·H^6: A0·K0
+    vpclmulqdq  ymm13, ymm2, [rdi + 352], 0x10      ; C3·H^6: A0·K1
+    vpclmulqdq  ymm3, ymm2, [rdi + 64], 0x01        ; C3·H^6: A1·B0
+    vpclmulqdq  ymm2, ymm2, [rdi + 64], 0x11        ; C3·H^6: A1·B1
+    vmovdqu64   ymm4, [rdx + 96]                    ; C4·H^5: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 384], 0x00       ; C4·H^5: A0·K0
+    vpclmulqdq  ymm6, ymm4, [rdi + 384], 0x10       ; C4·H^5: A0·K1
+    vpclmulqdq  ymm7, ymm4, [rdi + 96], 0x01        ; C4·H^5: A1·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 96], 0x11        ; C4·H^5: A1·B1
+    vmovdqu64   ymm8, [rdx + 128]                   ; C5·H^4: C
+    vpclmulqdq  ymm9, ymm8, [rdi + 416], 0x00       ; C5·H^4: A0·K0
+    vpclmulqdq  ymm10, ymm8, [rdi + 416], 0x10      ; C5·H^4: A0·K1
+    vpclmulqdq  ymm11, ymm8, [rdi + 128], 0x01      ; C5·H^4: A1·B0
+    vpclmulqdq  ymm8, ymm8, [rdi + 128], 0x11       ; C5·H^4: A1·B1
+    vpternlogq  ymm12, ymm3, ymm5, 0x96             ; C5·H^4: LO += it
+    vpternlogq  ymm13, ymm2, ymm6, 0x96             ; C5·H^4: HI += it
     vmovdqu64   ymm2, [rdx + 160]                   ; C6·H^3: C
-    vpclmulqdq  ymm4, ymm2, [rdi + 448], 0x00       ; C6·H^3: A0·K0
+    vpclmulqdq  ymm3, ymm2, [rdi + 448], 0x00       ; C6·H^3: A0·K0
     vpclmulqdq  ymm5, ymm2, [rdi + 448], 0x10       ; C6·H^3: A0·K1
     vpclmulqdq  ymm6, ymm2, [rdi + 160], 0x01       ; C6·H^3: A1·B0
     vpclmulqdq  ymm2, ymm2, [rdi + 160], 0x11       ; C6·H^3: A1·B1
-    vpternlogq  ymm8, ymm7, ymm4, 0x96              ; C6·H^3: LO += it
-    vpternlogq  ymm9, ymm3, ymm5, 0x96              ; C6·H^3: HI += it
-    vmovdqu64   ymm3, [rdx + 192]                   ; C7·H^2: C
-    vpclmulqdq  ymm4, ymm3, [rdi + 480], 0x00       ; C7·H^2: A0·K0
-    vpclmulqdq  ymm5, ymm3, [rdi + 480], 0x10       ; C7·H^2: A0·K1
-    vpclmulqdq  ymm7, ymm3, [rdi + 192], 0x01       ; C7·H^2: A1·B0
-    vpclmulqdq  ymm3, ymm3, [rdi + 192], 0x11       ; C7·H^2: A1·B1
-    vpternlogq  ymm8, ymm6, ymm4, 0x96              ; C7·H^2: LO += it
-    vpternlogq  ymm9, ymm2, ymm5, 0x96              ; C7·H^2: HI += it
-    vmovdqu64   ymm2, [rdx + 224]                   ; C8·H^1: C
-    vpclmulqdq  ymm4, ymm2, [rdi + 512], 0x00       ; C8·H^1: A0·K0
-    vpclmulqdq  ymm5, ymm2, [rdi + 512], 0x10       ; C8·H^1: A0·K1
-    vpclmulqdq  ymm6, ymm2, [rdi + 224], 0x01       ; C8·H^1: A1·B0
-    vpclmulqdq  ymm2, ymm2, [rdi + 224], 0x11       ; C8·H^1: A1·B1
-    vpternlogq  ymm8, ymm7, ymm4, 0x96              ; C8·H^1: LO += it
-    vpternlogq  ymm9, ymm3, ymm5, 0x96              ; C8·H^1: HI += it
-    vmovdqu64   ymm3, [rdx]                         ; C1·H^8: C
-    vpxorq      ymm1, ymm3, ymm1                    ; C1·H^8: A = X + C
-    vpclmulqdq  ymm3, ymm1, [rdi + 288], 0x00       ; C1·H^8: A0·K0
-    vpclmulqdq  ymm4, ymm1, [rdi + 288], 0x10       ; C1·H^8: A0·K1
-    vpclmulqdq  ymm5, ymm1, [rdi], 0x01             ; C1·H^8: A1·B0
+    vpternlogq  ymm12, ymm7, ymm9, 0x96             ; C6·H^3: LO += it
+    vpternlogq  ymm13, ymm4, ymm10, 0x96            ; C6·H^3: HI += it
+    vmovdqu64   ymm4, [rdx + 192]                   ; C7·H^2: C
+    vpclmulqdq  ymm7, ymm4, [rdi + 480], 0x00       ; C7·H^2: A0·K0
+    vpclmulqdq  ymm9, ymm4, [rdi + 480], 0x10       ; C7·H^2: A0·K1
+    vpclmulqdq  ymm10, ymm4, [rdi + 192], 0x01      ; C7·H^2: A1·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 192], 0x11       ; C7·H^2: A1·B1
+    vpternlogq  ymm12, ymm11, ymm3, 0x96            ; C7·H^2: LO += it
+    vpternlogq  ymm13, ymm8, ymm5, 0x96             ; C7·H^2: HI += it
+    vmovdqu64   ymm3, [rdx + 224]                   ; C8·H^1: C
+    vpclmulqdq  ymm5, ymm3, [rdi + 512], 0x00       ; C8·H^1: A0·K0
+    vpclmulqdq  ymm8, ymm3, [rdi + 512], 0x10       ; C8·H^1: A0·K1
+    vpclmulqdq  ymm11, ymm3, [rdi + 224], 0x01      ; C8·H^1: A1·B0
+    vpclmulqdq  ymm3, ymm3, [rdi + 224], 0x11       ; C8·H^1: A1·B1
+    vpternlogq  ymm12, ymm6, ymm7, 0x96             ; C8·H^1: LO += it
+    vpternlogq  ymm13, ymm2, ymm9, 0x96             ; C8·H^1: HI += it
+    vmovdqu64   ymm2, [rdx + 32]                    ; C2·H^7: C
+    vpclmulqdq  ymm6, ymm2, [rdi + 320], 0x00       ; C2·H^7: A0·K0
+    vpclmulqdq  ymm7, ymm2, [rdi + 320], 0x10       ; C2·H^7: A0·K1
+    vpclmulqdq  ymm9, ymm2, [rdi + 32], 0x01        ; C2·H^7: A1·B0
+    vpclmulqdq  ymm2, ymm2, [rdi + 32], 0x11        ; C2·H^7: A1·B1
+    vpternlogq  ymm12, ymm10, ymm5, 0x96            ; C2·H^7: LO += it
+    vpternlogq  ymm13, ymm4, ymm8, 0x96             ; C2·H^7: HI += it
+    vmovdqu64   ymm4, [rdx]                         ; C1·H^8: C
+    vpxorq      ymm1, ymm4, ymm1                    ; C1·H^8: A = X + C
+    vpclmulqdq  ymm4, ymm1, [rdi + 288], 0x00       ; C1·H^8: A0·K0
+    vpclmulqdq  ymm5, ymm1, [rdi + 288], 0x10       ; C1·H^8: A0·K1
+    vpclmulqdq  ymm8, ymm1, [rdi], 0x01             ; C1·H^8: A1·B0
     vpclmulqdq  ymm1, ymm1, [rdi], 0x11             ; C1·H^8: A1·B1
-    vpternlogq  ymm8, ymm6, ymm3, 0x96              ; C1·H^8: LO += it
-    vpternlogq  ymm9, ymm2, ymm4, 0x96              ; C1·H^8: HI += it
-    vpxorq      ymm2, ymm8, ymm5                    ; C1·H^8: LO += it
-    vpxorq      ymm1, ymm9, ymm1                    ; C1·H^8: HI += it
+    vpternlogq  ymm12, ymm11, ymm6, 0x96            ; C1·H^8: LO += it
+    vpternlogq  ymm13, ymm3, ymm7, 0x96             ; C1·H^8: HI += it
+    vpternlogq  ymm12, ymm9, ymm4, 0x96             ; C1·H^8: LO += it
+    vpternlogq  ymm13, ymm2, ymm5, 0x96             ; C1·H^8: HI += it
+    vpxorq      ymm2, ymm12, ymm8                   ; C1·H^8: LO += it
+    vpxorq      ymm1, ymm13, ymm1                   ; C1·H^8: HI += it
     vpclmulqdq  ymm3, ymm2, ymm0, 0x10              ; reduce: LO0·Q'
     vpshufd     ymm2, ymm2, 0x4e                    ; reduce: (LO1, LO0)
     vpternlogq  ymm3, ymm2, ymm1, 0x96              ; reduce: RES = fold(LO) + HI

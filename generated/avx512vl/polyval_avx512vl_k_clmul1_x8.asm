@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
 ; wipe       no: secrets may remain in vector registers
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq
+; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      38 instructions: clmul 17, load 4, other 4, shuffle 2, xor 11
 ;
@@ -147,7 +147,7 @@ polyval_avx512vl_k_clmul1_x8_mul:
 
 ; void polyval_avx512vl_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-9, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-13, rax rcx rdx rdi
 global polyval_avx512vl_k_clmul1_x8_update:function (polyval_avx512vl_k_clmul1_x8_update.end - polyval_avx512vl_k_clmul1_x8_update)
 align 32
 polyval_avx512vl_k_clmul1_x8_update:
@@ -157,35 +157,35 @@ polyval_avx512vl_k_clmul1_x8_update:
     cmp         rcx, 0x80
     jb          .tail
 .group:
-    vmovdqu64   ymm2, [rdx + 32]                    ; C2·H^3: C
-    vpclmulqdq  ymm8, ymm2, [rdi + 192], 0x00       ; C2·H^3: A0·K0
-    vpclmulqdq  ymm9, ymm2, [rdi + 192], 0x10       ; C2·H^3: A0·K1
-    vpclmulqdq  ymm3, ymm2, [rdi + 32], 0x01        ; C2·H^3: A1·B0
-    vpclmulqdq  ymm2, ymm2, [rdi + 32], 0x11        ; C2·H^3: A1·B1
-    vmovdqu64   ymm4, [rdx + 64]                    ; C3·H^2: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 224], 0x00       ; C3·H^2: A0·K0
-    vpclmulqdq  ymm6, ymm4, [rdi + 224], 0x10       ; C3·H^2: A0·K1
-    vpclmulqdq  ymm7, ymm4, [rdi + 64], 0x01        ; C3·H^2: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 64], 0x11        ; C3·H^2: A1·B1
-    vpternlogq  ymm8, ymm3, ymm5, 0x96              ; C3·H^2: LO += it
-    vpternlogq  ymm9, ymm2, ymm6, 0x96              ; C3·H^2: HI += it
-    vmovdqu64   ymm2, [rdx + 96]                    ; C4·H^1: C
-    vpclmulqdq  ymm3, ymm2, [rdi + 256], 0x00       ; C4·H^1: A0·K0
-    vpclmulqdq  ymm5, ymm2, [rdi + 256], 0x10       ; C4·H^1: A0·K1
-    vpclmulqdq  ymm6, ymm2, [rdi + 96], 0x01        ; C4·H^1: A1·B0
-    vpclmulqdq  ymm2, ymm2, [rdi + 96], 0x11        ; C4·H^1: A1·B1
-    vpternlogq  ymm8, ymm7, ymm3, 0x96              ; C4·H^1: LO += it
-    vpternlogq  ymm9, ymm4, ymm5, 0x96              ; C4·H^1: HI += it
-    vmovdqu64   ymm3, [rdx]                         ; C1·H^4: C
-    vpxorq      ymm1, ymm3, ymm1                    ; C1·H^4: A = X + C
-    vpclmulqdq  ymm3, ymm1, [rdi + 160], 0x00       ; C1·H^4: A0·K0
-    vpclmulqdq  ymm4, ymm1, [rdi + 160], 0x10       ; C1·H^4: A0·K1
+    vmovdqu64   ymm2, [rdx + 64]                    ; C3·H^2: C
+    vpclmulqdq  ymm12, ymm2, [rdi + 224], 0x00      ; C3·H^2: A0·K0
+    vpclmulqdq  ymm13, ymm2, [rdi + 224], 0x10      ; C3·H^2: A0·K1
+    vpclmulqdq  ymm3, ymm2, [rdi + 64], 0x01        ; C3·H^2: A1·B0
+    vpclmulqdq  ymm2, ymm2, [rdi + 64], 0x11        ; C3·H^2: A1·B1
+    vmovdqu64   ymm4, [rdx + 96]                    ; C4·H^1: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 256], 0x00       ; C4·H^1: A0·K0
+    vpclmulqdq  ymm6, ymm4, [rdi + 256], 0x10       ; C4·H^1: A0·K1
+    vpclmulqdq  ymm7, ymm4, [rdi + 96], 0x01        ; C4·H^1: A1·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 96], 0x11        ; C4·H^1: A1·B1
+    vmovdqu64   ymm8, [rdx + 32]                    ; C2·H^3: C
+    vpclmulqdq  ymm9, ymm8, [rdi + 192], 0x00       ; C2·H^3: A0·K0
+    vpclmulqdq  ymm10, ymm8, [rdi + 192], 0x10      ; C2·H^3: A0·K1
+    vpclmulqdq  ymm11, ymm8, [rdi + 32], 0x01       ; C2·H^3: A1·B0
+    vpclmulqdq  ymm8, ymm8, [rdi + 32], 0x11        ; C2·H^3: A1·B1
+    vpternlogq  ymm12, ymm3, ymm5, 0x96             ; C2·H^3: LO += it
+    vpternlogq  ymm13, ymm2, ymm6, 0x96             ; C2·H^3: HI += it
+    vmovdqu64   ymm2, [rdx]                         ; C1·H^4: C
+    vpxorq      ymm1, ymm2, ymm1                    ; C1·H^4: A = X + C
+    vpclmulqdq  ymm2, ymm1, [rdi + 160], 0x00       ; C1·H^4: A0·K0
+    vpclmulqdq  ymm3, ymm1, [rdi + 160], 0x10       ; C1·H^4: A0·K1
     vpclmulqdq  ymm5, ymm1, [rdi], 0x01             ; C1·H^4: A1·B0
     vpclmulqdq  ymm1, ymm1, [rdi], 0x11             ; C1·H^4: A1·B1
-    vpternlogq  ymm8, ymm6, ymm3, 0x96              ; C1·H^4: LO += it
-    vpternlogq  ymm9, ymm2, ymm4, 0x96              ; C1·H^4: HI += it
-    vpxorq      ymm2, ymm8, ymm5                    ; C1·H^4: LO += it
-    vpxorq      ymm1, ymm9, ymm1                    ; C1·H^4: HI += it
+    vpternlogq  ymm12, ymm7, ymm9, 0x96             ; C1·H^4: LO += it
+    vpternlogq  ymm13, ymm4, ymm10, 0x96            ; C1·H^4: HI += it
+    vpternlogq  ymm12, ymm11, ymm2, 0x96            ; C1·H^4: LO += it
+    vpternlogq  ymm13, ymm8, ymm3, 0x96             ; C1·H^4: HI += it
+    vpxorq      ymm2, ymm12, ymm5                   ; C1·H^4: LO += it
+    vpxorq      ymm1, ymm13, ymm1                   ; C1·H^4: HI += it
     vpclmulqdq  ymm3, ymm2, ymm0, 0x10              ; reduce: LO0·Q'
     vpshufd     ymm2, ymm2, 0x4e                    ; reduce: (LO1, LO0)
     vpternlogq  ymm3, ymm2, ymm1, 0x96              ; reduce: RES = fold(LO) + HI

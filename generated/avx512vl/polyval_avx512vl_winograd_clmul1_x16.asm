@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
 ; wipe       no: secrets may remain in vector registers
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 vpclmulqdq
+; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      70 instructions: clmul 25, load 8, other 4, shuffle 2, xor 31
 ;
@@ -372,7 +372,7 @@ polyval_avx512vl_winograd_clmul1_x16_mul:
 
 ; void polyval_avx512vl_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-10, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-13, rax rcx rdx rdi
 global polyval_avx512vl_winograd_clmul1_x16_update:function (polyval_avx512vl_winograd_clmul1_x16_update.end - polyval_avx512vl_winograd_clmul1_x16_update)
 align 32
 polyval_avx512vl_winograd_clmul1_x16_update:
@@ -382,42 +382,33 @@ polyval_avx512vl_winograd_clmul1_x16_update:
     cmp         rcx, 256
     jb          .tail
 .group:
-    vmovdqu64   ymm2, [rdx + 32]                    ; C2·H^7: C
-    vpxorq      ymm3, ymm2, [rdi + 32]              ; C2·H^7: T = A + C1
-    vpxorq      ymm4, ymm2, [rdi + 320]             ; C2·H^7: U = A + C2
-    vpclmulqdq  ymm8, ymm2, ymm2, 0x10              ; C2·H^7: A0·A1
-    vpclmulqdq  ymm9, ymm3, ymm3, 0x10              ; C2·H^7: T0·T1
-    vpclmulqdq  ymm10, ymm4, ymm4, 0x10             ; C2·H^7: U0·U1
     vmovdqu64   ymm2, [rdx + 64]                    ; C3·H^6: C
     vpxorq      ymm3, ymm2, [rdi + 64]              ; C3·H^6: T = A + C1
     vpxorq      ymm4, ymm2, [rdi + 352]             ; C3·H^6: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C3·H^6: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C3·H^6: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C3·H^6: U0·U1
-    vmovdqu64   ymm5, [rdx + 96]                    ; C4·H^5: C
-    vpxorq      ymm6, ymm5, [rdi + 96]              ; C4·H^5: T = A + C1
-    vpxorq      ymm7, ymm5, [rdi + 384]             ; C4·H^5: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C4·H^5: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C4·H^5: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C4·H^5: U0·U1
-    vpternlogq  ymm8, ymm2, ymm5, 0x96              ; C4·H^5: S += it
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C4·H^5: LO += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C4·H^5: HI += it
-    vmovdqu64   ymm2, [rdx + 128]                   ; C5·H^4: C
-    vpxorq      ymm3, ymm2, [rdi + 128]             ; C5·H^4: T = A + C1
-    vpxorq      ymm4, ymm2, [rdi + 416]             ; C5·H^4: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C5·H^4: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C5·H^4: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C5·H^4: U0·U1
-    vmovdqu64   ymm5, [rdx + 160]                   ; C6·H^3: C
-    vpxorq      ymm6, ymm5, [rdi + 160]             ; C6·H^3: T = A + C1
-    vpxorq      ymm7, ymm5, [rdi + 448]             ; C6·H^3: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C6·H^3: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C6·H^3: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C6·H^3: U0·U1
-    vpternlogq  ymm8, ymm2, ymm5, 0x96              ; C6·H^3: S += it
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C6·H^3: LO += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C6·H^3: HI += it
+    vpclmulqdq  ymm11, ymm2, ymm2, 0x10             ; C3·H^6: A0·A1
+    vpclmulqdq  ymm12, ymm3, ymm3, 0x10             ; C3·H^6: T0·T1
+    vpclmulqdq  ymm13, ymm4, ymm4, 0x10             ; C3·H^6: U0·U1
+    vmovdqu64   ymm2, [rdx + 96]                    ; C4·H^5: C
+    vpxorq      ymm3, ymm2, [rdi + 96]              ; C4·H^5: T = A + C1
+    vpxorq      ymm4, ymm2, [rdi + 384]             ; C4·H^5: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C4·H^5: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C4·H^5: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C4·H^5: U0·U1
+    vmovdqu64   ymm5, [rdx + 128]                   ; C5·H^4: C
+    vpxorq      ymm6, ymm5, [rdi + 128]             ; C5·H^4: T = A + C1
+    vpxorq      ymm7, ymm5, [rdi + 416]             ; C5·H^4: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C5·H^4: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C5·H^4: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C5·H^4: U0·U1
+    vmovdqu64   ymm8, [rdx + 160]                   ; C6·H^3: C
+    vpxorq      ymm9, ymm8, [rdi + 160]             ; C6·H^3: T = A + C1
+    vpxorq      ymm10, ymm8, [rdi + 448]            ; C6·H^3: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C6·H^3: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C6·H^3: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C6·H^3: U0·U1
+    vpternlogq  ymm11, ymm2, ymm5, 0x96             ; C6·H^3: S += it
+    vpternlogq  ymm12, ymm3, ymm6, 0x96             ; C6·H^3: LO += it
+    vpternlogq  ymm13, ymm4, ymm7, 0x96             ; C6·H^3: HI += it
     vmovdqu64   ymm2, [rdx + 192]                   ; C7·H^2: C
     vpxorq      ymm3, ymm2, [rdi + 192]             ; C7·H^2: T = A + C1
     vpxorq      ymm4, ymm2, [rdi + 480]             ; C7·H^2: U = A + C2
@@ -430,22 +421,31 @@ polyval_avx512vl_winograd_clmul1_x16_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C8·H^1: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C8·H^1: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C8·H^1: U0·U1
-    vpternlogq  ymm8, ymm2, ymm5, 0x96              ; C8·H^1: S += it
-    vpternlogq  ymm9, ymm3, ymm6, 0x96              ; C8·H^1: LO += it
-    vpternlogq  ymm10, ymm4, ymm7, 0x96             ; C8·H^1: HI += it
-    vmovdqu64   ymm2, [rdx]                         ; C1·H^8: C
-    vpxorq      ymm1, ymm2, ymm1                    ; C1·H^8: A = X + C
-    vpxorq      ymm2, ymm1, [rdi]                   ; C1·H^8: T = A + C1
-    vpxorq      ymm3, ymm1, [rdi + 288]             ; C1·H^8: U = A + C2
+    vpternlogq  ymm11, ymm8, ymm2, 0x96             ; C8·H^1: S += it
+    vpternlogq  ymm12, ymm9, ymm3, 0x96             ; C8·H^1: LO += it
+    vpternlogq  ymm13, ymm10, ymm4, 0x96            ; C8·H^1: HI += it
+    vmovdqu64   ymm2, [rdx + 32]                    ; C2·H^7: C
+    vpxorq      ymm3, ymm2, [rdi + 32]              ; C2·H^7: T = A + C1
+    vpxorq      ymm4, ymm2, [rdi + 320]             ; C2·H^7: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C2·H^7: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C2·H^7: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C2·H^7: U0·U1
+    vmovdqu64   ymm8, [rdx]                         ; C1·H^8: C
+    vpxorq      ymm1, ymm8, ymm1                    ; C1·H^8: A = X + C
+    vpxorq      ymm8, ymm1, [rdi]                   ; C1·H^8: T = A + C1
+    vpxorq      ymm9, ymm1, [rdi + 288]             ; C1·H^8: U = A + C2
     vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; C1·H^8: A0·A1
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C1·H^8: T0·T1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C1·H^8: U0·U1
-    vpxorq      ymm1, ymm8, ymm1                    ; C1·H^8: S += it
-    vpternlogq  ymm9, ymm2, ymm1, 0x96              ; reduce: LO += S
-    vpternlogq  ymm10, ymm3, ymm1, 0x96             ; reduce: HI += S
-    vpclmulqdq  ymm1, ymm9, ymm0, 0x10              ; reduce: LO0·Q'
-    vpshufd     ymm2, ymm9, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  ymm1, ymm2, ymm10, 0x96             ; reduce: RES = fold(LO) + HI
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C1·H^8: T0·T1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C1·H^8: U0·U1
+    vpternlogq  ymm11, ymm5, ymm2, 0x96             ; C1·H^8: S += it
+    vpternlogq  ymm12, ymm6, ymm3, 0x96             ; C1·H^8: LO += it
+    vpternlogq  ymm13, ymm7, ymm4, 0x96             ; C1·H^8: HI += it
+    vpxorq      ymm1, ymm11, ymm1                   ; C1·H^8: S += it
+    vpternlogq  ymm12, ymm8, ymm1, 0x96             ; reduce: LO += S
+    vpternlogq  ymm13, ymm9, ymm1, 0x96             ; reduce: HI += S
+    vpclmulqdq  ymm1, ymm12, ymm0, 0x10             ; reduce: LO0·Q'
+    vpshufd     ymm2, ymm12, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  ymm1, ymm2, ymm13, 0x96             ; reduce: RES = fold(LO) + HI
     vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
     vpternlogq  xmm1, xmm2, [rdi + 576], 0x96       ; reduce: minus the key terms
     add         rdx, 256                            ; next group

@@ -251,178 +251,178 @@ ghash_sse_k_clmul1_x12_mul:
 
 ; void ghash_sse_k_clmul1_x12_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-8, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-12, rax rcx rdx rdi r8
 global ghash_sse_k_clmul1_x12_update:function (ghash_sse_k_clmul1_x12_update.end - ghash_sse_k_clmul1_x12_update)
 align 32
 ghash_sse_k_clmul1_x12_update:
     endbr64
     movdqa      xmm0, [rel ghash_sse_k_clmul1_x12_byte_swap]  ; byte_swap
-    movdqa      xmm7, [rel ghash_sse_k_clmul1_x12_fold_q]  ; fold_q
-    movdqu      xmm8, [rsi]                         ; X, bytes as in memory
-    pshufb      xmm8, xmm0                          ; X
+    movdqa      xmm11, [rel ghash_sse_k_clmul1_x12_fold_q]  ; fold_q
+    movdqu      xmm12, [rsi]                        ; X, bytes as in memory
+    pshufb      xmm12, xmm0                         ; X
     cmp         rcx, 0xc0
     jb          .tail
 .group:
-    movdqu      xmm2, [rdx + 16]                    ; C2·H^11: C, bytes as in memory
-    pshufb      xmm2, xmm0                          ; C2·H^11: C
-    movdqa      xmm5, xmm2
-    pclmulqdq   xmm5, [rdi + 208], 0x00             ; C2·H^11: A0·K0
-    movdqa      xmm6, xmm2
-    pclmulqdq   xmm6, [rdi + 208], 0x10             ; C2·H^11: A0·K1
+    movdqu      xmm2, [rdx + 32]                    ; C3·H^10: C, bytes as in memory
+    pshufb      xmm2, xmm0                          ; C3·H^10: C
+    movdqa      xmm9, xmm2
+    pclmulqdq   xmm9, [rdi + 224], 0x00             ; C3·H^10: A0·K0
+    movdqa      xmm10, xmm2
+    pclmulqdq   xmm10, [rdi + 224], 0x10            ; C3·H^10: A0·K1
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdi + 16], 0x01              ; C2·H^11: A1·B0
-    pclmulqdq   xmm2, [rdi + 16], 0x11              ; C2·H^11: A1·B1
-    pxor        xmm5, xmm1                          ; C2·H^11: LO += it
-    pxor        xmm6, xmm2                          ; C2·H^11: HI += it
-    movdqu      xmm4, [rdx + 32]                    ; C3·H^10: C, bytes as in memory
-    pshufb      xmm4, xmm0                          ; C3·H^10: C
-    movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 224], 0x00             ; C3·H^10: A0·K0
-    movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 224], 0x10             ; C3·H^10: A0·K1
-    movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 32], 0x01              ; C3·H^10: A1·B0
-    pclmulqdq   xmm4, [rdi + 32], 0x11              ; C3·H^10: A1·B1
-    pxor        xmm5, xmm1                          ; C3·H^10: LO += it
-    pxor        xmm6, xmm2                          ; C3·H^10: HI += it
-    pxor        xmm5, xmm3                          ; C3·H^10: LO += it
-    pxor        xmm6, xmm4                          ; C3·H^10: HI += it
-    movdqu      xmm4, [rdx + 48]                    ; C4·H^9: C, bytes as in memory
-    pshufb      xmm4, xmm0                          ; C4·H^9: C
-    movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 240], 0x00             ; C4·H^9: A0·K0
-    movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 240], 0x10             ; C4·H^9: A0·K1
-    movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 48], 0x01              ; C4·H^9: A1·B0
-    pclmulqdq   xmm4, [rdi + 48], 0x11              ; C4·H^9: A1·B1
-    pxor        xmm5, xmm1                          ; C4·H^9: LO += it
-    pxor        xmm6, xmm2                          ; C4·H^9: HI += it
-    pxor        xmm5, xmm3                          ; C4·H^9: LO += it
-    pxor        xmm6, xmm4                          ; C4·H^9: HI += it
-    movdqu      xmm4, [rdx + 64]                    ; C5·H^8: C, bytes as in memory
-    pshufb      xmm4, xmm0                          ; C5·H^8: C
-    movdqa      xmm1, xmm4
+    pclmulqdq   xmm1, [rdi + 32], 0x01              ; C3·H^10: A1·B0
+    pclmulqdq   xmm2, [rdi + 32], 0x11              ; C3·H^10: A1·B1
+    movdqu      xmm6, [rdx + 48]                    ; C4·H^9: C, bytes as in memory
+    pshufb      xmm6, xmm0                          ; C4·H^9: C
+    movdqa      xmm3, xmm6
+    pclmulqdq   xmm3, [rdi + 240], 0x00             ; C4·H^9: A0·K0
+    movdqa      xmm4, xmm6
+    pclmulqdq   xmm4, [rdi + 240], 0x10             ; C4·H^9: A0·K1
+    movdqa      xmm5, xmm6
+    pclmulqdq   xmm5, [rdi + 48], 0x01              ; C4·H^9: A1·B0
+    pclmulqdq   xmm6, [rdi + 48], 0x11              ; C4·H^9: A1·B1
+    pxor        xmm9, xmm1                          ; C4·H^9: LO += it
+    pxor        xmm10, xmm2                         ; C4·H^9: HI += it
+    movdqu      xmm8, [rdx + 64]                    ; C5·H^8: C, bytes as in memory
+    pshufb      xmm8, xmm0                          ; C5·H^8: C
+    movdqa      xmm1, xmm8
     pclmulqdq   xmm1, [rdi + 256], 0x00             ; C5·H^8: A0·K0
-    movdqa      xmm2, xmm4
+    movdqa      xmm2, xmm8
     pclmulqdq   xmm2, [rdi + 256], 0x10             ; C5·H^8: A0·K1
-    movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 64], 0x01              ; C5·H^8: A1·B0
-    pclmulqdq   xmm4, [rdi + 64], 0x11              ; C5·H^8: A1·B1
-    pxor        xmm5, xmm1                          ; C5·H^8: LO += it
-    pxor        xmm6, xmm2                          ; C5·H^8: HI += it
-    pxor        xmm5, xmm3                          ; C5·H^8: LO += it
-    pxor        xmm6, xmm4                          ; C5·H^8: HI += it
-    movdqu      xmm4, [rdx + 80]                    ; C6·H^7: C, bytes as in memory
-    pshufb      xmm4, xmm0                          ; C6·H^7: C
-    movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 272], 0x00             ; C6·H^7: A0·K0
-    movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 272], 0x10             ; C6·H^7: A0·K1
-    movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 80], 0x01              ; C6·H^7: A1·B0
-    pclmulqdq   xmm4, [rdi + 80], 0x11              ; C6·H^7: A1·B1
-    pxor        xmm5, xmm1                          ; C6·H^7: LO += it
-    pxor        xmm6, xmm2                          ; C6·H^7: HI += it
-    pxor        xmm5, xmm3                          ; C6·H^7: LO += it
-    pxor        xmm6, xmm4                          ; C6·H^7: HI += it
-    movdqu      xmm4, [rdx + 96]                    ; C7·H^6: C, bytes as in memory
-    pshufb      xmm4, xmm0                          ; C7·H^6: C
-    movdqa      xmm1, xmm4
+    movdqa      xmm7, xmm8
+    pclmulqdq   xmm7, [rdi + 64], 0x01              ; C5·H^8: A1·B0
+    pclmulqdq   xmm8, [rdi + 64], 0x11              ; C5·H^8: A1·B1
+    pxor        xmm9, xmm3                          ; C5·H^8: LO += it
+    pxor        xmm10, xmm4                         ; C5·H^8: HI += it
+    pxor        xmm9, xmm5                          ; C5·H^8: LO += it
+    pxor        xmm10, xmm6                         ; C5·H^8: HI += it
+    movdqu      xmm6, [rdx + 80]                    ; C6·H^7: C, bytes as in memory
+    pshufb      xmm6, xmm0                          ; C6·H^7: C
+    movdqa      xmm3, xmm6
+    pclmulqdq   xmm3, [rdi + 272], 0x00             ; C6·H^7: A0·K0
+    movdqa      xmm4, xmm6
+    pclmulqdq   xmm4, [rdi + 272], 0x10             ; C6·H^7: A0·K1
+    movdqa      xmm5, xmm6
+    pclmulqdq   xmm5, [rdi + 80], 0x01              ; C6·H^7: A1·B0
+    pclmulqdq   xmm6, [rdi + 80], 0x11              ; C6·H^7: A1·B1
+    pxor        xmm9, xmm1                          ; C6·H^7: LO += it
+    pxor        xmm10, xmm2                         ; C6·H^7: HI += it
+    pxor        xmm9, xmm7                          ; C6·H^7: LO += it
+    pxor        xmm10, xmm8                         ; C6·H^7: HI += it
+    movdqu      xmm8, [rdx + 96]                    ; C7·H^6: C, bytes as in memory
+    pshufb      xmm8, xmm0                          ; C7·H^6: C
+    movdqa      xmm1, xmm8
     pclmulqdq   xmm1, [rdi + 288], 0x00             ; C7·H^6: A0·K0
-    movdqa      xmm2, xmm4
+    movdqa      xmm2, xmm8
     pclmulqdq   xmm2, [rdi + 288], 0x10             ; C7·H^6: A0·K1
-    movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 96], 0x01              ; C7·H^6: A1·B0
-    pclmulqdq   xmm4, [rdi + 96], 0x11              ; C7·H^6: A1·B1
-    pxor        xmm5, xmm1                          ; C7·H^6: LO += it
-    pxor        xmm6, xmm2                          ; C7·H^6: HI += it
-    pxor        xmm5, xmm3                          ; C7·H^6: LO += it
-    pxor        xmm6, xmm4                          ; C7·H^6: HI += it
-    movdqu      xmm4, [rdx + 112]                   ; C8·H^5: C, bytes as in memory
-    pshufb      xmm4, xmm0                          ; C8·H^5: C
-    movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 304], 0x00             ; C8·H^5: A0·K0
-    movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 304], 0x10             ; C8·H^5: A0·K1
-    movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 112], 0x01             ; C8·H^5: A1·B0
-    pclmulqdq   xmm4, [rdi + 112], 0x11             ; C8·H^5: A1·B1
-    pxor        xmm5, xmm1                          ; C8·H^5: LO += it
-    pxor        xmm6, xmm2                          ; C8·H^5: HI += it
-    pxor        xmm5, xmm3                          ; C8·H^5: LO += it
-    pxor        xmm6, xmm4                          ; C8·H^5: HI += it
-    movdqu      xmm4, [rdx + 128]                   ; C9·H^4: C, bytes as in memory
-    pshufb      xmm4, xmm0                          ; C9·H^4: C
-    movdqa      xmm1, xmm4
+    movdqa      xmm7, xmm8
+    pclmulqdq   xmm7, [rdi + 96], 0x01              ; C7·H^6: A1·B0
+    pclmulqdq   xmm8, [rdi + 96], 0x11              ; C7·H^6: A1·B1
+    pxor        xmm9, xmm3                          ; C7·H^6: LO += it
+    pxor        xmm10, xmm4                         ; C7·H^6: HI += it
+    pxor        xmm9, xmm5                          ; C7·H^6: LO += it
+    pxor        xmm10, xmm6                         ; C7·H^6: HI += it
+    movdqu      xmm6, [rdx + 112]                   ; C8·H^5: C, bytes as in memory
+    pshufb      xmm6, xmm0                          ; C8·H^5: C
+    movdqa      xmm3, xmm6
+    pclmulqdq   xmm3, [rdi + 304], 0x00             ; C8·H^5: A0·K0
+    movdqa      xmm4, xmm6
+    pclmulqdq   xmm4, [rdi + 304], 0x10             ; C8·H^5: A0·K1
+    movdqa      xmm5, xmm6
+    pclmulqdq   xmm5, [rdi + 112], 0x01             ; C8·H^5: A1·B0
+    pclmulqdq   xmm6, [rdi + 112], 0x11             ; C8·H^5: A1·B1
+    pxor        xmm9, xmm1                          ; C8·H^5: LO += it
+    pxor        xmm10, xmm2                         ; C8·H^5: HI += it
+    pxor        xmm9, xmm7                          ; C8·H^5: LO += it
+    pxor        xmm10, xmm8                         ; C8·H^5: HI += it
+    movdqu      xmm8, [rdx + 128]                   ; C9·H^4: C, bytes as in memory
+    pshufb      xmm8, xmm0                          ; C9·H^4: C
+    movdqa      xmm1, xmm8
     pclmulqdq   xmm1, [rdi + 320], 0x00             ; C9·H^4: A0·K0
-    movdqa      xmm2, xmm4
+    movdqa      xmm2, xmm8
     pclmulqdq   xmm2, [rdi + 320], 0x10             ; C9·H^4: A0·K1
-    movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 128], 0x01             ; C9·H^4: A1·B0
-    pclmulqdq   xmm4, [rdi + 128], 0x11             ; C9·H^4: A1·B1
-    pxor        xmm5, xmm1                          ; C9·H^4: LO += it
-    pxor        xmm6, xmm2                          ; C9·H^4: HI += it
-    pxor        xmm5, xmm3                          ; C9·H^4: LO += it
-    pxor        xmm6, xmm4                          ; C9·H^4: HI += it
-    movdqu      xmm4, [rdx + 144]                   ; C10·H^3: C, bytes as in memory
-    pshufb      xmm4, xmm0                          ; C10·H^3: C
-    movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 336], 0x00             ; C10·H^3: A0·K0
-    movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 336], 0x10             ; C10·H^3: A0·K1
-    movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 144], 0x01             ; C10·H^3: A1·B0
-    pclmulqdq   xmm4, [rdi + 144], 0x11             ; C10·H^3: A1·B1
-    pxor        xmm5, xmm1                          ; C10·H^3: LO += it
-    pxor        xmm6, xmm2                          ; C10·H^3: HI += it
-    pxor        xmm5, xmm3                          ; C10·H^3: LO += it
-    pxor        xmm6, xmm4                          ; C10·H^3: HI += it
-    movdqu      xmm4, [rdx + 160]                   ; C11·H^2: C, bytes as in memory
-    pshufb      xmm4, xmm0                          ; C11·H^2: C
-    movdqa      xmm1, xmm4
+    movdqa      xmm7, xmm8
+    pclmulqdq   xmm7, [rdi + 128], 0x01             ; C9·H^4: A1·B0
+    pclmulqdq   xmm8, [rdi + 128], 0x11             ; C9·H^4: A1·B1
+    pxor        xmm9, xmm3                          ; C9·H^4: LO += it
+    pxor        xmm10, xmm4                         ; C9·H^4: HI += it
+    pxor        xmm9, xmm5                          ; C9·H^4: LO += it
+    pxor        xmm10, xmm6                         ; C9·H^4: HI += it
+    movdqu      xmm6, [rdx + 144]                   ; C10·H^3: C, bytes as in memory
+    pshufb      xmm6, xmm0                          ; C10·H^3: C
+    movdqa      xmm3, xmm6
+    pclmulqdq   xmm3, [rdi + 336], 0x00             ; C10·H^3: A0·K0
+    movdqa      xmm4, xmm6
+    pclmulqdq   xmm4, [rdi + 336], 0x10             ; C10·H^3: A0·K1
+    movdqa      xmm5, xmm6
+    pclmulqdq   xmm5, [rdi + 144], 0x01             ; C10·H^3: A1·B0
+    pclmulqdq   xmm6, [rdi + 144], 0x11             ; C10·H^3: A1·B1
+    pxor        xmm9, xmm1                          ; C10·H^3: LO += it
+    pxor        xmm10, xmm2                         ; C10·H^3: HI += it
+    pxor        xmm9, xmm7                          ; C10·H^3: LO += it
+    pxor        xmm10, xmm8                         ; C10·H^3: HI += it
+    movdqu      xmm8, [rdx + 160]                   ; C11·H^2: C, bytes as in memory
+    pshufb      xmm8, xmm0                          ; C11·H^2: C
+    movdqa      xmm1, xmm8
     pclmulqdq   xmm1, [rdi + 352], 0x00             ; C11·H^2: A0·K0
-    movdqa      xmm2, xmm4
+    movdqa      xmm2, xmm8
     pclmulqdq   xmm2, [rdi + 352], 0x10             ; C11·H^2: A0·K1
-    movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 160], 0x01             ; C11·H^2: A1·B0
-    pclmulqdq   xmm4, [rdi + 160], 0x11             ; C11·H^2: A1·B1
-    pxor        xmm5, xmm1                          ; C11·H^2: LO += it
-    pxor        xmm6, xmm2                          ; C11·H^2: HI += it
-    pxor        xmm5, xmm3                          ; C11·H^2: LO += it
-    pxor        xmm6, xmm4                          ; C11·H^2: HI += it
-    movdqu      xmm4, [rdx + 176]                   ; C12·H^1: C, bytes as in memory
-    pshufb      xmm4, xmm0                          ; C12·H^1: C
-    movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 368], 0x00             ; C12·H^1: A0·K0
-    movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 368], 0x10             ; C12·H^1: A0·K1
-    movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 176], 0x01             ; C12·H^1: A1·B0
-    pclmulqdq   xmm4, [rdi + 176], 0x11             ; C12·H^1: A1·B1
-    pxor        xmm5, xmm1                          ; C12·H^1: LO += it
-    pxor        xmm6, xmm2                          ; C12·H^1: HI += it
-    pxor        xmm5, xmm3                          ; C12·H^1: LO += it
-    pxor        xmm6, xmm4                          ; C12·H^1: HI += it
-    movdqu      xmm4, [rdx]                         ; C1·H^12: C, bytes as in memory
-    pshufb      xmm4, xmm0                          ; C1·H^12: C
-    pxor        xmm4, xmm8                          ; C1·H^12: A = X + C
-    movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 192], 0x00             ; C1·H^12: A0·K0
-    movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 192], 0x10             ; C1·H^12: A0·K1
-    movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi], 0x01                   ; C1·H^12: A1·B0
-    pclmulqdq   xmm4, [rdi], 0x11                   ; C1·H^12: A1·B1
-    pxor        xmm5, xmm1                          ; C1·H^12: LO += it
-    pxor        xmm6, xmm2                          ; C1·H^12: HI += it
-    pxor        xmm5, xmm3                          ; C1·H^12: LO += it
-    pxor        xmm6, xmm4                          ; C1·H^12: HI += it
-    movdqa      xmm8, xmm5
-    pclmulqdq   xmm8, xmm7, 0x10                    ; reduce: LO0·Q'
-    pshufd      xmm1, xmm5, 0x4e                    ; reduce: (LO1, LO0)
-    pxor        xmm8, xmm1                          ; reduce: fold LO
-    pxor        xmm8, xmm6                          ; reduce: RES = fold(LO) + HI
+    movdqa      xmm7, xmm8
+    pclmulqdq   xmm7, [rdi + 160], 0x01             ; C11·H^2: A1·B0
+    pclmulqdq   xmm8, [rdi + 160], 0x11             ; C11·H^2: A1·B1
+    pxor        xmm9, xmm3                          ; C11·H^2: LO += it
+    pxor        xmm10, xmm4                         ; C11·H^2: HI += it
+    pxor        xmm9, xmm5                          ; C11·H^2: LO += it
+    pxor        xmm10, xmm6                         ; C11·H^2: HI += it
+    movdqu      xmm6, [rdx + 176]                   ; C12·H^1: C, bytes as in memory
+    pshufb      xmm6, xmm0                          ; C12·H^1: C
+    movdqa      xmm3, xmm6
+    pclmulqdq   xmm3, [rdi + 368], 0x00             ; C12·H^1: A0·K0
+    movdqa      xmm4, xmm6
+    pclmulqdq   xmm4, [rdi + 368], 0x10             ; C12·H^1: A0·K1
+    movdqa      xmm5, xmm6
+    pclmulqdq   xmm5, [rdi + 176], 0x01             ; C12·H^1: A1·B0
+    pclmulqdq   xmm6, [rdi + 176], 0x11             ; C12·H^1: A1·B1
+    pxor        xmm9, xmm1                          ; C12·H^1: LO += it
+    pxor        xmm10, xmm2                         ; C12·H^1: HI += it
+    pxor        xmm9, xmm7                          ; C12·H^1: LO += it
+    pxor        xmm10, xmm8                         ; C12·H^1: HI += it
+    movdqu      xmm8, [rdx + 16]                    ; C2·H^11: C, bytes as in memory
+    pshufb      xmm8, xmm0                          ; C2·H^11: C
+    movdqa      xmm1, xmm8
+    pclmulqdq   xmm1, [rdi + 208], 0x00             ; C2·H^11: A0·K0
+    movdqa      xmm2, xmm8
+    pclmulqdq   xmm2, [rdi + 208], 0x10             ; C2·H^11: A0·K1
+    movdqa      xmm7, xmm8
+    pclmulqdq   xmm7, [rdi + 16], 0x01              ; C2·H^11: A1·B0
+    pclmulqdq   xmm8, [rdi + 16], 0x11              ; C2·H^11: A1·B1
+    pxor        xmm9, xmm3                          ; C2·H^11: LO += it
+    pxor        xmm10, xmm4                         ; C2·H^11: HI += it
+    pxor        xmm9, xmm5                          ; C2·H^11: LO += it
+    pxor        xmm10, xmm6                         ; C2·H^11: HI += it
+    movdqu      xmm6, [rdx]                         ; C1·H^12: C, bytes as in memory
+    pshufb      xmm6, xmm0                          ; C1·H^12: C
+    pxor        xmm6, xmm12                         ; C1·H^12: A = X + C
+    movdqa      xmm3, xmm6
+    pclmulqdq   xmm3, [rdi + 192], 0x00             ; C1·H^12: A0·K0
+    movdqa      xmm4, xmm6
+    pclmulqdq   xmm4, [rdi + 192], 0x10             ; C1·H^12: A0·K1
+    movdqa      xmm5, xmm6
+    pclmulqdq   xmm5, [rdi], 0x01                   ; C1·H^12: A1·B0
+    pclmulqdq   xmm6, [rdi], 0x11                   ; C1·H^12: A1·B1
+    pxor        xmm9, xmm1                          ; C1·H^12: LO += it
+    pxor        xmm10, xmm2                         ; C1·H^12: HI += it
+    pxor        xmm9, xmm7                          ; C1·H^12: LO += it
+    pxor        xmm10, xmm8                         ; C1·H^12: HI += it
+    pxor        xmm9, xmm3                          ; C1·H^12: LO += it
+    pxor        xmm10, xmm4                         ; C1·H^12: HI += it
+    pxor        xmm9, xmm5                          ; C1·H^12: LO += it
+    pxor        xmm10, xmm6                         ; C1·H^12: HI += it
+    movdqa      xmm12, xmm9
+    pclmulqdq   xmm12, xmm11, 0x10                  ; reduce: LO0·Q'
+    pshufd      xmm1, xmm9, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm12, xmm1                         ; reduce: fold LO
+    pxor        xmm12, xmm10                        ; reduce: RES = fold(LO) + HI
     add         rdx, 0xc0                           ; next group
     sub         rcx, 0xc0
     cmp         rcx, 0xc0
@@ -443,7 +443,7 @@ ghash_sse_k_clmul1_x12_update:
 .block:
     movdqu      xmm4, [rdx]                         ; C, bytes as in memory
     pshufb      xmm4, xmm0                          ; C
-    pxor        xmm4, xmm8                          ; C·H^i: A = X + C; X counts once
+    pxor        xmm4, xmm12                         ; C·H^i: A = X + C; X counts once
     movdqa      xmm1, xmm4
     pclmulqdq   xmm1, [rax + 192], 0x00             ; C·H^i: A0·K0
     movdqa      xmm2, xmm4
@@ -455,7 +455,7 @@ ghash_sse_k_clmul1_x12_update:
     pxor        xmm6, xmm2                          ; C·H^i: HI += it
     pxor        xmm5, xmm3                          ; C·H^i: LO += it
     pxor        xmm6, xmm4                          ; C·H^i: HI += it
-    pxor        xmm8, xmm8
+    pxor        xmm12, xmm12
     add         rax, 0x10                           ; the next powers
     add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
@@ -509,7 +509,7 @@ ghash_sse_k_clmul1_x12_update:
     por         xmm4, xmm3                          ; C_last, zero-padded
 .padded:
     pshufb      xmm4, xmm0                          ; C_last
-    pxor        xmm4, xmm8                          ; C·H: A = X + C; X counts once
+    pxor        xmm4, xmm12                         ; C·H: A = X + C; X counts once
     movdqa      xmm1, xmm4
     pclmulqdq   xmm1, [rax + 192], 0x00             ; C·H: A0·K0
     movdqa      xmm2, xmm4
@@ -522,13 +522,13 @@ ghash_sse_k_clmul1_x12_update:
     pxor        xmm5, xmm3                          ; C·H: LO += it
     pxor        xmm6, xmm4                          ; C·H: HI += it
 .reduce:
-    pclmulqdq   xmm7, xmm5, 0x01                    ; reduce: LO0·Q'
+    pclmulqdq   xmm11, xmm5, 0x01                   ; reduce: LO0·Q'
     pshufd      xmm1, xmm5, 0x4e                    ; reduce: (LO1, LO0)
-    pxor        xmm7, xmm1                          ; reduce: fold LO
-    pxor        xmm7, xmm6                          ; reduce: RES = fold(LO) + HI
-    movdqa      xmm8, xmm7                          ; reduce
+    pxor        xmm11, xmm1                         ; reduce: fold LO
+    pxor        xmm11, xmm6                         ; reduce: RES = fold(LO) + HI
+    movdqa      xmm12, xmm11                        ; reduce
 .store:
-    pshufb      xmm8, xmm0                          ; X, bytes as in memory
-    movdqu      [rsi], xmm8                         ; X
+    pshufb      xmm12, xmm0                         ; X, bytes as in memory
+    movdqu      [rsi], xmm12                        ; X
     ret
 .end:

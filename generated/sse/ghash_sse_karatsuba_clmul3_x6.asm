@@ -255,37 +255,26 @@ ghash_sse_karatsuba_clmul3_x6_mul:
 
 ; void ghash_sse_karatsuba_clmul3_x6_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-9, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-11, rax rcx rdx rdi r8
 global ghash_sse_karatsuba_clmul3_x6_update:function (ghash_sse_karatsuba_clmul3_x6_update.end - ghash_sse_karatsuba_clmul3_x6_update)
 align 32
 ghash_sse_karatsuba_clmul3_x6_update:
     endbr64
     movdqa      xmm0, [rel ghash_sse_karatsuba_clmul3_x6_byte_swap]  ; byte_swap
-    movdqa      xmm8, [rel ghash_sse_karatsuba_clmul3_x6_fold_p]  ; fold_p
-    movdqu      xmm9, [rsi]                         ; X, bytes as in memory
-    pshufb      xmm9, xmm0                          ; X
+    movdqa      xmm10, [rel ghash_sse_karatsuba_clmul3_x6_fold_p]  ; fold_p
+    movdqu      xmm11, [rsi]                        ; X, bytes as in memory
+    pshufb      xmm11, xmm0                         ; X
     cmp         rcx, 0x60
     jb          .tail
 .group:
-    movdqu      xmm6, [rdx + 16]                    ; C2·H^5: C, bytes as in memory
-    pshufb      xmm6, xmm0                          ; C2·H^5: C
-    pshufd      xmm5, xmm6, 0x4e                    ; C2·H^5: (A1, A0)
-    pxor        xmm5, xmm6                          ; C2·H^5: A0 + A1
-    movdqa      xmm4, xmm6
-    pclmulqdq   xmm4, [rdi + 16], 0x11              ; C2·H^5: A1·B1
-    pclmulqdq   xmm6, [rdi + 16], 0x00              ; C2·H^5: A0·B0
-    pclmulqdq   xmm5, [rdi + 112], 0x00             ; C2·H^5: (A0 + A1)·(B0 + B1)
-    movdqu      xmm2, [rdx + 32]                    ; C3·H^4: C, bytes as in memory
-    pshufb      xmm2, xmm0                          ; C3·H^4: C
-    pshufd      xmm3, xmm2, 0x4e                    ; C3·H^4: (A1, A0)
-    pxor        xmm3, xmm2                          ; C3·H^4: A0 + A1
-    movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdi + 32], 0x11              ; C3·H^4: A1·B1
-    pclmulqdq   xmm2, [rdi + 32], 0x00              ; C3·H^4: A0·B0
-    pclmulqdq   xmm3, [rdi + 128], 0x00             ; C3·H^4: (A0 + A1)·(B0 + B1)
-    pxor        xmm4, xmm1                          ; C3·H^4: HI += it
-    pxor        xmm6, xmm2                          ; C3·H^4: LO += it
-    pxor        xmm5, xmm3                          ; C3·H^4: MI += it
+    movdqu      xmm9, [rdx + 32]                    ; C3·H^4: C, bytes as in memory
+    pshufb      xmm9, xmm0                          ; C3·H^4: C
+    pshufd      xmm8, xmm9, 0x4e                    ; C3·H^4: (A1, A0)
+    pxor        xmm8, xmm9                          ; C3·H^4: A0 + A1
+    movdqa      xmm7, xmm9
+    pclmulqdq   xmm7, [rdi + 32], 0x11              ; C3·H^4: A1·B1
+    pclmulqdq   xmm9, [rdi + 32], 0x00              ; C3·H^4: A0·B0
+    pclmulqdq   xmm8, [rdi + 128], 0x00             ; C3·H^4: (A0 + A1)·(B0 + B1)
     movdqu      xmm2, [rdx + 48]                    ; C4·H^3: C, bytes as in memory
     pshufb      xmm2, xmm0                          ; C4·H^3: C
     pshufd      xmm3, xmm2, 0x4e                    ; C4·H^3: (A1, A0)
@@ -294,20 +283,17 @@ ghash_sse_karatsuba_clmul3_x6_update:
     pclmulqdq   xmm1, [rdi + 48], 0x11              ; C4·H^3: A1·B1
     pclmulqdq   xmm2, [rdi + 48], 0x00              ; C4·H^3: A0·B0
     pclmulqdq   xmm3, [rdi + 144], 0x00             ; C4·H^3: (A0 + A1)·(B0 + B1)
-    pxor        xmm4, xmm1                          ; C4·H^3: HI += it
-    pxor        xmm6, xmm2                          ; C4·H^3: LO += it
-    pxor        xmm5, xmm3                          ; C4·H^3: MI += it
-    movdqu      xmm2, [rdx + 64]                    ; C5·H^2: C, bytes as in memory
-    pshufb      xmm2, xmm0                          ; C5·H^2: C
-    pshufd      xmm3, xmm2, 0x4e                    ; C5·H^2: (A1, A0)
-    pxor        xmm3, xmm2                          ; C5·H^2: A0 + A1
-    movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdi + 64], 0x11              ; C5·H^2: A1·B1
-    pclmulqdq   xmm2, [rdi + 64], 0x00              ; C5·H^2: A0·B0
-    pclmulqdq   xmm3, [rdi + 160], 0x00             ; C5·H^2: (A0 + A1)·(B0 + B1)
-    pxor        xmm4, xmm1                          ; C5·H^2: HI += it
-    pxor        xmm6, xmm2                          ; C5·H^2: LO += it
-    pxor        xmm5, xmm3                          ; C5·H^2: MI += it
+    movdqu      xmm5, [rdx + 64]                    ; C5·H^2: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C5·H^2: C
+    pshufd      xmm6, xmm5, 0x4e                    ; C5·H^2: (A1, A0)
+    pxor        xmm6, xmm5                          ; C5·H^2: A0 + A1
+    movdqa      xmm4, xmm5
+    pclmulqdq   xmm4, [rdi + 64], 0x11              ; C5·H^2: A1·B1
+    pclmulqdq   xmm5, [rdi + 64], 0x00              ; C5·H^2: A0·B0
+    pclmulqdq   xmm6, [rdi + 160], 0x00             ; C5·H^2: (A0 + A1)·(B0 + B1)
+    pxor        xmm7, xmm1                          ; C5·H^2: HI += it
+    pxor        xmm9, xmm2                          ; C5·H^2: LO += it
+    pxor        xmm8, xmm3                          ; C5·H^2: MI += it
     movdqu      xmm2, [rdx + 80]                    ; C6·H^1: C, bytes as in memory
     pshufb      xmm2, xmm0                          ; C6·H^1: C
     pshufd      xmm3, xmm2, 0x4e                    ; C6·H^1: (A1, A0)
@@ -316,40 +302,54 @@ ghash_sse_karatsuba_clmul3_x6_update:
     pclmulqdq   xmm1, [rdi + 80], 0x11              ; C6·H^1: A1·B1
     pclmulqdq   xmm2, [rdi + 80], 0x00              ; C6·H^1: A0·B0
     pclmulqdq   xmm3, [rdi + 176], 0x00             ; C6·H^1: (A0 + A1)·(B0 + B1)
-    pxor        xmm4, xmm1                          ; C6·H^1: HI += it
-    pxor        xmm6, xmm2                          ; C6·H^1: LO += it
-    pxor        xmm5, xmm3                          ; C6·H^1: MI += it
+    pxor        xmm7, xmm4                          ; C6·H^1: HI += it
+    pxor        xmm9, xmm5                          ; C6·H^1: LO += it
+    pxor        xmm8, xmm6                          ; C6·H^1: MI += it
+    movdqu      xmm5, [rdx + 16]                    ; C2·H^5: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C2·H^5: C
+    pshufd      xmm6, xmm5, 0x4e                    ; C2·H^5: (A1, A0)
+    pxor        xmm6, xmm5                          ; C2·H^5: A0 + A1
+    movdqa      xmm4, xmm5
+    pclmulqdq   xmm4, [rdi + 16], 0x11              ; C2·H^5: A1·B1
+    pclmulqdq   xmm5, [rdi + 16], 0x00              ; C2·H^5: A0·B0
+    pclmulqdq   xmm6, [rdi + 112], 0x00             ; C2·H^5: (A0 + A1)·(B0 + B1)
+    pxor        xmm7, xmm1                          ; C2·H^5: HI += it
+    pxor        xmm9, xmm2                          ; C2·H^5: LO += it
+    pxor        xmm8, xmm3                          ; C2·H^5: MI += it
     movdqu      xmm2, [rdx]                         ; C1·H^6: C, bytes as in memory
     pshufb      xmm2, xmm0                          ; C1·H^6: C
-    pxor        xmm2, xmm9                          ; C1·H^6: A = X + C
+    pxor        xmm2, xmm11                         ; C1·H^6: A = X + C
     pshufd      xmm3, xmm2, 0x4e                    ; C1·H^6: (A1, A0)
     pxor        xmm3, xmm2                          ; C1·H^6: A0 + A1
     movdqa      xmm1, xmm2
     pclmulqdq   xmm1, [rdi], 0x11                   ; C1·H^6: A1·B1
     pclmulqdq   xmm2, [rdi], 0x00                   ; C1·H^6: A0·B0
     pclmulqdq   xmm3, [rdi + 96], 0x00              ; C1·H^6: (A0 + A1)·(B0 + B1)
-    pxor        xmm4, xmm1                          ; C1·H^6: HI += it
-    pxor        xmm6, xmm2                          ; C1·H^6: LO += it
-    pxor        xmm5, xmm3                          ; C1·H^6: MI += it
-    pxor        xmm5, xmm6                          ; reduce: MI += LO
-    pxor        xmm5, xmm4                          ; reduce: MI += HI: Σ A0·B1 + A1·B0
-    movdqa      xmm1, xmm5
+    pxor        xmm7, xmm4                          ; C1·H^6: HI += it
+    pxor        xmm9, xmm5                          ; C1·H^6: LO += it
+    pxor        xmm8, xmm6                          ; C1·H^6: MI += it
+    pxor        xmm7, xmm1                          ; C1·H^6: HI += it
+    pxor        xmm9, xmm2                          ; C1·H^6: LO += it
+    pxor        xmm8, xmm3                          ; C1·H^6: MI += it
+    pxor        xmm8, xmm9                          ; reduce: MI += LO
+    pxor        xmm8, xmm7                          ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    movdqa      xmm1, xmm8
     psrldq      xmm1, 0x08                          ; reduce: MI1
-    pxor        xmm4, xmm1                          ; reduce: HI += MI1
-    pslldq      xmm5, 0x08                          ; reduce: MI0·x^64
-    pxor        xmm6, xmm5                          ; reduce: LO += MI0·x^64
-    movdqa      xmm1, xmm8
-    pclmulqdq   xmm1, xmm6, 0x01                    ; reduce: Q'·LO0
+    pxor        xmm7, xmm1                          ; reduce: HI += MI1
+    pslldq      xmm8, 0x08                          ; reduce: MI0·x^64
+    pxor        xmm9, xmm8                          ; reduce: LO += MI0·x^64
+    movdqa      xmm1, xmm10
+    pclmulqdq   xmm1, xmm9, 0x01                    ; reduce: Q'·LO0
     pslldq      xmm1, 0x08                          ; reduce: (Q'·LO0)·x^64
-    pxor        xmm6, xmm1                          ; reduce: LO += (Q'·LO0)·x^64
-    movdqa      xmm1, xmm8
-    pclmulqdq   xmm1, xmm6, 0x00                    ; reduce: (x^64 + Q')·LO0
+    pxor        xmm9, xmm1                          ; reduce: LO += (Q'·LO0)·x^64
+    movdqa      xmm1, xmm10
+    pclmulqdq   xmm1, xmm9, 0x00                    ; reduce: (x^64 + Q')·LO0
     psrldq      xmm1, 0x04                          ; reduce: into place
-    pclmulqdq   xmm6, xmm8, 0x01                    ; reduce: (x^64 + Q')·LO1
-    pslldq      xmm6, 0x04                          ; reduce: into place
-    pxor        xmm6, xmm1                          ; reduce: (x^64 + Q')·LO
-    pxor        xmm6, xmm4                          ; reduce: RES
-    movdqa      xmm9, xmm6                          ; reduce
+    pclmulqdq   xmm9, xmm10, 0x01                   ; reduce: (x^64 + Q')·LO1
+    pslldq      xmm9, 0x04                          ; reduce: into place
+    pxor        xmm9, xmm1                          ; reduce: (x^64 + Q')·LO
+    pxor        xmm9, xmm7                          ; reduce: RES
+    movdqa      xmm11, xmm9                         ; reduce
     add         rdx, 0x60                           ; next group
     sub         rcx, 0x60
     cmp         rcx, 0x60
@@ -371,7 +371,7 @@ ghash_sse_karatsuba_clmul3_x6_update:
 .block:
     movdqu      xmm2, [rdx]                         ; C, bytes as in memory
     pshufb      xmm2, xmm0                          ; C
-    pxor        xmm2, xmm9                          ; C·H^i: A = X + C; X counts once
+    pxor        xmm2, xmm11                         ; C·H^i: A = X + C; X counts once
     pshufd      xmm3, xmm2, 0x4e                    ; C·H^i: (A1, A0)
     pxor        xmm3, xmm2                          ; C·H^i: A0 + A1
     movdqa      xmm1, xmm2
@@ -381,7 +381,7 @@ ghash_sse_karatsuba_clmul3_x6_update:
     pxor        xmm5, xmm1                          ; C·H^i: HI += it
     pxor        xmm7, xmm2                          ; C·H^i: LO += it
     pxor        xmm6, xmm3                          ; C·H^i: MI += it
-    pxor        xmm9, xmm9
+    pxor        xmm11, xmm11
     add         rax, 0x10                           ; the next powers
     add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
@@ -435,7 +435,7 @@ ghash_sse_karatsuba_clmul3_x6_update:
     por         xmm4, xmm3                          ; C_last, zero-padded
 .padded:
     pshufb      xmm4, xmm0                          ; C_last
-    pxor        xmm4, xmm9                          ; C·H: A = X + C; X counts once
+    pxor        xmm4, xmm11                         ; C·H: A = X + C; X counts once
     pshufd      xmm2, xmm4, 0x4e                    ; C·H: (A1, A0)
     pxor        xmm2, xmm4                          ; C·H: A0 + A1
     movdqa      xmm1, xmm4
@@ -453,20 +453,20 @@ ghash_sse_karatsuba_clmul3_x6_update:
     pxor        xmm5, xmm1                          ; reduce: HI += MI1
     pslldq      xmm6, 0x08                          ; reduce: MI0·x^64
     pxor        xmm7, xmm6                          ; reduce: LO += MI0·x^64
-    movdqa      xmm1, xmm8
+    movdqa      xmm1, xmm10
     pclmulqdq   xmm1, xmm7, 0x01                    ; reduce: Q'·LO0
     pslldq      xmm1, 0x08                          ; reduce: (Q'·LO0)·x^64
     pxor        xmm7, xmm1                          ; reduce: LO += (Q'·LO0)·x^64
-    movdqa      xmm1, xmm8
+    movdqa      xmm1, xmm10
     pclmulqdq   xmm1, xmm7, 0x00                    ; reduce: (x^64 + Q')·LO0
     psrldq      xmm1, 0x04                          ; reduce: into place
-    pclmulqdq   xmm8, xmm7, 0x10                    ; reduce: (x^64 + Q')·LO1
-    pslldq      xmm8, 0x04                          ; reduce: into place
-    pxor        xmm8, xmm1                          ; reduce: (x^64 + Q')·LO
-    pxor        xmm8, xmm5                          ; reduce: RES
-    movdqa      xmm9, xmm8                          ; reduce
+    pclmulqdq   xmm10, xmm7, 0x10                   ; reduce: (x^64 + Q')·LO1
+    pslldq      xmm10, 0x04                         ; reduce: into place
+    pxor        xmm10, xmm1                         ; reduce: (x^64 + Q')·LO
+    pxor        xmm10, xmm5                         ; reduce: RES
+    movdqa      xmm11, xmm10                        ; reduce
 .store:
-    pshufb      xmm9, xmm0                          ; X, bytes as in memory
-    movdqu      [rsi], xmm9                         ; X
+    pshufb      xmm11, xmm0                         ; X, bytes as in memory
+    movdqu      [rsi], xmm11                        ; X
     ret
 .end:

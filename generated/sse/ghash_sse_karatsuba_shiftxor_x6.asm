@@ -320,36 +320,25 @@ ghash_sse_karatsuba_shiftxor_x6_mul:
 
 ; void ghash_sse_karatsuba_shiftxor_x6_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-8, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-10, rax rcx rdx rdi r8
 global ghash_sse_karatsuba_shiftxor_x6_update:function (ghash_sse_karatsuba_shiftxor_x6_update.end - ghash_sse_karatsuba_shiftxor_x6_update)
 align 32
 ghash_sse_karatsuba_shiftxor_x6_update:
     endbr64
     movdqa      xmm0, [rel ghash_sse_karatsuba_shiftxor_x6_byte_swap]  ; byte_swap
-    movdqu      xmm8, [rsi]                         ; X, bytes as in memory
-    pshufb      xmm8, xmm0                          ; X
+    movdqu      xmm10, [rsi]                        ; X, bytes as in memory
+    pshufb      xmm10, xmm0                         ; X
     cmp         rcx, 0x60
     jb          .tail
 .group:
-    movdqu      xmm6, [rdx + 16]                    ; C2·H^5: C, bytes as in memory
-    pshufb      xmm6, xmm0                          ; C2·H^5: C
-    pshufd      xmm4, xmm6, 0x4e                    ; C2·H^5: (A1, A0)
-    pxor        xmm4, xmm6                          ; C2·H^5: A0 + A1
-    movdqa      xmm5, xmm6
-    pclmulqdq   xmm5, [rdi + 16], 0x11              ; C2·H^5: A1·B1
-    pclmulqdq   xmm6, [rdi + 16], 0x00              ; C2·H^5: A0·B0
-    pclmulqdq   xmm4, [rdi + 112], 0x00             ; C2·H^5: (A0 + A1)·(B0 + B1)
-    movdqu      xmm2, [rdx + 32]                    ; C3·H^4: C, bytes as in memory
-    pshufb      xmm2, xmm0                          ; C3·H^4: C
-    pshufd      xmm3, xmm2, 0x4e                    ; C3·H^4: (A1, A0)
-    pxor        xmm3, xmm2                          ; C3·H^4: A0 + A1
-    movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdi + 32], 0x11              ; C3·H^4: A1·B1
-    pclmulqdq   xmm2, [rdi + 32], 0x00              ; C3·H^4: A0·B0
-    pclmulqdq   xmm3, [rdi + 128], 0x00             ; C3·H^4: (A0 + A1)·(B0 + B1)
-    pxor        xmm5, xmm1                          ; C3·H^4: HI += it
-    pxor        xmm6, xmm2                          ; C3·H^4: LO += it
-    pxor        xmm4, xmm3                          ; C3·H^4: MI += it
+    movdqu      xmm9, [rdx + 32]                    ; C3·H^4: C, bytes as in memory
+    pshufb      xmm9, xmm0                          ; C3·H^4: C
+    pshufd      xmm7, xmm9, 0x4e                    ; C3·H^4: (A1, A0)
+    pxor        xmm7, xmm9                          ; C3·H^4: A0 + A1
+    movdqa      xmm8, xmm9
+    pclmulqdq   xmm8, [rdi + 32], 0x11              ; C3·H^4: A1·B1
+    pclmulqdq   xmm9, [rdi + 32], 0x00              ; C3·H^4: A0·B0
+    pclmulqdq   xmm7, [rdi + 128], 0x00             ; C3·H^4: (A0 + A1)·(B0 + B1)
     movdqu      xmm2, [rdx + 48]                    ; C4·H^3: C, bytes as in memory
     pshufb      xmm2, xmm0                          ; C4·H^3: C
     pshufd      xmm3, xmm2, 0x4e                    ; C4·H^3: (A1, A0)
@@ -358,20 +347,17 @@ ghash_sse_karatsuba_shiftxor_x6_update:
     pclmulqdq   xmm1, [rdi + 48], 0x11              ; C4·H^3: A1·B1
     pclmulqdq   xmm2, [rdi + 48], 0x00              ; C4·H^3: A0·B0
     pclmulqdq   xmm3, [rdi + 144], 0x00             ; C4·H^3: (A0 + A1)·(B0 + B1)
-    pxor        xmm5, xmm1                          ; C4·H^3: HI += it
-    pxor        xmm6, xmm2                          ; C4·H^3: LO += it
-    pxor        xmm4, xmm3                          ; C4·H^3: MI += it
-    movdqu      xmm2, [rdx + 64]                    ; C5·H^2: C, bytes as in memory
-    pshufb      xmm2, xmm0                          ; C5·H^2: C
-    pshufd      xmm3, xmm2, 0x4e                    ; C5·H^2: (A1, A0)
-    pxor        xmm3, xmm2                          ; C5·H^2: A0 + A1
-    movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdi + 64], 0x11              ; C5·H^2: A1·B1
-    pclmulqdq   xmm2, [rdi + 64], 0x00              ; C5·H^2: A0·B0
-    pclmulqdq   xmm3, [rdi + 160], 0x00             ; C5·H^2: (A0 + A1)·(B0 + B1)
-    pxor        xmm5, xmm1                          ; C5·H^2: HI += it
-    pxor        xmm6, xmm2                          ; C5·H^2: LO += it
-    pxor        xmm4, xmm3                          ; C5·H^2: MI += it
+    movdqu      xmm5, [rdx + 64]                    ; C5·H^2: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C5·H^2: C
+    pshufd      xmm6, xmm5, 0x4e                    ; C5·H^2: (A1, A0)
+    pxor        xmm6, xmm5                          ; C5·H^2: A0 + A1
+    movdqa      xmm4, xmm5
+    pclmulqdq   xmm4, [rdi + 64], 0x11              ; C5·H^2: A1·B1
+    pclmulqdq   xmm5, [rdi + 64], 0x00              ; C5·H^2: A0·B0
+    pclmulqdq   xmm6, [rdi + 160], 0x00             ; C5·H^2: (A0 + A1)·(B0 + B1)
+    pxor        xmm8, xmm1                          ; C5·H^2: HI += it
+    pxor        xmm9, xmm2                          ; C5·H^2: LO += it
+    pxor        xmm7, xmm3                          ; C5·H^2: MI += it
     movdqu      xmm2, [rdx + 80]                    ; C6·H^1: C, bytes as in memory
     pshufb      xmm2, xmm0                          ; C6·H^1: C
     pshufd      xmm3, xmm2, 0x4e                    ; C6·H^1: (A1, A0)
@@ -380,50 +366,64 @@ ghash_sse_karatsuba_shiftxor_x6_update:
     pclmulqdq   xmm1, [rdi + 80], 0x11              ; C6·H^1: A1·B1
     pclmulqdq   xmm2, [rdi + 80], 0x00              ; C6·H^1: A0·B0
     pclmulqdq   xmm3, [rdi + 176], 0x00             ; C6·H^1: (A0 + A1)·(B0 + B1)
-    pxor        xmm5, xmm1                          ; C6·H^1: HI += it
-    pxor        xmm6, xmm2                          ; C6·H^1: LO += it
-    pxor        xmm4, xmm3                          ; C6·H^1: MI += it
+    pxor        xmm8, xmm4                          ; C6·H^1: HI += it
+    pxor        xmm9, xmm5                          ; C6·H^1: LO += it
+    pxor        xmm7, xmm6                          ; C6·H^1: MI += it
+    movdqu      xmm5, [rdx + 16]                    ; C2·H^5: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C2·H^5: C
+    pshufd      xmm6, xmm5, 0x4e                    ; C2·H^5: (A1, A0)
+    pxor        xmm6, xmm5                          ; C2·H^5: A0 + A1
+    movdqa      xmm4, xmm5
+    pclmulqdq   xmm4, [rdi + 16], 0x11              ; C2·H^5: A1·B1
+    pclmulqdq   xmm5, [rdi + 16], 0x00              ; C2·H^5: A0·B0
+    pclmulqdq   xmm6, [rdi + 112], 0x00             ; C2·H^5: (A0 + A1)·(B0 + B1)
+    pxor        xmm8, xmm1                          ; C2·H^5: HI += it
+    pxor        xmm9, xmm2                          ; C2·H^5: LO += it
+    pxor        xmm7, xmm3                          ; C2·H^5: MI += it
     movdqu      xmm2, [rdx]                         ; C1·H^6: C, bytes as in memory
     pshufb      xmm2, xmm0                          ; C1·H^6: C
-    pxor        xmm2, xmm8                          ; C1·H^6: A = X + C
+    pxor        xmm2, xmm10                         ; C1·H^6: A = X + C
     pshufd      xmm3, xmm2, 0x4e                    ; C1·H^6: (A1, A0)
     pxor        xmm3, xmm2                          ; C1·H^6: A0 + A1
     movdqa      xmm1, xmm2
     pclmulqdq   xmm1, [rdi], 0x11                   ; C1·H^6: A1·B1
     pclmulqdq   xmm2, [rdi], 0x00                   ; C1·H^6: A0·B0
     pclmulqdq   xmm3, [rdi + 96], 0x00              ; C1·H^6: (A0 + A1)·(B0 + B1)
-    pxor        xmm5, xmm1                          ; C1·H^6: HI += it
-    pxor        xmm6, xmm2                          ; C1·H^6: LO += it
-    pxor        xmm4, xmm3                          ; C1·H^6: MI += it
-    pxor        xmm4, xmm6                          ; reduce: MI += LO
-    pxor        xmm4, xmm5                          ; reduce: MI += HI: Σ A0·B1 + A1·B0
-    movdqa      xmm1, xmm4
+    pxor        xmm8, xmm4                          ; C1·H^6: HI += it
+    pxor        xmm9, xmm5                          ; C1·H^6: LO += it
+    pxor        xmm7, xmm6                          ; C1·H^6: MI += it
+    pxor        xmm8, xmm1                          ; C1·H^6: HI += it
+    pxor        xmm9, xmm2                          ; C1·H^6: LO += it
+    pxor        xmm7, xmm3                          ; C1·H^6: MI += it
+    pxor        xmm7, xmm9                          ; reduce: MI += LO
+    pxor        xmm7, xmm8                          ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    movdqa      xmm1, xmm7
     psrldq      xmm1, 0x08                          ; reduce: MI1
-    pxor        xmm5, xmm1                          ; reduce: HI += MI1
-    pslldq      xmm4, 0x08                          ; reduce: MI0·x^64
-    pxor        xmm6, xmm4                          ; reduce: LO += MI0·x^64
-    movdqa      xmm2, xmm6
+    pxor        xmm8, xmm1                          ; reduce: HI += MI1
+    pslldq      xmm7, 0x08                          ; reduce: MI0·x^64
+    pxor        xmm9, xmm7                          ; reduce: LO += MI0·x^64
+    movdqa      xmm2, xmm9
     psllq       xmm2, 0x3f                          ; reduce
-    movdqa      xmm1, xmm6
+    movdqa      xmm1, xmm9
     psllq       xmm1, 0x3e                          ; reduce
     pxor        xmm2, xmm1                          ; reduce
-    movdqa      xmm1, xmm6
+    movdqa      xmm1, xmm9
     psllq       xmm1, 0x39                          ; reduce
     pxor        xmm2, xmm1                          ; reduce: bits that leave each half of LO
     movdqa      xmm1, xmm2
     pslldq      xmm1, 0x08                          ; reduce: out0·x^64
-    pxor        xmm6, xmm1                          ; reduce: LO += out0·x^64
+    pxor        xmm9, xmm1                          ; reduce: LO += out0·x^64
     psrldq      xmm2, 0x08                          ; reduce: out1
-    pxor        xmm5, xmm2                          ; reduce: HI += out1
-    movdqa      xmm8, xmm6
-    psrlq       xmm8, 0x01                          ; reduce
-    pxor        xmm8, xmm6                          ; reduce: LO + LO >> 1
-    movdqa      xmm1, xmm6
+    pxor        xmm8, xmm2                          ; reduce: HI += out1
+    movdqa      xmm10, xmm9
+    psrlq       xmm10, 0x01                         ; reduce
+    pxor        xmm10, xmm9                         ; reduce: LO + LO >> 1
+    movdqa      xmm1, xmm9
     psrlq       xmm1, 0x02                          ; reduce
-    pxor        xmm8, xmm1                          ; reduce:   + LO >> 2
-    psrlq       xmm6, 0x07                          ; reduce
-    pxor        xmm8, xmm6                          ; reduce:   + LO >> 7
-    pxor        xmm8, xmm5                          ; reduce: RES
+    pxor        xmm10, xmm1                         ; reduce:   + LO >> 2
+    psrlq       xmm9, 0x07                          ; reduce
+    pxor        xmm10, xmm9                         ; reduce:   + LO >> 7
+    pxor        xmm10, xmm8                         ; reduce: RES
     add         rdx, 0x60                           ; next group
     sub         rcx, 0x60
     cmp         rcx, 0x60
@@ -445,7 +445,7 @@ ghash_sse_karatsuba_shiftxor_x6_update:
 .block:
     movdqu      xmm2, [rdx]                         ; C, bytes as in memory
     pshufb      xmm2, xmm0                          ; C
-    pxor        xmm2, xmm8                          ; C·H^i: A = X + C; X counts once
+    pxor        xmm2, xmm10                         ; C·H^i: A = X + C; X counts once
     pshufd      xmm3, xmm2, 0x4e                    ; C·H^i: (A1, A0)
     pxor        xmm3, xmm2                          ; C·H^i: A0 + A1
     movdqa      xmm1, xmm2
@@ -455,7 +455,7 @@ ghash_sse_karatsuba_shiftxor_x6_update:
     pxor        xmm6, xmm1                          ; C·H^i: HI += it
     pxor        xmm7, xmm2                          ; C·H^i: LO += it
     pxor        xmm5, xmm3                          ; C·H^i: MI += it
-    pxor        xmm8, xmm8
+    pxor        xmm10, xmm10
     add         rax, 0x10                           ; the next powers
     add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
@@ -509,7 +509,7 @@ ghash_sse_karatsuba_shiftxor_x6_update:
     por         xmm4, xmm3                          ; C_last, zero-padded
 .padded:
     pshufb      xmm4, xmm0                          ; C_last
-    pxor        xmm4, xmm8                          ; C·H: A = X + C; X counts once
+    pxor        xmm4, xmm10                         ; C·H: A = X + C; X counts once
     pshufd      xmm2, xmm4, 0x4e                    ; C·H: (A1, A0)
     pxor        xmm2, xmm4                          ; C·H: A0 + A1
     movdqa      xmm1, xmm4
@@ -540,17 +540,17 @@ ghash_sse_karatsuba_shiftxor_x6_update:
     pxor        xmm7, xmm1                          ; reduce: LO += out0·x^64
     psrldq      xmm2, 0x08                          ; reduce: out1
     pxor        xmm6, xmm2                          ; reduce: HI += out1
-    movdqa      xmm8, xmm7
-    psrlq       xmm8, 0x01                          ; reduce
-    pxor        xmm8, xmm7                          ; reduce: LO + LO >> 1
+    movdqa      xmm10, xmm7
+    psrlq       xmm10, 0x01                         ; reduce
+    pxor        xmm10, xmm7                         ; reduce: LO + LO >> 1
     movdqa      xmm1, xmm7
     psrlq       xmm1, 0x02                          ; reduce
-    pxor        xmm8, xmm1                          ; reduce:   + LO >> 2
+    pxor        xmm10, xmm1                         ; reduce:   + LO >> 2
     psrlq       xmm7, 0x07                          ; reduce
-    pxor        xmm8, xmm7                          ; reduce:   + LO >> 7
-    pxor        xmm8, xmm6                          ; reduce: RES
+    pxor        xmm10, xmm7                         ; reduce:   + LO >> 7
+    pxor        xmm10, xmm6                         ; reduce: RES
 .store:
-    pshufb      xmm8, xmm0                          ; X, bytes as in memory
-    movdqu      [rsi], xmm8                         ; X
+    pshufb      xmm10, xmm0                         ; X, bytes as in memory
+    movdqu      [rsi], xmm10                        ; X
     ret
 .end:

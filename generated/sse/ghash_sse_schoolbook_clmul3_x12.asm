@@ -300,189 +300,189 @@ ghash_sse_schoolbook_clmul3_x12_mul:
 
 ; void ghash_sse_schoolbook_clmul3_x12_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-9, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-13, rax rcx rdx rdi r8
 global ghash_sse_schoolbook_clmul3_x12_update:function (ghash_sse_schoolbook_clmul3_x12_update.end - ghash_sse_schoolbook_clmul3_x12_update)
 align 32
 ghash_sse_schoolbook_clmul3_x12_update:
     endbr64
     movdqa      xmm0, [rel ghash_sse_schoolbook_clmul3_x12_byte_swap]  ; byte_swap
-    movdqa      xmm8, [rel ghash_sse_schoolbook_clmul3_x12_fold_p]  ; fold_p
-    movdqu      xmm9, [rsi]                         ; X, bytes as in memory
-    pshufb      xmm9, xmm0                          ; X
+    movdqa      xmm12, [rel ghash_sse_schoolbook_clmul3_x12_fold_p]  ; fold_p
+    movdqu      xmm13, [rsi]                        ; X, bytes as in memory
+    pshufb      xmm13, xmm0                         ; X
     cmp         rcx, 0xc0
     jb          .tail
 .group:
-    movdqu      xmm1, [rdx + 16]                    ; C2·H^11: C, bytes as in memory
-    pshufb      xmm1, xmm0                          ; C2·H^11: C
-    movdqa      xmm5, xmm1
-    pclmulqdq   xmm5, [rdi + 16], 0x11              ; C2·H^11: A1·B1
-    movdqa      xmm7, xmm1
-    pclmulqdq   xmm7, [rdi + 16], 0x00              ; C2·H^11: A0·B0
-    movdqa      xmm6, xmm1
-    pclmulqdq   xmm6, [rdi + 16], 0x01              ; C2·H^11: A1·B0
-    pclmulqdq   xmm1, [rdi + 16], 0x10              ; C2·H^11: A0·B1
-    pxor        xmm6, xmm1                          ; C2·H^11: MI += it
-    movdqu      xmm4, [rdx + 32]                    ; C3·H^10: C, bytes as in memory
-    pshufb      xmm4, xmm0                          ; C3·H^10: C
-    movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 32], 0x11              ; C3·H^10: A1·B1
-    movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 32], 0x00              ; C3·H^10: A0·B0
-    movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 32], 0x01              ; C3·H^10: A1·B0
-    pclmulqdq   xmm4, [rdi + 32], 0x10              ; C3·H^10: A0·B1
-    pxor        xmm5, xmm1                          ; C3·H^10: HI += it
-    pxor        xmm7, xmm2                          ; C3·H^10: LO += it
-    pxor        xmm6, xmm3                          ; C3·H^10: MI += it
-    pxor        xmm6, xmm4                          ; C3·H^10: MI += it
-    movdqu      xmm4, [rdx + 48]                    ; C4·H^9: C, bytes as in memory
-    pshufb      xmm4, xmm0                          ; C4·H^9: C
-    movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 48], 0x11              ; C4·H^9: A1·B1
-    movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 48], 0x00              ; C4·H^9: A0·B0
-    movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 48], 0x01              ; C4·H^9: A1·B0
-    pclmulqdq   xmm4, [rdi + 48], 0x10              ; C4·H^9: A0·B1
-    pxor        xmm5, xmm1                          ; C4·H^9: HI += it
-    pxor        xmm7, xmm2                          ; C4·H^9: LO += it
-    pxor        xmm6, xmm3                          ; C4·H^9: MI += it
-    pxor        xmm6, xmm4                          ; C4·H^9: MI += it
-    movdqu      xmm4, [rdx + 64]                    ; C5·H^8: C, bytes as in memory
-    pshufb      xmm4, xmm0                          ; C5·H^8: C
-    movdqa      xmm1, xmm4
+    movdqu      xmm1, [rdx + 32]                    ; C3·H^10: C, bytes as in memory
+    pshufb      xmm1, xmm0                          ; C3·H^10: C
+    movdqa      xmm9, xmm1
+    pclmulqdq   xmm9, [rdi + 32], 0x11              ; C3·H^10: A1·B1
+    movdqa      xmm11, xmm1
+    pclmulqdq   xmm11, [rdi + 32], 0x00             ; C3·H^10: A0·B0
+    movdqa      xmm10, xmm1
+    pclmulqdq   xmm10, [rdi + 32], 0x01             ; C3·H^10: A1·B0
+    pclmulqdq   xmm1, [rdi + 32], 0x10              ; C3·H^10: A0·B1
+    movdqu      xmm5, [rdx + 48]                    ; C4·H^9: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C4·H^9: C
+    movdqa      xmm2, xmm5
+    pclmulqdq   xmm2, [rdi + 48], 0x11              ; C4·H^9: A1·B1
+    movdqa      xmm3, xmm5
+    pclmulqdq   xmm3, [rdi + 48], 0x00              ; C4·H^9: A0·B0
+    movdqa      xmm4, xmm5
+    pclmulqdq   xmm4, [rdi + 48], 0x01              ; C4·H^9: A1·B0
+    pclmulqdq   xmm5, [rdi + 48], 0x10              ; C4·H^9: A0·B1
+    pxor        xmm10, xmm1                         ; C4·H^9: MI += it
+    movdqu      xmm8, [rdx + 64]                    ; C5·H^8: C, bytes as in memory
+    pshufb      xmm8, xmm0                          ; C5·H^8: C
+    movdqa      xmm1, xmm8
     pclmulqdq   xmm1, [rdi + 64], 0x11              ; C5·H^8: A1·B1
-    movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 64], 0x00              ; C5·H^8: A0·B0
-    movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 64], 0x01              ; C5·H^8: A1·B0
-    pclmulqdq   xmm4, [rdi + 64], 0x10              ; C5·H^8: A0·B1
-    pxor        xmm5, xmm1                          ; C5·H^8: HI += it
-    pxor        xmm7, xmm2                          ; C5·H^8: LO += it
-    pxor        xmm6, xmm3                          ; C5·H^8: MI += it
-    pxor        xmm6, xmm4                          ; C5·H^8: MI += it
-    movdqu      xmm4, [rdx + 80]                    ; C6·H^7: C, bytes as in memory
-    pshufb      xmm4, xmm0                          ; C6·H^7: C
-    movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 80], 0x11              ; C6·H^7: A1·B1
-    movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 80], 0x00              ; C6·H^7: A0·B0
-    movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 80], 0x01              ; C6·H^7: A1·B0
-    pclmulqdq   xmm4, [rdi + 80], 0x10              ; C6·H^7: A0·B1
-    pxor        xmm5, xmm1                          ; C6·H^7: HI += it
-    pxor        xmm7, xmm2                          ; C6·H^7: LO += it
-    pxor        xmm6, xmm3                          ; C6·H^7: MI += it
-    pxor        xmm6, xmm4                          ; C6·H^7: MI += it
-    movdqu      xmm4, [rdx + 96]                    ; C7·H^6: C, bytes as in memory
-    pshufb      xmm4, xmm0                          ; C7·H^6: C
-    movdqa      xmm1, xmm4
+    movdqa      xmm6, xmm8
+    pclmulqdq   xmm6, [rdi + 64], 0x00              ; C5·H^8: A0·B0
+    movdqa      xmm7, xmm8
+    pclmulqdq   xmm7, [rdi + 64], 0x01              ; C5·H^8: A1·B0
+    pclmulqdq   xmm8, [rdi + 64], 0x10              ; C5·H^8: A0·B1
+    pxor        xmm9, xmm2                          ; C5·H^8: HI += it
+    pxor        xmm11, xmm3                         ; C5·H^8: LO += it
+    pxor        xmm10, xmm4                         ; C5·H^8: MI += it
+    pxor        xmm10, xmm5                         ; C5·H^8: MI += it
+    movdqu      xmm5, [rdx + 80]                    ; C6·H^7: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C6·H^7: C
+    movdqa      xmm2, xmm5
+    pclmulqdq   xmm2, [rdi + 80], 0x11              ; C6·H^7: A1·B1
+    movdqa      xmm3, xmm5
+    pclmulqdq   xmm3, [rdi + 80], 0x00              ; C6·H^7: A0·B0
+    movdqa      xmm4, xmm5
+    pclmulqdq   xmm4, [rdi + 80], 0x01              ; C6·H^7: A1·B0
+    pclmulqdq   xmm5, [rdi + 80], 0x10              ; C6·H^7: A0·B1
+    pxor        xmm9, xmm1                          ; C6·H^7: HI += it
+    pxor        xmm11, xmm6                         ; C6·H^7: LO += it
+    pxor        xmm10, xmm7                         ; C6·H^7: MI += it
+    pxor        xmm10, xmm8                         ; C6·H^7: MI += it
+    movdqu      xmm8, [rdx + 96]                    ; C7·H^6: C, bytes as in memory
+    pshufb      xmm8, xmm0                          ; C7·H^6: C
+    movdqa      xmm1, xmm8
     pclmulqdq   xmm1, [rdi + 96], 0x11              ; C7·H^6: A1·B1
-    movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 96], 0x00              ; C7·H^6: A0·B0
-    movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 96], 0x01              ; C7·H^6: A1·B0
-    pclmulqdq   xmm4, [rdi + 96], 0x10              ; C7·H^6: A0·B1
-    pxor        xmm5, xmm1                          ; C7·H^6: HI += it
-    pxor        xmm7, xmm2                          ; C7·H^6: LO += it
-    pxor        xmm6, xmm3                          ; C7·H^6: MI += it
-    pxor        xmm6, xmm4                          ; C7·H^6: MI += it
-    movdqu      xmm4, [rdx + 112]                   ; C8·H^5: C, bytes as in memory
-    pshufb      xmm4, xmm0                          ; C8·H^5: C
-    movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 112], 0x11             ; C8·H^5: A1·B1
-    movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 112], 0x00             ; C8·H^5: A0·B0
-    movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 112], 0x01             ; C8·H^5: A1·B0
-    pclmulqdq   xmm4, [rdi + 112], 0x10             ; C8·H^5: A0·B1
-    pxor        xmm5, xmm1                          ; C8·H^5: HI += it
-    pxor        xmm7, xmm2                          ; C8·H^5: LO += it
-    pxor        xmm6, xmm3                          ; C8·H^5: MI += it
-    pxor        xmm6, xmm4                          ; C8·H^5: MI += it
-    movdqu      xmm4, [rdx + 128]                   ; C9·H^4: C, bytes as in memory
-    pshufb      xmm4, xmm0                          ; C9·H^4: C
-    movdqa      xmm1, xmm4
+    movdqa      xmm6, xmm8
+    pclmulqdq   xmm6, [rdi + 96], 0x00              ; C7·H^6: A0·B0
+    movdqa      xmm7, xmm8
+    pclmulqdq   xmm7, [rdi + 96], 0x01              ; C7·H^6: A1·B0
+    pclmulqdq   xmm8, [rdi + 96], 0x10              ; C7·H^6: A0·B1
+    pxor        xmm9, xmm2                          ; C7·H^6: HI += it
+    pxor        xmm11, xmm3                         ; C7·H^6: LO += it
+    pxor        xmm10, xmm4                         ; C7·H^6: MI += it
+    pxor        xmm10, xmm5                         ; C7·H^6: MI += it
+    movdqu      xmm5, [rdx + 112]                   ; C8·H^5: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C8·H^5: C
+    movdqa      xmm2, xmm5
+    pclmulqdq   xmm2, [rdi + 112], 0x11             ; C8·H^5: A1·B1
+    movdqa      xmm3, xmm5
+    pclmulqdq   xmm3, [rdi + 112], 0x00             ; C8·H^5: A0·B0
+    movdqa      xmm4, xmm5
+    pclmulqdq   xmm4, [rdi + 112], 0x01             ; C8·H^5: A1·B0
+    pclmulqdq   xmm5, [rdi + 112], 0x10             ; C8·H^5: A0·B1
+    pxor        xmm9, xmm1                          ; C8·H^5: HI += it
+    pxor        xmm11, xmm6                         ; C8·H^5: LO += it
+    pxor        xmm10, xmm7                         ; C8·H^5: MI += it
+    pxor        xmm10, xmm8                         ; C8·H^5: MI += it
+    movdqu      xmm8, [rdx + 128]                   ; C9·H^4: C, bytes as in memory
+    pshufb      xmm8, xmm0                          ; C9·H^4: C
+    movdqa      xmm1, xmm8
     pclmulqdq   xmm1, [rdi + 128], 0x11             ; C9·H^4: A1·B1
-    movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 128], 0x00             ; C9·H^4: A0·B0
-    movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 128], 0x01             ; C9·H^4: A1·B0
-    pclmulqdq   xmm4, [rdi + 128], 0x10             ; C9·H^4: A0·B1
-    pxor        xmm5, xmm1                          ; C9·H^4: HI += it
-    pxor        xmm7, xmm2                          ; C9·H^4: LO += it
-    pxor        xmm6, xmm3                          ; C9·H^4: MI += it
-    pxor        xmm6, xmm4                          ; C9·H^4: MI += it
-    movdqu      xmm4, [rdx + 144]                   ; C10·H^3: C, bytes as in memory
-    pshufb      xmm4, xmm0                          ; C10·H^3: C
-    movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 144], 0x11             ; C10·H^3: A1·B1
-    movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 144], 0x00             ; C10·H^3: A0·B0
-    movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 144], 0x01             ; C10·H^3: A1·B0
-    pclmulqdq   xmm4, [rdi + 144], 0x10             ; C10·H^3: A0·B1
-    pxor        xmm5, xmm1                          ; C10·H^3: HI += it
-    pxor        xmm7, xmm2                          ; C10·H^3: LO += it
-    pxor        xmm6, xmm3                          ; C10·H^3: MI += it
-    pxor        xmm6, xmm4                          ; C10·H^3: MI += it
-    movdqu      xmm4, [rdx + 160]                   ; C11·H^2: C, bytes as in memory
-    pshufb      xmm4, xmm0                          ; C11·H^2: C
-    movdqa      xmm1, xmm4
+    movdqa      xmm6, xmm8
+    pclmulqdq   xmm6, [rdi + 128], 0x00             ; C9·H^4: A0·B0
+    movdqa      xmm7, xmm8
+    pclmulqdq   xmm7, [rdi + 128], 0x01             ; C9·H^4: A1·B0
+    pclmulqdq   xmm8, [rdi + 128], 0x10             ; C9·H^4: A0·B1
+    pxor        xmm9, xmm2                          ; C9·H^4: HI += it
+    pxor        xmm11, xmm3                         ; C9·H^4: LO += it
+    pxor        xmm10, xmm4                         ; C9·H^4: MI += it
+    pxor        xmm10, xmm5                         ; C9·H^4: MI += it
+    movdqu      xmm5, [rdx + 144]                   ; C10·H^3: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C10·H^3: C
+    movdqa      xmm2, xmm5
+    pclmulqdq   xmm2, [rdi + 144], 0x11             ; C10·H^3: A1·B1
+    movdqa      xmm3, xmm5
+    pclmulqdq   xmm3, [rdi + 144], 0x00             ; C10·H^3: A0·B0
+    movdqa      xmm4, xmm5
+    pclmulqdq   xmm4, [rdi + 144], 0x01             ; C10·H^3: A1·B0
+    pclmulqdq   xmm5, [rdi + 144], 0x10             ; C10·H^3: A0·B1
+    pxor        xmm9, xmm1                          ; C10·H^3: HI += it
+    pxor        xmm11, xmm6                         ; C10·H^3: LO += it
+    pxor        xmm10, xmm7                         ; C10·H^3: MI += it
+    pxor        xmm10, xmm8                         ; C10·H^3: MI += it
+    movdqu      xmm8, [rdx + 160]                   ; C11·H^2: C, bytes as in memory
+    pshufb      xmm8, xmm0                          ; C11·H^2: C
+    movdqa      xmm1, xmm8
     pclmulqdq   xmm1, [rdi + 160], 0x11             ; C11·H^2: A1·B1
-    movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 160], 0x00             ; C11·H^2: A0·B0
-    movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 160], 0x01             ; C11·H^2: A1·B0
-    pclmulqdq   xmm4, [rdi + 160], 0x10             ; C11·H^2: A0·B1
-    pxor        xmm5, xmm1                          ; C11·H^2: HI += it
-    pxor        xmm7, xmm2                          ; C11·H^2: LO += it
-    pxor        xmm6, xmm3                          ; C11·H^2: MI += it
-    pxor        xmm6, xmm4                          ; C11·H^2: MI += it
-    movdqu      xmm4, [rdx + 176]                   ; C12·H^1: C, bytes as in memory
-    pshufb      xmm4, xmm0                          ; C12·H^1: C
-    movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 176], 0x11             ; C12·H^1: A1·B1
-    movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 176], 0x00             ; C12·H^1: A0·B0
-    movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 176], 0x01             ; C12·H^1: A1·B0
-    pclmulqdq   xmm4, [rdi + 176], 0x10             ; C12·H^1: A0·B1
-    pxor        xmm5, xmm1                          ; C12·H^1: HI += it
-    pxor        xmm7, xmm2                          ; C12·H^1: LO += it
-    pxor        xmm6, xmm3                          ; C12·H^1: MI += it
-    pxor        xmm6, xmm4                          ; C12·H^1: MI += it
-    movdqu      xmm4, [rdx]                         ; C1·H^12: C, bytes as in memory
-    pshufb      xmm4, xmm0                          ; C1·H^12: C
-    pxor        xmm4, xmm9                          ; C1·H^12: A = X + C
-    movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi], 0x11                   ; C1·H^12: A1·B1
-    movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi], 0x00                   ; C1·H^12: A0·B0
-    movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi], 0x01                   ; C1·H^12: A1·B0
-    pclmulqdq   xmm4, [rdi], 0x10                   ; C1·H^12: A0·B1
-    pxor        xmm5, xmm1                          ; C1·H^12: HI += it
-    pxor        xmm7, xmm2                          ; C1·H^12: LO += it
-    pxor        xmm6, xmm3                          ; C1·H^12: MI += it
-    pxor        xmm6, xmm4                          ; C1·H^12: MI += it
-    movdqa      xmm1, xmm6
+    movdqa      xmm6, xmm8
+    pclmulqdq   xmm6, [rdi + 160], 0x00             ; C11·H^2: A0·B0
+    movdqa      xmm7, xmm8
+    pclmulqdq   xmm7, [rdi + 160], 0x01             ; C11·H^2: A1·B0
+    pclmulqdq   xmm8, [rdi + 160], 0x10             ; C11·H^2: A0·B1
+    pxor        xmm9, xmm2                          ; C11·H^2: HI += it
+    pxor        xmm11, xmm3                         ; C11·H^2: LO += it
+    pxor        xmm10, xmm4                         ; C11·H^2: MI += it
+    pxor        xmm10, xmm5                         ; C11·H^2: MI += it
+    movdqu      xmm5, [rdx + 176]                   ; C12·H^1: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C12·H^1: C
+    movdqa      xmm2, xmm5
+    pclmulqdq   xmm2, [rdi + 176], 0x11             ; C12·H^1: A1·B1
+    movdqa      xmm3, xmm5
+    pclmulqdq   xmm3, [rdi + 176], 0x00             ; C12·H^1: A0·B0
+    movdqa      xmm4, xmm5
+    pclmulqdq   xmm4, [rdi + 176], 0x01             ; C12·H^1: A1·B0
+    pclmulqdq   xmm5, [rdi + 176], 0x10             ; C12·H^1: A0·B1
+    pxor        xmm9, xmm1                          ; C12·H^1: HI += it
+    pxor        xmm11, xmm6                         ; C12·H^1: LO += it
+    pxor        xmm10, xmm7                         ; C12·H^1: MI += it
+    pxor        xmm10, xmm8                         ; C12·H^1: MI += it
+    movdqu      xmm8, [rdx + 16]                    ; C2·H^11: C, bytes as in memory
+    pshufb      xmm8, xmm0                          ; C2·H^11: C
+    movdqa      xmm1, xmm8
+    pclmulqdq   xmm1, [rdi + 16], 0x11              ; C2·H^11: A1·B1
+    movdqa      xmm6, xmm8
+    pclmulqdq   xmm6, [rdi + 16], 0x00              ; C2·H^11: A0·B0
+    movdqa      xmm7, xmm8
+    pclmulqdq   xmm7, [rdi + 16], 0x01              ; C2·H^11: A1·B0
+    pclmulqdq   xmm8, [rdi + 16], 0x10              ; C2·H^11: A0·B1
+    pxor        xmm9, xmm2                          ; C2·H^11: HI += it
+    pxor        xmm11, xmm3                         ; C2·H^11: LO += it
+    pxor        xmm10, xmm4                         ; C2·H^11: MI += it
+    pxor        xmm10, xmm5                         ; C2·H^11: MI += it
+    movdqu      xmm5, [rdx]                         ; C1·H^12: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C1·H^12: C
+    pxor        xmm5, xmm13                         ; C1·H^12: A = X + C
+    movdqa      xmm2, xmm5
+    pclmulqdq   xmm2, [rdi], 0x11                   ; C1·H^12: A1·B1
+    movdqa      xmm3, xmm5
+    pclmulqdq   xmm3, [rdi], 0x00                   ; C1·H^12: A0·B0
+    movdqa      xmm4, xmm5
+    pclmulqdq   xmm4, [rdi], 0x01                   ; C1·H^12: A1·B0
+    pclmulqdq   xmm5, [rdi], 0x10                   ; C1·H^12: A0·B1
+    pxor        xmm9, xmm1                          ; C1·H^12: HI += it
+    pxor        xmm11, xmm6                         ; C1·H^12: LO += it
+    pxor        xmm10, xmm7                         ; C1·H^12: MI += it
+    pxor        xmm10, xmm8                         ; C1·H^12: MI += it
+    pxor        xmm9, xmm2                          ; C1·H^12: HI += it
+    pxor        xmm11, xmm3                         ; C1·H^12: LO += it
+    pxor        xmm10, xmm4                         ; C1·H^12: MI += it
+    pxor        xmm10, xmm5                         ; C1·H^12: MI += it
+    movdqa      xmm1, xmm10
     psrldq      xmm1, 0x08                          ; reduce: MI1
-    pxor        xmm5, xmm1                          ; reduce: HI += MI1
-    pslldq      xmm6, 0x08                          ; reduce: MI0·x^64
-    pxor        xmm7, xmm6                          ; reduce: LO += MI0·x^64
-    movdqa      xmm1, xmm8
-    pclmulqdq   xmm1, xmm7, 0x01                    ; reduce: Q'·LO0
+    pxor        xmm9, xmm1                          ; reduce: HI += MI1
+    pslldq      xmm10, 0x08                         ; reduce: MI0·x^64
+    pxor        xmm11, xmm10                        ; reduce: LO += MI0·x^64
+    movdqa      xmm1, xmm12
+    pclmulqdq   xmm1, xmm11, 0x01                   ; reduce: Q'·LO0
     pslldq      xmm1, 0x08                          ; reduce: (Q'·LO0)·x^64
-    pxor        xmm7, xmm1                          ; reduce: LO += (Q'·LO0)·x^64
-    movdqa      xmm1, xmm8
-    pclmulqdq   xmm1, xmm7, 0x00                    ; reduce: (x^64 + Q')·LO0
+    pxor        xmm11, xmm1                         ; reduce: LO += (Q'·LO0)·x^64
+    movdqa      xmm1, xmm12
+    pclmulqdq   xmm1, xmm11, 0x00                   ; reduce: (x^64 + Q')·LO0
     psrldq      xmm1, 0x04                          ; reduce: into place
-    pclmulqdq   xmm7, xmm8, 0x01                    ; reduce: (x^64 + Q')·LO1
-    pslldq      xmm7, 0x04                          ; reduce: into place
-    pxor        xmm7, xmm1                          ; reduce: (x^64 + Q')·LO
-    pxor        xmm7, xmm5                          ; reduce: RES
-    movdqa      xmm9, xmm7                          ; reduce
+    pclmulqdq   xmm11, xmm12, 0x01                  ; reduce: (x^64 + Q')·LO1
+    pslldq      xmm11, 0x04                         ; reduce: into place
+    pxor        xmm11, xmm1                         ; reduce: (x^64 + Q')·LO
+    pxor        xmm11, xmm9                         ; reduce: RES
+    movdqa      xmm13, xmm11                        ; reduce
     add         rdx, 0xc0                           ; next group
     sub         rcx, 0xc0
     cmp         rcx, 0xc0
@@ -504,7 +504,7 @@ ghash_sse_schoolbook_clmul3_x12_update:
 .block:
     movdqu      xmm4, [rdx]                         ; C, bytes as in memory
     pshufb      xmm4, xmm0                          ; C
-    pxor        xmm4, xmm9                          ; C·H^i: A = X + C; X counts once
+    pxor        xmm4, xmm13                         ; C·H^i: A = X + C; X counts once
     movdqa      xmm1, xmm4
     pclmulqdq   xmm1, [rax], 0x11                   ; C·H^i: A1·B1
     movdqa      xmm2, xmm4
@@ -516,7 +516,7 @@ ghash_sse_schoolbook_clmul3_x12_update:
     pxor        xmm7, xmm2                          ; C·H^i: LO += it
     pxor        xmm6, xmm3                          ; C·H^i: MI += it
     pxor        xmm6, xmm4                          ; C·H^i: MI += it
-    pxor        xmm9, xmm9
+    pxor        xmm13, xmm13
     add         rax, 0x10                           ; the next powers
     add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
@@ -570,7 +570,7 @@ ghash_sse_schoolbook_clmul3_x12_update:
     por         xmm4, xmm3                          ; C_last, zero-padded
 .padded:
     pshufb      xmm4, xmm0                          ; C_last
-    pxor        xmm4, xmm9                          ; C·H: A = X + C; X counts once
+    pxor        xmm4, xmm13                         ; C·H: A = X + C; X counts once
     movdqa      xmm1, xmm4
     pclmulqdq   xmm1, [rax], 0x11                   ; C·H: A1·B1
     movdqa      xmm2, xmm4
@@ -588,20 +588,20 @@ ghash_sse_schoolbook_clmul3_x12_update:
     pxor        xmm5, xmm1                          ; reduce: HI += MI1
     pslldq      xmm6, 0x08                          ; reduce: MI0·x^64
     pxor        xmm7, xmm6                          ; reduce: LO += MI0·x^64
-    movdqa      xmm1, xmm8
+    movdqa      xmm1, xmm12
     pclmulqdq   xmm1, xmm7, 0x01                    ; reduce: Q'·LO0
     pslldq      xmm1, 0x08                          ; reduce: (Q'·LO0)·x^64
     pxor        xmm7, xmm1                          ; reduce: LO += (Q'·LO0)·x^64
-    movdqa      xmm1, xmm8
+    movdqa      xmm1, xmm12
     pclmulqdq   xmm1, xmm7, 0x00                    ; reduce: (x^64 + Q')·LO0
     psrldq      xmm1, 0x04                          ; reduce: into place
-    pclmulqdq   xmm8, xmm7, 0x10                    ; reduce: (x^64 + Q')·LO1
-    pslldq      xmm8, 0x04                          ; reduce: into place
-    pxor        xmm8, xmm1                          ; reduce: (x^64 + Q')·LO
-    pxor        xmm8, xmm5                          ; reduce: RES
-    movdqa      xmm9, xmm8                          ; reduce
+    pclmulqdq   xmm12, xmm7, 0x10                   ; reduce: (x^64 + Q')·LO1
+    pslldq      xmm12, 0x04                         ; reduce: into place
+    pxor        xmm12, xmm1                         ; reduce: (x^64 + Q')·LO
+    pxor        xmm12, xmm5                         ; reduce: RES
+    movdqa      xmm13, xmm12                        ; reduce
 .store:
-    pshufb      xmm9, xmm0                          ; X, bytes as in memory
-    movdqu      [rsi], xmm9                         ; X
+    pshufb      xmm13, xmm0                         ; X, bytes as in memory
+    movdqu      [rsi], xmm13                        ; X
     ret
 .end:

@@ -153,68 +153,68 @@ ghash_sse_schoolbook_shiftxor_x2_mul:
 
 ; void ghash_sse_schoolbook_shiftxor_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-8, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-9, rax rcx rdx rdi r8
 global ghash_sse_schoolbook_shiftxor_x2_update:function (ghash_sse_schoolbook_shiftxor_x2_update.end - ghash_sse_schoolbook_shiftxor_x2_update)
 align 32
 ghash_sse_schoolbook_shiftxor_x2_update:
     endbr64
     movdqa      xmm0, [rel ghash_sse_schoolbook_shiftxor_x2_byte_swap]  ; byte_swap
-    movdqu      xmm8, [rsi]                         ; X, bytes as in memory
-    pshufb      xmm8, xmm0                          ; X
+    movdqu      xmm9, [rsi]                         ; X, bytes as in memory
+    pshufb      xmm9, xmm0                          ; X
     cmp         rcx, 0x20
     jb          .tail
 .group:
     movdqu      xmm1, [rdx + 16]                    ; C2·H^1: C, bytes as in memory
     pshufb      xmm1, xmm0                          ; C2·H^1: C
-    movdqa      xmm6, xmm1
-    pclmulqdq   xmm6, [rdi + 16], 0x11              ; C2·H^1: A1·B1
     movdqa      xmm7, xmm1
-    pclmulqdq   xmm7, [rdi + 16], 0x00              ; C2·H^1: A0·B0
-    movdqa      xmm5, xmm1
-    pclmulqdq   xmm5, [rdi + 16], 0x01              ; C2·H^1: A1·B0
+    pclmulqdq   xmm7, [rdi + 16], 0x11              ; C2·H^1: A1·B1
+    movdqa      xmm8, xmm1
+    pclmulqdq   xmm8, [rdi + 16], 0x00              ; C2·H^1: A0·B0
+    movdqa      xmm6, xmm1
+    pclmulqdq   xmm6, [rdi + 16], 0x01              ; C2·H^1: A1·B0
     pclmulqdq   xmm1, [rdi + 16], 0x10              ; C2·H^1: A0·B1
-    pxor        xmm5, xmm1                          ; C2·H^1: MI += it
-    movdqu      xmm4, [rdx]                         ; C1·H^2: C, bytes as in memory
-    pshufb      xmm4, xmm0                          ; C1·H^2: C
-    pxor        xmm4, xmm8                          ; C1·H^2: A = X + C
-    movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi], 0x11                   ; C1·H^2: A1·B1
-    movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi], 0x00                   ; C1·H^2: A0·B0
-    movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi], 0x01                   ; C1·H^2: A1·B0
-    pclmulqdq   xmm4, [rdi], 0x10                   ; C1·H^2: A0·B1
-    pxor        xmm6, xmm1                          ; C1·H^2: HI += it
-    pxor        xmm7, xmm2                          ; C1·H^2: LO += it
-    pxor        xmm5, xmm3                          ; C1·H^2: MI += it
-    pxor        xmm5, xmm4                          ; C1·H^2: MI += it
-    movdqa      xmm1, xmm5
+    movdqu      xmm5, [rdx]                         ; C1·H^2: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C1·H^2: C
+    pxor        xmm5, xmm9                          ; C1·H^2: A = X + C
+    movdqa      xmm2, xmm5
+    pclmulqdq   xmm2, [rdi], 0x11                   ; C1·H^2: A1·B1
+    movdqa      xmm3, xmm5
+    pclmulqdq   xmm3, [rdi], 0x00                   ; C1·H^2: A0·B0
+    movdqa      xmm4, xmm5
+    pclmulqdq   xmm4, [rdi], 0x01                   ; C1·H^2: A1·B0
+    pclmulqdq   xmm5, [rdi], 0x10                   ; C1·H^2: A0·B1
+    pxor        xmm6, xmm1                          ; C1·H^2: MI += it
+    pxor        xmm7, xmm2                          ; C1·H^2: HI += it
+    pxor        xmm8, xmm3                          ; C1·H^2: LO += it
+    pxor        xmm6, xmm4                          ; C1·H^2: MI += it
+    pxor        xmm6, xmm5                          ; C1·H^2: MI += it
+    movdqa      xmm1, xmm6
     psrldq      xmm1, 0x08                          ; reduce: MI1
-    pxor        xmm6, xmm1                          ; reduce: HI += MI1
-    pslldq      xmm5, 0x08                          ; reduce: MI0·x^64
-    pxor        xmm7, xmm5                          ; reduce: LO += MI0·x^64
-    movdqa      xmm2, xmm7
+    pxor        xmm7, xmm1                          ; reduce: HI += MI1
+    pslldq      xmm6, 0x08                          ; reduce: MI0·x^64
+    pxor        xmm8, xmm6                          ; reduce: LO += MI0·x^64
+    movdqa      xmm2, xmm8
     psllq       xmm2, 0x3f                          ; reduce
-    movdqa      xmm1, xmm7
+    movdqa      xmm1, xmm8
     psllq       xmm1, 0x3e                          ; reduce
     pxor        xmm2, xmm1                          ; reduce
-    movdqa      xmm1, xmm7
+    movdqa      xmm1, xmm8
     psllq       xmm1, 0x39                          ; reduce
     pxor        xmm2, xmm1                          ; reduce: bits that leave each half of LO
     movdqa      xmm1, xmm2
     pslldq      xmm1, 0x08                          ; reduce: out0·x^64
-    pxor        xmm7, xmm1                          ; reduce: LO += out0·x^64
+    pxor        xmm8, xmm1                          ; reduce: LO += out0·x^64
     psrldq      xmm2, 0x08                          ; reduce: out1
-    pxor        xmm6, xmm2                          ; reduce: HI += out1
-    movdqa      xmm8, xmm7
-    psrlq       xmm8, 0x01                          ; reduce
-    pxor        xmm8, xmm7                          ; reduce: LO + LO >> 1
-    movdqa      xmm1, xmm7
+    pxor        xmm7, xmm2                          ; reduce: HI += out1
+    movdqa      xmm9, xmm8
+    psrlq       xmm9, 0x01                          ; reduce
+    pxor        xmm9, xmm8                          ; reduce: LO + LO >> 1
+    movdqa      xmm1, xmm8
     psrlq       xmm1, 0x02                          ; reduce
-    pxor        xmm8, xmm1                          ; reduce:   + LO >> 2
-    psrlq       xmm7, 0x07                          ; reduce
-    pxor        xmm8, xmm7                          ; reduce:   + LO >> 7
-    pxor        xmm8, xmm6                          ; reduce: RES
+    pxor        xmm9, xmm1                          ; reduce:   + LO >> 2
+    psrlq       xmm8, 0x07                          ; reduce
+    pxor        xmm9, xmm8                          ; reduce:   + LO >> 7
+    pxor        xmm9, xmm7                          ; reduce: RES
     add         rdx, 0x20                           ; next group
     sub         rcx, 0x20
     cmp         rcx, 0x20
@@ -236,7 +236,7 @@ ghash_sse_schoolbook_shiftxor_x2_update:
 .block:
     movdqu      xmm4, [rdx]                         ; C, bytes as in memory
     pshufb      xmm4, xmm0                          ; C
-    pxor        xmm4, xmm8                          ; C·H^i: A = X + C; X counts once
+    pxor        xmm4, xmm9                          ; C·H^i: A = X + C; X counts once
     movdqa      xmm1, xmm4
     pclmulqdq   xmm1, [rax], 0x11                   ; C·H^i: A1·B1
     movdqa      xmm2, xmm4
@@ -248,7 +248,7 @@ ghash_sse_schoolbook_shiftxor_x2_update:
     pxor        xmm7, xmm2                          ; C·H^i: LO += it
     pxor        xmm5, xmm3                          ; C·H^i: MI += it
     pxor        xmm5, xmm4                          ; C·H^i: MI += it
-    pxor        xmm8, xmm8
+    pxor        xmm9, xmm9
     add         rax, 0x10                           ; the next powers
     add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
@@ -302,7 +302,7 @@ ghash_sse_schoolbook_shiftxor_x2_update:
     por         xmm4, xmm3                          ; C_last, zero-padded
 .padded:
     pshufb      xmm4, xmm0                          ; C_last
-    pxor        xmm4, xmm8                          ; C·H: A = X + C; X counts once
+    pxor        xmm4, xmm9                          ; C·H: A = X + C; X counts once
     movdqa      xmm1, xmm4
     pclmulqdq   xmm1, [rax], 0x11                   ; C·H: A1·B1
     movdqa      xmm2, xmm4
@@ -333,17 +333,17 @@ ghash_sse_schoolbook_shiftxor_x2_update:
     pxor        xmm7, xmm1                          ; reduce: LO += out0·x^64
     psrldq      xmm2, 0x08                          ; reduce: out1
     pxor        xmm6, xmm2                          ; reduce: HI += out1
-    movdqa      xmm8, xmm7
-    psrlq       xmm8, 0x01                          ; reduce
-    pxor        xmm8, xmm7                          ; reduce: LO + LO >> 1
+    movdqa      xmm9, xmm7
+    psrlq       xmm9, 0x01                          ; reduce
+    pxor        xmm9, xmm7                          ; reduce: LO + LO >> 1
     movdqa      xmm1, xmm7
     psrlq       xmm1, 0x02                          ; reduce
-    pxor        xmm8, xmm1                          ; reduce:   + LO >> 2
+    pxor        xmm9, xmm1                          ; reduce:   + LO >> 2
     psrlq       xmm7, 0x07                          ; reduce
-    pxor        xmm8, xmm7                          ; reduce:   + LO >> 7
-    pxor        xmm8, xmm6                          ; reduce: RES
+    pxor        xmm9, xmm7                          ; reduce:   + LO >> 7
+    pxor        xmm9, xmm6                          ; reduce: RES
 .store:
-    pshufb      xmm8, xmm0                          ; X, bytes as in memory
-    movdqu      [rsi], xmm8                         ; X
+    pshufb      xmm9, xmm0                          ; X, bytes as in memory
+    movdqu      [rsi], xmm9                         ; X
     ret
 .end:

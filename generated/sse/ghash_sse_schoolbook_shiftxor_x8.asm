@@ -380,146 +380,146 @@ ghash_sse_schoolbook_shiftxor_x8_mul:
 
 ; void ghash_sse_schoolbook_shiftxor_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-8, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-12, rax rcx rdx rdi r8
 global ghash_sse_schoolbook_shiftxor_x8_update:function (ghash_sse_schoolbook_shiftxor_x8_update.end - ghash_sse_schoolbook_shiftxor_x8_update)
 align 32
 ghash_sse_schoolbook_shiftxor_x8_update:
     endbr64
     movdqa      xmm0, [rel ghash_sse_schoolbook_shiftxor_x8_byte_swap]  ; byte_swap
-    movdqu      xmm8, [rsi]                         ; X, bytes as in memory
-    pshufb      xmm8, xmm0                          ; X
+    movdqu      xmm12, [rsi]                        ; X, bytes as in memory
+    pshufb      xmm12, xmm0                         ; X
     cmp         rcx, 0x80
     jb          .tail
 .group:
-    movdqu      xmm1, [rdx + 16]                    ; C2·H^7: C, bytes as in memory
-    pshufb      xmm1, xmm0                          ; C2·H^7: C
-    movdqa      xmm6, xmm1
-    pclmulqdq   xmm6, [rdi + 16], 0x11              ; C2·H^7: A1·B1
-    movdqa      xmm7, xmm1
-    pclmulqdq   xmm7, [rdi + 16], 0x00              ; C2·H^7: A0·B0
-    movdqa      xmm5, xmm1
-    pclmulqdq   xmm5, [rdi + 16], 0x01              ; C2·H^7: A1·B0
-    pclmulqdq   xmm1, [rdi + 16], 0x10              ; C2·H^7: A0·B1
-    pxor        xmm5, xmm1                          ; C2·H^7: MI += it
-    movdqu      xmm4, [rdx + 32]                    ; C3·H^6: C, bytes as in memory
-    pshufb      xmm4, xmm0                          ; C3·H^6: C
-    movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 32], 0x11              ; C3·H^6: A1·B1
-    movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 32], 0x00              ; C3·H^6: A0·B0
-    movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 32], 0x01              ; C3·H^6: A1·B0
-    pclmulqdq   xmm4, [rdi + 32], 0x10              ; C3·H^6: A0·B1
-    pxor        xmm6, xmm1                          ; C3·H^6: HI += it
-    pxor        xmm7, xmm2                          ; C3·H^6: LO += it
-    pxor        xmm5, xmm3                          ; C3·H^6: MI += it
-    pxor        xmm5, xmm4                          ; C3·H^6: MI += it
-    movdqu      xmm4, [rdx + 48]                    ; C4·H^5: C, bytes as in memory
-    pshufb      xmm4, xmm0                          ; C4·H^5: C
-    movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 48], 0x11              ; C4·H^5: A1·B1
-    movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 48], 0x00              ; C4·H^5: A0·B0
-    movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 48], 0x01              ; C4·H^5: A1·B0
-    pclmulqdq   xmm4, [rdi + 48], 0x10              ; C4·H^5: A0·B1
-    pxor        xmm6, xmm1                          ; C4·H^5: HI += it
-    pxor        xmm7, xmm2                          ; C4·H^5: LO += it
-    pxor        xmm5, xmm3                          ; C4·H^5: MI += it
-    pxor        xmm5, xmm4                          ; C4·H^5: MI += it
-    movdqu      xmm4, [rdx + 64]                    ; C5·H^4: C, bytes as in memory
-    pshufb      xmm4, xmm0                          ; C5·H^4: C
-    movdqa      xmm1, xmm4
+    movdqu      xmm1, [rdx + 32]                    ; C3·H^6: C, bytes as in memory
+    pshufb      xmm1, xmm0                          ; C3·H^6: C
+    movdqa      xmm10, xmm1
+    pclmulqdq   xmm10, [rdi + 32], 0x11             ; C3·H^6: A1·B1
+    movdqa      xmm11, xmm1
+    pclmulqdq   xmm11, [rdi + 32], 0x00             ; C3·H^6: A0·B0
+    movdqa      xmm9, xmm1
+    pclmulqdq   xmm9, [rdi + 32], 0x01              ; C3·H^6: A1·B0
+    pclmulqdq   xmm1, [rdi + 32], 0x10              ; C3·H^6: A0·B1
+    movdqu      xmm5, [rdx + 48]                    ; C4·H^5: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C4·H^5: C
+    movdqa      xmm2, xmm5
+    pclmulqdq   xmm2, [rdi + 48], 0x11              ; C4·H^5: A1·B1
+    movdqa      xmm3, xmm5
+    pclmulqdq   xmm3, [rdi + 48], 0x00              ; C4·H^5: A0·B0
+    movdqa      xmm4, xmm5
+    pclmulqdq   xmm4, [rdi + 48], 0x01              ; C4·H^5: A1·B0
+    pclmulqdq   xmm5, [rdi + 48], 0x10              ; C4·H^5: A0·B1
+    pxor        xmm9, xmm1                          ; C4·H^5: MI += it
+    movdqu      xmm8, [rdx + 64]                    ; C5·H^4: C, bytes as in memory
+    pshufb      xmm8, xmm0                          ; C5·H^4: C
+    movdqa      xmm1, xmm8
     pclmulqdq   xmm1, [rdi + 64], 0x11              ; C5·H^4: A1·B1
-    movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 64], 0x00              ; C5·H^4: A0·B0
-    movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 64], 0x01              ; C5·H^4: A1·B0
-    pclmulqdq   xmm4, [rdi + 64], 0x10              ; C5·H^4: A0·B1
-    pxor        xmm6, xmm1                          ; C5·H^4: HI += it
-    pxor        xmm7, xmm2                          ; C5·H^4: LO += it
-    pxor        xmm5, xmm3                          ; C5·H^4: MI += it
-    pxor        xmm5, xmm4                          ; C5·H^4: MI += it
-    movdqu      xmm4, [rdx + 80]                    ; C6·H^3: C, bytes as in memory
-    pshufb      xmm4, xmm0                          ; C6·H^3: C
-    movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 80], 0x11              ; C6·H^3: A1·B1
-    movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 80], 0x00              ; C6·H^3: A0·B0
-    movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 80], 0x01              ; C6·H^3: A1·B0
-    pclmulqdq   xmm4, [rdi + 80], 0x10              ; C6·H^3: A0·B1
-    pxor        xmm6, xmm1                          ; C6·H^3: HI += it
-    pxor        xmm7, xmm2                          ; C6·H^3: LO += it
-    pxor        xmm5, xmm3                          ; C6·H^3: MI += it
-    pxor        xmm5, xmm4                          ; C6·H^3: MI += it
-    movdqu      xmm4, [rdx + 96]                    ; C7·H^2: C, bytes as in memory
-    pshufb      xmm4, xmm0                          ; C7·H^2: C
-    movdqa      xmm1, xmm4
+    movdqa      xmm6, xmm8
+    pclmulqdq   xmm6, [rdi + 64], 0x00              ; C5·H^4: A0·B0
+    movdqa      xmm7, xmm8
+    pclmulqdq   xmm7, [rdi + 64], 0x01              ; C5·H^4: A1·B0
+    pclmulqdq   xmm8, [rdi + 64], 0x10              ; C5·H^4: A0·B1
+    pxor        xmm10, xmm2                         ; C5·H^4: HI += it
+    pxor        xmm11, xmm3                         ; C5·H^4: LO += it
+    pxor        xmm9, xmm4                          ; C5·H^4: MI += it
+    pxor        xmm9, xmm5                          ; C5·H^4: MI += it
+    movdqu      xmm5, [rdx + 80]                    ; C6·H^3: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C6·H^3: C
+    movdqa      xmm2, xmm5
+    pclmulqdq   xmm2, [rdi + 80], 0x11              ; C6·H^3: A1·B1
+    movdqa      xmm3, xmm5
+    pclmulqdq   xmm3, [rdi + 80], 0x00              ; C6·H^3: A0·B0
+    movdqa      xmm4, xmm5
+    pclmulqdq   xmm4, [rdi + 80], 0x01              ; C6·H^3: A1·B0
+    pclmulqdq   xmm5, [rdi + 80], 0x10              ; C6·H^3: A0·B1
+    pxor        xmm10, xmm1                         ; C6·H^3: HI += it
+    pxor        xmm11, xmm6                         ; C6·H^3: LO += it
+    pxor        xmm9, xmm7                          ; C6·H^3: MI += it
+    pxor        xmm9, xmm8                          ; C6·H^3: MI += it
+    movdqu      xmm8, [rdx + 96]                    ; C7·H^2: C, bytes as in memory
+    pshufb      xmm8, xmm0                          ; C7·H^2: C
+    movdqa      xmm1, xmm8
     pclmulqdq   xmm1, [rdi + 96], 0x11              ; C7·H^2: A1·B1
-    movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 96], 0x00              ; C7·H^2: A0·B0
-    movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 96], 0x01              ; C7·H^2: A1·B0
-    pclmulqdq   xmm4, [rdi + 96], 0x10              ; C7·H^2: A0·B1
-    pxor        xmm6, xmm1                          ; C7·H^2: HI += it
-    pxor        xmm7, xmm2                          ; C7·H^2: LO += it
-    pxor        xmm5, xmm3                          ; C7·H^2: MI += it
-    pxor        xmm5, xmm4                          ; C7·H^2: MI += it
-    movdqu      xmm4, [rdx + 112]                   ; C8·H^1: C, bytes as in memory
-    pshufb      xmm4, xmm0                          ; C8·H^1: C
-    movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 112], 0x11             ; C8·H^1: A1·B1
-    movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 112], 0x00             ; C8·H^1: A0·B0
-    movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 112], 0x01             ; C8·H^1: A1·B0
-    pclmulqdq   xmm4, [rdi + 112], 0x10             ; C8·H^1: A0·B1
-    pxor        xmm6, xmm1                          ; C8·H^1: HI += it
-    pxor        xmm7, xmm2                          ; C8·H^1: LO += it
-    pxor        xmm5, xmm3                          ; C8·H^1: MI += it
-    pxor        xmm5, xmm4                          ; C8·H^1: MI += it
-    movdqu      xmm4, [rdx]                         ; C1·H^8: C, bytes as in memory
-    pshufb      xmm4, xmm0                          ; C1·H^8: C
-    pxor        xmm4, xmm8                          ; C1·H^8: A = X + C
-    movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi], 0x11                   ; C1·H^8: A1·B1
-    movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi], 0x00                   ; C1·H^8: A0·B0
-    movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi], 0x01                   ; C1·H^8: A1·B0
-    pclmulqdq   xmm4, [rdi], 0x10                   ; C1·H^8: A0·B1
-    pxor        xmm6, xmm1                          ; C1·H^8: HI += it
-    pxor        xmm7, xmm2                          ; C1·H^8: LO += it
-    pxor        xmm5, xmm3                          ; C1·H^8: MI += it
-    pxor        xmm5, xmm4                          ; C1·H^8: MI += it
-    movdqa      xmm1, xmm5
+    movdqa      xmm6, xmm8
+    pclmulqdq   xmm6, [rdi + 96], 0x00              ; C7·H^2: A0·B0
+    movdqa      xmm7, xmm8
+    pclmulqdq   xmm7, [rdi + 96], 0x01              ; C7·H^2: A1·B0
+    pclmulqdq   xmm8, [rdi + 96], 0x10              ; C7·H^2: A0·B1
+    pxor        xmm10, xmm2                         ; C7·H^2: HI += it
+    pxor        xmm11, xmm3                         ; C7·H^2: LO += it
+    pxor        xmm9, xmm4                          ; C7·H^2: MI += it
+    pxor        xmm9, xmm5                          ; C7·H^2: MI += it
+    movdqu      xmm5, [rdx + 112]                   ; C8·H^1: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C8·H^1: C
+    movdqa      xmm2, xmm5
+    pclmulqdq   xmm2, [rdi + 112], 0x11             ; C8·H^1: A1·B1
+    movdqa      xmm3, xmm5
+    pclmulqdq   xmm3, [rdi + 112], 0x00             ; C8·H^1: A0·B0
+    movdqa      xmm4, xmm5
+    pclmulqdq   xmm4, [rdi + 112], 0x01             ; C8·H^1: A1·B0
+    pclmulqdq   xmm5, [rdi + 112], 0x10             ; C8·H^1: A0·B1
+    pxor        xmm10, xmm1                         ; C8·H^1: HI += it
+    pxor        xmm11, xmm6                         ; C8·H^1: LO += it
+    pxor        xmm9, xmm7                          ; C8·H^1: MI += it
+    pxor        xmm9, xmm8                          ; C8·H^1: MI += it
+    movdqu      xmm8, [rdx + 16]                    ; C2·H^7: C, bytes as in memory
+    pshufb      xmm8, xmm0                          ; C2·H^7: C
+    movdqa      xmm1, xmm8
+    pclmulqdq   xmm1, [rdi + 16], 0x11              ; C2·H^7: A1·B1
+    movdqa      xmm6, xmm8
+    pclmulqdq   xmm6, [rdi + 16], 0x00              ; C2·H^7: A0·B0
+    movdqa      xmm7, xmm8
+    pclmulqdq   xmm7, [rdi + 16], 0x01              ; C2·H^7: A1·B0
+    pclmulqdq   xmm8, [rdi + 16], 0x10              ; C2·H^7: A0·B1
+    pxor        xmm10, xmm2                         ; C2·H^7: HI += it
+    pxor        xmm11, xmm3                         ; C2·H^7: LO += it
+    pxor        xmm9, xmm4                          ; C2·H^7: MI += it
+    pxor        xmm9, xmm5                          ; C2·H^7: MI += it
+    movdqu      xmm5, [rdx]                         ; C1·H^8: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C1·H^8: C
+    pxor        xmm5, xmm12                         ; C1·H^8: A = X + C
+    movdqa      xmm2, xmm5
+    pclmulqdq   xmm2, [rdi], 0x11                   ; C1·H^8: A1·B1
+    movdqa      xmm3, xmm5
+    pclmulqdq   xmm3, [rdi], 0x00                   ; C1·H^8: A0·B0
+    movdqa      xmm4, xmm5
+    pclmulqdq   xmm4, [rdi], 0x01                   ; C1·H^8: A1·B0
+    pclmulqdq   xmm5, [rdi], 0x10                   ; C1·H^8: A0·B1
+    pxor        xmm10, xmm1                         ; C1·H^8: HI += it
+    pxor        xmm11, xmm6                         ; C1·H^8: LO += it
+    pxor        xmm9, xmm7                          ; C1·H^8: MI += it
+    pxor        xmm9, xmm8                          ; C1·H^8: MI += it
+    pxor        xmm10, xmm2                         ; C1·H^8: HI += it
+    pxor        xmm11, xmm3                         ; C1·H^8: LO += it
+    pxor        xmm9, xmm4                          ; C1·H^8: MI += it
+    pxor        xmm9, xmm5                          ; C1·H^8: MI += it
+    movdqa      xmm1, xmm9
     psrldq      xmm1, 0x08                          ; reduce: MI1
-    pxor        xmm6, xmm1                          ; reduce: HI += MI1
-    pslldq      xmm5, 0x08                          ; reduce: MI0·x^64
-    pxor        xmm7, xmm5                          ; reduce: LO += MI0·x^64
-    movdqa      xmm2, xmm7
+    pxor        xmm10, xmm1                         ; reduce: HI += MI1
+    pslldq      xmm9, 0x08                          ; reduce: MI0·x^64
+    pxor        xmm11, xmm9                         ; reduce: LO += MI0·x^64
+    movdqa      xmm2, xmm11
     psllq       xmm2, 0x3f                          ; reduce
-    movdqa      xmm1, xmm7
+    movdqa      xmm1, xmm11
     psllq       xmm1, 0x3e                          ; reduce
     pxor        xmm2, xmm1                          ; reduce
-    movdqa      xmm1, xmm7
+    movdqa      xmm1, xmm11
     psllq       xmm1, 0x39                          ; reduce
     pxor        xmm2, xmm1                          ; reduce: bits that leave each half of LO
     movdqa      xmm1, xmm2
     pslldq      xmm1, 0x08                          ; reduce: out0·x^64
-    pxor        xmm7, xmm1                          ; reduce: LO += out0·x^64
+    pxor        xmm11, xmm1                         ; reduce: LO += out0·x^64
     psrldq      xmm2, 0x08                          ; reduce: out1
-    pxor        xmm6, xmm2                          ; reduce: HI += out1
-    movdqa      xmm8, xmm7
-    psrlq       xmm8, 0x01                          ; reduce
-    pxor        xmm8, xmm7                          ; reduce: LO + LO >> 1
-    movdqa      xmm1, xmm7
+    pxor        xmm10, xmm2                         ; reduce: HI += out1
+    movdqa      xmm12, xmm11
+    psrlq       xmm12, 0x01                         ; reduce
+    pxor        xmm12, xmm11                        ; reduce: LO + LO >> 1
+    movdqa      xmm1, xmm11
     psrlq       xmm1, 0x02                          ; reduce
-    pxor        xmm8, xmm1                          ; reduce:   + LO >> 2
-    psrlq       xmm7, 0x07                          ; reduce
-    pxor        xmm8, xmm7                          ; reduce:   + LO >> 7
-    pxor        xmm8, xmm6                          ; reduce: RES
+    pxor        xmm12, xmm1                         ; reduce:   + LO >> 2
+    psrlq       xmm11, 0x07                         ; reduce
+    pxor        xmm12, xmm11                        ; reduce:   + LO >> 7
+    pxor        xmm12, xmm10                        ; reduce: RES
     add         rdx, 0x80                           ; next group
     sub         rcx, 0x80
     cmp         rcx, 0x80
@@ -541,7 +541,7 @@ ghash_sse_schoolbook_shiftxor_x8_update:
 .block:
     movdqu      xmm4, [rdx]                         ; C, bytes as in memory
     pshufb      xmm4, xmm0                          ; C
-    pxor        xmm4, xmm8                          ; C·H^i: A = X + C; X counts once
+    pxor        xmm4, xmm12                         ; C·H^i: A = X + C; X counts once
     movdqa      xmm1, xmm4
     pclmulqdq   xmm1, [rax], 0x11                   ; C·H^i: A1·B1
     movdqa      xmm2, xmm4
@@ -553,7 +553,7 @@ ghash_sse_schoolbook_shiftxor_x8_update:
     pxor        xmm7, xmm2                          ; C·H^i: LO += it
     pxor        xmm5, xmm3                          ; C·H^i: MI += it
     pxor        xmm5, xmm4                          ; C·H^i: MI += it
-    pxor        xmm8, xmm8
+    pxor        xmm12, xmm12
     add         rax, 0x10                           ; the next powers
     add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
@@ -607,7 +607,7 @@ ghash_sse_schoolbook_shiftxor_x8_update:
     por         xmm4, xmm3                          ; C_last, zero-padded
 .padded:
     pshufb      xmm4, xmm0                          ; C_last
-    pxor        xmm4, xmm8                          ; C·H: A = X + C; X counts once
+    pxor        xmm4, xmm12                         ; C·H: A = X + C; X counts once
     movdqa      xmm1, xmm4
     pclmulqdq   xmm1, [rax], 0x11                   ; C·H: A1·B1
     movdqa      xmm2, xmm4
@@ -638,17 +638,17 @@ ghash_sse_schoolbook_shiftxor_x8_update:
     pxor        xmm7, xmm1                          ; reduce: LO += out0·x^64
     psrldq      xmm2, 0x08                          ; reduce: out1
     pxor        xmm6, xmm2                          ; reduce: HI += out1
-    movdqa      xmm8, xmm7
-    psrlq       xmm8, 0x01                          ; reduce
-    pxor        xmm8, xmm7                          ; reduce: LO + LO >> 1
+    movdqa      xmm12, xmm7
+    psrlq       xmm12, 0x01                         ; reduce
+    pxor        xmm12, xmm7                         ; reduce: LO + LO >> 1
     movdqa      xmm1, xmm7
     psrlq       xmm1, 0x02                          ; reduce
-    pxor        xmm8, xmm1                          ; reduce:   + LO >> 2
+    pxor        xmm12, xmm1                         ; reduce:   + LO >> 2
     psrlq       xmm7, 0x07                          ; reduce
-    pxor        xmm8, xmm7                          ; reduce:   + LO >> 7
-    pxor        xmm8, xmm6                          ; reduce: RES
+    pxor        xmm12, xmm7                         ; reduce:   + LO >> 7
+    pxor        xmm12, xmm6                         ; reduce: RES
 .store:
-    pshufb      xmm8, xmm0                          ; X, bytes as in memory
-    movdqu      [rsi], xmm8                         ; X
+    pshufb      xmm12, xmm0                         ; X, bytes as in memory
+    movdqu      [rsi], xmm12                        ; X
     ret
 .end:

@@ -381,39 +381,27 @@ ghash_sse_winograd_clmul1_x8_mul:
 
 ; void ghash_sse_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-10, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-11, rax rcx rdx rdi r8
 global ghash_sse_winograd_clmul1_x8_update:function (ghash_sse_winograd_clmul1_x8_update.end - ghash_sse_winograd_clmul1_x8_update)
 align 32
 ghash_sse_winograd_clmul1_x8_update:
     endbr64
     movdqa      xmm0, [rel ghash_sse_winograd_clmul1_x8_byte_swap]  ; byte_swap
-    movdqa      xmm9, [rel ghash_sse_winograd_clmul1_x8_fold_q]  ; fold_q
-    movdqu      xmm10, [rsi]                        ; X, bytes as in memory
-    pshufb      xmm10, xmm0                         ; X
+    movdqa      xmm10, [rel ghash_sse_winograd_clmul1_x8_fold_q]  ; fold_q
+    movdqu      xmm11, [rsi]                        ; X, bytes as in memory
+    pshufb      xmm11, xmm0                         ; X
     cmp         rcx, 0x80
     jb          .tail
 .group:
-    movdqu      xmm4, [rdx + 16]                    ; C2·H^7: C, bytes as in memory
-    pshufb      xmm4, xmm0                          ; C2·H^7: C
-    movdqa      xmm5, xmm4
-    pxor        xmm5, [rdi + 16]                    ; C2·H^7: T = A + C1
-    movdqa      xmm6, xmm4
-    pxor        xmm6, [rdi + 144]                   ; C2·H^7: U = A + C2
-    pclmulqdq   xmm4, xmm4, 0x10                    ; C2·H^7: A0·A1
-    pclmulqdq   xmm5, xmm5, 0x10                    ; C2·H^7: T0·T1
-    pclmulqdq   xmm6, xmm6, 0x10                    ; C2·H^7: U0·U1
-    movdqu      xmm1, [rdx + 32]                    ; C3·H^6: C, bytes as in memory
-    pshufb      xmm1, xmm0                          ; C3·H^6: C
-    movdqa      xmm2, xmm1
-    pxor        xmm2, [rdi + 32]                    ; C3·H^6: T = A + C1
-    movdqa      xmm3, xmm1
-    pxor        xmm3, [rdi + 160]                   ; C3·H^6: U = A + C2
-    pclmulqdq   xmm1, xmm1, 0x10                    ; C3·H^6: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C3·H^6: T0·T1
-    pclmulqdq   xmm3, xmm3, 0x10                    ; C3·H^6: U0·U1
-    pxor        xmm4, xmm1                          ; C3·H^6: S += it
-    pxor        xmm5, xmm2                          ; C3·H^6: LO += it
-    pxor        xmm6, xmm3                          ; C3·H^6: HI += it
+    movdqu      xmm7, [rdx + 32]                    ; C3·H^6: C, bytes as in memory
+    pshufb      xmm7, xmm0                          ; C3·H^6: C
+    movdqa      xmm8, xmm7
+    pxor        xmm8, [rdi + 32]                    ; C3·H^6: T = A + C1
+    movdqa      xmm9, xmm7
+    pxor        xmm9, [rdi + 160]                   ; C3·H^6: U = A + C2
+    pclmulqdq   xmm7, xmm7, 0x10                    ; C3·H^6: A0·A1
+    pclmulqdq   xmm8, xmm8, 0x10                    ; C3·H^6: T0·T1
+    pclmulqdq   xmm9, xmm9, 0x10                    ; C3·H^6: U0·U1
     movdqu      xmm1, [rdx + 48]                    ; C4·H^5: C, bytes as in memory
     pshufb      xmm1, xmm0                          ; C4·H^5: C
     movdqa      xmm2, xmm1
@@ -423,21 +411,18 @@ ghash_sse_winograd_clmul1_x8_update:
     pclmulqdq   xmm1, xmm1, 0x10                    ; C4·H^5: A0·A1
     pclmulqdq   xmm2, xmm2, 0x10                    ; C4·H^5: T0·T1
     pclmulqdq   xmm3, xmm3, 0x10                    ; C4·H^5: U0·U1
-    pxor        xmm4, xmm1                          ; C4·H^5: S += it
-    pxor        xmm5, xmm2                          ; C4·H^5: LO += it
-    pxor        xmm6, xmm3                          ; C4·H^5: HI += it
-    movdqu      xmm1, [rdx + 64]                    ; C5·H^4: C, bytes as in memory
-    pshufb      xmm1, xmm0                          ; C5·H^4: C
-    movdqa      xmm2, xmm1
-    pxor        xmm2, [rdi + 64]                    ; C5·H^4: T = A + C1
-    movdqa      xmm3, xmm1
-    pxor        xmm3, [rdi + 192]                   ; C5·H^4: U = A + C2
-    pclmulqdq   xmm1, xmm1, 0x10                    ; C5·H^4: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C5·H^4: T0·T1
-    pclmulqdq   xmm3, xmm3, 0x10                    ; C5·H^4: U0·U1
-    pxor        xmm4, xmm1                          ; C5·H^4: S += it
-    pxor        xmm5, xmm2                          ; C5·H^4: LO += it
-    pxor        xmm6, xmm3                          ; C5·H^4: HI += it
+    movdqu      xmm4, [rdx + 64]                    ; C5·H^4: C, bytes as in memory
+    pshufb      xmm4, xmm0                          ; C5·H^4: C
+    movdqa      xmm5, xmm4
+    pxor        xmm5, [rdi + 64]                    ; C5·H^4: T = A + C1
+    movdqa      xmm6, xmm4
+    pxor        xmm6, [rdi + 192]                   ; C5·H^4: U = A + C2
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C5·H^4: A0·A1
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C5·H^4: T0·T1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C5·H^4: U0·U1
+    pxor        xmm7, xmm1                          ; C5·H^4: S += it
+    pxor        xmm8, xmm2                          ; C5·H^4: LO += it
+    pxor        xmm9, xmm3                          ; C5·H^4: HI += it
     movdqu      xmm1, [rdx + 80]                    ; C6·H^3: C, bytes as in memory
     pshufb      xmm1, xmm0                          ; C6·H^3: C
     movdqa      xmm2, xmm1
@@ -447,21 +432,21 @@ ghash_sse_winograd_clmul1_x8_update:
     pclmulqdq   xmm1, xmm1, 0x10                    ; C6·H^3: A0·A1
     pclmulqdq   xmm2, xmm2, 0x10                    ; C6·H^3: T0·T1
     pclmulqdq   xmm3, xmm3, 0x10                    ; C6·H^3: U0·U1
-    pxor        xmm4, xmm1                          ; C6·H^3: S += it
-    pxor        xmm5, xmm2                          ; C6·H^3: LO += it
-    pxor        xmm6, xmm3                          ; C6·H^3: HI += it
-    movdqu      xmm1, [rdx + 96]                    ; C7·H^2: C, bytes as in memory
-    pshufb      xmm1, xmm0                          ; C7·H^2: C
-    movdqa      xmm2, xmm1
-    pxor        xmm2, [rdi + 96]                    ; C7·H^2: T = A + C1
-    movdqa      xmm3, xmm1
-    pxor        xmm3, [rdi + 224]                   ; C7·H^2: U = A + C2
-    pclmulqdq   xmm1, xmm1, 0x10                    ; C7·H^2: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C7·H^2: T0·T1
-    pclmulqdq   xmm3, xmm3, 0x10                    ; C7·H^2: U0·U1
-    pxor        xmm4, xmm1                          ; C7·H^2: S += it
-    pxor        xmm5, xmm2                          ; C7·H^2: LO += it
-    pxor        xmm6, xmm3                          ; C7·H^2: HI += it
+    pxor        xmm7, xmm4                          ; C6·H^3: S += it
+    pxor        xmm8, xmm5                          ; C6·H^3: LO += it
+    pxor        xmm9, xmm6                          ; C6·H^3: HI += it
+    movdqu      xmm4, [rdx + 96]                    ; C7·H^2: C, bytes as in memory
+    pshufb      xmm4, xmm0                          ; C7·H^2: C
+    movdqa      xmm5, xmm4
+    pxor        xmm5, [rdi + 96]                    ; C7·H^2: T = A + C1
+    movdqa      xmm6, xmm4
+    pxor        xmm6, [rdi + 224]                   ; C7·H^2: U = A + C2
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C7·H^2: A0·A1
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C7·H^2: T0·T1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C7·H^2: U0·U1
+    pxor        xmm7, xmm1                          ; C7·H^2: S += it
+    pxor        xmm8, xmm2                          ; C7·H^2: LO += it
+    pxor        xmm9, xmm3                          ; C7·H^2: HI += it
     movdqu      xmm1, [rdx + 112]                   ; C8·H^1: C, bytes as in memory
     pshufb      xmm1, xmm0                          ; C8·H^1: C
     movdqa      xmm2, xmm1
@@ -471,12 +456,24 @@ ghash_sse_winograd_clmul1_x8_update:
     pclmulqdq   xmm1, xmm1, 0x10                    ; C8·H^1: A0·A1
     pclmulqdq   xmm2, xmm2, 0x10                    ; C8·H^1: T0·T1
     pclmulqdq   xmm3, xmm3, 0x10                    ; C8·H^1: U0·U1
-    pxor        xmm4, xmm1                          ; C8·H^1: S += it
-    pxor        xmm5, xmm2                          ; C8·H^1: LO += it
-    pxor        xmm6, xmm3                          ; C8·H^1: HI += it
+    pxor        xmm7, xmm4                          ; C8·H^1: S += it
+    pxor        xmm8, xmm5                          ; C8·H^1: LO += it
+    pxor        xmm9, xmm6                          ; C8·H^1: HI += it
+    movdqu      xmm4, [rdx + 16]                    ; C2·H^7: C, bytes as in memory
+    pshufb      xmm4, xmm0                          ; C2·H^7: C
+    movdqa      xmm5, xmm4
+    pxor        xmm5, [rdi + 16]                    ; C2·H^7: T = A + C1
+    movdqa      xmm6, xmm4
+    pxor        xmm6, [rdi + 144]                   ; C2·H^7: U = A + C2
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C2·H^7: A0·A1
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C2·H^7: T0·T1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C2·H^7: U0·U1
+    pxor        xmm7, xmm1                          ; C2·H^7: S += it
+    pxor        xmm8, xmm2                          ; C2·H^7: LO += it
+    pxor        xmm9, xmm3                          ; C2·H^7: HI += it
     movdqu      xmm1, [rdx]                         ; C1·H^8: C, bytes as in memory
     pshufb      xmm1, xmm0                          ; C1·H^8: C
-    pxor        xmm1, xmm10                         ; C1·H^8: A = X + C
+    pxor        xmm1, xmm11                         ; C1·H^8: A = X + C
     movdqa      xmm2, xmm1
     pxor        xmm2, [rdi]                         ; C1·H^8: T = A + C1
     movdqa      xmm3, xmm1
@@ -484,17 +481,20 @@ ghash_sse_winograd_clmul1_x8_update:
     pclmulqdq   xmm1, xmm1, 0x10                    ; C1·H^8: A0·A1
     pclmulqdq   xmm2, xmm2, 0x10                    ; C1·H^8: T0·T1
     pclmulqdq   xmm3, xmm3, 0x10                    ; C1·H^8: U0·U1
-    pxor        xmm4, xmm1                          ; C1·H^8: S += it
-    pxor        xmm5, xmm2                          ; C1·H^8: LO += it
-    pxor        xmm6, xmm3                          ; C1·H^8: HI += it
-    pxor        xmm5, xmm4                          ; reduce: LO += S
-    pxor        xmm6, xmm4                          ; reduce: HI += S
-    movdqa      xmm10, xmm5
-    pclmulqdq   xmm10, xmm9, 0x10                   ; reduce: LO0·Q'
-    pshufd      xmm1, xmm5, 0x4e                    ; reduce: (LO1, LO0)
-    pxor        xmm10, xmm1                         ; reduce: fold LO
-    pxor        xmm10, xmm6                         ; reduce: RES = fold(LO) + HI
-    pxor        xmm10, [rdi + 256]                  ; reduce: minus the key terms
+    pxor        xmm7, xmm4                          ; C1·H^8: S += it
+    pxor        xmm8, xmm5                          ; C1·H^8: LO += it
+    pxor        xmm9, xmm6                          ; C1·H^8: HI += it
+    pxor        xmm7, xmm1                          ; C1·H^8: S += it
+    pxor        xmm8, xmm2                          ; C1·H^8: LO += it
+    pxor        xmm9, xmm3                          ; C1·H^8: HI += it
+    pxor        xmm8, xmm7                          ; reduce: LO += S
+    pxor        xmm9, xmm7                          ; reduce: HI += S
+    movdqa      xmm11, xmm8
+    pclmulqdq   xmm11, xmm10, 0x10                  ; reduce: LO0·Q'
+    pshufd      xmm1, xmm8, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm11, xmm1                         ; reduce: fold LO
+    pxor        xmm11, xmm9                         ; reduce: RES = fold(LO) + HI
+    pxor        xmm11, [rdi + 256]                  ; reduce: minus the key terms
     add         rdx, 0x80                           ; next group
     sub         rcx, 0x80
     cmp         rcx, 0x80
@@ -517,7 +517,7 @@ ghash_sse_winograd_clmul1_x8_update:
 .block:
     movdqu      xmm2, [rdx]                         ; C, bytes as in memory
     pshufb      xmm2, xmm0                          ; C
-    pxor        xmm2, xmm10                         ; C·H^i: A = X + C; X counts once
+    pxor        xmm2, xmm11                         ; C·H^i: A = X + C; X counts once
     movdqa      xmm3, xmm2
     pxor        xmm3, [rax]                         ; C·H^i: T = A + C1
     movdqa      xmm4, xmm2
@@ -528,7 +528,7 @@ ghash_sse_winograd_clmul1_x8_update:
     pxor        xmm6, xmm2                          ; C·H^i: S += it
     pxor        xmm7, xmm3                          ; C·H^i: LO += it
     pxor        xmm8, xmm4                          ; C·H^i: HI += it
-    pxor        xmm10, xmm10
+    pxor        xmm11, xmm11
     add         rax, 0x10                           ; the next powers
     add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
@@ -582,7 +582,7 @@ ghash_sse_winograd_clmul1_x8_update:
     por         xmm5, xmm4                          ; C_last, zero-padded
 .padded:
     pshufb      xmm5, xmm0                          ; C_last
-    pxor        xmm5, xmm10                         ; C·H: A = X + C; X counts once
+    pxor        xmm5, xmm11                         ; C·H: A = X + C; X counts once
     movdqa      xmm2, xmm5
     pxor        xmm2, [rax]                         ; C·H: T = A + C1
     movdqa      xmm3, xmm5
@@ -596,14 +596,14 @@ ghash_sse_winograd_clmul1_x8_update:
 .reduce:
     pxor        xmm7, xmm6                          ; reduce: LO += S
     pxor        xmm8, xmm6                          ; reduce: HI += S
-    pclmulqdq   xmm9, xmm7, 0x01                    ; reduce: LO0·Q'
+    pclmulqdq   xmm10, xmm7, 0x01                   ; reduce: LO0·Q'
     pshufd      xmm2, xmm7, 0x4e                    ; reduce: (LO1, LO0)
-    pxor        xmm9, xmm2                          ; reduce: fold LO
-    pxor        xmm9, xmm8                          ; reduce: RES = fold(LO) + HI
-    pxor        xmm9, xmm1                          ; reduce: minus the key terms
-    movdqa      xmm10, xmm9                         ; reduce
+    pxor        xmm10, xmm2                         ; reduce: fold LO
+    pxor        xmm10, xmm8                         ; reduce: RES = fold(LO) + HI
+    pxor        xmm10, xmm1                         ; reduce: minus the key terms
+    movdqa      xmm11, xmm10                        ; reduce
 .store:
-    pshufb      xmm10, xmm0                         ; X, bytes as in memory
-    movdqu      [rsi], xmm10                        ; X
+    pshufb      xmm11, xmm0                         ; X, bytes as in memory
+    movdqu      [rsi], xmm11                        ; X
     ret
 .end:

@@ -236,116 +236,116 @@ polyval_sse_k_clmul1_x8_mul:
 
 ; void polyval_sse_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-7, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-11, rax rcx rdx rdi r8
 global polyval_sse_k_clmul1_x8_update:function (polyval_sse_k_clmul1_x8_update.end - polyval_sse_k_clmul1_x8_update)
 align 32
 polyval_sse_k_clmul1_x8_update:
     endbr64
-    movdqa      xmm7, [rel polyval_sse_k_clmul1_x8_fold_q]  ; fold_q
+    movdqa      xmm11, [rel polyval_sse_k_clmul1_x8_fold_q]  ; fold_q
     movdqu      xmm0, [rsi]                         ; X
     cmp         rcx, 0x80
     jb          .tail
 .group:
-    movdqu      xmm2, [rdx + 16]                    ; C2·H^7: C
-    movdqa      xmm5, xmm2
-    pclmulqdq   xmm5, [rdi + 144], 0x00             ; C2·H^7: A0·K0
-    movdqa      xmm6, xmm2
-    pclmulqdq   xmm6, [rdi + 144], 0x10             ; C2·H^7: A0·K1
+    movdqu      xmm2, [rdx + 32]                    ; C3·H^6: C
+    movdqa      xmm9, xmm2
+    pclmulqdq   xmm9, [rdi + 160], 0x00             ; C3·H^6: A0·K0
+    movdqa      xmm10, xmm2
+    pclmulqdq   xmm10, [rdi + 160], 0x10            ; C3·H^6: A0·K1
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdi + 16], 0x01              ; C2·H^7: A1·B0
-    pclmulqdq   xmm2, [rdi + 16], 0x11              ; C2·H^7: A1·B1
-    pxor        xmm5, xmm1                          ; C2·H^7: LO += it
-    pxor        xmm6, xmm2                          ; C2·H^7: HI += it
-    movdqu      xmm4, [rdx + 32]                    ; C3·H^6: C
-    movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 160], 0x00             ; C3·H^6: A0·K0
-    movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 160], 0x10             ; C3·H^6: A0·K1
-    movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 32], 0x01              ; C3·H^6: A1·B0
-    pclmulqdq   xmm4, [rdi + 32], 0x11              ; C3·H^6: A1·B1
-    pxor        xmm5, xmm1                          ; C3·H^6: LO += it
-    pxor        xmm6, xmm2                          ; C3·H^6: HI += it
-    pxor        xmm5, xmm3                          ; C3·H^6: LO += it
-    pxor        xmm6, xmm4                          ; C3·H^6: HI += it
-    movdqu      xmm4, [rdx + 48]                    ; C4·H^5: C
-    movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 176], 0x00             ; C4·H^5: A0·K0
-    movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 176], 0x10             ; C4·H^5: A0·K1
-    movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 48], 0x01              ; C4·H^5: A1·B0
-    pclmulqdq   xmm4, [rdi + 48], 0x11              ; C4·H^5: A1·B1
-    pxor        xmm5, xmm1                          ; C4·H^5: LO += it
-    pxor        xmm6, xmm2                          ; C4·H^5: HI += it
-    pxor        xmm5, xmm3                          ; C4·H^5: LO += it
-    pxor        xmm6, xmm4                          ; C4·H^5: HI += it
-    movdqu      xmm4, [rdx + 64]                    ; C5·H^4: C
-    movdqa      xmm1, xmm4
+    pclmulqdq   xmm1, [rdi + 32], 0x01              ; C3·H^6: A1·B0
+    pclmulqdq   xmm2, [rdi + 32], 0x11              ; C3·H^6: A1·B1
+    movdqu      xmm6, [rdx + 48]                    ; C4·H^5: C
+    movdqa      xmm3, xmm6
+    pclmulqdq   xmm3, [rdi + 176], 0x00             ; C4·H^5: A0·K0
+    movdqa      xmm4, xmm6
+    pclmulqdq   xmm4, [rdi + 176], 0x10             ; C4·H^5: A0·K1
+    movdqa      xmm5, xmm6
+    pclmulqdq   xmm5, [rdi + 48], 0x01              ; C4·H^5: A1·B0
+    pclmulqdq   xmm6, [rdi + 48], 0x11              ; C4·H^5: A1·B1
+    pxor        xmm9, xmm1                          ; C4·H^5: LO += it
+    pxor        xmm10, xmm2                         ; C4·H^5: HI += it
+    movdqu      xmm8, [rdx + 64]                    ; C5·H^4: C
+    movdqa      xmm1, xmm8
     pclmulqdq   xmm1, [rdi + 192], 0x00             ; C5·H^4: A0·K0
-    movdqa      xmm2, xmm4
+    movdqa      xmm2, xmm8
     pclmulqdq   xmm2, [rdi + 192], 0x10             ; C5·H^4: A0·K1
-    movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 64], 0x01              ; C5·H^4: A1·B0
-    pclmulqdq   xmm4, [rdi + 64], 0x11              ; C5·H^4: A1·B1
-    pxor        xmm5, xmm1                          ; C5·H^4: LO += it
-    pxor        xmm6, xmm2                          ; C5·H^4: HI += it
-    pxor        xmm5, xmm3                          ; C5·H^4: LO += it
-    pxor        xmm6, xmm4                          ; C5·H^4: HI += it
-    movdqu      xmm4, [rdx + 80]                    ; C6·H^3: C
-    movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 208], 0x00             ; C6·H^3: A0·K0
-    movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 208], 0x10             ; C6·H^3: A0·K1
-    movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 80], 0x01              ; C6·H^3: A1·B0
-    pclmulqdq   xmm4, [rdi + 80], 0x11              ; C6·H^3: A1·B1
-    pxor        xmm5, xmm1                          ; C6·H^3: LO += it
-    pxor        xmm6, xmm2                          ; C6·H^3: HI += it
-    pxor        xmm5, xmm3                          ; C6·H^3: LO += it
-    pxor        xmm6, xmm4                          ; C6·H^3: HI += it
-    movdqu      xmm4, [rdx + 96]                    ; C7·H^2: C
-    movdqa      xmm1, xmm4
+    movdqa      xmm7, xmm8
+    pclmulqdq   xmm7, [rdi + 64], 0x01              ; C5·H^4: A1·B0
+    pclmulqdq   xmm8, [rdi + 64], 0x11              ; C5·H^4: A1·B1
+    pxor        xmm9, xmm3                          ; C5·H^4: LO += it
+    pxor        xmm10, xmm4                         ; C5·H^4: HI += it
+    pxor        xmm9, xmm5                          ; C5·H^4: LO += it
+    pxor        xmm10, xmm6                         ; C5·H^4: HI += it
+    movdqu      xmm6, [rdx + 80]                    ; C6·H^3: C
+    movdqa      xmm3, xmm6
+    pclmulqdq   xmm3, [rdi + 208], 0x00             ; C6·H^3: A0·K0
+    movdqa      xmm4, xmm6
+    pclmulqdq   xmm4, [rdi + 208], 0x10             ; C6·H^3: A0·K1
+    movdqa      xmm5, xmm6
+    pclmulqdq   xmm5, [rdi + 80], 0x01              ; C6·H^3: A1·B0
+    pclmulqdq   xmm6, [rdi + 80], 0x11              ; C6·H^3: A1·B1
+    pxor        xmm9, xmm1                          ; C6·H^3: LO += it
+    pxor        xmm10, xmm2                         ; C6·H^3: HI += it
+    pxor        xmm9, xmm7                          ; C6·H^3: LO += it
+    pxor        xmm10, xmm8                         ; C6·H^3: HI += it
+    movdqu      xmm8, [rdx + 96]                    ; C7·H^2: C
+    movdqa      xmm1, xmm8
     pclmulqdq   xmm1, [rdi + 224], 0x00             ; C7·H^2: A0·K0
-    movdqa      xmm2, xmm4
+    movdqa      xmm2, xmm8
     pclmulqdq   xmm2, [rdi + 224], 0x10             ; C7·H^2: A0·K1
-    movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 96], 0x01              ; C7·H^2: A1·B0
-    pclmulqdq   xmm4, [rdi + 96], 0x11              ; C7·H^2: A1·B1
-    pxor        xmm5, xmm1                          ; C7·H^2: LO += it
-    pxor        xmm6, xmm2                          ; C7·H^2: HI += it
-    pxor        xmm5, xmm3                          ; C7·H^2: LO += it
-    pxor        xmm6, xmm4                          ; C7·H^2: HI += it
-    movdqu      xmm4, [rdx + 112]                   ; C8·H^1: C
-    movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 240], 0x00             ; C8·H^1: A0·K0
-    movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 240], 0x10             ; C8·H^1: A0·K1
-    movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 112], 0x01             ; C8·H^1: A1·B0
-    pclmulqdq   xmm4, [rdi + 112], 0x11             ; C8·H^1: A1·B1
-    pxor        xmm5, xmm1                          ; C8·H^1: LO += it
-    pxor        xmm6, xmm2                          ; C8·H^1: HI += it
-    pxor        xmm5, xmm3                          ; C8·H^1: LO += it
-    pxor        xmm6, xmm4                          ; C8·H^1: HI += it
-    movdqu      xmm3, [rdx]                         ; C1·H^8: C
-    pxor        xmm3, xmm0                          ; C1·H^8: A = X + C
-    movdqa      xmm0, xmm3
-    pclmulqdq   xmm0, [rdi + 128], 0x00             ; C1·H^8: A0·K0
-    movdqa      xmm1, xmm3
-    pclmulqdq   xmm1, [rdi + 128], 0x10             ; C1·H^8: A0·K1
-    movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi], 0x01                   ; C1·H^8: A1·B0
-    pclmulqdq   xmm3, [rdi], 0x11                   ; C1·H^8: A1·B1
-    pxor        xmm5, xmm0                          ; C1·H^8: LO += it
-    pxor        xmm6, xmm1                          ; C1·H^8: HI += it
-    pxor        xmm5, xmm2                          ; C1·H^8: LO += it
-    pxor        xmm6, xmm3                          ; C1·H^8: HI += it
+    movdqa      xmm7, xmm8
+    pclmulqdq   xmm7, [rdi + 96], 0x01              ; C7·H^2: A1·B0
+    pclmulqdq   xmm8, [rdi + 96], 0x11              ; C7·H^2: A1·B1
+    pxor        xmm9, xmm3                          ; C7·H^2: LO += it
+    pxor        xmm10, xmm4                         ; C7·H^2: HI += it
+    pxor        xmm9, xmm5                          ; C7·H^2: LO += it
+    pxor        xmm10, xmm6                         ; C7·H^2: HI += it
+    movdqu      xmm6, [rdx + 112]                   ; C8·H^1: C
+    movdqa      xmm3, xmm6
+    pclmulqdq   xmm3, [rdi + 240], 0x00             ; C8·H^1: A0·K0
+    movdqa      xmm4, xmm6
+    pclmulqdq   xmm4, [rdi + 240], 0x10             ; C8·H^1: A0·K1
+    movdqa      xmm5, xmm6
+    pclmulqdq   xmm5, [rdi + 112], 0x01             ; C8·H^1: A1·B0
+    pclmulqdq   xmm6, [rdi + 112], 0x11             ; C8·H^1: A1·B1
+    pxor        xmm9, xmm1                          ; C8·H^1: LO += it
+    pxor        xmm10, xmm2                         ; C8·H^1: HI += it
+    pxor        xmm9, xmm7                          ; C8·H^1: LO += it
+    pxor        xmm10, xmm8                         ; C8·H^1: HI += it
+    movdqu      xmm8, [rdx + 16]                    ; C2·H^7: C
+    movdqa      xmm1, xmm8
+    pclmulqdq   xmm1, [rdi + 144], 0x00             ; C2·H^7: A0·K0
+    movdqa      xmm2, xmm8
+    pclmulqdq   xmm2, [rdi + 144], 0x10             ; C2·H^7: A0·K1
+    movdqa      xmm7, xmm8
+    pclmulqdq   xmm7, [rdi + 16], 0x01              ; C2·H^7: A1·B0
+    pclmulqdq   xmm8, [rdi + 16], 0x11              ; C2·H^7: A1·B1
+    pxor        xmm9, xmm3                          ; C2·H^7: LO += it
+    pxor        xmm10, xmm4                         ; C2·H^7: HI += it
+    pxor        xmm9, xmm5                          ; C2·H^7: LO += it
+    pxor        xmm10, xmm6                         ; C2·H^7: HI += it
+    movdqu      xmm5, [rdx]                         ; C1·H^8: C
+    pxor        xmm5, xmm0                          ; C1·H^8: A = X + C
     movdqa      xmm0, xmm5
-    pclmulqdq   xmm0, xmm7, 0x10                    ; reduce: LO0·Q'
-    pshufd      xmm1, xmm5, 0x4e                    ; reduce: (LO1, LO0)
+    pclmulqdq   xmm0, [rdi + 128], 0x00             ; C1·H^8: A0·K0
+    movdqa      xmm3, xmm5
+    pclmulqdq   xmm3, [rdi + 128], 0x10             ; C1·H^8: A0·K1
+    movdqa      xmm4, xmm5
+    pclmulqdq   xmm4, [rdi], 0x01                   ; C1·H^8: A1·B0
+    pclmulqdq   xmm5, [rdi], 0x11                   ; C1·H^8: A1·B1
+    pxor        xmm9, xmm1                          ; C1·H^8: LO += it
+    pxor        xmm10, xmm2                         ; C1·H^8: HI += it
+    pxor        xmm9, xmm7                          ; C1·H^8: LO += it
+    pxor        xmm10, xmm8                         ; C1·H^8: HI += it
+    pxor        xmm9, xmm0                          ; C1·H^8: LO += it
+    pxor        xmm10, xmm3                         ; C1·H^8: HI += it
+    pxor        xmm9, xmm4                          ; C1·H^8: LO += it
+    pxor        xmm10, xmm5                         ; C1·H^8: HI += it
+    movdqa      xmm0, xmm9
+    pclmulqdq   xmm0, xmm11, 0x10                   ; reduce: LO0·Q'
+    pshufd      xmm1, xmm9, 0x4e                    ; reduce: (LO1, LO0)
     pxor        xmm0, xmm1                          ; reduce: fold LO
-    pxor        xmm0, xmm6                          ; reduce: RES = fold(LO) + HI
+    pxor        xmm0, xmm10                         ; reduce: RES = fold(LO) + HI
     add         rdx, 0x80                           ; next group
     sub         rcx, 0x80
     cmp         rcx, 0x80
@@ -443,11 +443,11 @@ polyval_sse_k_clmul1_x8_update:
     pxor        xmm5, xmm2                          ; C·H: LO += it
     pxor        xmm6, xmm4                          ; C·H: HI += it
 .reduce:
-    pclmulqdq   xmm7, xmm5, 0x01                    ; reduce: LO0·Q'
+    pclmulqdq   xmm11, xmm5, 0x01                   ; reduce: LO0·Q'
     pshufd      xmm0, xmm5, 0x4e                    ; reduce: (LO1, LO0)
-    pxor        xmm7, xmm0                          ; reduce: fold LO
-    pxor        xmm7, xmm6                          ; reduce: RES = fold(LO) + HI
-    movdqa      xmm0, xmm7                          ; reduce
+    pxor        xmm11, xmm0                         ; reduce: fold LO
+    pxor        xmm11, xmm6                         ; reduce: RES = fold(LO) + HI
+    movdqa      xmm0, xmm11                         ; reduce
 .store:
     movdqu      [rsi], xmm0                         ; X
     ret

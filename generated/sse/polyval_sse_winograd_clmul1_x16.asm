@@ -366,35 +366,24 @@ polyval_sse_winograd_clmul1_x16_mul:
 
 ; void polyval_sse_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-9, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-10, rax rcx rdx rdi r8
 global polyval_sse_winograd_clmul1_x16_update:function (polyval_sse_winograd_clmul1_x16_update.end - polyval_sse_winograd_clmul1_x16_update)
 align 32
 polyval_sse_winograd_clmul1_x16_update:
     endbr64
-    movdqa      xmm9, [rel polyval_sse_winograd_clmul1_x16_fold_q]  ; fold_q
+    movdqa      xmm10, [rel polyval_sse_winograd_clmul1_x16_fold_q]  ; fold_q
     movdqu      xmm0, [rsi]                         ; X
     cmp         rcx, 256
     jb          .tail
 .group:
-    movdqu      xmm4, [rdx + 16]                    ; C2·H^15: C
-    movdqa      xmm5, xmm4
-    pxor        xmm5, [rdi + 16]                    ; C2·H^15: T = A + C1
-    movdqa      xmm6, xmm4
-    pxor        xmm6, [rdi + 272]                   ; C2·H^15: U = A + C2
-    pclmulqdq   xmm4, xmm4, 0x10                    ; C2·H^15: A0·A1
-    pclmulqdq   xmm5, xmm5, 0x10                    ; C2·H^15: T0·T1
-    pclmulqdq   xmm6, xmm6, 0x10                    ; C2·H^15: U0·U1
-    movdqu      xmm1, [rdx + 32]                    ; C3·H^14: C
-    movdqa      xmm2, xmm1
-    pxor        xmm2, [rdi + 32]                    ; C3·H^14: T = A + C1
-    movdqa      xmm3, xmm1
-    pxor        xmm3, [rdi + 288]                   ; C3·H^14: U = A + C2
-    pclmulqdq   xmm1, xmm1, 0x10                    ; C3·H^14: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C3·H^14: T0·T1
-    pclmulqdq   xmm3, xmm3, 0x10                    ; C3·H^14: U0·U1
-    pxor        xmm4, xmm1                          ; C3·H^14: S += it
-    pxor        xmm5, xmm2                          ; C3·H^14: LO += it
-    pxor        xmm6, xmm3                          ; C3·H^14: HI += it
+    movdqu      xmm7, [rdx + 32]                    ; C3·H^14: C
+    movdqa      xmm8, xmm7
+    pxor        xmm8, [rdi + 32]                    ; C3·H^14: T = A + C1
+    movdqa      xmm9, xmm7
+    pxor        xmm9, [rdi + 288]                   ; C3·H^14: U = A + C2
+    pclmulqdq   xmm7, xmm7, 0x10                    ; C3·H^14: A0·A1
+    pclmulqdq   xmm8, xmm8, 0x10                    ; C3·H^14: T0·T1
+    pclmulqdq   xmm9, xmm9, 0x10                    ; C3·H^14: U0·U1
     movdqu      xmm1, [rdx + 48]                    ; C4·H^13: C
     movdqa      xmm2, xmm1
     pxor        xmm2, [rdi + 48]                    ; C4·H^13: T = A + C1
@@ -403,20 +392,17 @@ polyval_sse_winograd_clmul1_x16_update:
     pclmulqdq   xmm1, xmm1, 0x10                    ; C4·H^13: A0·A1
     pclmulqdq   xmm2, xmm2, 0x10                    ; C4·H^13: T0·T1
     pclmulqdq   xmm3, xmm3, 0x10                    ; C4·H^13: U0·U1
-    pxor        xmm4, xmm1                          ; C4·H^13: S += it
-    pxor        xmm5, xmm2                          ; C4·H^13: LO += it
-    pxor        xmm6, xmm3                          ; C4·H^13: HI += it
-    movdqu      xmm1, [rdx + 64]                    ; C5·H^12: C
-    movdqa      xmm2, xmm1
-    pxor        xmm2, [rdi + 64]                    ; C5·H^12: T = A + C1
-    movdqa      xmm3, xmm1
-    pxor        xmm3, [rdi + 320]                   ; C5·H^12: U = A + C2
-    pclmulqdq   xmm1, xmm1, 0x10                    ; C5·H^12: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C5·H^12: T0·T1
-    pclmulqdq   xmm3, xmm3, 0x10                    ; C5·H^12: U0·U1
-    pxor        xmm4, xmm1                          ; C5·H^12: S += it
-    pxor        xmm5, xmm2                          ; C5·H^12: LO += it
-    pxor        xmm6, xmm3                          ; C5·H^12: HI += it
+    movdqu      xmm4, [rdx + 64]                    ; C5·H^12: C
+    movdqa      xmm5, xmm4
+    pxor        xmm5, [rdi + 64]                    ; C5·H^12: T = A + C1
+    movdqa      xmm6, xmm4
+    pxor        xmm6, [rdi + 320]                   ; C5·H^12: U = A + C2
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C5·H^12: A0·A1
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C5·H^12: T0·T1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C5·H^12: U0·U1
+    pxor        xmm7, xmm1                          ; C5·H^12: S += it
+    pxor        xmm8, xmm2                          ; C5·H^12: LO += it
+    pxor        xmm9, xmm3                          ; C5·H^12: HI += it
     movdqu      xmm1, [rdx + 80]                    ; C6·H^11: C
     movdqa      xmm2, xmm1
     pxor        xmm2, [rdi + 80]                    ; C6·H^11: T = A + C1
@@ -425,20 +411,20 @@ polyval_sse_winograd_clmul1_x16_update:
     pclmulqdq   xmm1, xmm1, 0x10                    ; C6·H^11: A0·A1
     pclmulqdq   xmm2, xmm2, 0x10                    ; C6·H^11: T0·T1
     pclmulqdq   xmm3, xmm3, 0x10                    ; C6·H^11: U0·U1
-    pxor        xmm4, xmm1                          ; C6·H^11: S += it
-    pxor        xmm5, xmm2                          ; C6·H^11: LO += it
-    pxor        xmm6, xmm3                          ; C6·H^11: HI += it
-    movdqu      xmm1, [rdx + 96]                    ; C7·H^10: C
-    movdqa      xmm2, xmm1
-    pxor        xmm2, [rdi + 96]                    ; C7·H^10: T = A + C1
-    movdqa      xmm3, xmm1
-    pxor        xmm3, [rdi + 352]                   ; C7·H^10: U = A + C2
-    pclmulqdq   xmm1, xmm1, 0x10                    ; C7·H^10: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C7·H^10: T0·T1
-    pclmulqdq   xmm3, xmm3, 0x10                    ; C7·H^10: U0·U1
-    pxor        xmm4, xmm1                          ; C7·H^10: S += it
-    pxor        xmm5, xmm2                          ; C7·H^10: LO += it
-    pxor        xmm6, xmm3                          ; C7·H^10: HI += it
+    pxor        xmm7, xmm4                          ; C6·H^11: S += it
+    pxor        xmm8, xmm5                          ; C6·H^11: LO += it
+    pxor        xmm9, xmm6                          ; C6·H^11: HI += it
+    movdqu      xmm4, [rdx + 96]                    ; C7·H^10: C
+    movdqa      xmm5, xmm4
+    pxor        xmm5, [rdi + 96]                    ; C7·H^10: T = A + C1
+    movdqa      xmm6, xmm4
+    pxor        xmm6, [rdi + 352]                   ; C7·H^10: U = A + C2
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C7·H^10: A0·A1
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C7·H^10: T0·T1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C7·H^10: U0·U1
+    pxor        xmm7, xmm1                          ; C7·H^10: S += it
+    pxor        xmm8, xmm2                          ; C7·H^10: LO += it
+    pxor        xmm9, xmm3                          ; C7·H^10: HI += it
     movdqu      xmm1, [rdx + 112]                   ; C8·H^9: C
     movdqa      xmm2, xmm1
     pxor        xmm2, [rdi + 112]                   ; C8·H^9: T = A + C1
@@ -447,20 +433,20 @@ polyval_sse_winograd_clmul1_x16_update:
     pclmulqdq   xmm1, xmm1, 0x10                    ; C8·H^9: A0·A1
     pclmulqdq   xmm2, xmm2, 0x10                    ; C8·H^9: T0·T1
     pclmulqdq   xmm3, xmm3, 0x10                    ; C8·H^9: U0·U1
-    pxor        xmm4, xmm1                          ; C8·H^9: S += it
-    pxor        xmm5, xmm2                          ; C8·H^9: LO += it
-    pxor        xmm6, xmm3                          ; C8·H^9: HI += it
-    movdqu      xmm1, [rdx + 128]                   ; C9·H^8: C
-    movdqa      xmm2, xmm1
-    pxor        xmm2, [rdi + 128]                   ; C9·H^8: T = A + C1
-    movdqa      xmm3, xmm1
-    pxor        xmm3, [rdi + 384]                   ; C9·H^8: U = A + C2
-    pclmulqdq   xmm1, xmm1, 0x10                    ; C9·H^8: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C9·H^8: T0·T1
-    pclmulqdq   xmm3, xmm3, 0x10                    ; C9·H^8: U0·U1
-    pxor        xmm4, xmm1                          ; C9·H^8: S += it
-    pxor        xmm5, xmm2                          ; C9·H^8: LO += it
-    pxor        xmm6, xmm3                          ; C9·H^8: HI += it
+    pxor        xmm7, xmm4                          ; C8·H^9: S += it
+    pxor        xmm8, xmm5                          ; C8·H^9: LO += it
+    pxor        xmm9, xmm6                          ; C8·H^9: HI += it
+    movdqu      xmm4, [rdx + 128]                   ; C9·H^8: C
+    movdqa      xmm5, xmm4
+    pxor        xmm5, [rdi + 128]                   ; C9·H^8: T = A + C1
+    movdqa      xmm6, xmm4
+    pxor        xmm6, [rdi + 384]                   ; C9·H^8: U = A + C2
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C9·H^8: A0·A1
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C9·H^8: T0·T1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C9·H^8: U0·U1
+    pxor        xmm7, xmm1                          ; C9·H^8: S += it
+    pxor        xmm8, xmm2                          ; C9·H^8: LO += it
+    pxor        xmm9, xmm3                          ; C9·H^8: HI += it
     movdqu      xmm1, [rdx + 144]                   ; C10·H^7: C
     movdqa      xmm2, xmm1
     pxor        xmm2, [rdi + 144]                   ; C10·H^7: T = A + C1
@@ -469,20 +455,20 @@ polyval_sse_winograd_clmul1_x16_update:
     pclmulqdq   xmm1, xmm1, 0x10                    ; C10·H^7: A0·A1
     pclmulqdq   xmm2, xmm2, 0x10                    ; C10·H^7: T0·T1
     pclmulqdq   xmm3, xmm3, 0x10                    ; C10·H^7: U0·U1
-    pxor        xmm4, xmm1                          ; C10·H^7: S += it
-    pxor        xmm5, xmm2                          ; C10·H^7: LO += it
-    pxor        xmm6, xmm3                          ; C10·H^7: HI += it
-    movdqu      xmm1, [rdx + 160]                   ; C11·H^6: C
-    movdqa      xmm2, xmm1
-    pxor        xmm2, [rdi + 160]                   ; C11·H^6: T = A + C1
-    movdqa      xmm3, xmm1
-    pxor        xmm3, [rdi + 416]                   ; C11·H^6: U = A + C2
-    pclmulqdq   xmm1, xmm1, 0x10                    ; C11·H^6: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C11·H^6: T0·T1
-    pclmulqdq   xmm3, xmm3, 0x10                    ; C11·H^6: U0·U1
-    pxor        xmm4, xmm1                          ; C11·H^6: S += it
-    pxor        xmm5, xmm2                          ; C11·H^6: LO += it
-    pxor        xmm6, xmm3                          ; C11·H^6: HI += it
+    pxor        xmm7, xmm4                          ; C10·H^7: S += it
+    pxor        xmm8, xmm5                          ; C10·H^7: LO += it
+    pxor        xmm9, xmm6                          ; C10·H^7: HI += it
+    movdqu      xmm4, [rdx + 160]                   ; C11·H^6: C
+    movdqa      xmm5, xmm4
+    pxor        xmm5, [rdi + 160]                   ; C11·H^6: T = A + C1
+    movdqa      xmm6, xmm4
+    pxor        xmm6, [rdi + 416]                   ; C11·H^6: U = A + C2
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C11·H^6: A0·A1
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C11·H^6: T0·T1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C11·H^6: U0·U1
+    pxor        xmm7, xmm1                          ; C11·H^6: S += it
+    pxor        xmm8, xmm2                          ; C11·H^6: LO += it
+    pxor        xmm9, xmm3                          ; C11·H^6: HI += it
     movdqu      xmm1, [rdx + 176]                   ; C12·H^5: C
     movdqa      xmm2, xmm1
     pxor        xmm2, [rdi + 176]                   ; C12·H^5: T = A + C1
@@ -491,20 +477,20 @@ polyval_sse_winograd_clmul1_x16_update:
     pclmulqdq   xmm1, xmm1, 0x10                    ; C12·H^5: A0·A1
     pclmulqdq   xmm2, xmm2, 0x10                    ; C12·H^5: T0·T1
     pclmulqdq   xmm3, xmm3, 0x10                    ; C12·H^5: U0·U1
-    pxor        xmm4, xmm1                          ; C12·H^5: S += it
-    pxor        xmm5, xmm2                          ; C12·H^5: LO += it
-    pxor        xmm6, xmm3                          ; C12·H^5: HI += it
-    movdqu      xmm1, [rdx + 192]                   ; C13·H^4: C
-    movdqa      xmm2, xmm1
-    pxor        xmm2, [rdi + 192]                   ; C13·H^4: T = A + C1
-    movdqa      xmm3, xmm1
-    pxor        xmm3, [rdi + 448]                   ; C13·H^4: U = A + C2
-    pclmulqdq   xmm1, xmm1, 0x10                    ; C13·H^4: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C13·H^4: T0·T1
-    pclmulqdq   xmm3, xmm3, 0x10                    ; C13·H^4: U0·U1
-    pxor        xmm4, xmm1                          ; C13·H^4: S += it
-    pxor        xmm5, xmm2                          ; C13·H^4: LO += it
-    pxor        xmm6, xmm3                          ; C13·H^4: HI += it
+    pxor        xmm7, xmm4                          ; C12·H^5: S += it
+    pxor        xmm8, xmm5                          ; C12·H^5: LO += it
+    pxor        xmm9, xmm6                          ; C12·H^5: HI += it
+    movdqu      xmm4, [rdx + 192]                   ; C13·H^4: C
+    movdqa      xmm5, xmm4
+    pxor        xmm5, [rdi + 192]                   ; C13·H^4: T = A + C1
+    movdqa      xmm6, xmm4
+    pxor        xmm6, [rdi + 448]                   ; C13·H^4: U = A + C2
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C13·H^4: A0·A1
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C13·H^4: T0·T1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C13·H^4: U0·U1
+    pxor        xmm7, xmm1                          ; C13·H^4: S += it
+    pxor        xmm8, xmm2                          ; C13·H^4: LO += it
+    pxor        xmm9, xmm3                          ; C13·H^4: HI += it
     movdqu      xmm1, [rdx + 208]                   ; C14·H^3: C
     movdqa      xmm2, xmm1
     pxor        xmm2, [rdi + 208]                   ; C14·H^3: T = A + C1
@@ -513,20 +499,20 @@ polyval_sse_winograd_clmul1_x16_update:
     pclmulqdq   xmm1, xmm1, 0x10                    ; C14·H^3: A0·A1
     pclmulqdq   xmm2, xmm2, 0x10                    ; C14·H^3: T0·T1
     pclmulqdq   xmm3, xmm3, 0x10                    ; C14·H^3: U0·U1
-    pxor        xmm4, xmm1                          ; C14·H^3: S += it
-    pxor        xmm5, xmm2                          ; C14·H^3: LO += it
-    pxor        xmm6, xmm3                          ; C14·H^3: HI += it
-    movdqu      xmm1, [rdx + 224]                   ; C15·H^2: C
-    movdqa      xmm2, xmm1
-    pxor        xmm2, [rdi + 224]                   ; C15·H^2: T = A + C1
-    movdqa      xmm3, xmm1
-    pxor        xmm3, [rdi + 480]                   ; C15·H^2: U = A + C2
-    pclmulqdq   xmm1, xmm1, 0x10                    ; C15·H^2: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C15·H^2: T0·T1
-    pclmulqdq   xmm3, xmm3, 0x10                    ; C15·H^2: U0·U1
-    pxor        xmm4, xmm1                          ; C15·H^2: S += it
-    pxor        xmm5, xmm2                          ; C15·H^2: LO += it
-    pxor        xmm6, xmm3                          ; C15·H^2: HI += it
+    pxor        xmm7, xmm4                          ; C14·H^3: S += it
+    pxor        xmm8, xmm5                          ; C14·H^3: LO += it
+    pxor        xmm9, xmm6                          ; C14·H^3: HI += it
+    movdqu      xmm4, [rdx + 224]                   ; C15·H^2: C
+    movdqa      xmm5, xmm4
+    pxor        xmm5, [rdi + 224]                   ; C15·H^2: T = A + C1
+    movdqa      xmm6, xmm4
+    pxor        xmm6, [rdi + 480]                   ; C15·H^2: U = A + C2
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C15·H^2: A0·A1
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C15·H^2: T0·T1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C15·H^2: U0·U1
+    pxor        xmm7, xmm1                          ; C15·H^2: S += it
+    pxor        xmm8, xmm2                          ; C15·H^2: LO += it
+    pxor        xmm9, xmm3                          ; C15·H^2: HI += it
     movdqu      xmm1, [rdx + 240]                   ; C16·H^1: C
     movdqa      xmm2, xmm1
     pxor        xmm2, [rdi + 240]                   ; C16·H^1: T = A + C1
@@ -535,9 +521,20 @@ polyval_sse_winograd_clmul1_x16_update:
     pclmulqdq   xmm1, xmm1, 0x10                    ; C16·H^1: A0·A1
     pclmulqdq   xmm2, xmm2, 0x10                    ; C16·H^1: T0·T1
     pclmulqdq   xmm3, xmm3, 0x10                    ; C16·H^1: U0·U1
-    pxor        xmm4, xmm1                          ; C16·H^1: S += it
-    pxor        xmm5, xmm2                          ; C16·H^1: LO += it
-    pxor        xmm6, xmm3                          ; C16·H^1: HI += it
+    pxor        xmm7, xmm4                          ; C16·H^1: S += it
+    pxor        xmm8, xmm5                          ; C16·H^1: LO += it
+    pxor        xmm9, xmm6                          ; C16·H^1: HI += it
+    movdqu      xmm4, [rdx + 16]                    ; C2·H^15: C
+    movdqa      xmm5, xmm4
+    pxor        xmm5, [rdi + 16]                    ; C2·H^15: T = A + C1
+    movdqa      xmm6, xmm4
+    pxor        xmm6, [rdi + 272]                   ; C2·H^15: U = A + C2
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C2·H^15: A0·A1
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C2·H^15: T0·T1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C2·H^15: U0·U1
+    pxor        xmm7, xmm1                          ; C2·H^15: S += it
+    pxor        xmm8, xmm2                          ; C2·H^15: LO += it
+    pxor        xmm9, xmm3                          ; C2·H^15: HI += it
     movdqu      xmm1, [rdx]                         ; C1·H^16: C
     pxor        xmm1, xmm0                          ; C1·H^16: A = X + C
     movdqa      xmm0, xmm1
@@ -547,16 +544,19 @@ polyval_sse_winograd_clmul1_x16_update:
     pclmulqdq   xmm1, xmm1, 0x10                    ; C1·H^16: A0·A1
     pclmulqdq   xmm0, xmm0, 0x10                    ; C1·H^16: T0·T1
     pclmulqdq   xmm2, xmm2, 0x10                    ; C1·H^16: U0·U1
-    pxor        xmm4, xmm1                          ; C1·H^16: S += it
-    pxor        xmm5, xmm0                          ; C1·H^16: LO += it
-    pxor        xmm6, xmm2                          ; C1·H^16: HI += it
-    pxor        xmm5, xmm4                          ; reduce: LO += S
-    pxor        xmm6, xmm4                          ; reduce: HI += S
-    movdqa      xmm0, xmm5
-    pclmulqdq   xmm0, xmm9, 0x10                    ; reduce: LO0·Q'
-    pshufd      xmm1, xmm5, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm7, xmm4                          ; C1·H^16: S += it
+    pxor        xmm8, xmm5                          ; C1·H^16: LO += it
+    pxor        xmm9, xmm6                          ; C1·H^16: HI += it
+    pxor        xmm7, xmm1                          ; C1·H^16: S += it
+    pxor        xmm8, xmm0                          ; C1·H^16: LO += it
+    pxor        xmm9, xmm2                          ; C1·H^16: HI += it
+    pxor        xmm8, xmm7                          ; reduce: LO += S
+    pxor        xmm9, xmm7                          ; reduce: HI += S
+    movdqa      xmm0, xmm8
+    pclmulqdq   xmm0, xmm10, 0x10                   ; reduce: LO0·Q'
+    pshufd      xmm1, xmm8, 0x4e                    ; reduce: (LO1, LO0)
     pxor        xmm0, xmm1                          ; reduce: fold LO
-    pxor        xmm0, xmm6                          ; reduce: RES = fold(LO) + HI
+    pxor        xmm0, xmm9                          ; reduce: RES = fold(LO) + HI
     pxor        xmm0, [rdi + 512]                   ; reduce: minus the key terms
     add         rdx, 256                            ; next group
     sub         rcx, 256
@@ -657,12 +657,12 @@ polyval_sse_winograd_clmul1_x16_update:
 .reduce:
     pxor        xmm7, xmm6                          ; reduce: LO += S
     pxor        xmm8, xmm6                          ; reduce: HI += S
-    pclmulqdq   xmm9, xmm7, 0x01                    ; reduce: LO0·Q'
+    pclmulqdq   xmm10, xmm7, 0x01                   ; reduce: LO0·Q'
     pshufd      xmm0, xmm7, 0x4e                    ; reduce: (LO1, LO0)
-    pxor        xmm9, xmm0                          ; reduce: fold LO
-    pxor        xmm9, xmm8                          ; reduce: RES = fold(LO) + HI
-    pxor        xmm9, xmm1                          ; reduce: minus the key terms
-    movdqa      xmm0, xmm9                          ; reduce
+    pxor        xmm10, xmm0                         ; reduce: fold LO
+    pxor        xmm10, xmm8                         ; reduce: RES = fold(LO) + HI
+    pxor        xmm10, xmm1                         ; reduce: minus the key terms
+    movdqa      xmm0, xmm10                         ; reduce
 .store:
     movdqu      [rsi], xmm0                         ; X
     ret

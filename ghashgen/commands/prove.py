@@ -1,36 +1,141 @@
-"""ghashgen prove: named theorems, each with what it covers."""
+"""ghashgen prove: named theorems, about the algebra and about the bytes of every kernel."""
 
 from dataclasses import asdict
+from typing import Any
 
 import click
 
-from ghashgen.commands.options import console, json_option, print_json, progress, table
+from ghashgen import proofs
+from ghashgen.built import build
+from ghashgen.catalogue import Choice, catalogue, choose
+from ghashgen.commands.options import (
+    build_folder,
+    choice_options,
+    console,
+    default_out,
+    json_option,
+    print_json,
+    progress,
+    table,
+    target_options,
+)
 from ghashgen.errors import GhashgenError
 from ghashgen.identities import prove_all, selected
 from ghashgen.parallel import workers
+from ghashgen.paths import project_root
+from ghashgen.target import target
 
 
 @click.command("prove")
-@click.option("--identities", is_flag=True, help="Prove the algebraic identities (the default).")
-@click.option("--theorem", default=None, help="Only theorems with this name, prefix or glob.")
+@choice_options
+@target_options
+@click.option("--identities", is_flag=True, help="Prove the algebraic identities instead.")
+@click.option("--theorem", default=None, help="Identities with this name, prefix or glob.")
+@click.option("--report", is_flag=True, help="Print each kernel's proof in words.")
+@click.option("--write", is_flag=True, help="Write generated/PROOFS.json; catalogue only.")
 @json_option
-def COMMAND(identities: bool, theorem: str | None, as_json: bool) -> None:
-    """Prove the identities that the kernels rest on, for all inputs, by exact GF(2) forms."""
+def COMMAND(
+    choice: Choice,
+    abi: str,
+    prefix: str,
+    identities: bool,
+    theorem: str | None,
+    report: bool,
+    write: bool,
+    as_json: bool,
+) -> None:
+    """Prove kernels right from their assembled bytes, for every key, state and message.
+
+    Each kernel's functions are decoded and followed for every length around the group, longer
+    messages by induction: result, memory, constant time, calling convention and, where the kernel
+    has it, wipe. Verdicts are kept under build/proofs; only what changed is proved anew.
+    """
+    if identities or theorem:
+        _identities(theorem, as_json)
+        return
+    kernels = choose(choice)
+    with progress("assemble", len(kernels)) as advance:
+        built = build(
+            kernels, target(abi, prefix=prefix), default_out(), build_folder("obj"), advance
+        )
+    with progress("prove", len(built)) as advance:
+        verdicts = proofs.prove(built, build_folder("proofs"), prefix, advance)
+    if write:
+        _write(kernels == catalogue(), abi, verdicts)
+    if as_json:
+        print_json([{k: v for k, v in x.items() if k != "report"} for x in verdicts])
+    elif report:
+        for verdict in verdicts:
+            click.echo(verdict["report"])
+    else:
+        _print(verdicts)
+    _require(verdicts)
+
+
+def _write(whole: bool, abi: str, verdicts: list[dict[str, Any]]) -> None:
+    if not whole or abi != "sysv":
+        raise GhashgenError("--write records the whole catalogue", "leave out the filters")
+    path = default_out() / proofs.NAME
+    unfinished = path.with_suffix(".new")
+    unfinished.write_text(proofs.dump(verdicts), encoding="utf-8")
+    unfinished.replace(path)
+
+
+def _print(verdicts: list[dict[str, Any]]) -> None:
+    out = table(
+        f"{len(verdicts)} kernels, from their bytes, for every key, state and message",
+        "kernel", "function", "lengths", "theorems", ">instructions", ">seconds",
+    )  # fmt: skip
+    for verdict in verdicts:
+        if not verdict["proved"]:
+            out.add_row(verdict["kernel"], "", "", "NOT PROVED", "", f"{verdict['seconds']:.1f}")
+        for function in verdict["functions"]:
+            whats = list(dict.fromkeys(item["what"] for item in function["theorems"]))
+            lengths = list(dict.fromkeys(item["lengths"] for item in function["theorems"]))
+            out.add_row(
+                verdict["kernel"], function["operation"], " and ".join(lengths),
+                " ".join(whats), str(function["instructions"]), f"{function['seconds']:.1f}",
+            )  # fmt: skip
+    console().print(out)
+    proved = sum(verdict["proved"] for verdict in verdicts)
+    click.echo(
+        f"{proved} of {len(verdicts)} kernels proved, {len(proofs.theorems(verdicts))} theorems"
+    )
+
+
+def _require(verdicts: list[dict[str, Any]]) -> None:
+    failed = [verdict for verdict in verdicts if not verdict["proved"]]
+    if failed:
+        for verdict in failed:
+            click.echo(verdict["report"], err=True)
+        raise GhashgenError(
+            f"{len(failed)} of {len(verdicts)} kernels are not proved, first {failed[0]['kernel']}",
+            "do not use them",
+        )
+    lost = proofs.missing(verdicts, project_root() / proofs.EXPECTED)
+    if lost:
+        raise GhashgenError(
+            f"{len(lost)} expected theorems were not proved, first: {lost[0]}",
+            f"{proofs.EXPECTED} is the list",
+        )
+
+
+def _identities(theorem: str | None, as_json: bool) -> None:
     total = len(selected(theorem))
     with progress("prove", total) as advance:
-        proofs = prove_all(theorem, advance, workers=workers())
-    failed = [proof for proof in proofs if not proof.ok]
+        found = prove_all(theorem, advance, workers=workers())
+    failed = [proof for proof in found if not proof.ok]
     if as_json:
-        print_json([asdict(proof) for proof in proofs])
+        print_json([asdict(proof) for proof in found])
     else:
-        out = table(f"{len(proofs)} theorems", "theorem", "covers", ">seconds", "proved")
-        for proof in proofs:
+        out = table(f"{len(found)} identities", "theorem", "covers", ">seconds", "proved")
+        for proof in found:
             verdict = "yes" if proof.ok else f"NO: {proof.detail}"
             out.add_row(proof.name, proof.covers, f"{proof.seconds:.2f}", verdict)
         console().print(out)
     if failed:
         raise GhashgenError(
-            f"{len(failed)} of {len(proofs)} theorems fail, first {failed[0].name}: "
+            f"{len(failed)} of {len(found)} identities fail, first {failed[0].name}: "
             f"{failed[0].detail}",
             "the scheme's file states its claim",
         )

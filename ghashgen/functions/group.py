@@ -96,21 +96,37 @@ def add_lanes(b: Builder, kernel: Kernel, table: VReg, X: VReg, source: VReg) ->
 
 
 class _StackSwap:
-    """Swaps the bytes of two blocks at a time in a ymm register and reads them back singly."""
+    """Swaps the bytes of two blocks at a time in a ymm register.
+
+    The lower block goes on in the register; the upper one takes the way through a stack slot, whose
+    store and load need no shuffle port. Pairs are swapped AHEAD of their use, to hide that way.
+    """
+
+    AHEAD = 2
 
     def __init__(self, b: Builder, kernel: Kernel, source: VReg) -> None:
         self.b, self.kernel, self.source = b, kernel, source
-        self.done: set[int] = set()
-        b.buffer(kernel.blocks // 2 * 2)
+        pairs = kernel.blocks // 2
+        # The order in which `aggregate.group` asks for blocks: those of pair 0 come last.
+        self.order = [*range(1, pairs), 0][:pairs]
+        self.low: dict[int, VReg] = {}
+        b.buffer(pairs)
 
     def load(self, at: int) -> VReg:
         """Return block `at` in register form."""
-        b, first = self.b, at // 2 * 2
-        if first + 1 >= self.kernel.blocks:
+        b, pair = self.b, at // 2
+        if at + 1 == self.kernel.blocks and at % 2 == 0:
             return load_block(b, self.kernel, self.source, BLOCK_BYTES * at)
-        if first not in self.done:
-            self.done.add(first)
-            memory = Mem(base=self.source, disp=BLOCK_BYTES * first)
-            pair = to_register(b, self.kernel, b.load(memory, "two blocks", 2), "both swapped")
-            b.store(Slot(first), pair, "to be read one by one")
-        return b.load(Slot(at), "C")
+        position = self.order.index(pair)
+        for ahead in self.order[: position + self.AHEAD + 1]:
+            if ahead not in self.low:
+                self._swap(ahead)
+        return self.low[pair] if at % 2 == 0 else b.load(Slot(pair), "C, swapped")
+
+    def _swap(self, pair: int) -> None:
+        b = self.b
+        memory = Mem(base=self.source, disp=2 * BLOCK_BYTES * pair)
+        raw = b.load(memory, f"blocks {2 * pair + 1} and {2 * pair + 2}", 2)
+        swapped = to_register(b, self.kernel, raw, "both swapped")
+        b.store_high(Slot(pair), swapped, "the upper one, to be read back")
+        self.low[pair] = b.first_lane(swapped)

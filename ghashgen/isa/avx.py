@@ -51,6 +51,13 @@ ISA = Isa(
             Row("vpshufb.ymm", "w:v r:v r:v/mv", ("avx2",), f"{_SDM}, PSHUFB, VEX.256", "shuffle"),
             Row("vmovdqu.load256", "w:v r:mv", _AVX, f"{_SDM}, MOVDQU, VEX.256", "load"),
             Row("vmovdqu.store256", "w:mv r:v", _AVX, f"{_SDM}, MOVDQU, VEX.256", "store"),
+            Row(
+                "vextracti128.store",
+                "w:m128 r:v r:i",
+                ("avx2",),
+                f"{_SDM}, VEXTRACTI128",
+                "store",
+            ),
             Row("vzeroupper", "", _AVX, f"{_SDM}, VZEROUPPER", "other"),
             Row("vmovq.gpr", "w:x r:q", _AVX, f"{_SDM}, MOVD/MOVQ, VEX.128", "other"),
         ),
@@ -77,6 +84,7 @@ ISA = Isa(
             load@256:           vmovdqu.load256 d m
             load_aligned@256:   vmovdqu.load256 d m
             store@256:          vmovdqu.store256 m a
+            store_high:         vextracti128.store m a 1
             zero:           vpxor.zero d d d
             copy:           vmovdqa.copy d a
             load:           vmovdqu.load d m

@@ -21,8 +21,13 @@ def accumulate(
     ops: Ops[V], multiply: Multiply, order: Order, acc: Mapping[str, V], A: V, entries: Sequence[V]
 ) -> dict[str, V]:
     """Add one block's products to the accumulators; `acc` is empty for the first block."""
+    return _add(ops, acc, multiply.products(ops, A, entries, order))
+
+
+def _add(ops: Ops[V], acc: Mapping[str, V], products: Sequence[tuple[str, V]]) -> dict[str, V]:
+    """Add contributions to the accumulators that they name."""
     out = dict(acc)
-    for name, product in multiply.products(ops, A, entries, order):
+    for name, product in products:
         out[name] = ops.xor(out[name], product, f"{name} += it") if name in out else product
     return out
 
@@ -54,7 +59,8 @@ def group(
 
     `power(i)` gives the table entries of H^i, and R_i last where the scheme has a key term that the
     result is to lose here. The block that meets the state comes last, so that a group's other
-    products do not wait for the reduction of the group before it.
+    products do not wait for the reduction of the group before it; and each block's products are
+    added one block late, when they are ready.
 
     On SIMD registers of L lanes a "block" is a register, its "power" the L powers of its lanes, and
     what returns is one partial result a lane.
@@ -62,12 +68,16 @@ def group(
     n = len(blocks)
     width = len(multiply.entries)
     acc: dict[str, V] = {}
-    for i in [*range(2, n + 1), 1]:
+    late: Sequence[tuple[str, V]] = ()
+    for i in [*range(3, n + 1), *range(min(n, 2), 0, -1)]:
         ops.about(f"C{i}·H^{n + 1 - i}")
         A = blocks[i - 1]()
         if i == 1:
             A = ops.xor(A, state, "A = X + C")
-        acc = accumulate(ops, multiply, order, acc, A, power(n + 1 - i)[:width])
+        products = multiply.products(ops, A, power(n + 1 - i)[:width], order)
+        acc = _add(ops, acc, late)
+        late = products
+    acc = _add(ops, acc, late)
     ops.about("reduce")
     last = power(n)
     R = last[width] if len(last) > width else None

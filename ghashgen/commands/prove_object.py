@@ -1,0 +1,47 @@
+"""ghashgen prove-object: prove an object file, emitted here or not."""
+
+from pathlib import Path
+
+import click
+
+from ghashgen.catalogue import Choice, choose
+from ghashgen.commands.options import choice_options, json_option, print_json
+from ghashgen.errors import GhashgenError
+from ghashgen.proofs import statement
+from ghashgen.verify.prove import prove_object
+from ghashgen.verify.spec import KernelSpec, load_spec
+
+
+@click.command("prove-object")
+@click.argument("obj", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--spec", type=click.Path(path_type=Path, dir_okay=False), help="TOML statement.")
+@click.option("--symbol", default="", help="What the functions' names begin with.")
+@click.option("--abi", default="sysv", show_default=True, help="sysv or win64.")
+@choice_options
+@json_option
+def COMMAND(
+    obj: Path, spec: Path | None, symbol: str, abi: str, choice: Choice, as_json: bool
+) -> None:
+    """Prove FILE.o right from its bytes.
+
+    What it should be is stated by a TOML file (--spec, see docs/proof.md), or by the axes of a
+    kernel of this project and --symbol.
+    """
+    if not obj.is_file():
+        raise GhashgenError(f"{obj}: no such file", "assemble it: nasm -f elf64")
+    proof = prove_object(obj, load_spec(spec) if spec else _by_axes(choice, symbol, abi))
+    if as_json:
+        print_json(proof.as_data())
+    else:
+        click.echo(proof.report())
+    if proof.refutation is not None:
+        raise GhashgenError(f"{obj} is not proved: {proof.refutation}", "do not use it")
+
+
+def _by_axes(choice: Choice, symbol: str, abi: str) -> KernelSpec:
+    kernels = choose(choice)
+    if len(kernels) != 1:
+        raise GhashgenError(
+            f"{len(kernels)} kernels fit these axes", "name one by its axes, or give --spec"
+        )
+    return statement(kernels[0], symbol or kernels[0].name, abi)

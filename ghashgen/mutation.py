@@ -1,0 +1,93 @@
+"""Plants faults in the bytes of kernels and asks the proof about each: the checker, checked.
+
+A mutant that is refuted at a few telling lengths needs no more. One that is not is proved at every
+length; if it passes, it is right for every input and so equivalent: a survivor, to be listed.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from ghashgen.built import Built
+from ghashgen.field.bitorder import BLOCK_BYTES
+from ghashgen.parallel import run
+from ghashgen.proofs import statement
+from ghashgen.verify.elf import Image, load_image
+from ghashgen.verify.mutants import mutants
+from ghashgen.verify.prove import prove_image
+from ghashgen.verify.spec import FunctionSpec, KernelSpec
+
+KERNELS = (
+    *("ghash_sse_winograd_clmul1_x4", "ghash_sse_k_clmul1_x2", "ghash_sse_karatsuba_clmul2_x2"),
+    *("ghash_avx_winograd_clmul1_x4", "ghash_avx_k_clmul1_x2", "ghash_avx_schoolbook_clmul3_x2"),
+    *("ghash_avx_karatsuba_shiftxor_x2", "ghash_avx_winograd_clmul1_x8_stackswap"),
+    *("ghash_avx2_winograd_clmul1_x4", "ghash_avx2_k_clmul1_x4_natural"),
+    *("ghash_avx512_winograd_clmul1_x4", "ghash_avx512_k_clmul1_x8_natural"),
+    *("ghash_avx512vl_winograd_clmul1_x2", "ghash_avx512vl_k_clmul1_x2"),
+    "polyval_avx_k_clmul1_x8",
+    "ghash_avx_winograd_clmul1_x16_wipe",
+)
+"""Kernels of every ISA, scheme, order and kind."""
+
+
+@dataclass(frozen=True)
+class Fate:
+    """What became of one mutant."""
+
+    kernel: str
+    function: str
+    kind: str
+    change: str
+    verdict: str
+    """The category of the refutation, or "equivalent"."""
+
+
+def telling_lengths(blocks: int) -> list[int]:
+    """Return lengths in bytes on both sides of every boundary of the control flow."""
+    group = blocks * BLOCK_BYTES
+    around = (0, BLOCK_BYTES, group, group + BLOCK_BYTES, 2 * group)
+    lengths = {base + extra for base in around for extra in (0, 3, 7, 13)}
+    return sorted(lengths | {max(0, base - 1) for base in around})
+
+
+def _verdict(image: Image, spec: KernelSpec, function: FunctionSpec) -> str:
+    one = replace(spec, functions=(function,))
+    if function.operation == "update":
+        refutation = prove_image(image, one, telling_lengths(spec.blocks)).refutation
+        if refutation is not None:
+            return str(refutation.category)
+    refutation = prove_image(image, one).refutation
+    return "equivalent" if refutation is None else str(refutation.category)
+
+
+def _kernel(wanted: int, built: Built) -> list[Fate]:
+    """Return the fates of about `wanted` mutants of one kernel, spread evenly over its code."""
+    spec = statement(built.kernel, built.kernel.name, built.abi)
+    image = load_image(built.obj)
+    made = [
+        (function, mutant)
+        for function in spec.functions
+        for mutant in mutants(image, function.symbol)
+    ]
+    step = max(1, len(made) // wanted)
+    return [
+        Fate(
+            built.kernel.name,
+            function.operation,
+            mutant.kind,
+            mutant.change,
+            _verdict(mutant.image, spec, function),
+        )
+        for function, mutant in made[::step]
+    ]
+
+
+def mutate(
+    kernels: Sequence[Built], wanted: int, on_done: Callable[[Built], None]
+) -> tuple[list[Fate], float]:
+    """Return the fate of `wanted` mutants or a few more, and the seconds that took."""
+    start = time.perf_counter()
+    each = -(-wanted // len(kernels))
+    found = run(partial(_kernel, each), kernels, on_done, spread=True)
+    return [fate for fates in found for fate in fates], time.perf_counter() - start
