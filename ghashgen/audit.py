@@ -63,6 +63,9 @@ def classify(instruction: Instruction) -> str:
     """Return the class of one decoded instruction."""
     name = mnemonic(instruction).upper()
     bare = name[1:] if name.startswith("V") else name
+    # To memory it takes a store alone, and no port that shuffles.
+    if bare.startswith("EXTRACT") and instruction.op0_kind == OpKind.MEMORY:
+        return "store"
     for cls, prefixes in _PREFIXES:
         if bare.startswith(prefixes):
             return cls

@@ -1,7 +1,8 @@
 """What the tool proves, counts and has measured, as the block of Markdown between README's markers.
 
 Every figure is computed: kernels and instruction counts from the MANIFEST.json of the checked-in
-output, theorems from the list that `ghashgen prove` works through, speed from docs/bench.json:
+output, theorems from the list that `ghashgen prove --identities` works through, proofs of the bytes
+from PROOFS.json beside the kernels, speed from docs/bench.json:
 
     {"machine": TEXT, "method": TEXT,
      "rows": [{"size": BYTES, "kernel": NAME, "cycles_per_byte": NUMBER,
@@ -22,6 +23,8 @@ from typing import Any
 from ghashgen import manifest
 from ghashgen.errors import GhashgenError
 from ghashgen.identities import theorems
+from ghashgen.proofs import NAME as PROOFS
+from ghashgen.proofs import theorems as proved_theorems
 
 BEGIN, END = "<!-- summary:begin -->", "<!-- summary:end -->"
 """The markers in README.md; each stands alone on its line."""
@@ -109,13 +112,22 @@ class Speed:
 
 
 @dataclass(frozen=True)
+class Proved:
+    """What PROOFS.json says of the bytes that the manifest lists."""
+
+    kernels: int
+    theorems: int
+
+
+@dataclass(frozen=True)
 class Summary:
-    """Everything that the block shows; `speed` is None where nothing is stored."""
+    """Everything that the block shows; `proved` and `speed` are None where nothing is stored."""
 
     shelves: tuple[Shelf, ...]
     families: tuple[Family, ...]
     costs: tuple[Cost, ...]
     singles: tuple[Single, ...]
+    proved: Proved | None
     speed: Speed | None
 
 
@@ -134,8 +146,23 @@ def gather(root: Path) -> Summary:
         families=_families(theorem.name for theorem in theorems()),
         costs=tuple(_costs(kernels)),
         singles=tuple(_single(entries[name]) for name in PAPER if name in entries),
+        proved=_proved(root / OUTPUT / PROOFS),
         speed=_speed(root / RESULTS),
     )
+
+
+def _proved(path: Path) -> Proved | None:
+    if not path.exists():
+        return None
+    try:
+        verdicts = json.loads(path.read_text(encoding="utf-8"))["proofs"]
+        good = [verdict for verdict in verdicts if verdict["proved"]]
+        return Proved(len(good), len(proved_theorems(good)))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise GhashgenError(
+            f"{path} is no list of proofs: {type(error).__name__} {error}",
+            "run ghashgen prove --write",
+        ) from None
 
 
 def _shelves(kernels: list[manifest.Entry]) -> Iterable[Shelf]:
@@ -210,6 +237,7 @@ def markdown(summary: Summary) -> str:
     """Return the block that stands between the markers, without them, ending in a newline."""
     parts = [
         _kernels_table(summary.shelves),
+        _proved_text(summary.proved),
         _theorems_text(summary.families),
         _costs_text(summary.costs),
         _singles_text(summary.singles),
@@ -240,12 +268,22 @@ def _features(shelf: Shelf) -> str:
     return f"{' '.join(shelf.cpu_features)}{some}"
 
 
+def _proved_text(proved: Proved | None) -> str:
+    if proved is None:
+        return "Proof of the bytes: not recorded yet: `ghashgen prove --write`."
+    return _wrapped(
+        f"`ghashgen prove` proves {proved.kernels} kernels from their assembled bytes, for every "
+        f"key, state, message and length: {proved.theorems} theorems (result, memory, constant "
+        "time, calling convention, wipe)."
+    )
+
+
 def _theorems_text(families: tuple[Family, ...]) -> str:
     names = ", ".join(f"{f.name} ({f.theorems})" if f.theorems > 1 else f.name for f in families)
     total = sum(family.theorems for family in families)
     return _wrapped(
-        f"`ghashgen prove` proves {total} theorems, each for every input of the range that it "
-        f"names: {names}."
+        f"`ghashgen prove --identities` proves {total} theorems, each for every input of the "
+        f"range that it names: {names}."
     )
 
 

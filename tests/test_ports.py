@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from iced_x86 import Code, Instruction, MemoryOperand, Register
 
-from ghashgen.audit import loop, audit
+from ghashgen.audit import audit
 from ghashgen.commands.audit import COMMAND
 from ghashgen.errors import GhashgenError
 from ghashgen.kernel import Kernel
@@ -87,7 +87,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def group(kernel: Kernel, folder: Path) -> Loop:
     symbol, object_code = code(kernel, folder)
-    body = _loop(object_code, f"{symbol}_update.group")
+    body = loop_of(object_code, f"{symbol}_update.group")
     return Loop(kernel.name, kernel.blocks, tuple(body))
 
 

@@ -6,6 +6,8 @@ from dataclasses import asdict
 from typing import Any
 
 from ghashgen.bench.core import Cell, Results, ratio
+from ghashgen.bench.peers import INSTALL
+from ghashgen.errors import GhashgenError
 
 COLUMNS = (
     *("name", "kind", "mode", "size", "cycles", "cycles_per_byte", "low", "high", "runs"),
@@ -50,6 +52,37 @@ def as_plain(results: Results) -> dict[str, Any]:
         "missing": dict(results.missing),
         "cells": as_rows(results),
     }
+
+
+def as_record(results: Results, mode: str = "throughput") -> dict[str, Any]:
+    """Return, size by size, the best kernel against the best peer: what README's table is made of.
+
+    Raises:
+        GhashgenError: no peer was measured, so there is nothing to compare with.
+    """
+    rows = []
+    for size in [size for found, size in results.rows() if found == mode]:
+        kernels = results.of_kind(("kernel",), size, mode)
+        peers = results.of_kind(("peer",), size, mode)
+        times = ratio(kernels[0], peers[0]) if kernels and peers else None
+        if times is not None:
+            rows.append(
+                {
+                    "size": size,
+                    "kernel": kernels[0].name,
+                    "cycles_per_byte": round(kernels[0].per_byte, 4),
+                    "peer": peers[0].name,
+                    "ratio": round(times, 3),
+                }
+            )
+    if not rows:
+        raise GhashgenError("no kernel was measured beside a peer", INSTALL)
+    runs = max(len(cell.runs) for cell in results.cells)
+    method = (
+        f"{mode}, the best kernel beside the best peer, in turns in one process on one core, "
+        f"median of {runs} runs' medians"
+    )
+    return {"machine": results.machine.cpu, "method": method, "rows": rows}
 
 
 def as_csv(results: Results) -> str:

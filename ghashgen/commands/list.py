@@ -17,26 +17,9 @@ def COMMAND(choice: Choice, as_json: bool) -> None:
     if as_json:
         print_json([{"name": k.name, **asdict(k), "table_bytes": k.table_bytes} for k in kernels])
         return
-    out = table(
-        f"{len(kernels)} kernels",
-        "kernel",
-        "isa",
-        "multiply",
-        "reduce",
-        "order",
-        ">blocks",
-        "wipe",
-        ">table bytes",
-    )
+    columns = ("op", "isa", "multiply", "reduce", "order", "fold", "swap", "powers", "wipe")
+    out = table(f"{len(kernels)} kernels", "kernel", *columns, ">blocks", ">table bytes")
     for k in kernels:
-        out.add_row(
-            k.name,
-            k.isa,
-            k.multiply,
-            k.reduce,
-            k.order,
-            str(k.blocks),
-            "yes" if k.wipe else "no",
-            str(k.table_bytes),
-        )
+        axes = [{True: "yes", False: "no"}.get(v, v) for v in (getattr(k, c) for c in columns)]
+        out.add_row(k.name, *axes, str(k.blocks), str(k.table_bytes))
     console().print(out)

@@ -40,8 +40,8 @@ Moves = tuple[tuple[int, int], ...]
 LARGE = 1 << 16
 """From this many bits on, an integer is worth sharing."""
 
-BUDGET = 1 << 31
-"""Bits of shared integers to hold before starting anew: 256 MiB."""
+BUDGET = 1 << 30
+"""Bits of shared integers to hold before starting anew: 128 MiB."""
 
 
 class _Shared:
@@ -125,7 +125,8 @@ def _add(a: Mapping[K, int], b: Mapping[K, int]) -> dict[K, int]:
 
 
 def _toggle(target: dict[K, int], key: K, value: int) -> None:
-    total = _xor(target.pop(key, 0), value)
+    old = target.pop(key, 0)
+    total = _xor(old, value) if old else value
     if total:
         target[key] = total
 
@@ -225,8 +226,21 @@ class Form:
         return out
 
 
-@lru_cache(maxsize=512)
 def _spread_mask(keep: int, stride: int) -> int:
+    return _wide_mask(keep, stride) if stride == QUAD_BITS else _narrow_mask(keep, stride)
+
+
+@lru_cache(maxsize=1 << 14)
+def _narrow_mask(keep: int, stride: int) -> int:
+    return _widened(keep, stride)
+
+
+@lru_cache(maxsize=256)
+def _wide_mask(keep: int, stride: int) -> int:
+    return _widened(keep, stride)
+
+
+def _widened(keep: int, stride: int) -> int:
     """Return `keep` with every bit widened to `stride` bits."""
     out = 0
     run_start = None
@@ -319,7 +333,7 @@ def _cross(
     _toggle(quadratic, pair, _cross_product(first, second))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def _cross_product(first: tuple[int, int], second: tuple[int, int]) -> int:
     first_rows, second_rows = _rows(*first), _rows(*second)
     total = 0
@@ -357,7 +371,7 @@ def _square(
     _toggle(linear, g, diagonal)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=64)
 def _square_product(first: tuple[int, int], second: tuple[int, int]) -> tuple[int, int]:
     """Return the quadratic and the linear part of Σ first_i·second_j at bit i + j."""
     first_rows, second_rows = _rows(*first), _rows(*second)

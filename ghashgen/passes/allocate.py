@@ -47,6 +47,13 @@ def allocate(program: Program, isa: Isa, abi: Abi, vector_limit: int | None = No
     }
     fixed = dict(zip(program.params, abi.params, strict=False))
     pinned: frozenset[VReg] = frozenset()
+    # A slot is as wide as the group loop's registers; what is wider stays in a register.
+    too_wide = frozenset(
+        reg
+        for op in program.ops
+        for reg, width in isa.rows[op.code].widths(op)
+        if isinstance(reg, VReg) and width > 128 * isa.lanes
+    )
     for slots in range(program.slots, program.slots + MAX_SLOTS):
         graph = Interference(program, isa)
         _coalesce(graph, fixed)
@@ -56,7 +63,7 @@ def allocate(program: Program, isa: Isa, abi: Abi, vector_limit: int | None = No
             out = _rewrite(program, isa, homes)
             moved = sum(1 for op in out.ops if op.origin < 0)
             return Allocation(out, slots, moved)
-        victim = _victim(program, graph, failed, pinned)
+        victim = _victim(program, graph, failed, pinned | too_wide)
         program, fresh = _spill(program, isa, frozenset(graph.members(victim)), Slot(slots))
         pinned |= fresh
     raise GhashgenError(

@@ -76,7 +76,7 @@ def frame(allocation: Allocation, isa: Isa, abi: Abi, wipe: bool) -> Function:
     return Function(
         program=replace(program, blocks=tuple(blocks)),
         stack_bytes=size + 8 * len(pushes),
-        spill_slots=allocation.slots,
+        spill_slots=allocation.slots - program.slots,
         spill_ops=allocation.spill_ops,
         vectors=vectors,
         generals=generals,

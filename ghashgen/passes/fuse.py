@@ -8,7 +8,7 @@ reduction by one.
 from collections import Counter
 from dataclasses import replace
 
-from ghashgen.ir import Block, Mem, Op, Operand, Program, Reg, VReg
+from ghashgen.ir import CODES, Block, Mem, Op, Operand, Program, Reg, Slot, VReg
 from ghashgen.isa.core import Isa
 from ghashgen.passes.liveness import abstract_effects
 
@@ -34,11 +34,12 @@ def _block(block: Block, once: frozenset[Reg]) -> Block:
             first = out.pop(waiting.pop(inner))
             rest: list[Operand] = [x for x in op.operands[1:] if x != inner]
             # The accumulator, which dies here, comes first: it is the operand to overwrite.
-            sources = sorted((*first.operands[1:], *rest), key=lambda x: isinstance(x, Mem))
+            sources = sorted((*first.operands[1:], *rest), key=lambda x: isinstance(x, Mem | Slot))
             op = replace(op, code="xor3", operands=(op.operands[0], *sources))
         out[position] = op
         _, writes = abstract_effects(op)
-        for reg in [r for r, at in waiting.items() if set(_reads(out[at])) & set(writes)]:
+        stores = CODES[op.code].roles.startswith("m")
+        for reg in [r for r, at in waiting.items() if _changed(out[at], writes, stores)]:
             del waiting[reg]
         if op.code == "xor" and op.operands[0] in once:
             assert isinstance(op.operands[0], VReg)
@@ -46,8 +47,13 @@ def _block(block: Block, once: frozenset[Reg]) -> Block:
     return replace(block, ops=tuple(out[at] for at in sorted(out)))
 
 
-def _reads(op: Op) -> tuple[Reg, ...]:
-    return abstract_effects(op)[0]
+def _changed(op: Op, writes: tuple[Reg, ...], stores: bool) -> bool:
+    """Whether an addition would read something else after these writes, or after a store."""
+    return bool(set(abstract_effects(op)[0]) & set(writes)) or (stores and _memory(op) > 0)
+
+
+def _memory(op: Op) -> int:
+    return sum(isinstance(x, Mem | Slot) for x in op.operands)
 
 
 def _inner(op: Op, waiting: dict[Reg, int], out: dict[int, Op]) -> Reg | None:
@@ -57,7 +63,6 @@ def _inner(op: Op, waiting: dict[Reg, int], out: dict[int, Op]) -> Reg | None:
     for source in op.operands[1:]:
         if isinstance(source, VReg) and source in waiting:
             first = out[waiting[source]]
-            memory = sum(isinstance(x, Mem) for x in (*first.operands, *op.operands))
-            if first.width == op.width and memory <= 1:
+            if first.width == op.width and _memory(first) + _memory(op) <= 1:
                 return source
     return None

@@ -61,16 +61,21 @@ def liveness(program: Program, effects: Effects) -> Liveness:
     at = positions(blocks)
     start: list[frozenset[Reg]] = [frozenset()] * len(blocks)
     after: list[tuple[frozenset[Reg], ...]] = [()] * len(blocks)
+    # What does not change from round to round: (blocks branched to, reads, writes), last op first.
+    facts = [
+        [([at[name] for name in targets(op)], *effects(op)) for op in reversed(block.ops)]
+        for block in blocks
+    ]
     changed = True
     while changed:
         changed = False
         for i in reversed(range(len(blocks))):
             live: frozenset[Reg] = start[i + 1] if falls_through(blocks, i) else frozenset()
             points = []
-            for op in reversed(blocks[i].ops):
-                live = live.union(*(start[at[name]] for name in targets(op)))
+            for leaving, reads, writes in facts[i]:
+                if leaving:
+                    live = live.union(*(start[to] for to in leaving))
                 points.append(live)
-                reads, writes = effects(op)
                 live = live.difference(writes).union(reads)
             after[i] = tuple(reversed(points))
             if live != start[i]:

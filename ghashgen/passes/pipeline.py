@@ -1,6 +1,7 @@
 """The compiler on one screen: a kernel goes in, finished functions come out.
 
 functions.*   Kernel → Program            abstract operations, virtual registers
+fuse          Program → Program           a + b + c at once, where the ISA has it
 hoist         Program → Program           loop constants into registers
 select        Program → Program           instruction rows of the ISA
 schedule      Program → Program           order of independent operations

@@ -98,13 +98,14 @@ class _Selector:
                 temporary = VReg(RegClass.VEC, self._next)
                 self._load(temporary, operand, op.width)
                 bound[token] = temporary
-        if len(steps) > 1 and "b" in bound and bound["b"] == bound["d"] != bound["a"]:
-            # The lowering starts by overwriting d, which is still needed as b.
-            self._next += 1
-            temporary = VReg(RegClass.VEC, self._next)
-            (copy,) = self.isa.lower["copy"]
-            self.out.append(Op(copy.row, (temporary, bound["b"]), op.width))
-            bound["b"] = temporary
+        for token in ("b", "c"):
+            if len(steps) > 1 and token in bound and bound[token] == bound["d"] != bound["a"]:
+                # The lowering starts by overwriting d, which is still needed as a later source.
+                self._next += 1
+                temporary = VReg(RegClass.VEC, self._next)
+                (copy,) = self.isa.steps("copy", op.width)
+                self.out.append(Op(copy.row, (temporary, bound[token]), op.width))
+                bound[token] = temporary
         return bound
 
     def _better_swapped(

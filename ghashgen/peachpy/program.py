@@ -14,7 +14,7 @@ Registers are virtual; x and general registers are numbered apart.
 from typing import Any
 
 from ghashgen.ir import Label, Mem, Op, Operand, Program, RegClass, VReg
-from ghashgen.isa.core import Isa, OperandSpec
+from ghashgen.isa.core import MEMORY_BYTES, Isa, OperandSpec
 
 _VECTOR_WIDTH = 128
 
@@ -34,9 +34,6 @@ def _op(op: Op, isa: Isa) -> list[Any]:
     return [row.mnemonic, *(_operand(operand, spec, op.width) for spec, operand in pairs)]
 
 
-_MEMORY_BYTES = {"m128": 16, "m128a": 16, "m64": 8, "m32": 4, "m8": 1}
-
-
 def _operand(operand: Operand, spec: OperandSpec, width: int) -> list[Any]:
     match operand:
         case VReg(cls=RegClass.VEC) if width == _VECTOR_WIDTH:
@@ -48,7 +45,7 @@ def _operand(operand: Operand, spec: OperandSpec, width: int) -> list[Any]:
         case Label():
             return ["l", operand.name]
         case Mem():
-            size = next((_MEMORY_BYTES[kind] for kind in spec.kinds if kind in _MEMORY_BYTES), None)
+            size = next((MEMORY_BYTES[kind] for kind in spec.kinds if kind in MEMORY_BYTES), None)
             registers = [_number(operand.base), _number(operand.index)]
             return ["m", size, *registers, operand.scale, operand.disp, operand.symbol]
         case _:

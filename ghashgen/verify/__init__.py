@@ -1,0 +1,14 @@
+"""Proofs about the bytes of an assembled GHASH kernel, for every key, state and message.
+
+Independent of the emitter: nothing here imports a scheme, an ISA table, a pass or the IR. What an
+instruction does is written from Intel's manual (`semantics_*`), what GHASH is comes from
+`ghashgen.field`, and exact polynomials over GF(2) come from `ghashgen.ops.forms`.
+
+- prove: `prove_object`, the entry point; refutation: how a wrong kernel is reported.
+- spec: what a kernel claims to be; entries: what its table holds.
+- elf, decode, flow: from an object file to decoded instructions, their graph and live registers.
+- terms: data values as hash-consed terms with exact forms; values: lengths, pointers, flags.
+- memory, machine, semantics_*: the executor.
+- theorem: function, memory and control for each length; induction: all the other lengths.
+- dataflow, abi, wipe: constant time, calling convention, secrets left behind.
+"""

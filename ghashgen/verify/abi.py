@@ -1,0 +1,62 @@
+"""Calling conventions: where arguments arrive, what must survive, and the check at the return.
+
+System V: "System V ABI, AMD64 Architecture Processor Supplement", 3.2.1, 3.2.2, 3.2.3.
+Windows: "x64 calling convention", Microsoft, register volatility and home space.
+The direction flag stays clear because no row writes it; x87 and MMX state stay untouched for the
+same reason.
+"""
+
+from dataclasses import dataclass
+
+from ghashgen.verify.flow import VECTOR
+from ghashgen.verify.machine import GPR_NAMES, RSP, Machine
+from ghashgen.verify.memory import RETURN_BYTES, STACK
+from ghashgen.verify.refutation import Category, Refutation
+from ghashgen.verify.terms import Lane
+from ghashgen.verify.values import Pointer, Value
+
+
+@dataclass(frozen=True)
+class Abi:
+    """One convention: register numbers of arguments, of what is saved, and the stack's layout."""
+
+    name: str
+    arguments: tuple[int, ...]
+    saved: tuple[int, ...]
+    saved_vectors: tuple[int, ...]
+    home_bytes: int
+    """Bytes above the return address that the callee may use."""
+    red_zone: int
+
+    @property
+    def saved_numbers(self) -> frozenset[int]:
+        """The saved registers in the numbering of `ghashgen.verify.flow`."""
+        return frozenset(self.saved) | {VECTOR + v for v in self.saved_vectors}
+
+
+SYSV = Abi("sysv", (7, 6, 2, 1, 8, 9), (3, 5, 12, 13, 14, 15), (), 0, 128)
+WIN64 = Abi("win64", (1, 2, 8, 9), (3, 5, 6, 7, 12, 13, 14, 15), tuple(range(6, 16)), 32, 0)
+
+ABIS = {abi.name: abi for abi in (SYSV, WIN64)}
+
+
+def check_return(abi: Abi, m: Machine, gpr: list[Value], vec: list[tuple[Lane, ...]]) -> None:
+    """Check the state after the return against the registers on entry.
+
+    Raises:
+        Refutation: a saved register, the stack pointer or the upper halves are not as promised.
+    """
+    at = m.terms.at
+    if m.gpr[RSP] != Pointer(STACK, RETURN_BYTES):
+        raise Refutation(Category.ABI, "the stack pointer is not restored at return", at=at)
+    for k in abi.saved:
+        if m.gpr[k] is not gpr[k]:
+            name = GPR_NAMES[k]
+            raise Refutation(Category.ABI, f"{name} is callee-saved and not restored", at=at)
+    for k in abi.saved_vectors:
+        if m.vec[k][0] is not vec[k][0]:
+            raise Refutation(Category.ABI, f"xmm{k} is callee-saved and not restored", at=at)
+    if m.upper_dirty:
+        raise Refutation(
+            Category.ABI, "upper halves of ymm registers in use at return: no vzeroupper", at=at
+        )

@@ -1,0 +1,228 @@
+"""Cutting the data path: at a loop, replace the accumulator by a fresh state.
+
+At a cut every live value is one of: a number, a pointer, a constant, a function of the table alone,
+what the caller left, or a value that the specification names (a state, or a block waiting to be
+absorbed). The named values become fresh variables Y0, Y1, …, each with the number of blocks
+absorbed before it; everything else that depends on data is forgotten. From there on nothing
+depends on how the run arrived, so what was proved from an equal machine state holds again.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from ghashgen.field.bitorder import BLOCK_BYTES
+from ghashgen.verify.flags import UNKNOWN
+from ghashgen.verify.flow import FLAGS, MASK, VECTOR, Flow
+from ghashgen.verify.machine import RSP
+from ghashgen.verify.memory import STACK
+from ghashgen.verify.naming import Naming
+from ghashgen.verify.setup import Entry
+from ghashgen.verify.terms import CALLER, DATA, OPAQUE, TABLE, Lane, Term, secret
+from ghashgen.verify.values import Affine, Pointer, Value, shift_number
+
+STALE = "data from before a loop's cut"
+LEFT = "a register that no longer matters"
+
+
+def absorbed_by(
+    naming: Naming, parts: Sequence[Mapping[str, int]], weights: Mapping[str, int]
+) -> tuple[int, list[int]] | None:
+    """Return (blocks absorbed, blocks absorbed before each part) if the parts make up the state.
+
+    Every part is {v: m}, the value Σ v·H^m. Together they must hold every state and the blocks
+    1..b, each once, and all contributions of a part must be equally far behind.
+    """
+    seen: list[str] = []
+    positions: list[int] = []
+    for part in parts:
+        found = set()
+        for name, exponent in part.items():
+            at = naming.position(name, weights)
+            if at is None:
+                return None
+            found.add(at + exponent)
+            seen += naming.leaves(name)
+        if len(found) != 1:
+            return None
+        positions.append(found.pop())
+    blocks = sorted(int(name[1:]) for name in seen if name[0] == "C")
+    states = sorted(name for name in seen if name[0] != "C")
+    if blocks != list(range(1, len(blocks) + 1)) or states != sorted(weights):
+        return None
+    return len(blocks), positions
+
+
+def live_lanes(entry: Entry, live: frozenset[int]) -> list[Term]:
+    """Return the distinct live vector lanes that depend on data."""
+    out: dict[Term, None] = {}
+    for number in sorted(live):
+        if VECTOR <= number < MASK:
+            for lane in entry.machine.vec[number - VECTOR]:
+                if isinstance(lane, Term) and lane.deps & DATA and not lane.deps & OPAQUE:
+                    out[lane] = None
+    return list(out)
+
+
+def cut(entry: Entry, naming: Naming, flow: Flow, address: int) -> tuple[object, ...] | None:
+    """Cut at an address and return a key that determines the rest of the run.
+
+    Returns None, and changes nothing, if the live values are not of the permitted kinds.
+    """
+    m = entry.machine
+    live = flow.live.get(address, frozenset())
+    lanes = live_lanes(entry, live)
+    parts = []
+    for lane in lanes:
+        meaning = naming.recognise(lane)
+        if meaning is None:
+            return None
+        parts.append(meaning)
+    if not parts:
+        state = m.memory.load(Pointer("state", 0), 16)
+        meaning = naming.recognise_block(state) if isinstance(state, Term) else None
+        if meaning is None:
+            return None
+        lanes, parts = [], [meaning]
+    made_up = absorbed_by(naming, parts, entry.weights)
+    if made_up is None:
+        return None
+    blocks, positions = made_up
+    fresh = {f"Y{k}": at - blocks for k, at in enumerate(positions)}
+    names = dict(zip(lanes, fresh, strict=False))
+    if not _fits(entry, blocks):
+        return None
+    entry.weights = fresh
+    _rebase(entry, BLOCK_BYTES * blocks, live)
+    _replace(entry, naming, flow, live, names)
+    return _key(entry, address, live)
+
+
+def _fits(entry: Entry, blocks: int) -> bool:
+    length = entry.length if isinstance(entry.length, int) else entry.length.least
+    return BLOCK_BYTES * blocks <= length
+
+
+def _rebase(entry: Entry, amount: int, live: frozenset[int]) -> None:
+    """Let the input start after what has been absorbed."""
+    m = entry.machine
+    entry.length = shift_number(entry.length, -amount)
+    entry.absorbed += amount
+    m.memory.regions["input"].size = entry.length
+
+    def moved(value: Value) -> Value:
+        if isinstance(value, Pointer) and value.region == "input":
+            return Pointer("input", shift_number(value.offset, -amount))
+        return value
+
+    m.gpr = [moved(value) for value in m.gpr]
+    stack = m.memory.written[STACK]
+    # Bytes of one stored value must stay one object, or they no longer load as a pointer.
+    same: dict[int, Value] = {}
+    for offset, (value, k) in list(stack.items()):
+        stack[offset] = (same.setdefault(id(value), moved(value)), k)
+
+
+def _replace(
+    entry: Entry, naming: Naming, flow: Flow, live: frozenset[int], names: dict[Term, str]
+) -> None:
+    """Put the fresh variables in place and forget every other value that depends on data."""
+    m, terms = entry.machine, naming.terms
+    terms.at = 0
+    stale, left = terms.opaque(STALE), terms.opaque(LEFT, CALLER)
+    saved = entry.abi.saved_numbers
+
+    def forget(value: Value, number: int, lane: int = 0) -> Term:
+        # A vector register that the code writes anywhere may hold data on another way here.
+        written = flow.upper_written if lane else flow.written
+        vector = VECTOR <= number < MASK
+        return stale if secret(value) or (vector and number in written) else left
+
+    for number in range(16):
+        value = m.gpr[number]
+        if number == RSP or (number in live and not isinstance(value, Term)):
+            continue
+        if number in live and isinstance(value, Term) and value.deps == TABLE:
+            continue
+        if number in saved and value is entry.gpr[number]:
+            continue
+        m.gpr[number] = forget(value, number)
+    for index, lanes in enumerate(m.vec):
+        number = VECTOR + index
+        out: list[Lane] = []
+        for k, lane in enumerate(lanes):
+            untouched = number in saved and k == 0 and lane is entry.vec[index][0]
+            known = isinstance(lane, int) or lane.deps == TABLE
+            if isinstance(lane, Term) and number in live and lane in names:
+                out.append(terms.variable(names[lane]))
+            elif untouched or (number in live and known):
+                out.append(lane)
+            else:
+                out.append(forget(lane, number, k))
+        m.vec[index] = tuple(out)
+    for k, value in enumerate(m.mask):
+        if MASK + k not in live or not isinstance(value, int):
+            m.mask[k] = forget(value, MASK + k)
+    if FLAGS not in live:
+        m.flags = UNKNOWN
+    state = m.memory.written["state"]
+    if names or state:
+        # Whatever the buffer held, the state is in registers now.
+        for k in range(BLOCK_BYTES):
+            state[k] = (stale, k)
+    if not names:
+        block = terms.moves(terms.variable("Y0"), naming.algebra.memory)
+        for k in range(BLOCK_BYTES):
+            state[k] = (block, k)
+    stack = m.memory.written[STACK]
+    for offset, (value, k) in list(stack.items()):
+        if isinstance(value, Term) and value.deps & (DATA | OPAQUE) and not value.deps & CALLER:
+            stack[offset] = (stale, k)
+
+
+def _key(entry: Entry, address: int, live: frozenset[int]) -> tuple[object, ...]:
+    m = entry.machine
+    stack = tuple(
+        (offset, value, k) for offset, (value, k) in sorted(m.memory.written[STACK].items())
+    )
+    lost = tuple(sorted((offset, secret(v)) for offset, v in m.memory.lost.items()))
+    state = tuple(sorted(m.memory.written["state"].items(), key=lambda item: item[0]))
+    return (
+        address,
+        tuple(m.gpr),
+        tuple(m.vec),
+        tuple(m.mask),
+        m.flags,
+        stack,
+        lost,
+        state,
+        entry.length,
+        tuple(entry.weights.items()),
+        m.upper_dirty,
+    )
+
+
+def with_unknown(key: object, u: int) -> object:
+    """Return a key with every length that has an unknown replaced by its value at u."""
+    if isinstance(key, Affine):
+        return key.at(u)
+    if isinstance(key, Pointer):
+        return Pointer(key.region, key.offset if isinstance(key.offset, int) else key.offset.at(u))
+    if isinstance(key, tuple):
+        return tuple(with_unknown(part, u) for part in key)
+    return key
+
+
+def shifted_unknown(key: object, by: int) -> object:
+    """Return a key with u replaced by u + by, keeping the range of u."""
+    if isinstance(key, Affine):
+        return key.plus(by * key.scale)
+    if isinstance(key, Pointer):
+        offset = key.offset
+        return Pointer(key.region, offset if isinstance(offset, int) else shifted(offset, by))
+    if isinstance(key, tuple):
+        return tuple(shifted_unknown(part, by) for part in key)
+    return key
+
+
+def shifted(a: Affine, by: int) -> Affine:
+    """Return a with u + by for u."""
+    return a.plus(by * a.scale)

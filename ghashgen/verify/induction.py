@@ -1,0 +1,116 @@
+"""All lengths beyond the executed ones, by induction on the turns of the main loop.
+
+The length is a·u + c with u unknown in [low, high], and the machine runs with that one unknown:
+from the entry to a loop's cut, giving a state S(u), and once around, giving a state S'(u). Shown:
+
+1. from the entry, every length in the range reaches S (all branches on the way are decided by the
+   range alone, else the attempt is refused);
+2. S'(u) is S(u - d), d > 0 being what one turn consumes: the same registers, stack and accumulator
+   variable, with every length shorter by one turn. So S(u) goes to S(u - d) for every u >= low;
+3. every S(r) with low - d <= r < low is a state from which executed lengths have been proved.
+
+By descent every u >= low arrives at a proved state, and the blocks absorbed on the way are absorbed
+as the specification says, because each cut has checked that (`ghashgen.verify.cut`).
+"""
+
+from ghashgen.field.bitorder import BLOCK_BYTES
+from ghashgen.verify.cut import cut, shifted_unknown, with_unknown
+from ghashgen.verify.refutation import Refutation, unsupported
+from ghashgen.verify.theorem import STACK_RESIDUES, Prover
+from ghashgen.verify.values import Affine, UndecidedError
+
+GREATEST_LENGTH = (1 << 62) - 1
+"""The greatest length in bytes of which anything is claimed."""
+
+TURNS = 3
+"""How many turns of the loop may differ from the following ones."""
+
+Key = tuple[object, ...]
+
+
+def prove_longer(prover: Prover) -> None:
+    """Prove update for every length from the executed ones to GREATEST_LENGTH.
+
+    Raises:
+        Refutation: it does not hold, or the loop is not of the kind that is understood.
+    """
+    residues = (8,) if prover.stack_align[0] == 16 else STACK_RESIDUES
+    try:
+        for residue in residues:
+            prover.stack_align = (prover.stack_align[0], residue)
+            _all_lengths(prover)
+    except UndecidedError as error:
+        raise _named(unsupported(f"induction: {error}", prover.naming.terms.at), prover) from None
+    except Refutation as refutation:
+        raise _named(refutation, prover) from None
+
+
+def _all_lengths(prover: Prover) -> None:
+    unit = prover.function.length_multiple
+    group = BLOCK_BYTES * prover.spec.blocks
+    failure: Exception | None = None
+    # The first turns may still differ from the rest, for instance in registers not yet used.
+    for turns in range(TURNS):
+        low = turns + 2
+        try:
+            _descend(prover, Affine(unit, 0, low * group // unit, GREATEST_LENGTH // unit))
+            return
+        except UndecidedError as error:
+            failure = failure or error
+        try:
+            # A length split into groups and a rest: one induction for every rest.
+            for rest in range(0, group, unit):
+                _descend(prover, Affine(group, rest, low, GREATEST_LENGTH // group - 1))
+            return
+        except UndecidedError:
+            continue
+    assert failure is not None
+    raise failure
+
+
+def _named(refutation: Refutation, prover: Prover) -> Refutation:
+    refutation.symbol = prover.function.symbol
+    return refutation
+
+
+def _descend(prover: Prover, length: Affine) -> None:
+    entry = prover.start(length)
+    seen: dict[int, Key] = {}
+    found: tuple[Key, int] | None = None
+
+    def at_cut(address: int) -> bool:
+        nonlocal found
+        key = cut(entry, prover.naming, prover.flow, address)
+        if key is None:
+            return False
+        key = (*key, prover.stack_align)
+        before = seen.get(address)
+        seen[address] = key
+        consumed = _consumed(before, key) if before is not None else 0
+        if before is not None and consumed and shifted_unknown(before, -consumed) == key:
+            found = (before, consumed)
+        return found is not None
+
+    if prover.run(entry, prover.entry_address, at_cut) or found is None:
+        raise unsupported("induction: no loop takes in a message of unknown length")
+    key, consumed = found
+    for u in range(length.low - consumed, length.low):
+        if with_unknown(key, u) not in prover.finished:
+            align = prover.stack_align
+            prover.prove(length.at(u))
+            prover.stack_align = align
+        if with_unknown(key, u) not in prover.finished:
+            raise unsupported(
+                f"induction: the loop's state for the length {length.at(u)} is not among those "
+                "proved by execution"
+            )
+
+
+def _consumed(before: Key, after: Key) -> int:
+    """Return by how much u falls in one turn: 0 if the remaining length says nothing."""
+    first, second = (
+        next((part for part in key if isinstance(part, Affine)), None) for key in (before, after)
+    )
+    if first is None or second is None:
+        return 0
+    return max((first.offset - second.offset) // first.scale, 0)

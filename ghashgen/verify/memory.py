@@ -1,0 +1,236 @@
+"""Memory as the caller declares it: regions with bounds, permissions and known alignment.
+
+Every access names a region and an offset. An access outside the region, a store to a read-only
+region, and an aligned access whose alignment does not follow from the declaration are refutations.
+Distinct regions do not overlap: that is the caller's part of the contract.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ghashgen.verify.elf import Image
+from ghashgen.verify.refutation import Category, Refutation, unsupported
+from ghashgen.verify.terms import Lane, Term, Terms
+from ghashgen.verify.values import M64, Affine, Number, Pointer, UndecidedError, Value
+
+BYTES = tuple(range(16))
+
+STACK, RETURN_BYTES = "stack", 8
+"""The stack's region; offset 0 is the entry's stack pointer, where the return address stands."""
+
+Cell = Callable[[int], Lane | None]
+"""The initial content of the 16 bytes at 16·index of a region, None where nothing is there."""
+
+
+@dataclass
+class Region:
+    """A declared buffer: bytes [low, size) from its start, whose address is residue mod align."""
+
+    name: str
+    low: int
+    size: Number
+    writable: bool
+    cell: Cell
+    align: int = 1
+    residue: int = 0
+
+
+class Memory:
+    """Regions, their initial contents, and the bytes written since."""
+
+    def __init__(self, terms: Terms, image: Image, regions: list[Region]) -> None:
+        self.terms = terms
+        self.image = image
+        self.regions = {region.name: region for region in regions}
+        # Per region: byte offset -> (value stored, which byte of it).
+        self.written: dict[str, dict[int, tuple[Value, int]]] = {r.name: {} for r in regions}
+        self.lost: dict[int, Value] = {}
+        """Bytes of the stack released with their content: whoever comes next may see them."""
+        self.floor: Callable[[], int] = lambda: 0
+        """The lowest offset of the stack that may be used now."""
+
+    def _refute(self, what: str, at: int) -> Refutation:
+        return Refutation(Category.MEMORY, what, at=at)
+
+    def locate(self, address: Value, size: int, align: int, store: bool) -> tuple[str, int]:
+        """Check an access and return its region and offset; the region "" means the image.
+
+        Raises:
+            Refutation: the access is not allowed.
+        """
+        at = self.terms.at
+        kind = "store to" if store else "load from"
+        if isinstance(address, int):
+            section = self.image.section(address)
+            if section is None or address + size > section.address + len(section.data):
+                raise self._refute(f"{kind} address {address:#x}, in no section of the object", at)
+            if store:
+                raise self._refute(f"store to section {section.name}", at)
+            if section.writable:
+                raise self._refute(f"load from section {section.name}, which others may write", at)
+            if (address - section.address) % align or section.align % align:
+                raise self._refute(f"{align}-byte alignment in {section.name} is not assured", at)
+            return "", address
+        if isinstance(address, Term):
+            if address.deps in (16, 24):
+                raise self._refute(f"{kind} an address that the caller left in a register", at)
+            raise Refutation(Category.CONSTANT_TIME, "an address depends on a secret", at=at)
+        if isinstance(address, Affine):
+            raise self._refute(f"{kind} an address that is a length", at)
+        region = self.regions.get(address.region)
+        if region is None:
+            raise self._refute(f"{kind} {address.region}", at)
+        offset = address.offset
+        if not isinstance(offset, int):
+            raise UndecidedError(f"{kind} {region.name} at an offset with an unknown")
+        if offset < region.low:
+            before = region.low - offset
+            raise self._refute(
+                f"{kind} {size} bytes of {region.name} that start {before} before it", at
+            )
+        if region.name == STACK:
+            if offset < self.floor():
+                raise self._refute(f"{kind} the stack below what may be used", at)
+            if store and offset < RETURN_BYTES and offset + size > 0:
+                raise self._refute("store to the return address", at)
+        limit = region.size if isinstance(region.size, int) else region.size.least
+        if offset + size > limit:
+            if isinstance(region.size, Affine) and offset + size <= region.size.greatest:
+                raise UndecidedError(f"{kind} {region.name} near an end that is unknown")
+            beyond = offset + size - limit
+            raise self._refute(
+                f"{kind} {size} bytes of {region.name} that end {beyond} beyond it", at
+            )
+        if store and not region.writable:
+            raise self._refute(f"store to {region.name}, which is read-only", at)
+        self._check_align(region, offset, align, kind)
+        return region.name, offset
+
+    def require_aligned(self, address: Value, align: int) -> None:
+        """Check the alignment of an access that may touch nothing, as a masked one does.
+
+        Raises:
+            Refutation: it is not assured.
+        """
+        if align == 1:
+            return
+        if isinstance(address, Pointer) and isinstance(address.offset, int):
+            self._check_align(
+                self.regions[address.region], address.offset, align, "masked access to"
+            )
+            return
+        raise unsupported("the alignment of a masked access", self.terms.at)
+
+    def _check_align(self, region: Region, offset: int, align: int, kind: str) -> None:
+        if align > 1 and (region.align % align or (offset + region.residue) % align):
+            raise self._refute(
+                f"{kind} {region.name} needs {align}-byte alignment, which is not assured",
+                self.terms.at,
+            )
+
+    def load(self, address: Value, size: int, align: int = 1) -> Value:
+        """Return `size` <= 16 bytes, zero-extended; a stored pointer or length comes back whole."""
+        name, offset = self.locate(address, size, align, store=False)
+        if not name:
+            return self._constant(offset, size)
+        return self._read(name, offset, size)
+
+    def _read(self, name: str, offset: int, size: int) -> Value:
+        written = self.written[name]
+        if not written:
+            return self._initial(name, offset, size)
+        pieces: list[tuple[Value, int]] = []
+        for k in range(offset, offset + size):
+            piece = written.get(k)
+            if piece is None:
+                cell = self._initial(name, k // 16 * 16, 16)
+                piece = (cell, k % 16)
+            pieces.append(piece)
+        return self._compose(pieces, size)
+
+    def load_lanes(self, address: Value, lanes: int, align: int) -> list[Value]:
+        """Return 16·lanes bytes as values of 16 bytes, checked as the one access that they are."""
+        name, offset = self.locate(address, 16 * lanes, align, store=False)
+        at = range(offset, offset + 16 * lanes, 16)
+        if not name:
+            return [self._constant(start, 16) for start in at]
+        if not self.written[name]:
+            return [self._initial(name, start, 16) for start in at]
+        return [self._read(name, start, 16) for start in at]
+
+    def _initial(self, name: str, offset: int, size: int) -> Lane:
+        index, start = divmod(offset, 16)
+        cell = self.regions[name].cell
+        first = cell(index)
+        if first is None:
+            raise self._refute(
+                f"load from byte {offset} of {name}, which holds nothing", self.terms.at
+            )
+        if start == 0 and size == 16:
+            return first
+        sources = tuple(start + k if k < size and start + k < 16 else -1 for k in BYTES)
+        low = self.terms.bytes(first, sources)
+        if start + size <= 16:
+            return low
+        second = cell(index + 1)
+        if second is None:
+            raise self._refute(
+                f"load from byte {offset + 16} of {name}, which holds nothing", self.terms.at
+            )
+        sources = tuple(start + k - 16 if k < size and start + k >= 16 else -1 for k in BYTES)
+        return self.terms.xor(low, self.terms.bytes(second, sources))
+
+    def _compose(self, pieces: list[tuple[Value, int]], size: int) -> Value:
+        value = pieces[0][0]
+        if all(v is value and i == k for k, (v, i) in enumerate(pieces)):
+            if isinstance(value, Pointer | Affine):
+                if size == 8:
+                    return value
+                raise unsupported("part of a pointer or a length loaded", self.terms.at)
+            if size == 16:
+                return value
+        groups: dict[int, tuple[Lane, list[int]]] = {}
+        for k, (v, i) in enumerate(pieces):
+            if isinstance(v, Pointer | Affine):
+                raise unsupported("bytes of a pointer or a length loaded", self.terms.at)
+            _, sources = groups.setdefault(id(v), (v, [-1] * 16))
+            sources[k] = i
+        out: Lane = 0
+        for lane, sources in groups.values():
+            out = self.terms.xor(out, self.terms.bytes(lane, tuple(sources)))
+        return out
+
+    def _constant(self, address: int, size: int) -> int:
+        section = self.image.section(address)
+        assert section is not None
+        start = address - section.address
+        if section.unresolved.intersection(range(start, start + size)):
+            raise unsupported("a constant that only a linker knows", self.terms.at)
+        return int.from_bytes(section.data[start : start + size], "little")
+
+    def store(self, address: Value, value: Value, size: int, align: int = 1) -> None:
+        """Store the low `size` <= 16 bytes of a value."""
+        name, offset = self.locate(address, size, align, store=True)
+        written = self.written[name]
+        for k in range(size):
+            written[offset + k] = (value, k)
+            if name == STACK:
+                self.lost.pop(offset + k, None)
+
+    def release(self) -> None:
+        """Forget the stack's bytes below what may be used: a signal may overwrite them."""
+        floor, written = self.floor(), self.written[STACK]
+        for offset in [k for k in written if k < floor]:
+            self.lost[offset] = written.pop(offset)[0]
+
+
+def mask_pointer(region: Region, offset: Number, mask: int) -> Number:
+    """Return the offset of (start + offset) AND mask, for a mask that rounds down.
+
+    Raises:
+        UndecidedError: the region's declared alignment does not determine it.
+    """
+    step = (mask ^ M64) + 1
+    if step & step - 1 or not isinstance(offset, int) or region.align % step:
+        raise UndecidedError(f"an address in {region.name} rounded beyond its known alignment")
+    return ((offset + region.residue) & ~(step - 1)) - region.residue

@@ -1,0 +1,213 @@
+"""Prove a kernel from its object file.
+
+    proof = prove_object(Path("kernel.o"), spec)
+    proof.refutation      # None, or why the kernel is wrong
+
+For each function of the spec: init and mul once; update for every length from 0 to
+(2·blocks + 1)·16 + 15 bytes by execution, and for all other lengths by induction
+(`ghashgen.verify.induction`).
+"""
+
+import hashlib
+import time
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ghashgen.field.bitorder import BLOCK_BYTES
+from ghashgen.verify.elf import Image, load_image
+from ghashgen.verify.induction import GREATEST_LENGTH, prove_longer
+from ghashgen.verify.refutation import Refutation
+from ghashgen.verify.spec import FunctionSpec, KernelSpec
+from ghashgen.verify.theorem import Prover
+
+THEOREMS = ("function", "memory", "constant-time", "abi")
+"""What holds for every length covered; "wipe" joins them where the spec asks for it."""
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """One proved statement."""
+
+    what: str
+    symbol: str
+    lengths: str
+    method: str
+
+
+@dataclass(frozen=True)
+class FunctionProof:
+    """The proof of one function; instructions and seconds tell what it cost."""
+
+    symbol: str
+    operation: str
+    theorems: tuple[Theorem, ...]
+    instructions: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The verdict on an object: proved if `refutation` is None."""
+
+    kernel: str
+    code_sha256: str
+    functions: tuple[FunctionProof, ...]
+    refutation: Refutation | None
+    seconds: float
+
+    @property
+    def proved(self) -> bool:
+        """Whether every theorem holds."""
+        return self.refutation is None
+
+    @property
+    def theorems(self) -> tuple[Theorem, ...]:
+        """All theorems of all functions."""
+        return tuple(t for f in self.functions for t in f.theorems)
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the proof as JSON data: what, for which symbol and lengths, by which method."""
+        return {
+            "kernel": self.kernel,
+            "code_sha256": self.code_sha256,
+            "proved": self.proved,
+            "refutation": None if self.refutation is None else self.refutation.as_data(),
+            "functions": [asdict(function) for function in self.functions],
+            "seconds": self.seconds,
+        }
+
+    def report(self) -> str:
+        """Return the proof in words, one line a function and theorem."""
+        lines = [f"{self.kernel}: {'proved' if self.proved else 'NOT proved'}"]
+        lines.append(f"  code sha256 {self.code_sha256}")
+        for function in self.functions:
+            lines.append(
+                f"  {function.symbol}: {function.instructions} instructions followed, "
+                f"{function.seconds:.2f} s"
+            )
+            lines += [
+                f"    {t.what}: lengths {t.lengths}, by {t.method}" for t in function.theorems
+            ]
+        if self.refutation is not None:
+            lines.append(f"  {self.refutation}")
+            if self.refutation.difference is not None:
+                lines += [f"    {line}" for line in self.refutation.difference.lines()]
+        return "\n".join(lines)
+
+
+def sources_sha256() -> str:
+    """Return the hash of everything a verdict rests on here: verify, field, ops and their data.
+
+    With `code_sha256` and the spec it makes the key under which a proof may be kept.
+    """
+    digest = hashlib.sha256()
+    package = Path(__file__).parent.parent
+    files = [p for name in ("errors.py",) for p in [package / name]]
+    for folder in ("field", "ops", "verify"):
+        files += [p for p in (package / folder).iterdir() if p.suffix in (".py", ".toml")]
+    for path in sorted(files):
+        digest.update(f"{path.relative_to(package)}\n".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def executed_lengths(spec: KernelSpec, function: FunctionSpec) -> range:
+    """Return the lengths in bytes that are executed: 0 to (2·blocks + 1)·16 + 15."""
+    top = (2 * spec.blocks + 1) * BLOCK_BYTES + BLOCK_BYTES - 1
+    return range(0, top + 1, function.length_multiple)
+
+
+def code_sha256(image: Image) -> str:
+    """Return the hash of the sections of an object, relocations applied, and of its symbols."""
+    digest = hashlib.sha256()
+    for section in image.sections:
+        digest.update(f"{section.name} {section.address} {len(section.data)}\n".encode())
+        digest.update(section.data)
+    for name, address in sorted(image.symbols.items()):
+        digest.update(f"{name} {address}\n".encode())
+    return digest.hexdigest()
+
+
+def prove_object(
+    source: bytes | Path, spec: KernelSpec, lengths: Iterable[int] | None = None
+) -> Proof:
+    """Prove every function of the spec, or stop at the first theorem that fails.
+
+    `lengths` restricts update to some lengths in bytes, for tests; nothing is claimed of others.
+
+    Raises:
+        GhashgenError: the object cannot be read or lacks a symbol.
+    """
+    return prove_image(load_image(source), spec, lengths)
+
+
+def prove_image(image: Image, spec: KernelSpec, lengths: Iterable[int] | None = None) -> Proof:
+    """Prove an object that has been read already (`prove_object`).
+
+    Raises:
+        GhashgenError: the image lacks a symbol.
+    """
+    began = time.perf_counter()
+    chosen = None if lengths is None else sorted(set(lengths))
+    proofs: list[FunctionProof] = []
+    refutation: Refutation | None = None
+    for function in spec.functions:
+        try:
+            proofs.append(prove_function(image, spec, function, chosen))
+        except Refutation as error:
+            refutation = error
+            break
+    return Proof(
+        spec.name, code_sha256(image), tuple(proofs), refutation, time.perf_counter() - began
+    )
+
+
+def prove_function(
+    image: Image, spec: KernelSpec, function: FunctionSpec, lengths: list[int] | None = None
+) -> FunctionProof:
+    """Prove one function.
+
+    Raises:
+        Refutation: a theorem fails.
+    """
+    began = time.perf_counter()
+    prover = Prover(image, spec, function)
+    try:
+        return _prove(prover, lengths, began)
+    finally:
+        # Forms are large, and terms refer to their pool: do not wait for a garbage collection.
+        prover.naming.terms.clear()
+
+
+def _prove(prover: Prover, lengths: list[int] | None, began: float) -> FunctionProof:
+    spec, function = prover.spec, prover.function
+    theorems: list[Theorem] = []
+    whats = (*THEOREMS, "wipe") if spec.wipe else THEOREMS
+
+    def add(lengths: str, method: str) -> None:
+        theorems.extend(Theorem(what, function.symbol, lengths, method) for what in whats)
+
+    if function.operation != "update":
+        prover.prove()
+        add("none", "execution")
+    elif lengths is not None:
+        for length in lengths:
+            prover.prove(length)
+        add(f"{len(lengths)} chosen", "execution")
+    else:
+        executed = executed_lengths(spec, function)
+        for length in executed:
+            prover.prove(length)
+        prove_longer(prover)
+        unit = "" if function.length_multiple == 1 else ", multiples of 16"
+        add(f"0..{executed[-1]}{unit}", "execution")
+        add(f"{executed[-1] + 1}..{GREATEST_LENGTH}{unit}", "induction")
+    return FunctionProof(
+        function.symbol,
+        function.operation,
+        tuple(theorems),
+        prover.executed,
+        time.perf_counter() - began,
+    )

@@ -1,0 +1,104 @@
+"""How a kernel fails: one category, one line, and as much of the reason as can be told."""
+
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Category(StrEnum):
+    """Which of the theorems failed."""
+
+    FUNCTION = "function"
+    MEMORY = "memory"
+    CONSTANT_TIME = "constant-time"
+    ABI = "abi"
+    WIPE = "wipe"
+    UNSUPPORTED = "unsupported"
+    """Not shown wrong and not proved: no row for an instruction, a control flow not followed."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first place where a result differs from the specification.
+
+    `bit` is the bit of the result's register (bit order of the kernel), `extra` and `missing` are
+    monomials such as ("B3.17", "C2.5"): bit 17 of B_3 times bit 5 of the register of block 2.
+    `product` says in words which block meets which power of H wrongly, `at` is the address of the
+    first instruction after which the value left its expected one, where that can be told.
+    """
+
+    bit: int
+    extra: tuple[str, ...] | None
+    missing: tuple[str, ...] | None
+    product: str
+    at: int | None
+
+    def lines(self) -> list[str]:
+        """Return it in words."""
+
+        def said(monomial: tuple[str, ...] | None) -> str:
+            return "none" if monomial is None else " · ".join(monomial) or "1"
+
+        where = "not known" if self.at is None else f"{self.at:#x}"
+        return [
+            f"first wrong bit: {self.bit}",
+            f"monomial that should not be there: {said(self.extra)}",
+            f"monomial that is missing: {said(self.missing)}",
+            f"products: {self.product or 'as they should be'}",
+            f"first instruction that goes wrong: {where}",
+        ]
+
+
+class Refutation(Exception):  # noqa: N818 - a verdict, raised where it is found
+    """A theorem that does not hold (or, category UNSUPPORTED, that could not be established)."""
+
+    def __init__(
+        self,
+        category: Category,
+        message: str,
+        *,
+        at: int | None = None,
+        difference: Difference | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.category = category
+        self.message = message
+        self.at = at
+        self.difference = difference
+        self.symbol = ""
+        self.length: int | None = None
+        self.instruction = ""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Exceptions are rebuilt from their arguments; proofs cross process boundaries.
+        return _rebuilt, (self.category, self.message, dict(self.__dict__))
+
+    def as_data(self) -> dict[str, Any]:
+        """Return it as JSON data."""
+        return {
+            "category": str(self.category),
+            "symbol": self.symbol,
+            "length": self.length,
+            "message": self.message,
+            "address": self.at,
+            "instruction": self.instruction,
+            "difference": None if self.difference is None else asdict(self.difference),
+        }
+
+    def __str__(self) -> str:
+        where = f"{self.symbol}: " if self.symbol else ""
+        length = f" (length {self.length})" if self.length is not None else ""
+        at = f" at {self.at:#x}" if self.at is not None else ""
+        text = f" `{self.instruction}`" if self.instruction else ""
+        return f"{self.category}: {where}{self.message}{at}{text}{length}"
+
+
+def _rebuilt(category: Category, message: str, state: dict[str, Any]) -> Refutation:
+    refutation = Refutation(category, message)
+    refutation.__dict__.update(state)
+    return refutation
+
+
+def unsupported(message: str, at: int | None = None) -> Refutation:
+    """Return the verdict that something is beyond the checker."""
+    return Refutation(Category.UNSUPPORTED, message, at=at)

@@ -1,0 +1,104 @@
+"""Rows for jumps, calls, returns and instructions without effect. Intel SDM vol. 2."""
+
+from iced_x86 import Code, Instruction
+
+from ghashgen.verify import operands as ops
+from ghashgen.verify.flags import CONDITIONS
+from ghashgen.verify.machine import RETURN, RSP, Builder, Machine, Row, Step
+from ghashgen.verify.refutation import Category, Refutation, unsupported
+from ghashgen.verify.terms import Term, secret
+from ghashgen.verify.values import Pointer, Value, add
+
+END = -1
+"""The next address after the return to the caller."""
+
+
+def _jump(i: Instruction) -> Step:
+    target = int(i.near_branch_target)
+    return lambda m: target
+
+
+def _jump_if(condition: str) -> Builder:
+    test = CONDITIONS[condition]
+
+    def build(i: Instruction) -> Step:
+        target = int(i.near_branch_target)
+        return lambda m: target if test(m.flags, m.terms.at) else None
+
+    return build
+
+
+def _target(m: Machine, value: Value) -> int:
+    if isinstance(value, int):
+        return value
+    if isinstance(value, Pointer) and value.region == RETURN:
+        return END
+    if isinstance(value, Term) and secret(value):
+        raise Refutation(Category.CONSTANT_TIME, "a jump to a secret address", at=m.terms.at)
+    raise Refutation(Category.ABI, "a jump to an address that is no code", at=m.terms.at)
+
+
+def _jump_indirect(i: Instruction) -> Step:
+    read = ops.read_gpr(i, 0, 64)
+    return lambda m: _target(m, read(m))
+
+
+def _stack(m: Machine, amount: int) -> None:
+    moved = add(m.gpr[RSP], amount)
+    if moved is None:
+        raise unsupported("a stack pointer that is no address", m.terms.at)
+    m.gpr[RSP] = moved
+
+
+def _call(i: Instruction) -> Step:
+    target, following = int(i.near_branch_target), int(i.next_ip)
+
+    def step(m: Machine) -> int:
+        _stack(m, -8)
+        m.memory.store(m.gpr[RSP], following, 8)
+        return target
+
+    return step
+
+
+def _return(i: Instruction) -> Step:
+    def step(m: Machine) -> int:
+        target = _target(m, m.memory.load(m.gpr[RSP], 8))
+        _stack(m, 8)
+        return target
+
+    return step
+
+
+def _nothing(i: Instruction) -> Step:
+    return lambda m: None
+
+
+def _code(name: str) -> int:
+    value = getattr(Code, name)
+    assert isinstance(value, int)
+    return value
+
+
+def _rows() -> list[Row]:
+    rows: list[Row] = []
+
+    def row(name: str, build: Builder, manual: str) -> None:
+        rows.append(Row(_code(name), build, manual))
+
+    for size in ("REL8_64", "REL32_64"):
+        row(f"JMP_{size}", _jump, "JMP")
+        for condition in CONDITIONS:
+            row(f"J{condition.upper()}_{size}", _jump_if(condition), "Jcc")
+    row("JMP_RM64", _jump_indirect, "JMP")
+    row("CALL_REL32_64", _call, "CALL")
+    row("RETNQ", _return, "RET")
+    for name in ("ENDBR64", "NOPD", "NOPW", "NOPQ", "NOP_RM16", "NOP_RM32", "NOP_RM64"):
+        row(name, _nothing, name.split("_")[0])
+    # A prefetch is a hint: it never faults and changes no architectural state.
+    for name in ("PREFETCHT0_M8", "PREFETCHT1_M8", "PREFETCHT2_M8", "PREFETCHNTA_M8"):
+        row(name, _nothing, "PREFETCHh")
+    return rows
+
+
+ROWS: tuple[Row, ...] = tuple(_rows())

@@ -1,0 +1,417 @@
+"""Rows for general registers: moves, addition, logic, shifts. Intel SDM vol. 2, by mnemonic.
+
+On numbers, lengths and pointers the arithmetic is that of `ghashgen.verify.values`; on secrets only
+what is linear over GF(2) has a meaning here, and the rest becomes opaque.
+"""
+
+from collections.abc import Callable
+
+from iced_x86 import Code, Instruction, OpKind
+
+from ghashgen.verify import operands as ops
+from ghashgen.verify.flags import CONDITIONS, UNKNOWN, Flags
+from ghashgen.verify.machine import RBP, RSP, Builder, Machine, Row, Step
+from ghashgen.verify.memory import mask_pointer
+from ghashgen.verify.refutation import unsupported
+from ghashgen.verify.terms import CALLER, OPAQUE, Lane, Term, byte_moves, same_value, secret
+from ghashgen.verify.values import (
+    M64,
+    Affine,
+    Pointer,
+    UndecidedError,
+    Value,
+    add,
+    mask_number,
+    shift_left,
+    shift_right,
+    subtract,
+)
+
+
+def _opaque(m: Machine, what: str, *values: Value) -> Term:
+    public = not any(secret(value) for value in values)
+    return m.terms.opaque(what, CALLER if public else OPAQUE)
+
+
+def _sum(m: Machine, a: Value, b: Value) -> Value:
+    if isinstance(a, Term) or isinstance(b, Term):
+        if isinstance(a, int | Term) and isinstance(b, int | Term):
+            mask_a = a.mask if isinstance(a, Term) else a
+            mask_b = b.mask if isinstance(b, Term) else b
+            if not mask_a & mask_b:
+                return m.terms.xor(a, b)
+        return _opaque(m, "an addition of secrets", a, b)
+    out = add(a, b)
+    if out is None:
+        raise unsupported("an addition of two addresses", m.terms.at)
+    return out
+
+
+def _difference(m: Machine, a: Value, b: Value) -> Value:
+    if isinstance(a, Term) or isinstance(b, Term):
+        return 0 if same_value(a, b) else _opaque(m, "a subtraction of secrets", a, b)
+    out = subtract(a, b)
+    if out is None:
+        raise unsupported("a difference of addresses in different buffers", m.terms.at)
+    return out
+
+
+def _logic(m: Machine, name: str, a: Value, b: Value, bits: int) -> Value:
+    mask = (1 << bits) - 1
+    if isinstance(a, int) and isinstance(b, int):
+        return {"and": a & b, "or": a | b, "xor": a ^ b}[name] & mask
+    if name in ("and", "or") and isinstance(a, Affine | Pointer) and a == b:
+        return a
+    if isinstance(a, Term) or isinstance(b, Term):
+        first, second = ops.as_lane(a, m.terms.at), ops.as_lane(b, m.terms.at)
+        t = m.terms
+        return {"and": t.both, "or": t.either, "xor": t.xor}[name](first, second)
+    if isinstance(b, Affine | Pointer) and isinstance(a, int):
+        a, b = b, a
+    if name == "and" and isinstance(b, int):
+        if isinstance(a, Affine):
+            return mask_number(a, b)
+        if isinstance(a, Pointer):
+            region = m.memory.regions.get(a.region)
+            if region is not None:
+                return Pointer(a.region, mask_pointer(region, a.offset, b))
+    if name in ("or", "xor") and b == 0:
+        return a
+    raise UndecidedError(f"{name.upper()} of an address or of a length with an unknown")
+
+
+def _binary(name: str, bits: int, store: bool) -> Builder:
+    def build(i: Instruction) -> Step:
+        read_a, read_b = ops.read_gpr(i, 0, bits), ops.read_gpr(i, 1, bits)
+        write = ops.write_gpr(i, 0, bits) if store else None
+        same = (
+            i.op_kind(0) == OpKind.REGISTER
+            and i.op_kind(1) == OpKind.REGISTER
+            and i.op_register(0) == i.op_register(1)
+        )
+
+        def step(m: Machine) -> None:
+            # XOR and SUB of a register with itself do not depend on what it holds.
+            a, b = (0, 0) if same and name in ("xor", "sub") else (read_a(m), read_b(m))
+            if name == "add":
+                result, kind = _sum(m, a, b), "add"
+            elif name in ("sub", "cmp"):
+                kind = "sub"
+                try:
+                    result = _difference(m, a, b)
+                except UndecidedError:
+                    if store:
+                        raise
+                    result = 0
+            else:
+                result, kind = _logic(m, "and" if name == "test" else name, a, b, bits), "logic"
+            result = _fit(m, result, bits)
+            m.flags = Flags(kind, a, b, result, bits)
+            if write is not None:
+                write(m, result)
+
+        return step
+
+    return build
+
+
+def _unary(name: str, bits: int) -> Builder:
+    def build(i: Instruction) -> Step:
+        read, write = ops.read_gpr(i, 0, bits), ops.write_gpr(i, 0, bits)
+        mask = (1 << bits) - 1
+
+        def step(m: Machine) -> None:
+            a = read(m)
+            if name == "not":
+                write(m, m.terms.xor(ops.as_lane(a, m.terms.at), mask))
+                return
+            if name == "neg":
+                result = _fit(m, _difference(m, 0, a), bits)
+                m.flags = Flags("sub", 0, a, result, bits)
+            else:
+                amount = 1 if name == "inc" else mask
+                result = _fit(m, _sum(m, a, 1 if name == "inc" else M64), bits)
+                m.flags = Flags("carry", a, amount, result, bits, m.flags)
+            write(m, result)
+
+        return step
+
+    return build
+
+
+def _fit(m: Machine, value: Value, bits: int) -> Value:
+    return value & (1 << bits) - 1 if isinstance(value, int) else ops.narrow(m, value, bits)
+
+
+def shift_value(m: Machine, name: str, a: Value, count: int, bits: int) -> Value:
+    """Return a shifted or rotated by a known count."""
+    mask = (1 << bits) - 1
+    if name in ("rol", "ror"):
+        count %= bits
+    elif name == "sar":
+        count = min(count, bits - 1)
+    elif count >= bits:
+        return 0
+    if count == 0:
+        return a
+    if isinstance(a, int):
+        a &= mask
+        match name:
+            case "shl":
+                return a << count & mask
+            case "shr":
+                return a >> count
+            case "sar":
+                top = a >> bits - 1
+                return a >> count | (mask << bits - count & mask if top else 0)
+            case "rol":
+                return (a << count | a >> bits - count) & mask
+            case _:
+                return (a >> count | a << bits - count) & mask
+    if isinstance(a, Affine):
+        if name == "shr" or (name == "sar" and a.greatest < 1 << 63):
+            return shift_right(a, count)
+        if name == "shl":
+            return shift_left(a, count)
+    if isinstance(a, Term):
+        moves = {
+            "shl": ((count, mask),),
+            "shr": ((-count, mask >> count),),
+            "rol": ((count, mask), (count - bits, mask)),
+            "ror": ((-count, mask >> count), (bits - count, mask)),
+        }.get(name)
+        if moves is not None:
+            return m.terms.moves(m.terms.keep(a, mask), moves)
+        return _opaque(m, "an arithmetic shift of a secret", a)
+    raise unsupported(f"{name.upper()} of an address", m.terms.at)
+
+
+def known_count(m: Machine, count: Value, bits: int) -> int:
+    """Return a shift count modulo the operand size (SDM vol. 2B, SAL/SAR/SHL/SHR)."""
+    if isinstance(count, int):
+        return count & (63 if bits == 64 else 31)
+    if isinstance(count, Term):
+        raise unsupported("a shift by a count that is no known number", m.terms.at)
+    raise UndecidedError("a shift by a length")
+
+
+def _shift(name: str, bits: int, flags: bool) -> Builder:
+    def build(i: Instruction) -> Step:
+        at_source = 1 if not flags else 0
+        read = ops.read_gpr(i, at_source, bits)
+        read_count = ops.read_gpr(i, at_source + 1, 8 if flags else bits)
+        write = ops.write_gpr(i, 0, bits)
+
+        def step(m: Machine) -> None:
+            a = read(m)
+            count = known_count(m, read_count(m), bits)
+            result = shift_value(m, name, a, count, bits)
+            if flags and count:
+                if name in ("rol", "ror") or count >= bits:
+                    # Beyond the operand the manual leaves the carry undefined.
+                    m.flags = UNKNOWN
+                elif isinstance(a, int):
+                    out = a >> (bits - count if name == "shl" else count - 1) & 1
+                    m.flags = Flags("shift", a, out, result, bits)
+                elif isinstance(a, Term):
+                    m.flags = Flags("shift", a, a, result, bits)
+                else:
+                    m.flags = Flags("shift", result, 0, result, bits)
+            write(m, result)
+
+        return step
+
+    return build
+
+
+def _move(bits: int, source_bits: int | None = None) -> Builder:
+    def build(i: Instruction) -> Step:
+        read, write = ops.read_gpr(i, 1, source_bits or bits), ops.write_gpr(i, 0, bits)
+
+        def step(m: Machine) -> None:
+            write(m, read(m))
+
+        return step
+
+    return build
+
+
+def _movsxd(i: Instruction) -> Step:
+    read, write = ops.read_gpr(i, 1, 32), ops.write_gpr(i, 0, 64)
+
+    def step(m: Machine) -> None:
+        a = read(m)
+        if not isinstance(a, int):
+            raise unsupported("a sign extension of what is no known number", m.terms.at)
+        write(m, a | (M64 ^ 0xFFFFFFFF) if a >> 31 else a)
+
+    return step
+
+
+def _swap_bytes(bits: int, op: int) -> Builder:
+    sources = tuple(bits // 8 - 1 - k if k < bits // 8 else -1 for k in range(16))
+    moves = byte_moves(sources)
+
+    def build(i: Instruction) -> Step:
+        read, write = ops.read_gpr(i, op, bits), ops.write_gpr(i, 0, bits)
+
+        def step(m: Machine) -> None:
+            lane: Lane = ops.as_lane(read(m), m.terms.at)
+            write(m, m.terms.moves(lane, moves))
+
+        return step
+
+    return build
+
+
+def _lea(bits: int) -> Builder:
+    def build(i: Instruction) -> Step:
+        where, write = ops.address(i), ops.write_gpr(i, 0, bits)
+
+        def step(m: Machine) -> None:
+            value = where(m)
+            if isinstance(value, Term):
+                value = _opaque(m, "an address computed from a secret", value)
+            write(m, ops.narrow(m, value, bits))
+
+        return step
+
+    return build
+
+
+def _push(i: Instruction) -> Step:
+    read = ops.read_gpr(i, 0, 64)
+
+    def step(m: Machine) -> None:
+        value = read(m)
+        m.gpr[RSP] = _sum(m, m.gpr[RSP], M64 - 7)
+        m.memory.store(m.gpr[RSP], value, 8)
+
+    return step
+
+
+def _pop(i: Instruction) -> Step:
+    write = ops.write_gpr(i, 0, 64)
+
+    def step(m: Machine) -> None:
+        value = m.memory.load(m.gpr[RSP], 8)
+        m.gpr[RSP] = _sum(m, m.gpr[RSP], 8)
+        write(m, value)
+
+    return step
+
+
+def _leave(i: Instruction) -> Step:
+    def step(m: Machine) -> None:
+        m.gpr[RSP] = m.gpr[RBP]
+        value = m.memory.load(m.gpr[RSP], 8)
+        m.gpr[RSP] = _sum(m, m.gpr[RSP], 8)
+        m.gpr[RBP] = value
+
+    return step
+
+
+def _conditional_move(bits: int, condition: str) -> Builder:
+    test = CONDITIONS[condition]
+
+    def build(i: Instruction) -> Step:
+        read, old = ops.read_gpr(i, 1, bits), ops.read_gpr(i, 0, bits)
+        write = ops.write_gpr(i, 0, bits)
+
+        def step(m: Machine) -> None:
+            # A 32-bit CMOV zeroes the upper half even when it does not move (SDM vol. 2A).
+            source = read(m)
+            write(m, source if test(m.flags, m.terms.at) else old(m))
+
+        return step
+
+    return build
+
+
+def _set(condition: str) -> Builder:
+    test = CONDITIONS[condition]
+
+    def build(i: Instruction) -> Step:
+        write = ops.write_gpr(i, 0, 8)
+        return lambda m: write(m, int(test(m.flags, m.terms.at)))
+
+    return build
+
+
+def _bzhi(bits: int) -> Builder:
+    def build(i: Instruction) -> Step:
+        read, read_count = ops.read_gpr(i, 1, bits), ops.read_gpr(i, 2, bits)
+        write = ops.write_gpr(i, 0, bits)
+
+        def step(m: Machine) -> None:
+            count = read_count(m)
+            if not isinstance(count, int):
+                raise UndecidedError("BZHI by a length")
+            keep = (1 << min(count & 0xFF, bits)) - 1
+            write(m, _logic(m, "and", read(m), keep, bits))
+            m.flags = UNKNOWN
+
+        return step
+
+    return build
+
+
+def _code(name: str) -> int:
+    value = getattr(Code, name)
+    assert isinstance(value, int)
+    return value
+
+
+def _rows() -> list[Row]:
+    rows: list[Row] = []
+
+    def row(name: str, build: Builder, manual: str) -> None:
+        rows.append(Row(_code(name), build, manual))
+
+    for bits in (8, 16, 32, 64):
+        r, rm = f"R{bits}", f"RM{bits}"
+        imm = f"IMM{min(bits, 32)}"
+        accumulator = {8: "AL", 16: "AX", 32: "EAX", 64: "RAX"}[bits]
+        for name in ("add", "sub", "cmp", "and", "or", "xor"):
+            forms = [f"{rm}_{r}", f"{r}_{rm}", f"{rm}_{imm}", f"{accumulator}_{imm}"]
+            if bits > 8:
+                forms.append(f"{rm}_IMM8")
+            for form in forms:
+                build = _binary(name, bits, store=name != "cmp")
+                row(f"{name.upper()}_{form}", build, name.upper())
+        for form in (f"{rm}_{r}", f"{rm}_{imm}", f"{accumulator}_{imm}"):
+            row(f"TEST_{form}", _binary("test", bits, store=False), "TEST")
+        for name in ("inc", "dec", "neg", "not"):
+            row(f"{name.upper()}_{rm}", _unary(name, bits), name.upper())
+        for form in (f"{rm}_{r}", f"{r}_{rm}", f"{rm}_{imm}", f"{r}_IMM{bits}"):
+            row(f"MOV_{form}", _move(bits), "MOV")
+        for name in ("shl", "shr", "sar", "rol", "ror"):
+            for count in ("IMM8", "1", "CL"):
+                manual = "SAL/SAR/SHL/SHR" if name[0] == "s" else "RCL/RCR/ROL/ROR"
+                row(f"{name.upper()}_{rm}_{count}", _shift(name, bits, flags=True), manual)
+    for bits in (32, 64):
+        r, rm = f"R{bits}", f"RM{bits}"
+        row(f"LEA_{r}_M", _lea(bits), "LEA")
+        row(f"BSWAP_{r}", _swap_bytes(bits, 0), "BSWAP")
+        row(f"MOVBE_{r}_M{bits}", _swap_bytes(bits, 1), "MOVBE")
+        row(f"MOVBE_M{bits}_{r}", _swap_bytes(bits, 1), "MOVBE")
+        for source in (8, 16):
+            row(f"MOVZX_{r}_RM{source}", _move(bits, source), "MOVZX")
+        for name in ("shlx", "shrx"):
+            build = _shift(name[:3], bits, flags=False)
+            row(f"VEX_{name.upper()}_{r}_{rm}_{r}", build, "SARX/SHLX/SHRX")
+        row(f"VEX_BZHI_{r}_{rm}_{r}", _bzhi(bits), "BZHI")
+        for condition in CONDITIONS:
+            row(f"CMOV{condition.upper()}_{r}_{rm}", _conditional_move(bits, condition), "CMOVcc")
+    for condition in CONDITIONS:
+        row(f"SET{condition.upper()}_RM8", _set(condition), "SETcc")
+    row("MOVSXD_R64_RM32", _movsxd, "MOVSX/MOVSXD")
+    row("PUSH_R64", _push, "PUSH")
+    row("POP_R64", _pop, "POP")
+    row("LEAVEQ", _leave, "LEAVE")
+    return rows
+
+
+ROWS: tuple[Row, ...] = tuple(_rows())
+
+Compute = Callable[[Machine], None]

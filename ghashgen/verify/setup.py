@@ -1,0 +1,128 @@
+"""The state in which a function is entered: buffers, arguments, what the caller left."""
+
+from dataclasses import dataclass, field
+
+from ghashgen.field.bitorder import BLOCK_BYTES
+from ghashgen.verify.abi import ABIS, Abi
+from ghashgen.verify.elf import Image
+from ghashgen.verify.machine import RETURN, RSP, Machine, entry_machine
+from ghashgen.verify.memory import RETURN_BYTES, STACK, Memory, Region
+from ghashgen.verify.naming import PARTIAL, Naming, block_name
+from ghashgen.verify.spec import ZERO, FunctionSpec, KernelSpec
+from ghashgen.verify.terms import RAW, Lane
+from ghashgen.verify.values import Affine, Number, Pointer, Value, shift_right
+
+STATE = "X"
+"""The variable of the state on entry."""
+
+STACK_LIMIT = 1 << 16
+"""Bytes of stack that a kernel may use."""
+
+
+@dataclass
+class Entry:
+    """A machine at a function's entry, with what is needed to judge it later."""
+
+    machine: Machine
+    abi: Abi
+    length: Number
+    gpr: list[Value]
+    vec: list[tuple[Lane, ...]]
+    raw: bool = False
+    """Whether part of a partial block has been read."""
+    absorbed: int = 0
+    """Bytes of input absorbed before the last cut."""
+    weights: dict[str, int] = field(default_factory=dict)
+    """States, each with the number of blocks absorbed before it since the last cut."""
+
+
+def data_cell(entry: Entry, naming: Naming, index: int) -> Lane | None:
+    """Return block `index` + 1 of the input as it stands in memory."""
+    length = entry.length if isinstance(entry.length, int) else entry.length.least
+    terms = naming.terms
+    if BLOCK_BYTES * (index + 1) <= length:
+        block = terms.variable(block_name(index + 1))
+    else:
+        entry.raw = True
+        block = terms.variable(PARTIAL, RAW)
+    return terms.moves(block, naming.algebra.memory)
+
+
+def _table_lane(naming: Naming, cell: tuple[str, int] | None) -> Lane | None:
+    if cell is None:
+        return None
+    return 0 if cell[0] == ZERO else naming.terms.entry(*cell)
+
+
+def enter(
+    image: Image,
+    spec: KernelSpec,
+    function: FunctionSpec,
+    naming: Naming,
+    length: Number,
+    stack_align: tuple[int, int] = (16, 8),
+) -> Entry:
+    """Return the machine at the entry of a function, for a message of `length` bytes.
+
+    `stack_align` is what is known of the entry's stack pointer: its residue modulo a power of two.
+    Both ABIs promise 8 modulo 16.
+    """
+    terms, abi = naming.terms, ABIS[spec.abi]
+
+    cells = tuple(_table_lane(naming, cell) for cell in spec.cells)
+
+    def table_cell(index: int) -> Lane | None:
+        return cells[index] if index < len(cells) else None
+
+    state = terms.moves(terms.variable(STATE), naming.algebra.memory)
+    subkey = terms.entry("subkey", 1)
+    init = function.operation == "init"
+    regions = [
+        Region(
+            "table",
+            0,
+            spec.table_bytes,
+            init,
+            (lambda index: None) if init else table_cell,
+            spec.table_align,
+        ),
+        Region("state", 0, BLOCK_BYTES, True, lambda index: state),
+        Region("subkey", 0, BLOCK_BYTES, False, lambda index: subkey),
+        Region("input", 0, length, False, lambda index: data_cell(entry, naming, index)),
+        Region(
+            STACK,
+            -STACK_LIMIT,
+            RETURN_BYTES + abi.home_bytes,
+            True,
+            lambda index: terms.caller(f"{STACK}[{16 * index}]"),
+            *stack_align,
+        ),
+    ]
+    machine = entry_machine(terms, Memory(terms, image, regions))
+    machine.red_zone = abi.red_zone
+    machine.gpr[RSP] = Pointer(STACK, 0)
+    machine.memory.floor = lambda: _floor(machine)
+    back = Pointer(RETURN, 0)
+    machine.memory.written[STACK].update({k: (back, k) for k in range(RETURN_BYTES)})
+    for register, parameter in zip(abi.arguments, function.parameters, strict=False):
+        if parameter == "length":
+            unit = function.length_unit
+            in_units: Number
+            if isinstance(length, Affine):
+                in_units = shift_right(length, unit.bit_length() - 1)
+            else:
+                in_units = length // unit
+            machine.gpr[register] = in_units
+        else:
+            machine.gpr[register] = Pointer(parameter, 0)
+    entry = Entry(machine, abi, length, list(machine.gpr), list(machine.vec))
+    entry.weights = {STATE: 0}
+    return entry
+
+
+def _floor(machine: Machine) -> int:
+    """Return the lowest offset of the stack that may be used now."""
+    pointer = machine.gpr[RSP]
+    if isinstance(pointer, Pointer) and pointer.region == STACK and isinstance(pointer.offset, int):
+        return pointer.offset - machine.red_zone
+    return 0

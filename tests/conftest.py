@@ -1,0 +1,125 @@
+"""Session fixtures: tools, the assembled catalogue, and one harness with every kernel under test.
+
+Under pytest-xdist the expensive ones are made by the first worker and read by the others.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import pickle
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from compiling import ISAS, PAIRS, Assembled, Job, assembled
+
+from ghashgen import parallel
+from ghashgen.catalogue import catalogue
+from ghashgen.harness import Harness, build
+from ghashgen.kernel import Kernel
+from ghashgen.toolchain import Tool, find_nasm
+
+T = TypeVar("T")
+
+SPILLED = tuple(
+    Job(Kernel(isa, multiply, reduce, blocks, wipe=wipe), abi, f"few{vectors}_{abi}_", vectors)
+    for vectors, blocks, abi, wipe, pairs in (
+        (6, 2, "sysv", False, PAIRS),
+        (8, 4, "win64", True, PAIRS[::3]),
+    )
+    for isa in ISAS
+    for multiply, reduce in pairs
+)
+"""Kernels that may use few vector registers, so that values live in stack slots."""
+
+BUFFERED = tuple(
+    Job(Kernel("avx", multiply, "clmul1", 8, swap="stack"), "sysv", f"few{vectors}_", vectors)
+    for multiply, vectors in (("k", 6), ("winograd", 8))
+)
+"""The same, with a stack buffer and with registers wider than a slot."""
+
+FRAMED = tuple(
+    Job(Kernel(isa, multiply, reduce, blocks, wipe=wipe), abi, f"{abi}_")
+    for abi, wipe, blocks, pairs in (
+        ("win64", True, 6, PAIRS[::2]),
+        ("win64", False, 5, PAIRS[1::2]),
+        ("sysv", True, 4, PAIRS[::2]),
+    )
+    for isa in ISAS
+    for multiply, reduce in pairs
+)
+"""Kernels with a prologue: another convention, or wiping."""
+
+
+def sample(kernels: Sequence[Kernel]) -> list[Kernel]:
+    """Return one kernel of each combination of axes, with another size each time."""
+    families: dict[Kernel, list[Kernel]] = {}
+    for kernel in kernels:
+        families.setdefault(replace(kernel, blocks=0), []).append(kernel)
+    sizes = enumerate(families.values())
+    return [family[index % len(family)] for index, family in sizes]
+
+
+def _shared(folder: Path, name: str, make: Callable[[], T]) -> T:
+    """Return what `make` returns, from a file that the first caller writes."""
+    path = folder / f"{name}.pickle"
+    with (folder / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not path.exists():
+            path.write_bytes(pickle.dumps(make()))
+    found: T = pickle.loads(path.read_bytes())
+    return found
+
+
+@pytest.fixture(scope="session")
+def shared_folder(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+    base = tmp_path_factory.getbasetemp()
+    return base.parent if hasattr(request.config, "workerinput") else base
+
+
+@pytest.fixture(scope="session")
+def nasm() -> Tool:
+    return find_nasm()
+
+
+@pytest.fixture(scope="session")
+def shipped(nasm: Tool, shared_folder: Path) -> Mapping[str, Assembled]:
+    """One size of every family of the catalogue for System V, by name; sizes take turns."""
+    jobs = [Job(kernel) for kernel in sample(catalogue())]
+    made = _shared(shared_folder, "shipped", lambda: parallel.run(partial(assembled, nasm), jobs))
+    return {item.kernel.name: item for item in made}
+
+
+@pytest.fixture(scope="session")
+def variants(nasm: Tool, shared_folder: Path) -> Mapping[Job, Assembled]:
+    """The kernels of SPILLED, BUFFERED and FRAMED, by job."""
+    jobs = [*SPILLED, *BUFFERED, *FRAMED]
+    made = _shared(shared_folder, "variants", lambda: parallel.run(partial(assembled, nasm), jobs))
+    return {item.job: item for item in made}
+
+
+@pytest.fixture(scope="session")
+def harness_folder(shared_folder: Path) -> Path:
+    folder = shared_folder / "harness"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def harness(
+    shipped: Mapping[str, Assembled], variants: Mapping[Job, Assembled], harness_folder: Path
+) -> Harness:
+    """The harness with the variants and with what is shipped of the narrow instruction sets."""
+    if platform.machine() not in ("x86_64", "AMD64"):
+        pytest.skip("the kernels are x86-64 code and this machine is not")
+    chosen = [item for item in shipped.values() if item.kernel.isa in ISAS]
+    chosen += variants.values()
+
+    def make() -> Harness:
+        return build([item.harness_kernel(harness_folder) for item in chosen], harness_folder)
+
+    return _shared(harness_folder, "harness", make)

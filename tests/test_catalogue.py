@@ -1,0 +1,98 @@
+"""The shipped variants, and the choice among them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ghashgen.catalogue import PAPER, Choice, catalogue, choose
+from ghashgen.errors import GhashgenError
+from ghashgen.isa.registry import isas
+from ghashgen.kernel import Kernel, check
+from ghashgen.schemes.registry import multiplies, reduces
+
+CATALOGUE = catalogue()
+
+
+def test_every_shipped_kernel_makes_sense_and_has_a_name_of_its_own() -> None:
+    assert [check(kernel) for kernel in CATALOGUE] == list(CATALOGUE)
+    names = [kernel.name for kernel in CATALOGUE]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("isa", ["sse", "avx"])
+def test_narrow_sets_ship_every_scheme_with_every_fitting_reduction(isa: str) -> None:
+    for multiply in multiplies().values():
+        for reduce in reduces().values():
+            sizes = [
+                kernel.blocks
+                for kernel in CATALOGUE
+                if kernel == Kernel(isa, multiply.name, reduce.name, kernel.blocks)
+            ]
+            wanted = [1, 2, 4, 6, 8, 12, 16] if multiply.shape is reduce.shape else []
+            assert sizes == wanted
+
+
+def test_every_instruction_set_ships_something() -> None:
+    assert {kernel.isa for kernel in CATALOGUE} == set(isas())
+
+
+def test_the_two_kernels_of_the_paper_are_shipped() -> None:
+    assert [kernel.name for kernel in PAPER] == ["paper_baseline", "paper_optimized"]
+    assert set(PAPER) <= set(CATALOGUE)
+    baseline, optimized = (replace(kernel, alias="") for kernel in PAPER)
+    assert baseline == Kernel("avx", "schoolbook", "clmul3", 1)
+    assert optimized == Kernel("avx", "k", "clmul1", 1)
+
+
+def test_no_choice_is_the_whole_catalogue_in_its_order() -> None:
+    assert choose(Choice()) == CATALOGUE
+    assert catalogue() == CATALOGUE
+
+
+def test_axes_filter_what_is_shipped() -> None:
+    found = choose(Choice(isa=("sse",), multiply=("k", "winograd"), blocks=(4, 8)))
+    assert found
+    assert all(
+        kernel.isa == "sse" and kernel.multiply in ("k", "winograd") and kernel.blocks in (4, 8)
+        for kernel in found
+    )
+    assert set(found) == {
+        kernel
+        for kernel in CATALOGUE
+        if kernel.isa == "sse" and kernel.multiply in ("k", "winograd") and kernel.blocks in (4, 8)
+    }
+
+
+def test_a_size_that_is_not_shipped_is_made() -> None:
+    found = choose(Choice(isa=("avx",), multiply=("k",), blocks=(5,)))
+    assert found == (Kernel("avx", "k", "clmul1", 5),)
+    assert not set(found) & set(CATALOGUE)
+
+
+def test_names_choose_in_the_order_given() -> None:
+    names = ("paper_optimized", "ghash_sse_k_clmul1_x4")
+    assert tuple(kernel.name for kernel in choose(Choice(name=names))) == names
+
+
+@pytest.mark.parametrize(
+    ("choice", "words"),
+    [
+        (Choice(name=("ghash_best",)), "no kernel of the catalogue is called 'ghash_best'"),
+        (Choice(isa=("avx1024",)), "unknown isa 'avx1024'"),
+        (Choice(multiply=("x",), isa=("avx",)), "unknown multiply 'x'"),
+        (Choice(reduce=("x",)), "unknown reduce 'x'"),
+        (Choice(order=("x",)), "unknown order 'x'"),
+        (Choice(blocks=(0,)), "blocks must be 1 to 48, not 0"),
+        (Choice(blocks=(4, 49)), "blocks must be 1 to 48, not 49"),
+        (Choice(multiply=("k",), reduce=("clmul2",)), "reduce 'clmul2' takes a 256-bit product"),
+        (Choice(isa=("sse",), order=("natural",)), "order 'natural'"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_choice_of_nothing_says_why(choice: Choice, words: str) -> None:
+    with pytest.raises(GhashgenError) as refusal:
+        choose(choice)
+    assert words in str(refusal.value)
+    assert "\n" not in str(refusal.value)

@@ -1,0 +1,128 @@
+"""A kernel's name, its table, and the refusal of axes that make no sense together."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from ghashgen.errors import GhashgenError
+from ghashgen.kernel import Kernel, check
+
+
+@pytest.mark.parametrize(
+    ("kernel", "cause", "remedy"),
+    [
+        (Kernel("mmx", "k", "clmul1", 1), "unknown isa 'mmx'", "avx, avx2"),
+        (Kernel("avx", "toom", "clmul1", 1), "unknown multiply 'toom'", "karatsuba"),
+        (Kernel("avx", "k", "barrett", 1), "unknown reduce 'barrett'", "clmul1"),
+        (Kernel("avx", "k", "clmul1", 1, "big"), "unknown order 'big'", "reflected"),
+        (Kernel("avx", "k", "clmul1", 1, op="gmac"), "unknown op 'gmac'", "polyval"),
+        (Kernel("avx", "k", "clmul1", 1, fold="never"), "unknown fold 'never'", "group, end"),
+        (Kernel("avx", "k", "clmul1", 1, swap="twice"), "unknown swap 'twice'", "stack"),
+        (Kernel("avx", "k", "clmul1", 1, powers="disk"), "unknown powers 'disk'", "memory"),
+        (Kernel("avx", "k", "clmul1", 0), "blocks must be 1 to 48, not 0", "in that range"),
+        (Kernel("avx", "k", "clmul1", 49), "blocks must be 1 to 48, not 49", "in that range"),
+        (Kernel("avx", "k", "clmul1", -1), "blocks must be 1 to 48, not -1", "in that range"),
+        (
+            Kernel("avx", "k", "clmul2", 1),
+            "reduce 'clmul2' takes a 256-bit product, but multiply 'k' makes one of 192 bits",
+            "choose reduce clmul1",
+        ),
+        (
+            Kernel("sse", "schoolbook", "clmul1", 1),
+            "reduce 'clmul1' takes a 192-bit product",
+            "choose reduce clmul2 or clmul3 or shift-xor",
+        ),
+        (
+            Kernel("avx", "k", "clmul1", 1, "natural"),
+            "order 'natural' needs GFNI to reverse the bits of a byte, which isa 'avx' lacks",
+            "choose order reflected",
+        ),
+        (Kernel("sse", "k", "clmul1", 1, "natural"), "isa 'sse' lacks", "reflected"),
+        (
+            Kernel("avx512", "schoolbook", "clmul3", 4, "natural"),
+            "reduce 'clmul3' exists only for order 'reflected'",
+            "choose another reduce or order",
+        ),
+        (
+            Kernel("avx2", "k", "clmul1", 4, "natural", op="polyval"),
+            "op 'polyval' reads blocks as reflected registers",
+            "choose order reflected",
+        ),
+        (Kernel("avx", "k", "clmul1", 4, fold="end"), "isa 'avx' has one", "choose fold group"),
+        (
+            Kernel("avx512", "k", "clmul1", 6, fold="end"),
+            "blocks 6 is no multiple of 4 lanes",
+            "choose a multiple of 4",
+        ),
+        (Kernel("sse", "k", "clmul1", 8, swap="stack"), "which isa 'sse' cannot use", "isa avx"),
+        (
+            Kernel("avx", "k", "clmul1", 8, swap="stack", op="polyval"),
+            "op 'polyval' swaps no bytes",
+            "choose swap register",
+        ),
+        (
+            Kernel("avx", "k", "clmul1", 8, powers="registers"),
+            "powers 'registers' would take 16 of 16 vector registers",
+            "choose powers memory, or at most 3 blocks",
+        ),
+    ],
+    ids=lambda value: value.name if isinstance(value, Kernel) else "",
+)
+def test_a_refusal_names_the_axis_the_reason_and_the_remedy(
+    kernel: Kernel, cause: str, remedy: str
+) -> None:
+    with pytest.raises(GhashgenError) as refusal:
+        check(kernel)
+    assert cause in refusal.value.cause
+    assert remedy in refusal.value.remedy
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 3, 7, 47, 48])
+def test_any_size_up_to_48_is_allowed(blocks: int) -> None:
+    kernel = Kernel("avx", "winograd", "clmul1", blocks)
+    assert check(kernel) is kernel
+
+
+@pytest.mark.parametrize(
+    ("kernel", "name"),
+    [
+        (Kernel("avx", "k", "clmul1", 4), "ghash_avx_k_clmul1_x4"),
+        (Kernel("sse", "schoolbook", "shift-xor", 1), "ghash_sse_schoolbook_shiftxor_x1"),
+        (
+            Kernel("avx512", "k", "clmul1", 16, "natural", True, fold="end"),
+            "ghash_avx512_k_clmul1_x16_natural_lanes_wipe",
+        ),
+        (Kernel("avx", "k", "clmul1", 8, op="polyval"), "polyval_avx_k_clmul1_x8"),
+        (Kernel("avx", "k", "clmul1", 1, alias="mine"), "mine"),
+    ],
+)
+def test_a_name_follows_from_the_axes(kernel: Kernel, name: str) -> None:
+    assert kernel.name == name
+    assert re.fullmatch(r"[a-z][a-z0-9_]*", kernel.name)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        Kernel("avx", "winograd", "clmul1", 6),
+        Kernel("avx2", "k", "clmul1", 5),
+        Kernel("avx512", "winograd", "clmul1", 10),
+        Kernel("avx512", "k", "clmul1", 8, fold="end"),
+    ],
+    ids=lambda kernel: kernel.name,
+)
+def test_the_table_holds_every_power_of_every_entry_once(kernel: Kernel) -> None:
+    layout = kernel.layout
+    assert kernel.table_bytes == 16 * len(layout.cells)
+    assert kernel.table_align == 16 * kernel.lane_count
+    assert layout.top % kernel.lane_count == 0
+    assert layout.top >= kernel.blocks
+    for entry in kernel.multiplier.table_entries:
+        for power in range(1, layout.top + 1):
+            at = layout.offset(entry, power)
+            assert at % 16 == 0
+            assert layout.cells[at // 16] == f"{entry}{power}"
+    assert len(set(layout.arrays.values())) == len(layout.arrays)

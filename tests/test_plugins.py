@@ -1,0 +1,88 @@
+"""An instruction set and a syntax from outside the package: one file each, no edit."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from compiling import Job, assembled
+
+from ghashgen import isa as isa_package
+from ghashgen import syntax as syntax_package
+from ghashgen.artefact import assemble_text
+from ghashgen.catalogue import Choice, choose
+from ghashgen.harness import build
+from ghashgen.isa.registry import isas
+from ghashgen.kernel import Kernel
+from ghashgen.objects import read_object
+from ghashgen.render import render
+from ghashgen.syntax.registry import syntaxes
+from ghashgen.target import target
+from ghashgen.toolchain import Tool
+
+TOYS = Path(__file__).parent / "toys"
+
+
+def plugged(package: ModuleType, name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let the package look into a folder of toys, and forget them afterwards."""
+    before = set(sys.modules)
+    monkeypatch.setattr(package, "__path__", [*package.__path__, str(TOYS / name)])
+    yield
+    for module in sys.modules.keys() - before:
+        if module.startswith(f"{package.__name__}.toy_"):
+            del sys.modules[module]
+
+
+@pytest.fixture
+def toy_isa(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    yield from plugged(isa_package, "isa", monkeypatch)
+
+
+@pytest.fixture
+def toy_syntax(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    yield from plugged(syntax_package, "syntax", monkeypatch)
+
+
+def test_the_toys_are_not_there_by_themselves() -> None:
+    assert "toy-narrow" not in isas()
+    assert "toy-upper" not in syntaxes()
+
+
+@pytest.mark.usefixtures("toy_isa")
+def test_an_isa_of_ones_own_ships_kernels() -> None:
+    assert "toy-narrow" in isas()
+    found = choose(Choice(isa=("toy-narrow",), multiply=("k",), op=("ghash",), swap=("register",)))
+    assert Kernel("toy-narrow", "k", "clmul1", 3) in found
+
+
+@pytest.mark.usefixtures("toy_isa")
+@pytest.mark.skipif(
+    platform.machine() not in ("x86_64", "AMD64"), reason="the kernel is x86-64 code"
+)
+@pytest.mark.parametrize(("multiply", "reduce"), [("k", "clmul1"), ("karatsuba", "clmul2")])
+def test_a_kernel_of_an_isa_of_ones_own_is_right(
+    multiply: str, reduce: str, nasm: Tool, harness_folder: Path, tmp_path: Path
+) -> None:
+    item = assembled(nasm, Job(Kernel("toy-narrow", multiply, reduce, 3)))
+    assert item.symbol == f"ghash_toynarrow_{multiply}_{reduce}_x3"
+    registers = {name for used in item.audit.registers.values() for name in used}
+    assert {name for name in registers if name.startswith("xmm")} <= {f"xmm{n}" for n in range(8)}
+    program = build([item.harness_kernel(tmp_path)], harness_folder)
+    report = program.check(item.symbol)
+    assert report.ok, report
+
+
+@pytest.mark.usefixtures("toy_syntax")
+def test_a_syntax_of_ones_own_prints_the_same_instructions(nasm: Tool) -> None:
+    kernel = Kernel("avx", "winograd", "clmul1", 2)
+    toy, plain = render(kernel, target(syntax="toy-upper")), render(kernel, target())
+    assert "VPCLMULQDQ" in toy.text
+    codes = [
+        read_object(assemble_text(nasm, kernel.name, made.text, "elf64")).code
+        for made in (toy, plain)
+    ]
+    assert codes[0] == codes[1]

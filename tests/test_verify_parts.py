@@ -1,0 +1,293 @@
+"""The parts of the prover on their own: specs, definitions, lengths, flags, memory, terms."""
+
+import ast
+import random
+from pathlib import Path
+
+import pytest
+from verify_objects import ASM
+
+from ghashgen.errors import GhashgenError
+from ghashgen.field.bitorder import (
+    Order,
+    element_from_block,
+    register_from_block,
+    register_from_element,
+    twist,
+)
+from ghashgen.field.gf128 import power
+from ghashgen.field.ghash import ghash_padded, multiply_blocks
+from ghashgen.verify import dataflow
+from ghashgen.verify.elf import Image
+from ghashgen.verify.entries import Algebra
+from ghashgen.verify.flags import CONDITIONS, Flags
+from ghashgen.verify.memory import Memory, Region
+from ghashgen.verify.naming import Naming
+from ghashgen.verify.refutation import Category, Refutation
+from ghashgen.verify.spec import KINDS, load_spec, parse_cell, power_major, spec_of_entry
+from ghashgen.verify.terms import CALLER, DATA, MASK128, NotPolynomialError, Terms
+from ghashgen.verify.values import Affine, Pointer, UndecidedError, add, mask_number, subtract
+
+ALLOWED = ("ghashgen.verify", "ghashgen.field", "ghashgen.ops", "ghashgen.errors")
+
+
+def test_the_prover_imports_nothing_of_the_emitter() -> None:
+    import ghashgen.verify
+
+    for path in Path(ghashgen.verify.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [node.module] if isinstance(node, ast.ImportFrom) else []
+            names += [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            for name in names:
+                assert name is not None
+                assert not name.startswith("ghashgen") or name.startswith(ALLOWED), (path, name)
+
+
+# Definitions of table entries and states, against the slow specification.
+
+
+def register_values(h: bytes, order: Order, powers: int) -> dict[str, int]:
+    H = element_from_block(h)
+    return {
+        f"B{i}": register_from_element(twist(power(H, i), order), order)
+        for i in range(1, powers + 1)
+    }
+
+
+@pytest.mark.parametrize("order", Order)
+def test_powers_states_and_blocks(order: Order) -> None:
+    rng = random.Random(order)
+    algebra, h, x, c = Algebra(order), *(rng.randbytes(16) for _ in range(3))
+    values = register_values(h, order, 5)
+    for a, b in ((1, 1), (1, 2), (2, 2), (2, 3)):
+        assert algebra.powers_product(a, b).evaluate(values) == values[f"B{a + b}"]
+    values |= {"X": register_from_block(x, order), "C1": register_from_block(c, order)}
+    state = algebra.state({"X": 1, "C1": 1})
+    assert state.evaluate(values) == register_from_block(ghash_padded(h, x, c), order)
+    block = state.moves(algebra.memory, 128).evaluate(values)
+    assert block.to_bytes(16, "little") == ghash_padded(h, x, c)
+    assert algebra.recognise(state) == {"X": 1, "C1": 1}
+    assert algebra.recognise(state ^ algebra.state({"C2": 0})) == {"X": 1, "C1": 1, "C2": 0}
+    assert algebra.recognise(state.shift(1)) is None
+    assert algebra.entry("N", 2).evaluate(values).to_bytes(16, "little") == multiply_blocks(h, h)
+    assert algebra.entry("H", 2).evaluate(values) == register_from_block(
+        multiply_blocks(h, h), order
+    )
+
+
+@pytest.mark.parametrize("order", Order)
+def test_what_the_entries_are_for(order: Order) -> None:
+    """K, C1, C2 and R serve to multiply: use them as the schemes do, compare with the product."""
+    from ghashgen.field.gf2 import clmul
+
+    rng = random.Random(order)
+    algebra, h, x = Algebra(order), rng.randbytes(16), rng.randbytes(16)
+    values = register_values(h, order, 1)
+    A = register_from_block(x, order)
+    expected = register_from_block(ghash_padded(h, x, bytes(16)), order)
+    at = {kind: algebra.entry(kind, 1).evaluate(values) for kind in KINDS}
+    low, m64 = (lambda v, k: v >> 64 * k & (1 << 64) - 1), (1 << 64) - 1
+    B, K = at["B"], at["K"]
+
+    def fold(y_low: int, y_high: int) -> int:
+        if order is Order.REFLECTED:
+            swapped = low(y_low, 0) << 64 | low(y_low, 1)
+            return clmul(low(y_low, 0), 0xC200000000000000) ^ swapped ^ y_high
+        return clmul(low(y_high, 1), 0x87) ^ y_low ^ low(y_high, 0) << 64
+
+    a0, a1 = low(A, 0), low(A, 1)
+    if order is Order.REFLECTED:
+        y = [clmul(a0, low(K, k)) ^ clmul(a1, low(B, k)) for k in range(2)]
+    else:
+        y = [clmul(a0, low(B, k)) ^ clmul(a1, low(K, k)) for k in range(2)]
+    assert fold(*y) == expected
+    shared = clmul(a0, a1)
+    sums = [clmul(low(A ^ at[c], 0), low(A ^ at[c], 1)) ^ shared for c in ("C1", "C2")]
+    assert fold(*sums) ^ at["R"] == expected
+    assert low(at["S"], 0) == low(at["S"], 1) == (B ^ B >> 64) & m64
+
+
+# Specs.
+
+
+def test_a_spec_from_a_file_and_one_from_a_manifest() -> None:
+    spec = load_spec(ASM / "foreign.toml")
+    assert spec.cells == power_major(("B",), 4)
+    assert [f.operation for f in spec.functions] == ["init", "mul", "update"]
+    entry = {
+        "name": "k",
+        "axes": {"abi": "sysv", "order": "reflected", "blocks": 2, "wipe": True, "op": "polyval"},
+        "symbols": {"init": "k_init", "update": "k_update"},
+        "table": {"bytes": 96, "align": 32, "cells": ["B2", "B1", "0", "R2/2", "R1", "-"]},
+    }
+    emitted = spec_of_entry(entry)
+    cells = (("B", 2), ("B", 1), ("0", 0), ("R/2", 2), ("R", 1), None)
+    assert emitted.cells == cells
+    assert [f.symbol for f in emitted.functions] == ["k_init", "k_update"]
+    assert (emitted.wipe, emitted.op, emitted.table_align) == (True, "polyval", 32)
+    assert spec_of_entry(entry, "win64").abi == "win64"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"sysv"', '"arm"', "no ABI 'arm'"),
+        ('"reflected"', '"sideways"', "sideways"),
+        ('"B4"', '"Q4"', "no table cell 'Q4'"),
+        ("blocks", "block", "unknown key 'block'"),
+        ('name = "foreign"', "", "no key 'name'"),
+        ('"input"', '"inputs"', "update has exactly"),
+        ("[functions.init]", "[functions.start]", "no operation 'start'"),
+        ("length_multiple = 16", "length_multiple = 8", "each is 1 or 16"),
+        ("table_align = 16", "table_align = 12", "powers of two"),
+        ("table_align = 16", "table_bytes = 32", "do not fit in 32 bytes"),
+    ],
+)
+def test_a_wrong_spec_is_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
+    text = (ASM / "foreign.toml").read_text()
+    assert old in text
+    path = tmp_path / "spec.toml"
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(GhashgenError, match=message):
+        load_spec(path)
+
+
+def test_cells_are_a_kind_and_a_power() -> None:
+    assert parse_cell("C112") == ("C1", 12)
+    assert parse_cell("-") is None
+    with pytest.raises(GhashgenError):
+        parse_cell("B0")
+
+
+# Lengths with an unknown, flags.
+
+
+def test_lengths_with_an_unknown() -> None:
+    u = Affine(1, 0, 32, 1000)
+    assert subtract(u, 16) == Affine(1, -16, 32, 1000)
+    assert add(Pointer("input", 0), u) == Pointer("input", u)
+    assert subtract(Pointer("input", u), Pointer("input", u.plus(-16))) == 16
+    with pytest.raises(UndecidedError):
+        subtract(u, 64)
+    assert mask_number(Affine(64, 5, 1, 9), 15) == 5
+    with pytest.raises(UndecidedError):
+        mask_number(u, 15)
+
+
+@pytest.mark.parametrize(
+    ("bound", "condition", "expected"),
+    [(32, "ae", True), (32, "b", False), (32, "a", None), (33, "ae", None), (1001, "b", True),
+     (0, "e", False), (40, "e", None), (31, "a", True), (1000, "g", None), (16, "g", True)],
+)  # fmt: skip
+def test_conditions_on_a_length_are_decided_for_the_whole_range_or_not_at_all(
+    bound: int, condition: str, expected: bool | None
+) -> None:
+    flags = Flags("sub", Affine(1, 0, 32, 1000), bound, 0)
+    if expected is None:
+        with pytest.raises(UndecidedError):
+            CONDITIONS[condition](flags, 0)
+    else:
+        assert CONDITIONS[condition](flags, 0) is expected
+
+
+# Memory.
+
+
+def memory(**changes: object) -> Memory:
+    region = Region("input", 0, 20, False, lambda index: index + 1, 4, 0)
+    for name, value in changes.items():
+        setattr(region, name, value)
+    return Memory(Terms(lambda kind, number: pytest.fail("no table")), Image((), {}, {}), [region])
+
+
+def test_loads_stay_inside() -> None:
+    m = memory()
+    assert m.load(Pointer("input", 0), 16) == 1
+    assert m.load(Pointer("input", 16), 4) == 2
+    assert m.load(Pointer("input", 15), 2) == 2 << 8
+    for offset, size in ((5, 16), (20, 1), (-1, 1), (17, 4)):
+        with pytest.raises(Refutation) as caught:
+            m.load(Pointer("input", offset), size)
+        assert caught.value.category is Category.MEMORY
+
+
+def test_stores_need_permission_and_alignment_needs_a_promise() -> None:
+    with pytest.raises(Refutation, match="read-only"):
+        memory().store(Pointer("input", 0), 1, 1)
+    m = memory(writable=True)
+    m.store(Pointer("input", 2), 0xABCD, 2)
+    assert m.load(Pointer("input", 0), 4) == 0xABCD0001
+    m.load(Pointer("input", 4), 4, align=4)
+    for offset, align in ((2, 4), (0, 8)):
+        with pytest.raises(Refutation, match="not assured"):
+            m.load(Pointer("input", offset), 4, align=align)
+
+
+def test_an_address_from_a_secret_is_no_constant_time() -> None:
+    m = memory()
+    with pytest.raises(Refutation) as caught:
+        m.load(m.terms.variable("C1"), 1)
+    assert caught.value.category is Category.CONSTANT_TIME
+
+
+# Terms.
+
+
+def terms() -> Terms:
+    return Naming(Algebra(Order.REFLECTED)).terms
+
+
+def test_equal_terms_are_one_object_and_opaque_ones_equal_nothing() -> None:
+    t = terms()
+    a, b = t.variable("C1"), t.variable("C2")
+    assert t.xor(a, b) is t.xor(b, a)
+    assert t.xor(a, a) == 0
+    lost = t.both(a, b)
+    assert t.xor(lost, lost) is lost
+    with pytest.raises(NotPolynomialError, match="bitwise AND of two secrets"):
+        t.form(lost)
+
+
+def test_or_is_a_sum_only_where_it_is_one() -> None:
+    t = terms()
+    a, low, high = t.variable("C1"), (1 << 64) - 1, MASK128 ^ (1 << 64) - 1
+    assert t.form(t.either(t.keep(a, low), t.keep(a, high))) == t.form(a)
+    # They overlap, and agree there.
+    assert t.form(t.either(t.keep(a, low), t.keep(a, 0xFF << 60 | high))) == t.form(a)
+    shifted = t.moves(a, ((8, MASK128 ^ 0xFF),))
+    with pytest.raises(NotPolynomialError):
+        t.form(t.either(a, shifted))
+
+
+def test_a_state_that_is_multiplied_again_gets_a_name() -> None:
+    naming = Naming(Algebra(Order.REFLECTED))
+    t = naming.terms
+    state = naming.algebra.state({"X": 2, "C1": 1})
+
+    def product(a: object, power_of_h: int) -> object:
+        return [t.clmul(a, i, t.entry("B", power_of_h), j) for i in (0, 1) for j in (0, 1)]  # type: ignore[arg-type]
+
+    once = t._make("state", (), MASK128, DATA)
+    once.form = state
+    for lane in product(once, 1):  # type: ignore[attr-defined]
+        assert t.form(lane).degree == 2
+    assert naming.defined == {"Z1": {"X": 2, "C1": 1}}
+    assert naming.position("Z1", {"X": -1}) == 1
+    assert naming.position("Z1", {"X": -2}) is None
+    assert sorted(naming.leaves("Z1")) == ["C1", "X"]
+
+
+def test_what_the_caller_left_is_public_and_useless() -> None:
+    t = terms()
+    left = t.caller("rax", 64)
+    mixed = t.xor(left, 1)
+    assert mixed is not left
+    with pytest.raises(NotPolynomialError):
+        t.form(mixed)
+    assert mixed.deps & CALLER  # type: ignore[union-attr]
+
+
+def test_the_list_of_instructions_names_the_usual_ones_only() -> None:
+    assert {"pclmulqdq", "vpclmulqdq", "vpshufb", "vpternlogq", "pxor"} <= dataflow.listed()
+    assert not {"div", "vpgatherdd", "bswap", "movaps"} & dataflow.listed()
+    assert not dataflow.listed() & dataflow.no_operands()
