@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from iced_x86 import Code, Instruction, MemoryOperand, Register
 
 from ghashgen.audit import audit
+from ghashgen.audit import loop as loop_of
 from ghashgen.commands.audit import COMMAND
 from ghashgen.errors import GhashgenError
 from ghashgen.kernel import Kernel
