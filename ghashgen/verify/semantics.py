@@ -8,13 +8,21 @@ from ghashgen.verify import (
     semantics_flow,
     semantics_general,
     semantics_move,
+    semantics_stack,
     semantics_vector,
     semantics_wide,
 )
 from ghashgen.verify.machine import Row, Step
 from ghashgen.verify.refutation import unsupported
 
-MODULES = (semantics_general, semantics_flow, semantics_vector, semantics_move, semantics_wide)
+MODULES = (
+    semantics_general,
+    semantics_stack,
+    semantics_flow,
+    semantics_vector,
+    semantics_move,
+    semantics_wide,
+)
 
 
 @cache

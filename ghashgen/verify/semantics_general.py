@@ -10,7 +10,7 @@ from iced_x86 import Code, Instruction, OpKind
 
 from ghashgen.verify import operands as ops
 from ghashgen.verify.flags import CONDITIONS, UNKNOWN, Flags
-from ghashgen.verify.machine import RBP, RSP, Builder, Machine, Row, Step
+from ghashgen.verify.machine import Builder, Machine, Row, Step
 from ghashgen.verify.memory import mask_pointer
 from ghashgen.verify.refutation import unsupported
 from ghashgen.verify.terms import CALLER, OPAQUE, Lane, Term, byte_moves, same_value, secret
@@ -33,7 +33,8 @@ def _opaque(m: Machine, what: str, *values: Value) -> Term:
     return m.terms.opaque(what, CALLER if public else OPAQUE)
 
 
-def _sum(m: Machine, a: Value, b: Value) -> Value:
+def sum_values(m: Machine, a: Value, b: Value) -> Value:
+    """Return a + b modulo 2^64; opaque where a secret enters."""
     if isinstance(a, Term) or isinstance(b, Term):
         if isinstance(a, int | Term) and isinstance(b, int | Term):
             mask_a = a.mask if isinstance(a, Term) else a
@@ -94,7 +95,7 @@ def _binary(name: str, bits: int, store: bool) -> Builder:
             # XOR and SUB of a register with itself do not depend on what it holds.
             a, b = (0, 0) if same and name in ("xor", "sub") else (read_a(m), read_b(m))
             if name == "add":
-                result, kind = _sum(m, a, b), "add"
+                result, kind = sum_values(m, a, b), "add"
             elif name in ("sub", "cmp"):
                 kind = "sub"
                 try:
@@ -130,7 +131,7 @@ def _unary(name: str, bits: int) -> Builder:
                 m.flags = Flags("sub", 0, a, result, bits)
             else:
                 amount = 1 if name == "inc" else mask
-                result = _fit(m, _sum(m, a, 1 if name == "inc" else M64), bits)
+                result = _fit(m, sum_values(m, a, 1 if name == "inc" else M64), bits)
                 m.flags = Flags("carry", a, amount, result, bits, m.flags)
             write(m, result)
 
@@ -279,38 +280,6 @@ def _lea(bits: int) -> Builder:
     return build
 
 
-def _push(i: Instruction) -> Step:
-    read = ops.read_gpr(i, 0, 64)
-
-    def step(m: Machine) -> None:
-        value = read(m)
-        m.gpr[RSP] = _sum(m, m.gpr[RSP], M64 - 7)
-        m.memory.store(m.gpr[RSP], value, 8)
-
-    return step
-
-
-def _pop(i: Instruction) -> Step:
-    write = ops.write_gpr(i, 0, 64)
-
-    def step(m: Machine) -> None:
-        value = m.memory.load(m.gpr[RSP], 8)
-        m.gpr[RSP] = _sum(m, m.gpr[RSP], 8)
-        write(m, value)
-
-    return step
-
-
-def _leave(i: Instruction) -> Step:
-    def step(m: Machine) -> None:
-        m.gpr[RSP] = m.gpr[RBP]
-        value = m.memory.load(m.gpr[RSP], 8)
-        m.gpr[RSP] = _sum(m, m.gpr[RSP], 8)
-        m.gpr[RBP] = value
-
-    return step
-
-
 def _conditional_move(bits: int, condition: str) -> Builder:
     test = CONDITIONS[condition]
 
@@ -406,9 +375,6 @@ def _rows() -> list[Row]:
     for condition in CONDITIONS:
         row(f"SET{condition.upper()}_RM8", _set(condition), "SETcc")
     row("MOVSXD_R64_RM32", _movsxd, "MOVSX/MOVSXD")
-    row("PUSH_R64", _push, "PUSH")
-    row("POP_R64", _pop, "POP")
-    row("LEAVEQ", _leave, "LEAVE")
     return rows
 
 
