@@ -67,8 +67,9 @@ lint: setup
 types: setup
 	@$(BIN)/mypy
 
-check: lint types test ## format, lint, types, tests, and generated/ regenerated from nothing
+check: lint types test ## format, lint, types, tests, generated/ regenerated, kernels proved
 	@$(GHASHGEN) generate --check
+	@$(GHASHGEN) prove
 	@$(GHASHGEN) summary --check
 
 bench-tool: setup ## how long the tool itself takes

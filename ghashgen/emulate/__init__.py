@@ -19,6 +19,9 @@ the run.  The tests compare against models in Python: carry-less multiplication 
 encodings, GF2P8AFFINEQB, VPTERNLOGQ, VPSHUFB, AES rounds, masked loads with fault suppression,
 VZEROUPPER, and what the host itself can run against the host.
 
+Known defect.  PSRLQ and PSLLQ by a register whose count is 64 leave the operand unchanged, where
+the manual defines 0; the CPU gives 0.  No emitted kernel relies on it.
+
 Limits.  Emulation says nothing about time.  A buffer holds at most 510 pages.  The unused rest
 of a buffer's pages is checked for writes after the call, not for reads (use `trace`).  A masked
 access is traced element by element, an access across pages in two parts.  The budget is
