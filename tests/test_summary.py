@@ -33,7 +33,8 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copy(README, tmp_path)
     (tmp_path / "docs").mkdir()
     (tmp_path / "generated").mkdir()
-    shutil.copy(project_root() / "generated" / "MANIFEST.json", tmp_path / "generated")
+    for name in ("MANIFEST.json", "PROOFS.json"):
+        shutil.copy(project_root() / "generated" / name, tmp_path / "generated")
     if (project_root() / RESULTS).exists():
         shutil.copy(project_root() / RESULTS, tmp_path / "docs")
     monkeypatch.setattr(command, "project_root", lambda: tmp_path)
@@ -173,3 +174,12 @@ def test_a_malformed_measurement_is_refused(clone: Path, body: Any) -> None:
 def test_a_folder_without_a_manifest_is_refused(tmp_path: Path) -> None:
     with pytest.raises(GhashgenError, match="run ghashgen generate"):
         gather(tmp_path)
+
+
+def test_proofs_are_counted_and_their_absence_is_said(clone: Path) -> None:
+    assert "kernels from their assembled bytes" in markdown(gather(clone))
+    (clone / "generated" / "PROOFS.json").unlink()
+    assert "not recorded yet: `ghashgen prove --write`" in markdown(gather(clone))
+    (clone / "generated" / "PROOFS.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(GhashgenError, match="no list of proofs"):
+        gather(clone)
