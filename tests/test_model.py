@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -272,6 +273,8 @@ def test_the_command_counts_an_object(tmp_path: Path, counted: Counted) -> None:
     obj = tmp_path / "toy.o"
     obj.write_bytes(toy())
     assert invoke("--count", str(obj), "--symbol", "toy_ghash") == (0, toml(counted))
+    answered = json.loads(invoke("--count", str(obj), "--symbol", "toy_ghash", "--json")[1])
+    assert (answered["symbol"], answered["blocks"]) == ("toy_ghash", 4)
     assert "needs --symbol" in invoke("--count", str(obj))[1]
     assert "need --count" in invoke("--symbol", "toy_ghash")[1]
     assert "exclude each other" in invoke("--check", "--write")[1]

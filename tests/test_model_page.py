@@ -15,9 +15,21 @@ from ghashgen.catalogue import Choice, catalogue, choose
 from ghashgen.commands import model as command
 from ghashgen.commands.options import build_folder, default_out
 from ghashgen.errors import GhashgenError
-from ghashgen.model.page import GAP, MARKERS, PAGE, cells, markdown, notes, ports_name
+from ghashgen.model.page import GAP, MARKERS, PAGE, cells, markdown, matched, notes, ports_name
 from ghashgen.model.peers import peers
-from ghashgen.model.rows import LABEL, LONG, Comparison, Loop, binds, checks, compare, ours, theirs
+from ghashgen.model.rows import (
+    LABEL,
+    LONG,
+    Comparison,
+    Loop,
+    binds,
+    checks,
+    compare,
+    generation,
+    match,
+    ours,
+    theirs,
+)
 from ghashgen.paths import project_root
 from ghashgen.summary import RESULTS, Speed, Timing, block_of, replaced, stored_speed
 from ghashgen.target import target
@@ -46,6 +58,26 @@ def test_of_ours_the_lowest_bound_of_each_isa_and_size_is_taken_and_every_peer()
     shown = [row.loop.name for row in rows["sapphirerapids"]]
     assert shown == ["peer_b", "fast", "other_size", "peer_a"]
     assert rows["skylake-avx512"] == ()
+
+
+def test_a_peer_stands_beside_the_lowest_of_ours_that_is_no_longer() -> None:
+    product = "vpclmulqdq y,y,y,i8"
+    peer = loop("peer", {product: 9}, 2, "Toy 1")
+    own = [loop("one", {product: 6}), loop("two", {product: 6}, 2), loop("four", {product: 4}, 4)]
+    (found,) = match([peer, *own])["sapphirerapids"]
+    assert matched(found) == ("peer", "2", "0.281", "two", "2", "0.188", "1.50")
+    assert match([peer, own[2]])["sapphirerapids"] == ()
+    wide = replace(own[0], features=("AVX", "AVX512F", "VPCLMULQDQ"))
+    assert match([peer, wide])["sapphirerapids"] == ()
+    # What another kernel of its size and ISA outdoes is still matched where that one is too wide.
+    better = replace(wide, name="better", body=loop("l", {product: 1}).body)
+    (found,) = match([peer, better, own[0]])["sapphirerapids"]
+    assert found.ours.loop.name == "one"
+
+
+def test_generations_go_by_the_last_extension_needed() -> None:
+    needs = (["SSSE3"], ["AVX", "PCLMULQDQ"], ["AVX", "VPCLMULQDQ"], ["AVX512VL", "AVX"])
+    assert [generation(features) for features in needs] == [-1, 0, 1, 2]
 
 
 def test_what_binds_is_named() -> None:
@@ -82,14 +114,16 @@ def shown() -> tuple[str, Comparison]:
     """The page's block, and what the kernels that it names give now."""
     block = block_of((project_root() / PAGE).read_text(encoding="utf-8"), MARKERS, PAGE)
     known = {kernel.name for kernel in catalogue()}
-    names = set(re.findall(r"^\| (ghash_\w+) \|", block, re.MULTILINE))
-    assert names <= known
+    names = set(re.findall(r"\| (ghash_\w+) \|", block))
+    names &= known
+    assert names
     where = target("sysv")
     kernels = choose(Choice(name=tuple(sorted(names))))
     own = ours(build(kernels, where, default_out(), build_folder("obj")), where)
     speed = stored_speed(project_root() / RESULTS)
     machine, beside = checks(own, peers(), speed)
-    return block, Comparison(compare((*own, *theirs(peers()))), beside, machine)
+    loops = (*own, *theirs(peers()))
+    return block, Comparison(compare(loops), match(loops), beside, machine)
 
 
 def test_the_page_holds_what_its_kernels_and_peers_give_now(

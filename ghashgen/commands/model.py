@@ -1,6 +1,7 @@
 """ghashgen model: our group loops beside peers' published ones, by the port tables alone."""
 
 import sys
+import tomllib
 from pathlib import Path
 
 import click
@@ -20,16 +21,16 @@ from ghashgen.commands.options import (
 from ghashgen.commands.summary import read_page, write_page
 from ghashgen.errors import GhashgenError
 from ghashgen.model.count import count, read, toml
-from ghashgen.model.page import COLUMNS, MARKERS, PAGE, cells, markdown, notes, verdict
+from ghashgen.model.page import COLUMNS, MARKERS, MATCHED, PAGE, cells, markdown, matched, notes
 from ghashgen.model.peers import Recount, peers, recount
-from ghashgen.model.rows import LABEL, Comparison, checks, compare, ours, theirs
+from ghashgen.model.rows import LABEL, Comparison, checks, compare, match, ours, theirs
 from ghashgen.paths import project_root
 from ghashgen.summary import RESULTS, block_of, replaced, stored_speed
 from ghashgen.target import target
 from ghashgen.uarch import uarch, uarches
 
-OURS = Choice(isa=("avx", "avx2", "avx512vl", "avx512"), op=("ghash",), wipe=(False,))
-"""The kernels that may stand for ours; sse is left out, since avx runs on all these CPUs."""
+OURS = Choice(op=("ghash",), wipe=(False,))
+"""The kernels that may stand for ours."""
 
 
 @click.command("model")
@@ -68,11 +69,20 @@ def COMMAND(
     if counted is not None:
         if symbol is None:
             raise GhashgenError("--count needs --symbol", "name the function; see nm")
-        click.echo(toml(count(read(counted, member), symbol, blocks)), nl=False)
+        found = count(read(counted, member), symbol, blocks)
+        if as_json:
+            print_json(tomllib.loads(toml(found))["peer"]["loop"])
+        else:
+            click.echo(toml(found), nl=False)
     elif again:
         _recount(as_json)
     elif write or only_check:
-        _page(_gather(), write)
+        comparison = _gather()
+        said = _page(comparison, write)
+        if as_json:
+            print_json(comparison.as_json())
+        else:
+            click.echo(said)
     else:
         _show(_gather(), names, as_json)
 
@@ -83,23 +93,25 @@ def _gather() -> Comparison:
         built = build(kernels, where, default_out(), build_folder("obj"), advance)
     own, stored = ours(built, where), peers()
     machine, beside = checks(own, stored, stored_speed(project_root() / RESULTS))
-    return Comparison(compare((*own, *theirs(stored))), beside, machine)
+    loops = (*own, *theirs(stored))
+    return Comparison(compare(loops), match(loops), beside, machine)
 
 
-def _page(comparison: Comparison, write: bool) -> None:
+def _page(comparison: Comparison, write: bool) -> str:
     page = project_root() / PAGE
     text, block = read_page(page), markdown(comparison, peers())
     if write:
         write_page(page, replaced(text, block, MARKERS, PAGE))
     elif block_of(text, MARKERS, PAGE) != block:
         raise GhashgenError(f"the tables in {page} are stale", "run ghashgen model --write")
-    click.echo(f"the tables in {page} are {'written' if write else 'current'}")
+    return f"the tables in {page} are {'written' if write else 'current'}"
 
 
 def _show(comparison: Comparison, names: set[str], as_json: bool) -> None:
     if as_json:
         whole = comparison.as_json()
-        whole["uarches"] = {k: v for k, v in whole["uarches"].items() if k in names}
+        for part in ("uarches", "like_with_like"):
+            whole[part] = {name: rows for name, rows in whole[part].items() if name in names}
         print_json(whole)
         return
     # A row has many columns: in a pipe, 160 of text are too few for them.
@@ -112,8 +124,12 @@ def _show(comparison: Comparison, names: set[str], as_json: bool) -> None:
         for row in rows:
             out.add_row(*cells(row))
         wide.print(out)
-        for line in (verdict(rows), *notes(rows), ""):
+        for line in notes(rows):
             wide.print(line, soft_wrap=True, markup=False)
+        beside = table(f"Peers beside ours on {uarches()[name].title}: {LABEL}", *MATCHED)
+        for pair in comparison.matches[name]:
+            beside.add_row(*matched(pair))
+        wide.print(beside)
     if comparison.checks:
         out = table(
             f"Model beside measurement, cycles per byte, {comparison.machine}",

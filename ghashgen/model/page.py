@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from ghashgen.model.count import classes, memory_operands
 from ghashgen.model.peers import Peer
-from ghashgen.model.rows import LABEL, Comparison, Row
+from ghashgen.model.rows import LABEL, Comparison, Match, Row
 from ghashgen.uarch import uarches
 
 PAGE = "docs/model.md"
@@ -87,18 +87,17 @@ def notes(rows: Iterable[Row]) -> tuple[str, ...]:
     )
 
 
-def verdict(rows: Iterable[Row]) -> str:
-    """Return the lowest bound of ours and of the peers, and their quotient."""
-    rows = tuple(rows)
-    ours = next((row for row in rows if row.loop.ours), None)
-    peer = next((row for row in rows if not row.loop.ours), None)
-    if ours is None or peer is None:
-        return "Nothing to compare."
-    return (
-        f"Lowest bounds, cycles per byte ({LABEL}): ours {ours.cycles_per_byte:.3f}, "
-        f"{ours.loop.name}; peers {peer.cycles_per_byte:.3f}, {peer.loop.name}: the peer's is "
-        f"{peer.cycles_per_byte / ours.cycles_per_byte:.2f} times ours."
-    )
+MATCHED = ("peer", ">blocks", ">bound", "ours like it", ">blocks", ">bound", ">peer by ours")
+"""The columns of `matched`; bounds in cycles per byte."""
+
+
+def matched(match: Match) -> tuple[str, ...]:
+    """Return the cells of a peer beside the lowest of ours that is like it."""
+    return (*_side(match.peer), *_side(match.ours), f"{match.quotient:.2f}")
+
+
+def _side(row: Row) -> tuple[str, str, str]:
+    return row.loop.name, str(row.loop.blocks), f"{row.cycles_per_byte:.3f}"
 
 
 def _table(columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
@@ -112,9 +111,9 @@ def markdown(comparison: Comparison, peers: Iterable[Peer]) -> str:
     parts = []
     for name, rows in comparison.rows.items():
         parts.append(f"### {uarches()[name].title}: {LABEL}")
-        parts.append(verdict(rows))
         parts.append(_table(COLUMNS, map(cells, rows)))
         parts.append("\n".join(f"- {note}" for note in notes(rows)))
+        parts.append(_table(MATCHED, map(matched, comparison.matches[name])))
     parts.append(f"### Model beside measurement: {comparison.machine or 'nothing stored'}")
     if comparison.checks:
         columns = ("kernel", ">bytes", f">{LABEL}", ">measured", ">measured by model")

@@ -31,6 +31,9 @@ WIDE = "VPCLMULQDQ"
 LOAD = "vmovdqu x,m128"
 """A form that only loads: its ports are the load ports."""
 
+GENERATIONS: tuple[tuple[str, ...], ...] = (("AVX",), ("AVX2", WIDE), ("AVX512",))
+"""Vector extensions in their order, by how CPUID features of iced begin."""
+
 LONG = 4096
 """Bytes of a message from which the main loop is nearly all of the time."""
 
@@ -97,6 +100,28 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Match:
+    """A peer's loop and the lowest of ours like it on that CPU: see `match`."""
+
+    peer: Row
+    ours: Row
+
+    @property
+    def quotient(self) -> float:
+        """The peer's bound by ours: above 1, ours is the lower one."""
+        return self.peer.cycles_per_byte / self.ours.cycles_per_byte
+
+    def as_json(self) -> dict[str, Any]:
+        """Return both names and the quotient."""
+        return {
+            "is": LABEL,
+            "peer": self.peer.loop.name,
+            "kernel": self.ours.loop.name,
+            "peer_by_kernel": self.quotient,
+        }
+
+
+@dataclass(frozen=True)
 class Check:
     """A bound beside a stored measurement on the CPU of that measurement."""
 
@@ -130,6 +155,8 @@ class Comparison:
 
     rows: Mapping[str, tuple[Row, ...]]
     """By microarchitecture, ours and peers' together, the lowest bound first."""
+    matches: Mapping[str, tuple[Match, ...]]
+    """By microarchitecture."""
     checks: tuple[Check, ...]
     machine: str
     """Where the checks were measured; empty where no table describes it."""
@@ -139,6 +166,10 @@ class Comparison:
         return {
             "is": LABEL,
             "uarches": {name: [row.as_json() for row in rows] for name, rows in self.rows.items()},
+            "like_with_like": {
+                name: [match.as_json() for match in matches]
+                for name, matches in self.matches.items()
+            },
             "model_beside_measurement": {
                 "machine": self.machine,
                 "rows": [check.as_json() for check in self.checks],
@@ -212,11 +243,46 @@ def _shown(loop: Loop, uarch: Uarch) -> bool:
 def compare(loops: Sequence[Loop]) -> dict[str, tuple[Row, ...]]:
     """Return the rows of every microarchitecture, the lowest bound first."""
     return {
-        name: tuple(
-            sorted(_best(_row(loop, uarch) for loop in loops if _shown(loop, uarch)), key=_order)
-        )
+        name: tuple(sorted(_best(_all(loops, uarch)), key=_order))
         for name, uarch in uarches().items()
     }
+
+
+def match(loops: Sequence[Loop]) -> dict[str, tuple[Match, ...]]:
+    """Return, by microarchitecture, every peer's loop with the lowest like it of ours, if any.
+
+    A longer pass pays for its reduction less often, and a wider register does more at once; so it
+    is one of no more blocks and of no later generation.
+    """
+    return {
+        name: tuple(_matches(sorted(_all(loops, uarch), key=_order)))
+        for name, uarch in uarches().items()
+    }
+
+
+def _all(loops: Iterable[Loop], uarch: Uarch) -> Iterator[Row]:
+    return (_row(loop, uarch) for loop in loops if _shown(loop, uarch))
+
+
+def generation(features: Iterable[str]) -> int:
+    """Return the place in GENERATIONS of the last vector extension that is needed; SSE gives -1."""
+    every = tuple(features)
+    return max(
+        (at for at, starts in enumerate(GENERATIONS) if any(f.startswith(starts) for f in every)),
+        default=-1,
+    )
+
+
+def _like(ours: Loop, peer: Loop) -> bool:
+    later = generation(ours.features) > generation(peer.features)
+    return ours.ours and ours.blocks <= peer.blocks and not later
+
+
+def _matches(rows: Sequence[Row]) -> Iterator[Match]:
+    for peer in (row for row in rows if not row.loop.ours):
+        best = next((row for row in rows if _like(row.loop, peer.loop)), None)
+        if best is not None:
+            yield Match(peer, best)
 
 
 def checks(
