@@ -38,7 +38,7 @@ def hoist(program: Program) -> Program:
     blocks = [
         replace(
             block,
-            ops=tuple(replace(op, operands=tuple(map(move, op.operands))) for op in block.ops),
+            ops=tuple(op.on(*map(move, op.operands)) for op in block.ops),
         )
         for block in program.blocks
     ]
