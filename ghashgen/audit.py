@@ -5,6 +5,7 @@ Classes as in papers/intel-2023, Table 11, widened: clmul, xor (every bitwise op
 operand of a computing instruction is counted beside the classes, as `memory_operands`.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -120,7 +121,7 @@ class Audit:
 
 def region(instructions: list[Instruction]) -> Region:
     """Count a run of instructions."""
-    names = sorted(mnemonic(instruction) for instruction in instructions)
+    names = Counter(mnemonic(instruction) for instruction in instructions)
     folded = sum(
         1
         for instruction in instructions
@@ -130,7 +131,7 @@ def region(instructions: list[Instruction]) -> Region:
         classes=count(instructions),
         instructions=len(instructions),
         memory_operands=folded,
-        mnemonics={name: names.count(name) for name in dict.fromkeys(names)},
+        mnemonics=dict(sorted(names.items())),
     )
 
 
