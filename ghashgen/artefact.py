@@ -32,7 +32,8 @@ class Artefact:
     @property
     def file(self) -> str:
         """Path below the output folder."""
-        return f"{self.kernel.isa}/{self.kernel.name}.{self.target.syntax.suffix}"
+        name = self.target.symbol(self.kernel.name)
+        return f"{self.kernel.isa}/{name}.{self.target.syntax.suffix}"
 
 
 def assemble_text(nasm: Tool, name: str, text: str, fmt: str) -> bytes:

@@ -20,7 +20,7 @@ CLASSES = ("clmul", "xor", "shuffle", "load", "store", "other")
 
 _PREFIXES = (
     ("clmul", ("PCLMULQDQ",)),
-    ("xor", ("PXOR", "POR", "PAND", "PTERNLOG")),
+    ("xor", ("PXOR", "POR", "PAND", "PTERNLOG", "XORP", "ORP", "ANDP", "ANDNP")),
     (
         "shuffle",
         (
@@ -35,10 +35,35 @@ _PREFIXES = (
             "SHUF",
             "INSERT",
             "EXTRACT",
+            "PINSR",
+            "PEXTR",
+            "UNPCK",
+            "PBLEND",
+            "BLEND",
+            "PROL",
+            "PROR",
+            "PSHLD",
+            "PSHRD",
+            "MOVDDUP",
+            "MOVSHDUP",
+            "MOVSLDUP",
+            "MOVHL",
+            "MOVLH",
+            "MOVHP",
+            "MOVLP",
+            "BROADCAST",
+            "PBROADCAST",
         ),
     ),
 )
-_MOVES = ("MOVDQ", "MOVQ", "MOVD", "MOVUPS", "MOVAPS", "MOVZX", "BROADCAST")
+_LOADS = (
+    *("LDDQU", "MOVDQ", "MOVQ", "MOVD", "MOVUP", "MOVAP", "MOVNT", "MOVSS", "MOVSD", "MOVSHDUP"),
+    *("MOVSLDUP", "MASKMOV", "PMASKMOV", "KMOV", "MOVZX", "MOVSX", "MOVBE", "BROADCAST"),
+    *("PBROADCASTD", "PBROADCASTQ"),
+)
+"""What does nothing but load where its source is memory; a duplicate is made by the load port."""
+_STORES = (*_LOADS, "EXTRACT", "MOVHP", "MOVLP")
+"""What takes a store alone, and no port that shuffles, where its destination is memory."""
 _READS = {OpAccess.READ, OpAccess.READ_WRITE, OpAccess.COND_READ, OpAccess.READ_COND_WRITE}
 _WRITES = {OpAccess.WRITE, OpAccess.READ_WRITE, OpAccess.COND_WRITE, OpAccess.READ_COND_WRITE}
 
@@ -64,14 +89,13 @@ def classify(instruction: Instruction) -> str:
     """Return the class of one decoded instruction."""
     name = mnemonic(instruction).upper()
     bare = name[1:] if name.startswith("V") else name
-    # To memory it takes a store alone, and no port that shuffles.
-    if bare.startswith("EXTRACT") and instruction.op0_kind == OpKind.MEMORY:
-        return "store"
+    if _has_memory(instruction):
+        stores = instruction.op0_kind == OpKind.MEMORY
+        if bare == "MOV" or bare.startswith(_STORES if stores else _LOADS):
+            return "store" if stores else "load"
     for cls, prefixes in _PREFIXES:
         if bare.startswith(prefixes):
             return cls
-    if bare.startswith(_MOVES) and _has_memory(instruction):
-        return "store" if instruction.op0_kind == OpKind.MEMORY else "load"
     return "other"
 
 

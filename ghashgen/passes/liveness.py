@@ -134,9 +134,7 @@ def liveness(program: Program, effects: Effects) -> Liveness:
             if live != start[i]:
                 start[i], changed = live, True
     return Liveness(
-        tuple(
-            tuple(RegisterSet(numbers, live) for live in reversed(points)) for points in after
-        ),
+        tuple(tuple(RegisterSet(numbers, live) for live in reversed(points)) for points in after),
         tuple(RegisterSet(numbers, live) for live in start),
         numbers,
         tuple(map(tuple, written)),

@@ -157,16 +157,12 @@ class Pairing:
             raise self._wrong(f"{show(op)} became {show(physical)}")
         required: list[tuple[int, int, VReg, Operand]] = []
         written: dict[Operand, Operand] = {}
-        for spec, virtual, actual in zip(
-            row.operands, op.operands, physical.operands, strict=True
-        ):
+        for spec, virtual, actual in zip(row.operands, op.operands, physical.operands, strict=True):
             for reg, place in self._required(op, spec, virtual, actual):
                 required.append((self.number(reg), self.number(place), reg, place))
             if "w" in spec.role:
                 written[virtual] = actual
-        for spec, virtual, actual in zip(
-            row.operands, op.operands, physical.operands, strict=True
-        ):
+        for spec, virtual, actual in zip(row.operands, op.operands, physical.operands, strict=True):
             # A zeroing idiom is one only while it names the register that it writes.
             if spec.role == "n" and written.get(virtual) != actual:
                 raise self._wrong(f"{show(op)} became {show(physical)}")

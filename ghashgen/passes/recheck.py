@@ -133,7 +133,9 @@ def _instruction(name: str, state: _State, step: Instruction) -> None:
     if valid:
         for reg, width in step.lanes:
             if valid.get(reg, _ALL) < width:
-                raise AllocationError(f"{name}: {show(step.selected)} reads lanes that were cut off")
+                raise AllocationError(
+                    f"{name}: {show(step.selected)} reads lanes that were cut off"
+                )
     source = step.sets.source
     for reg, place in step.writes:
         bit = 1 << reg

@@ -83,9 +83,7 @@ class _Selector:
                 continue
             self.out.append(Op(step.row, operands, op.width, comment))
 
-    def _bind(
-        self, op: Op, steps: tuple[Step, ...], live_after: Set[Reg]
-    ) -> dict[str, Operand]:
+    def _bind(self, op: Op, steps: tuple[Step, ...], live_after: Set[Reg]) -> dict[str, Operand]:
         bound: dict[str, Operand] = {}
         sources = iter("abc")
         for role, operand in zip(CODES[op.code].roles, op.operands, strict=True):
