@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from ghashgen.errors import GhashgenError
 from ghashgen.field.bitorder import Order
@@ -156,7 +157,7 @@ class Kernel:
         """Lanes of the widest register in use."""
         return max(self.lane_count, 2 if self.swap == "stack" else 1)
 
-    @property
+    @cached_property
     def layout(self) -> Layout:
         """Where the table holds what."""
         return table_layout(self)

@@ -54,7 +54,7 @@ def target_options(function: F) -> F:
     """Add the rendering axes."""
     out: Any = function
     for option in (
-        click.option("--prefix", default="", help="Put before every symbol."),
+        click.option("--prefix", default="", help="Put before every symbol, macro and file name."),
         click.option("--abi", default="sysv", show_default=True, help="sysv or win64."),
     ):
         out = option(out)
