@@ -1,4 +1,4 @@
-"""The proof of pipelined loops: values carried ahead of the hash are followed, wrong ones refused."""
+"""The proof of pipelined loops: what is carried ahead of the hash is followed, or refused."""
 
 from dataclasses import replace
 
@@ -113,7 +113,8 @@ def test_a_loop_that_prepares_differently_beyond_the_executed_lengths_is_not_pro
     refutation = planted(
         "ahead",
         "    movdqu      xmm9, [rdx + 80]\n",
-        "    cmp         rcx, 1024\n    jae         .next\n    movdqu      xmm9, [rdx + 80]\n.next:\n",
+        "    cmp         rcx, 1024\n    jae         .next\n"
+        "    movdqu      xmm9, [rdx + 80]\n.next:\n",
     ).refutation
     assert refutation is not None
     assert "induction" in refutation.message
