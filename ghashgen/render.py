@@ -79,6 +79,7 @@ def regenerate_command(kernel: Kernel, target: Target) -> str:
             f"--isa {kernel.isa} --multiply {kernel.multiply} --reduce {kernel.reduce}",
             f"--blocks {kernel.blocks} --order {kernel.order} --op {kernel.op}",
             f"--fold {kernel.fold} --swap {kernel.swap} --powers {kernel.powers}",
+            f"--pipeline {kernel.pipeline}",
             f"--{'wipe' if kernel.wipe else 'no-wipe'}",
         ]
     words += [f"--abi {target.abi.name}"] if target.abi.name != "sysv" else []
