@@ -7,13 +7,15 @@ import signal
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from distributed import Client, LocalCluster, get_worker
+from distributed import Client, get_worker
 from distributed.deploy.spec import SpecCluster
 from tuning import AVX, COARSE, FINE, SSE, candidate, host, measured, real_candidates
 
+from ghashgen.commands.tune import _unmeasurable
 from ghashgen.errors import GhashgenError
 from ghashgen.tune.lab import Lab, lab
 from ghashgen.tune.measure import FEATURES_OFF, Batch, Host, Measured, describe, measure
@@ -75,6 +77,8 @@ def test_two_workers_of_different_cpus(tmp_path: Path) -> None:
             assert complete(narrow, item.unit.code, sizes) == (item.unit.isa == "sse")
         for figures in (narrow, wide):
             assert not complete(figures, FAR.unit.code, (16,))
+        # Nobody has it: it is left to the model, which the command names as such.
+        assert _unmeasurable((*CANDIDATES, FAR), swept) == ([FAR], {})
         again = sweep((*CANDIDATES, FAR), Lab(client, answer, by_name), store, PLAN)
         assert (again.measured, again.kept) == (0, swept.measured)
 
@@ -133,30 +137,20 @@ def always_dies(batch: Batch) -> Measured:
 
 @pytest.fixture(scope="module")
 def processes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Client, Path]]:
-    """Two workers, which a nanny starts again when they die."""
+    """The local cluster of the command, with two workers: a nanny starts them again if they die."""
     mark = tmp_path_factory.mktemp("lab") / "mark"
     tests = str(Path(__file__).parent)
-    environment = {MARK: str(mark), "PYTHONPATH": f"{tests}:{Path(tests).parent}"}
-    with (
-        LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            host="127.0.0.1",
-            dashboard_address=None,
-            env=environment,
-            silence_logs=50,
-        ) as made,
-        Client(made, set_as_default=False) as client,
-    ):
-        yield client, mark
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(MARK, str(mark))
+        patch.setenv("PYTHONPATH", f"{tests}:{Path(tests).parent}")
+        with lab(workers=2) as runner:
+            yield runner.client, mark
 
 
-def run_all(runner: Lab, tasks: Sequence[Task]) -> list[Measured]:
-    return [outcome.measured for outcome in runner.run(tasks) if outcome.measured]
-
-
-def sorted_by_name(found: list[Measured]) -> list[Measured]:
-    return sorted(found, key=lambda item: item.cells[0].name)
+def test_a_scheduler_by_its_address() -> None:
+    with cluster("avx") as client, lab(client.scheduler.address) as runner:
+        named = replace(runner, describe=by_name)
+        assert list(named.tags().values()) == [host("with AVX", AVX)]
 
 
 def test_real_workers_measure(processes: tuple[Client, Path]) -> None:
@@ -177,6 +171,14 @@ def test_real_workers_measure(processes: tuple[Client, Path]) -> None:
     batch = Batch(COARSE, (candidate("avx", 1, needs=("no such feature",)).unit,), (16,))
     with pytest.raises(GhashgenError, match="cannot run on"):
         run_all(runner, [Task(runner.hosts()[0], batch)])
+
+
+def run_all(runner: Lab, tasks: Sequence[Task]) -> list[Measured]:
+    return [outcome.measured for outcome in runner.run(tasks) if outcome.measured]
+
+
+def sorted_by_name(found: list[Measured]) -> list[Measured]:
+    return sorted(found, key=lambda item: item.cells[0].name)
 
 
 def test_a_worker_lost_on_the_way(processes: tuple[Client, Path], tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ that machine. When a worker is lost its batch goes to another of the same kind. 
 here, and only here is a store written.
 """
 
+import logging
+import signal
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -182,7 +184,7 @@ def lab(scheduler: str = "", workers: int = 1) -> Iterator[Lab]:
     """
     import distributed
 
-    # Without type information, as any other module of Dask.
+    # They have no types that a checker could see.
     Client: Any = distributed.Client
     LocalCluster: Any = distributed.LocalCluster
     if scheduler:
@@ -195,14 +197,31 @@ def lab(scheduler: str = "", workers: int = 1) -> Iterator[Lab]:
         with client:
             yield Lab(client)
         return
-    with (
-        LocalCluster(
+    with _children_ignore_interrupts():
+        cluster = LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
             processes=True,
             host="127.0.0.1",
             dashboard_address=None,
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
+            silence_logs=logging.ERROR,
+        )
+    with cluster, Client(cluster, set_as_default=False) as client:
         yield Lab(client)
+
+
+@contextmanager
+def _children_ignore_interrupts() -> Iterator[None]:
+    """Start processes to which an interrupt from the terminal is nothing: this one ends them.
+
+    They inherit the mask, and here an interrupt that came meanwhile is raised at the end.
+    """
+    from multiprocessing import resource_tracker
+
+    # It unblocks the signal in the thread that first needs it: here, before the mask is set.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -198,7 +198,7 @@ def _carry_out(
             else:
                 store.add(outcome.measured, outcome.task.batch.stage)
                 swept.measured += len(units)
-                swept.failures += _unquiet(outcome)
+                swept.failures += [w for w in _unquiet(outcome) if w not in swept.failures]
             for unit in units:
                 advance(unit)
             if left and deadline is not None and time.monotonic() >= deadline:
