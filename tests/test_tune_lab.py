@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from tuning import AVX, COARSE, FINE, SSE, candidate, host, measured, real_candi
 from ghashgen.commands.tune import _unmeasurable
 from ghashgen.errors import GhashgenError
 from ghashgen.tune.lab import Lab, lab
-from ghashgen.tune.measure import FEATURES_OFF, Batch, Host, Measured, describe, measure
+from ghashgen.tune.measure import FEATURES_OFF, Batch, Host, Measured, alone, describe, measure
 from ghashgen.tune.store import complete, open_store
 from ghashgen.tune.sweep import Plan, Task, sweep
 
@@ -200,6 +201,28 @@ def test_what_no_worker_survives_is_given_up(
     runner = Lab(client, always_dies, one_kind)
     (outcome,) = runner.run([Task(one_kind(), batch)])
     assert (outcome.measured, outcome.failure) == (None, "its worker was lost, time 1")
+
+
+def most_at_once(guard: Callable[[], AbstractContextManager[None]]) -> int:
+    """How many of eight threads were inside at the same time."""
+    inside: list[int] = []
+    most: list[int] = []
+
+    def enter(number: int) -> None:
+        with guard():
+            inside.append(number)
+            time.sleep(0.01)
+            most.append(len(inside))
+            inside.remove(number)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(enter, range(8)))
+    return max(most)
+
+
+def test_one_batch_at_a_time_on_a_machine() -> None:
+    assert most_at_once(alone) == 1
+    assert most_at_once(nullcontext) > 1
 
 
 def test_features_can_be_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:
