@@ -118,6 +118,32 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert path.read_bytes() == before
 
 
+def test_a_sweep_that_is_not_done_writes_no_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ghashgen.commands.tune.describe", lambda: host("no AVX", SSE))
+    path = tmp_path / "chosen.json"
+    arguments = ["--isa", "sse", "--multiply", "k", "--reduce", "clmul1", "--blocks", "8"]
+    arguments += ["--store", str(tmp_path / "s.sqlite"), "--write", str(path), "--budget", "0"]
+    result = CliRunner().invoke(COMMAND, arguments)
+    assert "is not written: the sweep is not done" in str(result.exception)
+    assert "the budget was spent" in result.output
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "why"),
+    [(["--uarch", "z80"], "no table for 'z80'"), (["--write", "none/c.json"], "is no folder")],
+)
+def test_what_cannot_end_well_is_refused_before_the_sweep(
+    tmp_path: Path, option: list[str], why: str
+) -> None:
+    store = tmp_path / "s.sqlite"
+    result = CliRunner().invoke(COMMAND, ["--isa", "sse", "--store", str(store), *option])
+    assert why in str(result.exception)
+    assert not store.exists()
+
+
 def test_the_command_refuses_polyval(tmp_path: Path) -> None:
     arguments = ["--op", "polyval", "--store", str(tmp_path / "s.sqlite")]
     result = CliRunner().invoke(COMMAND, arguments)

@@ -10,7 +10,7 @@ import click
 
 from ghashgen.built import build
 from ghashgen.catalogue import Choice
-from ghashgen.chosen import BASES, dump
+from ghashgen.chosen import BASES, Chosen, dump
 from ghashgen.commands.options import (
     build_folder,
     choice_options,
@@ -132,7 +132,10 @@ def COMMAND(
     if write is not None:
         if swept.out_of_time:
             raise GhashgenError(f"{write} is not written: the sweep is not done", "run it again")
-        _write(write, decisions, plan.classes)
+        sets = _write(write, decisions, plan.classes).sets
+        if not as_json:
+            named = ", ".join(f"{item.isa} ({item.basis})" for item in sets)
+            click.echo(f"chosen set of {named} in {write}")
 
 
 def _refuse_early(uarch: str, write: Path | None) -> None:
@@ -190,7 +193,8 @@ def _unmeasurable(
     return elsewhere, unfit
 
 
-def _write(path: Path, decisions: Sequence[Decision], classes: Sequence[SizeClass]) -> None:
+def _write(path: Path, decisions: Sequence[Decision], classes: Sequence[SizeClass]) -> Chosen:
+    """Write the instruction sets that have a kernel for every class."""
     found = chosen(decisions, classes)
     if not found.sets:
         raise GhashgenError("no ISA has a kernel for every class of lengths", "tune for longer")
@@ -201,6 +205,7 @@ def _write(path: Path, decisions: Sequence[Decision], classes: Sequence[SizeClas
     except OSError as error:
         unfinished.unlink(missing_ok=True)
         raise GhashgenError(f"{path}: {error.strerror}", "choose another --write") from None
+    return found
 
 
 def _plain(
