@@ -7,7 +7,7 @@ GHASHGEN := $(BIN)/ghashgen
 STAMP := $(VENV)/.installed
 
 .PHONY: all help setup nasm generate prove prove-kernels mutate validate audit test check lint \
-  types bench bench-tool clean
+  types bench compare bench-tool clean
 
 all: generate prove validate ## set up, generate, prove the identities, validate (the default)
 
@@ -51,6 +51,10 @@ mutate: setup ## plant faults in kernels: the proof must reject them; many minut
 bench: setup ## measure kernels against the peers that are installed
 	@$(GHASHGEN) bench
 
+compare: setup ## repeat the comparisons of papers; --record of the verb stores them
+	@$(GHASHGEN) compare solaris
+	@$(GHASHGEN) compare intel-2023
+
 validate: setup generate ## run every kernel against pyca/cryptography and CAVP
 	@$(GHASHGEN) validate
 
@@ -71,6 +75,7 @@ check: lint types test ## format, lint, types, tests, generated/ regenerated, ke
 	@$(GHASHGEN) generate --check
 	@$(GHASHGEN) prove
 	@$(GHASHGEN) summary --check
+	@$(GHASHGEN) compare --check
 
 bench-tool: setup ## how long the tool itself takes
 	@$(GHASHGEN) bench-tool

@@ -31,7 +31,10 @@ from ghashgen.target import target
 from ghashgen.toolchain import Tool, find_cc
 
 ROOT = project_root()
-NAMES = ("README.md", "CONTRIBUTING.md", "SOUNDNESS.md", "CHANGELOG.md", "docs/architecture.md")
+NAMES = (
+    *("README.md", "CONTRIBUTING.md", "SOUNDNESS.md", "CHANGELOG.md"),
+    *("docs/architecture.md", "docs/comparisons.md"),
+)
 TEXTS = {name: (ROOT / name).read_text(encoding="utf-8") for name in NAMES}
 # The generated block has tests of its own, and may name the verb that would fill it.
 TEXTS["README.md"] = TEXTS["README.md"].replace(block_of(TEXTS["README.md"]), "")
