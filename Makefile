@@ -76,6 +76,7 @@ check: lint types test ## format, lint, types, tests, generated/ regenerated, ke
 	@$(GHASHGEN) prove
 	@$(GHASHGEN) summary --check
 	@$(GHASHGEN) compare --check
+	@$(GHASHGEN) model --check
 
 bench-tool: setup ## how long the tool itself takes
 	@$(GHASHGEN) bench-tool
