@@ -62,7 +62,7 @@ def COMMAND(
     if as_json:
         print_json({"out": str(folder), "files": sorted(output.files), "removed": output.stale})
     else:
-        click.echo(f"{len(kernels)} kernels, {generator.HEADER} and {NAME} in {folder}")
+        click.echo(f"{len(kernels)} kernels, {prefix}{generator.HEADER} and {NAME} in {folder}")
 
 
 def _only_the_catalogue(kernels: tuple[object, ...], where: Target) -> None:
