@@ -51,8 +51,8 @@ STUDY = Study(
         "AES, which both share, is in them. Those measured here are of GHASH alone.",
         "The paper's new version also adds up lanes at the end (Figure 9), which only wide "
         "registers can: the rows that say so.",
-        "What is left after whole groups is one more group with one reduction, and an update of one "
-        "block takes a shorter way, alike in all variants of a group; the paper does not say what "
-        "its library does there.",
+        "What is left after whole groups is one more group with one reduction, and an update of "
+        "one block takes a shorter way, alike in all variants of a group; the paper does not say "
+        "what its library does there.",
     ),
 )
