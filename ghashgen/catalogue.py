@@ -44,7 +44,7 @@ def _families(isa: Isa) -> Iterable[Axes]:
     if isa.vector_registers == 32:
         yield {"powers": ("registers",), "multiply": _PRECOMPUTED, "blocks": (16,)}
     if "shuffle_bytes@256" in isa.lower:
-        yield {"swap": ("stack",), "multiply": _PRECOMPUTED, "blocks": (8, 16)}
+        yield {"swap": ("stack",), "multiply": _PRECOMPUTED, "blocks": (8, 16, 32)}
     yield {"wipe": (True,), "multiply": ("winograd",), "blocks": (16,)}
     ahead: Axes = {"pipeline": ("ahead",), "multiply": ("winograd",), "blocks": (16,)}
     if wide:

@@ -44,7 +44,7 @@ FEATURES = (
 """The CPU features that a kernel may need, as ``harness/cpu.h`` names them."""
 
 ABIS = ("sysv", "win64")
-PORTABLE_KERNELS = ("ref_bitwise", "ref_4bit", "ref_ctmul64")
+PORTABLE_KERNELS = ("ref_branching", "ref_bitwise", "ref_4bit", "ref_ctmul64")
 """The kernels in C that every harness holds, in the order of ``Harness.list``."""
 
 _CHECK_FAILED, _MISSING = 1, 3

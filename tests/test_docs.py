@@ -32,12 +32,8 @@ from ghashgen.toolchain import Tool, assemble_text, find_cc
 
 ROOT = project_root()
 NAMES = (
-    "README.md",
-    "CONTRIBUTING.md",
-    "SOUNDNESS.md",
-    "CHANGELOG.md",
-    "docs/architecture.md",
-    "docs/tuning.md",
+    *("README.md", "CONTRIBUTING.md", "SOUNDNESS.md", "CHANGELOG.md"),
+    *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")),
 )
 TEXTS = {name: (ROOT / name).read_text(encoding="utf-8") for name in NAMES}
 # The generated block has tests of its own, and may name the verb that would fill it.

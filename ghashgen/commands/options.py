@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from ghashgen.catalogue import Choice
+from ghashgen.errors import GhashgenError
 from ghashgen.paths import project_root
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -62,6 +63,17 @@ def target_options(function: F) -> F:
     return out  # type: ignore[no-any-return]
 
 
+def _sizes(context: click.Context, option: click.Parameter, text: str | None) -> tuple[int, ...]:
+    units = {"k": 1 << 10, "m": 1 << 20}
+    try:
+        parts = [part.strip().lower() for part in text.split(",")] if text else []
+        return tuple(int(p[:-1]) * units[p[-1]] if p[-1:] in units else int(p) for p in parts)
+    except ValueError:
+        raise GhashgenError(f"{text!r} is no list of sizes", "write 16,64,1500,4k,1m") from None
+
+
+sizes_option = click.option("--sizes", callback=_sizes, help="Bytes, as 16,64,1500,4k,1m.")
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 
 
@@ -75,9 +87,9 @@ def build_folder(name: str) -> Path:
     return project_root() / "build" / name
 
 
-def console() -> Console:
+def console(width: int = 160) -> Console:
     """Return the console for results; wide enough to keep a table's rows whole in a pipe."""
-    return Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+    return Console(width=None if sys.stdout.isatty() else width, highlight=False)
 
 
 def print_json(value: Any) -> None:
