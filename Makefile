@@ -53,6 +53,7 @@ bench: setup ## measure kernels against the peers that are installed
 
 tune: setup ## measure the catalogue here and name the best kernel of each class of lengths
 	@$(GHASHGEN) tune
+
 compare: setup ## repeat the comparisons of papers; --record of the verb stores them
 	@$(GHASHGEN) compare solaris
 	@$(GHASHGEN) compare intel-2023
