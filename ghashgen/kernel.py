@@ -10,6 +10,7 @@ from ghashgen.isa.registry import isas
 from ghashgen.schemes.aggregate import MAX_BLOCKS
 from ghashgen.schemes.core import Multiply, Reduce
 from ghashgen.schemes.registry import multiplies, reduces
+from ghashgen.uarch.schedules import WRITTEN, schedules, suffix, table_of
 
 ENTRY_BYTES = 16
 
@@ -107,6 +108,8 @@ class Kernel:
     """Byte swap a register at a time, or through the stack, see SWAPS."""
     powers: str = "memory"
     """Where the group loop has its powers: memory or registers."""
+    schedule: str = WRITTEN
+    """Order of operations: written, or for a microarchitecture, see `uarch.schedules`."""
 
     @property
     def name(self) -> str:
@@ -124,6 +127,8 @@ class Kernel:
             parts.append("regs")
         if self.wipe:
             parts.append("wipe")
+        if self.schedule != WRITTEN:
+            parts.append(suffix(self.schedule))
         return "_".join(parts).replace("-", "")
 
     @property
@@ -200,6 +205,17 @@ def _refusals(kernel: Kernel) -> Iterable[tuple[bool, str, str]]:
         "op 'polyval' swaps no bytes",
         "choose swap register",
     )
+    if kernel.schedule != WRITTEN:
+        width = isa.lanes * 128
+        rows = [isa.rows[step.row] for step in isa.steps("clmul", width)]
+        cpu = table_of(kernel.schedule)
+        lacking = {name.upper() for row in rows for name in row.features} - cpu.features
+        yield (
+            bool(lacking),
+            f"schedule {kernel.schedule!r} is for a CPU without {', '.join(sorted(lacking))}, "
+            f"which isa {isa.name!r} needs",
+            "choose the schedule of another CPU, or another isa",
+        )
     registers = -(-kernel.blocks // lanes) * len(kernel.multiplier.entries)
     room = isa.vector_registers - WORKING_REGISTERS
     yield (
@@ -247,6 +263,8 @@ def check(kernel: Kernel) -> Kernel:
     _choose("fold", kernel.fold, FOLDS)
     _choose("swap", kernel.swap, SWAPS)
     _choose("powers", kernel.powers, POWERS)
+    if kernel.schedule != WRITTEN:
+        _choose("schedule", kernel.schedule, schedules())
     for refused, cause, remedy in _refusals(kernel):
         if refused:
             raise GhashgenError(cause, remedy)

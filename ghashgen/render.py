@@ -16,6 +16,7 @@ from ghashgen.kernel import Kernel
 from ghashgen.passes.pipeline import Compiled, compile_kernel
 from ghashgen.paths import project_root
 from ghashgen.target import Target
+from ghashgen.uarch.schedules import WRITTEN
 
 COMMENT_COLUMN = 52
 
@@ -95,7 +96,7 @@ def regenerate_command(kernel: Kernel, target: Target) -> str:
             f"--isa {kernel.isa} --multiply {kernel.multiply} --reduce {kernel.reduce}",
             f"--blocks {kernel.blocks} --order {kernel.order} --op {kernel.op}",
             f"--fold {kernel.fold} --swap {kernel.swap} --powers {kernel.powers}",
-            f"--{'wipe' if kernel.wipe else 'no-wipe'}",
+            f"--schedule {kernel.schedule} --{'wipe' if kernel.wipe else 'no-wipe'}",
         ]
     words += [f"--abi {target.abi.name}"] if target.abi.name != "sysv" else []
     words += [f"--prefix {target.prefix}"] if target.prefix else []
@@ -194,6 +195,11 @@ def listing(kernel: Kernel, target: Target, compiled: Mapping[str, Compiled]) ->
             constants=_constants(compiled),
             group=class_counts(kernel, group.ops),
             group_total=len(group.ops),
+            scheduled={
+                name: item.order
+                for name, item in compiled.items()
+                if kernel.schedule != WRITTEN
+            },
             command=regenerate_command(kernel, target),
         )
     )

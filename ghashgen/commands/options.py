@@ -29,6 +29,7 @@ _FILTERS: tuple[tuple[str, type, str], ...] = (
     ("fold", str, "Lanes are added up: after each group, at the end."),
     ("swap", str, "Byte swap: register, stack."),
     ("powers", str, "Powers of the group loop: memory, registers."),
+    ("schedule", str, "Order of operations: written, a CPU's name, or NAME-solved."),
     ("name", str, "Kernel of the catalogue, by name."),
 )
 
