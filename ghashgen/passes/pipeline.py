@@ -47,12 +47,17 @@ class Compiled:
     """How its order was found; "" if it is as written."""
 
 
+def in_rows(program: Program, kernel: Kernel) -> Program:
+    """Return an abstract program in the rows of the kernel's ISA, in the order as written."""
+    return select(hoist(fuse(program, kernel.set)), kernel.set)
+
+
 def compile_function(program: Program, kernel: Kernel, abi: Abi) -> Compiled:
     """Run the pipeline on one abstract program."""
     isa = kernel.set
-    written = select(hoist(fuse(program, isa)), isa)
+    written = in_rows(program, kernel)
     solution = find(kernel.name) if is_solved(kernel.schedule) else None
-    scheduled = schedule(written, isa, abi, kernel.schedule, solution)
+    scheduled = schedule(written, isa, abi, kernel.schedule, solution, kernel.wipe)
     selected = scheduled.program
     replay(written, selected, isa)
     allocation = allocate(selected, isa, abi)

@@ -16,7 +16,8 @@ from ghashgen.abi import Abi
 from ghashgen.errors import GhashgenError
 from ghashgen.ir import Block, Op, Program, Reg
 from ghashgen.isa.core import Isa
-from ghashgen.passes.allocate import allocate
+from ghashgen.passes.allocate import Allocation, allocate
+from ghashgen.passes.frame import frame
 from ghashgen.passes.liveness import Liveness, liveness, row_effects
 from ghashgen.passes.schedule.costs import single, work
 from ghashgen.passes.schedule.graph import SLOT_BYTES, Graph, graph
@@ -30,7 +31,7 @@ from ghashgen.uarch.simulate import Estimate, estimate
 REACHES = (12, 24, 48)
 """How many operations ahead the list scheduler looks, each tried."""
 
-MARGINS = (0, 1, 2, 4)
+MARGINS = (0, 1, 2, 4, 6)
 """Vector registers held back, tried in this order until the allocation costs nothing."""
 
 
@@ -43,7 +44,12 @@ class Scheduled:
 
 
 def schedule(
-    program: Program, isa: Isa, abi: Abi, name: str = WRITTEN, solution: Solution | None = None
+    program: Program,
+    isa: Isa,
+    abi: Abi,
+    name: str = WRITTEN,
+    solution: Solution | None = None,
+    wipe: bool = False,
 ) -> Scheduled:
     """Return the program in the order of the schedule `name`.
 
@@ -53,8 +59,12 @@ def schedule(
     if name == WRITTEN:
         return Scheduled(program, "")
     uarch = table_of(name)
+    def size(found: Allocation) -> int:
+        # Registers that are saved, or wiped, cost instructions too.
+        return len(frame(found, isa, abi, wipe).program.ops)
+
     written = allocate(program, isa, abi)
-    spilled = written.slots - program.slots
+    spilled, instructions = written.slots - program.slots, size(written)
 
     def fits(order: Program) -> bool:
         """Whether an order takes no more instructions and slots than as written."""
@@ -62,7 +72,7 @@ def schedule(
             found = allocate(order, isa, abi, max_slots=spilled)
         except GhashgenError:
             return False
-        return len(found.program.ops) <= len(written.program.ops)
+        return size(found) <= instructions
 
     if is_solved(name) and solution is not None and solution.function == program.name:
         base = apply(program, solution)
@@ -128,8 +138,9 @@ def best_order(
     items = [single(op, isa.rows, uarch) for op in ties.ops]
     written = tuple(range(len(ties.ops)))
     found = [written] + [
-        list_order(ties, items, uarch, Limits(registers, reach), region.loops).order
+        list_order(ties, items, uarch, Limits(registers, reach), overlap).order
         for reach in REACHES
+        for overlap in ((False, True) if region.loops else (False,))
     ]
 
     def price(choice: int) -> tuple[float, float, int]:

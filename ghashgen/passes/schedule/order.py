@@ -3,9 +3,9 @@
 Urgent is what has the longest way to the end of its region; among equals, what was written first.
 Three limits keep it near what registers allow. `reach`: only the next so many operations as written
 are looked at. `registers`: once so many vector values live, nothing starts that leaves more of them
-alive, unless nothing else could ever start. And a value that one turn of a loop hands to the next
-is taken to come when an overlapped turn would have it: as late as the chain from it to its next
-value lets it, so that the products that do not need it go first.
+alive, unless nothing else could ever start. And a vector that one turn of a loop hands to the next
+may be taken to come as late as the reduction of a turn that overlaps brings it, so that what does
+not need it goes first.
 """
 
 from collections.abc import Sequence
@@ -15,10 +15,6 @@ from ghashgen.ir import RegClass, VReg
 from ghashgen.passes.schedule.graph import Graph
 from ghashgen.uarch import Uarch
 from ghashgen.uarch.simulate import Calendar, Work, least, open_uops
-
-ROUNDS = 3
-"""How often the time of a loop's carried values is taken from the schedule that it led to."""
-
 
 @dataclass(frozen=True)
 class Limits:
@@ -94,23 +90,28 @@ def most_live(graph: Graph, order: Sequence[int]) -> int:
 
 
 def list_order(
-    graph: Graph, work: Sequence[Work], uarch: Uarch, limits: Limits, loops: bool
+    graph: Graph, work: Sequence[Work], uarch: Uarch, limits: Limits, overlap: bool
 ) -> Ordered:
-    """Return the list scheduler's order of a region; `work` is one item an operation."""
+    """Return the list scheduler's order of a region; `work` is one item an operation.
+
+    `overlap` is for a loop's body, whose turns overlap.
+    """
     out = _once(graph, work, uarch, limits, {})
+    if not overlap:
+        return out
     turn = least(work, uarch)
-    carried = [v.reg for v in graph.values if v.lives_on and v.maker >= 0]
-    first = {v.reg: v.readers for v in graph.values if v.maker < 0}
-    for _ in range(ROUNDS if loops else 0):
-        # What the turn before finishes at f is there at f - turn, once turns overlap.
-        releases = {
-            reader: max(int(out.start[v.maker] + work[v.maker].latency - turn), 0)
-            for v in graph.values
-            if v.reg in carried and v.maker >= 0 and v.lives_on
-            for reader in first.get(v.reg, ())
-        }
-        out = _once(graph, work, uarch, limits, releases)
-    return out
+    # Pointers and lengths come round at once; what a reduction makes does not.
+    vectors = [v for v in graph.values if isinstance(v.reg, VReg) and v.reg.cls is RegClass.VEC]
+    makers = {v.reg: v.maker for v in vectors if v.lives_on and v.maker >= 0}
+    first = {v.reg: v.readers for v in vectors if v.maker < 0 and v.reg in makers}
+    # What the turn before finishes at f is there at f - turn, once turns overlap.
+    ends = {reg: out.start[i] + work[i].latency for reg, i in makers.items()}
+    releases = {
+        reader: max(int(ends[reg] - turn), 0)
+        for reg, readers in first.items()
+        for reader in readers
+    }
+    return _once(graph, work, uarch, limits, releases) if releases else out
 
 
 def _once(
