@@ -38,7 +38,7 @@ SCHEDULED = (
 table, at a short and a long group, and one each that wipes and that keeps a sum a lane. Few, since
 an out-of-order core gains little (docs/scheduling.md); any other is made on demand."""
 
-SOLVED = (Kernel("avx", "winograd", "clmul1", 8, schedule="skylake-avx512-solved"),)
+SOLVED = (Kernel("avx", "winograd", "clmul1", 4, schedule="skylake-avx512-solved"),)
 """Kernels whose loop body has a stored order from `ghashgen solve`."""
 
 Axes = Mapping[str, tuple[Any, ...]]

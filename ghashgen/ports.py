@@ -1,8 +1,9 @@
 """Port pressure of a kernel's group loop on CPUs that need not be here: two models, no measurement.
 
 One is the table of `uarch/`, the bound that follows from it and what a simple core makes of the
-order (`uarch.simulate`); the other is llvm-mca, where installed. Each is shown beside the other, since neither is the machine. llvm-mca accepts
-instructions that the CPU lacks, so what the CPU lacks is looked up and said.
+order (`uarch.simulate`); the other is llvm-mca, where installed. Each is shown beside the other,
+since neither is the machine. llvm-mca accepts instructions that the CPU lacks, so what the CPU
+lacks is looked up and said.
 """
 
 import json

@@ -196,9 +196,7 @@ def listing(kernel: Kernel, target: Target, compiled: Mapping[str, Compiled]) ->
             group=class_counts(kernel, group.ops),
             group_total=len(group.ops),
             scheduled={
-                name: item.order
-                for name, item in compiled.items()
-                if kernel.schedule != WRITTEN
+                name: item.order for name, item in compiled.items() if kernel.schedule != WRITTEN
             },
             command=regenerate_command(kernel, target),
         )

@@ -19,7 +19,7 @@ from ghashgen.isa.registry import isas
 from ghashgen.kernel import Kernel
 from ghashgen.passes.allocate import allocate
 from ghashgen.passes.liveness import liveness, row_effects
-from ghashgen.passes.pipeline import FUNCTIONS, compile_kernel, in_rows
+from ghashgen.passes.pipeline import FUNCTIONS, compile_function, in_rows
 from ghashgen.passes.schedule import (
     MARGINS,
     all_regions,
@@ -33,15 +33,15 @@ from ghashgen.passes.schedule.graph import Graph
 from ghashgen.passes.schedule.order import Limits, list_order, most_live
 from ghashgen.passes.schedule.replay import ScheduleError, replay
 from ghashgen.passes.select import select
-from ghashgen.uarch import uarch, uarches
+from ghashgen.uarch import uarch
 
 AVX, SSE = isas()["avx"], isas()["sse"]
 SKX = uarch("skylake-avx512")
 KERNELS = (
     Kernel("avx", "winograd", "clmul1", 4, schedule="skylake-avx512"),
-    Kernel("avx", "k", "clmul1", 8, swap="stack", schedule="skylake-avx512"),
+    Kernel("avx", "k", "clmul1", 4, swap="stack", schedule="skylake-avx512"),
     Kernel("sse", "karatsuba", "clmul2", 4, schedule="zen4"),
-    Kernel("avx2", "winograd", "clmul1", 8, wipe=True, schedule="icelake-server"),
+    Kernel("avx2", "winograd", "clmul1", 4, wipe=True, schedule="icelake-server"),
     Kernel("avx512", "k", "clmul1", 16, fold="end", schedule="sapphirerapids"),
 )
 each = pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
@@ -266,33 +266,32 @@ def test_a_random_order_that_is_accepted_computes_the_same(
 
 @each
 def test_a_scheduled_kernel_is_another_order_and_takes_no_more_instructions(kernel: Kernel) -> None:
-    """`compile_kernel` replays and re-checks what it schedules."""
-    written = compile_kernel(replace(kernel, schedule="written"), SYSV)
-    scheduled = compile_kernel(kernel, SYSV)
+    """`compile_function` replays and re-checks what it schedules."""
+    before, after = (
+        compile_function(FUNCTIONS["update"](each), each, SYSV)
+        for each in (replace(kernel, schedule="written"), kernel)
+    )
     table = uarch(kernel.schedule)
-    moved = 0
-    for name in FUNCTIONS:
-        before, after = written[name], scheduled[name]
-        assert after.order
-        assert before.order == ""
-        assert after.function.spill_slots <= before.function.spill_slots
-        assert len(after.function.program.ops) <= len(before.function.program.ops)
-        moved += after.selected != before.selected
-        for region in all_regions(before.selected, kernel.set):
-            size = range(region.end - region.start)
-            old, new = (
-                region_cycles(x.selected.blocks[region.block], region, size, kernel.set, table)
-                for x in (before, after)
-            )
-            assert new.windowed <= old.windowed
-    assert moved
+    assert after.order
+    assert before.order == ""
+    assert after.selected != before.selected
+    assert after.function.spill_slots <= before.function.spill_slots
+    assert len(after.function.program.ops) <= len(before.function.program.ops)
+    for region in all_regions(before.selected, kernel.set):
+        size = range(region.end - region.start)
+        old, new = (
+            region_cycles(x.selected.blocks[region.block], region, size, kernel.set, table)
+            for x in (before, after)
+        )
+        assert new.windowed <= old.windowed
 
 
 def test_the_group_loop_of_winograd_gains_in_order_and_reaches_the_port_bound() -> None:
     kernel = replace(KERNELS[0], blocks=8)
     loop = next(r for r in all_regions(rows_of(kernel), AVX) if r.loops)
     size = range(loop.end - loop.start)
-    scheduled = compile_kernel(kernel, SYSV)["update"].selected.blocks[loop.block]
+    found = schedule(rows_of(kernel), AVX, SYSV, kernel.schedule)
+    scheduled = found.program.blocks[loop.block]
     old = region_cycles(rows_of(kernel).blocks[loop.block], loop, size, AVX, SKX)
     new = region_cycles(scheduled, loop, size, AVX, SKX)
     # Three products and a swap a block, a product and a shuffle a group, all on port 5.
@@ -311,7 +310,7 @@ def test_a_loops_state_may_be_taken_up_late_in_the_turn() -> None:
     early, late = (list_order(ties, items, SKX, Limits(16, 48), o) for o in (False, True))
     assert sorted(late.order) == sorted(early.order) == list(range(len(ties.ops)))
     # A turn takes 18 cycles by ports: X is there so much before the last turn's end.
-    assert late.start[state] >= early.start[made] + 1 - 18 > early.start[state]
+    assert late.start[state] >= early.start[made] - 18 > early.start[state]
 
 
 def test_a_limit_on_registers_is_kept_where_the_written_order_keeps_it() -> None:
@@ -341,7 +340,7 @@ def test_orders_that_need_more_registers_fall_back(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_same_program_gets_the_same_order() -> None:
-    for table in uarches():
+    for table in ("skylake-avx512", "zen4"):
         kernel = replace(KERNELS[0], schedule=table)
         first, second = (schedule(rows_of(kernel), AVX, SYSV, table) for _ in range(2))
         assert first == second

@@ -204,6 +204,9 @@ def simulate(work: Sequence[Work], uarch: Uarch, turns: int, window: int) -> lis
             held += item.fused
             flying.append((item.fused, retired))
         ends.append(retired)
+        if not window:
+            # A branch that is taken ends the group of instructions that start together.
+            cycle, slots = cycle + 1, 0
     return ends
 
 

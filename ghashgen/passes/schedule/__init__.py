@@ -2,11 +2,12 @@
 
 `written` leaves them as they are. A microarchitecture's name asks for the list scheduler over its
 table (`order`), for every region (`regions`) of every block. Of the orders that it finds under
-several limits each region takes the one that needs the fewest cycles in the model (`uarch.simulate`)
-with the core's window, then in order; the one as written if none is better. An order may not cost
-registers: if the allocated function takes more instructions than as written, the limits become
-tighter, and at last it stays as written. `NAME-solved` takes the group loop's order from a stored
-solution (`solutions`) instead. `replay` checks whatever comes out, without any of this.
+several limits each region takes the one that needs the fewest cycles in the model of a core
+(`uarch.simulate`), with its window, then in order; the one as written if none is better. An order
+may not cost registers: if the allocated function takes more instructions than as written, the
+limits become tighter, and at last it stays as written.
+`NAME-solved` takes the group loop's order from a stored solution (`solutions`) instead. `replay`
+checks whatever comes out, without any of this.
 """
 
 from collections.abc import Iterator, Sequence
@@ -59,6 +60,7 @@ def schedule(
     if name == WRITTEN:
         return Scheduled(program, "")
     uarch = table_of(name)
+
     def size(found: Allocation) -> int:
         # Registers that are saved, or wiped, cost instructions too.
         return len(frame(found, isa, abi, wipe).program.ops)
@@ -114,9 +116,7 @@ def all_regions(program: Program, isa: Isa) -> Iterator[Region]:
         yield from regions(index, block, isa.rows)
 
 
-def _ordered(
-    program: Program, isa: Isa, uarch: Uarch, registers: int, fixed: set[str]
-) -> Program:
+def _ordered(program: Program, isa: Isa, uarch: Uarch, registers: int, fixed: set[str]) -> Program:
     """Return the program with each region in its best order."""
     live = liveness(program, row_effects(isa.rows))
     blocks = list(program.blocks)
@@ -132,7 +132,7 @@ def _ordered(
 def best_order(
     program: Program, region: Region, isa: Isa, uarch: Uarch, registers: int, live: Liveness
 ) -> tuple[int, ...]:
-    """Return the order of a region with the fewest cycles in the model, the written one included."""
+    """Return the order of a region with the fewest cycles in the model, as written included."""
     block = program.blocks[region.block]
     ties = region_graph(program, region, isa, live)
     items = [single(op, isa.rows, uarch) for op in ties.ops]

@@ -9,7 +9,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from ghashgen.ir import Mem, Op, Operand, Slot
 from ghashgen.isa.core import OperandSpec, Row
 from ghashgen.passes.schedule.regions import FLAGS, reads_flags, writes_flags
-from ghashgen.uarch import Cost, Uarch
+from ghashgen.uarch import Cost, Latency, Uarch
 from ghashgen.uarch.forms import spell
 from ghashgen.uarch.simulate import Work
 
@@ -79,7 +79,7 @@ def single(op: Op, rows: Mapping[str, Row], uarch: Uarch) -> Work:
     if writes_flags(op, row):
         writes.append(FLAGS)
     name = form(op, row)
-    cost = Cost(name, (), 0, None, None, (), "") if row.copy else uarch.costs.get(name)
+    cost = Cost(name, (), 0, Latency(0, True), None, (), "") if row.copy else uarch.costs.get(name)
     return Work(name, tuple(data), tuple(writes), tuple(address), cost)
 
 

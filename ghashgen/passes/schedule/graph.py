@@ -63,9 +63,7 @@ class Graph:
     values: tuple[Value, ...]
 
 
-def accesses(
-    op: Op, row: Row, version: Mapping[Hashable, int], slot_bytes: int
-) -> list[Access]:
+def accesses(op: Op, row: Row, version: Mapping[Hashable, int], slot_bytes: int) -> list[Access]:
     """Return what an operation reads or writes in memory."""
     out = []
     for spec, operand in zip(row.operands, op.operands, strict=True):

@@ -16,6 +16,7 @@ from ghashgen.passes.schedule.graph import Graph
 from ghashgen.uarch import Uarch
 from ghashgen.uarch.simulate import Calendar, Work, least, open_uops
 
+
 @dataclass(frozen=True)
 class Limits:
     """What an order must respect."""

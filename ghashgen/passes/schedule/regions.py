@@ -63,4 +63,3 @@ def regions(index: int, block: Block, rows: Mapping[str, Row]) -> Iterator[Regio
             if i - start > 1:
                 yield Region(index, start, i, back and alone and start == 0)
             start = i + 1
-

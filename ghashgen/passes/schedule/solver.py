@@ -3,13 +3,14 @@
 The model is that of `uarch.simulate` in order, without a window: one start a cycle for every
 operation; operands are ready; in no cycle do more uops start than their ports take, for every union
 of port sets (which suffices, by Hall's theorem); no more fused uops than the front end issues; no
-more values live than there are registers. To be least is the turn: the last start of a body, or what
-its carried values need to come round. One worker, a fixed seed and a limit in deterministic time:
-the same input gives the same answer from the same version of the solver.
+more values live than there are registers. To be least is the turn: to the last start of a body, or
+what its carried values need to come round. One worker, a fixed seed and a limit in deterministic
+time: the same input gives the same answer from the same version of the solver.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any
 
 from ghashgen.errors import GhashgenError
@@ -37,13 +38,12 @@ class Solved:
 
 def _ortools() -> Any:
     try:
-        import ortools
         from ortools.sat.python import cp_model
     except ImportError:
         raise GhashgenError(
             "ortools is not installed, which solving needs", "pip install 'ghashgen[solve]'"
         ) from None
-    return ortools.__version__, cp_model
+    return version("ortools"), cp_model
 
 
 def solve(
@@ -54,7 +54,7 @@ def solve(
     Raises:
         GhashgenError: ortools is missing, or nothing was found.
     """
-    version, cp = _ortools()
+    release, cp = _ortools()
     tries = [list_order(graph, work, uarch, Limits(registers, r), False) for r in REACHES]
     first = min(tries, key=lambda found: max(found.start))
     # In the list order a body's last value is ready before the next body starts.
@@ -82,14 +82,15 @@ def solve(
     status = solver.solve(model)
     if status not in (cp.OPTIMAL, cp.FEASIBLE):
         raise GhashgenError(
-            f"no order found ({solver.status_name(status)})", "raise --effort, or solve a smaller body"
+            f"no order found ({solver.status_name(status)})",
+            "raise --effort, or solve a smaller body",
         )
     cycles = [solver.value(start) for start in starts]
     return Solved(
         order=_sequence(graph, cycles),
         cycles=round(solver.objective_value),
         least=round(solver.best_objective_bound),
-        solver=f"ortools {version} CP-SAT, seed {SEED}, deterministic time {effort:g}",
+        solver=f"ortools {release} CP-SAT, seed {SEED}, deterministic time {effort:g}",
     )
 
 
@@ -139,9 +140,7 @@ def _carry(
                 model.add(starts[reader] + turn >= starts[maker] + work[maker].latency)
 
 
-def _ports(
-    cp: Any, model: Any, work: Sequence[Work], uarch: Uarch, starts: Sequence[Any]
-) -> None:
+def _ports(cp: Any, model: Any, work: Sequence[Work], uarch: Uarch, starts: Sequence[Any]) -> None:
     """Ports and issue slots of every cycle."""
     uops = open_uops(work, uarch)
     sets = sorted({u.ports for found in uops for u in found}, key=sorted)
