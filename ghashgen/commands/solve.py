@@ -106,7 +106,7 @@ def _solve(kernel: Kernel, effort: float, write: bool) -> dict[str, Any]:
         blocks=tuple(reorder(b, region, found.order) if b is block else b for b in program.blocks),
     )
     replay(program, ordered, isa)
-    schedule(program, isa, SYSV, kernel.schedule, solution, kernel.wipe)
+    schedule(program, isa, SYSV, kernel.schedule, solution)
     if write:
         folder().mkdir(exist_ok=True)
         path = folder() / f"{kernel.name}.json"

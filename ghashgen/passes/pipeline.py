@@ -57,7 +57,7 @@ def compile_function(program: Program, kernel: Kernel, abi: Abi) -> Compiled:
     isa = kernel.set
     written = in_rows(program, kernel)
     solution = find(kernel.name) if is_solved(kernel.schedule) else None
-    scheduled = schedule(written, isa, abi, kernel.schedule, solution, kernel.wipe)
+    scheduled = schedule(written, isa, abi, kernel.schedule, solution)
     selected = scheduled.program
     replay(written, selected, isa)
     allocation = allocate(selected, isa, abi)

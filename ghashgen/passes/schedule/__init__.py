@@ -5,7 +5,8 @@ table (`order`), for every region (`regions`) of every block. Of the orders that
 several limits each region takes the one that needs the fewest cycles in the model of a core
 (`uarch.simulate`), with its window, then in order; the one as written if none is better. An order
 may not cost registers: if the allocated function takes more instructions than as written, the
-limits become tighter, and at last it stays as written.
+limits become tighter, and at last it stays as written. It may touch more registers, which a kernel
+that wipes then wipes and Win64 saves, outside the loops.
 `NAME-solved` takes the group loop's order from a stored solution (`solutions`) instead. `replay`
 checks whatever comes out, without any of this.
 """
@@ -17,8 +18,7 @@ from ghashgen.abi import Abi
 from ghashgen.errors import GhashgenError
 from ghashgen.ir import Block, Op, Program, Reg
 from ghashgen.isa.core import Isa
-from ghashgen.passes.allocate import Allocation, allocate
-from ghashgen.passes.frame import frame
+from ghashgen.passes.allocate import allocate
 from ghashgen.passes.liveness import Liveness, liveness, row_effects
 from ghashgen.passes.schedule.costs import single, work
 from ghashgen.passes.schedule.graph import SLOT_BYTES, Graph, graph
@@ -50,7 +50,6 @@ def schedule(
     abi: Abi,
     name: str = WRITTEN,
     solution: Solution | None = None,
-    wipe: bool = False,
 ) -> Scheduled:
     """Return the program in the order of the schedule `name`.
 
@@ -61,12 +60,8 @@ def schedule(
         return Scheduled(program, "")
     uarch = table_of(name)
 
-    def size(found: Allocation) -> int:
-        # Registers that are saved, or wiped, cost instructions too.
-        return len(frame(found, isa, abi, wipe).program.ops)
-
     written = allocate(program, isa, abi)
-    spilled, instructions = written.slots - program.slots, size(written)
+    spilled, instructions = written.slots - program.slots, len(written.program.ops)
 
     def fits(order: Program) -> bool:
         """Whether an order takes no more instructions and slots than as written."""
@@ -74,7 +69,7 @@ def schedule(
             found = allocate(order, isa, abi, max_slots=spilled)
         except GhashgenError:
             return False
-        return size(found) <= instructions
+        return len(found.program.ops) <= instructions
 
     if is_solved(name) and solution is not None and solution.function == program.name:
         base = apply(program, solution)
