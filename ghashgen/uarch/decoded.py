@@ -54,11 +54,9 @@ def work_of(instructions: Sequence[Instruction], uarch: Uarch) -> list[Work]:
     """Return the work of instructions one after another, a fused pair as one."""
     factory = InstructionInfoFactory()
     out: list[Work] = []
-    for at, instruction in enumerate(instructions):
+    for instruction in instructions:
         item = _one(instruction, uarch, factory)
-        name = item.form.partition(" ")[0]
-        before = instructions[at - 1] if at else None
-        pair = uarch.fuses(before, out[-1].form.partition(" ")[0], name) if before and out else None
+        pair = uarch.fuses(out[-1].form, item.form) if out else None
         if pair is not None:
             first = out.pop()
             item = Work(

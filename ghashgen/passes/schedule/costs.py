@@ -51,15 +51,6 @@ def _kind(op: Op, row: Row, spec: OperandSpec, operand: Operand) -> str:
     raise ValueError(f"{op.code}: no kind for {operand}")
 
 
-def pair_cost(first: Op, second: Op, row: Row, uarch: Uarch) -> Cost | None:
-    """Return the cost of two adjacent operations that fuse."""
-    if any(isinstance(operand, Mem | Slot) for operand in first.operands):
-        return None
-    names = row.mnemonic, second.code
-    found = (f for f in uarch.fusions if names[0] in f.first and names[1] in f.second)
-    return next((fusion.cost for fusion in found), None)
-
-
 def single(op: Op, rows: Mapping[str, Row], uarch: Uarch) -> Work:
     """Return what one operation asks of a core.
 
@@ -86,9 +77,9 @@ def single(op: Op, rows: Mapping[str, Row], uarch: Uarch) -> Work:
 def work(ops: Sequence[Op], rows: Mapping[str, Row], uarch: Uarch) -> list[Work]:
     """Return what operations ask of a core one after another, a fused pair as one."""
     out: list[Work] = []
-    for at, op in enumerate(ops):
+    for op in ops:
         item = single(op, rows, uarch)
-        fused = pair_cost(ops[at - 1], op, rows[ops[at - 1].code], uarch) if at else None
+        fused = uarch.fuses(out[-1].form, item.form) if out else None
         if fused is not None:
             first = out.pop()
             name = f"{first.form} + {item.form}"
