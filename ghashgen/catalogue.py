@@ -9,7 +9,7 @@ from ghashgen.errors import GhashgenError
 from ghashgen.field.bitorder import Order
 from ghashgen.isa.core import Isa
 from ghashgen.isa.registry import isas
-from ghashgen.kernel import FOLDS, OPERATIONS, POWERS, SWAPS, Kernel, check
+from ghashgen.kernel import FOLDS, OPERATIONS, PIPELINES, POWERS, SWAPS, Kernel, check
 from ghashgen.schemes.aggregate import MAX_BLOCKS
 from ghashgen.schemes.registry import multiplies, reduces
 from ghashgen.uarch.schedules import schedules
@@ -66,6 +66,14 @@ def _families(isa: Isa) -> Iterable[Axes]:
     if "shuffle_bytes@256" in isa.lower:
         yield {"swap": ("stack",), "multiply": _PRECOMPUTED, "blocks": (8, 16)}
     yield {"wipe": (True,), "multiply": ("winograd",), "blocks": (16,)}
+    ahead: Axes = {"pipeline": ("ahead",), "multiply": ("winograd",), "blocks": (16,)}
+    if wide:
+        yield {**ahead, "wipe": (False, True)}
+        yield {**ahead, "fold": ("end",)}
+    else:
+        yield {**ahead, "multiply": _PRECOMPUTED, "blocks": (8, 16)}
+    if isa.vector_registers == 32:
+        yield {**ahead, "order": (NATURAL,), "blocks": (48,)}
 
 
 @dataclass(frozen=True)
@@ -81,6 +89,7 @@ class Choice:
     fold: tuple[str, ...] = ()
     swap: tuple[str, ...] = ()
     powers: tuple[str, ...] = ()
+    pipeline: tuple[str, ...] = ()
     schedule: tuple[str, ...] = ()
     wipe: tuple[bool, ...] = ()
     name: tuple[str, ...] = ()
@@ -150,6 +159,7 @@ def _require_known(axes: Axes) -> None:
         "fold": FOLDS,
         "swap": SWAPS,
         "powers": POWERS,
+        "pipeline": PIPELINES,
         "schedule": schedules() if "schedule" in axes else (),
     }
     for axis, values in axes.items():

@@ -26,6 +26,7 @@ def COMMAND(choice: Choice, as_json: bool) -> None:
         "fold",
         "swap",
         "powers",
+        "pipeline",
         "schedule",
         "wipe",
     )
