@@ -322,6 +322,13 @@ void ghash_avx2_winograd_clmul1_x16_ahead_wipe_init(void *table, const uint8_t h
 void ghash_avx2_winograd_clmul1_x16_ahead_wipe_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x16_ahead_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
+/* ghash_avx2_winograd_clmul1_x16_icx: 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX_TABLE_BYTES 768
+#define GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX_TABLE_ALIGN 32
+void ghash_avx2_winograd_clmul1_x16_icx_init(void *table, const uint8_t h[16]);
+void ghash_avx2_winograd_clmul1_x16_icx_mul(const void *table, uint8_t x[16]);
+void ghash_avx2_winograd_clmul1_x16_icx_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
 /* ghash_avx2_winograd_clmul1_x16_lanes: 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_LANES_TABLE_BYTES 1312
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_LANES_TABLE_ALIGN 32
@@ -419,6 +426,13 @@ void ghash_avx2_winograd_clmul1_x48_natural_update(const void *table, uint8_t x[
 void ghash_avx2_winograd_clmul1_x48_natural_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx2_winograd_clmul1_x48_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x48_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_avx2_winograd_clmul1_x48_zen4: 48 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX2_WINOGRAD_CLMUL1_X48_ZEN4_TABLE_BYTES 2304
+#define GHASH_AVX2_WINOGRAD_CLMUL1_X48_ZEN4_TABLE_ALIGN 32
+void ghash_avx2_winograd_clmul1_x48_zen4_init(void *table, const uint8_t h[16]);
+void ghash_avx2_winograd_clmul1_x48_zen4_mul(const void *table, uint8_t x[16]);
+void ghash_avx2_winograd_clmul1_x48_zen4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
 /* ghash_avx2_winograd_clmul1_x4_natural: 4 blocks a group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X4_NATURAL_TABLE_BYTES 192
@@ -742,6 +756,13 @@ void ghash_avx512_winograd_clmul1_x16_regs_init(void *table, const uint8_t h[16]
 void ghash_avx512_winograd_clmul1_x16_regs_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_regs_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
+/* ghash_avx512_winograd_clmul1_x16_spr: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X16_SPR_TABLE_BYTES 896
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X16_SPR_TABLE_ALIGN 64
+void ghash_avx512_winograd_clmul1_x16_spr_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x16_spr_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x16_spr_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
 /* ghash_avx512_winograd_clmul1_x16_wipe: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_WIPE_TABLE_BYTES 896
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_WIPE_TABLE_ALIGN 64
@@ -777,12 +798,26 @@ void ghash_avx512_winograd_clmul1_x48_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x48_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
+/* ghash_avx512_winograd_clmul1_x48_icx: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X48_ICX_TABLE_BYTES 2432
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X48_ICX_TABLE_ALIGN 64
+void ghash_avx512_winograd_clmul1_x48_icx_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x48_icx_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x48_icx_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
 /* ghash_avx512_winograd_clmul1_x48_lanes: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_LANES_TABLE_BYTES 4032
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_LANES_TABLE_ALIGN 64
 void ghash_avx512_winograd_clmul1_x48_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x48_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_avx512_winograd_clmul1_x48_lanes_spr: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X48_LANES_SPR_TABLE_BYTES 4032
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X48_LANES_SPR_TABLE_ALIGN 64
+void ghash_avx512_winograd_clmul1_x48_lanes_spr_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x48_lanes_spr_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x48_lanes_spr_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
 /* ghash_avx512_winograd_clmul1_x48_natural: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL_TABLE_BYTES 2432
@@ -804,6 +839,20 @@ void ghash_avx512_winograd_clmul1_x48_natural_ahead_update(const void *table, ui
 void ghash_avx512_winograd_clmul1_x48_natural_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x48_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_avx512_winograd_clmul1_x48_spr: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR_TABLE_BYTES 2432
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR_TABLE_ALIGN 64
+void ghash_avx512_winograd_clmul1_x48_spr_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x48_spr_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x48_spr_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_avx512_winograd_clmul1_x48_zen4: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X48_ZEN4_TABLE_BYTES 2432
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X48_ZEN4_TABLE_ALIGN 64
+void ghash_avx512_winograd_clmul1_x48_zen4_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x48_zen4_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x48_zen4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
 /* ghash_avx512_winograd_clmul1_x4_natural: 4 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X4_NATURAL_TABLE_BYTES 320
@@ -1253,6 +1302,13 @@ void ghash_avx_k_clmul1_x2_init(void *table, const uint8_t h[16]);
 void ghash_avx_k_clmul1_x2_mul(const void *table, uint8_t x[16]);
 void ghash_avx_k_clmul1_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
+/* ghash_avx_k_clmul1_x32_stackswap: 32 blocks a group; abi sysv; cpu avx avx2 pclmulqdq */
+#define GHASH_AVX_K_CLMUL1_X32_STACKSWAP_TABLE_BYTES 1024
+#define GHASH_AVX_K_CLMUL1_X32_STACKSWAP_TABLE_ALIGN 16
+void ghash_avx_k_clmul1_x32_stackswap_init(void *table, const uint8_t h[16]);
+void ghash_avx_k_clmul1_x32_stackswap_mul(const void *table, uint8_t x[16]);
+void ghash_avx_k_clmul1_x32_stackswap_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
 /* ghash_avx_k_clmul1_x4: 4 blocks a group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_K_CLMUL1_X4_TABLE_BYTES 128
 #define GHASH_AVX_K_CLMUL1_X4_TABLE_ALIGN 16
@@ -1610,6 +1666,13 @@ void ghash_avx_winograd_clmul1_x16_ahead_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
+/* ghash_avx_winograd_clmul1_x16_skx: 16 blocks a group; abi sysv; cpu avx pclmulqdq */
+#define GHASH_AVX_WINOGRAD_CLMUL1_X16_SKX_TABLE_BYTES 768
+#define GHASH_AVX_WINOGRAD_CLMUL1_X16_SKX_TABLE_ALIGN 16
+void ghash_avx_winograd_clmul1_x16_skx_init(void *table, const uint8_t h[16]);
+void ghash_avx_winograd_clmul1_x16_skx_mul(const void *table, uint8_t x[16]);
+void ghash_avx_winograd_clmul1_x16_skx_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
 /* ghash_avx_winograd_clmul1_x16_stackswap: 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq */
 #define GHASH_AVX_WINOGRAD_CLMUL1_X16_STACKSWAP_TABLE_BYTES 768
 #define GHASH_AVX_WINOGRAD_CLMUL1_X16_STACKSWAP_TABLE_ALIGN 16
@@ -1624,6 +1687,13 @@ void ghash_avx_winograd_clmul1_x16_wipe_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x16_wipe_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x16_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
+/* ghash_avx_winograd_clmul1_x16_wipe_skx: 16 blocks a group; abi sysv; cpu avx pclmulqdq */
+#define GHASH_AVX_WINOGRAD_CLMUL1_X16_WIPE_SKX_TABLE_BYTES 768
+#define GHASH_AVX_WINOGRAD_CLMUL1_X16_WIPE_SKX_TABLE_ALIGN 16
+void ghash_avx_winograd_clmul1_x16_wipe_skx_init(void *table, const uint8_t h[16]);
+void ghash_avx_winograd_clmul1_x16_wipe_skx_mul(const void *table, uint8_t x[16]);
+void ghash_avx_winograd_clmul1_x16_wipe_skx_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
 /* ghash_avx_winograd_clmul1_x2: 2 blocks a group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_WINOGRAD_CLMUL1_X2_TABLE_BYTES 96
 #define GHASH_AVX_WINOGRAD_CLMUL1_X2_TABLE_ALIGN 16
@@ -1631,12 +1701,26 @@ void ghash_avx_winograd_clmul1_x2_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x2_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
+/* ghash_avx_winograd_clmul1_x32_stackswap: 32 blocks a group; abi sysv; cpu avx avx2 pclmulqdq */
+#define GHASH_AVX_WINOGRAD_CLMUL1_X32_STACKSWAP_TABLE_BYTES 1536
+#define GHASH_AVX_WINOGRAD_CLMUL1_X32_STACKSWAP_TABLE_ALIGN 16
+void ghash_avx_winograd_clmul1_x32_stackswap_init(void *table, const uint8_t h[16]);
+void ghash_avx_winograd_clmul1_x32_stackswap_mul(const void *table, uint8_t x[16]);
+void ghash_avx_winograd_clmul1_x32_stackswap_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
 /* ghash_avx_winograd_clmul1_x4: 4 blocks a group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_WINOGRAD_CLMUL1_X4_TABLE_BYTES 192
 #define GHASH_AVX_WINOGRAD_CLMUL1_X4_TABLE_ALIGN 16
 void ghash_avx_winograd_clmul1_x4_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x4_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_avx_winograd_clmul1_x4_skxopt: 4 blocks a group; abi sysv; cpu avx pclmulqdq */
+#define GHASH_AVX_WINOGRAD_CLMUL1_X4_SKXOPT_TABLE_BYTES 192
+#define GHASH_AVX_WINOGRAD_CLMUL1_X4_SKXOPT_TABLE_ALIGN 16
+void ghash_avx_winograd_clmul1_x4_skxopt_init(void *table, const uint8_t h[16]);
+void ghash_avx_winograd_clmul1_x4_skxopt_mul(const void *table, uint8_t x[16]);
+void ghash_avx_winograd_clmul1_x4_skxopt_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
 /* ghash_avx_winograd_clmul1_x6: 6 blocks a group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_WINOGRAD_CLMUL1_X6_TABLE_BYTES 288
@@ -1658,6 +1742,13 @@ void ghash_avx_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const
 void ghash_avx_winograd_clmul1_x8_ahead_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x8_ahead_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x8_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_avx_winograd_clmul1_x8_skx: 8 blocks a group; abi sysv; cpu avx pclmulqdq */
+#define GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX_TABLE_BYTES 384
+#define GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX_TABLE_ALIGN 16
+void ghash_avx_winograd_clmul1_x8_skx_init(void *table, const uint8_t h[16]);
+void ghash_avx_winograd_clmul1_x8_skx_mul(const void *table, uint8_t x[16]);
+void ghash_avx_winograd_clmul1_x8_skx_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
 /* ghash_avx_winograd_clmul1_x8_stackswap: 8 blocks a group; abi sysv; cpu avx avx2 pclmulqdq */
 #define GHASH_AVX_WINOGRAD_CLMUL1_X8_STACKSWAP_TABLE_BYTES 384

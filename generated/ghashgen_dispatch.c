@@ -137,6 +137,9 @@ void ghash_avx512_winograd_clmul1_x16_lanes_ahead_update(const void *table, uint
 void ghash_avx512_winograd_clmul1_x16_regs_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x16_regs_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_regs_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512_winograd_clmul1_x16_spr_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x16_spr_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x16_spr_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx512_winograd_clmul1_x16_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x16_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -158,9 +161,21 @@ void ghash_avx512_winograd_clmul1_x32_natural_update(const void *table, uint8_t 
 void ghash_avx512_winograd_clmul1_x48_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x48_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512_winograd_clmul1_x48_icx_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x48_icx_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x48_icx_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx512_winograd_clmul1_x48_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x48_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512_winograd_clmul1_x48_lanes_spr_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x48_lanes_spr_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x48_lanes_spr_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512_winograd_clmul1_x48_spr_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x48_spr_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x48_spr_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512_winograd_clmul1_x48_zen4_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x48_zen4_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x48_zen4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx512_winograd_clmul1_x48_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x48_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -458,6 +473,9 @@ void ghash_avx2_winograd_clmul1_x16_update(const void *table, uint8_t x[16], con
 void ghash_avx2_winograd_clmul1_x16_ahead_init(void *table, const uint8_t h[16]);
 void ghash_avx2_winograd_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx2_winograd_clmul1_x16_icx_init(void *table, const uint8_t h[16]);
+void ghash_avx2_winograd_clmul1_x16_icx_mul(const void *table, uint8_t x[16]);
+void ghash_avx2_winograd_clmul1_x16_icx_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx2_winograd_clmul1_x16_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx2_winograd_clmul1_x16_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x16_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -488,6 +506,9 @@ void ghash_avx2_winograd_clmul1_x48_update(const void *table, uint8_t x[16], con
 void ghash_avx2_winograd_clmul1_x48_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx2_winograd_clmul1_x48_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x48_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx2_winograd_clmul1_x48_zen4_init(void *table, const uint8_t h[16]);
+void ghash_avx2_winograd_clmul1_x48_zen4_mul(const void *table, uint8_t x[16]);
+void ghash_avx2_winograd_clmul1_x48_zen4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx2_winograd_clmul1_x48_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx2_winograd_clmul1_x48_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -638,6 +659,9 @@ void ghash_avx_winograd_clmul1_x16_update(const void *table, uint8_t x[16], cons
 void ghash_avx_winograd_clmul1_x16_ahead_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx_winograd_clmul1_x16_skx_init(void *table, const uint8_t h[16]);
+void ghash_avx_winograd_clmul1_x16_skx_mul(const void *table, uint8_t x[16]);
+void ghash_avx_winograd_clmul1_x16_skx_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx_winograd_clmul1_x16_stackswap_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x16_stackswap_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x16_stackswap_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -650,15 +674,24 @@ void ghash_avx_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const
 void ghash_avx_winograd_clmul1_x8_ahead_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x8_ahead_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x8_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx_winograd_clmul1_x8_skx_init(void *table, const uint8_t h[16]);
+void ghash_avx_winograd_clmul1_x8_skx_mul(const void *table, uint8_t x[16]);
+void ghash_avx_winograd_clmul1_x8_skx_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx_winograd_clmul1_x8_stackswap_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x8_stackswap_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x8_stackswap_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx_winograd_clmul1_x32_stackswap_init(void *table, const uint8_t h[16]);
+void ghash_avx_winograd_clmul1_x32_stackswap_mul(const void *table, uint8_t x[16]);
+void ghash_avx_winograd_clmul1_x32_stackswap_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx_winograd_clmul1_x6_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x6_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x6_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx_winograd_clmul1_x4_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x4_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx_winograd_clmul1_x4_skxopt_init(void *table, const uint8_t h[16]);
+void ghash_avx_winograd_clmul1_x4_skxopt_mul(const void *table, uint8_t x[16]);
+void ghash_avx_winograd_clmul1_x4_skxopt_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx_winograd_clmul1_x2_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x2_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -749,6 +782,9 @@ void ghash_avx_k_clmul1_x8_ahead_update(const void *table, uint8_t x[16], const 
 void ghash_avx_k_clmul1_x8_stackswap_init(void *table, const uint8_t h[16]);
 void ghash_avx_k_clmul1_x8_stackswap_mul(const void *table, uint8_t x[16]);
 void ghash_avx_k_clmul1_x8_stackswap_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx_k_clmul1_x32_stackswap_init(void *table, const uint8_t h[16]);
+void ghash_avx_k_clmul1_x32_stackswap_mul(const void *table, uint8_t x[16]);
+void ghash_avx_k_clmul1_x32_stackswap_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx_k_clmul1_x6_init(void *table, const uint8_t h[16]);
 void ghash_avx_k_clmul1_x6_mul(const void *table, uint8_t x[16]);
 void ghash_avx_k_clmul1_x6_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -833,6 +869,9 @@ void ghash_avx_schoolbook_shiftxor_x1_update(const void *table, uint8_t x[16], c
 void ghash_avx_winograd_clmul1_x16_wipe_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x16_wipe_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x16_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx_winograd_clmul1_x16_wipe_skx_init(void *table, const uint8_t h[16]);
+void ghash_avx_winograd_clmul1_x16_wipe_skx_mul(const void *table, uint8_t x[16]);
+void ghash_avx_winograd_clmul1_x16_wipe_skx_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_sse_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_sse_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_sse_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -1036,6 +1075,9 @@ static const struct ghashgen_kernel_info kernels[] = {
     {"ghash_avx512_winograd_clmul1_x16_regs", "avx512", 16, 896, 64,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_BMI2 | GHASHGEN_CPU_AVX512F | GHASHGEN_CPU_AVX512BW | GHASHGEN_CPU_AVX512VL | GHASHGEN_CPU_AVX512DQ | GHASHGEN_CPU_VPCLMULQDQ,
      ghash_avx512_winograd_clmul1_x16_regs_init, ghash_avx512_winograd_clmul1_x16_regs_mul, ghash_avx512_winograd_clmul1_x16_regs_update},
+    {"ghash_avx512_winograd_clmul1_x16_spr", "avx512", 16, 896, 64,
+     GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_BMI2 | GHASHGEN_CPU_AVX512F | GHASHGEN_CPU_AVX512BW | GHASHGEN_CPU_AVX512VL | GHASHGEN_CPU_AVX512DQ | GHASHGEN_CPU_VPCLMULQDQ,
+     ghash_avx512_winograd_clmul1_x16_spr_init, ghash_avx512_winograd_clmul1_x16_spr_mul, ghash_avx512_winograd_clmul1_x16_spr_update},
     {"ghash_avx512_winograd_clmul1_x16_natural", "avx512", 16, 896, 64,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_BMI2 | GHASHGEN_CPU_AVX512F | GHASHGEN_CPU_AVX512BW | GHASHGEN_CPU_AVX512VL | GHASHGEN_CPU_AVX512DQ | GHASHGEN_CPU_VPCLMULQDQ | GHASHGEN_CPU_GFNI,
      ghash_avx512_winograd_clmul1_x16_natural_init, ghash_avx512_winograd_clmul1_x16_natural_mul, ghash_avx512_winograd_clmul1_x16_natural_update},
@@ -1057,9 +1099,21 @@ static const struct ghashgen_kernel_info kernels[] = {
     {"ghash_avx512_winograd_clmul1_x48", "avx512", 48, 2432, 64,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_BMI2 | GHASHGEN_CPU_AVX512F | GHASHGEN_CPU_AVX512BW | GHASHGEN_CPU_AVX512VL | GHASHGEN_CPU_AVX512DQ | GHASHGEN_CPU_VPCLMULQDQ,
      ghash_avx512_winograd_clmul1_x48_init, ghash_avx512_winograd_clmul1_x48_mul, ghash_avx512_winograd_clmul1_x48_update},
+    {"ghash_avx512_winograd_clmul1_x48_icx", "avx512", 48, 2432, 64,
+     GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_BMI2 | GHASHGEN_CPU_AVX512F | GHASHGEN_CPU_AVX512BW | GHASHGEN_CPU_AVX512VL | GHASHGEN_CPU_AVX512DQ | GHASHGEN_CPU_VPCLMULQDQ,
+     ghash_avx512_winograd_clmul1_x48_icx_init, ghash_avx512_winograd_clmul1_x48_icx_mul, ghash_avx512_winograd_clmul1_x48_icx_update},
     {"ghash_avx512_winograd_clmul1_x48_lanes", "avx512", 48, 4032, 64,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_BMI2 | GHASHGEN_CPU_AVX512F | GHASHGEN_CPU_AVX512BW | GHASHGEN_CPU_AVX512VL | GHASHGEN_CPU_AVX512DQ | GHASHGEN_CPU_VPCLMULQDQ,
      ghash_avx512_winograd_clmul1_x48_lanes_init, ghash_avx512_winograd_clmul1_x48_lanes_mul, ghash_avx512_winograd_clmul1_x48_lanes_update},
+    {"ghash_avx512_winograd_clmul1_x48_lanes_spr", "avx512", 48, 4032, 64,
+     GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_BMI2 | GHASHGEN_CPU_AVX512F | GHASHGEN_CPU_AVX512BW | GHASHGEN_CPU_AVX512VL | GHASHGEN_CPU_AVX512DQ | GHASHGEN_CPU_VPCLMULQDQ,
+     ghash_avx512_winograd_clmul1_x48_lanes_spr_init, ghash_avx512_winograd_clmul1_x48_lanes_spr_mul, ghash_avx512_winograd_clmul1_x48_lanes_spr_update},
+    {"ghash_avx512_winograd_clmul1_x48_spr", "avx512", 48, 2432, 64,
+     GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_BMI2 | GHASHGEN_CPU_AVX512F | GHASHGEN_CPU_AVX512BW | GHASHGEN_CPU_AVX512VL | GHASHGEN_CPU_AVX512DQ | GHASHGEN_CPU_VPCLMULQDQ,
+     ghash_avx512_winograd_clmul1_x48_spr_init, ghash_avx512_winograd_clmul1_x48_spr_mul, ghash_avx512_winograd_clmul1_x48_spr_update},
+    {"ghash_avx512_winograd_clmul1_x48_zen4", "avx512", 48, 2432, 64,
+     GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_BMI2 | GHASHGEN_CPU_AVX512F | GHASHGEN_CPU_AVX512BW | GHASHGEN_CPU_AVX512VL | GHASHGEN_CPU_AVX512DQ | GHASHGEN_CPU_VPCLMULQDQ,
+     ghash_avx512_winograd_clmul1_x48_zen4_init, ghash_avx512_winograd_clmul1_x48_zen4_mul, ghash_avx512_winograd_clmul1_x48_zen4_update},
     {"ghash_avx512_winograd_clmul1_x48_natural", "avx512", 48, 2432, 64,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_BMI2 | GHASHGEN_CPU_AVX512F | GHASHGEN_CPU_AVX512BW | GHASHGEN_CPU_AVX512VL | GHASHGEN_CPU_AVX512DQ | GHASHGEN_CPU_VPCLMULQDQ | GHASHGEN_CPU_GFNI,
      ghash_avx512_winograd_clmul1_x48_natural_init, ghash_avx512_winograd_clmul1_x48_natural_mul, ghash_avx512_winograd_clmul1_x48_natural_update},
@@ -1357,6 +1411,9 @@ static const struct ghashgen_kernel_info kernels[] = {
     {"ghash_avx2_winograd_clmul1_x16_ahead", "avx2", 16, 768, 32,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_AVX2 | GHASHGEN_CPU_VPCLMULQDQ,
      ghash_avx2_winograd_clmul1_x16_ahead_init, ghash_avx2_winograd_clmul1_x16_ahead_mul, ghash_avx2_winograd_clmul1_x16_ahead_update},
+    {"ghash_avx2_winograd_clmul1_x16_icx", "avx2", 16, 768, 32,
+     GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_AVX2 | GHASHGEN_CPU_VPCLMULQDQ,
+     ghash_avx2_winograd_clmul1_x16_icx_init, ghash_avx2_winograd_clmul1_x16_icx_mul, ghash_avx2_winograd_clmul1_x16_icx_update},
     {"ghash_avx2_winograd_clmul1_x16_lanes", "avx2", 16, 1312, 32,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_AVX2 | GHASHGEN_CPU_VPCLMULQDQ,
      ghash_avx2_winograd_clmul1_x16_lanes_init, ghash_avx2_winograd_clmul1_x16_lanes_mul, ghash_avx2_winograd_clmul1_x16_lanes_update},
@@ -1387,6 +1444,9 @@ static const struct ghashgen_kernel_info kernels[] = {
     {"ghash_avx2_winograd_clmul1_x48_lanes", "avx2", 48, 3872, 32,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_AVX2 | GHASHGEN_CPU_VPCLMULQDQ,
      ghash_avx2_winograd_clmul1_x48_lanes_init, ghash_avx2_winograd_clmul1_x48_lanes_mul, ghash_avx2_winograd_clmul1_x48_lanes_update},
+    {"ghash_avx2_winograd_clmul1_x48_zen4", "avx2", 48, 2304, 32,
+     GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_AVX2 | GHASHGEN_CPU_VPCLMULQDQ,
+     ghash_avx2_winograd_clmul1_x48_zen4_init, ghash_avx2_winograd_clmul1_x48_zen4_mul, ghash_avx2_winograd_clmul1_x48_zen4_update},
     {"ghash_avx2_winograd_clmul1_x48_natural", "avx2", 48, 2304, 32,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_AVX2 | GHASHGEN_CPU_VPCLMULQDQ | GHASHGEN_CPU_GFNI,
      ghash_avx2_winograd_clmul1_x48_natural_init, ghash_avx2_winograd_clmul1_x48_natural_mul, ghash_avx2_winograd_clmul1_x48_natural_update},
@@ -1537,6 +1597,9 @@ static const struct ghashgen_kernel_info kernels[] = {
     {"ghash_avx_winograd_clmul1_x16_ahead", "avx", 16, 768, 16,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX,
      ghash_avx_winograd_clmul1_x16_ahead_init, ghash_avx_winograd_clmul1_x16_ahead_mul, ghash_avx_winograd_clmul1_x16_ahead_update},
+    {"ghash_avx_winograd_clmul1_x16_skx", "avx", 16, 768, 16,
+     GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX,
+     ghash_avx_winograd_clmul1_x16_skx_init, ghash_avx_winograd_clmul1_x16_skx_mul, ghash_avx_winograd_clmul1_x16_skx_update},
     {"ghash_avx_winograd_clmul1_x16_stackswap", "avx", 16, 768, 16,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_AVX2,
      ghash_avx_winograd_clmul1_x16_stackswap_init, ghash_avx_winograd_clmul1_x16_stackswap_mul, ghash_avx_winograd_clmul1_x16_stackswap_update},
@@ -1549,15 +1612,24 @@ static const struct ghashgen_kernel_info kernels[] = {
     {"ghash_avx_winograd_clmul1_x8_ahead", "avx", 8, 384, 16,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX,
      ghash_avx_winograd_clmul1_x8_ahead_init, ghash_avx_winograd_clmul1_x8_ahead_mul, ghash_avx_winograd_clmul1_x8_ahead_update},
+    {"ghash_avx_winograd_clmul1_x8_skx", "avx", 8, 384, 16,
+     GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX,
+     ghash_avx_winograd_clmul1_x8_skx_init, ghash_avx_winograd_clmul1_x8_skx_mul, ghash_avx_winograd_clmul1_x8_skx_update},
     {"ghash_avx_winograd_clmul1_x8_stackswap", "avx", 8, 384, 16,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_AVX2,
      ghash_avx_winograd_clmul1_x8_stackswap_init, ghash_avx_winograd_clmul1_x8_stackswap_mul, ghash_avx_winograd_clmul1_x8_stackswap_update},
+    {"ghash_avx_winograd_clmul1_x32_stackswap", "avx", 32, 1536, 16,
+     GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_AVX2,
+     ghash_avx_winograd_clmul1_x32_stackswap_init, ghash_avx_winograd_clmul1_x32_stackswap_mul, ghash_avx_winograd_clmul1_x32_stackswap_update},
     {"ghash_avx_winograd_clmul1_x6", "avx", 6, 288, 16,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX,
      ghash_avx_winograd_clmul1_x6_init, ghash_avx_winograd_clmul1_x6_mul, ghash_avx_winograd_clmul1_x6_update},
     {"ghash_avx_winograd_clmul1_x4", "avx", 4, 192, 16,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX,
      ghash_avx_winograd_clmul1_x4_init, ghash_avx_winograd_clmul1_x4_mul, ghash_avx_winograd_clmul1_x4_update},
+    {"ghash_avx_winograd_clmul1_x4_skxopt", "avx", 4, 192, 16,
+     GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX,
+     ghash_avx_winograd_clmul1_x4_skxopt_init, ghash_avx_winograd_clmul1_x4_skxopt_mul, ghash_avx_winograd_clmul1_x4_skxopt_update},
     {"ghash_avx_winograd_clmul1_x2", "avx", 2, 96, 16,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX,
      ghash_avx_winograd_clmul1_x2_init, ghash_avx_winograd_clmul1_x2_mul, ghash_avx_winograd_clmul1_x2_update},
@@ -1648,6 +1720,9 @@ static const struct ghashgen_kernel_info kernels[] = {
     {"ghash_avx_k_clmul1_x8_stackswap", "avx", 8, 256, 16,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_AVX2,
      ghash_avx_k_clmul1_x8_stackswap_init, ghash_avx_k_clmul1_x8_stackswap_mul, ghash_avx_k_clmul1_x8_stackswap_update},
+    {"ghash_avx_k_clmul1_x32_stackswap", "avx", 32, 1024, 16,
+     GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_AVX2,
+     ghash_avx_k_clmul1_x32_stackswap_init, ghash_avx_k_clmul1_x32_stackswap_mul, ghash_avx_k_clmul1_x32_stackswap_update},
     {"ghash_avx_k_clmul1_x6", "avx", 6, 192, 16,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX,
      ghash_avx_k_clmul1_x6_init, ghash_avx_k_clmul1_x6_mul, ghash_avx_k_clmul1_x6_update},
@@ -1732,6 +1807,9 @@ static const struct ghashgen_kernel_info kernels[] = {
     {"ghash_avx_winograd_clmul1_x16_wipe", "avx", 16, 768, 16,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX,
      ghash_avx_winograd_clmul1_x16_wipe_init, ghash_avx_winograd_clmul1_x16_wipe_mul, ghash_avx_winograd_clmul1_x16_wipe_update},
+    {"ghash_avx_winograd_clmul1_x16_wipe_skx", "avx", 16, 768, 16,
+     GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX,
+     ghash_avx_winograd_clmul1_x16_wipe_skx_init, ghash_avx_winograd_clmul1_x16_wipe_skx_mul, ghash_avx_winograd_clmul1_x16_wipe_skx_update},
     {"ghash_sse_winograd_clmul1_x16", "sse", 16, 768, 16,
      GHASHGEN_CPU_SSE2 | GHASHGEN_CPU_SSSE3 | GHASHGEN_CPU_PCLMULQDQ,
      ghash_sse_winograd_clmul1_x16_init, ghash_sse_winograd_clmul1_x16_mul, ghash_sse_winograd_clmul1_x16_update},

@@ -13,6 +13,7 @@ from ghashgen.kernel import Kernel
 from ghashgen.passes.pipeline import Compiled, compile_kernel
 from ghashgen.target import Target
 from ghashgen.templates import environment
+from ghashgen.uarch.schedules import WRITTEN
 
 COMMENT_COLUMN = 52
 
@@ -79,7 +80,7 @@ def regenerate_command(kernel: Kernel, target: Target) -> str:
             f"--isa {kernel.isa} --multiply {kernel.multiply} --reduce {kernel.reduce}",
             f"--blocks {kernel.blocks} --order {kernel.order} --op {kernel.op}",
             f"--fold {kernel.fold} --swap {kernel.swap} --powers {kernel.powers}",
-            f"--pipeline {kernel.pipeline}",
+            f"--pipeline {kernel.pipeline} --schedule {kernel.schedule}",
             f"--{'wipe' if kernel.wipe else 'no-wipe'}",
         ]
     words += [f"--abi {target.abi.name}"] if target.abi.name != "sysv" else []
@@ -179,6 +180,9 @@ def listing(kernel: Kernel, target: Target, compiled: Mapping[str, Compiled]) ->
             constants=_constants(compiled),
             group=class_counts(kernel, group.ops),
             group_total=len(group.ops),
+            scheduled={
+                name: item.order for name, item in compiled.items() if kernel.schedule != WRITTEN
+            },
             command=regenerate_command(kernel, target),
         )
     )

@@ -60,7 +60,8 @@ def spans(name: str) -> list[str]:
 
 def lines(name: str) -> list[list[str]]:
     """The command lines of a document, as words: those in fences and those in code spans."""
-    shell = [line for text in blocks(name, "sh") for line in text.splitlines() if line.strip()]
+    texts = [text.replace("\\\n", " ") for text in blocks(name, "sh")]
+    shell = [line for text in texts for line in text.splitlines() if line.strip()]
     inline = [span for span in spans(name) if span.partition(" ")[0] in ("ghashgen", "make")]
     return [words for line in shell + inline if len(words := shlex.split(line, comments=True)) > 1]
 

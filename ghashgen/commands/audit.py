@@ -153,6 +153,8 @@ def _print_ports(pressures: PortAudit) -> None:
         ">table",
         "busiest",
         ">front end",
+        ">simulated",
+        ">in order",
         f">llvm-mca {pressures.llvm_mca}".rstrip(),
         "busiest",
         ">pressure",
@@ -179,7 +181,10 @@ def _ports_row(item: Pressure) -> tuple[str, ...]:
 
     # A bound that leaves out what the CPU cannot run says nothing.
     ours = (both(bound.cycles), " ".join(bound.busiest), f"{bound.front_end:.2f}")
+    order = ("no data", "")
+    if item.estimate:
+        order = (both(item.estimate.windowed), f"{item.estimate.in_order:.2f}")
     theirs = ("no data", "", "")
     if model:
         theirs = (both(model.reciprocal_throughput), model.busiest, both(model.pressure))
-    return (item.loop, item.uarch, *(("no data", "", "") if item.lacks else ours), *theirs)
+    return (item.loop, item.uarch, *(("no data", "", "") if item.lacks else ours), *order, *theirs)

@@ -27,6 +27,7 @@ def COMMAND(choice: Choice, as_json: bool) -> None:
         "swap",
         "powers",
         "pipeline",
+        "schedule",
         "wipe",
     )
     out = table(f"{len(kernels)} kernels", "kernel", *columns, ">blocks", ">table bytes")

@@ -31,6 +31,7 @@ _FILTERS: tuple[tuple[str, type, str], ...] = (
     ("swap", str, "Byte swap: register, stack."),
     ("powers", str, "Powers of the group loop: memory, registers."),
     ("pipeline", str, "What a group prepares of the next: none, ahead."),
+    ("schedule", str, "Order of operations: written, a CPU's name, or NAME-solved."),
     ("name", str, "Kernel of the catalogue, by name."),
 )
 
