@@ -48,6 +48,7 @@ class Built:
             table_align=self.kernel.table_align,
             obj=self.obj,
             op=self.kernel.op,
+            segments=self.kernel.segments,
         )
 
 

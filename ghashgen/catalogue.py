@@ -46,6 +46,13 @@ def _families(isa: Isa) -> Iterable[Axes]:
     if "shuffle_bytes@256" in isa.lower:
         yield {"swap": ("stack",), "multiply": _PRECOMPUTED, "blocks": (8, 16)}
     yield {"wipe": (True,), "multiply": ("winograd",), "blocks": (16,)}
+    yield {
+        "segments": (True,),
+        "wipe": (False, True),
+        "multiply": ("winograd",),
+        "reduce": ("clmul1",),
+        "blocks": (16,),
+    }
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,7 @@ class Choice:
     swap: tuple[str, ...] = ()
     powers: tuple[str, ...] = ()
     wipe: tuple[bool, ...] = ()
+    segments: tuple[bool, ...] = ()
     name: tuple[str, ...] = ()
     """Kernel names, instead of axes."""
 

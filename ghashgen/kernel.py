@@ -107,6 +107,8 @@ class Kernel:
     """Byte swap a register at a time, or through the stack, see SWAPS."""
     powers: str = "memory"
     """Where the group loop has its powers: memory or registers."""
+    segments: bool = False
+    """Export power and combine too, which put the hashes of a message's segments together."""
 
     @property
     def name(self) -> str:
@@ -122,6 +124,8 @@ class Kernel:
             parts.append("stackswap")
         if self.powers != "memory":
             parts.append("regs")
+        if self.segments:
+            parts.append("segments")
         if self.wipe:
             parts.append("wipe")
         return "_".join(parts).replace("-", "")

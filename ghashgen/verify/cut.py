@@ -92,8 +92,8 @@ def cut(entry: Entry, naming: Naming, flow: Flow, address: int) -> tuple[object,
         return None
     entry.weights = fresh
     _rebase(entry, BLOCK_BYTES * blocks, live)
-    _replace(entry, naming, flow, live, names)
-    return _key(entry, address, live)
+    forget(entry, naming, flow, live, names)
+    return cut_key(entry, address, live)
 
 
 def _fits(entry: Entry, blocks: int) -> bool:
@@ -121,7 +121,7 @@ def _rebase(entry: Entry, amount: int, live: frozenset[int]) -> None:
         stack[offset] = (same.setdefault(id(value), moved(value)), k)
 
 
-def _replace(
+def forget(
     entry: Entry, naming: Naming, flow: Flow, live: frozenset[int], names: dict[Term, str]
 ) -> None:
     """Put the fresh variables in place and forget every other value that depends on data."""
@@ -178,7 +178,8 @@ def _replace(
             stack[offset] = (stale, k)
 
 
-def _key(entry: Entry, address: int, live: frozenset[int]) -> tuple[object, ...]:
+def cut_key(entry: Entry, address: int, live: frozenset[int]) -> tuple[object, ...]:
+    """Return all that the rest of a run depends on."""
     m = entry.machine
     stack = tuple(
         (offset, value, k) for offset, (value, k) in sorted(m.memory.written[STACK].items())
