@@ -268,11 +268,13 @@ class Algebra:
     def unit(self) -> int:
         """Return the register that power's result has for the exponent 0.
 
-        It is the register, as a state has it, of the block that B_0 = twist(1) is as a subkey.
+        It is that of B_0 = twist(1).
         """
-        one = register_from_element(twist(1, self.order), self.order)
-        as_subkey = apply(one, subkey_moves(self.order, self.op))
-        return apply(as_subkey, self.register)
+        return self.result(register_from_element(twist(1, self.order), self.order))
+
+    def result(self, B: int) -> int:
+        """Return the register, as a state has it, of the block that B_i is as a subkey."""
+        return apply(apply(B, subkey_moves(self.order, self.op)), self.register)
 
     def recognise(self, form: Form) -> dict[str, int] | None:
         """Return {v: m} if the form is exactly Σ v·H^m over blocks and states v, else None."""

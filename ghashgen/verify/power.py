@@ -3,7 +3,8 @@
 At the head of its loop the function has a factor P, a product R and the bits m that are left. With
 v·p the field product of `ghashgen.verify.entries`, shown:
 
-1. m = 0 from the entry: the result is R_0, the unit, by execution;
+1. m = 0 from the entry: the result is R_0, the unit, by execution; so are H^1 and H^2, which the
+   induction covers too, but which name a wrong bit where it would only fail;
 2. every m in [1, 2^64 - 1] from the entry: control reaches the head with P = B_1, R = R_0 and m;
    every branch on the way is decided by that range alone;
 3. once around from arbitrary P (the variables B0), R (the variables X) and m, in these cases:
@@ -24,13 +25,14 @@ hold P, R and m. Everything else must be the same after the turn as before it.
 from dataclasses import dataclass
 
 from ghashgen.ops.forms import VAR_BITS, Form, constant, variable
-from ghashgen.verify.cut import STALE, cut_key, forget
+from ghashgen.verify.cut import LEFT, STALE, cut_key, forget
+from ghashgen.verify.entries import moves_of
 from ghashgen.verify.flags import UNKNOWN
 from ghashgen.verify.flow import MASK, VECTOR
 from ghashgen.verify.memory import STACK
 from ghashgen.verify.refutation import Category, Refutation, unsupported
 from ghashgen.verify.setup import FACTOR, STATE, Entry
-from ghashgen.verify.terms import Lane, NotPolynomialError, Term
+from ghashgen.verify.terms import CALLER, Lane, NotPolynomialError, Term
 from ghashgen.verify.theorem import Prover
 from ghashgen.verify.values import M64, Affine, Number, Pointer, UndecidedError, Value
 
@@ -86,10 +88,16 @@ def prove_power(prover: Prover) -> None:
 
 def _every_exponent(prover: Prover) -> None:
     algebra = prover.naming.algebra
-    unit = constant(algebra.unit, VAR_BITS)
-    entry = prover.start(0, 0)
-    if prover.run(entry, prover.entry_address, lambda address: False):
-        prover.check_end(entry, unit)
+    as_result = moves_of(lambda B: algebra.result(B))
+    executed = (
+        constant(algebra.unit, VAR_BITS),
+        variable("B1").moves(as_result, VAR_BITS),
+        algebra.powers_product(1, 1).moves(as_result, VAR_BITS),
+    )
+    for m, wanted in enumerate(executed):
+        entry = prover.start(0, m)
+        prover.run(entry, prover.entry_address, lambda address: False)
+        prover.check_end(entry, wanted)
     head = _reach(prover, _Find(prover))
     R, RP, PP = variable(STATE), algebra.product(STATE, FACTOR), algebra.powers_product(0, 0)
     last = _turn(prover, head, 1, RP)
@@ -134,11 +142,10 @@ class _Find:
         live = prover.flow.live.get(address, frozenset())
         vectors = {k: m.vec[k - VECTOR][0] for k in sorted(live) if VECTOR <= k < MASK}
         factors = tuple(k for k, lane in vectors.items() if _is(prover, lane, variable("B1")))
+        products = tuple(k for k, lane in vectors.items() if lane == algebra.unit)
         # In POLYVAL the unit is the constant of the fold too, but no turn writes that register.
         written = {n for at, ns in prover.flow.vector_writes.items() if at >= address for n in ns}
-        products = tuple(
-            k for k, lane in vectors.items() if lane == algebra.unit and k - VECTOR in written
-        )
+        products = tuple(k for k in products if k - VECTOR in written) or products
         counters = tuple(k for k in sorted(live) if k < VECTOR and m.gpr[k] == ANY)
         if not (factors and products and counters):
             return False
@@ -154,9 +161,16 @@ def _is(prover: Prover, lane: Lane, wanted: Form) -> bool:
 
 
 def _reach(prover: Prover, find: _Find) -> Head:
-    if prover.run(find.entry, prover.entry_address, find) or find.head is None:
+    reason = ""
+    try:
+        prover.run(find.entry, prover.entry_address, find)
+    except UndecidedError as error:
+        reason = f": {error}"
+    if find.head is None:
         raise unsupported(
-            "power: no loop's head with H in one register, the unit in another and the exponent"
+            "power: no head of a loop at which registers hold H as a key operand, the unit, and "
+            f"the exponent{reason}",
+            prover.naming.terms.at,
         )
     return find.head
 
@@ -180,9 +194,16 @@ def _settle(
         m.gpr[k] = ANY
     live = prover.flow.live[address]
     # What a turn may have written there counts for nothing.
+    naming.terms.at = 0
     stale = naming.terms.opaque(STALE)
     for k in m.memory.written["result"]:
         m.memory.written["result"][k] = (stale, k)
+    # The first turn finds the caller's value where later ones find their predecessor's.
+    for k in (entry.abi.saved_numbers & prover.flow.written) - live:
+        if k < VECTOR:
+            m.gpr[k] = naming.terms.opaque(LEFT, CALLER)
+        else:
+            m.vec[k - VECTOR] = (stale, *m.vec[k - VECTOR][1:])
     forget(entry, naming, prover.flow, live, {R: STATE})
     numbers = [value for value, _ in m.memory.written[STACK].values()]
     numbers += [value for k, value in enumerate(m.gpr) if k not in counters]

@@ -195,8 +195,8 @@ def _prove(prover: Prover, lengths: list[int] | None, began: float) -> FunctionP
 
     if function.operation == "power":
         prove_power(prover)
-        add("m = 0", "execution")
-        add(f"m = 1..{GREATEST_EXPONENT}", "induction")
+        add("m = 0..2", "execution")
+        add(f"m = 3..{GREATEST_EXPONENT}", "induction")
     elif function.operation != "update":
         prover.prove()
         add("none", "execution")
