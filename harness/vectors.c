@@ -180,7 +180,8 @@ static int one_vector(struct call *c, struct buffers *b, enum what what, uint64_
     if (code || (code = read_little_endian(&chunks, 4)) != EXIT_OK)
         return code;
     if ((what == MUL || what == POWER) && chunks) {
-        complain("vector %llu: mul and power take no chunks", (unsigned long long)vector);
+        complain("vector %llu: %s takes no chunks", (unsigned long long)vector,
+                 what == MUL ? "mul" : "power");
         return EXIT_USAGE;
     }
     if (what == MUL)
