@@ -13,13 +13,14 @@ from iced_x86 import Instruction, InstructionInfoFactory, Mnemonic, OpAccess, Op
 
 from ghashgen.kernel import Kernel
 from ghashgen.objects import ObjectCode
+from ghashgen.uarch.forms import is_memory
 
 CLASSES = ("clmul", "xor", "shuffle", "load", "store", "other")
 """Every class, in the order of the tables."""
 
 _PREFIXES = (
     ("clmul", ("PCLMULQDQ",)),
-    ("xor", ("PXOR", "POR", "PAND", "PTERNLOG")),
+    ("xor", ("PXOR", "POR", "PAND", "PTERNLOG", "XORPS")),
     (
         "shuffle",
         (
@@ -61,16 +62,29 @@ def _has_memory(instruction: Instruction) -> bool:
 
 def classify(instruction: Instruction) -> str:
     """Return the class of one decoded instruction."""
-    name = mnemonic(instruction).upper()
+    writes = instruction.op0_kind == OpKind.MEMORY
+    return _class_of(mnemonic(instruction), _has_memory(instruction), writes)
+
+
+def class_of(form: str) -> str:
+    """Return the class of a form of `uarch.forms`, the same as of an instruction of it."""
+    name, _, operands = form.partition(" ")
+    kinds = operands.split(",")
+    return _class_of(name, any(map(is_memory, kinds)), is_memory(kinds[0]))
+
+
+def _class_of(name: str, has_memory: bool, writes_memory: bool) -> str:
+    """Return the class, by mnemonic and whether an operand, or the first one, is in memory."""
+    name = name.upper()
     bare = name[1:] if name.startswith("V") else name
     # To memory it takes a store alone, and no port that shuffles.
-    if bare.startswith("EXTRACT") and instruction.op0_kind == OpKind.MEMORY:
+    if bare.startswith("EXTRACT") and writes_memory:
         return "store"
     for cls, prefixes in _PREFIXES:
         if bare.startswith(prefixes):
             return cls
-    if bare.startswith(_MOVES) and _has_memory(instruction):
-        return "store" if instruction.op0_kind == OpKind.MEMORY else "load"
+    if bare.startswith(_MOVES) and has_memory:
+        return "store" if writes_memory else "load"
     return "other"
 
 

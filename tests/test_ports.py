@@ -119,8 +119,8 @@ def test_compare_and_branch_issue_as_one() -> None:
     assert port_bound([compare(), jump()], SKX).front_end == 1 / SKX.issue
     assert port_bound([jump(), compare()], SKX).front_end == 2 / SKX.issue
     in_memory = Instruction.create_mem_i32(C.CMP_RM64_IMM32, MemoryOperand(R.RDI), 1)
-    assert SKX.fuses(in_memory, "cmp", "jae") is None
-    assert SKX.fuses(compare(), "cmp", "jae") is not None
+    assert SKX.fuses(form_of(in_memory), "jae l") is None
+    assert SKX.fuses(form_of(compare()), "jae l") is not None
 
 
 def test_512_bit_work_closes_port_1_to_vectors() -> None:

@@ -82,8 +82,12 @@ def reduce_group(b: Builder, kernel: Kernel, X: VReg, source: VReg, keys: Keys) 
 
 def add_group(b: Builder, kernel: Kernel, table: VReg, X: VReg, source: VReg, keys: Keys) -> VReg:
     """Record a whole group whose lanes are added up; return the new state."""
-    lanes = reduce_group(b, kernel, X, source, keys)
-    return close_group(b, lanes, key_sum(kernel, table, kernel.blocks))
+    R = key_sum(kernel, table, kernel.blocks)
+    if R is None or kernel.lane_count > 1:
+        return close_group(b, reduce_group(b, kernel, X, source, keys), R)
+    n = kernel.blocks
+    # One lane: R may join before the reduction, which `aggregate.group` does with its last entry.
+    return reduce_group(b, kernel, X, source, lambda i: [*keys(i), R] if i == n else keys(i))
 
 
 def add_lanes(b: Builder, kernel: Kernel, table: VReg, X: VReg, source: VReg) -> VReg:

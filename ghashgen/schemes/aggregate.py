@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ghashgen.field.bitorder import Order
 from ghashgen.ops.protocol import Ops, V
-from ghashgen.schemes.core import Multiply, Reduce
+from ghashgen.schemes.core import Multiply, Reduce, Shape
 
 MAX_BLOCKS = 48
 """Largest group: beyond it no shipped library goes, and the table outgrows 2 KiB."""
@@ -42,8 +42,16 @@ def finish(
 ) -> V:
     """Recombine and reduce a group's accumulators; `R` is R_n where the scheme has a key term."""
     lo, hi = multiply.recombine(ops, acc, order)
-    result = reduce.apply(ops, lo, hi, order)
-    return result if R is None else ops.xor(result, R, "minus the key terms")
+    if R is None:
+        return reduce.apply(ops, lo, hi, order)
+    if reduce.shape is not Shape.FOLDED:
+        return ops.xor(reduce.apply(ops, lo, hi, order), R, "minus the key terms")
+    # A folded product reduces to fold(far) + near: R joins `near`, off the way of the fold.
+    if order is Order.REFLECTED:
+        hi = ops.xor(hi, R, "HI minus the key terms")
+    else:
+        lo = ops.xor(lo, R, "LO minus the key terms")
+    return reduce.apply(ops, lo, hi, order)
 
 
 def group(
