@@ -7,7 +7,7 @@ GHASHGEN := $(BIN)/ghashgen
 STAMP := $(VENV)/.installed
 
 .PHONY: all help setup nasm generate prove prove-kernels mutate validate audit test check lint \
-  types bench bench-tool clean
+  types bench tune bench-tool clean
 
 all: generate prove validate ## set up, generate, prove the identities, validate (the default)
 
@@ -50,6 +50,9 @@ mutate: setup ## plant faults in kernels: the proof must reject them; many minut
 
 bench: setup ## measure kernels against the peers that are installed
 	@$(GHASHGEN) bench
+
+tune: setup ## measure the catalogue here and name the best kernel of each class of lengths
+	@$(GHASHGEN) tune
 
 validate: setup generate ## run every kernel against pyca/cryptography and CAVP
 	@$(GHASHGEN) validate

@@ -308,12 +308,33 @@ void ghash_avx2_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx2_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
+/* ghash_avx2_winograd_clmul1_x16_ahead: 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_BYTES 768
+#define GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_ALIGN 32
+void ghash_avx2_winograd_clmul1_x16_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx2_winograd_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx2_winograd_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_avx2_winograd_clmul1_x16_ahead_wipe: 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD_WIPE_TABLE_BYTES 768
+#define GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD_WIPE_TABLE_ALIGN 32
+void ghash_avx2_winograd_clmul1_x16_ahead_wipe_init(void *table, const uint8_t h[16]);
+void ghash_avx2_winograd_clmul1_x16_ahead_wipe_mul(const void *table, uint8_t x[16]);
+void ghash_avx2_winograd_clmul1_x16_ahead_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
 /* ghash_avx2_winograd_clmul1_x16_lanes: 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_LANES_TABLE_BYTES 1312
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_LANES_TABLE_ALIGN 32
 void ghash_avx2_winograd_clmul1_x16_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx2_winograd_clmul1_x16_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x16_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_avx2_winograd_clmul1_x16_lanes_ahead: 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX2_WINOGRAD_CLMUL1_X16_LANES_AHEAD_TABLE_BYTES 1312
+#define GHASH_AVX2_WINOGRAD_CLMUL1_X16_LANES_AHEAD_TABLE_ALIGN 32
+void ghash_avx2_winograd_clmul1_x16_lanes_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx2_winograd_clmul1_x16_lanes_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx2_winograd_clmul1_x16_lanes_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
 /* ghash_avx2_winograd_clmul1_x16_natural: 16 blocks a group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_NATURAL_TABLE_BYTES 768
@@ -672,12 +693,33 @@ void ghash_avx512_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
+/* ghash_avx512_winograd_clmul1_x16_ahead: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_BYTES 896
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_ALIGN 64
+void ghash_avx512_winograd_clmul1_x16_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_avx512_winograd_clmul1_x16_ahead_wipe: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X16_AHEAD_WIPE_TABLE_BYTES 896
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X16_AHEAD_WIPE_TABLE_ALIGN 64
+void ghash_avx512_winograd_clmul1_x16_ahead_wipe_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x16_ahead_wipe_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x16_ahead_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
 /* ghash_avx512_winograd_clmul1_x16_lanes: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_TABLE_BYTES 1472
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_TABLE_ALIGN 64
 void ghash_avx512_winograd_clmul1_x16_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x16_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_avx512_winograd_clmul1_x16_lanes_ahead: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_AHEAD_TABLE_BYTES 1472
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_AHEAD_TABLE_ALIGN 64
+void ghash_avx512_winograd_clmul1_x16_lanes_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x16_lanes_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x16_lanes_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
 /* ghash_avx512_winograd_clmul1_x16_natural: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_NATURAL_TABLE_BYTES 896
@@ -748,6 +790,13 @@ void ghash_avx512_winograd_clmul1_x48_lanes_update(const void *table, uint8_t x[
 void ghash_avx512_winograd_clmul1_x48_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x48_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_avx512_winograd_clmul1_x48_natural_ahead: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL_AHEAD_TABLE_BYTES 2432
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL_AHEAD_TABLE_ALIGN 64
+void ghash_avx512_winograd_clmul1_x48_natural_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x48_natural_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x48_natural_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
 /* ghash_avx512_winograd_clmul1_x48_natural_lanes: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL_LANES_TABLE_BYTES 4032
@@ -1029,12 +1078,33 @@ void ghash_avx512vl_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
+/* ghash_avx512vl_winograd_clmul1_x16_ahead: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_BYTES 832
+#define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_ALIGN 32
+void ghash_avx512vl_winograd_clmul1_x16_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx512vl_winograd_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx512vl_winograd_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_avx512vl_winograd_clmul1_x16_ahead_wipe: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_AHEAD_WIPE_TABLE_BYTES 832
+#define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_AHEAD_WIPE_TABLE_ALIGN 32
+void ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_init(void *table, const uint8_t h[16]);
+void ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_mul(const void *table, uint8_t x[16]);
+void ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
 /* ghash_avx512vl_winograd_clmul1_x16_lanes: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_LANES_TABLE_BYTES 1376
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_LANES_TABLE_ALIGN 32
 void ghash_avx512vl_winograd_clmul1_x16_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_winograd_clmul1_x16_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x16_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_avx512vl_winograd_clmul1_x16_lanes_ahead: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_LANES_AHEAD_TABLE_BYTES 1376
+#define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_LANES_AHEAD_TABLE_ALIGN 32
+void ghash_avx512vl_winograd_clmul1_x16_lanes_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx512vl_winograd_clmul1_x16_lanes_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx512vl_winograd_clmul1_x16_lanes_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
 /* ghash_avx512vl_winograd_clmul1_x16_natural: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_NATURAL_TABLE_BYTES 832
@@ -1113,6 +1183,13 @@ void ghash_avx512vl_winograd_clmul1_x48_natural_init(void *table, const uint8_t 
 void ghash_avx512vl_winograd_clmul1_x48_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
+/* ghash_avx512vl_winograd_clmul1_x48_natural_ahead: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+#define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_NATURAL_AHEAD_TABLE_BYTES 2368
+#define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_NATURAL_AHEAD_TABLE_ALIGN 32
+void ghash_avx512vl_winograd_clmul1_x48_natural_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx512vl_winograd_clmul1_x48_natural_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx512vl_winograd_clmul1_x48_natural_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
 /* ghash_avx512vl_winograd_clmul1_x48_natural_lanes: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_NATURAL_LANES_TABLE_BYTES 3936
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_NATURAL_LANES_TABLE_ALIGN 32
@@ -1155,6 +1232,13 @@ void ghash_avx_k_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx_k_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
+/* ghash_avx_k_clmul1_x16_ahead: 16 blocks a group; abi sysv; cpu avx pclmulqdq */
+#define GHASH_AVX_K_CLMUL1_X16_AHEAD_TABLE_BYTES 512
+#define GHASH_AVX_K_CLMUL1_X16_AHEAD_TABLE_ALIGN 16
+void ghash_avx_k_clmul1_x16_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx_k_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx_k_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
 /* ghash_avx_k_clmul1_x16_stackswap: 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq */
 #define GHASH_AVX_K_CLMUL1_X16_STACKSWAP_TABLE_BYTES 512
 #define GHASH_AVX_K_CLMUL1_X16_STACKSWAP_TABLE_ALIGN 16
@@ -1189,6 +1273,13 @@ void ghash_avx_k_clmul1_x6_update(const void *table, uint8_t x[16], const uint8_
 void ghash_avx_k_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_avx_k_clmul1_x8_ahead: 8 blocks a group; abi sysv; cpu avx pclmulqdq */
+#define GHASH_AVX_K_CLMUL1_X8_AHEAD_TABLE_BYTES 256
+#define GHASH_AVX_K_CLMUL1_X8_AHEAD_TABLE_ALIGN 16
+void ghash_avx_k_clmul1_x8_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx_k_clmul1_x8_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx_k_clmul1_x8_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
 /* ghash_avx_k_clmul1_x8_stackswap: 8 blocks a group; abi sysv; cpu avx avx2 pclmulqdq */
 #define GHASH_AVX_K_CLMUL1_X8_STACKSWAP_TABLE_BYTES 256
@@ -1512,6 +1603,13 @@ void ghash_avx_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
+/* ghash_avx_winograd_clmul1_x16_ahead: 16 blocks a group; abi sysv; cpu avx pclmulqdq */
+#define GHASH_AVX_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_BYTES 768
+#define GHASH_AVX_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_ALIGN 16
+void ghash_avx_winograd_clmul1_x16_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx_winograd_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx_winograd_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
 /* ghash_avx_winograd_clmul1_x16_stackswap: 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq */
 #define GHASH_AVX_WINOGRAD_CLMUL1_X16_STACKSWAP_TABLE_BYTES 768
 #define GHASH_AVX_WINOGRAD_CLMUL1_X16_STACKSWAP_TABLE_ALIGN 16
@@ -1554,6 +1652,13 @@ void ghash_avx_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
+/* ghash_avx_winograd_clmul1_x8_ahead: 8 blocks a group; abi sysv; cpu avx pclmulqdq */
+#define GHASH_AVX_WINOGRAD_CLMUL1_X8_AHEAD_TABLE_BYTES 384
+#define GHASH_AVX_WINOGRAD_CLMUL1_X8_AHEAD_TABLE_ALIGN 16
+void ghash_avx_winograd_clmul1_x8_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx_winograd_clmul1_x8_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx_winograd_clmul1_x8_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
 /* ghash_avx_winograd_clmul1_x8_stackswap: 8 blocks a group; abi sysv; cpu avx avx2 pclmulqdq */
 #define GHASH_AVX_WINOGRAD_CLMUL1_X8_STACKSWAP_TABLE_BYTES 384
 #define GHASH_AVX_WINOGRAD_CLMUL1_X8_STACKSWAP_TABLE_ALIGN 16
@@ -1582,6 +1687,13 @@ void ghash_sse_k_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_sse_k_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_sse_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
+/* ghash_sse_k_clmul1_x16_ahead: 16 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+#define GHASH_SSE_K_CLMUL1_X16_AHEAD_TABLE_BYTES 512
+#define GHASH_SSE_K_CLMUL1_X16_AHEAD_TABLE_ALIGN 16
+void ghash_sse_k_clmul1_x16_ahead_init(void *table, const uint8_t h[16]);
+void ghash_sse_k_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_sse_k_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
 /* ghash_sse_k_clmul1_x2: 2 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_K_CLMUL1_X2_TABLE_BYTES 64
 #define GHASH_SSE_K_CLMUL1_X2_TABLE_ALIGN 16
@@ -1609,6 +1721,13 @@ void ghash_sse_k_clmul1_x6_update(const void *table, uint8_t x[16], const uint8_
 void ghash_sse_k_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_sse_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_sse_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_sse_k_clmul1_x8_ahead: 8 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+#define GHASH_SSE_K_CLMUL1_X8_AHEAD_TABLE_BYTES 256
+#define GHASH_SSE_K_CLMUL1_X8_AHEAD_TABLE_ALIGN 16
+void ghash_sse_k_clmul1_x8_ahead_init(void *table, const uint8_t h[16]);
+void ghash_sse_k_clmul1_x8_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_sse_k_clmul1_x8_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
 /* ghash_sse_karatsuba_clmul2_x1: 1 block a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_KARATSUBA_CLMUL2_X1_TABLE_BYTES 32
@@ -1925,6 +2044,13 @@ void ghash_sse_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_sse_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_sse_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
+/* ghash_sse_winograd_clmul1_x16_ahead: 16 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+#define GHASH_SSE_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_BYTES 768
+#define GHASH_SSE_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_ALIGN 16
+void ghash_sse_winograd_clmul1_x16_ahead_init(void *table, const uint8_t h[16]);
+void ghash_sse_winograd_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_sse_winograd_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
 /* ghash_sse_winograd_clmul1_x16_wipe: 16 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_WINOGRAD_CLMUL1_X16_WIPE_TABLE_BYTES 768
 #define GHASH_SSE_WINOGRAD_CLMUL1_X16_WIPE_TABLE_ALIGN 16
@@ -1959,6 +2085,13 @@ void ghash_sse_winograd_clmul1_x6_update(const void *table, uint8_t x[16], const
 void ghash_sse_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_sse_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_sse_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_sse_winograd_clmul1_x8_ahead: 8 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+#define GHASH_SSE_WINOGRAD_CLMUL1_X8_AHEAD_TABLE_BYTES 384
+#define GHASH_SSE_WINOGRAD_CLMUL1_X8_AHEAD_TABLE_ALIGN 16
+void ghash_sse_winograd_clmul1_x8_ahead_init(void *table, const uint8_t h[16]);
+void ghash_sse_winograd_clmul1_x8_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_sse_winograd_clmul1_x8_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
 /* paper_baseline: 1 block a group; abi sysv; cpu avx pclmulqdq */
 #define PAPER_BASELINE_TABLE_BYTES 16

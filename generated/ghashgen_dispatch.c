@@ -125,9 +125,15 @@ static uint64_t detect_features(void)
 void ghash_avx512_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512_winograd_clmul1_x16_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx512_winograd_clmul1_x16_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x16_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512_winograd_clmul1_x16_lanes_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x16_lanes_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x16_lanes_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx512_winograd_clmul1_x16_regs_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x16_regs_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_regs_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -158,6 +164,9 @@ void ghash_avx512_winograd_clmul1_x48_lanes_update(const void *table, uint8_t x[
 void ghash_avx512_winograd_clmul1_x48_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x48_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512_winograd_clmul1_x48_natural_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x48_natural_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x48_natural_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx512_winograd_clmul1_x48_natural_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x48_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -272,15 +281,24 @@ void ghash_avx512_schoolbook_clmul2_x4_update(const void *table, uint8_t x[16], 
 void ghash_avx512_schoolbook_clmul2_x4_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512_schoolbook_clmul2_x4_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_schoolbook_clmul2_x4_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512_winograd_clmul1_x16_ahead_wipe_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x16_ahead_wipe_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x16_ahead_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx512_winograd_clmul1_x16_wipe_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x16_wipe_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx512vl_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512vl_winograd_clmul1_x16_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx512vl_winograd_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx512vl_winograd_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx512vl_winograd_clmul1_x16_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_winograd_clmul1_x16_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x16_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512vl_winograd_clmul1_x16_lanes_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx512vl_winograd_clmul1_x16_lanes_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx512vl_winograd_clmul1_x16_lanes_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx512vl_winograd_clmul1_x16_regs_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_winograd_clmul1_x16_regs_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x16_regs_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -311,6 +329,9 @@ void ghash_avx512vl_winograd_clmul1_x48_lanes_update(const void *table, uint8_t 
 void ghash_avx512vl_winograd_clmul1_x48_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_winograd_clmul1_x48_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512vl_winograd_clmul1_x48_natural_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx512vl_winograd_clmul1_x48_natural_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx512vl_winograd_clmul1_x48_natural_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx512vl_winograd_clmul1_x48_natural_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_winograd_clmul1_x48_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x48_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -425,15 +446,24 @@ void ghash_avx512vl_schoolbook_clmul2_x2_update(const void *table, uint8_t x[16]
 void ghash_avx512vl_schoolbook_clmul2_x2_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_schoolbook_clmul2_x2_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_schoolbook_clmul2_x2_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_init(void *table, const uint8_t h[16]);
+void ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_mul(const void *table, uint8_t x[16]);
+void ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx512vl_winograd_clmul1_x16_wipe_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_winograd_clmul1_x16_wipe_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x16_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx2_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx2_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx2_winograd_clmul1_x16_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx2_winograd_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx2_winograd_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx2_winograd_clmul1_x16_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx2_winograd_clmul1_x16_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x16_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx2_winograd_clmul1_x16_lanes_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx2_winograd_clmul1_x16_lanes_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx2_winograd_clmul1_x16_lanes_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx2_winograd_clmul1_x16_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx2_winograd_clmul1_x16_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x16_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -596,12 +626,18 @@ void ghash_avx2_schoolbook_clmul2_x2_update(const void *table, uint8_t x[16], co
 void ghash_avx2_schoolbook_clmul2_x2_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx2_schoolbook_clmul2_x2_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_schoolbook_clmul2_x2_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx2_winograd_clmul1_x16_ahead_wipe_init(void *table, const uint8_t h[16]);
+void ghash_avx2_winograd_clmul1_x16_ahead_wipe_mul(const void *table, uint8_t x[16]);
+void ghash_avx2_winograd_clmul1_x16_ahead_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx2_winograd_clmul1_x16_wipe_init(void *table, const uint8_t h[16]);
 void ghash_avx2_winograd_clmul1_x16_wipe_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x16_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx_winograd_clmul1_x16_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx_winograd_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx_winograd_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx_winograd_clmul1_x16_stackswap_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x16_stackswap_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x16_stackswap_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -611,6 +647,9 @@ void ghash_avx_winograd_clmul1_x12_update(const void *table, uint8_t x[16], cons
 void ghash_avx_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx_winograd_clmul1_x8_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx_winograd_clmul1_x8_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx_winograd_clmul1_x8_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx_winograd_clmul1_x8_stackswap_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x8_stackswap_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x8_stackswap_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -692,6 +731,9 @@ void ghash_avx_karatsuba_shiftxor_x1_update(const void *table, uint8_t x[16], co
 void ghash_avx_k_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx_k_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx_k_clmul1_x16_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx_k_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx_k_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx_k_clmul1_x16_stackswap_init(void *table, const uint8_t h[16]);
 void ghash_avx_k_clmul1_x16_stackswap_mul(const void *table, uint8_t x[16]);
 void ghash_avx_k_clmul1_x16_stackswap_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -701,6 +743,9 @@ void ghash_avx_k_clmul1_x12_update(const void *table, uint8_t x[16], const uint8
 void ghash_avx_k_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx_k_clmul1_x8_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx_k_clmul1_x8_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx_k_clmul1_x8_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx_k_clmul1_x8_stackswap_init(void *table, const uint8_t h[16]);
 void ghash_avx_k_clmul1_x8_stackswap_mul(const void *table, uint8_t x[16]);
 void ghash_avx_k_clmul1_x8_stackswap_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -791,12 +836,18 @@ void ghash_avx_winograd_clmul1_x16_wipe_update(const void *table, uint8_t x[16],
 void ghash_sse_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_sse_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_sse_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_sse_winograd_clmul1_x16_ahead_init(void *table, const uint8_t h[16]);
+void ghash_sse_winograd_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_sse_winograd_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_sse_winograd_clmul1_x12_init(void *table, const uint8_t h[16]);
 void ghash_sse_winograd_clmul1_x12_mul(const void *table, uint8_t x[16]);
 void ghash_sse_winograd_clmul1_x12_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_sse_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_sse_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_sse_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_sse_winograd_clmul1_x8_ahead_init(void *table, const uint8_t h[16]);
+void ghash_sse_winograd_clmul1_x8_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_sse_winograd_clmul1_x8_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_sse_winograd_clmul1_x6_init(void *table, const uint8_t h[16]);
 void ghash_sse_winograd_clmul1_x6_mul(const void *table, uint8_t x[16]);
 void ghash_sse_winograd_clmul1_x6_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -875,12 +926,18 @@ void ghash_sse_karatsuba_shiftxor_x1_update(const void *table, uint8_t x[16], co
 void ghash_sse_k_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_sse_k_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_sse_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_sse_k_clmul1_x16_ahead_init(void *table, const uint8_t h[16]);
+void ghash_sse_k_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_sse_k_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_sse_k_clmul1_x12_init(void *table, const uint8_t h[16]);
 void ghash_sse_k_clmul1_x12_mul(const void *table, uint8_t x[16]);
 void ghash_sse_k_clmul1_x12_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_sse_k_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_sse_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_sse_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_sse_k_clmul1_x8_ahead_init(void *table, const uint8_t h[16]);
+void ghash_sse_k_clmul1_x8_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_sse_k_clmul1_x8_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_sse_k_clmul1_x6_init(void *table, const uint8_t h[16]);
 void ghash_sse_k_clmul1_x6_mul(const void *table, uint8_t x[16]);
 void ghash_sse_k_clmul1_x6_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -967,9 +1024,15 @@ static const struct ghashgen_kernel_info kernels[] = {
     {"ghash_avx512_winograd_clmul1_x16", "avx512", 16, 896, 64,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_BMI2 | GHASHGEN_CPU_AVX512F | GHASHGEN_CPU_AVX512BW | GHASHGEN_CPU_AVX512VL | GHASHGEN_CPU_AVX512DQ | GHASHGEN_CPU_VPCLMULQDQ,
      ghash_avx512_winograd_clmul1_x16_init, ghash_avx512_winograd_clmul1_x16_mul, ghash_avx512_winograd_clmul1_x16_update},
+    {"ghash_avx512_winograd_clmul1_x16_ahead", "avx512", 16, 896, 64,
+     GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_BMI2 | GHASHGEN_CPU_AVX512F | GHASHGEN_CPU_AVX512BW | GHASHGEN_CPU_AVX512VL | GHASHGEN_CPU_AVX512DQ | GHASHGEN_CPU_VPCLMULQDQ,
+     ghash_avx512_winograd_clmul1_x16_ahead_init, ghash_avx512_winograd_clmul1_x16_ahead_mul, ghash_avx512_winograd_clmul1_x16_ahead_update},
     {"ghash_avx512_winograd_clmul1_x16_lanes", "avx512", 16, 1472, 64,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_BMI2 | GHASHGEN_CPU_AVX512F | GHASHGEN_CPU_AVX512BW | GHASHGEN_CPU_AVX512VL | GHASHGEN_CPU_AVX512DQ | GHASHGEN_CPU_VPCLMULQDQ,
      ghash_avx512_winograd_clmul1_x16_lanes_init, ghash_avx512_winograd_clmul1_x16_lanes_mul, ghash_avx512_winograd_clmul1_x16_lanes_update},
+    {"ghash_avx512_winograd_clmul1_x16_lanes_ahead", "avx512", 16, 1472, 64,
+     GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_BMI2 | GHASHGEN_CPU_AVX512F | GHASHGEN_CPU_AVX512BW | GHASHGEN_CPU_AVX512VL | GHASHGEN_CPU_AVX512DQ | GHASHGEN_CPU_VPCLMULQDQ,
+     ghash_avx512_winograd_clmul1_x16_lanes_ahead_init, ghash_avx512_winograd_clmul1_x16_lanes_ahead_mul, ghash_avx512_winograd_clmul1_x16_lanes_ahead_update},
     {"ghash_avx512_winograd_clmul1_x16_regs", "avx512", 16, 896, 64,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_BMI2 | GHASHGEN_CPU_AVX512F | GHASHGEN_CPU_AVX512BW | GHASHGEN_CPU_AVX512VL | GHASHGEN_CPU_AVX512DQ | GHASHGEN_CPU_VPCLMULQDQ,
      ghash_avx512_winograd_clmul1_x16_regs_init, ghash_avx512_winograd_clmul1_x16_regs_mul, ghash_avx512_winograd_clmul1_x16_regs_update},
@@ -1000,6 +1063,9 @@ static const struct ghashgen_kernel_info kernels[] = {
     {"ghash_avx512_winograd_clmul1_x48_natural", "avx512", 48, 2432, 64,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_BMI2 | GHASHGEN_CPU_AVX512F | GHASHGEN_CPU_AVX512BW | GHASHGEN_CPU_AVX512VL | GHASHGEN_CPU_AVX512DQ | GHASHGEN_CPU_VPCLMULQDQ | GHASHGEN_CPU_GFNI,
      ghash_avx512_winograd_clmul1_x48_natural_init, ghash_avx512_winograd_clmul1_x48_natural_mul, ghash_avx512_winograd_clmul1_x48_natural_update},
+    {"ghash_avx512_winograd_clmul1_x48_natural_ahead", "avx512", 48, 2432, 64,
+     GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_BMI2 | GHASHGEN_CPU_AVX512F | GHASHGEN_CPU_AVX512BW | GHASHGEN_CPU_AVX512VL | GHASHGEN_CPU_AVX512DQ | GHASHGEN_CPU_VPCLMULQDQ | GHASHGEN_CPU_GFNI,
+     ghash_avx512_winograd_clmul1_x48_natural_ahead_init, ghash_avx512_winograd_clmul1_x48_natural_ahead_mul, ghash_avx512_winograd_clmul1_x48_natural_ahead_update},
     {"ghash_avx512_winograd_clmul1_x48_natural_lanes", "avx512", 48, 4032, 64,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_BMI2 | GHASHGEN_CPU_AVX512F | GHASHGEN_CPU_AVX512BW | GHASHGEN_CPU_AVX512VL | GHASHGEN_CPU_AVX512DQ | GHASHGEN_CPU_VPCLMULQDQ | GHASHGEN_CPU_GFNI,
      ghash_avx512_winograd_clmul1_x48_natural_lanes_init, ghash_avx512_winograd_clmul1_x48_natural_lanes_mul, ghash_avx512_winograd_clmul1_x48_natural_lanes_update},
@@ -1114,15 +1180,24 @@ static const struct ghashgen_kernel_info kernels[] = {
     {"ghash_avx512_schoolbook_clmul2_x4_natural", "avx512", 4, 128, 64,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_BMI2 | GHASHGEN_CPU_AVX512F | GHASHGEN_CPU_AVX512BW | GHASHGEN_CPU_AVX512VL | GHASHGEN_CPU_AVX512DQ | GHASHGEN_CPU_VPCLMULQDQ | GHASHGEN_CPU_GFNI,
      ghash_avx512_schoolbook_clmul2_x4_natural_init, ghash_avx512_schoolbook_clmul2_x4_natural_mul, ghash_avx512_schoolbook_clmul2_x4_natural_update},
+    {"ghash_avx512_winograd_clmul1_x16_ahead_wipe", "avx512", 16, 896, 64,
+     GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_BMI2 | GHASHGEN_CPU_AVX512F | GHASHGEN_CPU_AVX512BW | GHASHGEN_CPU_AVX512VL | GHASHGEN_CPU_AVX512DQ | GHASHGEN_CPU_VPCLMULQDQ,
+     ghash_avx512_winograd_clmul1_x16_ahead_wipe_init, ghash_avx512_winograd_clmul1_x16_ahead_wipe_mul, ghash_avx512_winograd_clmul1_x16_ahead_wipe_update},
     {"ghash_avx512_winograd_clmul1_x16_wipe", "avx512", 16, 896, 64,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_BMI2 | GHASHGEN_CPU_AVX512F | GHASHGEN_CPU_AVX512BW | GHASHGEN_CPU_AVX512VL | GHASHGEN_CPU_AVX512DQ | GHASHGEN_CPU_VPCLMULQDQ,
      ghash_avx512_winograd_clmul1_x16_wipe_init, ghash_avx512_winograd_clmul1_x16_wipe_mul, ghash_avx512_winograd_clmul1_x16_wipe_update},
     {"ghash_avx512vl_winograd_clmul1_x16", "avx512vl", 16, 832, 32,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_BMI2 | GHASHGEN_CPU_AVX512F | GHASHGEN_CPU_AVX512BW | GHASHGEN_CPU_AVX512VL | GHASHGEN_CPU_AVX512DQ | GHASHGEN_CPU_VPCLMULQDQ,
      ghash_avx512vl_winograd_clmul1_x16_init, ghash_avx512vl_winograd_clmul1_x16_mul, ghash_avx512vl_winograd_clmul1_x16_update},
+    {"ghash_avx512vl_winograd_clmul1_x16_ahead", "avx512vl", 16, 832, 32,
+     GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_BMI2 | GHASHGEN_CPU_AVX512F | GHASHGEN_CPU_AVX512BW | GHASHGEN_CPU_AVX512VL | GHASHGEN_CPU_AVX512DQ | GHASHGEN_CPU_VPCLMULQDQ,
+     ghash_avx512vl_winograd_clmul1_x16_ahead_init, ghash_avx512vl_winograd_clmul1_x16_ahead_mul, ghash_avx512vl_winograd_clmul1_x16_ahead_update},
     {"ghash_avx512vl_winograd_clmul1_x16_lanes", "avx512vl", 16, 1376, 32,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_BMI2 | GHASHGEN_CPU_AVX512F | GHASHGEN_CPU_AVX512BW | GHASHGEN_CPU_AVX512VL | GHASHGEN_CPU_AVX512DQ | GHASHGEN_CPU_VPCLMULQDQ,
      ghash_avx512vl_winograd_clmul1_x16_lanes_init, ghash_avx512vl_winograd_clmul1_x16_lanes_mul, ghash_avx512vl_winograd_clmul1_x16_lanes_update},
+    {"ghash_avx512vl_winograd_clmul1_x16_lanes_ahead", "avx512vl", 16, 1376, 32,
+     GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_BMI2 | GHASHGEN_CPU_AVX512F | GHASHGEN_CPU_AVX512BW | GHASHGEN_CPU_AVX512VL | GHASHGEN_CPU_AVX512DQ | GHASHGEN_CPU_VPCLMULQDQ,
+     ghash_avx512vl_winograd_clmul1_x16_lanes_ahead_init, ghash_avx512vl_winograd_clmul1_x16_lanes_ahead_mul, ghash_avx512vl_winograd_clmul1_x16_lanes_ahead_update},
     {"ghash_avx512vl_winograd_clmul1_x16_regs", "avx512vl", 16, 832, 32,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_BMI2 | GHASHGEN_CPU_AVX512F | GHASHGEN_CPU_AVX512BW | GHASHGEN_CPU_AVX512VL | GHASHGEN_CPU_AVX512DQ | GHASHGEN_CPU_VPCLMULQDQ,
      ghash_avx512vl_winograd_clmul1_x16_regs_init, ghash_avx512vl_winograd_clmul1_x16_regs_mul, ghash_avx512vl_winograd_clmul1_x16_regs_update},
@@ -1153,6 +1228,9 @@ static const struct ghashgen_kernel_info kernels[] = {
     {"ghash_avx512vl_winograd_clmul1_x48_natural", "avx512vl", 48, 2368, 32,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_BMI2 | GHASHGEN_CPU_AVX512F | GHASHGEN_CPU_AVX512BW | GHASHGEN_CPU_AVX512VL | GHASHGEN_CPU_AVX512DQ | GHASHGEN_CPU_VPCLMULQDQ | GHASHGEN_CPU_GFNI,
      ghash_avx512vl_winograd_clmul1_x48_natural_init, ghash_avx512vl_winograd_clmul1_x48_natural_mul, ghash_avx512vl_winograd_clmul1_x48_natural_update},
+    {"ghash_avx512vl_winograd_clmul1_x48_natural_ahead", "avx512vl", 48, 2368, 32,
+     GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_BMI2 | GHASHGEN_CPU_AVX512F | GHASHGEN_CPU_AVX512BW | GHASHGEN_CPU_AVX512VL | GHASHGEN_CPU_AVX512DQ | GHASHGEN_CPU_VPCLMULQDQ | GHASHGEN_CPU_GFNI,
+     ghash_avx512vl_winograd_clmul1_x48_natural_ahead_init, ghash_avx512vl_winograd_clmul1_x48_natural_ahead_mul, ghash_avx512vl_winograd_clmul1_x48_natural_ahead_update},
     {"ghash_avx512vl_winograd_clmul1_x48_natural_lanes", "avx512vl", 48, 3936, 32,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_BMI2 | GHASHGEN_CPU_AVX512F | GHASHGEN_CPU_AVX512BW | GHASHGEN_CPU_AVX512VL | GHASHGEN_CPU_AVX512DQ | GHASHGEN_CPU_VPCLMULQDQ | GHASHGEN_CPU_GFNI,
      ghash_avx512vl_winograd_clmul1_x48_natural_lanes_init, ghash_avx512vl_winograd_clmul1_x48_natural_lanes_mul, ghash_avx512vl_winograd_clmul1_x48_natural_lanes_update},
@@ -1267,15 +1345,24 @@ static const struct ghashgen_kernel_info kernels[] = {
     {"ghash_avx512vl_schoolbook_clmul2_x2_natural", "avx512vl", 2, 64, 32,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_BMI2 | GHASHGEN_CPU_AVX512F | GHASHGEN_CPU_AVX512BW | GHASHGEN_CPU_AVX512VL | GHASHGEN_CPU_AVX512DQ | GHASHGEN_CPU_VPCLMULQDQ | GHASHGEN_CPU_GFNI,
      ghash_avx512vl_schoolbook_clmul2_x2_natural_init, ghash_avx512vl_schoolbook_clmul2_x2_natural_mul, ghash_avx512vl_schoolbook_clmul2_x2_natural_update},
+    {"ghash_avx512vl_winograd_clmul1_x16_ahead_wipe", "avx512vl", 16, 832, 32,
+     GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_BMI2 | GHASHGEN_CPU_AVX512F | GHASHGEN_CPU_AVX512BW | GHASHGEN_CPU_AVX512VL | GHASHGEN_CPU_AVX512DQ | GHASHGEN_CPU_VPCLMULQDQ,
+     ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_init, ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_mul, ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_update},
     {"ghash_avx512vl_winograd_clmul1_x16_wipe", "avx512vl", 16, 832, 32,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_BMI2 | GHASHGEN_CPU_AVX512F | GHASHGEN_CPU_AVX512BW | GHASHGEN_CPU_AVX512VL | GHASHGEN_CPU_AVX512DQ | GHASHGEN_CPU_VPCLMULQDQ,
      ghash_avx512vl_winograd_clmul1_x16_wipe_init, ghash_avx512vl_winograd_clmul1_x16_wipe_mul, ghash_avx512vl_winograd_clmul1_x16_wipe_update},
     {"ghash_avx2_winograd_clmul1_x16", "avx2", 16, 768, 32,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_AVX2 | GHASHGEN_CPU_VPCLMULQDQ,
      ghash_avx2_winograd_clmul1_x16_init, ghash_avx2_winograd_clmul1_x16_mul, ghash_avx2_winograd_clmul1_x16_update},
+    {"ghash_avx2_winograd_clmul1_x16_ahead", "avx2", 16, 768, 32,
+     GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_AVX2 | GHASHGEN_CPU_VPCLMULQDQ,
+     ghash_avx2_winograd_clmul1_x16_ahead_init, ghash_avx2_winograd_clmul1_x16_ahead_mul, ghash_avx2_winograd_clmul1_x16_ahead_update},
     {"ghash_avx2_winograd_clmul1_x16_lanes", "avx2", 16, 1312, 32,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_AVX2 | GHASHGEN_CPU_VPCLMULQDQ,
      ghash_avx2_winograd_clmul1_x16_lanes_init, ghash_avx2_winograd_clmul1_x16_lanes_mul, ghash_avx2_winograd_clmul1_x16_lanes_update},
+    {"ghash_avx2_winograd_clmul1_x16_lanes_ahead", "avx2", 16, 1312, 32,
+     GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_AVX2 | GHASHGEN_CPU_VPCLMULQDQ,
+     ghash_avx2_winograd_clmul1_x16_lanes_ahead_init, ghash_avx2_winograd_clmul1_x16_lanes_ahead_mul, ghash_avx2_winograd_clmul1_x16_lanes_ahead_update},
     {"ghash_avx2_winograd_clmul1_x16_natural", "avx2", 16, 768, 32,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_AVX2 | GHASHGEN_CPU_VPCLMULQDQ | GHASHGEN_CPU_GFNI,
      ghash_avx2_winograd_clmul1_x16_natural_init, ghash_avx2_winograd_clmul1_x16_natural_mul, ghash_avx2_winograd_clmul1_x16_natural_update},
@@ -1438,12 +1525,18 @@ static const struct ghashgen_kernel_info kernels[] = {
     {"ghash_avx2_schoolbook_clmul2_x2_natural", "avx2", 2, 32, 32,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_AVX2 | GHASHGEN_CPU_VPCLMULQDQ | GHASHGEN_CPU_GFNI,
      ghash_avx2_schoolbook_clmul2_x2_natural_init, ghash_avx2_schoolbook_clmul2_x2_natural_mul, ghash_avx2_schoolbook_clmul2_x2_natural_update},
+    {"ghash_avx2_winograd_clmul1_x16_ahead_wipe", "avx2", 16, 768, 32,
+     GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_AVX2 | GHASHGEN_CPU_VPCLMULQDQ,
+     ghash_avx2_winograd_clmul1_x16_ahead_wipe_init, ghash_avx2_winograd_clmul1_x16_ahead_wipe_mul, ghash_avx2_winograd_clmul1_x16_ahead_wipe_update},
     {"ghash_avx2_winograd_clmul1_x16_wipe", "avx2", 16, 768, 32,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_AVX2 | GHASHGEN_CPU_VPCLMULQDQ,
      ghash_avx2_winograd_clmul1_x16_wipe_init, ghash_avx2_winograd_clmul1_x16_wipe_mul, ghash_avx2_winograd_clmul1_x16_wipe_update},
     {"ghash_avx_winograd_clmul1_x16", "avx", 16, 768, 16,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX,
      ghash_avx_winograd_clmul1_x16_init, ghash_avx_winograd_clmul1_x16_mul, ghash_avx_winograd_clmul1_x16_update},
+    {"ghash_avx_winograd_clmul1_x16_ahead", "avx", 16, 768, 16,
+     GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX,
+     ghash_avx_winograd_clmul1_x16_ahead_init, ghash_avx_winograd_clmul1_x16_ahead_mul, ghash_avx_winograd_clmul1_x16_ahead_update},
     {"ghash_avx_winograd_clmul1_x16_stackswap", "avx", 16, 768, 16,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_AVX2,
      ghash_avx_winograd_clmul1_x16_stackswap_init, ghash_avx_winograd_clmul1_x16_stackswap_mul, ghash_avx_winograd_clmul1_x16_stackswap_update},
@@ -1453,6 +1546,9 @@ static const struct ghashgen_kernel_info kernels[] = {
     {"ghash_avx_winograd_clmul1_x8", "avx", 8, 384, 16,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX,
      ghash_avx_winograd_clmul1_x8_init, ghash_avx_winograd_clmul1_x8_mul, ghash_avx_winograd_clmul1_x8_update},
+    {"ghash_avx_winograd_clmul1_x8_ahead", "avx", 8, 384, 16,
+     GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX,
+     ghash_avx_winograd_clmul1_x8_ahead_init, ghash_avx_winograd_clmul1_x8_ahead_mul, ghash_avx_winograd_clmul1_x8_ahead_update},
     {"ghash_avx_winograd_clmul1_x8_stackswap", "avx", 8, 384, 16,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_AVX2,
      ghash_avx_winograd_clmul1_x8_stackswap_init, ghash_avx_winograd_clmul1_x8_stackswap_mul, ghash_avx_winograd_clmul1_x8_stackswap_update},
@@ -1534,6 +1630,9 @@ static const struct ghashgen_kernel_info kernels[] = {
     {"ghash_avx_k_clmul1_x16", "avx", 16, 512, 16,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX,
      ghash_avx_k_clmul1_x16_init, ghash_avx_k_clmul1_x16_mul, ghash_avx_k_clmul1_x16_update},
+    {"ghash_avx_k_clmul1_x16_ahead", "avx", 16, 512, 16,
+     GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX,
+     ghash_avx_k_clmul1_x16_ahead_init, ghash_avx_k_clmul1_x16_ahead_mul, ghash_avx_k_clmul1_x16_ahead_update},
     {"ghash_avx_k_clmul1_x16_stackswap", "avx", 16, 512, 16,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_AVX2,
      ghash_avx_k_clmul1_x16_stackswap_init, ghash_avx_k_clmul1_x16_stackswap_mul, ghash_avx_k_clmul1_x16_stackswap_update},
@@ -1543,6 +1642,9 @@ static const struct ghashgen_kernel_info kernels[] = {
     {"ghash_avx_k_clmul1_x8", "avx", 8, 256, 16,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX,
      ghash_avx_k_clmul1_x8_init, ghash_avx_k_clmul1_x8_mul, ghash_avx_k_clmul1_x8_update},
+    {"ghash_avx_k_clmul1_x8_ahead", "avx", 8, 256, 16,
+     GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX,
+     ghash_avx_k_clmul1_x8_ahead_init, ghash_avx_k_clmul1_x8_ahead_mul, ghash_avx_k_clmul1_x8_ahead_update},
     {"ghash_avx_k_clmul1_x8_stackswap", "avx", 8, 256, 16,
      GHASHGEN_CPU_PCLMULQDQ | GHASHGEN_CPU_AVX | GHASHGEN_CPU_AVX2,
      ghash_avx_k_clmul1_x8_stackswap_init, ghash_avx_k_clmul1_x8_stackswap_mul, ghash_avx_k_clmul1_x8_stackswap_update},
@@ -1633,12 +1735,18 @@ static const struct ghashgen_kernel_info kernels[] = {
     {"ghash_sse_winograd_clmul1_x16", "sse", 16, 768, 16,
      GHASHGEN_CPU_SSE2 | GHASHGEN_CPU_SSSE3 | GHASHGEN_CPU_PCLMULQDQ,
      ghash_sse_winograd_clmul1_x16_init, ghash_sse_winograd_clmul1_x16_mul, ghash_sse_winograd_clmul1_x16_update},
+    {"ghash_sse_winograd_clmul1_x16_ahead", "sse", 16, 768, 16,
+     GHASHGEN_CPU_SSE2 | GHASHGEN_CPU_SSSE3 | GHASHGEN_CPU_PCLMULQDQ,
+     ghash_sse_winograd_clmul1_x16_ahead_init, ghash_sse_winograd_clmul1_x16_ahead_mul, ghash_sse_winograd_clmul1_x16_ahead_update},
     {"ghash_sse_winograd_clmul1_x12", "sse", 12, 576, 16,
      GHASHGEN_CPU_SSE2 | GHASHGEN_CPU_SSSE3 | GHASHGEN_CPU_PCLMULQDQ,
      ghash_sse_winograd_clmul1_x12_init, ghash_sse_winograd_clmul1_x12_mul, ghash_sse_winograd_clmul1_x12_update},
     {"ghash_sse_winograd_clmul1_x8", "sse", 8, 384, 16,
      GHASHGEN_CPU_SSE2 | GHASHGEN_CPU_SSSE3 | GHASHGEN_CPU_PCLMULQDQ,
      ghash_sse_winograd_clmul1_x8_init, ghash_sse_winograd_clmul1_x8_mul, ghash_sse_winograd_clmul1_x8_update},
+    {"ghash_sse_winograd_clmul1_x8_ahead", "sse", 8, 384, 16,
+     GHASHGEN_CPU_SSE2 | GHASHGEN_CPU_SSSE3 | GHASHGEN_CPU_PCLMULQDQ,
+     ghash_sse_winograd_clmul1_x8_ahead_init, ghash_sse_winograd_clmul1_x8_ahead_mul, ghash_sse_winograd_clmul1_x8_ahead_update},
     {"ghash_sse_winograd_clmul1_x6", "sse", 6, 288, 16,
      GHASHGEN_CPU_SSE2 | GHASHGEN_CPU_SSSE3 | GHASHGEN_CPU_PCLMULQDQ,
      ghash_sse_winograd_clmul1_x6_init, ghash_sse_winograd_clmul1_x6_mul, ghash_sse_winograd_clmul1_x6_update},
@@ -1717,12 +1825,18 @@ static const struct ghashgen_kernel_info kernels[] = {
     {"ghash_sse_k_clmul1_x16", "sse", 16, 512, 16,
      GHASHGEN_CPU_SSE2 | GHASHGEN_CPU_SSSE3 | GHASHGEN_CPU_PCLMULQDQ,
      ghash_sse_k_clmul1_x16_init, ghash_sse_k_clmul1_x16_mul, ghash_sse_k_clmul1_x16_update},
+    {"ghash_sse_k_clmul1_x16_ahead", "sse", 16, 512, 16,
+     GHASHGEN_CPU_SSE2 | GHASHGEN_CPU_SSSE3 | GHASHGEN_CPU_PCLMULQDQ,
+     ghash_sse_k_clmul1_x16_ahead_init, ghash_sse_k_clmul1_x16_ahead_mul, ghash_sse_k_clmul1_x16_ahead_update},
     {"ghash_sse_k_clmul1_x12", "sse", 12, 384, 16,
      GHASHGEN_CPU_SSE2 | GHASHGEN_CPU_SSSE3 | GHASHGEN_CPU_PCLMULQDQ,
      ghash_sse_k_clmul1_x12_init, ghash_sse_k_clmul1_x12_mul, ghash_sse_k_clmul1_x12_update},
     {"ghash_sse_k_clmul1_x8", "sse", 8, 256, 16,
      GHASHGEN_CPU_SSE2 | GHASHGEN_CPU_SSSE3 | GHASHGEN_CPU_PCLMULQDQ,
      ghash_sse_k_clmul1_x8_init, ghash_sse_k_clmul1_x8_mul, ghash_sse_k_clmul1_x8_update},
+    {"ghash_sse_k_clmul1_x8_ahead", "sse", 8, 256, 16,
+     GHASHGEN_CPU_SSE2 | GHASHGEN_CPU_SSSE3 | GHASHGEN_CPU_PCLMULQDQ,
+     ghash_sse_k_clmul1_x8_ahead_init, ghash_sse_k_clmul1_x8_ahead_mul, ghash_sse_k_clmul1_x8_ahead_update},
     {"ghash_sse_k_clmul1_x6", "sse", 6, 192, 16,
      GHASHGEN_CPU_SSE2 | GHASHGEN_CPU_SSSE3 | GHASHGEN_CPU_PCLMULQDQ,
      ghash_sse_k_clmul1_x6_init, ghash_sse_k_clmul1_x6_mul, ghash_sse_k_clmul1_x6_update},

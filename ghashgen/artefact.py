@@ -30,7 +30,8 @@ class Artefact:
     @property
     def file(self) -> str:
         """Path below the output folder."""
-        return f"{self.kernel.isa}/{self.kernel.name}.{self.target.syntax.suffix}"
+        name = self.target.symbol(self.kernel.name)
+        return f"{self.kernel.isa}/{name}.{self.target.syntax.suffix}"
 
 
 def make(kernel: Kernel, target: Target, nasm: Tool) -> Artefact:

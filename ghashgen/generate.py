@@ -9,23 +9,28 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ghashgen import manifest
 from ghashgen.artefact import Artefact, make, manifest_entry, sha256
+from ghashgen.chosen import Chosen
 from ghashgen.dispatch import NAMES as DISPATCH
 from ghashgen.dispatch import render_dispatch
+from ghashgen.dispatch_chosen import NAMES as BY_LENGTH
+from ghashgen.dispatch_chosen import render_chosen
 from ghashgen.errors import GhashgenError
 from ghashgen.kernel import Kernel
 from ghashgen.parallel import run
-from ghashgen.render import PROTOTYPES, environment
+from ghashgen.render import PROTOTYPES
 from ghashgen.target import Target
+from ghashgen.templates import environment
 from ghashgen.toolchain import find_nasm
 
 HEADER = "ghashgen.h"
+"""The header's name, without a prefix."""
 
 OTHERS = {"PROOFS.json"}
 """Files of the checked-in folder that other verbs write."""
@@ -39,6 +44,7 @@ class Output:
     artefacts: tuple[Artefact, ...]
     stale: tuple[str, ...]
     """Files of the old manifest that the new one no longer has."""
+    prefix: str = ""
 
 
 def _make(target: Target, nasm: Any, kernel: Kernel) -> Artefact:
@@ -51,8 +57,12 @@ def produce(
     old: dict[str, manifest.Entry],
     whole: bool,
     on_done: Callable[[Kernel], None] = lambda kernel: None,
+    chosen: Chosen | None = None,
 ) -> Output:
-    """Make every kernel; `whole` says that entries of `old` not made again are stale."""
+    """Make every kernel; `whole` says that entries of `old` not made again are stale.
+
+    With a chosen set there is a dispatcher by length too.
+    """
     nasm = find_nasm()
     artefacts = run(partial(_make, target, nasm), kernels, on_done)
     fresh = {a.kernel.name: manifest_entry(a, nasm) for a in artefacts}
@@ -61,15 +71,35 @@ def produce(
     entries = fresh if whole else {**old, **fresh}
     ordered = [entries[name] for name in sorted(entries)]
     files = {a.file: a.text for a in artefacts}
-    header = environment().get_template("ghashgen.h.j2")
-    beside = {HEADER: header.render(entries=ordered, prototypes=PROTOTYPES)}
-    beside |= render_dispatch(ordered)
+    beside = {
+        target.prefix + HEADER: environment()
+        .get_template(f"{HEADER}.j2")
+        .render(entries=ordered, prototypes=PROTOTYPES, library=target.library, macro=_macro)
+    }
+    beside |= render_dispatch(ordered, target.library)
+    beside |= render_chosen(chosen, fresh) if chosen else {}
     files |= beside
     hashes = {name: sha256(text.encode()) for name, text in beside.items()}
     files[manifest.NAME] = manifest.dump(ordered, hashes)
     kept = {entry["file"] for entry in ordered}
-    stale = tuple(sorted({entry["file"] for entry in old.values()} - kept))
-    return Output(files, tuple(artefacts), stale)
+    made_before = {entry["file"] for entry in old.values()}
+    for prefix in {_prefix(entry) for entry in old.values()}:
+        made_before |= {prefix + name for name in (HEADER, *DISPATCH)}
+    stale = tuple(sorted(made_before - kept - beside.keys()))
+    return Output(files, tuple(artefacts), stale, target.prefix)
+
+
+def _base(entry: manifest.Entry) -> str:
+    """Return what a kernel's symbols begin with: its prefix and its name."""
+    return str(entry["symbols"]["init"]).removesuffix("_init")
+
+
+def _prefix(entry: manifest.Entry) -> str:
+    return _base(entry).removesuffix(entry["name"])
+
+
+def _macro(entry: manifest.Entry) -> str:
+    return _base(entry).upper()
 
 
 def _keep_assembler(entry: manifest.Entry, old: manifest.Entry | None) -> None:
@@ -86,8 +116,9 @@ def generate(
     whole: bool = False,
     force: bool = False,
     on_done: Callable[[Kernel], None] = lambda kernel: None,
+    chosen: Chosen | None = None,
 ) -> Output:
-    """Make the kernels and write them to `out`.
+    """Make the kernels and write them to `out`, with the dispatcher of a chosen set if given.
 
     Raises:
         GhashgenError: the folder is not writable, a file was edited by hand, or a tool is missing;
@@ -95,9 +126,14 @@ def generate(
     """
     _writable(out)
     old = manifest.load(out)
+    if not whole:
+        _refuse_another_prefix(out, old, target)
     if not force:
         _refuse_edited(out, old)
-    output = produce(kernels, target, old, whole, on_done)
+    output = produce(kernels, target, old, whole, on_done, chosen)
+    # A dispatcher by length goes with the chosen set that it was emitted for.
+    gone = sorted(manifest.companions(out).keys() - output.files.keys())
+    output = replace(output, stale=(*output.stale, *gone))
     if not force:
         _refuse_unknown(out, old, output)
     _write(out, output)
@@ -114,6 +150,15 @@ def _writable(out: Path) -> None:
         raise GhashgenError(f"{place} is not writable", "change its permissions or choose --out")
 
 
+def _refuse_another_prefix(out: Path, old: dict[str, manifest.Entry], target: Target) -> None:
+    """A folder is one library: one header, one dispatcher, one prefix."""
+    for prefix in sorted({_prefix(entry) for entry in old.values()} - {target.prefix}):
+        raise GhashgenError(
+            f"{out} holds kernels with {f'the prefix {prefix!r}' if prefix else 'no prefix'}",
+            "choose another --out",
+        )
+
+
 def _refuse_edited(out: Path, old: dict[str, manifest.Entry]) -> None:
     emitted = {entry["file"]: entry["sha256"] for entry in old.values()}
     emitted |= manifest.companions(out)
@@ -128,7 +173,9 @@ def _refuse_edited(out: Path, old: dict[str, manifest.Entry]) -> None:
 
 def _refuse_unknown(out: Path, old: dict[str, manifest.Entry], output: Output) -> None:
     """Refuse to overwrite a file that no manifest vouches for."""
-    vouched = {entry["file"] for entry in old.values()} | {HEADER, *DISPATCH, manifest.NAME}
+    vouched = {entry["file"] for entry in old.values()} | {manifest.NAME}
+    vouched |= {output.prefix + name for name in (HEADER, *DISPATCH)}
+    vouched |= set(BY_LENGTH) & manifest.companions(out).keys()
     for name, text in output.files.items():
         path = out / name
         if name not in vouched and path.exists() and path.read_text(encoding="utf-8") != text:

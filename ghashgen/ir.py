@@ -99,6 +99,10 @@ class Op:
     origin: int = -1
     """Position in the selected program, set by `select`; -1 for code that a later pass added."""
 
+    def on(self, *operands: Operand) -> "Op":
+        """Return the operation on other operands."""
+        return Op(self.code, operands, self.width, self.comment, self.origin)
+
 
 @dataclass(frozen=True)
 class Block:

@@ -31,7 +31,14 @@ from ghashgen.target import target
 from ghashgen.toolchain import Tool, assemble_text, find_cc, find_nasm
 
 ROOT = project_root()
-NAMES = ("README.md", "CONTRIBUTING.md", "SOUNDNESS.md", "CHANGELOG.md", "docs/architecture.md")
+NAMES = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "SOUNDNESS.md",
+    "CHANGELOG.md",
+    "docs/architecture.md",
+    "docs/tuning.md",
+)
 TEXTS = {name: (ROOT / name).read_text(encoding="utf-8") for name in NAMES}
 # The generated block has tests of its own, and may name the verb that would fill it.
 TEXTS["README.md"] = TEXTS["README.md"].replace(block_of(TEXTS["README.md"]), "")
@@ -41,7 +48,7 @@ SPAN = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 PLACEHOLDERS = ("NAME", "ISA", "…", "*")
 FOLDERS = ("ghashgen/", "tests/", "harness/", "templates/", "generated/", "docs/", ".ci/")
-WORDS = {"ghashgen", "make", "cp", "rm", "nasm"}
+WORDS = {"ghashgen", "make", "cp", "rm", "nasm", "dask"}
 """What the examples for a shell may start."""
 
 each = pytest.mark.parametrize("name", NAMES)

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from ghashgen.artefact import assemble_text
 from ghashgen.audit import class_of, classify, region
 from ghashgen.audit import loop as group_loop
 from ghashgen.bench import peers as bench_peers
@@ -25,7 +24,7 @@ from ghashgen.model.loops import blocks, functions, largest, loops
 from ghashgen.model.peers import STORED, parse, peers, recount
 from ghashgen.objects import read_object
 from ghashgen.target import target
-from ghashgen.toolchain import find_nasm
+from ghashgen.toolchain import assemble_text, find_nasm
 from ghashgen.uarch import uarch, uarches
 from ghashgen.uarch.bound import histogram_bound, port_bound
 from ghashgen.uarch.forms import form_of

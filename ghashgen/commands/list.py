@@ -18,8 +18,17 @@ def COMMAND(choice: Choice, as_json: bool) -> None:
         print_json([{"name": k.name, **asdict(k), "table_bytes": k.table_bytes} for k in kernels])
         return
     columns = (
-        *("op", "isa", "multiply", "reduce", "order"),
-        *("fold", "swap", "powers", "segments", "wipe"),
+        "op",
+        "isa",
+        "multiply",
+        "reduce",
+        "order",
+        "fold",
+        "swap",
+        "powers",
+        "pipeline",
+        "segments",
+        "wipe",
     )
     out = table(f"{len(kernels)} kernels", "kernel", *columns, ">blocks", ">table bytes")
     for k in kernels:

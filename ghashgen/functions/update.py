@@ -18,7 +18,8 @@ from collections.abc import Callable
 
 from ghashgen.builder import Builder
 from ghashgen.field.bitorder import BLOCK_BYTES
-from ghashgen.functions.group import Keys, add_group, add_lanes, group_keys
+from ghashgen.functions.ahead import Ahead
+from ghashgen.functions.group import Keys, add_group, add_lanes, group_keys, lane_keys
 from ghashgen.functions.interface import GROUP, load_block, store_block, times_h, to_register
 from ghashgen.functions.tail import add_tail
 from ghashgen.ir import Mem, Program, VReg
@@ -37,7 +38,7 @@ def build(kernel: Kernel) -> Program:
     group_bytes = kernel.blocks * BLOCK_BYTES
     b.branch("below", length, group_bytes, "tail")
     b.label("groups")
-    _GROUPS[kernel.fold](b, kernel, X)
+    _GROUPS[kernel.fold, kernel.pipeline](b, kernel, X)
     if kernel.widest > kernel.lane_count:
         b.emit("clear_upper")
     b.label("tail")
@@ -114,8 +115,32 @@ def _fold_at_the_end(b: Builder, kernel: Kernel, X: VReg) -> None:
     _advance(b, kernel)
 
 
-_GROUPS: dict[str, Callable[[Builder, Kernel, VReg], None]] = {
-    "group": _fold_every_group,
-    "end": _fold_at_the_end,
+def _ahead(b: Builder, kernel: Kernel, X: VReg) -> None:
+    """A group is prepared by the one before, so the last has none to prepare: it stands alone."""
+    table, _, source, length = b.params
+    two_groups = 2 * kernel.blocks * BLOCK_BYTES
+    fold_now = kernel.fold == "group"
+    keys = group_keys(b, kernel, table) if fold_now else lane_keys(kernel, table)
+    ahead = Ahead(b, kernel, source, keys)
+    b.branch("below", length, two_groups, "last_group")
+    with b.loop(GROUP):
+        given = ahead.given(prepare_next=True)
+        if fold_now:
+            b.assign(X, add_group(b, kernel, table, X, source, keys, given))
+        else:
+            b.assign(X, add_lanes(b, kernel, table, X, source, given))
+        _advance(b, kernel)
+        b.branch("not_below", length, two_groups, GROUP)
+    b.label("last_group")
+    last = keys if fold_now else group_keys(b, kernel, table)
+    b.assign(X, add_group(b, kernel, table, X, source, last, ahead.given(prepare_next=False)))
+    _advance(b, kernel)
+
+
+_GROUPS: dict[tuple[str, str], Callable[[Builder, Kernel, VReg], None]] = {
+    ("group", "none"): _fold_every_group,
+    ("end", "none"): _fold_at_the_end,
+    ("group", "ahead"): _ahead,
+    ("end", "ahead"): _ahead,
 }
-"""How whole groups are taken, by when lanes are added up."""
+"""How whole groups are taken, by when lanes are added up, and by what a group prepares."""

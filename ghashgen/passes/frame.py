@@ -39,8 +39,7 @@ class Function:
 def frame(allocation: Allocation, isa: Isa, abi: Abi, wipe: bool) -> Function:
     """Return the function with prologue and epilogue."""
     program = allocation.program
-    vectors = _written(program, isa, RegClass.VEC)
-    generals = _written(program, isa, RegClass.GPR)
+    vectors, generals = _written(program, isa)
     pushes = tuple(number for number in abi.saved if number in generals)
     saves = tuple(number for number in vectors if number in abi.saved_vectors)
     slot = SLOT_BYTES * isa.lanes
@@ -87,14 +86,14 @@ def frame(allocation: Allocation, isa: Isa, abi: Abi, wipe: bool) -> Function:
     )
 
 
-def _written(program: Program, isa: Isa, cls: RegClass) -> tuple[int, ...]:
-    numbers = {
-        reg.index
-        for op in program.ops
-        for reg in isa.rows[op.code].effects(op)[1]
-        if reg.cls is cls
-    }
-    return tuple(sorted(numbers))
+def _written(program: Program, isa: Isa) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the numbers of the (vector, general) registers that the program writes."""
+    written = {reg for op in program.ops for reg in isa.rows[op.code].effects(op)[1]}
+    vectors, generals = (
+        tuple(sorted(reg.index for reg in written if reg.cls is cls))
+        for cls in (RegClass.VEC, RegClass.GPR)
+    )
+    return vectors, generals
 
 
 def _wipe(program: Program, isa: Isa, vectors: tuple[int, ...], slots: int) -> list[Op]:
@@ -154,5 +153,5 @@ def _finish(block: Block, leave: tuple[Op, ...], slot: int) -> Block:
     ops: list[Op] = []
     for op in block.ops:
         ops.extend((*leave, op) if op.code == "ret" else (op,))
-    placed = tuple(replace(op, operands=tuple(map(place, op.operands))) for op in ops)
+    placed = tuple(op.on(*map(place, op.operands)) for op in ops)
     return replace(block, ops=placed)

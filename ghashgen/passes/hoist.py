@@ -52,10 +52,7 @@ def hoist(program: Program) -> Program:
                 block,
                 ops=(
                     *loads.get(i, ()),
-                    *(
-                        replace(op, operands=tuple(move(x, op.width, i) for x in op.operands))
-                        for op in block.ops
-                    ),
+                    *(op.on(*(move(x, op.width, i) for x in op.operands)) for op in block.ops),
                 ),
             )
             for i, block in enumerate(blocks)

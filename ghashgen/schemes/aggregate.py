@@ -8,6 +8,7 @@ whose products are summed before they are recombined and reduced. Table entry i 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 from ghashgen.field.bitorder import Order
 from ghashgen.ops.protocol import Ops, V
@@ -54,6 +55,11 @@ def finish(
     return reduce.apply(ops, lo, hi, order)
 
 
+def sequence(n: int) -> list[int]:
+    """Return the blocks of a group, from 1 to n, in the order in which they are multiplied."""
+    return [*range(3, n + 1), *range(min(n, 2), 0, -1)]
+
+
 def group(
     ops: Ops[V],
     multiply: Multiply,
@@ -62,6 +68,8 @@ def group(
     state: V,
     blocks: Sequence[Callable[[], V]],
     power: Callable[[int], Sequence[V]],
+    ready: Mapping[int, Sequence[V]] = MappingProxyType({}),
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> V:
     """Return X_n for n = len(blocks), loading each block when it is needed.
 
@@ -72,20 +80,29 @@ def group(
 
     On SIMD registers of L lanes a "block" is a register, its "power" the L powers of its lanes, and
     what returns is one partial result a lane.
+
+    `ready` has the operands (`Multiply.prepared`) of blocks that the group before has prepared; not
+    of block 1, which waits for the state. `meanwhile` is called between the last product and the
+    reduction, which has nothing else to overlap with: there the next group is prepared.
     """
     n = len(blocks)
     width = len(multiply.entries)
     acc: dict[str, V] = {}
     late: Sequence[tuple[str, V]] = ()
-    for i in [*range(3, n + 1), *range(min(n, 2), 0, -1)]:
+    for i in sequence(n):
         ops.about(f"C{i}·H^{n + 1 - i}")
-        A = blocks[i - 1]()
-        if i == 1:
-            A = ops.xor(A, state, "A = X + C")
-        products = multiply.products(ops, A, power(n + 1 - i)[:width], order)
+        entries = power(n + 1 - i)[:width]
+        operands = ready.get(i)
+        if operands is None:
+            A = blocks[i - 1]()
+            if i == 1:
+                A = ops.xor(A, state, "A = X + C")
+            operands = multiply.prepared(ops, A, entries, order)
+        products = multiply.contributions(ops, operands, entries, order)
         acc = _add(ops, acc, late)
         late = products
     acc = _add(ops, acc, late)
+    meanwhile()
     ops.about("reduce")
     last = power(n)
     R = last[width] if len(last) > width else None

@@ -204,7 +204,7 @@ def _settle(
             m.gpr[k] = naming.terms.opaque(LEFT, CALLER)
         else:
             m.vec[k - VECTOR] = (stale, *m.vec[k - VECTOR][1:])
-    forget(entry, naming, prover.flow, live, {R: STATE})
+    forget(entry, naming, prover.flow, live, {R: STATE}, {})
     numbers = [value for value, _ in m.memory.written[STACK].values()]
     numbers += [value for k, value in enumerate(m.gpr) if k not in counters]
     if any(_unknown(value) for value in numbers) or m.flags is not UNKNOWN:
