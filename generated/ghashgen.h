@@ -6,6 +6,10 @@
  * aligned to NAME_TABLE_ALIGN. NAME_update continues GHASH over len bytes (any number) and pads the
  * last block with zeros; it reads no byte outside [in, in + len).
  *
+ * A kernel whose name says segments hashes a message in pieces, for threads: NAME_power gives
+ * y = H^m for any m, NAME_combine x = x*p + y for p = H^m and the hash y, from state 0, of a
+ * segment of m blocks. For POLYVAL the product is RFC 8452's dot, p has the form of h.
+ *
  * Call a kernel only on a CPU that has the features named beside it. Kernels of abi win64 follow
  * the Microsoft x64 calling convention, the others System V.
  *
@@ -356,6 +360,24 @@ void ghash_avx2_winograd_clmul1_x16_natural_update(const void *table, uint8_t x[
 void ghash_avx2_winograd_clmul1_x16_natural_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx2_winograd_clmul1_x16_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x16_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_avx2_winograd_clmul1_x16_segments: 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX2_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_BYTES 768
+#define GHASH_AVX2_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_ALIGN 32
+void ghash_avx2_winograd_clmul1_x16_segments_init(void *table, const uint8_t h[16]);
+void ghash_avx2_winograd_clmul1_x16_segments_mul(const void *table, uint8_t x[16]);
+void ghash_avx2_winograd_clmul1_x16_segments_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx2_winograd_clmul1_x16_segments_power(const void *table, uint8_t y[16], uint64_t m);
+void ghash_avx2_winograd_clmul1_x16_segments_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
+
+/* ghash_avx2_winograd_clmul1_x16_segments_wipe: 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX2_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_BYTES 768
+#define GHASH_AVX2_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_ALIGN 32
+void ghash_avx2_winograd_clmul1_x16_segments_wipe_init(void *table, const uint8_t h[16]);
+void ghash_avx2_winograd_clmul1_x16_segments_wipe_mul(const void *table, uint8_t x[16]);
+void ghash_avx2_winograd_clmul1_x16_segments_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx2_winograd_clmul1_x16_segments_wipe_power(const void *table, uint8_t y[16], uint64_t m);
+void ghash_avx2_winograd_clmul1_x16_segments_wipe_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
 
 /* ghash_avx2_winograd_clmul1_x16_wipe: 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_WIPE_TABLE_BYTES 768
@@ -755,6 +777,24 @@ void ghash_avx512_winograd_clmul1_x16_natural_lanes_update(const void *table, ui
 void ghash_avx512_winograd_clmul1_x16_regs_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x16_regs_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_regs_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_avx512_winograd_clmul1_x16_segments: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_BYTES 896
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_ALIGN 64
+void ghash_avx512_winograd_clmul1_x16_segments_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x16_segments_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x16_segments_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512_winograd_clmul1_x16_segments_power(const void *table, uint8_t y[16], uint64_t m);
+void ghash_avx512_winograd_clmul1_x16_segments_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
+
+/* ghash_avx512_winograd_clmul1_x16_segments_wipe: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_BYTES 896
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_ALIGN 64
+void ghash_avx512_winograd_clmul1_x16_segments_wipe_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x16_segments_wipe_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x16_segments_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512_winograd_clmul1_x16_segments_wipe_power(const void *table, uint8_t y[16], uint64_t m);
+void ghash_avx512_winograd_clmul1_x16_segments_wipe_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
 
 /* ghash_avx512_winograd_clmul1_x16_spr: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_SPR_TABLE_BYTES 896
@@ -1175,6 +1215,24 @@ void ghash_avx512vl_winograd_clmul1_x16_natural_lanes_update(const void *table, 
 void ghash_avx512vl_winograd_clmul1_x16_regs_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_winograd_clmul1_x16_regs_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x16_regs_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_avx512vl_winograd_clmul1_x16_segments: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_BYTES 832
+#define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_ALIGN 32
+void ghash_avx512vl_winograd_clmul1_x16_segments_init(void *table, const uint8_t h[16]);
+void ghash_avx512vl_winograd_clmul1_x16_segments_mul(const void *table, uint8_t x[16]);
+void ghash_avx512vl_winograd_clmul1_x16_segments_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512vl_winograd_clmul1_x16_segments_power(const void *table, uint8_t y[16], uint64_t m);
+void ghash_avx512vl_winograd_clmul1_x16_segments_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
+
+/* ghash_avx512vl_winograd_clmul1_x16_segments_wipe: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_BYTES 832
+#define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_ALIGN 32
+void ghash_avx512vl_winograd_clmul1_x16_segments_wipe_init(void *table, const uint8_t h[16]);
+void ghash_avx512vl_winograd_clmul1_x16_segments_wipe_mul(const void *table, uint8_t x[16]);
+void ghash_avx512vl_winograd_clmul1_x16_segments_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512vl_winograd_clmul1_x16_segments_wipe_power(const void *table, uint8_t y[16], uint64_t m);
+void ghash_avx512vl_winograd_clmul1_x16_segments_wipe_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
 
 /* ghash_avx512vl_winograd_clmul1_x16_wipe: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_WIPE_TABLE_BYTES 832
@@ -1666,6 +1724,24 @@ void ghash_avx_winograd_clmul1_x16_ahead_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
+/* ghash_avx_winograd_clmul1_x16_segments: 16 blocks a group; abi sysv; cpu avx pclmulqdq */
+#define GHASH_AVX_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_BYTES 768
+#define GHASH_AVX_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_ALIGN 16
+void ghash_avx_winograd_clmul1_x16_segments_init(void *table, const uint8_t h[16]);
+void ghash_avx_winograd_clmul1_x16_segments_mul(const void *table, uint8_t x[16]);
+void ghash_avx_winograd_clmul1_x16_segments_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx_winograd_clmul1_x16_segments_power(const void *table, uint8_t y[16], uint64_t m);
+void ghash_avx_winograd_clmul1_x16_segments_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
+
+/* ghash_avx_winograd_clmul1_x16_segments_wipe: 16 blocks a group; abi sysv; cpu avx pclmulqdq */
+#define GHASH_AVX_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_BYTES 768
+#define GHASH_AVX_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_ALIGN 16
+void ghash_avx_winograd_clmul1_x16_segments_wipe_init(void *table, const uint8_t h[16]);
+void ghash_avx_winograd_clmul1_x16_segments_wipe_mul(const void *table, uint8_t x[16]);
+void ghash_avx_winograd_clmul1_x16_segments_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx_winograd_clmul1_x16_segments_wipe_power(const void *table, uint8_t y[16], uint64_t m);
+void ghash_avx_winograd_clmul1_x16_segments_wipe_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
+
 /* ghash_avx_winograd_clmul1_x16_skx: 16 blocks a group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_WINOGRAD_CLMUL1_X16_SKX_TABLE_BYTES 768
 #define GHASH_AVX_WINOGRAD_CLMUL1_X16_SKX_TABLE_ALIGN 16
@@ -2141,6 +2217,24 @@ void ghash_sse_winograd_clmul1_x16_update(const void *table, uint8_t x[16], cons
 void ghash_sse_winograd_clmul1_x16_ahead_init(void *table, const uint8_t h[16]);
 void ghash_sse_winograd_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
 void ghash_sse_winograd_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_sse_winograd_clmul1_x16_segments: 16 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+#define GHASH_SSE_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_BYTES 768
+#define GHASH_SSE_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_ALIGN 16
+void ghash_sse_winograd_clmul1_x16_segments_init(void *table, const uint8_t h[16]);
+void ghash_sse_winograd_clmul1_x16_segments_mul(const void *table, uint8_t x[16]);
+void ghash_sse_winograd_clmul1_x16_segments_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_sse_winograd_clmul1_x16_segments_power(const void *table, uint8_t y[16], uint64_t m);
+void ghash_sse_winograd_clmul1_x16_segments_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
+
+/* ghash_sse_winograd_clmul1_x16_segments_wipe: 16 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+#define GHASH_SSE_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_BYTES 768
+#define GHASH_SSE_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_ALIGN 16
+void ghash_sse_winograd_clmul1_x16_segments_wipe_init(void *table, const uint8_t h[16]);
+void ghash_sse_winograd_clmul1_x16_segments_wipe_mul(const void *table, uint8_t x[16]);
+void ghash_sse_winograd_clmul1_x16_segments_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_sse_winograd_clmul1_x16_segments_wipe_power(const void *table, uint8_t y[16], uint64_t m);
+void ghash_sse_winograd_clmul1_x16_segments_wipe_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
 
 /* ghash_sse_winograd_clmul1_x16_wipe: 16 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_WINOGRAD_CLMUL1_X16_WIPE_TABLE_BYTES 768

@@ -74,6 +74,13 @@ def _families(isa: Isa) -> Iterable[Axes]:
         yield {**ahead, "multiply": _PRECOMPUTED, "blocks": (8, 16)}
     if isa.vector_registers == 32:
         yield {**ahead, "order": (NATURAL,), "blocks": (48,)}
+    yield {
+        "segments": (True,),
+        "wipe": (False, True),
+        "multiply": ("winograd",),
+        "reduce": ("clmul1",),
+        "blocks": (16,),
+    }
 
 
 @dataclass(frozen=True)
@@ -92,6 +99,7 @@ class Choice:
     pipeline: tuple[str, ...] = ()
     schedule: tuple[str, ...] = ()
     wipe: tuple[bool, ...] = ()
+    segments: tuple[bool, ...] = ()
     name: tuple[str, ...] = ()
     """Kernel names, instead of axes."""
 

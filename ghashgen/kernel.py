@@ -116,6 +116,8 @@ class Kernel:
     """What a group prepares of the next one: nothing, or as much as registers hold; PIPELINES."""
     schedule: str = WRITTEN
     """Order of operations: written, or for a microarchitecture, see `uarch.schedules`."""
+    segments: bool = False
+    """Export power and combine too, which put the hashes of a message's segments together."""
 
     @property
     def name(self) -> str:
@@ -133,6 +135,8 @@ class Kernel:
             parts.append("regs")
         if self.pipeline != "none":
             parts.append(self.pipeline)
+        if self.segments:
+            parts.append("segments")
         if self.wipe:
             parts.append("wipe")
         if self.schedule != WRITTEN:

@@ -20,7 +20,7 @@ from ghashgen.commands.options import (
 )
 from ghashgen.objects import read_object
 from ghashgen.ports import Loop, PortAudit, Pressure, port_audit
-from ghashgen.target import Target, target
+from ghashgen.target import Target, runnable
 from ghashgen.uarch import uarches
 
 VIEWS = ("block", "group", "single", "functions")
@@ -45,7 +45,7 @@ VIEWS = ("block", "group", "single", "functions")
 def COMMAND(choice: Choice, abi: str, prefix: str, per: str, ports: bool, as_json: bool) -> None:
     """Count instructions by class, from the assembled bytes; one row a kernel, side by side."""
     kernels = choose(choice)
-    where = target(abi, prefix=prefix)
+    where = runnable(abi, prefix)
     with progress("audit", len(kernels)) as advance:
         built = build(kernels, where, default_out(), build_folder("obj"), advance)
     audits = [item.audit for item in built]

@@ -28,6 +28,7 @@ def COMMAND(choice: Choice, as_json: bool) -> None:
         "powers",
         "pipeline",
         "schedule",
+        "segments",
         "wipe",
     )
     out = table(f"{len(kernels)} kernels", "kernel", *columns, ">blocks", ">table bytes")

@@ -35,19 +35,26 @@ _FILTERS: tuple[tuple[str, type, str], ...] = (
     ("name", str, "Kernel of the catalogue, by name."),
 )
 
+_FLAGS: tuple[tuple[str, str], ...] = (
+    ("wipe", "Zero secrets on return."),
+    ("segments", "Export power and combine too, for hashing in threads."),
+)
+
 
 def choice_options(function: F) -> F:
     """Add the filters by axis; the verb receives one `choice`."""
 
     @wraps(function)
-    def gather(*args: Any, wipe: bool | None, **kwargs: Any) -> Any:
+    def gather(*args: Any, **kwargs: Any) -> Any:
         axes = {name: kwargs.pop(name) for name, _, _ in _FILTERS}
-        choice = Choice(**axes, wipe=() if wipe is None else (wipe,))
-        return function(*args, choice=choice, **kwargs)
+        for name, _ in _FLAGS:
+            value = kwargs.pop(name)
+            axes[name] = () if value is None else (value,)
+        return function(*args, choice=Choice(**axes), **kwargs)
 
-    out: Any = click.option("--wipe/--no-wipe", default=None, help="Zero secrets on return.")(
-        gather
-    )
+    out: Any = gather
+    for name, text in _FLAGS:
+        out = click.option(f"--{name}/--no-{name}", default=None, help=text)(out)
     for name, kind, text in reversed(_FILTERS):
         out = click.option(f"--{name}", multiple=True, type=kind, help=text)(out)
     return out  # type: ignore[no-any-return]

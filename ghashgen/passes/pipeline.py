@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from ghashgen.abi import Abi
-from ghashgen.functions import init, mul, update
+from ghashgen.functions import init, mul, segments, update
 from ghashgen.ir import Program
 from ghashgen.kernel import Kernel
 from ghashgen.passes.allocate import allocate
@@ -34,6 +34,16 @@ FUNCTIONS: Mapping[str, Callable[[Kernel], Program]] = MappingProxyType(
     {"init": init.build, "mul": mul.build, "update": update.build}
 )
 """The functions that every kernel exports, in the order they are emitted."""
+
+SEGMENT_FUNCTIONS: Mapping[str, Callable[[Kernel], Program]] = MappingProxyType(
+    {"power": segments.build_power, "combine": segments.build_combine}
+)
+"""What a kernel with `segments` exports after them."""
+
+
+def functions_of(kernel: Kernel) -> Mapping[str, Callable[[Kernel], Program]]:
+    """Return the functions that a kernel exports, in the order they are emitted."""
+    return {**FUNCTIONS, **SEGMENT_FUNCTIONS} if kernel.segments else FUNCTIONS
 
 
 @dataclass(frozen=True)
@@ -68,4 +78,7 @@ def compile_function(program: Program, kernel: Kernel, abi: Abi) -> Compiled:
 
 def compile_kernel(kernel: Kernel, abi: Abi) -> dict[str, Compiled]:
     """Compile every function of a kernel, by name."""
-    return {name: compile_function(build(kernel), kernel, abi) for name, build in FUNCTIONS.items()}
+    return {
+        name: compile_function(build(kernel), kernel, abi)
+        for name, build in functions_of(kernel).items()
+    }
