@@ -12,6 +12,7 @@ from ghashgen.chosen import Chosen, Set
 from ghashgen.errors import GhashgenError
 from ghashgen.harness import FEATURES
 from ghashgen.manifest import Entry
+from ghashgen.passes.pipeline import FUNCTIONS
 from ghashgen.render import PROTOTYPES
 from ghashgen.templates import environment
 
@@ -39,7 +40,7 @@ def render_chosen(chosen: Chosen, entries: Mapping[str, Entry]) -> dict[str, str
     kernels = {slot["name"]: slot for item in sets for slot in item["slots"]}
     values = {
         "sets": sets,
-        "prototypes": PROTOTYPES,
+        "prototypes": {part: PROTOTYPES[part] for part in FUNCTIONS},
         "kernels": [kernels[name] for name in sorted(kernels)],
         "slots": max(len(item["slots"]) for item in sets),
         "classes": max(len(item["classes"]) for item in sets),
@@ -63,7 +64,7 @@ def _set(item: Set, entries: Mapping[str, Entry]) -> dict[str, Any]:
                 "offset": offset,
                 "align": align,
                 "bytes": entry["table"]["bytes"],
-                "symbols": {part: entry["symbols"][part] for part in PROTOTYPES},
+                "symbols": {part: entry["symbols"][part] for part in FUNCTIONS},
             }
         )
     needed = {feature for name in names for feature in entries[name]["cpu_features"]}
