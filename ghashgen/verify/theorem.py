@@ -25,7 +25,7 @@ from ghashgen.verify.semantics import step_of
 from ghashgen.verify.semantics_flow import END
 from ghashgen.verify.setup import ADDEND, FACTOR, STATE, Entry, enter
 from ghashgen.verify.spec import FunctionSpec, KernelSpec
-from ghashgen.verify.terms import Lane, NotPolynomialError, Term
+from ghashgen.verify.terms import RAW, Lane, NotPolynomialError, Term
 from ghashgen.verify.values import Number, Pointer, UndecidedError, Value
 from ghashgen.verify.wipe import check_wiped
 
@@ -212,7 +212,16 @@ class Prover:
         if not isinstance(entry.length, int):
             return term
         number, present = divmod(entry.length, BLOCK_BYTES)
-        return self.naming.padded(term, present, number + 1, forms)
+        named = self.naming.padded(term, present, number + 1, forms)
+        if named is not term or "memory" not in forms or not term.deps & RAW:
+            return named
+        # Karatsuba's A0 + A1 is not the block, but is made of it.
+        match term.args:
+            case (Term() as a, Term() as b) if term.op == "xor":
+                return self.naming.terms.xor(self._settle(entry, a), self._settle(entry, b))
+            case (Term() as a, tuple() as moves) if term.op == "moves":
+                return self.naming.terms.moves(self._settle(entry, a), moves)
+        return term
 
     def check_end(self, entry: Entry, result: Form | None = None) -> None:
         """Compare what the function has left with what it should leave.
