@@ -15,7 +15,7 @@ break a fused uop apart are not seen, which again errs below.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from iced_x86 import Instruction
 
@@ -39,6 +39,8 @@ class Bound:
     """Forms without port data, left out of `ports` (and of `front_end` where unknown)."""
     doubts: tuple[str, ...]
     """What the table doubts of the forms used: 'form: doubt'."""
+    demand: Demand = field(default_factory=dict)
+    """The uops that `ports` counts."""
 
     @property
     def cycles(self) -> float:
@@ -58,6 +60,26 @@ def spread(demand: Demand) -> tuple[float, tuple[str, ...]]:
         # Fewer ports first, then by name: one answer whatever the order of the set.
         best = min(best, (-work / len(union), len(union), names))
     return -best[0], best[2]
+
+
+def levelled(demand: Demand) -> dict[str, float]:
+    """Return each port's time when the uops are spread as evenly as their ports allow.
+
+    The tightest set of ports takes the uops that fit nowhere else, evenly; the others are spread
+    over what is left, and so on: of all ways to spread them, the one whose times, sorted from the
+    longest, are the least. Ports that no uop may use are absent.
+    """
+    out: dict[str, float] = {}
+    left = dict(demand)
+    while left:
+        cycles, tight = spread(left)
+        out |= dict.fromkeys(tight, cycles)
+        rest: dict[frozenset[str], int] = {}
+        for ports, count in left.items():
+            if others := ports - set(tight):
+                rest[others] = rest.get(others, 0) + count
+        left = rest
+    return out
 
 
 def _costs(instructions: Sequence[Instruction], uarch: Uarch) -> Iterator[tuple[str, Cost | None]]:
@@ -109,4 +131,5 @@ def port_bound(instructions: Sequence[Instruction], uarch: Uarch) -> Bound:
         front_end=fused / uarch.issue,
         no_data=tuple(dict.fromkeys(no_data)),
         doubts=tuple(dict.fromkeys(doubts)),
+        demand=demand,
     )
