@@ -71,6 +71,7 @@ check: lint types test ## format, lint, types, tests, generated/ regenerated, ke
 	@$(GHASHGEN) generate --check
 	@$(GHASHGEN) prove
 	@$(GHASHGEN) summary --check
+	@$(GHASHGEN) model --check
 
 bench-tool: setup ## how long the tool itself takes
 	@$(GHASHGEN) bench-tool

@@ -1,18 +1,16 @@
 """An artefact: a rendered kernel, its assembled object, and what was counted in the bytes."""
 
 import hashlib
-import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from ghashgen.audit import Audit, Region, audit
 from ghashgen.kernel import Kernel
-from ghashgen.objects import read_object
+from ghashgen.placement import place
 from ghashgen.render import regenerate_command, render
-from ghashgen.target import FORMATS, Target
-from ghashgen.toolchain import Tool, assemble
+from ghashgen.target import Target
+from ghashgen.toolchain import Tool
 
 
 @dataclass(frozen=True)
@@ -32,25 +30,14 @@ class Artefact:
     @property
     def file(self) -> str:
         """Path below the output folder."""
-        return f"{self.kernel.isa}/{self.kernel.name}.{self.target.syntax.suffix}"
-
-
-def assemble_text(nasm: Tool, name: str, text: str, fmt: str) -> bytes:
-    """Return the object of an assembly text."""
-    with tempfile.TemporaryDirectory(prefix="ghashgen-") as folder:
-        source, obj = Path(folder) / f"{name}.asm", Path(folder) / f"{name}.o"
-        source.write_text(text, encoding="utf-8")
-        assemble(nasm, source, obj, fmt)
-        return obj.read_bytes()
+        name = self.target.symbol(self.kernel.name)
+        return f"{self.kernel.isa}/{name}.{self.target.syntax.suffix}"
 
 
 def make(kernel: Kernel, target: Target, nasm: Tool) -> Artefact:
     """Compile, render, assemble and audit one kernel."""
-    listing = render(kernel, target)
-    # The instructions are those of the listing whatever the container, and ELF keeps its labels.
-    as_elf = replace(target, fmt=FORMATS["elf64"])
-    elf = listing.text if target.fmt.elf else render(kernel, as_elf).text
-    code = read_object(assemble_text(nasm, kernel.name, elf, "elf64"))
+    placed = place(render(kernel, target), nasm)
+    listing, code = placed.listing, placed.code
     return Artefact(
         kernel=kernel,
         target=target,

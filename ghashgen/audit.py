@@ -5,6 +5,7 @@ Classes as in papers/intel-2023, Table 11, widened: clmul, xor (every bitwise op
 operand of a computing instruction is counted beside the classes, as `memory_operands`.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -13,13 +14,14 @@ from iced_x86 import Instruction, InstructionInfoFactory, Mnemonic, OpAccess, Op
 
 from ghashgen.kernel import Kernel
 from ghashgen.objects import ObjectCode
+from ghashgen.uarch.forms import is_memory
 
 CLASSES = ("clmul", "xor", "shuffle", "load", "store", "other")
 """Every class, in the order of the tables."""
 
 _PREFIXES = (
     ("clmul", ("PCLMULQDQ",)),
-    ("xor", ("PXOR", "POR", "PAND", "PTERNLOG")),
+    ("xor", ("PXOR", "POR", "PAND", "PTERNLOG", "XORP", "ORP", "ANDP", "ANDNP")),
     (
         "shuffle",
         (
@@ -34,10 +36,35 @@ _PREFIXES = (
             "SHUF",
             "INSERT",
             "EXTRACT",
+            "PINSR",
+            "PEXTR",
+            "UNPCK",
+            "PBLEND",
+            "BLEND",
+            "PROL",
+            "PROR",
+            "PSHLD",
+            "PSHRD",
+            "MOVDDUP",
+            "MOVSHDUP",
+            "MOVSLDUP",
+            "MOVHL",
+            "MOVLH",
+            "MOVHP",
+            "MOVLP",
+            "BROADCAST",
+            "PBROADCAST",
         ),
     ),
 )
-_MOVES = ("MOVDQ", "MOVQ", "MOVD", "MOVUPS", "MOVAPS", "MOVZX", "BROADCAST")
+_LOADS = (
+    *("LDDQU", "MOVDQ", "MOVQ", "MOVD", "MOVUP", "MOVAP", "MOVNT", "MOVSS", "MOVSD", "MOVSHDUP"),
+    *("MOVSLDUP", "MASKMOV", "PMASKMOV", "KMOV", "MOVZX", "MOVSX", "MOVBE", "BROADCAST"),
+    *("PBROADCASTD", "PBROADCASTQ"),
+)
+"""What does nothing but load where its source is memory; a duplicate is made by the load port."""
+_STORES = (*_LOADS, "EXTRACT", "MOVHP", "MOVLP")
+"""What takes a store alone, and no port that shuffles, where its destination is memory."""
 _READS = {OpAccess.READ, OpAccess.READ_WRITE, OpAccess.COND_READ, OpAccess.READ_COND_WRITE}
 _WRITES = {OpAccess.WRITE, OpAccess.READ_WRITE, OpAccess.COND_WRITE, OpAccess.READ_COND_WRITE}
 
@@ -61,16 +88,26 @@ def _has_memory(instruction: Instruction) -> bool:
 
 def classify(instruction: Instruction) -> str:
     """Return the class of one decoded instruction."""
-    name = mnemonic(instruction).upper()
+    writes = instruction.op0_kind == OpKind.MEMORY
+    return _class_of(mnemonic(instruction), _has_memory(instruction), writes)
+
+
+def class_of(form: str) -> str:
+    """Return the class of a form of `uarch.forms`, the same as of an instruction of it."""
+    name, _, operands = form.partition(" ")
+    kinds = operands.split(",")
+    return _class_of(name, any(map(is_memory, kinds)), is_memory(kinds[0]))
+
+
+def _class_of(name: str, has_memory: bool, writes_memory: bool) -> str:
+    """Return the class, by mnemonic and whether an operand, or the first one, is in memory."""
+    name = name.upper()
     bare = name[1:] if name.startswith("V") else name
-    # To memory it takes a store alone, and no port that shuffles.
-    if bare.startswith("EXTRACT") and instruction.op0_kind == OpKind.MEMORY:
-        return "store"
+    if has_memory and (bare == "MOV" or bare.startswith(_STORES if writes_memory else _LOADS)):
+        return "store" if writes_memory else "load"
     for cls, prefixes in _PREFIXES:
         if bare.startswith(prefixes):
             return cls
-    if bare.startswith(_MOVES) and _has_memory(instruction):
-        return "store" if instruction.op0_kind == OpKind.MEMORY else "load"
     return "other"
 
 
@@ -120,7 +157,7 @@ class Audit:
 
 def region(instructions: list[Instruction]) -> Region:
     """Count a run of instructions."""
-    names = sorted(mnemonic(instruction) for instruction in instructions)
+    names = Counter(mnemonic(instruction) for instruction in instructions)
     folded = sum(
         1
         for instruction in instructions
@@ -130,7 +167,7 @@ def region(instructions: list[Instruction]) -> Region:
         classes=count(instructions),
         instructions=len(instructions),
         memory_operands=folded,
-        mnemonics={name: names.count(name) for name in dict.fromkeys(names)},
+        mnemonics=dict(sorted(names.items())),
     )
 
 

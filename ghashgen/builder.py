@@ -99,10 +99,15 @@ class Builder:
         self.assign(out, value, note)
         return out
 
-    def zero(self, name: str = "", note: str = "", lanes: int = 1) -> VReg:
-        """Return a new vector register that starts as 0 and may hold values of `lanes` lanes."""
+    def register(self, name: str, lanes: int = 1) -> VReg:
+        """Return a new vector register for values of `lanes` lanes, to be assigned before use."""
         out = self._new(RegClass.VEC, name)
         self._lanes[out] = lanes
+        return out
+
+    def zero(self, name: str = "", note: str = "", lanes: int = 1) -> VReg:
+        """Return a new vector register that starts as 0 and may hold values of `lanes` lanes."""
+        out = self.register(name, lanes)
         self.emit("zero", out, note=note)
         return out
 

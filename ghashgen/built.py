@@ -18,6 +18,7 @@ from ghashgen.harness import HarnessKernel
 from ghashgen.kernel import Kernel
 from ghashgen.objects import read_object
 from ghashgen.parallel import run
+from ghashgen.placement import place
 from ghashgen.render import render
 from ghashgen.target import FORMATS, Target
 from ghashgen.toolchain import Tool, assemble, find_nasm
@@ -52,7 +53,7 @@ class Built:
 
 
 def _text(
-    kernel: Kernel, target: Target, folder: Path, entry: dict[str, Any] | None
+    kernel: Kernel, target: Target, folder: Path, entry: dict[str, Any] | None, nasm: Tool
 ) -> tuple[str, tuple[str, ...], str]:
     """Return (text, CPU features, source)."""
     if entry is not None and entry["axes"]["abi"] == target.abi.name and not target.prefix:
@@ -66,7 +67,7 @@ def _text(
                 "run ghashgen generate --force to restore it",
             )
         return text, tuple(entry["cpu_features"]), entry["file"]
-    listing = render(kernel, target)
+    listing = place(render(kernel, target), nasm).listing
     return listing.text, listing.features, "rendered"
 
 
@@ -74,7 +75,7 @@ def _build(
     target: Target, folder: Path, objects: Path, nasm: Tool, item: tuple[Kernel, Any]
 ) -> Built:
     kernel, entry = item
-    text, features, source = _text(kernel, target, folder, entry)
+    text, features, source = _text(kernel, target, folder, entry, nasm)
     stem = f"{kernel.name}-{sha256(f'{nasm.version} {text}'.encode())[:16]}"
     obj = objects / f"{stem}.o"
     if not obj.exists():

@@ -9,7 +9,7 @@ from ghashgen.errors import GhashgenError
 from ghashgen.field.bitorder import Order
 from ghashgen.isa.core import Isa
 from ghashgen.isa.registry import isas
-from ghashgen.kernel import FOLDS, OPERATIONS, POWERS, SWAPS, Kernel, check
+from ghashgen.kernel import FOLDS, OPERATIONS, PIPELINES, POWERS, SWAPS, Kernel, check
 from ghashgen.schemes.aggregate import MAX_BLOCKS
 from ghashgen.schemes.registry import multiplies, reduces
 
@@ -46,6 +46,14 @@ def _families(isa: Isa) -> Iterable[Axes]:
     if "shuffle_bytes@256" in isa.lower:
         yield {"swap": ("stack",), "multiply": _PRECOMPUTED, "blocks": (8, 16)}
     yield {"wipe": (True,), "multiply": ("winograd",), "blocks": (16,)}
+    ahead: Axes = {"pipeline": ("ahead",), "multiply": ("winograd",), "blocks": (16,)}
+    if wide:
+        yield {**ahead, "wipe": (False, True)}
+        yield {**ahead, "fold": ("end",)}
+    else:
+        yield {**ahead, "multiply": _PRECOMPUTED, "blocks": (8, 16)}
+    if isa.vector_registers == 32:
+        yield {**ahead, "order": (NATURAL,), "blocks": (48,)}
 
 
 @dataclass(frozen=True)
@@ -61,6 +69,7 @@ class Choice:
     fold: tuple[str, ...] = ()
     swap: tuple[str, ...] = ()
     powers: tuple[str, ...] = ()
+    pipeline: tuple[str, ...] = ()
     wipe: tuple[bool, ...] = ()
     name: tuple[str, ...] = ()
     """Kernel names, instead of axes."""
@@ -129,6 +138,7 @@ def _require_known(axes: Axes) -> None:
         "fold": FOLDS,
         "swap": SWAPS,
         "powers": POWERS,
+        "pipeline": PIPELINES,
     }
     for axis, values in axes.items():
         for value in values:

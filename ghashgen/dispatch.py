@@ -11,10 +11,15 @@ from ghashgen.errors import GhashgenError
 from ghashgen.harness import FEATURES
 from ghashgen.manifest import Entry
 from ghashgen.paths import project_root
-from ghashgen.render import PROTOTYPES, environment
+from ghashgen.render import PROTOTYPES
+from ghashgen.templates import environment
 
-NAMES = ("ghashgen_dispatch.h", "ghashgen_dispatch.c")
-"""The files that `render_dispatch` returns."""
+LIBRARY = "ghashgen"
+"""What the dispatcher's functions, macros, variables and files begin with, without a prefix."""
+
+_SUFFIXES = ("_dispatch.h", "_dispatch.c")
+NAMES = tuple(LIBRARY + suffix for suffix in _SUFFIXES)
+"""The files that `render_dispatch` returns, without a prefix."""
 
 PREFERENCE: Mapping[str, tuple[Any, ...]] = {
     "isa": ("avx512", "avx512vl", "avx2", "avx", "sse"),
@@ -54,16 +59,18 @@ def _rank(entry: Entry) -> tuple[tuple[int, ...], str]:
     return places, entry["name"]
 
 
-def render_dispatch(entries: Iterable[Entry]) -> dict[str, str]:
+def render_dispatch(entries: Iterable[Entry], library: str = LIBRARY) -> dict[str, str]:
     """Return the text of the dispatcher's files by name, for these kernels and no others.
 
-    The order of `entries` does not matter.
+    `library` begins their names and those of everything that they define. The order of `entries`
+    does not matter.
 
     Raises:
         GhashgenError: a kernel needs a CPU feature that the detection does not know.
     """
-    kernels = [_row(entry) for entry in ranked(entries)]
+    kernels = [_row(entry, library) for entry in ranked(entries)]
     values = {
+        "library": library,
         "kernels": kernels,
         "features": FEATURES,
         "prototypes": PROTOTYPES,
@@ -71,11 +78,15 @@ def render_dispatch(entries: Iterable[Entry]) -> dict[str, str]:
         "max_align": max((kernel["table_align"] for kernel in kernels), default=1),
         "detection": (project_root() / "harness" / "cpu_detect.h").read_text(encoding="utf-8"),
     }
-    return {name: environment().get_template(f"{name}.j2").render(values) for name in NAMES}
+    return {
+        library + suffix: environment().get_template(f"{LIBRARY}{suffix}.j2").render(values)
+        for suffix in _SUFFIXES
+    }
 
 
-def _row(entry: Entry) -> dict[str, Any]:
+def _row(entry: Entry, library: str) -> dict[str, Any]:
     needed = set(entry["cpu_features"])
+    bit = f"{library.upper()}_CPU_"
     if unknown := sorted(needed - set(FEATURES)):
         raise GhashgenError(
             f"kernel {entry['name']} needs {unknown[0]}, which the dispatcher cannot detect",
@@ -88,6 +99,6 @@ def _row(entry: Entry) -> dict[str, Any]:
         "table_bytes": entry["table"]["bytes"],
         "table_align": entry["table"]["align"],
         # A kernel that needs nothing would fit every x86-64 CPU.
-        "needs": " | ".join(f"GHASHGEN_CPU_{n.upper()}" for n in FEATURES if n in needed) or "0",
+        "needs": " | ".join(bit + n.upper() for n in FEATURES if n in needed) or "0",
         "symbols": {name: entry["symbols"][name] for name in PROTOTYPES},
     }

@@ -21,11 +21,13 @@ from ghashgen.dispatch import render_dispatch
 from ghashgen.errors import GhashgenError
 from ghashgen.kernel import Kernel
 from ghashgen.parallel import run
-from ghashgen.render import PROTOTYPES, environment
+from ghashgen.render import PROTOTYPES
 from ghashgen.target import Target
+from ghashgen.templates import environment
 from ghashgen.toolchain import find_nasm
 
 HEADER = "ghashgen.h"
+"""The header's name, without a prefix."""
 
 OTHERS = {"PROOFS.json"}
 """Files of the checked-in folder that other verbs write."""
@@ -39,6 +41,7 @@ class Output:
     artefacts: tuple[Artefact, ...]
     stale: tuple[str, ...]
     """Files of the old manifest that the new one no longer has."""
+    prefix: str = ""
 
 
 def _make(target: Target, nasm: Any, kernel: Kernel) -> Artefact:
@@ -61,15 +64,34 @@ def produce(
     entries = fresh if whole else {**old, **fresh}
     ordered = [entries[name] for name in sorted(entries)]
     files = {a.file: a.text for a in artefacts}
-    header = environment().get_template("ghashgen.h.j2")
-    beside = {HEADER: header.render(entries=ordered, prototypes=PROTOTYPES)}
-    beside |= render_dispatch(ordered)
+    beside = {
+        target.prefix + HEADER: environment()
+        .get_template(f"{HEADER}.j2")
+        .render(entries=ordered, prototypes=PROTOTYPES, library=target.library, macro=_macro)
+    }
+    beside |= render_dispatch(ordered, target.library)
     files |= beside
     hashes = {name: sha256(text.encode()) for name, text in beside.items()}
     files[manifest.NAME] = manifest.dump(ordered, hashes)
     kept = {entry["file"] for entry in ordered}
-    stale = tuple(sorted({entry["file"] for entry in old.values()} - kept))
-    return Output(files, tuple(artefacts), stale)
+    made_before = {entry["file"] for entry in old.values()}
+    for prefix in {_prefix(entry) for entry in old.values()}:
+        made_before |= {prefix + name for name in (HEADER, *DISPATCH)}
+    stale = tuple(sorted(made_before - kept - beside.keys()))
+    return Output(files, tuple(artefacts), stale, target.prefix)
+
+
+def _base(entry: manifest.Entry) -> str:
+    """Return what a kernel's symbols begin with: its prefix and its name."""
+    return str(entry["symbols"]["init"]).removesuffix("_init")
+
+
+def _prefix(entry: manifest.Entry) -> str:
+    return _base(entry).removesuffix(entry["name"])
+
+
+def _macro(entry: manifest.Entry) -> str:
+    return _base(entry).upper()
 
 
 def _keep_assembler(entry: manifest.Entry, old: manifest.Entry | None) -> None:
@@ -95,6 +117,8 @@ def generate(
     """
     _writable(out)
     old = manifest.load(out)
+    if not whole:
+        _refuse_another_prefix(out, old, target)
     if not force:
         _refuse_edited(out, old)
     output = produce(kernels, target, old, whole, on_done)
@@ -114,6 +138,15 @@ def _writable(out: Path) -> None:
         raise GhashgenError(f"{place} is not writable", "change its permissions or choose --out")
 
 
+def _refuse_another_prefix(out: Path, old: dict[str, manifest.Entry], target: Target) -> None:
+    """A folder is one library: one header, one dispatcher, one prefix."""
+    for prefix in sorted({_prefix(entry) for entry in old.values()} - {target.prefix}):
+        raise GhashgenError(
+            f"{out} holds kernels with {f'the prefix {prefix!r}' if prefix else 'no prefix'}",
+            "choose another --out",
+        )
+
+
 def _refuse_edited(out: Path, old: dict[str, manifest.Entry]) -> None:
     emitted = {entry["file"]: entry["sha256"] for entry in old.values()}
     emitted |= manifest.companions(out)
@@ -128,7 +161,8 @@ def _refuse_edited(out: Path, old: dict[str, manifest.Entry]) -> None:
 
 def _refuse_unknown(out: Path, old: dict[str, manifest.Entry], output: Output) -> None:
     """Refuse to overwrite a file that no manifest vouches for."""
-    vouched = {entry["file"] for entry in old.values()} | {HEADER, *DISPATCH, manifest.NAME}
+    vouched = {entry["file"] for entry in old.values()} | {manifest.NAME}
+    vouched |= {output.prefix + name for name in (HEADER, *DISPATCH)}
     for name, text in output.files.items():
         path = out / name
         if name not in vouched and path.exists() and path.read_text(encoding="utf-8") != text:

@@ -6,7 +6,6 @@ check the calling convention; ``harness/commands.h`` lists its subcommands and e
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -14,16 +13,15 @@ import signal
 import struct
 import subprocess
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import jinja2
-
 from ghashgen.errors import GhashgenError
 from ghashgen.paths import project_root
-from ghashgen.toolchain import Tool, compile_c, find_cc, link
+from ghashgen.programs import digest, program
+from ghashgen.templates import environment
+from ghashgen.toolchain import find_cc
 
 FEATURES = (
     "sse2",
@@ -49,9 +47,6 @@ ABIS = ("sysv", "win64")
 PORTABLE_KERNELS = ("ref_bitwise", "ref_4bit", "ref_ctmul64")
 """The kernels in C that every harness holds, in the order of ``Harness.list``."""
 
-_COMPILE = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIE", "-g0")
-# Text relocations are errors: a kernel must be position-independent to be usable in a library.
-_LINK = ("-pie", "-Wl,-z,noexecstack", "-Wl,-z,text", "-Wl,--build-id=none")
 _CHECK_FAILED, _MISSING = 1, 3
 _SECONDS = 600
 _SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -252,54 +247,17 @@ def build(kernels: Iterable[HarnessKernel], out_dir: Path) -> Harness:
     used again. Raises GhashgenError for a kernel that cannot be linked and for missing tools.
     """
     kernels = tuple(kernels)
-    for kernel in kernels:
-        _validate(kernel)
-    names = [*PORTABLE_KERNELS, *(kernel.name for kernel in kernels)]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise GhashgenError(f"more than one kernel is named {twice[0]}", "names are symbols")
-
+    check_linkable(kernels)
     cc = find_cc()
     folder = project_root() / "harness"
-    out_dir.mkdir(parents=True, exist_ok=True)
-    headers = [path.read_bytes() for path in sorted(folder.glob("*.h"))]
-    base: list[str | bytes] = [cc.version, *cc.command, *_COMPILE, *headers]
     sources = sorted([*folder.glob("*.c"), *folder.glob("*.S")])
-
-    def compiled(source: Path) -> Path:
-        obj = out_dir / f"{source.stem}-{_digest(base, [source.name, source.read_bytes()])}.o"
-        if not obj.exists():
-            compile_c(cc, source, obj, flags=_COMPILE, include=(folder,))
-        return obj
-
-    table = _write_table(kernels, out_dir)
-    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        own = list(pool.map(compiled, [*sources, table]))
-    return Harness(_linked(cc, [*own, *(kernel.obj for kernel in kernels)], out_dir))
+    objects = [kernel.obj for kernel in kernels]
+    table = write_table(kernels, out_dir)
+    return Harness(program(cc, "harness", [*sources, table], objects, out_dir))
 
 
-def _linked(cc: Tool, objects: Sequence[Path], out_dir: Path) -> Path:
-    contents = [_read(path) for path in objects]
-    program = out_dir / f"harness-{_digest([cc.version, *cc.command, *_LINK], contents)}"
-    if not program.exists():
-        link(cc, objects, program, flags=_LINK)
-    return program
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise GhashgenError(f"{path}: {error.strerror}", "assemble the kernel first") from None
-
-
-def _write_table(kernels: Sequence[HarnessKernel], out_dir: Path) -> Path:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(project_root() / "templates"),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        keep_trailing_newline=True,
-    )
+def write_table(kernels: Sequence[HarnessKernel], out_dir: Path) -> Path:
+    """Writes the C table of the kernels into ``out_dir``, which is made, and returns its path."""
     rows = [
         {
             "name": kernel.name,
@@ -313,12 +271,23 @@ def _write_table(kernels: Sequence[HarnessKernel], out_dir: Path) -> Path:
         }
         for kernel in kernels
     ]
-    text = environment.get_template("kernel_table.c.j2").render(kernels=rows, count=len(rows))
-    path = out_dir / f"kernel_table-{_digest([text])}.c"
+    text = environment().get_template("kernel_table.c.j2").render(kernels=rows, count=len(rows))
+    out_dir.mkdir(parents=True, exist_ok=True)
+    path = out_dir / f"kernel_table-{digest([text])}.c"
     unfinished = path.with_suffix(f".{os.getpid()}")
     unfinished.write_text(text)
     unfinished.replace(path)
     return path
+
+
+def check_linkable(kernels: Sequence[HarnessKernel]) -> None:
+    """Refuses kernels that the table in C cannot hold, and two of one name."""
+    for kernel in kernels:
+        _validate(kernel)
+    names = [*PORTABLE_KERNELS, *(kernel.name for kernel in kernels)]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise GhashgenError(f"more than one kernel is named {twice[0]}", "names are symbols")
 
 
 def _validate(kernel: HarnessKernel) -> None:
@@ -337,13 +306,3 @@ def _validate(kernel: HarnessKernel) -> None:
     for reason, applies in wrong.items():
         if applies:
             raise GhashgenError(f"kernel {kernel.name} cannot be linked: {reason}")
-
-
-def _digest(*groups: Iterable[str | bytes]) -> str:
-    """A short hash; a length before each string, so that none can run into the next."""
-    state = hashlib.sha256()
-    for group in groups:
-        for item in group:
-            data = item.encode() if isinstance(item, str) else item
-            state.update(len(data).to_bytes(8, "little") + data)
-    return state.hexdigest()[:16]

@@ -99,6 +99,10 @@ class Op:
     origin: int = -1
     """Position in the selected program, set by `select`; -1 for code that a later pass added."""
 
+    def on(self, *operands: Operand) -> "Op":
+        """Return the operation on other operands."""
+        return Op(self.code, operands, self.width, self.comment, self.origin)
+
 
 @dataclass(frozen=True)
 class Block:
@@ -190,15 +194,18 @@ CODES: Mapping[str, Code] = {
     "gpr_address": Code("wm", "the address of the memory operand"),
     "gpr_add": Code("wri", "a + i"),
     "gpr_sub": Code("wri", "a - i"),
+    "gpr_minus": Code("wrr", "a - b"),
     "gpr_and": Code("wri", "a AND i, i sign-extended from 32 bits"),
     "gpr_shl": Code("wri", "a << i"),
     "gpr_shr": Code("wri", "a >> i"),
     "gpr_neg": Code("wr", "-a"),
+    "clear_upper": Code("", "zero the vector registers above lane 0, for narrow code after it"),
     # control; comparisons are unsigned
     "jump": Code("l", "go to the label"),
     "branch_below": Code("ril", "if a < i"),
     "branch_not_below": Code("ril", "if a >= i"),
     "branch_equal": Code("ril", "if a = i"),
+    "branch_not_equal": Code("ril", "if a ≠ i"),
     "return": Code("", "return"),
 }
 """Every abstract operation that a builder may record."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from ghashgen.errors import GhashgenError
 from ghashgen.field.bitorder import Order
@@ -29,6 +30,9 @@ stack buffer brings them back, so that a block costs half a shuffle."""
 
 POWERS = ("memory", "registers")
 """The group loop reads its powers from the table each time, or keeps them in registers."""
+
+PIPELINES = ("none", "ahead")
+"""The group loop loads its blocks itself; or finds its first ones prepared by the group before."""
 
 LOOP = "@loop"
 """Marks the arrays of the group loop when lanes are added up at the end."""
@@ -107,6 +111,8 @@ class Kernel:
     """Byte swap a register at a time, or through the stack, see SWAPS."""
     powers: str = "memory"
     """Where the group loop has its powers: memory or registers."""
+    pipeline: str = "none"
+    """What a group prepares of the next one: nothing, or as much as registers hold; PIPELINES."""
 
     @property
     def name(self) -> str:
@@ -122,6 +128,8 @@ class Kernel:
             parts.append("stackswap")
         if self.powers != "memory":
             parts.append("regs")
+        if self.pipeline != "none":
+            parts.append(self.pipeline)
         if self.wipe:
             parts.append("wipe")
         return "_".join(parts).replace("-", "")
@@ -157,6 +165,19 @@ class Kernel:
         return max(self.lane_count, 2 if self.swap == "stack" else 1)
 
     @property
+    def room(self) -> int:
+        """Vector registers that a group leaves free for what is prepared for the next one."""
+        kept = self.power_registers if self.powers == "registers" else 0
+        # A sum of three waits for two parts' products; a sum of two for one's.
+        waiting = 4 if "xor3" in self.set.supported else 1
+        return self.set.vector_registers - WORKING_REGISTERS - waiting - kept
+
+    @property
+    def power_registers(self) -> int:
+        """Registers that hold a group's powers."""
+        return -(-self.blocks // self.lane_count) * len(self.multiplier.entries)
+
+    @cached_property
     def layout(self) -> Layout:
         """Where the table holds what."""
         return table_layout(self)
@@ -200,13 +221,22 @@ def _refusals(kernel: Kernel) -> Iterable[tuple[bool, str, str]]:
         "op 'polyval' swaps no bytes",
         "choose swap register",
     )
-    registers = -(-kernel.blocks // lanes) * len(kernel.multiplier.entries)
-    room = isa.vector_registers - WORKING_REGISTERS
+    registers, room = kernel.power_registers, isa.vector_registers - WORKING_REGISTERS
     yield (
         kernel.powers == "registers" and registers > room,
         f"powers 'registers' would take {registers} of {isa.vector_registers} vector registers, "
         f"and a group needs {WORKING_REGISTERS} more",
         f"choose powers memory, or at most {room // len(kernel.multiplier.entries) * lanes} blocks",
+    )
+    yield (
+        kernel.pipeline == "ahead" and kernel.swap == "stack",
+        "pipeline 'ahead' keeps swapped blocks in registers, and swap 'stack' in memory",
+        "choose swap register, or pipeline none",
+    )
+    yield (
+        kernel.pipeline == "ahead" and kernel.room < 1,
+        f"pipeline 'ahead' finds no free register among {isa.vector_registers}",
+        "choose powers memory, or fewer blocks",
     )
 
 
@@ -247,6 +277,7 @@ def check(kernel: Kernel) -> Kernel:
     _choose("fold", kernel.fold, FOLDS)
     _choose("swap", kernel.swap, SWAPS)
     _choose("powers", kernel.powers, POWERS)
+    _choose("pipeline", kernel.pipeline, PIPELINES)
     for refused, cause, remedy in _refusals(kernel):
         if refused:
             raise GhashgenError(cause, remedy)

@@ -62,6 +62,7 @@ def _read(folder: Path) -> dict[str, Any]:
         for entry in body["kernels"]:
             # What the generator itself relies on when it meets an older output.
             _ = entry["name"], entry["file"], entry["sha256"], entry["object"]["text_sha256"]
+            _ = entry["symbols"]["init"]
             _ = entry["axes"]["abi"], entry["cpu_features"], entry["object"]["assembler"]
             if not (folder / entry["file"]).resolve().is_relative_to(folder.resolve()):
                 raise ValueError(f"{entry['file']} lies outside the folder")

@@ -25,7 +25,7 @@ KERNELS = (
     *("ghash_avx2_winograd_clmul1_x4", "ghash_avx2_k_clmul1_x4_natural"),
     *("ghash_avx512_winograd_clmul1_x4", "ghash_avx512_k_clmul1_x8_natural"),
     *("ghash_avx512vl_winograd_clmul1_x2", "ghash_avx512vl_k_clmul1_x2"),
-    "polyval_avx_k_clmul1_x8",
+    *("ghash_avx_k_clmul1_x8_ahead", "polyval_avx_k_clmul1_x8"),
     "ghash_avx_winograd_clmul1_x16_wipe",
 )
 """Kernels of every ISA, scheme, order and kind."""

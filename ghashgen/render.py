@@ -6,16 +6,13 @@ The template holds the envelope (banner, sections, notes); every instruction com
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-
-import jinja2
 
 from ghashgen.abi import GPR_NAMES
 from ghashgen.ir import Constant, Mem, Op
 from ghashgen.kernel import Kernel
 from ghashgen.passes.pipeline import Compiled, compile_kernel
-from ghashgen.paths import project_root
 from ghashgen.target import Target
+from ghashgen.templates import environment
 
 COMMENT_COLUMN = 52
 
@@ -60,19 +57,6 @@ class Listing:
     compiled: Mapping[str, Compiled]
 
 
-@cache
-def environment() -> jinja2.Environment:
-    """Return the template environment over templates/."""
-    return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(project_root() / "templates"),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,  # assembly and C, never HTML
-    )
-
-
 def features_of(kernel: Kernel, compiled: Mapping[str, Compiled]) -> tuple[str, ...]:
     """Return the CPUID features that the instructions really used need, sorted."""
     rows = kernel.set.rows
@@ -95,6 +79,7 @@ def regenerate_command(kernel: Kernel, target: Target) -> str:
             f"--isa {kernel.isa} --multiply {kernel.multiply} --reduce {kernel.reduce}",
             f"--blocks {kernel.blocks} --order {kernel.order} --op {kernel.op}",
             f"--fold {kernel.fold} --swap {kernel.swap} --powers {kernel.powers}",
+            f"--pipeline {kernel.pipeline}",
             f"--{'wipe' if kernel.wipe else 'no-wipe'}",
         ]
     words += [f"--abi {target.abi.name}"] if target.abi.name != "sysv" else []

@@ -147,7 +147,7 @@ def gather(root: Path) -> Summary:
         costs=tuple(_costs(kernels)),
         singles=tuple(_single(entries[name]) for name in PAPER if name in entries),
         proved=_proved(root / OUTPUT / PROOFS),
-        speed=_speed(root / RESULTS),
+        speed=stored_speed(root / RESULTS),
     )
 
 
@@ -207,7 +207,12 @@ def _single(entry: manifest.Entry) -> Single:
     return Single(entry["name"], region["instructions"], classes)
 
 
-def _speed(path: Path) -> Speed | None:
+def stored_speed(path: Path) -> Speed | None:
+    """Return the stored measurement of a file; None if there is no such file.
+
+    Raises:
+        GhashgenError: it is malformed.
+    """
     if not path.exists():
         return None
     try:
@@ -341,33 +346,31 @@ def _speed_text(speed: Speed | None) -> str:
 # -- README ---------------------------------------------------------------------------------------
 
 
-def block_of(readme: str) -> str:
-    """Return what stands between the markers.
+def block_of(text: str, markers: tuple[str, str] = (BEGIN, END), name: str = "README.md") -> str:
+    """Return what stands between the markers of the file called `name`.
 
     Raises:
         GhashgenError: the markers are not there once each, in their order.
     """
-    return readme[slice(*_bounds(readme))]
+    return text[slice(*_bounds(text, markers, name))]
 
 
-def replaced(readme: str, block: str) -> str:
+def replaced(
+    text: str, block: str, markers: tuple[str, str] = (BEGIN, END), name: str = "README.md"
+) -> str:
     """Return the text with `block` between its markers.
 
     Raises:
         GhashgenError: as `block_of`.
     """
-    start, end = _bounds(readme)
-    return f"{readme[:start]}{block}{readme[end:]}"
+    start, end = _bounds(text, markers, name)
+    return f"{text[:start]}{block}{text[end:]}"
 
 
-def _bounds(readme: str) -> tuple[int, int]:
-    begin, end = f"{BEGIN}\n", f"{END}\n"
-    if (
-        readme.count(begin) != 1
-        or readme.count(end) != 1
-        or readme.index(begin) > readme.index(end)
-    ):
+def _bounds(text: str, markers: tuple[str, str], name: str) -> tuple[int, int]:
+    begin, end = (f"{marker}\n" for marker in markers)
+    if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
         raise GhashgenError(
-            f"README.md does not have the lines {BEGIN} and {END} once each", "put them back"
+            f"{name} does not have the lines {' and '.join(markers)} once each", "put them back"
         )
-    return readme.index(begin) + len(begin), readme.index(end)
+    return text.index(begin) + len(begin), text.index(end)

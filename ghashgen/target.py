@@ -46,7 +46,12 @@ class Target:
     syntax: Syntax = NASM
     fmt: ObjectFormat = FORMATS["elf64"]
     prefix: str = ""
-    """Put before every symbol of the kernel."""
+    """Put before every symbol, macro and file name, so that two libraries can be one program."""
+
+    @property
+    def library(self) -> str:
+        """What the names begin with that belong to a folder as a whole: header, dispatcher."""
+        return f"{self.prefix}ghashgen"
 
     def symbol(self, name: str) -> str:
         """Return the symbol of a kernel or function name in C."""

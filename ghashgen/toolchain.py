@@ -202,6 +202,18 @@ def link(cc: Tool, objects: Sequence[Path], program: Path, *, flags: Sequence[st
     _produce(cc, [*flags, *names], None, program)
 
 
+def assemble_text(nasm: Tool, name: str, text: str, fmt: str) -> bytes:
+    """The object of an assembly text.
+
+    Raises GhashgenError when nasm fails.
+    """
+    with tempfile.TemporaryDirectory(prefix="ghashgen-") as folder:
+        source, obj = Path(folder) / f"{name}.asm", Path(folder) / f"{name}.o"
+        source.write_bytes(text.encode())
+        assemble(nasm, source, obj, fmt)
+        return obj.read_bytes()
+
+
 def _name(source: Path) -> str:
     if not source.is_file():
         raise GhashgenError(f"{source}: no such file")

@@ -7,7 +7,6 @@ from functools import cached_property
 from pathlib import Path
 
 from ghashgen.abi import Abi
-from ghashgen.artefact import assemble_text
 from ghashgen.audit import Audit, audit
 from ghashgen.harness import HarnessKernel
 from ghashgen.isa.core import Isa
@@ -20,9 +19,10 @@ from ghashgen.passes.hoist import hoist
 from ghashgen.passes.pipeline import FUNCTIONS, Compiled, compile_kernel
 from ghashgen.passes.recheck import recheck
 from ghashgen.passes.select import select
+from ghashgen.placement import place
 from ghashgen.render import RenderedFunction, listing
 from ghashgen.target import FORMATS, Target, target
-from ghashgen.toolchain import Tool
+from ghashgen.toolchain import Tool, assemble_text
 
 PAIRS = (
     ("k", "clmul1"),
@@ -113,8 +113,8 @@ def compiled(job: Job) -> dict[str, Compiled]:
 
 
 def assembled(nasm: Tool, job: Job) -> Assembled:
-    """Compile, render and assemble one job."""
-    made = listing(job.kernel, job.target, compiled(job))
+    """Compile, render, place and assemble one job."""
+    made = place(listing(job.kernel, job.target, compiled(job)), nasm).listing
     assert job.target.fmt is FORMATS["elf64"]
     elf = assemble_text(nasm, job.kernel.name, made.text, "elf64")
     return Assembled(job, made.text, made.features, made.functions, elf)

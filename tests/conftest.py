@@ -8,7 +8,8 @@ from __future__ import annotations
 import fcntl
 import pickle
 import platform
-from collections.abc import Callable, Mapping, Sequence
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,9 +17,11 @@ from typing import TypeVar
 
 import pytest
 from compiling import ISAS, PAIRS, Assembled, Job, assembled
+from emulating import Assemble
 
 from ghashgen import parallel
 from ghashgen.catalogue import catalogue
+from ghashgen.emulate import Emulator
 from ghashgen.harness import Harness, build
 from ghashgen.kernel import Kernel
 from ghashgen.toolchain import Tool, find_nasm
@@ -123,3 +126,27 @@ def harness(
         return build([item.harness_kernel(harness_folder) for item in chosen], harness_folder)
 
     return _shared(harness_folder, "harness", make)
+
+
+@pytest.fixture(scope="module")
+def emulator() -> Iterator[Emulator]:
+    with Emulator() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def object_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], bytes]:
+    folder = tmp_path_factory.mktemp("asm")
+
+    def run(text: str) -> bytes:
+        source, target = folder / "t.asm", folder / "t.o"
+        source.write_text(text)
+        subprocess.run(["nasm", "-f", "elf64", "-o", target, source], check=True)
+        return target.read_bytes()
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def assemble(emulator: Emulator, object_of: Callable[[str], bytes]) -> Assemble:
+    return lambda text: emulator.load(object_of(text))

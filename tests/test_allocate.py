@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
+from allocations import both
 from compiling import ISAS, PAIRS, Assembled, Job, allocated
 from conftest import BUFFERED, SPILLED
 from hypothesis import Phase, given, settings
@@ -32,7 +33,6 @@ from ghashgen.passes.pipeline import FUNCTIONS
 from ghashgen.passes.recheck import recheck
 from ghashgen.passes.select import select
 
-both = pytest.mark.parametrize("isa", [isas()["avx"], isas()["sse"]], ids=["avx", "sse"])
 derandomized = settings(
     derandomize=True,
     max_examples=40,

@@ -9,7 +9,7 @@ import pytest
 from compiling import Assembled
 from iced_x86 import Decoder
 
-from ghashgen.audit import CLASSES, classify, region
+from ghashgen.audit import CLASSES, classify, mnemonic, region
 from ghashgen.ops.integers import IntegerOps
 from ghashgen.schemes.core import Multiply
 
@@ -152,3 +152,39 @@ def test_memory_operands_of_computing_instructions_are_counted_beside_the_classe
         "store": 1,
         "other": 1,
     }
+
+
+MOVES = {
+    "c5fbf007": ("vlddqu xmm0, [rdi]", "load"),
+    "f20ff007": ("lddqu xmm0, [rdi]", "load"),
+    "660f382a07": ("movntdqa xmm0, [rdi]", "load"),
+    "660fe707": ("movntdq [rdi], xmm0", "store"),
+    "0f1007": ("movups xmm0, [rdi]", "load"),
+    "660f2907": ("movapd [rdi], xmm0", "store"),
+    "488b07": ("mov rax, [rdi]", "load"),
+    "488907": ("mov [rdi], rax", "store"),
+    "4889c7": ("mov rdi, rax", "other"),
+    "480f38f007": ("movbe rax, [rdi]", "load"),
+    "c4e27d5907": ("vpbroadcastq ymm0, [rdi]", "load"),
+    "c4e27d59c1": ("vpbroadcastq ymm0, xmm1", "shuffle"),
+    "c5fb12c1": ("vmovddup xmm0, xmm1", "shuffle"),
+    "c5fb1207": ("vmovddup xmm0, [rdi]", "load"),
+    "0f1607": ("movhps xmm0, [rdi]", "shuffle"),
+    "0f1707": ("movhps [rdi], xmm0", "store"),
+    "0f16c1": ("movlhps xmm0, xmm1", "shuffle"),
+    "c4e1f89007": ("kmovq k0, [rdi]", "load"),
+    "c4e1fb92c7": ("kmovq k0, rdi", "other"),
+    "0f57c1": ("xorps xmm0, xmm1", "xor"),
+    "660f14c1": ("unpcklpd xmm0, xmm1", "shuffle"),
+    "660f3a22c001": ("pinsrd xmm0, eax, 1", "shuffle"),
+    "c4e37d390701": ("vextracti128 [rdi], ymm0, 1", "store"),
+}
+"""Bytes by hand from the Intel SDM: instructions of other libraries, which no kernel here uses."""
+
+
+@pytest.mark.parametrize("code", MOVES)
+def test_moves_of_other_libraries_have_a_class(code: str) -> None:
+    spelled, wanted = MOVES[code]
+    (instruction,) = Decoder(64, bytes.fromhex(code))
+    assert mnemonic(instruction) == spelled.split()[0]
+    assert classify(instruction) == wanted

@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner
 
 from ghashgen import commands, isa, syntax
-from ghashgen.artefact import assemble_text, make
+from ghashgen.artefact import make
 from ghashgen.errors import GhashgenError
 from ghashgen.harness import build as build_harness
 from ghashgen.identities import prove_all
@@ -28,7 +28,7 @@ from ghashgen.paths import project_root
 from ghashgen.schemes import reduce
 from ghashgen.summary import block_of
 from ghashgen.target import target
-from ghashgen.toolchain import Tool, find_cc
+from ghashgen.toolchain import Tool, assemble_text, find_cc
 
 ROOT = project_root()
 NAMES = ("README.md", "CONTRIBUTING.md", "SOUNDNESS.md", "CHANGELOG.md", "docs/architecture.md")

@@ -21,26 +21,27 @@ from iced_x86 import (
 )
 
 from ghashgen.abi import GPR_NAMES
-from ghashgen.artefact import assemble_text
 from ghashgen.ir import CODES, Label, Mem, Op, Operand, PReg, Reg, RegClass, Slot, VReg
 from ghashgen.isa.avx import ISA as AVX
 from ghashgen.isa.core import Isa, Row, Step, lowering, row_table
 from ghashgen.isa.registry import isas
 from ghashgen.objects import read_object
 from ghashgen.syntax.nasm import SYNTAX
-from ghashgen.toolchain import Tool
+from ghashgen.toolchain import Tool, assemble_text
 
 LANES = {"high_half", "insert_lane", "spread_lane", "lanes_down"}
 MASKS = {"load_bytes", "low_bits"}
 PARTS = {"load64", "load32", "from_gpr", "shl64_by", "shr64_by"}
+NARROW = {"store_high", "clear_upper"}
+"""Wide registers beside narrow code: bytes swapped through the stack."""
+
 LACKS = {
-    "sse": {"reverse_bits", "xor3", "store_high", *LANES, *MASKS},
+    "sse": {"reverse_bits", "xor3", *NARROW, *LANES, *MASKS},
     "avx": {"reverse_bits", "xor3", *LANES, *MASKS},
-    # Bytes are swapped through the stack where registers are narrow.
-    "avx2": {"xor3", "store_high", *MASKS},
+    "avx2": {"xor3", *NARROW, *MASKS},
     # A masked load replaces the loads of parts of a block.
-    "avx512vl": {"store_high", *PARTS},
-    "avx512": {"store_high", *PARTS},
+    "avx512vl": {*NARROW, *PARTS},
+    "avx512": {*NARROW, *PARTS},
 }
 """Abstract operations that a set knowingly cannot do."""
 
@@ -59,7 +60,16 @@ WIDTHS = {
 }
 """Widths of the forms that do not have every width of their set."""
 
-BASE = {"INTEL8086", "INTEL186", "INTEL286", "INTEL386", "INTEL486", "X64", "CET_IBT"}
+BASE = {
+    "INTEL8086",
+    "INTEL186",
+    "INTEL286",
+    "INTEL386",
+    "INTEL486",
+    "X64",
+    "CET_IBT",
+    "MULTIBYTENOP",
+}
 """What every x86-64 CPU has; ENDBR64 is a no-op on those without CET."""
 
 IMPLICIT = {"rsp"}

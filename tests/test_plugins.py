@@ -13,7 +13,6 @@ from compiling import Job, assembled
 
 from ghashgen import isa as isa_package
 from ghashgen import syntax as syntax_package
-from ghashgen.artefact import assemble_text
 from ghashgen.catalogue import Choice, choose
 from ghashgen.harness import build
 from ghashgen.isa.registry import isas
@@ -22,7 +21,7 @@ from ghashgen.objects import read_object
 from ghashgen.render import render
 from ghashgen.syntax.registry import syntaxes
 from ghashgen.target import target
-from ghashgen.toolchain import Tool
+from ghashgen.toolchain import Tool, assemble_text
 
 TOYS = Path(__file__).parent / "toys"
 

@@ -21,7 +21,7 @@ from elftools.elf.sections import NoteSection, SymbolTableSection
 from iced_x86 import CpuidFeature, Instruction
 
 from ghashgen.abi import WIN64
-from ghashgen.artefact import assemble_text, sha256
+from ghashgen.artefact import sha256
 from ghashgen.audit import mnemonic
 from ghashgen.catalogue import PAPER, Choice, choose
 from ghashgen.errors import GhashgenError
@@ -29,7 +29,7 @@ from ghashgen.kernel import Kernel
 from ghashgen.passes.pipeline import FUNCTIONS
 from ghashgen.render import render
 from ghashgen.target import FORMATS, Target, target
-from ghashgen.toolchain import Tool
+from ghashgen.toolchain import Tool, assemble_text
 
 SAMPLE = (
     Kernel("avx", "winograd", "clmul1", 5),
@@ -39,7 +39,16 @@ SAMPLE = (
 )
 samples = pytest.mark.parametrize("kernel", SAMPLE, ids=lambda kernel: kernel.name)
 
-BASE = {"INTEL8086", "INTEL186", "INTEL286", "INTEL386", "INTEL486", "X64", "CET_IBT"}
+BASE = {
+    "INTEL8086",
+    "INTEL186",
+    "INTEL286",
+    "INTEL386",
+    "X64",
+    "CET_IBT",
+    "MULTIBYTENOP",
+    "INTEL486",
+}
 FEATURES = {v: k for k, v in vars(CpuidFeature).items() if isinstance(v, int) and k.isupper()}
 
 

@@ -73,8 +73,8 @@ ghash_avx_k_clmul1_x16_init:
     vpxor       xmm3, xmm3, xmm5                    ; V_2 = V_1·B_1: HI += it
     vpclmulqdq  xmm4, xmm2, xmm0, 0x10              ; V_2 = V_1·B_1: LO0·Q'
     vpshufd     xmm2, xmm2, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
-    vpxor       xmm2, xmm4, xmm2                    ; V_2 = V_1·B_1: fold LO
-    vpxor       xmm7, xmm2, xmm3                    ; V_2 = V_1·B_1: RES = fold(LO) + HI
+    vpxor       xmm2, xmm2, xmm3                    ; V_2 = V_1·B_1: + HI
+    vpxor       xmm7, xmm4, xmm2                    ; V_2 = V_1·B_1: RES = fold(LO) + HI
     vpclmulqdq  xmm2, xmm7, xmm0, 0x10              ; V_2 = V_1·B_1: B0·Q'
     vpshufd     xmm3, xmm7, 0x4e                    ; V_2 = V_1·B_1: (B1, B0)
     vpxor       xmm2, xmm2, xmm3                    ; V_2 = V_1·B_1: fold B
@@ -88,8 +88,8 @@ ghash_avx_k_clmul1_x16_init:
     vpxor       xmm1, xmm1, xmm5                    ; V_3 = V_2·B_1: HI += it
     vpclmulqdq  xmm4, xmm3, xmm0, 0x10              ; V_3 = V_2·B_1: LO0·Q'
     vpshufd     xmm3, xmm3, 0x4e                    ; V_3 = V_2·B_1: (LO1, LO0)
-    vpxor       xmm3, xmm4, xmm3                    ; V_3 = V_2·B_1: fold LO
-    vpxor       xmm5, xmm3, xmm1                    ; V_3 = V_2·B_1: RES = fold(LO) + HI
+    vpxor       xmm1, xmm3, xmm1                    ; V_3 = V_2·B_1: + HI
+    vpxor       xmm5, xmm4, xmm1                    ; V_3 = V_2·B_1: RES = fold(LO) + HI
     vpclmulqdq  xmm1, xmm5, xmm0, 0x10              ; V_3 = V_2·B_1: B0·Q'
     vpshufd     xmm3, xmm5, 0x4e                    ; V_3 = V_2·B_1: (B1, B0)
     vpxor       xmm1, xmm1, xmm3                    ; V_3 = V_2·B_1: fold B
@@ -103,8 +103,8 @@ ghash_avx_k_clmul1_x16_init:
     vpxor       xmm2, xmm2, xmm4                    ; V_4 = V_2·B_2: HI += it
     vpclmulqdq  xmm3, xmm1, xmm0, 0x10              ; V_4 = V_2·B_2: LO0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; V_4 = V_2·B_2: (LO1, LO0)
-    vpxor       xmm1, xmm3, xmm1                    ; V_4 = V_2·B_2: fold LO
-    vpxor       xmm1, xmm1, xmm2                    ; V_4 = V_2·B_2: RES = fold(LO) + HI
+    vpxor       xmm1, xmm1, xmm2                    ; V_4 = V_2·B_2: + HI
+    vpxor       xmm1, xmm3, xmm1                    ; V_4 = V_2·B_2: RES = fold(LO) + HI
     vpclmulqdq  xmm2, xmm1, xmm0, 0x10              ; V_4 = V_2·B_2: B0·Q'
     vpshufd     xmm3, xmm1, 0x4e                    ; V_4 = V_2·B_2: (B1, B0)
     vpxor       xmm2, xmm2, xmm3                    ; V_4 = V_2·B_2: fold B
@@ -122,8 +122,8 @@ ghash_avx_k_clmul1_x16_init:
     vpxor       xmm6, xmm8, xmm6                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += it
     vpclmulqdq  xmm8, xmm4, xmm0, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
     vpshufd     xmm4, xmm4, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    vpxor       xmm4, xmm8, xmm4                    ; V_(i+1) = V_(i+1-s)·B_sL: fold LO
-    vpxor       xmm6, xmm4, xmm6                    ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
+    vpxor       xmm4, xmm4, xmm6                    ; V_(i+1) = V_(i+1-s)·B_sL: + HI
+    vpxor       xmm6, xmm8, xmm4                    ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
     vpclmulqdq  xmm4, xmm7, xmm2, 0x00              ; V_(i+2) = V_(i+2-s)·B_sL: A0·K0
     vpclmulqdq  xmm8, xmm7, xmm2, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: A0·K1
     vpclmulqdq  xmm9, xmm7, xmm1, 0x01              ; V_(i+2) = V_(i+2-s)·B_sL: A1·B0
@@ -132,8 +132,8 @@ ghash_avx_k_clmul1_x16_init:
     vpxor       xmm7, xmm8, xmm7                    ; V_(i+2) = V_(i+2-s)·B_sL: HI += it
     vpclmulqdq  xmm8, xmm4, xmm0, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
     vpshufd     xmm4, xmm4, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    vpxor       xmm4, xmm8, xmm4                    ; V_(i+2) = V_(i+2-s)·B_sL: fold LO
-    vpxor       xmm7, xmm4, xmm7                    ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
+    vpxor       xmm4, xmm4, xmm7                    ; V_(i+2) = V_(i+2-s)·B_sL: + HI
+    vpxor       xmm7, xmm8, xmm4                    ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
     vpclmulqdq  xmm4, xmm5, xmm2, 0x00              ; V_(i+3) = V_(i+3-s)·B_sL: A0·K0
     vpclmulqdq  xmm8, xmm5, xmm2, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: A0·K1
     vpclmulqdq  xmm9, xmm5, xmm1, 0x01              ; V_(i+3) = V_(i+3-s)·B_sL: A1·B0
@@ -142,8 +142,8 @@ ghash_avx_k_clmul1_x16_init:
     vpxor       xmm5, xmm8, xmm5                    ; V_(i+3) = V_(i+3-s)·B_sL: HI += it
     vpclmulqdq  xmm8, xmm4, xmm0, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
     vpshufd     xmm4, xmm4, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
-    vpxor       xmm4, xmm8, xmm4                    ; V_(i+3) = V_(i+3-s)·B_sL: fold LO
-    vpxor       xmm5, xmm4, xmm5                    ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
+    vpxor       xmm4, xmm4, xmm5                    ; V_(i+3) = V_(i+3-s)·B_sL: + HI
+    vpxor       xmm5, xmm8, xmm4                    ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
     vpclmulqdq  xmm4, xmm3, xmm2, 0x00              ; V_(i+4) = V_(i+4-s)·B_sL: A0·K0
     vpclmulqdq  xmm8, xmm3, xmm2, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: A0·K1
     vpclmulqdq  xmm9, xmm3, xmm1, 0x01              ; V_(i+4) = V_(i+4-s)·B_sL: A1·B0
@@ -152,8 +152,8 @@ ghash_avx_k_clmul1_x16_init:
     vpxor       xmm3, xmm8, xmm3                    ; V_(i+4) = V_(i+4-s)·B_sL: HI += it
     vpclmulqdq  xmm8, xmm4, xmm0, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
     vpshufd     xmm4, xmm4, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
-    vpxor       xmm4, xmm8, xmm4                    ; V_(i+4) = V_(i+4-s)·B_sL: fold LO
-    vpxor       xmm3, xmm4, xmm3                    ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
+    vpxor       xmm3, xmm4, xmm3                    ; V_(i+4) = V_(i+4-s)·B_sL: + HI
+    vpxor       xmm3, xmm8, xmm3                    ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
     vpclmulqdq  xmm4, xmm6, xmm0, 0x10              ; entries of V_(i+1): B0·Q'
     vpshufd     xmm8, xmm6, 0x4e                    ; entries of V_(i+1): (B1, B0)
     vpxor       xmm4, xmm4, xmm8                    ; entries of V_(i+1): fold B
@@ -199,8 +199,8 @@ ghash_avx_k_clmul1_x16_mul:
     vpxor       xmm0, xmm2, xmm0                    ; HI += it
     vpclmulqdq  xmm2, xmm1, [rel ghash_avx_k_clmul1_x16_fold_q], 0x10  ; LO0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
-    vpxor       xmm1, xmm2, xmm1                    ; fold LO
-    vpxor       xmm0, xmm1, xmm0                    ; RES = fold(LO) + HI
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(LO) + HI
 .store:
     vpshufb     xmm0, xmm0, [rel ghash_avx_k_clmul1_x16_byte_swap]  ; X, bytes as in memory
     vmovdqu     [rsi], xmm0                         ; X
@@ -214,12 +214,32 @@ global ghash_avx_k_clmul1_x16_update:function (ghash_avx_k_clmul1_x16_update.end
 align 32
 ghash_avx_k_clmul1_x16_update:
     endbr64
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm1, xmm0, [rel ghash_avx_k_clmul1_x16_byte_swap]  ; X
+    cmp         rcx, 0x10
+    jne         .more
+    vmovdqu     xmm0, [rdx]                         ; C, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx_k_clmul1_x16_byte_swap]  ; C
+    vpxor       xmm0, xmm0, xmm1                    ; A = X + C
+    vpclmulqdq  xmm1, xmm0, [rdi + 496], 0x00       ; A0·K0
+    vpclmulqdq  xmm2, xmm0, [rdi + 496], 0x10       ; A0·K1
+    vpclmulqdq  xmm3, xmm0, [rdi + 240], 0x01       ; A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi + 240], 0x11       ; A1·B1
+    vpxor       xmm1, xmm1, xmm3                    ; LO += it
+    vpxor       xmm0, xmm2, xmm0                    ; HI += it
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx_k_clmul1_x16_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(LO) + HI
+    vpshufb     xmm0, xmm0, [rel ghash_avx_k_clmul1_x16_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
+    ret
+.more:
     vmovdqu     xmm0, [rel ghash_avx_k_clmul1_x16_byte_swap]  ; byte_swap
-    vmovdqu     xmm1, [rel ghash_avx_k_clmul1_x16_fold_q]  ; fold_q
-    vmovdqu     xmm2, [rsi]                         ; X, bytes as in memory
-    vpshufb     xmm2, xmm2, xmm0                    ; X
     cmp         rcx, 256
     jb          .tail
+.groups:
+    vmovdqu     xmm2, [rel ghash_avx_k_clmul1_x16_fold_q]  ; fold_q
 .group:
     vmovdqu     xmm3, [rdx + 32]                    ; C3·H^14: C, bytes as in memory
     vpshufb     xmm3, xmm3, xmm0                    ; C3·H^14: C
@@ -367,11 +387,11 @@ ghash_avx_k_clmul1_x16_update:
     vpxor       xmm3, xmm3, xmm7                    ; C2·H^15: HI += it
     vmovdqu     xmm7, [rdx]                         ; C1·H^16: C, bytes as in memory
     vpshufb     xmm7, xmm7, xmm0                    ; C1·H^16: C
-    vpxor       xmm2, xmm7, xmm2                    ; C1·H^16: A = X + C
-    vpclmulqdq  xmm7, xmm2, [rdi + 256], 0x00       ; C1·H^16: A0·K0
-    vpclmulqdq  xmm8, xmm2, [rdi + 256], 0x10       ; C1·H^16: A0·K1
-    vpclmulqdq  xmm9, xmm2, [rdi], 0x01             ; C1·H^16: A1·B0
-    vpclmulqdq  xmm2, xmm2, [rdi], 0x11             ; C1·H^16: A1·B1
+    vpxor       xmm1, xmm7, xmm1                    ; C1·H^16: A = X + C
+    vpclmulqdq  xmm7, xmm1, [rdi + 256], 0x00       ; C1·H^16: A0·K0
+    vpclmulqdq  xmm8, xmm1, [rdi + 256], 0x10       ; C1·H^16: A0·K1
+    vpclmulqdq  xmm9, xmm1, [rdi], 0x01             ; C1·H^16: A1·B0
+    vpclmulqdq  xmm1, xmm1, [rdi], 0x11             ; C1·H^16: A1·B1
     vpxor       xmm4, xmm4, xmm6                    ; C1·H^16: LO += it
     vpxor       xmm3, xmm3, xmm11                   ; C1·H^16: HI += it
     vpxor       xmm4, xmm4, xmm12                   ; C1·H^16: LO += it
@@ -379,11 +399,11 @@ ghash_avx_k_clmul1_x16_update:
     vpxor       xmm4, xmm4, xmm7                    ; C1·H^16: LO += it
     vpxor       xmm3, xmm3, xmm8                    ; C1·H^16: HI += it
     vpxor       xmm4, xmm4, xmm9                    ; C1·H^16: LO += it
-    vpxor       xmm2, xmm3, xmm2                    ; C1·H^16: HI += it
-    vpclmulqdq  xmm3, xmm4, xmm1, 0x10              ; reduce: LO0·Q'
+    vpxor       xmm1, xmm3, xmm1                    ; C1·H^16: HI += it
+    vpclmulqdq  xmm3, xmm4, xmm2, 0x10              ; reduce: LO0·Q'
     vpshufd     xmm4, xmm4, 0x4e                    ; reduce: (LO1, LO0)
-    vpxor       xmm3, xmm3, xmm4                    ; reduce: fold LO
-    vpxor       xmm2, xmm3, xmm2                    ; reduce: RES = fold(LO) + HI
+    vpxor       xmm1, xmm4, xmm1                    ; reduce: + HI
+    vpxor       xmm1, xmm3, xmm1                    ; reduce: RES = fold(LO) + HI
     add         rdx, 256                            ; next group
     sub         rcx, 256
     cmp         rcx, 256
@@ -392,97 +412,112 @@ ghash_avx_k_clmul1_x16_update:
 .tail:
     cmp         rcx, 0x00
     je          .store
-    mov         rax, rcx
-    add         rax, 0x0f
+    lea         rax, [rcx + 15]
     and         rax, -16
-    neg         rax                                 ; -16·m
-    lea         rax, [rdi + rax + 256]              ; H^m
-    vpxor       xmm3, xmm3, xmm3
-    vpxor       xmm4, xmm4, xmm4
+    lea         rdi, [rdi + 256]
+    sub         rdi, rax                            ; H^m
     cmp         rcx, 0x10
-    jb          .partial
-.block:
-    vmovdqu     xmm5, [rdx]                         ; C, bytes as in memory
-    vpshufb     xmm5, xmm5, xmm0                    ; C
-    vpxor       xmm2, xmm5, xmm2                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  xmm5, xmm2, [rax + 256], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  xmm6, xmm2, [rax + 256], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  xmm7, xmm2, [rax], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  xmm2, xmm2, [rax], 0x11             ; C·H^i: A1·B1
-    vpxor       xmm3, xmm3, xmm5                    ; C·H^i: LO += it
-    vpxor       xmm4, xmm4, xmm6                    ; C·H^i: HI += it
-    vpxor       xmm3, xmm3, xmm7                    ; C·H^i: LO += it
-    vpxor       xmm4, xmm4, xmm2                    ; C·H^i: HI += it
+    jae         .first
     vpxor       xmm2, xmm2, xmm2
-    add         rax, 0x10                           ; the next powers
+    vpxor       xmm3, xmm3, xmm3
+    jmp         .rest
+.first:
+    vmovdqu     xmm2, [rdx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     xmm2, xmm2, xmm0                    ; C·H^m: C
+    vpxor       xmm1, xmm2, xmm1                    ; C·H^m: A = X + C
+    vpclmulqdq  xmm2, xmm1, [rdi + 256], 0x00       ; C·H^m: A0·K0
+    vpclmulqdq  xmm3, xmm1, [rdi + 256], 0x10       ; C·H^m: A0·K1
+    vpclmulqdq  xmm4, xmm1, [rdi], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  xmm1, xmm1, [rdi], 0x11             ; C·H^m: A1·B1
+    vpxor       xmm2, xmm2, xmm4                    ; C·H^m: LO += it
+    vpxor       xmm3, xmm3, xmm1                    ; C·H^m: HI += it
+    vpxor       xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
+    sub         rcx, 0x10
+    cmp         rcx, 0x10
+    jb          .after_block
+.block:
+    vmovdqu     xmm4, [rdx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     xmm4, xmm4, xmm0                    ; C·H^i: C
+    vpclmulqdq  xmm5, xmm4, [rdi + 256], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  xmm6, xmm4, [rdi + 256], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  xmm7, xmm4, [rdi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  xmm4, xmm4, [rdi], 0x11             ; C·H^i: A1·B1
+    vpxor       xmm2, xmm2, xmm5                    ; C·H^i: LO += it
+    vpxor       xmm3, xmm3, xmm6                    ; C·H^i: HI += it
+    vpxor       xmm2, xmm2, xmm7                    ; C·H^i: LO += it
+    vpxor       xmm3, xmm3, xmm4                    ; C·H^i: HI += it
+    add         rdi, 0x10                           ; the next powers
     add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jae         .block
 .after_block:
-.partial:
     cmp         rcx, 0x00
     je          .reduce
-    vpxor       xmm5, xmm5, xmm5
+.rest:
+    vpxor       xmm4, xmm4, xmm4
     cmp         rcx, 0x08
     jb          .under8
-    vmovq       xmm5, [rdx]                         ; bytes 0..7
-    vmovq       xmm6, [rdx + rcx - 8]               ; the last 8 bytes
+    vmovq       xmm4, [rdx]                         ; bytes 0..7
+    vmovq       xmm5, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
     neg         rcx                                 ; 8·(15 - r) bits
-    vmovq       xmm7, rcx
-    vpsrlq      xmm6, xmm6, xmm7                    ; 8·(15 - r) bits
-    vpsrlq      xmm6, xmm6, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm5, xmm5, xmm6                    ; C_last, zero-padded
+    vmovq       xmm6, rcx
+    vpsrlq      xmm5, xmm5, xmm6                    ; 8·(15 - r) bits
+    vpsrlq      xmm5, xmm5, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm4, xmm4, xmm5                    ; C_last, zero-padded
     jmp         .padded
 .under8:
     cmp         rcx, 0x04
     jb          .under4
-    vmovd       xmm5, [rdx]                         ; bytes 0..3
-    vmovd       xmm6, [rdx + rcx - 4]               ; the last 4 bytes
+    vmovd       xmm4, [rdx]                         ; bytes 0..3
+    vmovd       xmm5, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
     sub         rcx, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm7, rcx
-    vpsllq      xmm6, xmm6, xmm7                    ; into place
-    vpor        xmm5, xmm5, xmm6                    ; C_last, zero-padded
+    vmovq       xmm6, rcx
+    vpsllq      xmm5, xmm5, xmm6                    ; into place
+    vpor        xmm4, xmm4, xmm5                    ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       edi, byte [rdx]                     ; byte 0
-    vmovq       xmm5, rdi
-    movzx       edi, byte [rdx + r8]                ; byte r >> 1
-    vmovq       xmm6, rdi
+    movzx       eax, byte [rdx]                     ; byte 0
+    vmovq       xmm4, rax
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
+    vmovq       xmm5, rax
     shl         r8, 0x03
-    vmovq       xmm7, r8
-    vpsllq      xmm6, xmm6, xmm7                    ; into place
+    vmovq       xmm6, r8
+    vpsllq      xmm5, xmm5, xmm6                    ; into place
     sub         rcx, 0x01
-    movzx       edx, byte [rdx + rcx]               ; byte r - 1
-    vmovq       xmm7, rdx
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
+    vmovq       xmm6, rax
     shl         rcx, 0x03
-    vmovq       xmm8, rcx
-    vpsllq      xmm7, xmm7, xmm8                    ; into place
-    vpor        xmm5, xmm5, xmm6
-    vpor        xmm5, xmm5, xmm7                    ; C_last, zero-padded
+    vmovq       xmm7, rcx
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
+    vpor        xmm4, xmm4, xmm5
+    vpor        xmm4, xmm4, xmm6                    ; C_last, zero-padded
 .padded:
-    vpshufb     xmm5, xmm5, xmm0                    ; C_last
-    vpxor       xmm2, xmm5, xmm2                    ; C·H: A = X + C; X counts once
-    vpclmulqdq  xmm5, xmm2, [rax + 256], 0x00       ; C·H: A0·K0
-    vpclmulqdq  xmm6, xmm2, [rax + 256], 0x10       ; C·H: A0·K1
-    vpclmulqdq  xmm7, xmm2, [rax], 0x01             ; C·H: A1·B0
-    vpclmulqdq  xmm2, xmm2, [rax], 0x11             ; C·H: A1·B1
-    vpxor       xmm3, xmm3, xmm5                    ; C·H: LO += it
-    vpxor       xmm4, xmm4, xmm6                    ; C·H: HI += it
-    vpxor       xmm3, xmm3, xmm7                    ; C·H: LO += it
-    vpxor       xmm4, xmm4, xmm2                    ; C·H: HI += it
+    vpshufb     xmm4, xmm4, xmm0                    ; C_last
+    vpxor       xmm1, xmm4, xmm1                    ; C·H: A = X + C; X counts once
+    vpclmulqdq  xmm4, xmm1, [rdi + 256], 0x00       ; C·H: A0·K0
+    vpclmulqdq  xmm5, xmm1, [rdi + 256], 0x10       ; C·H: A0·K1
+    vpclmulqdq  xmm6, xmm1, [rdi], 0x01             ; C·H: A1·B0
+    vpclmulqdq  xmm1, xmm1, [rdi], 0x11             ; C·H: A1·B1
+    vpxor       xmm2, xmm2, xmm4                    ; C·H: LO += it
+    vpxor       xmm3, xmm3, xmm5                    ; C·H: HI += it
+    vpxor       xmm2, xmm2, xmm6                    ; C·H: LO += it
+    vpxor       xmm3, xmm3, xmm1                    ; C·H: HI += it
 .reduce:
-    vpclmulqdq  xmm1, xmm3, xmm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     xmm2, xmm3, 0x4e                    ; reduce: (LO1, LO0)
-    vpxor       xmm1, xmm1, xmm2                    ; reduce: fold LO
-    vpxor       xmm2, xmm1, xmm4                    ; reduce: RES = fold(LO) + HI
+    vpclmulqdq  xmm1, xmm2, [rel ghash_avx_k_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm2, xmm2, xmm3                    ; reduce: + HI
+    vpxor       xmm1, xmm1, xmm2                    ; reduce: RES = fold(LO) + HI
 .store:
-    vpshufb     xmm0, xmm2, xmm0                    ; X, bytes as in memory
+    vpshufb     xmm0, xmm1, xmm0                    ; X, bytes as in memory
     vmovdqu     [rsi], xmm0                         ; X
+.done:
     ret
 .end:

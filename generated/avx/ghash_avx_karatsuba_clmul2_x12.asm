@@ -80,8 +80,8 @@ ghash_avx_karatsuba_clmul2_x12_init:
     vpxor       xmm2, xmm4, xmm2                    ; V_2 = V_1·B_1: fold LO
     vpclmulqdq  xmm4, xmm2, xmm0, 0x10              ; V_2 = V_1·B_1: Y0·Q'
     vpshufd     xmm2, xmm2, 0x4e                    ; V_2 = V_1·B_1: (Y1, Y0)
-    vpxor       xmm2, xmm4, xmm2                    ; V_2 = V_1·B_1: fold Y
-    vpxor       xmm7, xmm2, xmm3                    ; V_2 = V_1·B_1: RES
+    vpxor       xmm2, xmm2, xmm3                    ; V_2 = V_1·B_1: + HI
+    vpxor       xmm7, xmm4, xmm2                    ; V_2 = V_1·B_1: RES = fold(Y) + HI
     vpshufd     xmm2, xmm7, 0x4e                    ; V_2 = V_1·B_1: (B1, B0)
     vpxor       xmm2, xmm7, xmm2                    ; V_2 = V_1·B_1: S = B0 + B1
     vmovdqu     [rdi + 160], xmm7                   ; V_2 = V_1·B_1: B
@@ -102,8 +102,8 @@ ghash_avx_karatsuba_clmul2_x12_init:
     vpxor       xmm1, xmm4, xmm1                    ; V_3 = V_2·B_1: fold LO
     vpclmulqdq  xmm4, xmm1, xmm0, 0x10              ; V_3 = V_2·B_1: Y0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; V_3 = V_2·B_1: (Y1, Y0)
-    vpxor       xmm1, xmm4, xmm1                    ; V_3 = V_2·B_1: fold Y
-    vpxor       xmm5, xmm1, xmm3                    ; V_3 = V_2·B_1: RES
+    vpxor       xmm1, xmm1, xmm3                    ; V_3 = V_2·B_1: + HI
+    vpxor       xmm5, xmm4, xmm1                    ; V_3 = V_2·B_1: RES = fold(Y) + HI
     vpshufd     xmm1, xmm5, 0x4e                    ; V_3 = V_2·B_1: (B1, B0)
     vpxor       xmm1, xmm5, xmm1                    ; V_3 = V_2·B_1: S = B0 + B1
     vmovdqu     [rdi + 144], xmm5                   ; V_3 = V_2·B_1: B
@@ -124,8 +124,8 @@ ghash_avx_karatsuba_clmul2_x12_init:
     vpxor       xmm1, xmm3, xmm1                    ; V_4 = V_2·B_2: fold LO
     vpclmulqdq  xmm3, xmm1, xmm0, 0x10              ; V_4 = V_2·B_2: Y0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; V_4 = V_2·B_2: (Y1, Y0)
-    vpxor       xmm1, xmm3, xmm1                    ; V_4 = V_2·B_2: fold Y
-    vpxor       xmm1, xmm1, xmm2                    ; V_4 = V_2·B_2: RES
+    vpxor       xmm1, xmm1, xmm2                    ; V_4 = V_2·B_2: + HI
+    vpxor       xmm1, xmm3, xmm1                    ; V_4 = V_2·B_2: RES = fold(Y) + HI
     vpshufd     xmm2, xmm1, 0x4e                    ; V_4 = V_2·B_2: (B1, B0)
     vpxor       xmm2, xmm1, xmm2                    ; V_4 = V_2·B_2: S = B0 + B1
     vmovdqu     [rdi + 128], xmm1                   ; V_4 = V_2·B_2: B
@@ -150,8 +150,8 @@ ghash_avx_karatsuba_clmul2_x12_init:
     vpxor       xmm4, xmm6, xmm4                    ; V_(i+1) = V_(i+1-s)·B_sL: fold LO
     vpclmulqdq  xmm6, xmm4, xmm0, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: Y0·Q'
     vpshufd     xmm4, xmm4, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (Y1, Y0)
-    vpxor       xmm4, xmm6, xmm4                    ; V_(i+1) = V_(i+1-s)·B_sL: fold Y
-    vpxor       xmm6, xmm4, xmm8                    ; V_(i+1) = V_(i+1-s)·B_sL: RES
+    vpxor       xmm4, xmm4, xmm8                    ; V_(i+1) = V_(i+1-s)·B_sL: + HI
+    vpxor       xmm6, xmm6, xmm4                    ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(Y) + HI
     vpshufd     xmm4, xmm7, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (A1, A0)
     vpxor       xmm4, xmm4, xmm7                    ; V_(i+2) = V_(i+2-s)·B_sL: A0 + A1
     vpclmulqdq  xmm8, xmm7, xmm1, 0x11              ; V_(i+2) = V_(i+2-s)·B_sL: A1·B1
@@ -168,8 +168,8 @@ ghash_avx_karatsuba_clmul2_x12_init:
     vpxor       xmm4, xmm7, xmm4                    ; V_(i+2) = V_(i+2-s)·B_sL: fold LO
     vpclmulqdq  xmm7, xmm4, xmm0, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: Y0·Q'
     vpshufd     xmm4, xmm4, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (Y1, Y0)
-    vpxor       xmm4, xmm7, xmm4                    ; V_(i+2) = V_(i+2-s)·B_sL: fold Y
-    vpxor       xmm7, xmm4, xmm8                    ; V_(i+2) = V_(i+2-s)·B_sL: RES
+    vpxor       xmm4, xmm4, xmm8                    ; V_(i+2) = V_(i+2-s)·B_sL: + HI
+    vpxor       xmm7, xmm7, xmm4                    ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(Y) + HI
     vpshufd     xmm4, xmm5, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (A1, A0)
     vpxor       xmm4, xmm4, xmm5                    ; V_(i+3) = V_(i+3-s)·B_sL: A0 + A1
     vpclmulqdq  xmm8, xmm5, xmm1, 0x11              ; V_(i+3) = V_(i+3-s)·B_sL: A1·B1
@@ -186,8 +186,8 @@ ghash_avx_karatsuba_clmul2_x12_init:
     vpxor       xmm4, xmm5, xmm4                    ; V_(i+3) = V_(i+3-s)·B_sL: fold LO
     vpclmulqdq  xmm5, xmm4, xmm0, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: Y0·Q'
     vpshufd     xmm4, xmm4, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (Y1, Y0)
-    vpxor       xmm4, xmm5, xmm4                    ; V_(i+3) = V_(i+3-s)·B_sL: fold Y
-    vpxor       xmm5, xmm4, xmm8                    ; V_(i+3) = V_(i+3-s)·B_sL: RES
+    vpxor       xmm4, xmm4, xmm8                    ; V_(i+3) = V_(i+3-s)·B_sL: + HI
+    vpxor       xmm5, xmm5, xmm4                    ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(Y) + HI
     vpshufd     xmm4, xmm3, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (A1, A0)
     vpxor       xmm4, xmm4, xmm3                    ; V_(i+4) = V_(i+4-s)·B_sL: A0 + A1
     vpclmulqdq  xmm8, xmm3, xmm1, 0x11              ; V_(i+4) = V_(i+4-s)·B_sL: A1·B1
@@ -204,8 +204,8 @@ ghash_avx_karatsuba_clmul2_x12_init:
     vpxor       xmm3, xmm4, xmm3                    ; V_(i+4) = V_(i+4-s)·B_sL: fold LO
     vpclmulqdq  xmm4, xmm3, xmm0, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: Y0·Q'
     vpshufd     xmm3, xmm3, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (Y1, Y0)
-    vpxor       xmm3, xmm4, xmm3                    ; V_(i+4) = V_(i+4-s)·B_sL: fold Y
-    vpxor       xmm3, xmm3, xmm8                    ; V_(i+4) = V_(i+4-s)·B_sL: RES
+    vpxor       xmm3, xmm3, xmm8                    ; V_(i+4) = V_(i+4-s)·B_sL: + HI
+    vpxor       xmm3, xmm4, xmm3                    ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(Y) + HI
     vpshufd     xmm4, xmm6, 0x4e                    ; entries of V_(i+1): (B1, B0)
     vpxor       xmm4, xmm6, xmm4                    ; entries of V_(i+1): S = B0 + B1
     vmovdqu     [rdi + 176], xmm6                   ; entries of V_(i+1): B
@@ -255,8 +255,8 @@ ghash_avx_karatsuba_clmul2_x12_mul:
     vpxor       xmm0, xmm1, xmm0                    ; fold LO
     vpclmulqdq  xmm1, xmm0, [rel ghash_avx_karatsuba_clmul2_x12_fold_q], 0x10  ; Y0·Q'
     vpshufd     xmm0, xmm0, 0x4e                    ; (Y1, Y0)
-    vpxor       xmm0, xmm1, xmm0                    ; fold Y
-    vpxor       xmm0, xmm0, xmm2                    ; RES
+    vpxor       xmm0, xmm0, xmm2                    ; + HI
+    vpxor       xmm0, xmm1, xmm0                    ; RES = fold(Y) + HI
 .store:
     vpshufb     xmm0, xmm0, [rel ghash_avx_karatsuba_clmul2_x12_byte_swap]  ; X, bytes as in memory
     vmovdqu     [rsi], xmm0                         ; X
@@ -270,12 +270,41 @@ global ghash_avx_karatsuba_clmul2_x12_update:function (ghash_avx_karatsuba_clmul
 align 32
 ghash_avx_karatsuba_clmul2_x12_update:
     endbr64
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm1, xmm0, [rel ghash_avx_karatsuba_clmul2_x12_byte_swap]  ; X
+    cmp         rcx, 0x10
+    jne         .more
+    vmovdqu     xmm0, [rdx]                         ; C, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx_karatsuba_clmul2_x12_byte_swap]  ; C
+    vpxor       xmm0, xmm0, xmm1                    ; A = X + C
+    vpshufd     xmm1, xmm0, 0x4e                    ; (A1, A0)
+    vpxor       xmm1, xmm1, xmm0                    ; A0 + A1
+    vpclmulqdq  xmm2, xmm0, [rdi + 176], 0x11       ; A1·B1
+    vpclmulqdq  xmm0, xmm0, [rdi + 176], 0x00       ; A0·B0
+    vpclmulqdq  xmm1, xmm1, [rdi + 368], 0x00       ; (A0 + A1)·(B0 + B1)
+    vpxor       xmm1, xmm1, xmm0                    ; MI += LO
+    vpxor       xmm1, xmm1, xmm2                    ; MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm3, xmm1, 0x08                    ; MI1
+    vpxor       xmm2, xmm2, xmm3                    ; HI += MI1
+    vpslldq     xmm1, xmm1, 0x08                    ; MI0·x^64
+    vpxor       xmm0, xmm0, xmm1                    ; LO += MI0·x^64
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx_karatsuba_clmul2_x12_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; fold LO
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx_karatsuba_clmul2_x12_fold_q], 0x10  ; Y0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; (Y1, Y0)
+    vpxor       xmm0, xmm0, xmm2                    ; + HI
+    vpxor       xmm0, xmm1, xmm0                    ; RES = fold(Y) + HI
+    vpshufb     xmm0, xmm0, [rel ghash_avx_karatsuba_clmul2_x12_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
+    ret
+.more:
     vmovdqu     xmm0, [rel ghash_avx_karatsuba_clmul2_x12_byte_swap]  ; byte_swap
-    vmovdqu     xmm1, [rel ghash_avx_karatsuba_clmul2_x12_fold_q]  ; fold_q
-    vmovdqu     xmm2, [rsi]                         ; X, bytes as in memory
-    vpshufb     xmm2, xmm2, xmm0                    ; X
     cmp         rcx, 0xc0
     jb          .tail
+.groups:
+    vmovdqu     xmm2, [rel ghash_avx_karatsuba_clmul2_x12_fold_q]  ; fold_q
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
     vmovdqu     xmm3, [rdx + 32]                    ; C3·H^10: C, bytes as in memory
     vpshufb     xmm3, xmm3, xmm0                    ; C3·H^10: C
@@ -383,31 +412,31 @@ ghash_avx_karatsuba_clmul2_x12_update:
     vpxor       xmm4, xmm4, xmm7                    ; C2·H^11: MI += it
     vmovdqu     xmm6, [rdx]                         ; C1·H^12: C, bytes as in memory
     vpshufb     xmm6, xmm6, xmm0                    ; C1·H^12: C
-    vpxor       xmm2, xmm6, xmm2                    ; C1·H^12: A = X + C
-    vpshufd     xmm6, xmm2, 0x4e                    ; C1·H^12: (A1, A0)
-    vpxor       xmm6, xmm6, xmm2                    ; C1·H^12: A0 + A1
-    vpclmulqdq  xmm7, xmm2, [rdi], 0x11             ; C1·H^12: A1·B1
-    vpclmulqdq  xmm2, xmm2, [rdi], 0x00             ; C1·H^12: A0·B0
+    vpxor       xmm1, xmm6, xmm1                    ; C1·H^12: A = X + C
+    vpshufd     xmm6, xmm1, 0x4e                    ; C1·H^12: (A1, A0)
+    vpxor       xmm6, xmm6, xmm1                    ; C1·H^12: A0 + A1
+    vpclmulqdq  xmm7, xmm1, [rdi], 0x11             ; C1·H^12: A1·B1
+    vpclmulqdq  xmm1, xmm1, [rdi], 0x00             ; C1·H^12: A0·B0
     vpclmulqdq  xmm6, xmm6, [rdi + 192], 0x00       ; C1·H^12: (A0 + A1)·(B0 + B1)
     vpxor       xmm5, xmm5, xmm11                   ; C1·H^12: HI += it
     vpxor       xmm3, xmm3, xmm9                    ; C1·H^12: LO += it
     vpxor       xmm4, xmm4, xmm10                   ; C1·H^12: MI += it
     vpxor       xmm5, xmm5, xmm7                    ; C1·H^12: HI += it
-    vpxor       xmm2, xmm3, xmm2                    ; C1·H^12: LO += it
+    vpxor       xmm1, xmm3, xmm1                    ; C1·H^12: LO += it
     vpxor       xmm3, xmm4, xmm6                    ; C1·H^12: MI += it
-    vpxor       xmm3, xmm3, xmm2                    ; reduce: MI += LO
+    vpxor       xmm3, xmm3, xmm1                    ; reduce: MI += LO
     vpxor       xmm3, xmm3, xmm5                    ; reduce: MI += HI: Σ A0·B1 + A1·B0
     vpsrldq     xmm4, xmm3, 0x08                    ; reduce: MI1
     vpxor       xmm4, xmm5, xmm4                    ; reduce: HI += MI1
     vpslldq     xmm3, xmm3, 0x08                    ; reduce: MI0·x^64
-    vpxor       xmm2, xmm2, xmm3                    ; reduce: LO += MI0·x^64
-    vpclmulqdq  xmm3, xmm2, xmm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e                    ; reduce: (LO1, LO0)
-    vpxor       xmm2, xmm3, xmm2                    ; reduce: fold LO
-    vpclmulqdq  xmm3, xmm2, xmm1, 0x10              ; reduce: Y0·Q'
-    vpshufd     xmm2, xmm2, 0x4e                    ; reduce: (Y1, Y0)
-    vpxor       xmm2, xmm3, xmm2                    ; reduce: fold Y
-    vpxor       xmm2, xmm2, xmm4                    ; reduce: RES
+    vpxor       xmm1, xmm1, xmm3                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  xmm3, xmm1, xmm2, 0x10              ; reduce: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm1, xmm3, xmm1                    ; reduce: fold LO
+    vpclmulqdq  xmm3, xmm1, xmm2, 0x10              ; reduce: Y0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; reduce: (Y1, Y0)
+    vpxor       xmm1, xmm1, xmm4                    ; reduce: + HI
+    vpxor       xmm1, xmm3, xmm1                    ; reduce: RES = fold(Y) + HI
     add         rdx, 0xc0                           ; next group
     sub         rcx, 0xc0
     cmp         rcx, 0xc0
@@ -416,107 +445,124 @@ ghash_avx_karatsuba_clmul2_x12_update:
 .tail:
     cmp         rcx, 0x00
     je          .store
-    mov         rax, rcx
-    add         rax, 0x0f
+    lea         rax, [rcx + 15]
     and         rax, -16
-    neg         rax                                 ; -16·m
-    lea         rax, [rdi + rax + 192]              ; H^m
+    lea         rdi, [rdi + 192]
+    sub         rdi, rax                            ; H^m
+    cmp         rcx, 0x10
+    jae         .first
+    vpxor       xmm2, xmm2, xmm2
     vpxor       xmm3, xmm3, xmm3
     vpxor       xmm4, xmm4, xmm4
-    vpxor       xmm5, xmm5, xmm5
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .rest
+.first:
+    vmovdqu     xmm2, [rdx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     xmm2, xmm2, xmm0                    ; C·H^m: C
+    vpxor       xmm1, xmm2, xmm1                    ; C·H^m: A = X + C
+    vpshufd     xmm2, xmm1, 0x4e                    ; C·H^m: (A1, A0)
+    vpxor       xmm3, xmm2, xmm1                    ; C·H^m: A0 + A1
+    vpclmulqdq  xmm4, xmm1, [rdi], 0x11             ; C·H^m: A1·B1
+    vpclmulqdq  xmm2, xmm1, [rdi], 0x00             ; C·H^m: A0·B0
+    vpclmulqdq  xmm3, xmm3, [rdi + 192], 0x00       ; C·H^m: (A0 + A1)·(B0 + B1)
+    vpxor       xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
+    sub         rcx, 0x10
     cmp         rcx, 0x10
-    jb          .partial
+    jb          .after_block
 .block:
-    vmovdqu     xmm6, [rdx]                         ; C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0                    ; C
-    vpxor       xmm2, xmm6, xmm2                    ; C·H^i: A = X + C; X counts once
-    vpshufd     xmm6, xmm2, 0x4e                    ; C·H^i: (A1, A0)
-    vpxor       xmm6, xmm6, xmm2                    ; C·H^i: A0 + A1
-    vpclmulqdq  xmm7, xmm2, [rax], 0x11             ; C·H^i: A1·B1
-    vpclmulqdq  xmm2, xmm2, [rax], 0x00             ; C·H^i: A0·B0
-    vpclmulqdq  xmm6, xmm6, [rax + 192], 0x00       ; C·H^i: (A0 + A1)·(B0 + B1)
-    vpxor       xmm5, xmm5, xmm7                    ; C·H^i: HI += it
-    vpxor       xmm3, xmm3, xmm2                    ; C·H^i: LO += it
-    vpxor       xmm4, xmm4, xmm6                    ; C·H^i: MI += it
-    vpxor       xmm2, xmm2, xmm2
-    add         rax, 0x10                           ; the next powers
+    vmovdqu     xmm5, [rdx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     xmm5, xmm5, xmm0                    ; C·H^i: C
+    vpshufd     xmm6, xmm5, 0x4e                    ; C·H^i: (A1, A0)
+    vpxor       xmm6, xmm6, xmm5                    ; C·H^i: A0 + A1
+    vpclmulqdq  xmm7, xmm5, [rdi], 0x11             ; C·H^i: A1·B1
+    vpclmulqdq  xmm5, xmm5, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  xmm6, xmm6, [rdi + 192], 0x00       ; C·H^i: (A0 + A1)·(B0 + B1)
+    vpxor       xmm4, xmm4, xmm7                    ; C·H^i: HI += it
+    vpxor       xmm2, xmm2, xmm5                    ; C·H^i: LO += it
+    vpxor       xmm3, xmm3, xmm6                    ; C·H^i: MI += it
+    add         rdi, 0x10                           ; the next powers
     add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jae         .block
 .after_block:
-.partial:
     cmp         rcx, 0x00
     je          .reduce
-    vpxor       xmm6, xmm6, xmm6
+.rest:
+    vpxor       xmm5, xmm5, xmm5
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .under8
-    vmovq       xmm6, [rdx]                         ; bytes 0..7
-    vmovq       xmm7, [rdx + rcx - 8]               ; the last 8 bytes
+    vmovq       xmm5, [rdx]                         ; bytes 0..7
+    vmovq       xmm6, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
     neg         rcx                                 ; 8·(15 - r) bits
-    vmovq       xmm8, rcx
-    vpsrlq      xmm7, xmm7, xmm8                    ; 8·(15 - r) bits
-    vpsrlq      xmm7, xmm7, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm6, xmm6, xmm7                    ; C_last, zero-padded
+    vmovq       xmm7, rcx
+    vpsrlq      xmm6, xmm6, xmm7                    ; 8·(15 - r) bits
+    vpsrlq      xmm6, xmm6, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .padded
 .under8:
     cmp         rcx, 0x04
     jb          .under4
-    vmovd       xmm6, [rdx]                         ; bytes 0..3
-    vmovd       xmm7, [rdx + rcx - 4]               ; the last 4 bytes
+    vmovd       xmm5, [rdx]                         ; bytes 0..3
+    vmovd       xmm6, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
     sub         rcx, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm8, rcx
-    vpsllq      xmm7, xmm7, xmm8                    ; into place
-    vpor        xmm6, xmm6, xmm7                    ; C_last, zero-padded
+    vmovq       xmm7, rcx
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
+    vpor        xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       edi, byte [rdx]                     ; byte 0
-    vmovq       xmm6, rdi
-    movzx       edi, byte [rdx + r8]                ; byte r >> 1
-    vmovq       xmm7, rdi
+    movzx       eax, byte [rdx]                     ; byte 0
+    vmovq       xmm5, rax
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
+    vmovq       xmm6, rax
     shl         r8, 0x03
-    vmovq       xmm8, r8
-    vpsllq      xmm7, xmm7, xmm8                    ; into place
+    vmovq       xmm7, r8
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
     sub         rcx, 0x01
-    movzx       edx, byte [rdx + rcx]               ; byte r - 1
-    vmovq       xmm8, rdx
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
+    vmovq       xmm7, rax
     shl         rcx, 0x03
-    vmovq       xmm9, rcx
-    vpsllq      xmm8, xmm8, xmm9                    ; into place
-    vpor        xmm6, xmm6, xmm7
-    vpor        xmm6, xmm6, xmm8                    ; C_last, zero-padded
+    vmovq       xmm8, rcx
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
+    vpor        xmm5, xmm5, xmm6
+    vpor        xmm5, xmm5, xmm7                    ; C_last, zero-padded
 .padded:
-    vpshufb     xmm6, xmm6, xmm0                    ; C_last
-    vpxor       xmm2, xmm6, xmm2                    ; C·H: A = X + C; X counts once
-    vpshufd     xmm6, xmm2, 0x4e                    ; C·H: (A1, A0)
-    vpxor       xmm6, xmm6, xmm2                    ; C·H: A0 + A1
-    vpclmulqdq  xmm7, xmm2, [rax], 0x11             ; C·H: A1·B1
-    vpclmulqdq  xmm2, xmm2, [rax], 0x00             ; C·H: A0·B0
-    vpclmulqdq  xmm6, xmm6, [rax + 192], 0x00       ; C·H: (A0 + A1)·(B0 + B1)
-    vpxor       xmm5, xmm5, xmm7                    ; C·H: HI += it
-    vpxor       xmm3, xmm3, xmm2                    ; C·H: LO += it
-    vpxor       xmm4, xmm4, xmm6                    ; C·H: MI += it
+    vpshufb     xmm5, xmm5, xmm0                    ; C_last
+    vpxor       xmm1, xmm5, xmm1                    ; C·H: A = X + C; X counts once
+    vpshufd     xmm5, xmm1, 0x4e                    ; C·H: (A1, A0)
+    vpxor       xmm5, xmm5, xmm1                    ; C·H: A0 + A1
+    vpclmulqdq  xmm6, xmm1, [rdi], 0x11             ; C·H: A1·B1
+    vpclmulqdq  xmm1, xmm1, [rdi], 0x00             ; C·H: A0·B0
+    vpclmulqdq  xmm5, xmm5, [rdi + 192], 0x00       ; C·H: (A0 + A1)·(B0 + B1)
+    vpxor       xmm4, xmm4, xmm6                    ; C·H: HI += it
+    vpxor       xmm2, xmm2, xmm1                    ; C·H: LO += it
+    vpxor       xmm3, xmm3, xmm5                    ; C·H: MI += it
 .reduce:
-    vpxor       xmm2, xmm4, xmm3                    ; reduce: MI += LO
-    vpxor       xmm2, xmm2, xmm5                    ; reduce: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm4, xmm2, 0x08                    ; reduce: MI1
-    vpxor       xmm4, xmm5, xmm4                    ; reduce: HI += MI1
-    vpslldq     xmm2, xmm2, 0x08                    ; reduce: MI0·x^64
-    vpxor       xmm2, xmm3, xmm2                    ; reduce: LO += MI0·x^64
-    vpclmulqdq  xmm3, xmm2, xmm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e                    ; reduce: (LO1, LO0)
-    vpxor       xmm2, xmm3, xmm2                    ; reduce: fold LO
-    vpclmulqdq  xmm1, xmm2, xmm1, 0x10              ; reduce: Y0·Q'
-    vpshufd     xmm2, xmm2, 0x4e                    ; reduce: (Y1, Y0)
-    vpxor       xmm1, xmm1, xmm2                    ; reduce: fold Y
-    vpxor       xmm2, xmm1, xmm4                    ; reduce: RES
+    vpxor       xmm1, xmm3, xmm2                    ; reduce: MI += LO
+    vpxor       xmm1, xmm1, xmm4                    ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm3, xmm1, 0x08                    ; reduce: MI1
+    vpxor       xmm3, xmm4, xmm3                    ; reduce: HI += MI1
+    vpslldq     xmm1, xmm1, 0x08                    ; reduce: MI0·x^64
+    vpxor       xmm1, xmm2, xmm1                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx_karatsuba_clmul2_x12_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm1, xmm2, xmm1                    ; reduce: fold LO
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx_karatsuba_clmul2_x12_fold_q], 0x10  ; reduce: Y0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; reduce: (Y1, Y0)
+    vpxor       xmm1, xmm1, xmm3                    ; reduce: + HI
+    vpxor       xmm1, xmm2, xmm1                    ; reduce: RES = fold(Y) + HI
 .store:
-    vpshufb     xmm0, xmm2, xmm0                    ; X, bytes as in memory
+    vpshufb     xmm0, xmm1, xmm0                    ; X, bytes as in memory
     vmovdqu     [rsi], xmm0                         ; X
+.done:
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     ret
 .end:

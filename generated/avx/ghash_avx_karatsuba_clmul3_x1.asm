@@ -107,41 +107,42 @@ ghash_avx_karatsuba_clmul3_x1_mul:
 
 ; void ghash_avx_karatsuba_clmul3_x1_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-9, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-7, rax rcx rdx rdi r8
 global ghash_avx_karatsuba_clmul3_x1_update:function (ghash_avx_karatsuba_clmul3_x1_update.end - ghash_avx_karatsuba_clmul3_x1_update)
 align 32
 ghash_avx_karatsuba_clmul3_x1_update:
     endbr64
-    vmovdqu     xmm0, [rel ghash_avx_karatsuba_clmul3_x1_byte_swap]  ; byte_swap
-    vmovdqu     xmm1, [rel ghash_avx_karatsuba_clmul3_x1_fold_p]  ; fold_p
-    vmovdqu     xmm2, [rsi]                         ; X, bytes as in memory
-    vpshufb     xmm2, xmm2, xmm0                    ; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx_karatsuba_clmul3_x1_byte_swap]  ; X
     cmp         rcx, 0x10
     jb          .tail
+.groups:
+    vmovdqu     xmm1, [rel ghash_avx_karatsuba_clmul3_x1_byte_swap]  ; byte_swap
+    vmovdqu     xmm2, [rel ghash_avx_karatsuba_clmul3_x1_fold_p]  ; fold_p
 .group:
     vmovdqu     xmm3, [rdx]                         ; C1·H^1: C, bytes as in memory
-    vpshufb     xmm3, xmm3, xmm0                    ; C1·H^1: C
-    vpxor       xmm2, xmm3, xmm2                    ; C1·H^1: A = X + C
-    vpshufd     xmm3, xmm2, 0x4e                    ; C1·H^1: (A1, A0)
-    vpxor       xmm3, xmm3, xmm2                    ; C1·H^1: A0 + A1
-    vpclmulqdq  xmm4, xmm2, [rdi], 0x11             ; C1·H^1: A1·B1
-    vpclmulqdq  xmm2, xmm2, [rdi], 0x00             ; C1·H^1: A0·B0
+    vpshufb     xmm3, xmm3, xmm1                    ; C1·H^1: C
+    vpxor       xmm0, xmm3, xmm0                    ; C1·H^1: A = X + C
+    vpshufd     xmm3, xmm0, 0x4e                    ; C1·H^1: (A1, A0)
+    vpxor       xmm3, xmm3, xmm0                    ; C1·H^1: A0 + A1
+    vpclmulqdq  xmm4, xmm0, [rdi], 0x11             ; C1·H^1: A1·B1
+    vpclmulqdq  xmm0, xmm0, [rdi], 0x00             ; C1·H^1: A0·B0
     vpclmulqdq  xmm3, xmm3, [rdi + 16], 0x00        ; C1·H^1: (A0 + A1)·(B0 + B1)
-    vpxor       xmm3, xmm3, xmm2                    ; reduce: MI += LO
+    vpxor       xmm3, xmm3, xmm0                    ; reduce: MI += LO
     vpxor       xmm3, xmm3, xmm4                    ; reduce: MI += HI: Σ A0·B1 + A1·B0
     vpsrldq     xmm5, xmm3, 0x08                    ; reduce: MI1
     vpxor       xmm4, xmm4, xmm5                    ; reduce: HI += MI1
     vpslldq     xmm3, xmm3, 0x08                    ; reduce: MI0·x^64
-    vpxor       xmm2, xmm2, xmm3                    ; reduce: LO += MI0·x^64
-    vpclmulqdq  xmm3, xmm1, xmm2, 0x01              ; reduce: Q'·LO0
+    vpxor       xmm0, xmm0, xmm3                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  xmm3, xmm2, xmm0, 0x01              ; reduce: Q'·LO0
     vpslldq     xmm3, xmm3, 0x08                    ; reduce: (Q'·LO0)·x^64
-    vpxor       xmm2, xmm2, xmm3                    ; reduce: LO += (Q'·LO0)·x^64
-    vpclmulqdq  xmm3, xmm1, xmm2, 0x00              ; reduce: (x^64 + Q')·LO0
+    vpxor       xmm0, xmm0, xmm3                    ; reduce: LO += (Q'·LO0)·x^64
+    vpclmulqdq  xmm3, xmm2, xmm0, 0x00              ; reduce: (x^64 + Q')·LO0
     vpsrldq     xmm3, xmm3, 0x04                    ; reduce: into place
-    vpclmulqdq  xmm2, xmm1, xmm2, 0x10              ; reduce: (x^64 + Q')·LO1
-    vpslldq     xmm2, xmm2, 0x04                    ; reduce: into place
-    vpxor       xmm2, xmm2, xmm3                    ; reduce: (x^64 + Q')·LO
-    vpxor       xmm2, xmm2, xmm4                    ; reduce: RES
+    vpclmulqdq  xmm0, xmm2, xmm0, 0x10              ; reduce: (x^64 + Q')·LO1
+    vpslldq     xmm0, xmm0, 0x04                    ; reduce: into place
+    vpxor       xmm0, xmm0, xmm3                    ; reduce: (x^64 + Q')·LO
+    vpxor       xmm0, xmm0, xmm4                    ; reduce: RES
     add         rdx, 0x10                           ; next group
     sub         rcx, 0x10
     cmp         rcx, 0x10
@@ -150,109 +151,86 @@ ghash_avx_karatsuba_clmul3_x1_update:
 .tail:
     cmp         rcx, 0x00
     je          .store
-    mov         rax, rcx
-    add         rax, 0x0f
+    lea         rax, [rcx + 15]
     and         rax, -16
-    neg         rax                                 ; -16·m
-    lea         rax, [rdi + rax + 16]               ; H^m
+    lea         rdi, [rdi + 16]
+    sub         rdi, rax                            ; H^m
+    vpxor       xmm1, xmm1, xmm1
+    vpxor       xmm2, xmm2, xmm2
     vpxor       xmm3, xmm3, xmm3
     vpxor       xmm4, xmm4, xmm4
-    vpxor       xmm5, xmm5, xmm5
-    cmp         rcx, 0x10
-    jb          .partial
-.block:
-    vmovdqu     xmm6, [rdx]                         ; C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0                    ; C
-    vpxor       xmm2, xmm6, xmm2                    ; C·H^i: A = X + C; X counts once
-    vpshufd     xmm6, xmm2, 0x4e                    ; C·H^i: (A1, A0)
-    vpxor       xmm6, xmm6, xmm2                    ; C·H^i: A0 + A1
-    vpclmulqdq  xmm7, xmm2, [rax], 0x11             ; C·H^i: A1·B1
-    vpclmulqdq  xmm2, xmm2, [rax], 0x00             ; C·H^i: A0·B0
-    vpclmulqdq  xmm6, xmm6, [rax + 16], 0x00        ; C·H^i: (A0 + A1)·(B0 + B1)
-    vpxor       xmm5, xmm5, xmm7                    ; C·H^i: HI += it
-    vpxor       xmm3, xmm3, xmm2                    ; C·H^i: LO += it
-    vpxor       xmm4, xmm4, xmm6                    ; C·H^i: MI += it
-    vpxor       xmm2, xmm2, xmm2
-    add         rax, 0x10                           ; the next powers
-    add         rdx, 0x10                           ; the next blocks
-    sub         rcx, 0x10
-    cmp         rcx, 0x10
-    jae         .block
-.after_block:
-.partial:
-    cmp         rcx, 0x00
-    je          .reduce
-    vpxor       xmm6, xmm6, xmm6
     cmp         rcx, 0x08
     jb          .under8
-    vmovq       xmm6, [rdx]                         ; bytes 0..7
-    vmovq       xmm7, [rdx + rcx - 8]               ; the last 8 bytes
+    vmovq       xmm4, [rdx]                         ; bytes 0..7
+    vmovq       xmm5, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
     neg         rcx                                 ; 8·(15 - r) bits
-    vmovq       xmm8, rcx
-    vpsrlq      xmm7, xmm7, xmm8                    ; 8·(15 - r) bits
-    vpsrlq      xmm7, xmm7, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm6, xmm6, xmm7                    ; C_last, zero-padded
+    vmovq       xmm6, rcx
+    vpsrlq      xmm5, xmm5, xmm6                    ; 8·(15 - r) bits
+    vpsrlq      xmm5, xmm5, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm4, xmm4, xmm5                    ; C_last, zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .padded
 .under8:
     cmp         rcx, 0x04
     jb          .under4
-    vmovd       xmm6, [rdx]                         ; bytes 0..3
-    vmovd       xmm7, [rdx + rcx - 4]               ; the last 4 bytes
+    vmovd       xmm4, [rdx]                         ; bytes 0..3
+    vmovd       xmm5, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
     sub         rcx, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm8, rcx
-    vpsllq      xmm7, xmm7, xmm8                    ; into place
-    vpor        xmm6, xmm6, xmm7                    ; C_last, zero-padded
+    vmovq       xmm6, rcx
+    vpsllq      xmm5, xmm5, xmm6                    ; into place
+    vpor        xmm4, xmm4, xmm5                    ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       edi, byte [rdx]                     ; byte 0
-    vmovq       xmm6, rdi
-    movzx       edi, byte [rdx + r8]                ; byte r >> 1
-    vmovq       xmm7, rdi
+    movzx       eax, byte [rdx]                     ; byte 0
+    vmovq       xmm4, rax
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
+    vmovq       xmm5, rax
     shl         r8, 0x03
-    vmovq       xmm8, r8
-    vpsllq      xmm7, xmm7, xmm8                    ; into place
+    vmovq       xmm6, r8
+    vpsllq      xmm5, xmm5, xmm6                    ; into place
     sub         rcx, 0x01
-    movzx       edx, byte [rdx + rcx]               ; byte r - 1
-    vmovq       xmm8, rdx
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
+    vmovq       xmm6, rax
     shl         rcx, 0x03
-    vmovq       xmm9, rcx
-    vpsllq      xmm8, xmm8, xmm9                    ; into place
-    vpor        xmm6, xmm6, xmm7
-    vpor        xmm6, xmm6, xmm8                    ; C_last, zero-padded
+    vmovq       xmm7, rcx
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
+    vpor        xmm4, xmm4, xmm5
+    vpor        xmm4, xmm4, xmm6                    ; C_last, zero-padded
 .padded:
-    vpshufb     xmm6, xmm6, xmm0                    ; C_last
-    vpxor       xmm2, xmm6, xmm2                    ; C·H: A = X + C; X counts once
-    vpshufd     xmm6, xmm2, 0x4e                    ; C·H: (A1, A0)
-    vpxor       xmm6, xmm6, xmm2                    ; C·H: A0 + A1
-    vpclmulqdq  xmm7, xmm2, [rax], 0x11             ; C·H: A1·B1
-    vpclmulqdq  xmm2, xmm2, [rax], 0x00             ; C·H: A0·B0
-    vpclmulqdq  xmm6, xmm6, [rax + 16], 0x00        ; C·H: (A0 + A1)·(B0 + B1)
-    vpxor       xmm5, xmm5, xmm7                    ; C·H: HI += it
-    vpxor       xmm3, xmm3, xmm2                    ; C·H: LO += it
-    vpxor       xmm4, xmm4, xmm6                    ; C·H: MI += it
+    vpshufb     xmm4, xmm4, [rel ghash_avx_karatsuba_clmul3_x1_byte_swap]  ; C_last
+    vpxor       xmm0, xmm4, xmm0                    ; C·H: A = X + C; X counts once
+    vpshufd     xmm4, xmm0, 0x4e                    ; C·H: (A1, A0)
+    vpxor       xmm4, xmm4, xmm0                    ; C·H: A0 + A1
+    vpclmulqdq  xmm5, xmm0, [rdi], 0x11             ; C·H: A1·B1
+    vpclmulqdq  xmm0, xmm0, [rdi], 0x00             ; C·H: A0·B0
+    vpclmulqdq  xmm4, xmm4, [rdi + 16], 0x00        ; C·H: (A0 + A1)·(B0 + B1)
+    vpxor       xmm3, xmm3, xmm5                    ; C·H: HI += it
+    vpxor       xmm1, xmm1, xmm0                    ; C·H: LO += it
+    vpxor       xmm2, xmm2, xmm4                    ; C·H: MI += it
 .reduce:
-    vpxor       xmm2, xmm4, xmm3                    ; reduce: MI += LO
-    vpxor       xmm2, xmm2, xmm5                    ; reduce: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm4, xmm2, 0x08                    ; reduce: MI1
-    vpxor       xmm4, xmm5, xmm4                    ; reduce: HI += MI1
-    vpslldq     xmm2, xmm2, 0x08                    ; reduce: MI0·x^64
-    vpxor       xmm2, xmm3, xmm2                    ; reduce: LO += MI0·x^64
-    vpclmulqdq  xmm3, xmm1, xmm2, 0x01              ; reduce: Q'·LO0
-    vpslldq     xmm3, xmm3, 0x08                    ; reduce: (Q'·LO0)·x^64
-    vpxor       xmm2, xmm2, xmm3                    ; reduce: LO += (Q'·LO0)·x^64
-    vpclmulqdq  xmm3, xmm1, xmm2, 0x00              ; reduce: (x^64 + Q')·LO0
-    vpsrldq     xmm3, xmm3, 0x04                    ; reduce: into place
-    vpclmulqdq  xmm1, xmm1, xmm2, 0x10              ; reduce: (x^64 + Q')·LO1
-    vpslldq     xmm1, xmm1, 0x04                    ; reduce: into place
-    vpxor       xmm1, xmm1, xmm3                    ; reduce: (x^64 + Q')·LO
-    vpxor       xmm2, xmm1, xmm4                    ; reduce: RES
+    vpxor       xmm0, xmm2, xmm1                    ; reduce: MI += LO
+    vpxor       xmm0, xmm0, xmm3                    ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm2, xmm0, 0x08                    ; reduce: MI1
+    vpxor       xmm2, xmm3, xmm2                    ; reduce: HI += MI1
+    vpslldq     xmm0, xmm0, 0x08                    ; reduce: MI0·x^64
+    vpxor       xmm0, xmm1, xmm0                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx_karatsuba_clmul3_x1_fold_p], 0x10  ; reduce: Q'·LO0
+    vpslldq     xmm1, xmm1, 0x08                    ; reduce: (Q'·LO0)·x^64
+    vpxor       xmm0, xmm0, xmm1                    ; reduce: LO += (Q'·LO0)·x^64
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx_karatsuba_clmul3_x1_fold_p], 0x00  ; reduce: (x^64 + Q')·LO0
+    vpsrldq     xmm1, xmm1, 0x04                    ; reduce: into place
+    vpclmulqdq  xmm0, xmm0, [rel ghash_avx_karatsuba_clmul3_x1_fold_p], 0x01  ; reduce: (x^64 + Q')·LO1
+    vpslldq     xmm0, xmm0, 0x04                    ; reduce: into place
+    vpxor       xmm0, xmm0, xmm1                    ; reduce: (x^64 + Q')·LO
+    vpxor       xmm0, xmm0, xmm2                    ; reduce: RES
 .store:
-    vpshufb     xmm0, xmm2, xmm0                    ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx_karatsuba_clmul3_x1_byte_swap]  ; X, bytes as in memory
     vmovdqu     [rsi], xmm0                         ; X
+.done:
     ret
 .end:

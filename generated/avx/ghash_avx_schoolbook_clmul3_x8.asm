@@ -123,6 +123,7 @@ ghash_avx_schoolbook_clmul3_x8_init:
     vmovdqu     [rdi + 64], xmm1                    ; V_4 = V_2·B_2: B
     vmovdqa     xmm2, xmm1                          ; V_4 = V_2·B_2
     mov         eax, 0x01                           ; V_4 = V_2·B_2: rounds of s registers
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
 .round:
     sub         rdi, 0x40                           ; V_4 = V_2·B_2
     vpclmulqdq  xmm3, xmm5, xmm1, 0x11              ; V_(i+1) = V_(i+1-s)·B_sL: A1·B1
@@ -249,12 +250,40 @@ global ghash_avx_schoolbook_clmul3_x8_update:function (ghash_avx_schoolbook_clmu
 align 32
 ghash_avx_schoolbook_clmul3_x8_update:
     endbr64
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm1, xmm0, [rel ghash_avx_schoolbook_clmul3_x8_byte_swap]  ; X
+    cmp         rcx, 0x10
+    jne         .more
+    vmovdqu     xmm0, [rdx]                         ; C, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx_schoolbook_clmul3_x8_byte_swap]  ; C
+    vpxor       xmm0, xmm0, xmm1                    ; A = X + C
+    vpclmulqdq  xmm1, xmm0, [rdi + 112], 0x11       ; A1·B1
+    vpclmulqdq  xmm2, xmm0, [rdi + 112], 0x00       ; A0·B0
+    vpclmulqdq  xmm3, xmm0, [rdi + 112], 0x01       ; A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi + 112], 0x10       ; A0·B1
+    vpxor       xmm0, xmm3, xmm0                    ; MI += it
+    vpsrldq     xmm3, xmm0, 0x08                    ; MI1
+    vpxor       xmm1, xmm1, xmm3                    ; HI += MI1
+    vpslldq     xmm0, xmm0, 0x08                    ; MI0·x^64
+    vpxor       xmm0, xmm2, xmm0                    ; LO += MI0·x^64
+    vpclmulqdq  xmm2, xmm0, [rel ghash_avx_schoolbook_clmul3_x8_fold_p], 0x10  ; Q'·LO0
+    vpslldq     xmm2, xmm2, 0x08                    ; (Q'·LO0)·x^64
+    vpxor       xmm0, xmm0, xmm2                    ; LO += (Q'·LO0)·x^64
+    vpclmulqdq  xmm2, xmm0, [rel ghash_avx_schoolbook_clmul3_x8_fold_p], 0x00  ; (x^64 + Q')·LO0
+    vpsrldq     xmm2, xmm2, 0x04                    ; into place
+    vpclmulqdq  xmm0, xmm0, [rel ghash_avx_schoolbook_clmul3_x8_fold_p], 0x01  ; (x^64 + Q')·LO1
+    vpslldq     xmm0, xmm0, 0x04                    ; into place
+    vpxor       xmm0, xmm0, xmm2                    ; (x^64 + Q')·LO
+    vpxor       xmm0, xmm0, xmm1                    ; RES
+    vpshufb     xmm0, xmm0, [rel ghash_avx_schoolbook_clmul3_x8_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
+    ret
+.more:
     vmovdqu     xmm0, [rel ghash_avx_schoolbook_clmul3_x8_byte_swap]  ; byte_swap
-    vmovdqu     xmm1, [rel ghash_avx_schoolbook_clmul3_x8_fold_p]  ; fold_p
-    vmovdqu     xmm2, [rsi]                         ; X, bytes as in memory
-    vpshufb     xmm2, xmm2, xmm0                    ; X
     cmp         rcx, 0x80
     jb          .tail
+.groups:
+    vmovdqu     xmm2, [rel ghash_avx_schoolbook_clmul3_x8_fold_p]  ; fold_p
 .group:
     vmovdqu     xmm3, [rdx + 32]                    ; C3·H^6: C, bytes as in memory
     vpshufb     xmm3, xmm3, xmm0                    ; C3·H^6: C
@@ -321,11 +350,11 @@ ghash_avx_schoolbook_clmul3_x8_update:
     vpxor       xmm3, xmm3, xmm7                    ; C2·H^7: MI += it
     vmovdqu     xmm7, [rdx]                         ; C1·H^8: C, bytes as in memory
     vpshufb     xmm7, xmm7, xmm0                    ; C1·H^8: C
-    vpxor       xmm2, xmm7, xmm2                    ; C1·H^8: A = X + C
-    vpclmulqdq  xmm7, xmm2, [rdi], 0x11             ; C1·H^8: A1·B1
-    vpclmulqdq  xmm8, xmm2, [rdi], 0x00             ; C1·H^8: A0·B0
-    vpclmulqdq  xmm9, xmm2, [rdi], 0x01             ; C1·H^8: A1·B0
-    vpclmulqdq  xmm2, xmm2, [rdi], 0x10             ; C1·H^8: A0·B1
+    vpxor       xmm1, xmm7, xmm1                    ; C1·H^8: A = X + C
+    vpclmulqdq  xmm7, xmm1, [rdi], 0x11             ; C1·H^8: A1·B1
+    vpclmulqdq  xmm8, xmm1, [rdi], 0x00             ; C1·H^8: A0·B0
+    vpclmulqdq  xmm9, xmm1, [rdi], 0x01             ; C1·H^8: A1·B0
+    vpclmulqdq  xmm1, xmm1, [rdi], 0x10             ; C1·H^8: A0·B1
     vpxor       xmm4, xmm4, xmm11                   ; C1·H^8: HI += it
     vpxor       xmm5, xmm5, xmm12                   ; C1·H^8: LO += it
     vpxor       xmm3, xmm3, xmm13                   ; C1·H^8: MI += it
@@ -333,20 +362,20 @@ ghash_avx_schoolbook_clmul3_x8_update:
     vpxor       xmm4, xmm4, xmm7                    ; C1·H^8: HI += it
     vpxor       xmm5, xmm5, xmm8                    ; C1·H^8: LO += it
     vpxor       xmm3, xmm3, xmm9                    ; C1·H^8: MI += it
-    vpxor       xmm2, xmm3, xmm2                    ; C1·H^8: MI += it
-    vpsrldq     xmm3, xmm2, 0x08                    ; reduce: MI1
+    vpxor       xmm1, xmm3, xmm1                    ; C1·H^8: MI += it
+    vpsrldq     xmm3, xmm1, 0x08                    ; reduce: MI1
     vpxor       xmm3, xmm4, xmm3                    ; reduce: HI += MI1
-    vpslldq     xmm2, xmm2, 0x08                    ; reduce: MI0·x^64
-    vpxor       xmm2, xmm5, xmm2                    ; reduce: LO += MI0·x^64
-    vpclmulqdq  xmm4, xmm1, xmm2, 0x01              ; reduce: Q'·LO0
+    vpslldq     xmm1, xmm1, 0x08                    ; reduce: MI0·x^64
+    vpxor       xmm1, xmm5, xmm1                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  xmm4, xmm2, xmm1, 0x01              ; reduce: Q'·LO0
     vpslldq     xmm4, xmm4, 0x08                    ; reduce: (Q'·LO0)·x^64
-    vpxor       xmm2, xmm2, xmm4                    ; reduce: LO += (Q'·LO0)·x^64
-    vpclmulqdq  xmm4, xmm1, xmm2, 0x00              ; reduce: (x^64 + Q')·LO0
+    vpxor       xmm1, xmm1, xmm4                    ; reduce: LO += (Q'·LO0)·x^64
+    vpclmulqdq  xmm4, xmm2, xmm1, 0x00              ; reduce: (x^64 + Q')·LO0
     vpsrldq     xmm4, xmm4, 0x04                    ; reduce: into place
-    vpclmulqdq  xmm2, xmm1, xmm2, 0x10              ; reduce: (x^64 + Q')·LO1
-    vpslldq     xmm2, xmm2, 0x04                    ; reduce: into place
-    vpxor       xmm2, xmm2, xmm4                    ; reduce: (x^64 + Q')·LO
-    vpxor       xmm2, xmm2, xmm3                    ; reduce: RES
+    vpclmulqdq  xmm1, xmm2, xmm1, 0x10              ; reduce: (x^64 + Q')·LO1
+    vpslldq     xmm1, xmm1, 0x04                    ; reduce: into place
+    vpxor       xmm1, xmm1, xmm4                    ; reduce: (x^64 + Q')·LO
+    vpxor       xmm1, xmm1, xmm3                    ; reduce: RES
     add         rdx, 0x80                           ; next group
     sub         rcx, 0x80
     cmp         rcx, 0x80
@@ -355,107 +384,122 @@ ghash_avx_schoolbook_clmul3_x8_update:
 .tail:
     cmp         rcx, 0x00
     je          .store
-    mov         rax, rcx
-    add         rax, 0x0f
+    lea         rax, [rcx + 15]
     and         rax, -16
-    neg         rax                                 ; -16·m
-    lea         rax, [rdi + rax + 128]              ; H^m
+    lea         rdi, [rdi + 128]
+    sub         rdi, rax                            ; H^m
+    cmp         rcx, 0x10
+    jae         .first
+    vpxor       xmm2, xmm2, xmm2
     vpxor       xmm3, xmm3, xmm3
     vpxor       xmm4, xmm4, xmm4
-    vpxor       xmm5, xmm5, xmm5
+    jmp         .rest
+.first:
+    vmovdqu     xmm2, [rdx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     xmm2, xmm2, xmm0                    ; C·H^m: C
+    vpxor       xmm1, xmm2, xmm1                    ; C·H^m: A = X + C
+    vpclmulqdq  xmm4, xmm1, [rdi], 0x11             ; C·H^m: A1·B1
+    vpclmulqdq  xmm2, xmm1, [rdi], 0x00             ; C·H^m: A0·B0
+    vpclmulqdq  xmm3, xmm1, [rdi], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  xmm1, xmm1, [rdi], 0x10             ; C·H^m: A0·B1
+    vpxor       xmm3, xmm3, xmm1                    ; C·H^m: MI += it
+    vpxor       xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
+    sub         rcx, 0x10
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
-    jb          .partial
+    jb          .after_block
 .block:
-    vmovdqu     xmm6, [rdx]                         ; C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0                    ; C
-    vpxor       xmm2, xmm6, xmm2                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  xmm6, xmm2, [rax], 0x11             ; C·H^i: A1·B1
-    vpclmulqdq  xmm7, xmm2, [rax], 0x00             ; C·H^i: A0·B0
-    vpclmulqdq  xmm8, xmm2, [rax], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  xmm2, xmm2, [rax], 0x10             ; C·H^i: A0·B1
-    vpxor       xmm5, xmm5, xmm6                    ; C·H^i: HI += it
-    vpxor       xmm3, xmm3, xmm7                    ; C·H^i: LO += it
-    vpxor       xmm4, xmm4, xmm8                    ; C·H^i: MI += it
-    vpxor       xmm4, xmm4, xmm2                    ; C·H^i: MI += it
-    vpxor       xmm2, xmm2, xmm2
-    add         rax, 0x10                           ; the next powers
+    vmovdqu     xmm5, [rdx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     xmm5, xmm5, xmm0                    ; C·H^i: C
+    vpclmulqdq  xmm6, xmm5, [rdi], 0x11             ; C·H^i: A1·B1
+    vpclmulqdq  xmm7, xmm5, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  xmm8, xmm5, [rdi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  xmm5, xmm5, [rdi], 0x10             ; C·H^i: A0·B1
+    vpxor       xmm4, xmm4, xmm6                    ; C·H^i: HI += it
+    vpxor       xmm2, xmm2, xmm7                    ; C·H^i: LO += it
+    vpxor       xmm3, xmm3, xmm8                    ; C·H^i: MI += it
+    vpxor       xmm3, xmm3, xmm5                    ; C·H^i: MI += it
+    add         rdi, 0x10                           ; the next powers
     add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jae         .block
 .after_block:
-.partial:
     cmp         rcx, 0x00
     je          .reduce
-    vpxor       xmm6, xmm6, xmm6
+.rest:
+    vpxor       xmm5, xmm5, xmm5
     cmp         rcx, 0x08
     jb          .under8
-    vmovq       xmm6, [rdx]                         ; bytes 0..7
-    vmovq       xmm7, [rdx + rcx - 8]               ; the last 8 bytes
+    vmovq       xmm5, [rdx]                         ; bytes 0..7
+    vmovq       xmm6, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
     neg         rcx                                 ; 8·(15 - r) bits
-    vmovq       xmm8, rcx
-    vpsrlq      xmm7, xmm7, xmm8                    ; 8·(15 - r) bits
-    vpsrlq      xmm7, xmm7, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm6, xmm6, xmm7                    ; C_last, zero-padded
+    vmovq       xmm7, rcx
+    vpsrlq      xmm6, xmm6, xmm7                    ; 8·(15 - r) bits
+    vpsrlq      xmm6, xmm6, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .padded
 .under8:
     cmp         rcx, 0x04
     jb          .under4
-    vmovd       xmm6, [rdx]                         ; bytes 0..3
-    vmovd       xmm7, [rdx + rcx - 4]               ; the last 4 bytes
+    vmovd       xmm5, [rdx]                         ; bytes 0..3
+    vmovd       xmm6, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
     sub         rcx, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm8, rcx
-    vpsllq      xmm7, xmm7, xmm8                    ; into place
-    vpor        xmm6, xmm6, xmm7                    ; C_last, zero-padded
+    vmovq       xmm7, rcx
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
+    vpor        xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       edi, byte [rdx]                     ; byte 0
-    vmovq       xmm6, rdi
-    movzx       edi, byte [rdx + r8]                ; byte r >> 1
-    vmovq       xmm7, rdi
+    movzx       eax, byte [rdx]                     ; byte 0
+    vmovq       xmm5, rax
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
+    vmovq       xmm6, rax
     shl         r8, 0x03
-    vmovq       xmm8, r8
-    vpsllq      xmm7, xmm7, xmm8                    ; into place
+    vmovq       xmm7, r8
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
     sub         rcx, 0x01
-    movzx       edx, byte [rdx + rcx]               ; byte r - 1
-    vmovq       xmm8, rdx
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
+    vmovq       xmm7, rax
     shl         rcx, 0x03
-    vmovq       xmm9, rcx
-    vpsllq      xmm8, xmm8, xmm9                    ; into place
-    vpor        xmm6, xmm6, xmm7
-    vpor        xmm6, xmm6, xmm8                    ; C_last, zero-padded
+    vmovq       xmm8, rcx
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
+    vpor        xmm5, xmm5, xmm6
+    vpor        xmm5, xmm5, xmm7                    ; C_last, zero-padded
 .padded:
-    vpshufb     xmm6, xmm6, xmm0                    ; C_last
-    vpxor       xmm2, xmm6, xmm2                    ; C·H: A = X + C; X counts once
-    vpclmulqdq  xmm6, xmm2, [rax], 0x11             ; C·H: A1·B1
-    vpclmulqdq  xmm7, xmm2, [rax], 0x00             ; C·H: A0·B0
-    vpclmulqdq  xmm8, xmm2, [rax], 0x01             ; C·H: A1·B0
-    vpclmulqdq  xmm2, xmm2, [rax], 0x10             ; C·H: A0·B1
-    vpxor       xmm5, xmm5, xmm6                    ; C·H: HI += it
-    vpxor       xmm3, xmm3, xmm7                    ; C·H: LO += it
-    vpxor       xmm4, xmm4, xmm8                    ; C·H: MI += it
-    vpxor       xmm4, xmm4, xmm2                    ; C·H: MI += it
+    vpshufb     xmm5, xmm5, xmm0                    ; C_last
+    vpxor       xmm1, xmm5, xmm1                    ; C·H: A = X + C; X counts once
+    vpclmulqdq  xmm5, xmm1, [rdi], 0x11             ; C·H: A1·B1
+    vpclmulqdq  xmm6, xmm1, [rdi], 0x00             ; C·H: A0·B0
+    vpclmulqdq  xmm7, xmm1, [rdi], 0x01             ; C·H: A1·B0
+    vpclmulqdq  xmm1, xmm1, [rdi], 0x10             ; C·H: A0·B1
+    vpxor       xmm4, xmm4, xmm5                    ; C·H: HI += it
+    vpxor       xmm2, xmm2, xmm6                    ; C·H: LO += it
+    vpxor       xmm3, xmm3, xmm7                    ; C·H: MI += it
+    vpxor       xmm3, xmm3, xmm1                    ; C·H: MI += it
 .reduce:
-    vpsrldq     xmm2, xmm4, 0x08                    ; reduce: MI1
-    vpxor       xmm2, xmm5, xmm2                    ; reduce: HI += MI1
-    vpslldq     xmm4, xmm4, 0x08                    ; reduce: MI0·x^64
-    vpxor       xmm3, xmm3, xmm4                    ; reduce: LO += MI0·x^64
-    vpclmulqdq  xmm4, xmm1, xmm3, 0x01              ; reduce: Q'·LO0
-    vpslldq     xmm4, xmm4, 0x08                    ; reduce: (Q'·LO0)·x^64
-    vpxor       xmm3, xmm3, xmm4                    ; reduce: LO += (Q'·LO0)·x^64
-    vpclmulqdq  xmm4, xmm1, xmm3, 0x00              ; reduce: (x^64 + Q')·LO0
-    vpsrldq     xmm4, xmm4, 0x04                    ; reduce: into place
-    vpclmulqdq  xmm1, xmm1, xmm3, 0x10              ; reduce: (x^64 + Q')·LO1
-    vpslldq     xmm1, xmm1, 0x04                    ; reduce: into place
-    vpxor       xmm1, xmm1, xmm4                    ; reduce: (x^64 + Q')·LO
-    vpxor       xmm2, xmm1, xmm2                    ; reduce: RES
+    vpsrldq     xmm1, xmm3, 0x08                    ; reduce: MI1
+    vpxor       xmm1, xmm4, xmm1                    ; reduce: HI += MI1
+    vpslldq     xmm3, xmm3, 0x08                    ; reduce: MI0·x^64
+    vpxor       xmm2, xmm2, xmm3                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  xmm3, xmm2, [rel ghash_avx_schoolbook_clmul3_x8_fold_p], 0x10  ; reduce: Q'·LO0
+    vpslldq     xmm3, xmm3, 0x08                    ; reduce: (Q'·LO0)·x^64
+    vpxor       xmm2, xmm2, xmm3                    ; reduce: LO += (Q'·LO0)·x^64
+    vpclmulqdq  xmm3, xmm2, [rel ghash_avx_schoolbook_clmul3_x8_fold_p], 0x00  ; reduce: (x^64 + Q')·LO0
+    vpsrldq     xmm3, xmm3, 0x04                    ; reduce: into place
+    vpclmulqdq  xmm2, xmm2, [rel ghash_avx_schoolbook_clmul3_x8_fold_p], 0x01  ; reduce: (x^64 + Q')·LO1
+    vpslldq     xmm2, xmm2, 0x04                    ; reduce: into place
+    vpxor       xmm2, xmm2, xmm3                    ; reduce: (x^64 + Q')·LO
+    vpxor       xmm1, xmm2, xmm1                    ; reduce: RES
 .store:
-    vpshufb     xmm0, xmm2, xmm0                    ; X, bytes as in memory
+    vpshufb     xmm0, xmm1, xmm0                    ; X, bytes as in memory
     vmovdqu     [rsi], xmm0                         ; X
+.done:
     ret
 .end:

@@ -106,161 +106,139 @@ ghash_avx_schoolbook_shiftxor_x1_mul:
 
 ; void ghash_avx_schoolbook_shiftxor_x1_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-8, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-7, rax rcx rdx rdi r8
 global ghash_avx_schoolbook_shiftxor_x1_update:function (ghash_avx_schoolbook_shiftxor_x1_update.end - ghash_avx_schoolbook_shiftxor_x1_update)
 align 32
 ghash_avx_schoolbook_shiftxor_x1_update:
     endbr64
-    vmovdqu     xmm0, [rel ghash_avx_schoolbook_shiftxor_x1_byte_swap]  ; byte_swap
-    vmovdqu     xmm1, [rsi]                         ; X, bytes as in memory
-    vpshufb     xmm1, xmm1, xmm0                    ; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx_schoolbook_shiftxor_x1_byte_swap]  ; X
     cmp         rcx, 0x10
     jb          .tail
+.groups:
+    vmovdqu     xmm1, [rel ghash_avx_schoolbook_shiftxor_x1_byte_swap]  ; byte_swap
 .group:
     vmovdqu     xmm2, [rdx]                         ; C1·H^1: C, bytes as in memory
-    vpshufb     xmm2, xmm2, xmm0                    ; C1·H^1: C
-    vpxor       xmm1, xmm2, xmm1                    ; C1·H^1: A = X + C
-    vpclmulqdq  xmm2, xmm1, [rdi], 0x11             ; C1·H^1: A1·B1
-    vpclmulqdq  xmm3, xmm1, [rdi], 0x00             ; C1·H^1: A0·B0
-    vpclmulqdq  xmm4, xmm1, [rdi], 0x01             ; C1·H^1: A1·B0
-    vpclmulqdq  xmm1, xmm1, [rdi], 0x10             ; C1·H^1: A0·B1
-    vpxor       xmm1, xmm4, xmm1                    ; C1·H^1: MI += it
-    vpsrldq     xmm4, xmm1, 0x08                    ; reduce: MI1
+    vpshufb     xmm2, xmm2, xmm1                    ; C1·H^1: C
+    vpxor       xmm0, xmm2, xmm0                    ; C1·H^1: A = X + C
+    vpclmulqdq  xmm2, xmm0, [rdi], 0x11             ; C1·H^1: A1·B1
+    vpclmulqdq  xmm3, xmm0, [rdi], 0x00             ; C1·H^1: A0·B0
+    vpclmulqdq  xmm4, xmm0, [rdi], 0x01             ; C1·H^1: A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi], 0x10             ; C1·H^1: A0·B1
+    vpxor       xmm0, xmm4, xmm0                    ; C1·H^1: MI += it
+    vpsrldq     xmm4, xmm0, 0x08                    ; reduce: MI1
     vpxor       xmm2, xmm2, xmm4                    ; reduce: HI += MI1
-    vpslldq     xmm1, xmm1, 0x08                    ; reduce: MI0·x^64
-    vpxor       xmm1, xmm3, xmm1                    ; reduce: LO += MI0·x^64
-    vpsllq      xmm3, xmm1, 0x3f                    ; reduce
-    vpsllq      xmm4, xmm1, 0x3e                    ; reduce
+    vpslldq     xmm0, xmm0, 0x08                    ; reduce: MI0·x^64
+    vpxor       xmm0, xmm3, xmm0                    ; reduce: LO += MI0·x^64
+    vpsllq      xmm3, xmm0, 0x3f                    ; reduce
+    vpsllq      xmm4, xmm0, 0x3e                    ; reduce
     vpxor       xmm3, xmm3, xmm4                    ; reduce
-    vpsllq      xmm4, xmm1, 0x39                    ; reduce
+    vpsllq      xmm4, xmm0, 0x39                    ; reduce
     vpxor       xmm3, xmm3, xmm4                    ; reduce: bits that leave each half of LO
     vpslldq     xmm4, xmm3, 0x08                    ; reduce: out0·x^64
-    vpxor       xmm1, xmm1, xmm4                    ; reduce: LO += out0·x^64
+    vpxor       xmm0, xmm0, xmm4                    ; reduce: LO += out0·x^64
     vpsrldq     xmm3, xmm3, 0x08                    ; reduce: out1
     vpxor       xmm2, xmm2, xmm3                    ; reduce: HI += out1
-    vpsrlq      xmm3, xmm1, 0x01                    ; reduce
-    vpxor       xmm3, xmm1, xmm3                    ; reduce: LO + LO >> 1
-    vpsrlq      xmm4, xmm1, 0x02                    ; reduce
+    vpsrlq      xmm3, xmm0, 0x01                    ; reduce
+    vpxor       xmm3, xmm0, xmm3                    ; reduce: LO + LO >> 1
+    vpsrlq      xmm4, xmm0, 0x02                    ; reduce
     vpxor       xmm3, xmm3, xmm4                    ; reduce:   + LO >> 2
-    vpsrlq      xmm1, xmm1, 0x07                    ; reduce
-    vpxor       xmm1, xmm3, xmm1                    ; reduce:   + LO >> 7
-    vpxor       xmm1, xmm1, xmm2                    ; reduce: RES
+    vpsrlq      xmm0, xmm0, 0x07                    ; reduce
+    vpxor       xmm0, xmm3, xmm0                    ; reduce:   + LO >> 7
+    vpxor       xmm0, xmm0, xmm2                    ; reduce: RES
     add         rdx, 0x10                           ; next group
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jae         .group
 .after_group:
 .tail:
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .store
-    mov         rax, rcx
-    add         rax, 0x0f
+    lea         rax, [rcx + 15]
     and         rax, -16
-    neg         rax                                 ; -16·m
-    lea         rax, [rdi + rax + 16]               ; H^m
+    lea         rdi, [rdi + 16]
+    sub         rdi, rax                            ; H^m
+    vpxor       xmm1, xmm1, xmm1
     vpxor       xmm2, xmm2, xmm2
     vpxor       xmm3, xmm3, xmm3
     vpxor       xmm4, xmm4, xmm4
-    cmp         rcx, 0x10
-    jb          .partial
-.block:
-    vmovdqu     xmm5, [rdx]                         ; C, bytes as in memory
-    vpshufb     xmm5, xmm5, xmm0                    ; C
-    vpxor       xmm1, xmm5, xmm1                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  xmm5, xmm1, [rax], 0x11             ; C·H^i: A1·B1
-    vpclmulqdq  xmm6, xmm1, [rax], 0x00             ; C·H^i: A0·B0
-    vpclmulqdq  xmm7, xmm1, [rax], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  xmm1, xmm1, [rax], 0x10             ; C·H^i: A0·B1
-    vpxor       xmm4, xmm4, xmm5                    ; C·H^i: HI += it
-    vpxor       xmm2, xmm2, xmm6                    ; C·H^i: LO += it
-    vpxor       xmm3, xmm3, xmm7                    ; C·H^i: MI += it
-    vpxor       xmm3, xmm3, xmm1                    ; C·H^i: MI += it
-    vpxor       xmm1, xmm1, xmm1
-    add         rax, 0x10                           ; the next powers
-    add         rdx, 0x10                           ; the next blocks
-    sub         rcx, 0x10
-    cmp         rcx, 0x10
-    jae         .block
-.after_block:
-.partial:
-    cmp         rcx, 0x00
-    je          .reduce
-    vpxor       xmm5, xmm5, xmm5
     cmp         rcx, 0x08
     jb          .under8
-    vmovq       xmm5, [rdx]                         ; bytes 0..7
-    vmovq       xmm6, [rdx + rcx - 8]               ; the last 8 bytes
+    vmovq       xmm4, [rdx]                         ; bytes 0..7
+    vmovq       xmm5, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
     neg         rcx                                 ; 8·(15 - r) bits
-    vmovq       xmm7, rcx
-    vpsrlq      xmm6, xmm6, xmm7                    ; 8·(15 - r) bits
-    vpsrlq      xmm6, xmm6, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm5, xmm5, xmm6                    ; C_last, zero-padded
+    vmovq       xmm6, rcx
+    vpsrlq      xmm5, xmm5, xmm6                    ; 8·(15 - r) bits
+    vpsrlq      xmm5, xmm5, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm4, xmm4, xmm5                    ; C_last, zero-padded
     jmp         .padded
 .under8:
     cmp         rcx, 0x04
     jb          .under4
-    vmovd       xmm5, [rdx]                         ; bytes 0..3
-    vmovd       xmm6, [rdx + rcx - 4]               ; the last 4 bytes
+    vmovd       xmm4, [rdx]                         ; bytes 0..3
+    vmovd       xmm5, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
     sub         rcx, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm7, rcx
-    vpsllq      xmm6, xmm6, xmm7                    ; into place
-    vpor        xmm5, xmm5, xmm6                    ; C_last, zero-padded
+    vmovq       xmm6, rcx
+    vpsllq      xmm5, xmm5, xmm6                    ; into place
+    vpor        xmm4, xmm4, xmm5                    ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       edi, byte [rdx]                     ; byte 0
-    vmovq       xmm5, rdi
-    movzx       edi, byte [rdx + r8]                ; byte r >> 1
-    vmovq       xmm6, rdi
+    movzx       eax, byte [rdx]                     ; byte 0
+    vmovq       xmm4, rax
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
+    vmovq       xmm5, rax
     shl         r8, 0x03
-    vmovq       xmm7, r8
-    vpsllq      xmm6, xmm6, xmm7                    ; into place
+    vmovq       xmm6, r8
+    vpsllq      xmm5, xmm5, xmm6                    ; into place
     sub         rcx, 0x01
-    movzx       edx, byte [rdx + rcx]               ; byte r - 1
-    vmovq       xmm7, rdx
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
+    vmovq       xmm6, rax
     shl         rcx, 0x03
-    vmovq       xmm8, rcx
-    vpsllq      xmm7, xmm7, xmm8                    ; into place
-    vpor        xmm5, xmm5, xmm6
-    vpor        xmm5, xmm5, xmm7                    ; C_last, zero-padded
+    vmovq       xmm7, rcx
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
+    vpor        xmm4, xmm4, xmm5
+    vpor        xmm4, xmm4, xmm6                    ; C_last, zero-padded
 .padded:
-    vpshufb     xmm5, xmm5, xmm0                    ; C_last
-    vpxor       xmm1, xmm5, xmm1                    ; C·H: A = X + C; X counts once
-    vpclmulqdq  xmm5, xmm1, [rax], 0x11             ; C·H: A1·B1
-    vpclmulqdq  xmm6, xmm1, [rax], 0x00             ; C·H: A0·B0
-    vpclmulqdq  xmm7, xmm1, [rax], 0x01             ; C·H: A1·B0
-    vpclmulqdq  xmm1, xmm1, [rax], 0x10             ; C·H: A0·B1
-    vpxor       xmm4, xmm4, xmm5                    ; C·H: HI += it
-    vpxor       xmm2, xmm2, xmm6                    ; C·H: LO += it
-    vpxor       xmm3, xmm3, xmm7                    ; C·H: MI += it
-    vpxor       xmm3, xmm3, xmm1                    ; C·H: MI += it
+    vpshufb     xmm4, xmm4, [rel ghash_avx_schoolbook_shiftxor_x1_byte_swap]  ; C_last
+    vpxor       xmm0, xmm4, xmm0                    ; C·H: A = X + C; X counts once
+    vpclmulqdq  xmm4, xmm0, [rdi], 0x11             ; C·H: A1·B1
+    vpclmulqdq  xmm5, xmm0, [rdi], 0x00             ; C·H: A0·B0
+    vpclmulqdq  xmm6, xmm0, [rdi], 0x01             ; C·H: A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi], 0x10             ; C·H: A0·B1
+    vpxor       xmm3, xmm3, xmm4                    ; C·H: HI += it
+    vpxor       xmm1, xmm1, xmm5                    ; C·H: LO += it
+    vpxor       xmm2, xmm2, xmm6                    ; C·H: MI += it
+    vpxor       xmm2, xmm2, xmm0                    ; C·H: MI += it
 .reduce:
-    vpsrldq     xmm1, xmm3, 0x08                    ; reduce: MI1
-    vpxor       xmm1, xmm4, xmm1                    ; reduce: HI += MI1
-    vpslldq     xmm3, xmm3, 0x08                    ; reduce: MI0·x^64
-    vpxor       xmm2, xmm2, xmm3                    ; reduce: LO += MI0·x^64
-    vpsllq      xmm3, xmm2, 0x3f                    ; reduce
-    vpsllq      xmm4, xmm2, 0x3e                    ; reduce
-    vpxor       xmm3, xmm3, xmm4                    ; reduce
-    vpsllq      xmm4, xmm2, 0x39                    ; reduce
-    vpxor       xmm3, xmm3, xmm4                    ; reduce: bits that leave each half of LO
-    vpslldq     xmm4, xmm3, 0x08                    ; reduce: out0·x^64
-    vpxor       xmm2, xmm2, xmm4                    ; reduce: LO += out0·x^64
-    vpsrldq     xmm3, xmm3, 0x08                    ; reduce: out1
-    vpxor       xmm1, xmm1, xmm3                    ; reduce: HI += out1
-    vpsrlq      xmm3, xmm2, 0x01                    ; reduce
-    vpxor       xmm3, xmm2, xmm3                    ; reduce: LO + LO >> 1
-    vpsrlq      xmm4, xmm2, 0x02                    ; reduce
-    vpxor       xmm3, xmm3, xmm4                    ; reduce:   + LO >> 2
-    vpsrlq      xmm2, xmm2, 0x07                    ; reduce
-    vpxor       xmm2, xmm3, xmm2                    ; reduce:   + LO >> 7
-    vpxor       xmm1, xmm2, xmm1                    ; reduce: RES
+    vpsrldq     xmm0, xmm2, 0x08                    ; reduce: MI1
+    vpxor       xmm0, xmm3, xmm0                    ; reduce: HI += MI1
+    vpslldq     xmm2, xmm2, 0x08                    ; reduce: MI0·x^64
+    vpxor       xmm1, xmm1, xmm2                    ; reduce: LO += MI0·x^64
+    vpsllq      xmm2, xmm1, 0x3f                    ; reduce
+    vpsllq      xmm3, xmm1, 0x3e                    ; reduce
+    vpxor       xmm2, xmm2, xmm3                    ; reduce
+    vpsllq      xmm3, xmm1, 0x39                    ; reduce
+    vpxor       xmm2, xmm2, xmm3                    ; reduce: bits that leave each half of LO
+    vpslldq     xmm3, xmm2, 0x08                    ; reduce: out0·x^64
+    vpxor       xmm1, xmm1, xmm3                    ; reduce: LO += out0·x^64
+    vpsrldq     xmm2, xmm2, 0x08                    ; reduce: out1
+    vpxor       xmm0, xmm0, xmm2                    ; reduce: HI += out1
+    vpsrlq      xmm2, xmm1, 0x01                    ; reduce
+    vpxor       xmm2, xmm1, xmm2                    ; reduce: LO + LO >> 1
+    vpsrlq      xmm3, xmm1, 0x02                    ; reduce
+    vpxor       xmm2, xmm2, xmm3                    ; reduce:   + LO >> 2
+    vpsrlq      xmm1, xmm1, 0x07                    ; reduce
+    vpxor       xmm1, xmm2, xmm1                    ; reduce:   + LO >> 7
+    vpxor       xmm0, xmm1, xmm0                    ; reduce: RES
 .store:
-    vpshufb     xmm0, xmm1, xmm0                    ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx_schoolbook_shiftxor_x1_byte_swap]  ; X, bytes as in memory
     vmovdqu     [rsi], xmm0                         ; X
+.done:
     ret
 .end:

@@ -301,11 +301,47 @@ global ghash_avx_schoolbook_shiftxor_x12_update:function (ghash_avx_schoolbook_s
 align 32
 ghash_avx_schoolbook_shiftxor_x12_update:
     endbr64
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm1, xmm0, [rel ghash_avx_schoolbook_shiftxor_x12_byte_swap]  ; X
+    cmp         rcx, 0x10
+    jne         .more
+    vmovdqu     xmm0, [rdx]                         ; C, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx_schoolbook_shiftxor_x12_byte_swap]  ; C
+    vpxor       xmm0, xmm0, xmm1                    ; A = X + C
+    vpclmulqdq  xmm1, xmm0, [rdi + 176], 0x11       ; A1·B1
+    vpclmulqdq  xmm2, xmm0, [rdi + 176], 0x00       ; A0·B0
+    vpclmulqdq  xmm3, xmm0, [rdi + 176], 0x01       ; A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi + 176], 0x10       ; A0·B1
+    vpxor       xmm0, xmm3, xmm0                    ; MI += it
+    vpsrldq     xmm3, xmm0, 0x08                    ; MI1
+    vpxor       xmm1, xmm1, xmm3                    ; HI += MI1
+    vpslldq     xmm0, xmm0, 0x08                    ; MI0·x^64
+    vpxor       xmm0, xmm2, xmm0                    ; LO += MI0·x^64
+    vpsllq      xmm2, xmm0, 0x3f
+    vpsllq      xmm3, xmm0, 0x3e
+    vpxor       xmm2, xmm2, xmm3
+    vpsllq      xmm3, xmm0, 0x39
+    vpxor       xmm2, xmm2, xmm3                    ; bits that leave each half of LO
+    vpslldq     xmm3, xmm2, 0x08                    ; out0·x^64
+    vpxor       xmm0, xmm0, xmm3                    ; LO += out0·x^64
+    vpsrldq     xmm2, xmm2, 0x08                    ; out1
+    vpxor       xmm1, xmm1, xmm2                    ; HI += out1
+    vpsrlq      xmm2, xmm0, 0x01
+    vpxor       xmm2, xmm0, xmm2                    ; LO + LO >> 1
+    vpsrlq      xmm3, xmm0, 0x02
+    vpxor       xmm2, xmm2, xmm3                    ;   + LO >> 2
+    vpsrlq      xmm0, xmm0, 0x07
+    vpxor       xmm0, xmm2, xmm0                    ;   + LO >> 7
+    vpxor       xmm0, xmm0, xmm1                    ; RES
+    vpshufb     xmm0, xmm0, [rel ghash_avx_schoolbook_shiftxor_x12_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    ret
+.more:
     vmovdqu     xmm0, [rel ghash_avx_schoolbook_shiftxor_x12_byte_swap]  ; byte_swap
-    vmovdqu     xmm1, [rsi]                         ; X, bytes as in memory
-    vpshufb     xmm1, xmm1, xmm0                    ; X
     cmp         rcx, 0xc0
     jb          .tail
+.groups:
 .group:
     vmovdqu     xmm2, [rdx + 32]                    ; C3·H^10: C, bytes as in memory
     vpshufb     xmm2, xmm2, xmm0                    ; C3·H^10: C
@@ -451,40 +487,56 @@ ghash_avx_schoolbook_shiftxor_x12_update:
     jae         .group
 .after_group:
 .tail:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .store
-    mov         rax, rcx
-    add         rax, 0x0f
+    lea         rax, [rcx + 15]
     and         rax, -16
-    neg         rax                                 ; -16·m
-    lea         rax, [rdi + rax + 192]              ; H^m
+    lea         rdi, [rdi + 192]
+    sub         rdi, rax                            ; H^m
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x10
+    jae         .first
     vpxor       xmm2, xmm2, xmm2
     vpxor       xmm3, xmm3, xmm3
     vpxor       xmm4, xmm4, xmm4
+    jmp         .rest
+.first:
+    vmovdqu     xmm2, [rdx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     xmm2, xmm2, xmm0                    ; C·H^m: C
+    vpxor       xmm1, xmm2, xmm1                    ; C·H^m: A = X + C
+    vpclmulqdq  xmm4, xmm1, [rdi], 0x11             ; C·H^m: A1·B1
+    vpclmulqdq  xmm2, xmm1, [rdi], 0x00             ; C·H^m: A0·B0
+    vpclmulqdq  xmm3, xmm1, [rdi], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  xmm1, xmm1, [rdi], 0x10             ; C·H^m: A0·B1
+    vpxor       xmm3, xmm3, xmm1                    ; C·H^m: MI += it
+    vpxor       xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
+    sub         rcx, 0x10
     cmp         rcx, 0x10
-    jb          .partial
+    jb          .after_block
 .block:
-    vmovdqu     xmm5, [rdx]                         ; C, bytes as in memory
-    vpshufb     xmm5, xmm5, xmm0                    ; C
-    vpxor       xmm1, xmm5, xmm1                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  xmm5, xmm1, [rax], 0x11             ; C·H^i: A1·B1
-    vpclmulqdq  xmm6, xmm1, [rax], 0x00             ; C·H^i: A0·B0
-    vpclmulqdq  xmm7, xmm1, [rax], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  xmm1, xmm1, [rax], 0x10             ; C·H^i: A0·B1
-    vpxor       xmm4, xmm4, xmm5                    ; C·H^i: HI += it
-    vpxor       xmm2, xmm2, xmm6                    ; C·H^i: LO += it
-    vpxor       xmm3, xmm3, xmm7                    ; C·H^i: MI += it
-    vpxor       xmm3, xmm3, xmm1                    ; C·H^i: MI += it
-    vpxor       xmm1, xmm1, xmm1
-    add         rax, 0x10                           ; the next powers
+    vmovdqu     xmm5, [rdx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     xmm5, xmm5, xmm0                    ; C·H^i: C
+    vpclmulqdq  xmm6, xmm5, [rdi], 0x11             ; C·H^i: A1·B1
+    vpclmulqdq  xmm7, xmm5, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  xmm8, xmm5, [rdi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  xmm5, xmm5, [rdi], 0x10             ; C·H^i: A0·B1
+    vpxor       xmm4, xmm4, xmm6                    ; C·H^i: HI += it
+    vpxor       xmm2, xmm2, xmm7                    ; C·H^i: LO += it
+    vpxor       xmm3, xmm3, xmm8                    ; C·H^i: MI += it
+    vpxor       xmm3, xmm3, xmm5                    ; C·H^i: MI += it
+    add         rdi, 0x10                           ; the next powers
     add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jae         .block
 .after_block:
-.partial:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .reduce
+.rest:
     vpxor       xmm5, xmm5, xmm5
     cmp         rcx, 0x08
     jb          .under8
@@ -499,6 +551,7 @@ ghash_avx_schoolbook_shiftxor_x12_update:
     vpunpcklqdq xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .padded
 .under8:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .under4
     vmovd       xmm5, [rdx]                         ; bytes 0..3
@@ -512,16 +565,16 @@ ghash_avx_schoolbook_shiftxor_x12_update:
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       edi, byte [rdx]                     ; byte 0
-    vmovq       xmm5, rdi
-    movzx       edi, byte [rdx + r8]                ; byte r >> 1
-    vmovq       xmm6, rdi
+    movzx       eax, byte [rdx]                     ; byte 0
+    vmovq       xmm5, rax
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
+    vmovq       xmm6, rax
     shl         r8, 0x03
     vmovq       xmm7, r8
     vpsllq      xmm6, xmm6, xmm7                    ; into place
     sub         rcx, 0x01
-    movzx       edx, byte [rdx + rcx]               ; byte r - 1
-    vmovq       xmm7, rdx
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
+    vmovq       xmm7, rax
     shl         rcx, 0x03
     vmovq       xmm8, rcx
     vpsllq      xmm7, xmm7, xmm8                    ; into place
@@ -530,10 +583,10 @@ ghash_avx_schoolbook_shiftxor_x12_update:
 .padded:
     vpshufb     xmm5, xmm5, xmm0                    ; C_last
     vpxor       xmm1, xmm5, xmm1                    ; C·H: A = X + C; X counts once
-    vpclmulqdq  xmm5, xmm1, [rax], 0x11             ; C·H: A1·B1
-    vpclmulqdq  xmm6, xmm1, [rax], 0x00             ; C·H: A0·B0
-    vpclmulqdq  xmm7, xmm1, [rax], 0x01             ; C·H: A1·B0
-    vpclmulqdq  xmm1, xmm1, [rax], 0x10             ; C·H: A0·B1
+    vpclmulqdq  xmm5, xmm1, [rdi], 0x11             ; C·H: A1·B1
+    vpclmulqdq  xmm6, xmm1, [rdi], 0x00             ; C·H: A0·B0
+    vpclmulqdq  xmm7, xmm1, [rdi], 0x01             ; C·H: A1·B0
+    vpclmulqdq  xmm1, xmm1, [rdi], 0x10             ; C·H: A0·B1
     vpxor       xmm4, xmm4, xmm5                    ; C·H: HI += it
     vpxor       xmm2, xmm2, xmm6                    ; C·H: LO += it
     vpxor       xmm3, xmm3, xmm7                    ; C·H: MI += it
@@ -562,5 +615,6 @@ ghash_avx_schoolbook_shiftxor_x12_update:
 .store:
     vpshufb     xmm0, xmm1, xmm0                    ; X, bytes as in memory
     vmovdqu     [rsi], xmm0                         ; X
+.done:
     ret
 .end:

@@ -68,8 +68,8 @@ ghash_avx_winograd_clmul1_x1_init:
     vpclmulqdq  xmm3, xmm0, xmm0, 0x10              ; B_1: C2[0]·C2[1]
     vpclmulqdq  xmm4, xmm1, [rel ghash_avx_winograd_clmul1_x1_fold_q], 0x10  ; B_1: LO0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; B_1: (LO1, LO0)
-    vpxor       xmm1, xmm4, xmm1                    ; B_1: fold LO
-    vpxor       xmm1, xmm1, xmm3                    ; B_1: RES = fold(LO) + HI
+    vpxor       xmm1, xmm1, xmm3                    ; B_1: + HI
+    vpxor       xmm1, xmm4, xmm1                    ; B_1: RES = fold(LO) + HI
     vmovdqu     [rdi], xmm2                         ; B_1: C1
     vmovdqu     [rdi + 16], xmm0                    ; B_1: C2
     vmovdqu     [rdi + 32], xmm1                    ; B_1: R
@@ -93,11 +93,11 @@ ghash_avx_winograd_clmul1_x1_mul:
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
     vpxor       xmm1, xmm1, xmm0                    ; LO += S
     vpxor       xmm0, xmm2, xmm0                    ; HI += S
+    vpxor       xmm0, xmm0, [rdi + 32]              ; HI minus the key terms
     vpclmulqdq  xmm2, xmm1, [rel ghash_avx_winograd_clmul1_x1_fold_q], 0x10  ; LO0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
-    vpxor       xmm1, xmm2, xmm1                    ; fold LO
-    vpxor       xmm0, xmm1, xmm0                    ; RES = fold(LO) + HI
-    vpxor       xmm0, xmm0, [rdi + 32]              ; minus the key terms
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(LO) + HI
 .store:
     vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x1_byte_swap]  ; X, bytes as in memory
     vmovdqu     [rsi], xmm0                         ; X
@@ -106,137 +106,116 @@ ghash_avx_winograd_clmul1_x1_mul:
 
 ; void ghash_avx_winograd_clmul1_x1_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-10, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-8, rax rcx rdx rdi r8
 global ghash_avx_winograd_clmul1_x1_update:function (ghash_avx_winograd_clmul1_x1_update.end - ghash_avx_winograd_clmul1_x1_update)
 align 32
 ghash_avx_winograd_clmul1_x1_update:
     endbr64
-    vmovdqu     xmm0, [rel ghash_avx_winograd_clmul1_x1_byte_swap]  ; byte_swap
-    vmovdqu     xmm1, [rel ghash_avx_winograd_clmul1_x1_fold_q]  ; fold_q
-    vmovdqu     xmm2, [rsi]                         ; X, bytes as in memory
-    vpshufb     xmm2, xmm2, xmm0                    ; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x1_byte_swap]  ; X
     cmp         rcx, 0x10
     jb          .tail
+.groups:
+    vmovdqu     xmm1, [rel ghash_avx_winograd_clmul1_x1_byte_swap]  ; byte_swap
+    vmovdqu     xmm2, [rel ghash_avx_winograd_clmul1_x1_fold_q]  ; fold_q
 .group:
     vmovdqu     xmm3, [rdx]                         ; C1·H^1: C, bytes as in memory
-    vpshufb     xmm3, xmm3, xmm0                    ; C1·H^1: C
-    vpxor       xmm2, xmm3, xmm2                    ; C1·H^1: A = X + C
-    vpxor       xmm3, xmm2, [rdi]                   ; C1·H^1: T = A + C1
-    vpxor       xmm4, xmm2, [rdi + 16]              ; C1·H^1: U = A + C2
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; C1·H^1: A0·A1
+    vpshufb     xmm3, xmm3, xmm1                    ; C1·H^1: C
+    vpxor       xmm0, xmm3, xmm0                    ; C1·H^1: A = X + C
+    vpxor       xmm3, xmm0, [rdi]                   ; C1·H^1: T = A + C1
+    vpxor       xmm4, xmm0, [rdi + 16]              ; C1·H^1: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C1·H^1: A0·A1
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C1·H^1: T0·T1
     vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C1·H^1: U0·U1
-    vpxor       xmm3, xmm3, xmm2                    ; reduce: LO += S
-    vpxor       xmm2, xmm4, xmm2                    ; reduce: HI += S
-    vpclmulqdq  xmm4, xmm3, xmm1, 0x10              ; reduce: LO0·Q'
+    vpxor       xmm3, xmm3, xmm0                    ; reduce: LO += S
+    vpxor       xmm0, xmm4, xmm0                    ; reduce: HI += S
+    vpxor       xmm0, xmm0, [rdi + 32]              ; reduce: HI minus the key terms
+    vpclmulqdq  xmm4, xmm3, xmm2, 0x10              ; reduce: LO0·Q'
     vpshufd     xmm3, xmm3, 0x4e                    ; reduce: (LO1, LO0)
-    vpxor       xmm3, xmm4, xmm3                    ; reduce: fold LO
-    vpxor       xmm2, xmm3, xmm2                    ; reduce: RES = fold(LO) + HI
-    vpxor       xmm2, xmm2, [rdi + 32]              ; reduce: minus the key terms
+    vpxor       xmm0, xmm3, xmm0                    ; reduce: + HI
+    vpxor       xmm0, xmm4, xmm0                    ; reduce: RES = fold(LO) + HI
     add         rdx, 0x10                           ; next group
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jae         .group
 .after_group:
 .tail:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .store
-    mov         rax, rcx
-    add         rax, 0x0f
+    lea         rax, [rcx + 15]
     and         rax, -16
-    neg         rax                                 ; -16·m
-    lea         rax, [rdi + rax + 16]               ; H^m
-    vmovdqu     xmm3, [rax + 32]                    ; R_m: the key terms of H^m … H^1
+    lea         rdi, [rdi + 16]
+    sub         rdi, rax                            ; H^m
+    vmovdqu     xmm1, [rdi + 32]                    ; R_m: the key terms of H^m … H^1
+    vpxor       xmm2, xmm2, xmm2
+    vpxor       xmm3, xmm3, xmm3
     vpxor       xmm4, xmm4, xmm4
     vpxor       xmm5, xmm5, xmm5
-    vpxor       xmm6, xmm6, xmm6
-    cmp         rcx, 0x10
-    jb          .partial
-.block:
-    vmovdqu     xmm7, [rdx]                         ; C, bytes as in memory
-    vpshufb     xmm7, xmm7, xmm0                    ; C
-    vpxor       xmm2, xmm7, xmm2                    ; C·H^i: A = X + C; X counts once
-    vpxor       xmm7, xmm2, [rax]                   ; C·H^i: T = A + C1
-    vpxor       xmm8, xmm2, [rax + 16]              ; C·H^i: U = A + C2
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: U0·U1
-    vpxor       xmm4, xmm4, xmm2                    ; C·H^i: S += it
-    vpxor       xmm5, xmm5, xmm7                    ; C·H^i: LO += it
-    vpxor       xmm6, xmm6, xmm8                    ; C·H^i: HI += it
-    vpxor       xmm2, xmm2, xmm2
-    add         rax, 0x10                           ; the next powers
-    add         rdx, 0x10                           ; the next blocks
-    sub         rcx, 0x10
-    cmp         rcx, 0x10
-    jae         .block
-.after_block:
-.partial:
-    cmp         rcx, 0x00
-    je          .reduce
-    vpxor       xmm7, xmm7, xmm7
     cmp         rcx, 0x08
     jb          .under8
-    vmovq       xmm7, [rdx]                         ; bytes 0..7
-    vmovq       xmm8, [rdx + rcx - 8]               ; the last 8 bytes
+    vmovq       xmm5, [rdx]                         ; bytes 0..7
+    vmovq       xmm6, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
     neg         rcx                                 ; 8·(15 - r) bits
-    vmovq       xmm9, rcx
-    vpsrlq      xmm8, xmm8, xmm9                    ; 8·(15 - r) bits
-    vpsrlq      xmm8, xmm8, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm7, xmm7, xmm8                    ; C_last, zero-padded
+    vmovq       xmm7, rcx
+    vpsrlq      xmm6, xmm6, xmm7                    ; 8·(15 - r) bits
+    vpsrlq      xmm6, xmm6, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .padded
 .under8:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .under4
-    vmovd       xmm7, [rdx]                         ; bytes 0..3
-    vmovd       xmm8, [rdx + rcx - 4]               ; the last 4 bytes
+    vmovd       xmm5, [rdx]                         ; bytes 0..3
+    vmovd       xmm6, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
     sub         rcx, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm9, rcx
-    vpsllq      xmm8, xmm8, xmm9                    ; into place
-    vpor        xmm7, xmm7, xmm8                    ; C_last, zero-padded
+    vmovq       xmm7, rcx
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
+    vpor        xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       edi, byte [rdx]                     ; byte 0
-    vmovq       xmm7, rdi
-    movzx       edi, byte [rdx + r8]                ; byte r >> 1
-    vmovq       xmm8, rdi
+    movzx       eax, byte [rdx]                     ; byte 0
+    vmovq       xmm5, rax
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
+    vmovq       xmm6, rax
     shl         r8, 0x03
-    vmovq       xmm9, r8
-    vpsllq      xmm8, xmm8, xmm9                    ; into place
+    vmovq       xmm7, r8
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
     sub         rcx, 0x01
-    movzx       edx, byte [rdx + rcx]               ; byte r - 1
-    vmovq       xmm9, rdx
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
+    vmovq       xmm7, rax
     shl         rcx, 0x03
-    vmovq       xmm10, rcx
-    vpsllq      xmm9, xmm9, xmm10                   ; into place
-    vpor        xmm7, xmm7, xmm8
-    vpor        xmm7, xmm7, xmm9                    ; C_last, zero-padded
+    vmovq       xmm8, rcx
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
+    vpor        xmm5, xmm5, xmm6
+    vpor        xmm5, xmm5, xmm7                    ; C_last, zero-padded
 .padded:
-    vpshufb     xmm7, xmm7, xmm0                    ; C_last
-    vpxor       xmm2, xmm7, xmm2                    ; C·H: A = X + C; X counts once
-    vpxor       xmm7, xmm2, [rax]                   ; C·H: T = A + C1
-    vpxor       xmm8, xmm2, [rax + 16]              ; C·H: U = A + C2
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; C·H: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H: U0·U1
-    vpxor       xmm4, xmm4, xmm2                    ; C·H: S += it
-    vpxor       xmm5, xmm5, xmm7                    ; C·H: LO += it
-    vpxor       xmm6, xmm6, xmm8                    ; C·H: HI += it
+    vpshufb     xmm5, xmm5, [rel ghash_avx_winograd_clmul1_x1_byte_swap]  ; C_last
+    vpxor       xmm0, xmm5, xmm0                    ; C·H: A = X + C; X counts once
+    vpxor       xmm5, xmm0, [rdi]                   ; C·H: T = A + C1
+    vpxor       xmm6, xmm0, [rdi + 16]              ; C·H: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: U0·U1
+    vpxor       xmm2, xmm2, xmm0                    ; C·H: S += it
+    vpxor       xmm3, xmm3, xmm5                    ; C·H: LO += it
+    vpxor       xmm4, xmm4, xmm6                    ; C·H: HI += it
 .reduce:
-    vpxor       xmm2, xmm5, xmm4                    ; reduce: LO += S
-    vpxor       xmm4, xmm6, xmm4                    ; reduce: HI += S
-    vpclmulqdq  xmm1, xmm2, xmm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e                    ; reduce: (LO1, LO0)
-    vpxor       xmm1, xmm1, xmm2                    ; reduce: fold LO
-    vpxor       xmm1, xmm1, xmm4                    ; reduce: RES = fold(LO) + HI
-    vpxor       xmm2, xmm1, xmm3                    ; reduce: minus the key terms
+    vpxor       xmm0, xmm3, xmm2                    ; reduce: LO += S
+    vpxor       xmm2, xmm4, xmm2                    ; reduce: HI += S
+    vpxor       xmm1, xmm2, xmm1                    ; reduce: HI minus the key terms
+    vpclmulqdq  xmm2, xmm0, [rel ghash_avx_winograd_clmul1_x1_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm0, xmm0, xmm1                    ; reduce: + HI
+    vpxor       xmm0, xmm2, xmm0                    ; reduce: RES = fold(LO) + HI
 .store:
-    vpshufb     xmm0, xmm2, xmm0                    ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x1_byte_swap]  ; X, bytes as in memory
     vmovdqu     [rsi], xmm0                         ; X
+.done:
     ret
 .end:

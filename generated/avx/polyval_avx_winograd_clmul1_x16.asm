@@ -57,8 +57,8 @@ polyval_avx_winograd_clmul1_x16_init:
     vpclmulqdq  xmm4, xmm1, xmm1, 0x10              ; B_1: C2[0]·C2[1]
     vpclmulqdq  xmm5, xmm3, xmm0, 0x10              ; B_1: LO0·Q'
     vpshufd     xmm3, xmm3, 0x4e                    ; B_1: (LO1, LO0)
-    vpxor       xmm3, xmm5, xmm3                    ; B_1: fold LO
-    vpxor       xmm3, xmm3, xmm4                    ; B_1: RES = fold(LO) + HI
+    vpxor       xmm3, xmm3, xmm4                    ; B_1: + HI
+    vpxor       xmm3, xmm5, xmm3                    ; B_1: RES = fold(LO) + HI
     vmovdqu     [rdi + 240], xmm2                   ; B_1: C1
     vmovdqu     [rdi + 496], xmm1                   ; B_1: C2
     vmovdqa     xmm4, xmm3                          ; B_1: R
@@ -70,11 +70,11 @@ polyval_avx_winograd_clmul1_x16_init:
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; V_2 = V_1·B_1: U0·U1
     vpxor       xmm5, xmm5, xmm7                    ; V_2 = V_1·B_1: LO += S
     vpxor       xmm6, xmm6, xmm7                    ; V_2 = V_1·B_1: HI += S
+    vpxor       xmm6, xmm6, xmm3                    ; V_2 = V_1·B_1: HI minus the key terms
     vpclmulqdq  xmm7, xmm5, xmm0, 0x10              ; V_2 = V_1·B_1: LO0·Q'
     vpshufd     xmm5, xmm5, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
-    vpxor       xmm5, xmm7, xmm5                    ; V_2 = V_1·B_1: fold LO
-    vpxor       xmm5, xmm5, xmm6                    ; V_2 = V_1·B_1: RES = fold(LO) + HI
-    vpxor       xmm11, xmm5, xmm3                   ; V_2 = V_1·B_1: minus the key terms
+    vpxor       xmm5, xmm5, xmm6                    ; V_2 = V_1·B_1: + HI
+    vpxor       xmm11, xmm7, xmm5                   ; V_2 = V_1·B_1: RES = fold(LO) + HI
     vpclmulqdq  xmm5, xmm11, xmm0, 0x10             ; V_2 = V_1·B_1: B0·Q'
     vpshufd     xmm6, xmm11, 0x4e                   ; V_2 = V_1·B_1: (B1, B0)
     vpxor       xmm5, xmm5, xmm6                    ; V_2 = V_1·B_1: fold B
@@ -84,8 +84,8 @@ polyval_avx_winograd_clmul1_x16_init:
     vpclmulqdq  xmm8, xmm5, xmm5, 0x10              ; V_2 = V_1·B_1: C2[0]·C2[1]
     vpclmulqdq  xmm9, xmm7, xmm0, 0x10              ; V_2 = V_1·B_1: LO0·Q'
     vpshufd     xmm7, xmm7, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
-    vpxor       xmm7, xmm9, xmm7                    ; V_2 = V_1·B_1: fold LO
-    vpxor       xmm7, xmm7, xmm8                    ; V_2 = V_1·B_1: RES = fold(LO) + HI
+    vpxor       xmm7, xmm7, xmm8                    ; V_2 = V_1·B_1: + HI
+    vpxor       xmm7, xmm9, xmm7                    ; V_2 = V_1·B_1: RES = fold(LO) + HI
     vmovdqu     [rdi + 224], xmm6                   ; V_2 = V_1·B_1: C1
     vmovdqu     [rdi + 480], xmm5                   ; V_2 = V_1·B_1: C2
     vpxor       xmm4, xmm7, xmm4                    ; V_2 = V_1·B_1: R_i
@@ -97,11 +97,11 @@ polyval_avx_winograd_clmul1_x16_init:
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; V_3 = V_2·B_1: U0·U1
     vpxor       xmm2, xmm2, xmm8                    ; V_3 = V_2·B_1: LO += S
     vpxor       xmm1, xmm1, xmm8                    ; V_3 = V_2·B_1: HI += S
-    vpclmulqdq  xmm8, xmm2, xmm0, 0x10              ; V_3 = V_2·B_1: LO0·Q'
+    vpxor       xmm1, xmm1, xmm3                    ; V_3 = V_2·B_1: HI minus the key terms
+    vpclmulqdq  xmm3, xmm2, xmm0, 0x10              ; V_3 = V_2·B_1: LO0·Q'
     vpshufd     xmm2, xmm2, 0x4e                    ; V_3 = V_2·B_1: (LO1, LO0)
-    vpxor       xmm2, xmm8, xmm2                    ; V_3 = V_2·B_1: fold LO
-    vpxor       xmm1, xmm2, xmm1                    ; V_3 = V_2·B_1: RES = fold(LO) + HI
-    vpxor       xmm12, xmm1, xmm3                   ; V_3 = V_2·B_1: minus the key terms
+    vpxor       xmm1, xmm2, xmm1                    ; V_3 = V_2·B_1: + HI
+    vpxor       xmm12, xmm3, xmm1                   ; V_3 = V_2·B_1: RES = fold(LO) + HI
     vpclmulqdq  xmm1, xmm12, xmm0, 0x10             ; V_3 = V_2·B_1: B0·Q'
     vpshufd     xmm2, xmm12, 0x4e                   ; V_3 = V_2·B_1: (B1, B0)
     vpxor       xmm1, xmm1, xmm2                    ; V_3 = V_2·B_1: fold B
@@ -111,8 +111,8 @@ polyval_avx_winograd_clmul1_x16_init:
     vpclmulqdq  xmm8, xmm1, xmm1, 0x10              ; V_3 = V_2·B_1: C2[0]·C2[1]
     vpclmulqdq  xmm9, xmm3, xmm0, 0x10              ; V_3 = V_2·B_1: LO0·Q'
     vpshufd     xmm3, xmm3, 0x4e                    ; V_3 = V_2·B_1: (LO1, LO0)
-    vpxor       xmm3, xmm9, xmm3                    ; V_3 = V_2·B_1: fold LO
-    vpxor       xmm3, xmm3, xmm8                    ; V_3 = V_2·B_1: RES = fold(LO) + HI
+    vpxor       xmm3, xmm3, xmm8                    ; V_3 = V_2·B_1: + HI
+    vpxor       xmm3, xmm9, xmm3                    ; V_3 = V_2·B_1: RES = fold(LO) + HI
     vmovdqu     [rdi + 208], xmm2                   ; V_3 = V_2·B_1: C1
     vmovdqu     [rdi + 464], xmm1                   ; V_3 = V_2·B_1: C2
     vpxor       xmm4, xmm3, xmm4                    ; V_3 = V_2·B_1: R_i
@@ -124,11 +124,11 @@ polyval_avx_winograd_clmul1_x16_init:
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; V_4 = V_2·B_2: U0·U1
     vpxor       xmm1, xmm1, xmm3                    ; V_4 = V_2·B_2: LO += S
     vpxor       xmm2, xmm2, xmm3                    ; V_4 = V_2·B_2: HI += S
+    vpxor       xmm2, xmm2, xmm7                    ; V_4 = V_2·B_2: HI minus the key terms
     vpclmulqdq  xmm3, xmm1, xmm0, 0x10              ; V_4 = V_2·B_2: LO0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; V_4 = V_2·B_2: (LO1, LO0)
-    vpxor       xmm1, xmm3, xmm1                    ; V_4 = V_2·B_2: fold LO
-    vpxor       xmm1, xmm1, xmm2                    ; V_4 = V_2·B_2: RES = fold(LO) + HI
-    vpxor       xmm7, xmm1, xmm7                    ; V_4 = V_2·B_2: minus the key terms
+    vpxor       xmm1, xmm1, xmm2                    ; V_4 = V_2·B_2: + HI
+    vpxor       xmm7, xmm3, xmm1                    ; V_4 = V_2·B_2: RES = fold(LO) + HI
     vpclmulqdq  xmm1, xmm7, xmm0, 0x10              ; V_4 = V_2·B_2: B0·Q'
     vpshufd     xmm2, xmm7, 0x4e                    ; V_4 = V_2·B_2: (B1, B0)
     vpxor       xmm1, xmm1, xmm2                    ; V_4 = V_2·B_2: fold B
@@ -138,13 +138,14 @@ polyval_avx_winograd_clmul1_x16_init:
     vpclmulqdq  xmm5, xmm1, xmm1, 0x10              ; V_4 = V_2·B_2: C2[0]·C2[1]
     vpclmulqdq  xmm6, xmm3, xmm0, 0x10              ; V_4 = V_2·B_2: LO0·Q'
     vpshufd     xmm3, xmm3, 0x4e                    ; V_4 = V_2·B_2: (LO1, LO0)
-    vpxor       xmm3, xmm6, xmm3                    ; V_4 = V_2·B_2: fold LO
-    vpxor       xmm3, xmm3, xmm5                    ; V_4 = V_2·B_2: RES = fold(LO) + HI
+    vpxor       xmm3, xmm3, xmm5                    ; V_4 = V_2·B_2: + HI
+    vpxor       xmm3, xmm6, xmm3                    ; V_4 = V_2·B_2: RES = fold(LO) + HI
     vmovdqu     [rdi + 192], xmm2                   ; V_4 = V_2·B_2: C1
     vmovdqu     [rdi + 448], xmm1                   ; V_4 = V_2·B_2: C2
     vpxor       xmm4, xmm3, xmm4                    ; V_4 = V_2·B_2: R_i
     vmovdqu     [rdi + 704], xmm4                   ; V_4 = V_2·B_2: R
     mov         eax, 0x03                           ; V_4 = V_2·B_2: rounds of s registers
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .round:
     sub         rdi, 0x40                           ; V_4 = V_2·B_2
     vpxor       xmm5, xmm10, xmm2                   ; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
@@ -154,11 +155,11 @@ polyval_avx_winograd_clmul1_x16_init:
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
     vpxor       xmm5, xmm5, xmm8                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += S
     vpxor       xmm6, xmm6, xmm8                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += S
+    vpxor       xmm6, xmm6, xmm3                    ; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
     vpclmulqdq  xmm8, xmm5, xmm0, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
     vpshufd     xmm5, xmm5, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    vpxor       xmm5, xmm8, xmm5                    ; V_(i+1) = V_(i+1-s)·B_sL: fold LO
-    vpxor       xmm5, xmm5, xmm6                    ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
-    vpxor       xmm10, xmm5, xmm3                   ; V_(i+1) = V_(i+1-s)·B_sL: minus the key terms
+    vpxor       xmm5, xmm5, xmm6                    ; V_(i+1) = V_(i+1-s)·B_sL: + HI
+    vpxor       xmm10, xmm8, xmm5                   ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
     vpxor       xmm5, xmm11, xmm2                   ; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
     vpxor       xmm6, xmm11, xmm1                   ; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
     vpclmulqdq  xmm8, xmm11, xmm11, 0x10            ; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
@@ -166,11 +167,11 @@ polyval_avx_winograd_clmul1_x16_init:
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
     vpxor       xmm5, xmm5, xmm8                    ; V_(i+2) = V_(i+2-s)·B_sL: LO += S
     vpxor       xmm6, xmm6, xmm8                    ; V_(i+2) = V_(i+2-s)·B_sL: HI += S
+    vpxor       xmm6, xmm6, xmm3                    ; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
     vpclmulqdq  xmm8, xmm5, xmm0, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
     vpshufd     xmm5, xmm5, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    vpxor       xmm5, xmm8, xmm5                    ; V_(i+2) = V_(i+2-s)·B_sL: fold LO
-    vpxor       xmm5, xmm5, xmm6                    ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
-    vpxor       xmm11, xmm5, xmm3                   ; V_(i+2) = V_(i+2-s)·B_sL: minus the key terms
+    vpxor       xmm5, xmm5, xmm6                    ; V_(i+2) = V_(i+2-s)·B_sL: + HI
+    vpxor       xmm11, xmm8, xmm5                   ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
     vpxor       xmm5, xmm12, xmm2                   ; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
     vpxor       xmm6, xmm12, xmm1                   ; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
     vpclmulqdq  xmm8, xmm12, xmm12, 0x10            ; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
@@ -178,11 +179,11 @@ polyval_avx_winograd_clmul1_x16_init:
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
     vpxor       xmm5, xmm5, xmm8                    ; V_(i+3) = V_(i+3-s)·B_sL: LO += S
     vpxor       xmm6, xmm6, xmm8                    ; V_(i+3) = V_(i+3-s)·B_sL: HI += S
+    vpxor       xmm6, xmm6, xmm3                    ; V_(i+3) = V_(i+3-s)·B_sL: HI minus the key terms
     vpclmulqdq  xmm8, xmm5, xmm0, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
     vpshufd     xmm5, xmm5, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
-    vpxor       xmm5, xmm8, xmm5                    ; V_(i+3) = V_(i+3-s)·B_sL: fold LO
-    vpxor       xmm5, xmm5, xmm6                    ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
-    vpxor       xmm12, xmm5, xmm3                   ; V_(i+3) = V_(i+3-s)·B_sL: minus the key terms
+    vpxor       xmm5, xmm5, xmm6                    ; V_(i+3) = V_(i+3-s)·B_sL: + HI
+    vpxor       xmm12, xmm8, xmm5                   ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
     vpxor       xmm5, xmm7, xmm2                    ; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
     vpxor       xmm6, xmm7, xmm1                    ; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
@@ -190,11 +191,11 @@ polyval_avx_winograd_clmul1_x16_init:
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
     vpxor       xmm5, xmm5, xmm7                    ; V_(i+4) = V_(i+4-s)·B_sL: LO += S
     vpxor       xmm6, xmm6, xmm7                    ; V_(i+4) = V_(i+4-s)·B_sL: HI += S
+    vpxor       xmm6, xmm6, xmm3                    ; V_(i+4) = V_(i+4-s)·B_sL: HI minus the key terms
     vpclmulqdq  xmm7, xmm5, xmm0, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
     vpshufd     xmm5, xmm5, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
-    vpxor       xmm5, xmm7, xmm5                    ; V_(i+4) = V_(i+4-s)·B_sL: fold LO
-    vpxor       xmm5, xmm5, xmm6                    ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
-    vpxor       xmm7, xmm5, xmm3                    ; V_(i+4) = V_(i+4-s)·B_sL: minus the key terms
+    vpxor       xmm5, xmm5, xmm6                    ; V_(i+4) = V_(i+4-s)·B_sL: + HI
+    vpxor       xmm7, xmm7, xmm5                    ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
     vpclmulqdq  xmm5, xmm10, xmm0, 0x10             ; entries of V_(i+1): B0·Q'
     vpshufd     xmm6, xmm10, 0x4e                   ; entries of V_(i+1): (B1, B0)
     vpxor       xmm5, xmm5, xmm6                    ; entries of V_(i+1): fold B
@@ -204,8 +205,8 @@ polyval_avx_winograd_clmul1_x16_init:
     vpclmulqdq  xmm9, xmm5, xmm5, 0x10              ; entries of V_(i+1): C2[0]·C2[1]
     vpclmulqdq  xmm13, xmm8, xmm0, 0x10             ; entries of V_(i+1): LO0·Q'
     vpshufd     xmm8, xmm8, 0x4e                    ; entries of V_(i+1): (LO1, LO0)
-    vpxor       xmm8, xmm13, xmm8                   ; entries of V_(i+1): fold LO
-    vpxor       xmm8, xmm8, xmm9                    ; entries of V_(i+1): RES = fold(LO) + HI
+    vpxor       xmm8, xmm8, xmm9                    ; entries of V_(i+1): + HI
+    vpxor       xmm8, xmm13, xmm8                   ; entries of V_(i+1): RES = fold(LO) + HI
     vmovdqu     [rdi + 240], xmm6                   ; entries of V_(i+1): C1
     vmovdqu     [rdi + 496], xmm5                   ; entries of V_(i+1): C2
     vpxor       xmm4, xmm8, xmm4                    ; entries of V_(i+1): R_i
@@ -219,8 +220,8 @@ polyval_avx_winograd_clmul1_x16_init:
     vpclmulqdq  xmm9, xmm5, xmm5, 0x10              ; entries of V_(i+2): C2[0]·C2[1]
     vpclmulqdq  xmm13, xmm8, xmm0, 0x10             ; entries of V_(i+2): LO0·Q'
     vpshufd     xmm8, xmm8, 0x4e                    ; entries of V_(i+2): (LO1, LO0)
-    vpxor       xmm8, xmm13, xmm8                   ; entries of V_(i+2): fold LO
-    vpxor       xmm8, xmm8, xmm9                    ; entries of V_(i+2): RES = fold(LO) + HI
+    vpxor       xmm8, xmm8, xmm9                    ; entries of V_(i+2): + HI
+    vpxor       xmm8, xmm13, xmm8                   ; entries of V_(i+2): RES = fold(LO) + HI
     vmovdqu     [rdi + 224], xmm6                   ; entries of V_(i+2): C1
     vmovdqu     [rdi + 480], xmm5                   ; entries of V_(i+2): C2
     vpxor       xmm4, xmm8, xmm4                    ; entries of V_(i+2): R_i
@@ -234,8 +235,8 @@ polyval_avx_winograd_clmul1_x16_init:
     vpclmulqdq  xmm9, xmm5, xmm5, 0x10              ; entries of V_(i+3): C2[0]·C2[1]
     vpclmulqdq  xmm13, xmm8, xmm0, 0x10             ; entries of V_(i+3): LO0·Q'
     vpshufd     xmm8, xmm8, 0x4e                    ; entries of V_(i+3): (LO1, LO0)
-    vpxor       xmm8, xmm13, xmm8                   ; entries of V_(i+3): fold LO
-    vpxor       xmm8, xmm8, xmm9                    ; entries of V_(i+3): RES = fold(LO) + HI
+    vpxor       xmm8, xmm8, xmm9                    ; entries of V_(i+3): + HI
+    vpxor       xmm8, xmm13, xmm8                   ; entries of V_(i+3): RES = fold(LO) + HI
     vmovdqu     [rdi + 208], xmm6                   ; entries of V_(i+3): C1
     vmovdqu     [rdi + 464], xmm5                   ; entries of V_(i+3): C2
     vpxor       xmm4, xmm8, xmm4                    ; entries of V_(i+3): R_i
@@ -249,8 +250,8 @@ polyval_avx_winograd_clmul1_x16_init:
     vpclmulqdq  xmm9, xmm5, xmm5, 0x10              ; entries of V_(i+4): C2[0]·C2[1]
     vpclmulqdq  xmm13, xmm8, xmm0, 0x10             ; entries of V_(i+4): LO0·Q'
     vpshufd     xmm8, xmm8, 0x4e                    ; entries of V_(i+4): (LO1, LO0)
-    vpxor       xmm8, xmm13, xmm8                   ; entries of V_(i+4): fold LO
-    vpxor       xmm8, xmm8, xmm9                    ; entries of V_(i+4): RES = fold(LO) + HI
+    vpxor       xmm8, xmm8, xmm9                    ; entries of V_(i+4): + HI
+    vpxor       xmm8, xmm13, xmm8                   ; entries of V_(i+4): RES = fold(LO) + HI
     vmovdqu     [rdi + 192], xmm6                   ; entries of V_(i+4): C1
     vmovdqu     [rdi + 448], xmm5                   ; entries of V_(i+4): C2
     vpxor       xmm4, xmm8, xmm4                    ; entries of V_(i+4): R_i
@@ -278,11 +279,11 @@ polyval_avx_winograd_clmul1_x16_mul:
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
     vpxor       xmm1, xmm1, xmm0                    ; LO += S
     vpxor       xmm0, xmm2, xmm0                    ; HI += S
+    vpxor       xmm0, xmm0, [rdi + 752]             ; HI minus the key terms
     vpclmulqdq  xmm2, xmm1, [rel polyval_avx_winograd_clmul1_x16_fold_q], 0x10  ; LO0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
-    vpxor       xmm1, xmm2, xmm1                    ; fold LO
-    vpxor       xmm0, xmm1, xmm0                    ; RES = fold(LO) + HI
-    vpxor       xmm0, xmm0, [rdi + 752]             ; minus the key terms
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(LO) + HI
 .store:
     vmovdqu     [rsi], xmm0                         ; X
     ret
@@ -295,10 +296,30 @@ global polyval_avx_winograd_clmul1_x16_update:function (polyval_avx_winograd_clm
 align 32
 polyval_avx_winograd_clmul1_x16_update:
     endbr64
-    vmovdqu     xmm0, [rel polyval_avx_winograd_clmul1_x16_fold_q]  ; fold_q
     vmovdqu     xmm1, [rsi]                         ; X
+    cmp         rcx, 0x10
+    jne         .more
+    vmovdqu     xmm0, [rdx]                         ; C, bytes as in memory
+    vpxor       xmm0, xmm0, xmm1                    ; A = X + C
+    vpxor       xmm1, xmm0, [rdi + 240]             ; T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 496]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm0                    ; LO += S
+    vpxor       xmm0, xmm2, xmm0                    ; HI += S
+    vpxor       xmm0, xmm0, [rdi + 752]             ; HI minus the key terms
+    vpclmulqdq  xmm2, xmm1, [rel polyval_avx_winograd_clmul1_x16_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(LO) + HI
+    vmovdqu     [rsi], xmm0                         ; X
+    ret
+.more:
     cmp         rcx, 256
     jb          .tail
+.groups:
+    vmovdqu     xmm0, [rel polyval_avx_winograd_clmul1_x16_fold_q]  ; fold_q
 .group:
     vmovdqu     xmm2, [rdx + 32]                    ; C3·H^14: C
     vpxor       xmm3, xmm2, [rdi + 32]              ; C3·H^14: T = A + C1
@@ -444,11 +465,11 @@ polyval_avx_winograd_clmul1_x16_update:
     vpxor       xmm3, xmm4, xmm6                    ; C1·H^16: HI += it
     vpxor       xmm2, xmm2, xmm1                    ; reduce: LO += S
     vpxor       xmm1, xmm3, xmm1                    ; reduce: HI += S
+    vpxor       xmm1, xmm1, [rdi + 512]             ; reduce: HI minus the key terms
     vpclmulqdq  xmm3, xmm2, xmm0, 0x10              ; reduce: LO0·Q'
     vpshufd     xmm2, xmm2, 0x4e                    ; reduce: (LO1, LO0)
-    vpxor       xmm2, xmm3, xmm2                    ; reduce: fold LO
-    vpxor       xmm1, xmm2, xmm1                    ; reduce: RES = fold(LO) + HI
-    vpxor       xmm1, xmm1, [rdi + 512]             ; reduce: minus the key terms
+    vpxor       xmm1, xmm2, xmm1                    ; reduce: + HI
+    vpxor       xmm1, xmm3, xmm1                    ; reduce: RES = fold(LO) + HI
     add         rdx, 256                            ; next group
     sub         rcx, 256
     cmp         rcx, 256
@@ -457,99 +478,112 @@ polyval_avx_winograd_clmul1_x16_update:
 .tail:
     cmp         rcx, 0x00
     je          .store
-    mov         rax, rcx
-    add         rax, 0x0f
+    lea         rax, [rcx + 15]
     and         rax, -16
-    neg         rax                                 ; -16·m
-    lea         rax, [rdi + rax + 256]              ; H^m
-    vmovdqu     xmm2, [rax + 512]                   ; R_m: the key terms of H^m … H^1
+    lea         rdi, [rdi + 256]
+    sub         rdi, rax                            ; H^m
+    vmovdqu     xmm0, [rdi + 512]                   ; R_m: the key terms of H^m … H^1
+    cmp         rcx, 0x10
+    jae         .first
+    vpxor       xmm2, xmm2, xmm2
     vpxor       xmm3, xmm3, xmm3
     vpxor       xmm4, xmm4, xmm4
-    vpxor       xmm5, xmm5, xmm5
+    jmp         .rest
+.first:
+    vmovdqu     xmm2, [rdx]                         ; C·H^m: C
+    vpxor       xmm1, xmm2, xmm1                    ; C·H^m: A = X + C
+    vpxor       xmm3, xmm1, [rdi]                   ; C·H^m: T = A + C1
+    vpxor       xmm4, xmm1, [rdi + 256]             ; C·H^m: U = A + C2
+    vpclmulqdq  xmm2, xmm1, xmm1, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C·H^m: U0·U1
+    vpxor       xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
+    sub         rcx, 0x10
     cmp         rcx, 0x10
-    jb          .partial
+    jb          .after_block
 .block:
-    vmovdqu     xmm6, [rdx]                         ; C
-    vpxor       xmm1, xmm6, xmm1                    ; C·H^i: A = X + C; X counts once
-    vpxor       xmm6, xmm1, [rax]                   ; C·H^i: T = A + C1
-    vpxor       xmm7, xmm1, [rax + 256]             ; C·H^i: U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H^i: A0·A1
+    vmovdqu     xmm5, [rdx]                         ; C·H^i: C
+    vpxor       xmm6, xmm5, [rdi]                   ; C·H^i: T = A + C1
+    vpxor       xmm7, xmm5, [rdi + 256]             ; C·H^i: U = A + C2
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H^i: A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: U0·U1
-    vpxor       xmm3, xmm3, xmm1                    ; C·H^i: S += it
-    vpxor       xmm4, xmm4, xmm6                    ; C·H^i: LO += it
-    vpxor       xmm5, xmm5, xmm7                    ; C·H^i: HI += it
-    vpxor       xmm1, xmm1, xmm1
-    add         rax, 0x10                           ; the next powers
+    vpxor       xmm2, xmm2, xmm5                    ; C·H^i: S += it
+    vpxor       xmm3, xmm3, xmm6                    ; C·H^i: LO += it
+    vpxor       xmm4, xmm4, xmm7                    ; C·H^i: HI += it
+    add         rdi, 0x10                           ; the next powers
     add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jae         .block
 .after_block:
-.partial:
     cmp         rcx, 0x00
     je          .reduce
-    vpxor       xmm6, xmm6, xmm6
+.rest:
+    vpxor       xmm5, xmm5, xmm5
     cmp         rcx, 0x08
     jb          .under8
-    vmovq       xmm6, [rdx]                         ; bytes 0..7
-    vmovq       xmm7, [rdx + rcx - 8]               ; the last 8 bytes
+    vmovq       xmm5, [rdx]                         ; bytes 0..7
+    vmovq       xmm6, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
     neg         rcx                                 ; 8·(15 - r) bits
-    vmovq       xmm8, rcx
-    vpsrlq      xmm7, xmm7, xmm8                    ; 8·(15 - r) bits
-    vpsrlq      xmm7, xmm7, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm6, xmm6, xmm7                    ; C_last, zero-padded
+    vmovq       xmm7, rcx
+    vpsrlq      xmm6, xmm6, xmm7                    ; 8·(15 - r) bits
+    vpsrlq      xmm6, xmm6, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .padded
 .under8:
     cmp         rcx, 0x04
     jb          .under4
-    vmovd       xmm6, [rdx]                         ; bytes 0..3
-    vmovd       xmm7, [rdx + rcx - 4]               ; the last 4 bytes
+    vmovd       xmm5, [rdx]                         ; bytes 0..3
+    vmovd       xmm6, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
     sub         rcx, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm8, rcx
-    vpsllq      xmm7, xmm7, xmm8                    ; into place
-    vpor        xmm6, xmm6, xmm7                    ; C_last, zero-padded
+    vmovq       xmm7, rcx
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
+    vpor        xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       edi, byte [rdx]                     ; byte 0
-    vmovq       xmm6, rdi
-    movzx       edi, byte [rdx + r8]                ; byte r >> 1
-    vmovq       xmm7, rdi
+    movzx       eax, byte [rdx]                     ; byte 0
+    vmovq       xmm5, rax
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
+    vmovq       xmm6, rax
     shl         r8, 0x03
-    vmovq       xmm8, r8
-    vpsllq      xmm7, xmm7, xmm8                    ; into place
+    vmovq       xmm7, r8
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
     sub         rcx, 0x01
-    movzx       edx, byte [rdx + rcx]               ; byte r - 1
-    vmovq       xmm8, rdx
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
+    vmovq       xmm7, rax
     shl         rcx, 0x03
-    vmovq       xmm9, rcx
-    vpsllq      xmm8, xmm8, xmm9                    ; into place
-    vpor        xmm6, xmm6, xmm7
-    vpor        xmm6, xmm6, xmm8                    ; C_last, zero-padded
+    vmovq       xmm8, rcx
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
+    vpor        xmm5, xmm5, xmm6
+    vpor        xmm5, xmm5, xmm7                    ; C_last, zero-padded
 .padded:
-    vpxor       xmm1, xmm6, xmm1                    ; C·H: A = X + C; X counts once
-    vpxor       xmm6, xmm1, [rax]                   ; C·H: T = A + C1
-    vpxor       xmm7, xmm1, [rax + 256]             ; C·H: U = A + C2
+    vpxor       xmm1, xmm5, xmm1                    ; C·H: A = X + C; X counts once
+    vpxor       xmm5, xmm1, [rdi]                   ; C·H: T = A + C1
+    vpxor       xmm6, xmm1, [rdi + 256]             ; C·H: U = A + C2
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H: U0·U1
-    vpxor       xmm3, xmm3, xmm1                    ; C·H: S += it
-    vpxor       xmm4, xmm4, xmm6                    ; C·H: LO += it
-    vpxor       xmm5, xmm5, xmm7                    ; C·H: HI += it
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: U0·U1
+    vpxor       xmm2, xmm2, xmm1                    ; C·H: S += it
+    vpxor       xmm3, xmm3, xmm5                    ; C·H: LO += it
+    vpxor       xmm4, xmm4, xmm6                    ; C·H: HI += it
 .reduce:
-    vpxor       xmm1, xmm4, xmm3                    ; reduce: LO += S
-    vpxor       xmm3, xmm5, xmm3                    ; reduce: HI += S
-    vpclmulqdq  xmm0, xmm1, xmm0, 0x10              ; reduce: LO0·Q'
+    vpxor       xmm1, xmm3, xmm2                    ; reduce: LO += S
+    vpxor       xmm2, xmm4, xmm2                    ; reduce: HI += S
+    vpxor       xmm0, xmm2, xmm0                    ; reduce: HI minus the key terms
+    vpclmulqdq  xmm2, xmm1, [rel polyval_avx_winograd_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; reduce: (LO1, LO0)
-    vpxor       xmm0, xmm0, xmm1                    ; reduce: fold LO
-    vpxor       xmm0, xmm0, xmm3                    ; reduce: RES = fold(LO) + HI
-    vpxor       xmm1, xmm0, xmm2                    ; reduce: minus the key terms
+    vpxor       xmm0, xmm1, xmm0                    ; reduce: + HI
+    vpxor       xmm1, xmm2, xmm0                    ; reduce: RES = fold(LO) + HI
 .store:
     vmovdqu     [rsi], xmm1                         ; X
+.done:
     ret
 .end:

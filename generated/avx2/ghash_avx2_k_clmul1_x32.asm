@@ -71,8 +71,8 @@ ghash_avx2_k_clmul1_x32_init:
     vpxor       xmm2, xmm2, xmm5                    ; B_2 = B_1·B_1: HI += it
     vpclmulqdq  xmm4, xmm3, xmm0, 0x10              ; B_2 = B_1·B_1: LO0·Q'
     vpshufd     xmm3, xmm3, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
-    vpxor       xmm3, xmm4, xmm3                    ; B_2 = B_1·B_1: fold LO
-    vpxor       xmm2, xmm3, xmm2                    ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vpxor       xmm2, xmm3, xmm2                    ; B_2 = B_1·B_1: + HI
+    vpxor       xmm2, xmm4, xmm2                    ; B_2 = B_1·B_1: RES = fold(LO) + HI
     vinserti128 ymm7, ymm2, xmm1, 0x01              ; lane 1: B_1
     vpclmulqdq  ymm1, ymm7, ymm0, 0x10              ; B0·Q'
     vpshufd     ymm2, ymm7, 0x4e                    ; (B1, B0)
@@ -91,8 +91,8 @@ ghash_avx2_k_clmul1_x32_init:
     vpxor       ymm4, ymm4, ymm6                    ; V_2 = V_1·B_2: HI += it
     vpclmulqdq  ymm5, ymm3, ymm0, 0x10              ; V_2 = V_1·B_2: LO0·Q'
     vpshufd     ymm3, ymm3, 0x4e                    ; V_2 = V_1·B_2: (LO1, LO0)
-    vpxor       ymm3, ymm5, ymm3                    ; V_2 = V_1·B_2: fold LO
-    vpxor       ymm5, ymm3, ymm4                    ; V_2 = V_1·B_2: RES = fold(LO) + HI
+    vpxor       ymm3, ymm3, ymm4                    ; V_2 = V_1·B_2: + HI
+    vpxor       ymm5, ymm5, ymm3                    ; V_2 = V_1·B_2: RES = fold(LO) + HI
     vpclmulqdq  ymm3, ymm5, ymm0, 0x10              ; V_2 = V_1·B_2: B0·Q'
     vpshufd     ymm4, ymm5, 0x4e                    ; V_2 = V_1·B_2: (B1, B0)
     vpxor       ymm3, ymm3, ymm4                    ; V_2 = V_1·B_2: fold B
@@ -106,7 +106,7 @@ ghash_avx2_k_clmul1_x32_init:
     vpxor       ymm1, ymm2, ymm1                    ; V_3 = V_2·B_2: HI += it
     vpclmulqdq  ymm2, ymm3, ymm0, 0x10              ; V_3 = V_2·B_2: LO0·Q'
     vpshufd     ymm3, ymm3, 0x4e                    ; V_3 = V_2·B_2: (LO1, LO0)
-    vpxor       ymm2, ymm2, ymm3                    ; V_3 = V_2·B_2: fold LO
+    vpxor       ymm1, ymm3, ymm1                    ; V_3 = V_2·B_2: + HI
     vpxor       ymm6, ymm2, ymm1                    ; V_3 = V_2·B_2: RES = fold(LO) + HI
     vpclmulqdq  ymm1, ymm6, ymm0, 0x10              ; V_3 = V_2·B_2: B0·Q'
     vpshufd     ymm2, ymm6, 0x4e                    ; V_3 = V_2·B_2: (B1, B0)
@@ -125,7 +125,7 @@ ghash_avx2_k_clmul1_x32_init:
     vpxor       ymm1, ymm2, ymm1                    ; V_4 = V_2·B_4: HI += it
     vpclmulqdq  ymm2, ymm3, ymm0, 0x10              ; V_4 = V_2·B_4: LO0·Q'
     vpshufd     ymm3, ymm3, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
-    vpxor       ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: fold LO
+    vpxor       ymm1, ymm3, ymm1                    ; V_4 = V_2·B_4: + HI
     vpxor       ymm4, ymm2, ymm1                    ; V_4 = V_2·B_4: RES = fold(LO) + HI
     vpclmulqdq  ymm1, ymm4, ymm0, 0x10              ; V_4 = V_2·B_4: B0·Q'
     vpshufd     ymm2, ymm4, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
@@ -137,6 +137,7 @@ ghash_avx2_k_clmul1_x32_init:
     vpshufd     ymm3, ymm1, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
     vpxor       ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: fold B
     mov         eax, 0x03                           ; V_4 = V_2·B_4: rounds of s registers
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .round:
     sub         rdi, 0x80                           ; V_4 = V_2·B_4
     vpclmulqdq  ymm3, ymm7, ymm2, 0x00              ; V_(i+1) = V_(i+1-s)·B_sL: A0·K0
@@ -147,8 +148,8 @@ ghash_avx2_k_clmul1_x32_init:
     vpxor       ymm7, ymm8, ymm7                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += it
     vpclmulqdq  ymm8, ymm3, ymm0, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
     vpshufd     ymm3, ymm3, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    vpxor       ymm3, ymm8, ymm3                    ; V_(i+1) = V_(i+1-s)·B_sL: fold LO
-    vpxor       ymm7, ymm3, ymm7                    ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
+    vpxor       ymm3, ymm3, ymm7                    ; V_(i+1) = V_(i+1-s)·B_sL: + HI
+    vpxor       ymm7, ymm8, ymm3                    ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
     vpclmulqdq  ymm3, ymm5, ymm2, 0x00              ; V_(i+2) = V_(i+2-s)·B_sL: A0·K0
     vpclmulqdq  ymm8, ymm5, ymm2, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: A0·K1
     vpclmulqdq  ymm9, ymm5, ymm1, 0x01              ; V_(i+2) = V_(i+2-s)·B_sL: A1·B0
@@ -157,8 +158,8 @@ ghash_avx2_k_clmul1_x32_init:
     vpxor       ymm5, ymm8, ymm5                    ; V_(i+2) = V_(i+2-s)·B_sL: HI += it
     vpclmulqdq  ymm8, ymm3, ymm0, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
     vpshufd     ymm3, ymm3, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    vpxor       ymm3, ymm8, ymm3                    ; V_(i+2) = V_(i+2-s)·B_sL: fold LO
-    vpxor       ymm5, ymm3, ymm5                    ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
+    vpxor       ymm3, ymm3, ymm5                    ; V_(i+2) = V_(i+2-s)·B_sL: + HI
+    vpxor       ymm5, ymm8, ymm3                    ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
     vpclmulqdq  ymm3, ymm6, ymm2, 0x00              ; V_(i+3) = V_(i+3-s)·B_sL: A0·K0
     vpclmulqdq  ymm8, ymm6, ymm2, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: A0·K1
     vpclmulqdq  ymm9, ymm6, ymm1, 0x01              ; V_(i+3) = V_(i+3-s)·B_sL: A1·B0
@@ -167,8 +168,8 @@ ghash_avx2_k_clmul1_x32_init:
     vpxor       ymm6, ymm8, ymm6                    ; V_(i+3) = V_(i+3-s)·B_sL: HI += it
     vpclmulqdq  ymm8, ymm3, ymm0, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
     vpshufd     ymm3, ymm3, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
-    vpxor       ymm3, ymm8, ymm3                    ; V_(i+3) = V_(i+3-s)·B_sL: fold LO
-    vpxor       ymm6, ymm3, ymm6                    ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
+    vpxor       ymm3, ymm3, ymm6                    ; V_(i+3) = V_(i+3-s)·B_sL: + HI
+    vpxor       ymm6, ymm8, ymm3                    ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
     vpclmulqdq  ymm3, ymm4, ymm2, 0x00              ; V_(i+4) = V_(i+4-s)·B_sL: A0·K0
     vpclmulqdq  ymm8, ymm4, ymm2, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: A0·K1
     vpclmulqdq  ymm9, ymm4, ymm1, 0x01              ; V_(i+4) = V_(i+4-s)·B_sL: A1·B0
@@ -177,8 +178,8 @@ ghash_avx2_k_clmul1_x32_init:
     vpxor       ymm4, ymm8, ymm4                    ; V_(i+4) = V_(i+4-s)·B_sL: HI += it
     vpclmulqdq  ymm8, ymm3, ymm0, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
     vpshufd     ymm3, ymm3, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
-    vpxor       ymm3, ymm8, ymm3                    ; V_(i+4) = V_(i+4-s)·B_sL: fold LO
-    vpxor       ymm4, ymm3, ymm4                    ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
+    vpxor       ymm3, ymm3, ymm4                    ; V_(i+4) = V_(i+4-s)·B_sL: + HI
+    vpxor       ymm4, ymm8, ymm3                    ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
     vpclmulqdq  ymm3, ymm7, ymm0, 0x10              ; entries of V_(i+1): B0·Q'
     vpshufd     ymm8, ymm7, 0x4e                    ; entries of V_(i+1): (B1, B0)
     vpxor       ymm3, ymm3, ymm8                    ; entries of V_(i+1): fold B
@@ -225,8 +226,8 @@ ghash_avx2_k_clmul1_x32_mul:
     vpxor       xmm0, xmm2, xmm0                    ; HI += it
     vpclmulqdq  xmm2, xmm1, [rel ghash_avx2_k_clmul1_x32_fold_q], 0x10  ; LO0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
-    vpxor       xmm1, xmm2, xmm1                    ; fold LO
-    vpxor       xmm0, xmm1, xmm0                    ; RES = fold(LO) + HI
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(LO) + HI
 .store:
     vpshufb     xmm0, xmm0, [rel ghash_avx2_k_clmul1_x32_byte_swap]  ; X, bytes as in memory
     vmovdqu     [rsi], xmm0                         ; X
@@ -240,12 +241,32 @@ global ghash_avx2_k_clmul1_x32_update:function (ghash_avx2_k_clmul1_x32_update.e
 align 32
 ghash_avx2_k_clmul1_x32_update:
     endbr64
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm1, xmm0, [rel ghash_avx2_k_clmul1_x32_byte_swap]  ; X
+    cmp         rcx, 0x10
+    jne         .more
+    vmovdqu     xmm0, [rdx]                         ; C, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx2_k_clmul1_x32_byte_swap]  ; C
+    vpxor       xmm0, xmm0, xmm1                    ; A = X + C
+    vpclmulqdq  xmm1, xmm0, [rdi + 1008], 0x00      ; A0·K0
+    vpclmulqdq  xmm2, xmm0, [rdi + 1008], 0x10      ; A0·K1
+    vpclmulqdq  xmm3, xmm0, [rdi + 496], 0x01       ; A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi + 496], 0x11       ; A1·B1
+    vpxor       xmm1, xmm1, xmm3                    ; LO += it
+    vpxor       xmm0, xmm2, xmm0                    ; HI += it
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx2_k_clmul1_x32_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(LO) + HI
+    vpshufb     xmm0, xmm0, [rel ghash_avx2_k_clmul1_x32_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
+    ret
+.more:
     vmovdqu     ymm0, [rel ghash_avx2_k_clmul1_x32_byte_swap]  ; byte_swap
-    vmovdqu     ymm1, [rel ghash_avx2_k_clmul1_x32_fold_q]  ; fold_q
-    vmovdqu     xmm2, [rsi]                         ; X, bytes as in memory
-    vpshufb     xmm2, xmm2, xmm0                    ; X
     cmp         rcx, 512
     jb          .tail
+.groups:
+    vmovdqu     ymm2, [rel ghash_avx2_k_clmul1_x32_fold_q]  ; fold_q
 .group:
     vmovdqu     ymm3, [rdx + 64]                    ; C3·H^14: C, bytes as in memory
     vpshufb     ymm3, ymm3, ymm0                    ; C3·H^14: C
@@ -393,11 +414,11 @@ ghash_avx2_k_clmul1_x32_update:
     vpxor       ymm3, ymm3, ymm7                    ; C2·H^15: HI += it
     vmovdqu     ymm7, [rdx]                         ; C1·H^16: C, bytes as in memory
     vpshufb     ymm7, ymm7, ymm0                    ; C1·H^16: C
-    vpxor       ymm2, ymm7, ymm2                    ; C1·H^16: A = X + C
-    vpclmulqdq  ymm7, ymm2, [rdi + 512], 0x00       ; C1·H^16: A0·K0
-    vpclmulqdq  ymm8, ymm2, [rdi + 512], 0x10       ; C1·H^16: A0·K1
-    vpclmulqdq  ymm9, ymm2, [rdi], 0x01             ; C1·H^16: A1·B0
-    vpclmulqdq  ymm2, ymm2, [rdi], 0x11             ; C1·H^16: A1·B1
+    vpxor       ymm1, ymm7, ymm1                    ; C1·H^16: A = X + C
+    vpclmulqdq  ymm7, ymm1, [rdi + 512], 0x00       ; C1·H^16: A0·K0
+    vpclmulqdq  ymm8, ymm1, [rdi + 512], 0x10       ; C1·H^16: A0·K1
+    vpclmulqdq  ymm9, ymm1, [rdi], 0x01             ; C1·H^16: A1·B0
+    vpclmulqdq  ymm1, ymm1, [rdi], 0x11             ; C1·H^16: A1·B1
     vpxor       ymm4, ymm4, ymm6                    ; C1·H^16: LO += it
     vpxor       ymm3, ymm3, ymm11                   ; C1·H^16: HI += it
     vpxor       ymm4, ymm4, ymm12                   ; C1·H^16: LO += it
@@ -405,135 +426,152 @@ ghash_avx2_k_clmul1_x32_update:
     vpxor       ymm4, ymm4, ymm7                    ; C1·H^16: LO += it
     vpxor       ymm3, ymm3, ymm8                    ; C1·H^16: HI += it
     vpxor       ymm4, ymm4, ymm9                    ; C1·H^16: LO += it
-    vpxor       ymm2, ymm3, ymm2                    ; C1·H^16: HI += it
-    vpclmulqdq  ymm3, ymm4, ymm1, 0x10              ; reduce: LO0·Q'
+    vpxor       ymm1, ymm3, ymm1                    ; C1·H^16: HI += it
+    vpclmulqdq  ymm3, ymm4, ymm2, 0x10              ; reduce: LO0·Q'
     vpshufd     ymm4, ymm4, 0x4e                    ; reduce: (LO1, LO0)
-    vpxor       ymm3, ymm3, ymm4                    ; reduce: fold LO
-    vpxor       ymm2, ymm3, ymm2                    ; reduce: RES = fold(LO) + HI
-    vextracti128 xmm3, ymm2, 0x01                   ; reduce: upper lanes
-    vpxor       xmm2, xmm2, xmm3                    ; reduce: add up the lanes
+    vpxor       ymm1, ymm4, ymm1                    ; reduce: + HI
+    vpxor       ymm1, ymm3, ymm1                    ; reduce: RES = fold(LO) + HI
+    vextracti128 xmm3, ymm1, 0x01                   ; reduce: upper lanes
+    vpxor       xmm1, xmm1, xmm3                    ; reduce: add up the lanes
     add         rdx, 512                            ; next group
     sub         rcx, 512
     cmp         rcx, 512
     jae         .group
 .after_group:
 .tail:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .store
-    mov         rax, rcx
-    add         rax, 0x0f
+    lea         rax, [rcx + 15]
     and         rax, -16
-    neg         rax                                 ; -16·m
-    lea         rax, [rdi + rax + 512]              ; H^m
-    vpxor       xmm3, xmm3, xmm3
-    vpxor       xmm4, xmm4, xmm4
+    lea         rdi, [rdi + 512]
+    sub         rdi, rax                            ; H^m
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x20
-    jb          .partial
-.block:
-    vmovdqu     ymm5, [rdx]                         ; C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C
-    vpxor       ymm2, ymm5, ymm2                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  ymm5, ymm2, [rax + 512], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  ymm6, ymm2, [rax + 512], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  ymm7, ymm2, [rax], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  ymm2, ymm2, [rax], 0x11             ; C·H^i: A1·B1
-    vpxor       ymm3, ymm3, ymm5                    ; C·H^i: LO += it
-    vpxor       ymm4, ymm4, ymm6                    ; C·H^i: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C·H^i: LO += it
-    vpxor       ymm4, ymm4, ymm2                    ; C·H^i: HI += it
+    jae         .first
     vpxor       xmm2, xmm2, xmm2
-    add         rax, 0x20                           ; the next powers
+    vpxor       xmm3, xmm3, xmm3
+    jmp         .rest
+.first:
+    vmovdqu     ymm2, [rdx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     ymm2, ymm2, ymm0                    ; C·H^m: C
+    vpxor       ymm1, ymm2, ymm1                    ; C·H^m: A = X + C
+    vpclmulqdq  ymm2, ymm1, [rdi + 512], 0x00       ; C·H^m: A0·K0
+    vpclmulqdq  ymm3, ymm1, [rdi + 512], 0x10       ; C·H^m: A0·K1
+    vpclmulqdq  ymm4, ymm1, [rdi], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  ymm1, ymm1, [rdi], 0x11             ; C·H^m: A1·B1
+    vpxor       ymm2, ymm2, ymm4                    ; C·H^m: LO += it
+    vpxor       ymm3, ymm3, ymm1                    ; C·H^m: HI += it
+    vpxor       xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
+    sub         rcx, 0x20
+    cmp         rcx, 0x20
+    jb          .after_block
+.block:
+    vmovdqu     ymm4, [rdx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     ymm4, ymm4, ymm0                    ; C·H^i: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 512], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  ymm6, ymm4, [rdi + 512], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  ymm7, ymm4, [rdi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  ymm4, ymm4, [rdi], 0x11             ; C·H^i: A1·B1
+    vpxor       ymm2, ymm2, ymm5                    ; C·H^i: LO += it
+    vpxor       ymm3, ymm3, ymm6                    ; C·H^i: HI += it
+    vpxor       ymm2, ymm2, ymm7                    ; C·H^i: LO += it
+    vpxor       ymm3, ymm3, ymm4                    ; C·H^i: HI += it
+    add         rdi, 0x20                           ; the next powers
     add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jae         .block
 .after_block:
-.partial:
     cmp         rcx, 0x00
     je          .reduce
+.rest:
     cmp         rcx, 0x10
     jb          .under16
-    vmovdqu     xmm5, [rdx]                         ; C, bytes as in memory
-    vpshufb     xmm5, xmm5, xmm0                    ; C
-    vpxor       xmm2, xmm5, xmm2                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  xmm5, xmm2, [rax + 512], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  xmm6, xmm2, [rax + 512], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  xmm7, xmm2, [rax], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  xmm2, xmm2, [rax], 0x11             ; C·H^i: A1·B1
-    vpxor       ymm3, ymm3, ymm5                    ; C·H^i: LO += it
-    vpxor       ymm4, ymm4, ymm6                    ; C·H^i: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C·H^i: LO += it
-    vpxor       ymm4, ymm4, ymm2                    ; C·H^i: HI += it
-    vpxor       xmm2, xmm2, xmm2
-    add         rax, 0x10                           ; the next powers
+    vmovdqu     xmm4, [rdx]                         ; C, bytes as in memory
+    vpshufb     xmm4, xmm4, xmm0                    ; C
+    vpxor       xmm1, xmm4, xmm1                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  xmm4, xmm1, [rdi + 512], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  xmm5, xmm1, [rdi + 512], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  xmm6, xmm1, [rdi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  xmm1, xmm1, [rdi], 0x11             ; C·H^i: A1·B1
+    vpxor       ymm2, ymm2, ymm4                    ; C·H^i: LO += it
+    vpxor       ymm3, ymm3, ymm5                    ; C·H^i: HI += it
+    vpxor       ymm2, ymm2, ymm6                    ; C·H^i: LO += it
+    vpxor       ymm3, ymm3, ymm1                    ; C·H^i: HI += it
+    vpxor       xmm1, xmm1, xmm1
+    add         rdi, 0x10                           ; the next powers
     add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x00
     je          .reduce
 .under16:
-    vpxor       xmm5, xmm5, xmm5
+    vpxor       xmm4, xmm4, xmm4
     cmp         rcx, 0x08
     jb          .under8
-    vmovq       xmm5, [rdx]                         ; bytes 0..7
-    vmovq       xmm6, [rdx + rcx - 8]               ; the last 8 bytes
+    vmovq       xmm4, [rdx]                         ; bytes 0..7
+    vmovq       xmm5, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
     neg         rcx                                 ; 8·(15 - r) bits
-    vmovq       xmm7, rcx
-    vpsrlq      xmm6, xmm6, xmm7                    ; 8·(15 - r) bits
-    vpsrlq      xmm6, xmm6, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm5, xmm5, xmm6                    ; C_last, zero-padded
+    vmovq       xmm6, rcx
+    vpsrlq      xmm5, xmm5, xmm6                    ; 8·(15 - r) bits
+    vpsrlq      xmm5, xmm5, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm4, xmm4, xmm5                    ; C_last, zero-padded
     jmp         .padded
 .under8:
     cmp         rcx, 0x04
     jb          .under4
-    vmovd       xmm5, [rdx]                         ; bytes 0..3
-    vmovd       xmm6, [rdx + rcx - 4]               ; the last 4 bytes
+    vmovd       xmm4, [rdx]                         ; bytes 0..3
+    vmovd       xmm5, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
     sub         rcx, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm7, rcx
-    vpsllq      xmm6, xmm6, xmm7                    ; into place
-    vpor        xmm5, xmm5, xmm6                    ; C_last, zero-padded
+    vmovq       xmm6, rcx
+    vpsllq      xmm5, xmm5, xmm6                    ; into place
+    vpor        xmm4, xmm4, xmm5                    ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       edi, byte [rdx]                     ; byte 0
-    vmovq       xmm5, rdi
-    movzx       edi, byte [rdx + r8]                ; byte r >> 1
-    vmovq       xmm6, rdi
+    movzx       eax, byte [rdx]                     ; byte 0
+    vmovq       xmm4, rax
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
+    vmovq       xmm5, rax
     shl         r8, 0x03
-    vmovq       xmm7, r8
-    vpsllq      xmm6, xmm6, xmm7                    ; into place
+    vmovq       xmm6, r8
+    vpsllq      xmm5, xmm5, xmm6                    ; into place
     sub         rcx, 0x01
-    movzx       edx, byte [rdx + rcx]               ; byte r - 1
-    vmovq       xmm7, rdx
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
+    vmovq       xmm6, rax
     shl         rcx, 0x03
-    vmovq       xmm8, rcx
-    vpsllq      xmm7, xmm7, xmm8                    ; into place
-    vpor        xmm5, xmm5, xmm6
-    vpor        xmm5, xmm5, xmm7                    ; C_last, zero-padded
+    vmovq       xmm7, rcx
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
+    vpor        xmm4, xmm4, xmm5
+    vpor        xmm4, xmm4, xmm6                    ; C_last, zero-padded
 .padded:
-    vpshufb     xmm5, xmm5, xmm0                    ; C_last
-    vpxor       xmm2, xmm5, xmm2                    ; C·H: A = X + C; X counts once
-    vpclmulqdq  xmm5, xmm2, [rax + 512], 0x00       ; C·H: A0·K0
-    vpclmulqdq  xmm6, xmm2, [rax + 512], 0x10       ; C·H: A0·K1
-    vpclmulqdq  xmm7, xmm2, [rax], 0x01             ; C·H: A1·B0
-    vpclmulqdq  xmm2, xmm2, [rax], 0x11             ; C·H: A1·B1
-    vpxor       ymm3, ymm3, ymm5                    ; C·H: LO += it
-    vpxor       ymm4, ymm4, ymm6                    ; C·H: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C·H: LO += it
-    vpxor       ymm4, ymm4, ymm2                    ; C·H: HI += it
+    vpshufb     xmm4, xmm4, xmm0                    ; C_last
+    vpxor       xmm1, xmm4, xmm1                    ; C·H: A = X + C; X counts once
+    vpclmulqdq  xmm4, xmm1, [rdi + 512], 0x00       ; C·H: A0·K0
+    vpclmulqdq  xmm5, xmm1, [rdi + 512], 0x10       ; C·H: A0·K1
+    vpclmulqdq  xmm6, xmm1, [rdi], 0x01             ; C·H: A1·B0
+    vpclmulqdq  xmm1, xmm1, [rdi], 0x11             ; C·H: A1·B1
+    vpxor       ymm2, ymm2, ymm4                    ; C·H: LO += it
+    vpxor       ymm3, ymm3, ymm5                    ; C·H: HI += it
+    vpxor       ymm2, ymm2, ymm6                    ; C·H: LO += it
+    vpxor       ymm3, ymm3, ymm1                    ; C·H: HI += it
 .reduce:
-    vpclmulqdq  ymm1, ymm3, ymm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     ymm2, ymm3, 0x4e                    ; reduce: (LO1, LO0)
-    vpxor       ymm1, ymm1, ymm2                    ; reduce: fold LO
-    vpxor       ymm1, ymm1, ymm4                    ; reduce: RES = fold(LO) + HI
+    vpclmulqdq  ymm1, ymm2, [rel ghash_avx2_k_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm2, ymm2, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       ymm2, ymm2, ymm3                    ; reduce: + HI
+    vpxor       ymm1, ymm1, ymm2                    ; reduce: RES = fold(LO) + HI
     vextracti128 xmm2, ymm1, 0x01                   ; reduce: upper lanes
-    vpxor       xmm2, xmm1, xmm2                    ; reduce: add up the lanes
+    vpxor       xmm1, xmm1, xmm2                    ; reduce: add up the lanes
 .store:
-    vpshufb     xmm0, xmm2, xmm0                    ; X, bytes as in memory
+    vpshufb     xmm0, xmm1, xmm0                    ; X, bytes as in memory
     vmovdqu     [rsi], xmm0                         ; X
+.done:
     vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

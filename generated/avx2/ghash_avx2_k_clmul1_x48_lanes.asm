@@ -71,8 +71,8 @@ ghash_avx2_k_clmul1_x48_lanes_init:
     vpxor       xmm2, xmm2, xmm5                    ; B_2 = B_1·B_1: HI += it
     vpclmulqdq  xmm4, xmm3, xmm0, 0x10              ; B_2 = B_1·B_1: LO0·Q'
     vpshufd     xmm3, xmm3, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
-    vpxor       xmm3, xmm4, xmm3                    ; B_2 = B_1·B_1: fold LO
-    vpxor       xmm2, xmm3, xmm2                    ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vpxor       xmm2, xmm3, xmm2                    ; B_2 = B_1·B_1: + HI
+    vpxor       xmm2, xmm4, xmm2                    ; B_2 = B_1·B_1: RES = fold(LO) + HI
     vinserti128 ymm7, ymm2, xmm1, 0x01              ; lane 1: B_1
     vpclmulqdq  ymm1, ymm7, ymm0, 0x10              ; B0·Q'
     vpshufd     ymm2, ymm7, 0x4e                    ; (B1, B0)
@@ -93,8 +93,8 @@ ghash_avx2_k_clmul1_x48_lanes_init:
     vpxor       ymm4, ymm4, ymm6                    ; V_2 = V_1·B_2: HI += it
     vpclmulqdq  ymm5, ymm3, ymm0, 0x10              ; V_2 = V_1·B_2: LO0·Q'
     vpshufd     ymm3, ymm3, 0x4e                    ; V_2 = V_1·B_2: (LO1, LO0)
-    vpxor       ymm3, ymm5, ymm3                    ; V_2 = V_1·B_2: fold LO
-    vpxor       ymm8, ymm3, ymm4                    ; V_2 = V_1·B_2: RES = fold(LO) + HI
+    vpxor       ymm3, ymm3, ymm4                    ; V_2 = V_1·B_2: + HI
+    vpxor       ymm8, ymm5, ymm3                    ; V_2 = V_1·B_2: RES = fold(LO) + HI
     vpclmulqdq  ymm3, ymm8, ymm0, 0x10              ; V_2 = V_1·B_2: B0·Q'
     vpshufd     ymm4, ymm8, 0x4e                    ; V_2 = V_1·B_2: (B1, B0)
     vpxor       ymm3, ymm3, ymm4                    ; V_2 = V_1·B_2: fold B
@@ -114,7 +114,7 @@ ghash_avx2_k_clmul1_x48_lanes_init:
     vpxor       ymm1, ymm2, ymm1                    ; V_3 = V_2·B_2: HI += it
     vpclmulqdq  ymm2, ymm5, ymm0, 0x10              ; V_3 = V_2·B_2: LO0·Q'
     vpshufd     ymm5, ymm5, 0x4e                    ; V_3 = V_2·B_2: (LO1, LO0)
-    vpxor       ymm2, ymm2, ymm5                    ; V_3 = V_2·B_2: fold LO
+    vpxor       ymm1, ymm5, ymm1                    ; V_3 = V_2·B_2: + HI
     vpxor       ymm6, ymm2, ymm1                    ; V_3 = V_2·B_2: RES = fold(LO) + HI
     vpclmulqdq  ymm1, ymm6, ymm0, 0x10              ; V_3 = V_2·B_2: B0·Q'
     vpshufd     ymm2, ymm6, 0x4e                    ; V_3 = V_2·B_2: (B1, B0)
@@ -135,8 +135,8 @@ ghash_avx2_k_clmul1_x48_lanes_init:
     vpxor       ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: HI += it
     vpclmulqdq  ymm3, ymm1, ymm0, 0x10              ; V_4 = V_2·B_4: LO0·Q'
     vpshufd     ymm1, ymm1, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
-    vpxor       ymm1, ymm3, ymm1                    ; V_4 = V_2·B_4: fold LO
-    vpxor       ymm4, ymm1, ymm2                    ; V_4 = V_2·B_4: RES = fold(LO) + HI
+    vpxor       ymm1, ymm1, ymm2                    ; V_4 = V_2·B_4: + HI
+    vpxor       ymm4, ymm3, ymm1                    ; V_4 = V_2·B_4: RES = fold(LO) + HI
     vpclmulqdq  ymm1, ymm4, ymm0, 0x10              ; V_4 = V_2·B_4: B0·Q'
     vpshufd     ymm2, ymm4, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
     vpxor       ymm1, ymm1, ymm2                    ; V_4 = V_2·B_4: fold B
@@ -159,8 +159,8 @@ ghash_avx2_k_clmul1_x48_lanes_init:
     vpxor       ymm5, ymm5, ymm7                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += it
     vpclmulqdq  ymm7, ymm3, ymm0, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
     vpshufd     ymm3, ymm3, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    vpxor       ymm3, ymm7, ymm3                    ; V_(i+1) = V_(i+1-s)·B_sL: fold LO
-    vpxor       ymm7, ymm3, ymm5                    ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
+    vpxor       ymm3, ymm3, ymm5                    ; V_(i+1) = V_(i+1-s)·B_sL: + HI
+    vpxor       ymm7, ymm7, ymm3                    ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
     vpclmulqdq  ymm3, ymm8, ymm2, 0x00              ; V_(i+2) = V_(i+2-s)·B_sL: A0·K0
     vpclmulqdq  ymm5, ymm8, ymm2, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: A0·K1
     vpclmulqdq  ymm9, ymm8, ymm1, 0x01              ; V_(i+2) = V_(i+2-s)·B_sL: A1·B0
@@ -169,8 +169,8 @@ ghash_avx2_k_clmul1_x48_lanes_init:
     vpxor       ymm5, ymm5, ymm8                    ; V_(i+2) = V_(i+2-s)·B_sL: HI += it
     vpclmulqdq  ymm8, ymm3, ymm0, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
     vpshufd     ymm3, ymm3, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    vpxor       ymm3, ymm8, ymm3                    ; V_(i+2) = V_(i+2-s)·B_sL: fold LO
-    vpxor       ymm8, ymm3, ymm5                    ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
+    vpxor       ymm3, ymm3, ymm5                    ; V_(i+2) = V_(i+2-s)·B_sL: + HI
+    vpxor       ymm8, ymm8, ymm3                    ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
     vpclmulqdq  ymm3, ymm6, ymm2, 0x00              ; V_(i+3) = V_(i+3-s)·B_sL: A0·K0
     vpclmulqdq  ymm5, ymm6, ymm2, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: A0·K1
     vpclmulqdq  ymm9, ymm6, ymm1, 0x01              ; V_(i+3) = V_(i+3-s)·B_sL: A1·B0
@@ -179,8 +179,8 @@ ghash_avx2_k_clmul1_x48_lanes_init:
     vpxor       ymm5, ymm5, ymm6                    ; V_(i+3) = V_(i+3-s)·B_sL: HI += it
     vpclmulqdq  ymm6, ymm3, ymm0, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
     vpshufd     ymm3, ymm3, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
-    vpxor       ymm3, ymm6, ymm3                    ; V_(i+3) = V_(i+3-s)·B_sL: fold LO
-    vpxor       ymm6, ymm3, ymm5                    ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
+    vpxor       ymm3, ymm3, ymm5                    ; V_(i+3) = V_(i+3-s)·B_sL: + HI
+    vpxor       ymm6, ymm6, ymm3                    ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
     vpclmulqdq  ymm3, ymm4, ymm2, 0x00              ; V_(i+4) = V_(i+4-s)·B_sL: A0·K0
     vpclmulqdq  ymm5, ymm4, ymm2, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: A0·K1
     vpclmulqdq  ymm9, ymm4, ymm1, 0x01              ; V_(i+4) = V_(i+4-s)·B_sL: A1·B0
@@ -189,8 +189,8 @@ ghash_avx2_k_clmul1_x48_lanes_init:
     vpxor       ymm4, ymm5, ymm4                    ; V_(i+4) = V_(i+4-s)·B_sL: HI += it
     vpclmulqdq  ymm5, ymm3, ymm0, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
     vpshufd     ymm3, ymm3, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
-    vpxor       ymm3, ymm5, ymm3                    ; V_(i+4) = V_(i+4-s)·B_sL: fold LO
-    vpxor       ymm4, ymm3, ymm4                    ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
+    vpxor       ymm3, ymm3, ymm4                    ; V_(i+4) = V_(i+4-s)·B_sL: + HI
+    vpxor       ymm4, ymm5, ymm3                    ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
     vpclmulqdq  ymm3, ymm7, ymm0, 0x10              ; entries of V_(i+1): B0·Q'
     vpshufd     ymm5, ymm7, 0x4e                    ; entries of V_(i+1): (B1, B0)
     vpxor       ymm3, ymm3, ymm5                    ; entries of V_(i+1): fold B
@@ -261,8 +261,8 @@ ghash_avx2_k_clmul1_x48_lanes_mul:
     vpxor       xmm0, xmm2, xmm0                    ; HI += it
     vpclmulqdq  xmm2, xmm1, [rel ghash_avx2_k_clmul1_x48_lanes_fold_q], 0x10  ; LO0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
-    vpxor       xmm1, xmm2, xmm1                    ; fold LO
-    vpxor       xmm0, xmm1, xmm0                    ; RES = fold(LO) + HI
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(LO) + HI
 .store:
     vpshufb     xmm0, xmm0, [rel ghash_avx2_k_clmul1_x48_lanes_byte_swap]  ; X, bytes as in memory
     vmovdqu     [rsi], xmm0                         ; X
@@ -276,12 +276,33 @@ global ghash_avx2_k_clmul1_x48_lanes_update:function (ghash_avx2_k_clmul1_x48_la
 align 32
 ghash_avx2_k_clmul1_x48_lanes_update:
     endbr64
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm12, xmm0, [rel ghash_avx2_k_clmul1_x48_lanes_byte_swap]  ; X
+    cmp         rcx, 0x10
+    jne         .more
+    vmovdqu     xmm0, [rdx]                         ; C, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx2_k_clmul1_x48_lanes_byte_swap]  ; C
+    vpxor       xmm0, xmm0, xmm12                   ; A = X + C
+    vpclmulqdq  xmm1, xmm0, [rdi + 1520], 0x00      ; A0·K0
+    vpclmulqdq  xmm2, xmm0, [rdi + 1520], 0x10      ; A0·K1
+    vpclmulqdq  xmm3, xmm0, [rdi + 752], 0x01       ; A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi + 752], 0x11       ; A1·B1
+    vpxor       xmm1, xmm1, xmm3                    ; LO += it
+    vpxor       xmm0, xmm2, xmm0                    ; HI += it
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx2_k_clmul1_x48_lanes_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(LO) + HI
+    vpshufb     xmm0, xmm0, [rel ghash_avx2_k_clmul1_x48_lanes_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
+    ret
+.more:
     vmovdqu     ymm0, [rel ghash_avx2_k_clmul1_x48_lanes_byte_swap]  ; byte_swap
-    vmovdqu     ymm1, [rel ghash_avx2_k_clmul1_x48_lanes_fold_q]  ; fold_q
-    vmovdqu     xmm2, [rsi]                         ; X, bytes as in memory
-    vpshufb     xmm12, xmm2, xmm0                   ; X
     cmp         rcx, 768
     jb          .tail
+.groups:
+    vmovdqu     ymm1, [rel ghash_avx2_k_clmul1_x48_lanes_fold_q]  ; fold_q
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 1536
     jb          .last_group
 .group:
@@ -526,8 +547,8 @@ ghash_avx2_k_clmul1_x48_lanes_update:
     vpxor       ymm2, ymm2, ymm6                    ; C1·H^24: HI += it
     vpclmulqdq  ymm4, ymm3, ymm1, 0x10              ; reduce: LO0·Q'
     vpshufd     ymm3, ymm3, 0x4e                    ; reduce: (LO1, LO0)
-    vpxor       ymm3, ymm4, ymm3                    ; reduce: fold LO
-    vpxor       ymm12, ymm3, ymm2                   ; reduce: RES = fold(LO) + HI
+    vpxor       ymm2, ymm3, ymm2                    ; reduce: + HI
+    vpxor       ymm12, ymm4, ymm2                   ; reduce: RES = fold(LO) + HI
     add         rdx, 768                            ; next group
     sub         rcx, 768
     cmp         rcx, 1536
@@ -773,131 +794,150 @@ ghash_avx2_k_clmul1_x48_lanes_update:
     vpxor       ymm2, ymm2, ymm8                    ; C1·H^24: HI += it
     vpxor       ymm3, ymm3, ymm9                    ; C1·H^24: LO += it
     vpxor       ymm2, ymm2, ymm6                    ; C1·H^24: HI += it
-    vpclmulqdq  ymm4, ymm3, ymm1, 0x10              ; reduce: LO0·Q'
+    vpclmulqdq  ymm1, ymm3, ymm1, 0x10              ; reduce: LO0·Q'
     vpshufd     ymm3, ymm3, 0x4e                    ; reduce: (LO1, LO0)
-    vpxor       ymm3, ymm4, ymm3                    ; reduce: fold LO
-    vpxor       ymm2, ymm3, ymm2                    ; reduce: RES = fold(LO) + HI
-    vextracti128 xmm3, ymm2, 0x01                   ; reduce: upper lanes
-    vpxor       xmm12, xmm2, xmm3                   ; reduce: add up the lanes
+    vpxor       ymm2, ymm3, ymm2                    ; reduce: + HI
+    vpxor       ymm1, ymm1, ymm2                    ; reduce: RES = fold(LO) + HI
+    vextracti128 xmm2, ymm1, 0x01                   ; reduce: upper lanes
+    vpxor       xmm12, xmm1, xmm2                   ; reduce: add up the lanes
     add         rdx, 768                            ; next group
     sub         rcx, 768
 .tail:
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .store
-    mov         rax, rcx
-    add         rax, 0x0f
+    lea         rax, [rcx + 15]
     and         rax, -16
-    neg         rax                                 ; -16·m
-    lea         rax, [rdi + rax + 768]              ; H^m
-    vpxor       xmm2, xmm2, xmm2
-    vpxor       xmm3, xmm3, xmm3
+    lea         rdi, [rdi + 768]
+    sub         rdi, rax                            ; H^m
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x20
-    jb          .partial
+    jae         .first
+    vpxor       xmm1, xmm1, xmm1
+    vpxor       xmm2, xmm2, xmm2
+    jmp         .rest
+.first:
+    vmovdqu     ymm1, [rdx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     ymm1, ymm1, ymm0                    ; C·H^m: C
+    vpxor       ymm1, ymm1, ymm12                   ; C·H^m: A = X + C
+    vpclmulqdq  ymm2, ymm1, [rdi + 768], 0x00       ; C·H^m: A0·K0
+    vpclmulqdq  ymm3, ymm1, [rdi + 768], 0x10       ; C·H^m: A0·K1
+    vpclmulqdq  ymm4, ymm1, [rdi], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  ymm5, ymm1, [rdi], 0x11             ; C·H^m: A1·B1
+    vpxor       ymm1, ymm2, ymm4                    ; C·H^m: LO += it
+    vpxor       ymm2, ymm3, ymm5                    ; C·H^m: HI += it
+    vpxor       xmm12, xmm12, xmm12                 ; C·H^m: X counts once
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
+    sub         rcx, 0x20
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x20
+    jb          .after_block
 .block:
-    vmovdqu     ymm4, [rdx]                         ; C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm0                    ; C
-    vpxor       ymm4, ymm4, ymm12                   ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  ymm5, ymm4, [rax + 768], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  ymm6, ymm4, [rax + 768], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  ymm7, ymm4, [rax], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rax], 0x11             ; C·H^i: A1·B1
-    vpxor       ymm2, ymm2, ymm5                    ; C·H^i: LO += it
-    vpxor       ymm3, ymm3, ymm6                    ; C·H^i: HI += it
-    vpxor       ymm2, ymm2, ymm7                    ; C·H^i: LO += it
-    vpxor       ymm3, ymm3, ymm4                    ; C·H^i: HI += it
-    vpxor       xmm12, xmm12, xmm12
-    add         rax, 0x20                           ; the next powers
+    vmovdqu     ymm3, [rdx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C·H^i: C
+    vpclmulqdq  ymm4, ymm3, [rdi + 768], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  ymm5, ymm3, [rdi + 768], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  ymm6, ymm3, [rdi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  ymm3, ymm3, [rdi], 0x11             ; C·H^i: A1·B1
+    vpxor       ymm1, ymm1, ymm4                    ; C·H^i: LO += it
+    vpxor       ymm2, ymm2, ymm5                    ; C·H^i: HI += it
+    vpxor       ymm1, ymm1, ymm6                    ; C·H^i: LO += it
+    vpxor       ymm2, ymm2, ymm3                    ; C·H^i: HI += it
+    add         rdi, 0x20                           ; the next powers
     add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jae         .block
 .after_block:
-.partial:
     cmp         rcx, 0x00
     je          .reduce
+.rest:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jb          .under16
-    vmovdqu     xmm4, [rdx]                         ; C, bytes as in memory
-    vpshufb     xmm4, xmm4, xmm0                    ; C
-    vpxor       xmm4, xmm4, xmm12                   ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  xmm5, xmm4, [rax + 768], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  xmm6, xmm4, [rax + 768], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  xmm7, xmm4, [rax], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  xmm4, xmm4, [rax], 0x11             ; C·H^i: A1·B1
-    vpxor       ymm2, ymm2, ymm5                    ; C·H^i: LO += it
-    vpxor       ymm3, ymm3, ymm6                    ; C·H^i: HI += it
-    vpxor       ymm2, ymm2, ymm7                    ; C·H^i: LO += it
-    vpxor       ymm3, ymm3, ymm4                    ; C·H^i: HI += it
+    vmovdqu     xmm3, [rdx]                         ; C, bytes as in memory
+    vpshufb     xmm3, xmm3, xmm0                    ; C
+    vpxor       xmm3, xmm3, xmm12                   ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  xmm4, xmm3, [rdi + 768], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  xmm5, xmm3, [rdi + 768], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  xmm6, xmm3, [rdi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  xmm3, xmm3, [rdi], 0x11             ; C·H^i: A1·B1
+    vpxor       ymm1, ymm1, ymm4                    ; C·H^i: LO += it
+    vpxor       ymm2, ymm2, ymm5                    ; C·H^i: HI += it
+    vpxor       ymm1, ymm1, ymm6                    ; C·H^i: LO += it
+    vpxor       ymm2, ymm2, ymm3                    ; C·H^i: HI += it
     vpxor       xmm12, xmm12, xmm12
-    add         rax, 0x10                           ; the next powers
+    add         rdi, 0x10                           ; the next powers
     add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x00
     je          .reduce
 .under16:
-    vpxor       xmm4, xmm4, xmm4
+    vpxor       xmm3, xmm3, xmm3
     cmp         rcx, 0x08
     jb          .under8
-    vmovq       xmm4, [rdx]                         ; bytes 0..7
-    vmovq       xmm5, [rdx + rcx - 8]               ; the last 8 bytes
+    vmovq       xmm3, [rdx]                         ; bytes 0..7
+    vmovq       xmm4, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
     neg         rcx                                 ; 8·(15 - r) bits
-    vmovq       xmm6, rcx
-    vpsrlq      xmm5, xmm5, xmm6                    ; 8·(15 - r) bits
-    vpsrlq      xmm5, xmm5, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm4, xmm4, xmm5                    ; C_last, zero-padded
+    vmovq       xmm5, rcx
+    vpsrlq      xmm4, xmm4, xmm5                    ; 8·(15 - r) bits
+    vpsrlq      xmm4, xmm4, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm3, xmm3, xmm4                    ; C_last, zero-padded
     jmp         .padded
 .under8:
     cmp         rcx, 0x04
     jb          .under4
-    vmovd       xmm4, [rdx]                         ; bytes 0..3
-    vmovd       xmm5, [rdx + rcx - 4]               ; the last 4 bytes
+    vmovd       xmm3, [rdx]                         ; bytes 0..3
+    vmovd       xmm4, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
     sub         rcx, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm6, rcx
-    vpsllq      xmm5, xmm5, xmm6                    ; into place
-    vpor        xmm4, xmm4, xmm5                    ; C_last, zero-padded
+    vmovq       xmm5, rcx
+    vpsllq      xmm4, xmm4, xmm5                    ; into place
+    vpor        xmm3, xmm3, xmm4                    ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       edi, byte [rdx]                     ; byte 0
-    vmovq       xmm4, rdi
-    movzx       edi, byte [rdx + r8]                ; byte r >> 1
-    vmovq       xmm5, rdi
+    movzx       eax, byte [rdx]                     ; byte 0
+    vmovq       xmm3, rax
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
+    vmovq       xmm4, rax
     shl         r8, 0x03
-    vmovq       xmm6, r8
-    vpsllq      xmm5, xmm5, xmm6                    ; into place
+    vmovq       xmm5, r8
+    vpsllq      xmm4, xmm4, xmm5                    ; into place
     sub         rcx, 0x01
-    movzx       edx, byte [rdx + rcx]               ; byte r - 1
-    vmovq       xmm6, rdx
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
+    vmovq       xmm5, rax
     shl         rcx, 0x03
-    vmovq       xmm7, rcx
-    vpsllq      xmm6, xmm6, xmm7                    ; into place
-    vpor        xmm4, xmm4, xmm5
-    vpor        xmm4, xmm4, xmm6                    ; C_last, zero-padded
+    vmovq       xmm6, rcx
+    vpsllq      xmm5, xmm5, xmm6                    ; into place
+    vpor        xmm3, xmm3, xmm4
+    vpor        xmm3, xmm3, xmm5                    ; C_last, zero-padded
 .padded:
-    vpshufb     xmm4, xmm4, xmm0                    ; C_last
-    vpxor       xmm4, xmm4, xmm12                   ; C·H: A = X + C; X counts once
-    vpclmulqdq  xmm5, xmm4, [rax + 768], 0x00       ; C·H: A0·K0
-    vpclmulqdq  xmm6, xmm4, [rax + 768], 0x10       ; C·H: A0·K1
-    vpclmulqdq  xmm7, xmm4, [rax], 0x01             ; C·H: A1·B0
-    vpclmulqdq  xmm4, xmm4, [rax], 0x11             ; C·H: A1·B1
-    vpxor       ymm2, ymm2, ymm5                    ; C·H: LO += it
-    vpxor       ymm3, ymm3, ymm6                    ; C·H: HI += it
-    vpxor       ymm2, ymm2, ymm7                    ; C·H: LO += it
-    vpxor       ymm3, ymm3, ymm4                    ; C·H: HI += it
+    vpshufb     xmm3, xmm3, xmm0                    ; C_last
+    vpxor       xmm3, xmm3, xmm12                   ; C·H: A = X + C; X counts once
+    vpclmulqdq  xmm4, xmm3, [rdi + 768], 0x00       ; C·H: A0·K0
+    vpclmulqdq  xmm5, xmm3, [rdi + 768], 0x10       ; C·H: A0·K1
+    vpclmulqdq  xmm6, xmm3, [rdi], 0x01             ; C·H: A1·B0
+    vpclmulqdq  xmm3, xmm3, [rdi], 0x11             ; C·H: A1·B1
+    vpxor       ymm1, ymm1, ymm4                    ; C·H: LO += it
+    vpxor       ymm2, ymm2, ymm5                    ; C·H: HI += it
+    vpxor       ymm1, ymm1, ymm6                    ; C·H: LO += it
+    vpxor       ymm2, ymm2, ymm3                    ; C·H: HI += it
 .reduce:
-    vpclmulqdq  ymm1, ymm2, ymm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     ymm2, ymm2, 0x4e                    ; reduce: (LO1, LO0)
-    vpxor       ymm1, ymm1, ymm2                    ; reduce: fold LO
-    vpxor       ymm1, ymm1, ymm3                    ; reduce: RES = fold(LO) + HI
+    vpclmulqdq  ymm3, ymm1, [rel ghash_avx2_k_clmul1_x48_lanes_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       ymm1, ymm1, ymm2                    ; reduce: + HI
+    vpxor       ymm1, ymm3, ymm1                    ; reduce: RES = fold(LO) + HI
     vextracti128 xmm2, ymm1, 0x01                   ; reduce: upper lanes
     vpxor       xmm12, xmm1, xmm2                   ; reduce: add up the lanes
 .store:
     vpshufb     xmm0, xmm12, xmm0                   ; X, bytes as in memory
     vmovdqu     [rsi], xmm0                         ; X
+.done:
     vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

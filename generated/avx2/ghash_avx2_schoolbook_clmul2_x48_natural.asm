@@ -66,8 +66,8 @@ ghash_avx2_schoolbook_clmul2_x48_natural_init:
     vpxor       xmm2, xmm4, xmm2                    ; B_2 = B_1·B_1: fold HI
     vpclmulqdq  xmm4, xmm2, xmm0, 0x01              ; B_2 = B_1·B_1: Y1·Q
     vpslldq     xmm2, xmm2, 0x08                    ; B_2 = B_1·B_1: Y0·x^64
-    vpxor       xmm2, xmm4, xmm2                    ; B_2 = B_1·B_1: fold Y
-    vpxor       xmm2, xmm2, xmm3                    ; B_2 = B_1·B_1: RES
+    vpxor       xmm2, xmm2, xmm3                    ; B_2 = B_1·B_1: + LO
+    vpxor       xmm2, xmm4, xmm2                    ; B_2 = B_1·B_1: RES = fold(Y) + LO
     vinserti128 ymm6, ymm2, xmm1, 0x01              ; lane 1: B_1
     vmovdqu     [rdi + 736], ymm6                   ; B
     vperm2i128  ymm1, ymm6, ymm6, 0x00              ; V_2 = V_1·B_2: in every lane
@@ -85,8 +85,8 @@ ghash_avx2_schoolbook_clmul2_x48_natural_init:
     vpxor       ymm2, ymm4, ymm2                    ; V_2 = V_1·B_2: fold HI
     vpclmulqdq  ymm4, ymm2, ymm0, 0x01              ; V_2 = V_1·B_2: Y1·Q
     vpslldq     ymm2, ymm2, 0x08                    ; V_2 = V_1·B_2: Y0·x^64
-    vpxor       ymm2, ymm4, ymm2                    ; V_2 = V_1·B_2: fold Y
-    vpxor       ymm5, ymm2, ymm3                    ; V_2 = V_1·B_2: RES
+    vpxor       ymm2, ymm2, ymm3                    ; V_2 = V_1·B_2: + LO
+    vpxor       ymm5, ymm4, ymm2                    ; V_2 = V_1·B_2: RES = fold(Y) + LO
     vmovdqu     [rdi + 704], ymm5                   ; V_2 = V_1·B_2: B
     vpclmulqdq  ymm2, ymm5, ymm1, 0x11              ; V_3 = V_2·B_2: A1·B1
     vpclmulqdq  ymm3, ymm5, ymm1, 0x00              ; V_3 = V_2·B_2: A0·B0
@@ -102,8 +102,8 @@ ghash_avx2_schoolbook_clmul2_x48_natural_init:
     vpxor       ymm2, ymm3, ymm2                    ; V_3 = V_2·B_2: fold HI
     vpclmulqdq  ymm3, ymm2, ymm0, 0x01              ; V_3 = V_2·B_2: Y1·Q
     vpslldq     ymm2, ymm2, 0x08                    ; V_3 = V_2·B_2: Y0·x^64
-    vpxor       ymm2, ymm3, ymm2                    ; V_3 = V_2·B_2: fold Y
-    vpxor       ymm7, ymm2, ymm1                    ; V_3 = V_2·B_2: RES
+    vpxor       ymm1, ymm2, ymm1                    ; V_3 = V_2·B_2: + LO
+    vpxor       ymm7, ymm3, ymm1                    ; V_3 = V_2·B_2: RES = fold(Y) + LO
     vmovdqu     [rdi + 672], ymm7                   ; V_3 = V_2·B_2: B
     vperm2i128  ymm1, ymm5, ymm5, 0x00              ; V_4 = V_2·B_4: in every lane
     vpclmulqdq  ymm2, ymm5, ymm1, 0x11              ; V_4 = V_2·B_4: A1·B1
@@ -120,8 +120,8 @@ ghash_avx2_schoolbook_clmul2_x48_natural_init:
     vpxor       ymm2, ymm3, ymm2                    ; V_4 = V_2·B_4: fold HI
     vpclmulqdq  ymm3, ymm2, ymm0, 0x01              ; V_4 = V_2·B_4: Y1·Q
     vpslldq     ymm2, ymm2, 0x08                    ; V_4 = V_2·B_4: Y0·x^64
-    vpxor       ymm2, ymm3, ymm2                    ; V_4 = V_2·B_4: fold Y
-    vpxor       ymm2, ymm2, ymm1                    ; V_4 = V_2·B_4: RES
+    vpxor       ymm1, ymm2, ymm1                    ; V_4 = V_2·B_4: + LO
+    vpxor       ymm2, ymm3, ymm1                    ; V_4 = V_2·B_4: RES = fold(Y) + LO
     vmovdqu     [rdi + 640], ymm2                   ; V_4 = V_2·B_4: B
     vperm2i128  ymm1, ymm2, ymm2, 0x00              ; V_4 = V_2·B_4: in every lane
     mov         eax, 0x05                           ; V_4 = V_2·B_4: rounds of s registers
@@ -141,8 +141,8 @@ ghash_avx2_schoolbook_clmul2_x48_natural_init:
     vpxor       ymm3, ymm6, ymm3                    ; V_(i+1) = V_(i+1-s)·B_sL: fold HI
     vpclmulqdq  ymm6, ymm3, ymm0, 0x01              ; V_(i+1) = V_(i+1-s)·B_sL: Y1·Q
     vpslldq     ymm3, ymm3, 0x08                    ; V_(i+1) = V_(i+1-s)·B_sL: Y0·x^64
-    vpxor       ymm3, ymm6, ymm3                    ; V_(i+1) = V_(i+1-s)·B_sL: fold Y
-    vpxor       ymm6, ymm3, ymm4                    ; V_(i+1) = V_(i+1-s)·B_sL: RES
+    vpxor       ymm3, ymm3, ymm4                    ; V_(i+1) = V_(i+1-s)·B_sL: + LO
+    vpxor       ymm6, ymm6, ymm3                    ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(Y) + LO
     vpclmulqdq  ymm3, ymm5, ymm1, 0x11              ; V_(i+2) = V_(i+2-s)·B_sL: A1·B1
     vpclmulqdq  ymm4, ymm5, ymm1, 0x00              ; V_(i+2) = V_(i+2-s)·B_sL: A0·B0
     vpclmulqdq  ymm8, ymm5, ymm1, 0x01              ; V_(i+2) = V_(i+2-s)·B_sL: A1·B0
@@ -157,8 +157,8 @@ ghash_avx2_schoolbook_clmul2_x48_natural_init:
     vpxor       ymm3, ymm5, ymm3                    ; V_(i+2) = V_(i+2-s)·B_sL: fold HI
     vpclmulqdq  ymm5, ymm3, ymm0, 0x01              ; V_(i+2) = V_(i+2-s)·B_sL: Y1·Q
     vpslldq     ymm3, ymm3, 0x08                    ; V_(i+2) = V_(i+2-s)·B_sL: Y0·x^64
-    vpxor       ymm3, ymm5, ymm3                    ; V_(i+2) = V_(i+2-s)·B_sL: fold Y
-    vpxor       ymm5, ymm3, ymm4                    ; V_(i+2) = V_(i+2-s)·B_sL: RES
+    vpxor       ymm3, ymm3, ymm4                    ; V_(i+2) = V_(i+2-s)·B_sL: + LO
+    vpxor       ymm5, ymm5, ymm3                    ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(Y) + LO
     vpclmulqdq  ymm3, ymm7, ymm1, 0x11              ; V_(i+3) = V_(i+3-s)·B_sL: A1·B1
     vpclmulqdq  ymm4, ymm7, ymm1, 0x00              ; V_(i+3) = V_(i+3-s)·B_sL: A0·B0
     vpclmulqdq  ymm8, ymm7, ymm1, 0x01              ; V_(i+3) = V_(i+3-s)·B_sL: A1·B0
@@ -173,8 +173,8 @@ ghash_avx2_schoolbook_clmul2_x48_natural_init:
     vpxor       ymm3, ymm7, ymm3                    ; V_(i+3) = V_(i+3-s)·B_sL: fold HI
     vpclmulqdq  ymm7, ymm3, ymm0, 0x01              ; V_(i+3) = V_(i+3-s)·B_sL: Y1·Q
     vpslldq     ymm3, ymm3, 0x08                    ; V_(i+3) = V_(i+3-s)·B_sL: Y0·x^64
-    vpxor       ymm3, ymm7, ymm3                    ; V_(i+3) = V_(i+3-s)·B_sL: fold Y
-    vpxor       ymm7, ymm3, ymm4                    ; V_(i+3) = V_(i+3-s)·B_sL: RES
+    vpxor       ymm3, ymm3, ymm4                    ; V_(i+3) = V_(i+3-s)·B_sL: + LO
+    vpxor       ymm7, ymm7, ymm3                    ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(Y) + LO
     vpclmulqdq  ymm3, ymm2, ymm1, 0x11              ; V_(i+4) = V_(i+4-s)·B_sL: A1·B1
     vpclmulqdq  ymm4, ymm2, ymm1, 0x00              ; V_(i+4) = V_(i+4-s)·B_sL: A0·B0
     vpclmulqdq  ymm8, ymm2, ymm1, 0x01              ; V_(i+4) = V_(i+4-s)·B_sL: A1·B0
@@ -189,8 +189,8 @@ ghash_avx2_schoolbook_clmul2_x48_natural_init:
     vpxor       ymm3, ymm4, ymm3                    ; V_(i+4) = V_(i+4-s)·B_sL: fold HI
     vpclmulqdq  ymm4, ymm3, ymm0, 0x01              ; V_(i+4) = V_(i+4-s)·B_sL: Y1·Q
     vpslldq     ymm3, ymm3, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: Y0·x^64
-    vpxor       ymm3, ymm4, ymm3                    ; V_(i+4) = V_(i+4-s)·B_sL: fold Y
-    vpxor       ymm2, ymm3, ymm2                    ; V_(i+4) = V_(i+4-s)·B_sL: RES
+    vpxor       ymm2, ymm3, ymm2                    ; V_(i+4) = V_(i+4-s)·B_sL: + LO
+    vpxor       ymm2, ymm4, ymm2                    ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(Y) + LO
     vmovdqu     [rdi + 736], ymm6                   ; entries of V_(i+1): B
     vmovdqu     [rdi + 704], ymm5                   ; entries of V_(i+2): B
     vmovdqu     [rdi + 672], ymm7                   ; entries of V_(i+3): B
@@ -227,8 +227,8 @@ ghash_avx2_schoolbook_clmul2_x48_natural_mul:
     vpxor       xmm1, xmm2, xmm1                    ; fold HI
     vpclmulqdq  xmm2, xmm1, [rel ghash_avx2_schoolbook_clmul2_x48_natural_fold_q], 0x01  ; Y1·Q
     vpslldq     xmm1, xmm1, 0x08                    ; Y0·x^64
-    vpxor       xmm1, xmm2, xmm1                    ; fold Y
-    vpxor       xmm0, xmm1, xmm0                    ; RES
+    vpxor       xmm0, xmm1, xmm0                    ; + LO
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(Y) + LO
 .store:
     vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_schoolbook_clmul2_x48_natural_bit_reversal], 0x00  ; X, bytes as in memory
     vmovdqu     [rsi], xmm0                         ; X
@@ -242,12 +242,39 @@ global ghash_avx2_schoolbook_clmul2_x48_natural_update:function (ghash_avx2_scho
 align 32
 ghash_avx2_schoolbook_clmul2_x48_natural_update:
     endbr64
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vgf2p8affineqb xmm1, xmm0, [rel ghash_avx2_schoolbook_clmul2_x48_natural_bit_reversal], 0x00  ; X
+    cmp         rcx, 0x10
+    jne         .more
+    vmovdqu     xmm0, [rdx]                         ; C, bytes as in memory
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_schoolbook_clmul2_x48_natural_bit_reversal], 0x00  ; C
+    vpxor       xmm0, xmm0, xmm1                    ; A = X + C
+    vpclmulqdq  xmm1, xmm0, [rdi + 752], 0x11       ; A1·B1
+    vpclmulqdq  xmm2, xmm0, [rdi + 752], 0x00       ; A0·B0
+    vpclmulqdq  xmm3, xmm0, [rdi + 752], 0x01       ; A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi + 752], 0x10       ; A0·B1
+    vpxor       xmm0, xmm3, xmm0                    ; MI += it
+    vpsrldq     xmm3, xmm0, 0x08                    ; MI1
+    vpxor       xmm1, xmm1, xmm3                    ; HI += MI1
+    vpslldq     xmm0, xmm0, 0x08                    ; MI0·x^64
+    vpxor       xmm0, xmm2, xmm0                    ; LO += MI0·x^64
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx2_schoolbook_clmul2_x48_natural_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm1, xmm1, 0x08                    ; HI0·x^64
+    vpxor       xmm1, xmm2, xmm1                    ; fold HI
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx2_schoolbook_clmul2_x48_natural_fold_q], 0x01  ; Y1·Q
+    vpslldq     xmm1, xmm1, 0x08                    ; Y0·x^64
+    vpxor       xmm0, xmm1, xmm0                    ; + LO
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(Y) + LO
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_schoolbook_clmul2_x48_natural_bit_reversal], 0x00  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
+    ret
+.more:
     vmovdqu     ymm0, [rel ghash_avx2_schoolbook_clmul2_x48_natural_bit_reversal]  ; bit_reversal
-    vmovdqu     ymm1, [rel ghash_avx2_schoolbook_clmul2_x48_natural_fold_q]  ; fold_q
-    vmovdqu     xmm2, [rsi]                         ; X, bytes as in memory
-    vgf2p8affineqb xmm2, xmm2, xmm0, 0x00           ; X
     cmp         rcx, 768
     jb          .tail
+.groups:
+    vmovdqu     ymm2, [rel ghash_avx2_schoolbook_clmul2_x48_natural_fold_q]  ; fold_q
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
     vmovdqu     ymm3, [rdx + 64]                    ; C3·H^22: C, bytes as in memory
     vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C3·H^22: C
@@ -474,11 +501,11 @@ ghash_avx2_schoolbook_clmul2_x48_natural_update:
     vpxor       ymm3, ymm3, ymm7                    ; C2·H^23: MI += it
     vmovdqu     ymm7, [rdx]                         ; C1·H^24: C, bytes as in memory
     vgf2p8affineqb ymm7, ymm7, ymm0, 0x00           ; C1·H^24: C
-    vpxor       ymm2, ymm7, ymm2                    ; C1·H^24: A = X + C
-    vpclmulqdq  ymm7, ymm2, [rdi], 0x11             ; C1·H^24: A1·B1
-    vpclmulqdq  ymm8, ymm2, [rdi], 0x00             ; C1·H^24: A0·B0
-    vpclmulqdq  ymm9, ymm2, [rdi], 0x01             ; C1·H^24: A1·B0
-    vpclmulqdq  ymm2, ymm2, [rdi], 0x10             ; C1·H^24: A0·B1
+    vpxor       ymm1, ymm7, ymm1                    ; C1·H^24: A = X + C
+    vpclmulqdq  ymm7, ymm1, [rdi], 0x11             ; C1·H^24: A1·B1
+    vpclmulqdq  ymm8, ymm1, [rdi], 0x00             ; C1·H^24: A0·B0
+    vpclmulqdq  ymm9, ymm1, [rdi], 0x01             ; C1·H^24: A1·B0
+    vpclmulqdq  ymm1, ymm1, [rdi], 0x10             ; C1·H^24: A0·B1
     vpxor       ymm4, ymm4, ymm11                   ; C1·H^24: HI += it
     vpxor       ymm5, ymm5, ymm12                   ; C1·H^24: LO += it
     vpxor       ymm3, ymm3, ymm13                   ; C1·H^24: MI += it
@@ -486,20 +513,20 @@ ghash_avx2_schoolbook_clmul2_x48_natural_update:
     vpxor       ymm4, ymm4, ymm7                    ; C1·H^24: HI += it
     vpxor       ymm5, ymm5, ymm8                    ; C1·H^24: LO += it
     vpxor       ymm3, ymm3, ymm9                    ; C1·H^24: MI += it
-    vpxor       ymm2, ymm3, ymm2                    ; C1·H^24: MI += it
-    vpsrldq     ymm3, ymm2, 0x08                    ; reduce: MI1
+    vpxor       ymm1, ymm3, ymm1                    ; C1·H^24: MI += it
+    vpsrldq     ymm3, ymm1, 0x08                    ; reduce: MI1
     vpxor       ymm3, ymm4, ymm3                    ; reduce: HI += MI1
-    vpslldq     ymm2, ymm2, 0x08                    ; reduce: MI0·x^64
-    vpxor       ymm2, ymm5, ymm2                    ; reduce: LO += MI0·x^64
-    vpclmulqdq  ymm4, ymm3, ymm1, 0x01              ; reduce: HI1·Q
+    vpslldq     ymm1, ymm1, 0x08                    ; reduce: MI0·x^64
+    vpxor       ymm1, ymm5, ymm1                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  ymm4, ymm3, ymm2, 0x01              ; reduce: HI1·Q
     vpslldq     ymm3, ymm3, 0x08                    ; reduce: HI0·x^64
     vpxor       ymm3, ymm4, ymm3                    ; reduce: fold HI
-    vpclmulqdq  ymm4, ymm3, ymm1, 0x01              ; reduce: Y1·Q
+    vpclmulqdq  ymm4, ymm3, ymm2, 0x01              ; reduce: Y1·Q
     vpslldq     ymm3, ymm3, 0x08                    ; reduce: Y0·x^64
-    vpxor       ymm3, ymm4, ymm3                    ; reduce: fold Y
-    vpxor       ymm2, ymm3, ymm2                    ; reduce: RES
-    vextracti128 xmm3, ymm2, 0x01                   ; reduce: upper lanes
-    vpxor       xmm2, xmm2, xmm3                    ; reduce: add up the lanes
+    vpxor       ymm1, ymm3, ymm1                    ; reduce: + LO
+    vpxor       ymm1, ymm4, ymm1                    ; reduce: RES = fold(Y) + LO
+    vextracti128 xmm3, ymm1, 0x01                   ; reduce: upper lanes
+    vpxor       xmm1, xmm1, xmm3                    ; reduce: add up the lanes
     add         rdx, 768                            ; next group
     sub         rcx, 768
     cmp         rcx, 768
@@ -508,128 +535,145 @@ ghash_avx2_schoolbook_clmul2_x48_natural_update:
 .tail:
     cmp         rcx, 0x00
     je          .store
-    mov         rax, rcx
-    add         rax, 0x0f
+    lea         rax, [rcx + 15]
     and         rax, -16
-    neg         rax                                 ; -16·m
-    lea         rax, [rdi + rax + 768]              ; H^m
+    lea         rdi, [rdi + 768]
+    sub         rdi, rax                            ; H^m
+    cmp         rcx, 0x20
+    jae         .first
+    vpxor       xmm2, xmm2, xmm2
     vpxor       xmm3, xmm3, xmm3
     vpxor       xmm4, xmm4, xmm4
-    vpxor       xmm5, xmm5, xmm5
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .rest
+.first:
+    vmovdqu     ymm2, [rdx]                         ; C·H^m: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C·H^m: C
+    vpxor       ymm1, ymm2, ymm1                    ; C·H^m: A = X + C
+    vpclmulqdq  ymm4, ymm1, [rdi], 0x11             ; C·H^m: A1·B1
+    vpclmulqdq  ymm2, ymm1, [rdi], 0x00             ; C·H^m: A0·B0
+    vpclmulqdq  ymm3, ymm1, [rdi], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  ymm1, ymm1, [rdi], 0x10             ; C·H^m: A0·B1
+    vpxor       ymm3, ymm3, ymm1                    ; C·H^m: MI += it
+    vpxor       xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
+    sub         rcx, 0x20
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x20
-    jb          .partial
+    jb          .after_block
 .block:
-    vmovdqu     ymm6, [rdx]                         ; C, bytes as in memory
-    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C
-    vpxor       ymm2, ymm6, ymm2                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  ymm6, ymm2, [rax], 0x11             ; C·H^i: A1·B1
-    vpclmulqdq  ymm7, ymm2, [rax], 0x00             ; C·H^i: A0·B0
-    vpclmulqdq  ymm8, ymm2, [rax], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  ymm2, ymm2, [rax], 0x10             ; C·H^i: A0·B1
-    vpxor       ymm5, ymm5, ymm6                    ; C·H^i: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C·H^i: LO += it
-    vpxor       ymm4, ymm4, ymm8                    ; C·H^i: MI += it
-    vpxor       ymm4, ymm4, ymm2                    ; C·H^i: MI += it
-    vpxor       xmm2, xmm2, xmm2
-    add         rax, 0x20                           ; the next powers
+    vmovdqu     ymm5, [rdx]                         ; C·H^i: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C·H^i: C
+    vpclmulqdq  ymm6, ymm5, [rdi], 0x11             ; C·H^i: A1·B1
+    vpclmulqdq  ymm7, ymm5, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  ymm8, ymm5, [rdi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  ymm5, ymm5, [rdi], 0x10             ; C·H^i: A0·B1
+    vpxor       ymm4, ymm4, ymm6                    ; C·H^i: HI += it
+    vpxor       ymm2, ymm2, ymm7                    ; C·H^i: LO += it
+    vpxor       ymm3, ymm3, ymm8                    ; C·H^i: MI += it
+    vpxor       ymm3, ymm3, ymm5                    ; C·H^i: MI += it
+    add         rdi, 0x20                           ; the next powers
     add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jae         .block
 .after_block:
-.partial:
     cmp         rcx, 0x00
     je          .reduce
+.rest:
     cmp         rcx, 0x10
     jb          .under16
-    vmovdqu     xmm6, [rdx]                         ; C, bytes as in memory
-    vgf2p8affineqb xmm6, xmm6, xmm0, 0x00           ; C
-    vpxor       xmm2, xmm6, xmm2                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  xmm6, xmm2, [rax], 0x11             ; C·H^i: A1·B1
-    vpclmulqdq  xmm7, xmm2, [rax], 0x00             ; C·H^i: A0·B0
-    vpclmulqdq  xmm8, xmm2, [rax], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  xmm2, xmm2, [rax], 0x10             ; C·H^i: A0·B1
-    vpxor       ymm5, ymm5, ymm6                    ; C·H^i: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C·H^i: LO += it
-    vpxor       ymm4, ymm4, ymm8                    ; C·H^i: MI += it
-    vpxor       ymm4, ymm4, ymm2                    ; C·H^i: MI += it
-    vpxor       xmm2, xmm2, xmm2
-    add         rax, 0x10                           ; the next powers
+    vmovdqu     xmm5, [rdx]                         ; C, bytes as in memory
+    vgf2p8affineqb xmm5, xmm5, xmm0, 0x00           ; C
+    vpxor       xmm1, xmm5, xmm1                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  xmm5, xmm1, [rdi], 0x11             ; C·H^i: A1·B1
+    vpclmulqdq  xmm6, xmm1, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  xmm7, xmm1, [rdi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  xmm1, xmm1, [rdi], 0x10             ; C·H^i: A0·B1
+    vpxor       ymm4, ymm4, ymm5                    ; C·H^i: HI += it
+    vpxor       ymm2, ymm2, ymm6                    ; C·H^i: LO += it
+    vpxor       ymm3, ymm3, ymm7                    ; C·H^i: MI += it
+    vpxor       ymm3, ymm3, ymm1                    ; C·H^i: MI += it
+    vpxor       xmm1, xmm1, xmm1
+    add         rdi, 0x10                           ; the next powers
     add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x00
     je          .reduce
 .under16:
-    vpxor       xmm6, xmm6, xmm6
+    vpxor       xmm5, xmm5, xmm5
     cmp         rcx, 0x08
     jb          .under8
-    vmovq       xmm6, [rdx]                         ; bytes 0..7
-    vmovq       xmm7, [rdx + rcx - 8]               ; the last 8 bytes
+    vmovq       xmm5, [rdx]                         ; bytes 0..7
+    vmovq       xmm6, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
     neg         rcx                                 ; 8·(15 - r) bits
-    vmovq       xmm8, rcx
-    vpsrlq      xmm7, xmm7, xmm8                    ; 8·(15 - r) bits
-    vpsrlq      xmm7, xmm7, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm6, xmm6, xmm7                    ; C_last, zero-padded
+    vmovq       xmm7, rcx
+    vpsrlq      xmm6, xmm6, xmm7                    ; 8·(15 - r) bits
+    vpsrlq      xmm6, xmm6, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .padded
 .under8:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .under4
-    vmovd       xmm6, [rdx]                         ; bytes 0..3
-    vmovd       xmm7, [rdx + rcx - 4]               ; the last 4 bytes
+    vmovd       xmm5, [rdx]                         ; bytes 0..3
+    vmovd       xmm6, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
     sub         rcx, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm8, rcx
-    vpsllq      xmm7, xmm7, xmm8                    ; into place
-    vpor        xmm6, xmm6, xmm7                    ; C_last, zero-padded
+    vmovq       xmm7, rcx
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
+    vpor        xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       edi, byte [rdx]                     ; byte 0
-    vmovq       xmm6, rdi
-    movzx       edi, byte [rdx + r8]                ; byte r >> 1
-    vmovq       xmm7, rdi
+    movzx       eax, byte [rdx]                     ; byte 0
+    vmovq       xmm5, rax
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
+    vmovq       xmm6, rax
     shl         r8, 0x03
-    vmovq       xmm8, r8
-    vpsllq      xmm7, xmm7, xmm8                    ; into place
+    vmovq       xmm7, r8
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
     sub         rcx, 0x01
-    movzx       edx, byte [rdx + rcx]               ; byte r - 1
-    vmovq       xmm8, rdx
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
+    vmovq       xmm7, rax
     shl         rcx, 0x03
-    vmovq       xmm9, rcx
-    vpsllq      xmm8, xmm8, xmm9                    ; into place
-    vpor        xmm6, xmm6, xmm7
-    vpor        xmm6, xmm6, xmm8                    ; C_last, zero-padded
+    vmovq       xmm8, rcx
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
+    vpor        xmm5, xmm5, xmm6
+    vpor        xmm5, xmm5, xmm7                    ; C_last, zero-padded
 .padded:
-    vgf2p8affineqb xmm6, xmm6, xmm0, 0x00           ; C_last
-    vpxor       xmm2, xmm6, xmm2                    ; C·H: A = X + C; X counts once
-    vpclmulqdq  xmm6, xmm2, [rax], 0x11             ; C·H: A1·B1
-    vpclmulqdq  xmm7, xmm2, [rax], 0x00             ; C·H: A0·B0
-    vpclmulqdq  xmm8, xmm2, [rax], 0x01             ; C·H: A1·B0
-    vpclmulqdq  xmm2, xmm2, [rax], 0x10             ; C·H: A0·B1
-    vpxor       ymm5, ymm5, ymm6                    ; C·H: HI += it
-    vpxor       ymm3, ymm3, ymm7                    ; C·H: LO += it
-    vpxor       ymm4, ymm4, ymm8                    ; C·H: MI += it
-    vpxor       ymm4, ymm4, ymm2                    ; C·H: MI += it
+    vgf2p8affineqb xmm5, xmm5, xmm0, 0x00           ; C_last
+    vpxor       xmm1, xmm5, xmm1                    ; C·H: A = X + C; X counts once
+    vpclmulqdq  xmm5, xmm1, [rdi], 0x11             ; C·H: A1·B1
+    vpclmulqdq  xmm6, xmm1, [rdi], 0x00             ; C·H: A0·B0
+    vpclmulqdq  xmm7, xmm1, [rdi], 0x01             ; C·H: A1·B0
+    vpclmulqdq  xmm1, xmm1, [rdi], 0x10             ; C·H: A0·B1
+    vpxor       ymm4, ymm4, ymm5                    ; C·H: HI += it
+    vpxor       ymm2, ymm2, ymm6                    ; C·H: LO += it
+    vpxor       ymm3, ymm3, ymm7                    ; C·H: MI += it
+    vpxor       ymm3, ymm3, ymm1                    ; C·H: MI += it
 .reduce:
-    vpsrldq     ymm2, ymm4, 0x08                    ; reduce: MI1
-    vpxor       ymm2, ymm5, ymm2                    ; reduce: HI += MI1
-    vpslldq     ymm4, ymm4, 0x08                    ; reduce: MI0·x^64
-    vpxor       ymm3, ymm3, ymm4                    ; reduce: LO += MI0·x^64
-    vpclmulqdq  ymm4, ymm2, ymm1, 0x01              ; reduce: HI1·Q
-    vpslldq     ymm2, ymm2, 0x08                    ; reduce: HI0·x^64
-    vpxor       ymm2, ymm4, ymm2                    ; reduce: fold HI
-    vpclmulqdq  ymm1, ymm2, ymm1, 0x01              ; reduce: Y1·Q
-    vpslldq     ymm2, ymm2, 0x08                    ; reduce: Y0·x^64
-    vpxor       ymm1, ymm1, ymm2                    ; reduce: fold Y
-    vpxor       ymm1, ymm1, ymm3                    ; reduce: RES
+    vpsrldq     ymm1, ymm3, 0x08                    ; reduce: MI1
+    vpxor       ymm1, ymm4, ymm1                    ; reduce: HI += MI1
+    vpslldq     ymm3, ymm3, 0x08                    ; reduce: MI0·x^64
+    vpxor       ymm2, ymm2, ymm3                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  ymm3, ymm1, [rel ghash_avx2_schoolbook_clmul2_x48_natural_fold_q], 0x01  ; reduce: HI1·Q
+    vpslldq     ymm1, ymm1, 0x08                    ; reduce: HI0·x^64
+    vpxor       ymm1, ymm3, ymm1                    ; reduce: fold HI
+    vpclmulqdq  ymm3, ymm1, [rel ghash_avx2_schoolbook_clmul2_x48_natural_fold_q], 0x01  ; reduce: Y1·Q
+    vpslldq     ymm1, ymm1, 0x08                    ; reduce: Y0·x^64
+    vpxor       ymm1, ymm1, ymm2                    ; reduce: + LO
+    vpxor       ymm1, ymm3, ymm1                    ; reduce: RES = fold(Y) + LO
     vextracti128 xmm2, ymm1, 0x01                   ; reduce: upper lanes
-    vpxor       xmm2, xmm1, xmm2                    ; reduce: add up the lanes
+    vpxor       xmm1, xmm1, xmm2                    ; reduce: add up the lanes
 .store:
-    vgf2p8affineqb xmm0, xmm2, xmm0, 0x00           ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm1, xmm0, 0x00           ; X, bytes as in memory
     vmovdqu     [rsi], xmm0                         ; X
+.done:
     vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

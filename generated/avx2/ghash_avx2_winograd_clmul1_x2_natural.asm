@@ -60,8 +60,8 @@ ghash_avx2_winograd_clmul1_x2_natural_init:
     vpclmulqdq  xmm4, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: C2[0]·C2[1]
     vpclmulqdq  xmm5, xmm4, [rel ghash_avx2_winograd_clmul1_x2_natural_fold_q], 0x01  ; B_2 = B_1·B_1: HI1·Q
     vpslldq     xmm4, xmm4, 0x08                    ; B_2 = B_1·B_1: HI0·x^64
-    vpxor       xmm4, xmm5, xmm4                    ; B_2 = B_1·B_1: fold HI
-    vpxor       xmm3, xmm4, xmm3                    ; B_2 = B_1·B_1: RES = fold(HI) + LO
+    vpxor       xmm3, xmm4, xmm3                    ; B_2 = B_1·B_1: + LO
+    vpxor       xmm3, xmm5, xmm3                    ; B_2 = B_1·B_1: RES = fold(HI) + LO
     vpxor       xmm2, xmm0, xmm2                    ; B_2 = B_1·B_1: T = A + C1
     vpxor       xmm1, xmm0, xmm1                    ; B_2 = B_1·B_1: U = A + C2
     vpclmulqdq  xmm4, xmm0, xmm0, 0x10              ; B_2 = B_1·B_1: A0·A1
@@ -69,11 +69,11 @@ ghash_avx2_winograd_clmul1_x2_natural_init:
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: U0·U1
     vpxor       xmm2, xmm2, xmm4                    ; B_2 = B_1·B_1: LO += S
     vpxor       xmm1, xmm1, xmm4                    ; B_2 = B_1·B_1: HI += S
-    vpclmulqdq  xmm4, xmm1, [rel ghash_avx2_winograd_clmul1_x2_natural_fold_q], 0x01  ; B_2 = B_1·B_1: HI1·Q
+    vpxor       xmm2, xmm2, xmm3                    ; B_2 = B_1·B_1: LO minus the key terms
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx2_winograd_clmul1_x2_natural_fold_q], 0x01  ; B_2 = B_1·B_1: HI1·Q
     vpslldq     xmm1, xmm1, 0x08                    ; B_2 = B_1·B_1: HI0·x^64
-    vpxor       xmm1, xmm4, xmm1                    ; B_2 = B_1·B_1: fold HI
-    vpxor       xmm1, xmm1, xmm2                    ; B_2 = B_1·B_1: RES = fold(HI) + LO
-    vpxor       xmm1, xmm1, xmm3                    ; B_2 = B_1·B_1: minus the key terms
+    vpxor       xmm1, xmm1, xmm2                    ; B_2 = B_1·B_1: + LO
+    vpxor       xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: RES = fold(HI) + LO
     vinserti128 ymm0, ymm1, xmm0, 0x01              ; lane 1: B_1
     vpclmulqdq  ymm1, ymm0, [rel ghash_avx2_winograd_clmul1_x2_natural_fold_q], 0x01  ; B1·Q
     vpslldq     ymm2, ymm0, 0x08                    ; B0·x^64
@@ -84,8 +84,8 @@ ghash_avx2_winograd_clmul1_x2_natural_init:
     vpclmulqdq  ymm3, ymm0, ymm0, 0x10              ; C2[0]·C2[1]
     vpclmulqdq  ymm4, ymm3, [rel ghash_avx2_winograd_clmul1_x2_natural_fold_q], 0x01  ; HI1·Q
     vpslldq     ymm3, ymm3, 0x08                    ; HI0·x^64
-    vpxor       ymm3, ymm4, ymm3                    ; fold HI
-    vpxor       ymm1, ymm3, ymm1                    ; RES = fold(HI) + LO
+    vpxor       ymm1, ymm3, ymm1                    ; + LO
+    vpxor       ymm1, ymm4, ymm1                    ; RES = fold(HI) + LO
     vmovdqu     [rdi], ymm2                         ; C1
     vmovdqu     [rdi + 32], ymm0                    ; C2
     vperm2i128  ymm0, ymm1, ymm1, 0x81
@@ -116,8 +116,8 @@ ghash_avx2_winograd_clmul1_x2_natural_mul:
     vpxor       xmm0, xmm2, xmm0                    ; HI += S
     vpclmulqdq  xmm2, xmm0, [rel ghash_avx2_winograd_clmul1_x2_natural_fold_q], 0x01  ; HI1·Q
     vpslldq     xmm0, xmm0, 0x08                    ; HI0·x^64
-    vpxor       xmm0, xmm2, xmm0                    ; fold HI
-    vpxor       xmm0, xmm0, xmm1                    ; RES = fold(HI) + LO
+    vpxor       xmm0, xmm0, xmm1                    ; + LO
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(HI) + LO
     vpxor       xmm0, xmm0, [rdi + 80]              ; minus the key terms
 .store:
     vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x2_natural_bit_reversal], 0x00  ; X, bytes as in memory
@@ -127,35 +127,57 @@ ghash_avx2_winograd_clmul1_x2_natural_mul:
 
 ; void ghash_avx2_winograd_clmul1_x2_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-10, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-8, rax rcx rdx rdi r8
 global ghash_avx2_winograd_clmul1_x2_natural_update:function (ghash_avx2_winograd_clmul1_x2_natural_update.end - ghash_avx2_winograd_clmul1_x2_natural_update)
 align 32
 ghash_avx2_winograd_clmul1_x2_natural_update:
     endbr64
-    vmovdqu     ymm0, [rel ghash_avx2_winograd_clmul1_x2_natural_bit_reversal]  ; bit_reversal
-    vmovdqu     ymm1, [rel ghash_avx2_winograd_clmul1_x2_natural_fold_q]  ; fold_q
-    vmovdqu     xmm2, [rsi]                         ; X, bytes as in memory
-    vgf2p8affineqb xmm2, xmm2, xmm0, 0x00           ; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vgf2p8affineqb xmm1, xmm0, [rel ghash_avx2_winograd_clmul1_x2_natural_bit_reversal], 0x00  ; X
+    cmp         rcx, 0x10
+    jne         .more
+    vmovdqu     xmm0, [rdx]                         ; C, bytes as in memory
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x2_natural_bit_reversal], 0x00  ; C
+    vpxor       xmm0, xmm0, xmm1                    ; A = X + C
+    vpxor       xmm1, xmm0, [rdi + 16]              ; T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 48]              ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm0                    ; LO += S
+    vpxor       xmm0, xmm2, xmm0                    ; HI += S
+    vpclmulqdq  xmm2, xmm0, [rel ghash_avx2_winograd_clmul1_x2_natural_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm0, xmm0, 0x08                    ; HI0·x^64
+    vpxor       xmm0, xmm0, xmm1                    ; + LO
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(HI) + LO
+    vpxor       xmm0, xmm0, [rdi + 80]              ; minus the key terms
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x2_natural_bit_reversal], 0x00  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
+    ret
+.more:
     cmp         rcx, 0x20
     jb          .tail
+.groups:
+    vmovdqu     ymm0, [rel ghash_avx2_winograd_clmul1_x2_natural_bit_reversal]  ; bit_reversal
+    vmovdqu     ymm2, [rel ghash_avx2_winograd_clmul1_x2_natural_fold_q]  ; fold_q
 .group:
     vmovdqu     ymm3, [rdx]                         ; C1·H^1: C, bytes as in memory
     vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C1·H^1: C
-    vpxor       ymm2, ymm3, ymm2                    ; C1·H^1: A = X + C
-    vpxor       ymm3, ymm2, [rdi]                   ; C1·H^1: T = A + C1
-    vpxor       ymm4, ymm2, [rdi + 32]              ; C1·H^1: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C1·H^1: A0·A1
+    vpxor       ymm1, ymm3, ymm1                    ; C1·H^1: A = X + C
+    vpxor       ymm3, ymm1, [rdi]                   ; C1·H^1: T = A + C1
+    vpxor       ymm4, ymm1, [rdi + 32]              ; C1·H^1: U = A + C2
+    vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; C1·H^1: A0·A1
     vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C1·H^1: T0·T1
     vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C1·H^1: U0·U1
-    vpxor       ymm3, ymm3, ymm2                    ; reduce: LO += S
-    vpxor       ymm2, ymm4, ymm2                    ; reduce: HI += S
-    vpclmulqdq  ymm4, ymm2, ymm1, 0x01              ; reduce: HI1·Q
-    vpslldq     ymm2, ymm2, 0x08                    ; reduce: HI0·x^64
-    vpxor       ymm2, ymm4, ymm2                    ; reduce: fold HI
-    vpxor       ymm2, ymm2, ymm3                    ; reduce: RES = fold(HI) + LO
-    vextracti128 xmm3, ymm2, 0x01                   ; reduce: upper lanes
-    vpxor       xmm2, xmm2, xmm3                    ; reduce: add up the lanes
-    vpxor       xmm2, xmm2, [rdi + 64]              ; reduce: minus the key terms
+    vpxor       ymm3, ymm3, ymm1                    ; reduce: LO += S
+    vpxor       ymm1, ymm4, ymm1                    ; reduce: HI += S
+    vpclmulqdq  ymm4, ymm1, ymm2, 0x01              ; reduce: HI1·Q
+    vpslldq     ymm1, ymm1, 0x08                    ; reduce: HI0·x^64
+    vpxor       ymm1, ymm1, ymm3                    ; reduce: + LO
+    vpxor       ymm1, ymm4, ymm1                    ; reduce: RES = fold(HI) + LO
+    vextracti128 xmm3, ymm1, 0x01                   ; reduce: upper lanes
+    vpxor       xmm1, xmm1, xmm3                    ; reduce: add up the lanes
+    vpxor       xmm1, xmm1, [rdi + 64]              ; reduce: minus the key terms
     add         rdx, 0x20                           ; next group
     sub         rcx, 0x20
     cmp         rcx, 0x20
@@ -164,125 +186,103 @@ ghash_avx2_winograd_clmul1_x2_natural_update:
 .tail:
     cmp         rcx, 0x00
     je          .store
-    mov         rax, rcx
-    add         rax, 0x0f
+    lea         rax, [rcx + 15]
     and         rax, -16
-    neg         rax                                 ; -16·m
-    lea         rax, [rdi + rax + 32]               ; H^m
-    vmovdqu     xmm3, [rax + 64]                    ; R_m: the key terms of H^m … H^1
-    vpxor       xmm4, xmm4, xmm4
-    vpxor       xmm5, xmm5, xmm5
-    vpxor       xmm6, xmm6, xmm6
-    cmp         rcx, 0x20
-    jb          .partial
-.block:
-    vmovdqu     ymm7, [rdx]                         ; C, bytes as in memory
-    vgf2p8affineqb ymm7, ymm7, ymm0, 0x00           ; C
-    vpxor       ymm2, ymm7, ymm2                    ; C·H^i: A = X + C; X counts once
-    vpxor       ymm7, ymm2, [rax]                   ; C·H^i: T = A + C1
-    vpxor       ymm8, ymm2, [rax + 32]              ; C·H^i: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C·H^i: U0·U1
-    vpxor       ymm4, ymm4, ymm2                    ; C·H^i: S += it
-    vpxor       ymm5, ymm5, ymm7                    ; C·H^i: LO += it
-    vpxor       ymm6, ymm6, ymm8                    ; C·H^i: HI += it
+    lea         rdi, [rdi + 32]
+    sub         rdi, rax                            ; H^m
+    vmovdqu     xmm0, [rdi + 64]                    ; R_m: the key terms of H^m … H^1
     vpxor       xmm2, xmm2, xmm2
-    add         rax, 0x20                           ; the next powers
-    add         rdx, 0x20                           ; the next blocks
-    sub         rcx, 0x20
-    cmp         rcx, 0x20
-    jae         .block
-.after_block:
-.partial:
-    cmp         rcx, 0x00
-    je          .reduce
+    vpxor       xmm3, xmm3, xmm3
+    vpxor       xmm4, xmm4, xmm4
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jb          .under16
-    vmovdqu     xmm7, [rdx]                         ; C, bytes as in memory
-    vgf2p8affineqb xmm7, xmm7, xmm0, 0x00           ; C
-    vpxor       xmm2, xmm7, xmm2                    ; C·H^i: A = X + C; X counts once
-    vpxor       xmm7, xmm2, [rax]                   ; C·H^i: T = A + C1
-    vpxor       xmm8, xmm2, [rax + 32]              ; C·H^i: U = A + C2
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: U0·U1
-    vpxor       ymm4, ymm4, ymm2                    ; C·H^i: S += it
-    vpxor       ymm5, ymm5, ymm7                    ; C·H^i: LO += it
-    vpxor       ymm6, ymm6, ymm8                    ; C·H^i: HI += it
-    vpxor       xmm2, xmm2, xmm2
-    add         rax, 0x10                           ; the next powers
+    vmovdqu     xmm5, [rdx]                         ; C, bytes as in memory
+    vgf2p8affineqb xmm5, xmm5, [rel ghash_avx2_winograd_clmul1_x2_natural_bit_reversal], 0x00  ; C
+    vpxor       xmm1, xmm5, xmm1                    ; C·H^i: A = X + C; X counts once
+    vpxor       xmm5, xmm1, [rdi]                   ; C·H^i: T = A + C1
+    vpxor       xmm6, xmm1, [rdi + 32]              ; C·H^i: U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: U0·U1
+    vpxor       ymm2, ymm2, ymm1                    ; C·H^i: S += it
+    vpxor       ymm3, ymm3, ymm5                    ; C·H^i: LO += it
+    vpxor       ymm4, ymm4, ymm6                    ; C·H^i: HI += it
+    vpxor       xmm1, xmm1, xmm1
+    add         rdi, 0x10                           ; the next powers
     add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x00
     je          .reduce
 .under16:
-    vpxor       xmm7, xmm7, xmm7
+    vpxor       xmm5, xmm5, xmm5
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .under8
-    vmovq       xmm7, [rdx]                         ; bytes 0..7
-    vmovq       xmm8, [rdx + rcx - 8]               ; the last 8 bytes
+    vmovq       xmm5, [rdx]                         ; bytes 0..7
+    vmovq       xmm6, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
     neg         rcx                                 ; 8·(15 - r) bits
-    vmovq       xmm9, rcx
-    vpsrlq      xmm8, xmm8, xmm9                    ; 8·(15 - r) bits
-    vpsrlq      xmm8, xmm8, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm7, xmm7, xmm8                    ; C_last, zero-padded
+    vmovq       xmm7, rcx
+    vpsrlq      xmm6, xmm6, xmm7                    ; 8·(15 - r) bits
+    vpsrlq      xmm6, xmm6, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .padded
 .under8:
     cmp         rcx, 0x04
     jb          .under4
-    vmovd       xmm7, [rdx]                         ; bytes 0..3
-    vmovd       xmm8, [rdx + rcx - 4]               ; the last 4 bytes
+    vmovd       xmm5, [rdx]                         ; bytes 0..3
+    vmovd       xmm6, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
     sub         rcx, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm9, rcx
-    vpsllq      xmm8, xmm8, xmm9                    ; into place
-    vpor        xmm7, xmm7, xmm8                    ; C_last, zero-padded
+    vmovq       xmm7, rcx
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
+    vpor        xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       edi, byte [rdx]                     ; byte 0
-    vmovq       xmm7, rdi
-    movzx       edi, byte [rdx + r8]                ; byte r >> 1
-    vmovq       xmm8, rdi
+    movzx       eax, byte [rdx]                     ; byte 0
+    vmovq       xmm5, rax
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
+    vmovq       xmm6, rax
     shl         r8, 0x03
-    vmovq       xmm9, r8
-    vpsllq      xmm8, xmm8, xmm9                    ; into place
+    vmovq       xmm7, r8
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
     sub         rcx, 0x01
-    movzx       edx, byte [rdx + rcx]               ; byte r - 1
-    vmovq       xmm9, rdx
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
+    vmovq       xmm7, rax
     shl         rcx, 0x03
-    vmovq       xmm10, rcx
-    vpsllq      xmm9, xmm9, xmm10                   ; into place
-    vpor        xmm7, xmm7, xmm8
-    vpor        xmm7, xmm7, xmm9                    ; C_last, zero-padded
+    vmovq       xmm8, rcx
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
+    vpor        xmm5, xmm5, xmm6
+    vpor        xmm5, xmm5, xmm7                    ; C_last, zero-padded
 .padded:
-    vgf2p8affineqb xmm7, xmm7, xmm0, 0x00           ; C_last
-    vpxor       xmm2, xmm7, xmm2                    ; C·H: A = X + C; X counts once
-    vpxor       xmm7, xmm2, [rax]                   ; C·H: T = A + C1
-    vpxor       xmm8, xmm2, [rax + 32]              ; C·H: U = A + C2
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; C·H: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H: U0·U1
-    vpxor       ymm4, ymm4, ymm2                    ; C·H: S += it
-    vpxor       ymm5, ymm5, ymm7                    ; C·H: LO += it
-    vpxor       ymm6, ymm6, ymm8                    ; C·H: HI += it
+    vgf2p8affineqb xmm5, xmm5, [rel ghash_avx2_winograd_clmul1_x2_natural_bit_reversal], 0x00  ; C_last
+    vpxor       xmm1, xmm5, xmm1                    ; C·H: A = X + C; X counts once
+    vpxor       xmm5, xmm1, [rdi]                   ; C·H: T = A + C1
+    vpxor       xmm6, xmm1, [rdi + 32]              ; C·H: U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: U0·U1
+    vpxor       ymm2, ymm2, ymm1                    ; C·H: S += it
+    vpxor       ymm3, ymm3, ymm5                    ; C·H: LO += it
+    vpxor       ymm4, ymm4, ymm6                    ; C·H: HI += it
 .reduce:
-    vpxor       ymm2, ymm5, ymm4                    ; reduce: LO += S
-    vpxor       ymm4, ymm6, ymm4                    ; reduce: HI += S
-    vpclmulqdq  ymm1, ymm4, ymm1, 0x01              ; reduce: HI1·Q
-    vpslldq     ymm4, ymm4, 0x08                    ; reduce: HI0·x^64
-    vpxor       ymm1, ymm1, ymm4                    ; reduce: fold HI
-    vpxor       ymm1, ymm1, ymm2                    ; reduce: RES = fold(HI) + LO
+    vpxor       ymm1, ymm3, ymm2                    ; reduce: LO += S
+    vpxor       ymm2, ymm4, ymm2                    ; reduce: HI += S
+    vpclmulqdq  ymm3, ymm2, [rel ghash_avx2_winograd_clmul1_x2_natural_fold_q], 0x01  ; reduce: HI1·Q
+    vpslldq     ymm2, ymm2, 0x08                    ; reduce: HI0·x^64
+    vpxor       ymm1, ymm2, ymm1                    ; reduce: + LO
+    vpxor       ymm1, ymm3, ymm1                    ; reduce: RES = fold(HI) + LO
     vextracti128 xmm2, ymm1, 0x01                   ; reduce: upper lanes
     vpxor       xmm1, xmm1, xmm2                    ; reduce: add up the lanes
-    vpxor       xmm2, xmm1, xmm3                    ; reduce: minus the key terms
+    vpxor       xmm1, xmm1, xmm0                    ; reduce: minus the key terms
 .store:
-    vgf2p8affineqb xmm0, xmm2, xmm0, 0x00           ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm1, [rel ghash_avx2_winograd_clmul1_x2_natural_bit_reversal], 0x00  ; X, bytes as in memory
     vmovdqu     [rsi], xmm0                         ; X
+.done:
     vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

@@ -61,8 +61,8 @@ ghash_avx2_winograd_clmul1_x48_natural_init:
     vpclmulqdq  xmm5, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: C2[0]·C2[1]
     vpclmulqdq  xmm6, xmm5, xmm0, 0x01              ; B_2 = B_1·B_1: HI1·Q
     vpslldq     xmm5, xmm5, 0x08                    ; B_2 = B_1·B_1: HI0·x^64
-    vpxor       xmm5, xmm6, xmm5                    ; B_2 = B_1·B_1: fold HI
-    vpxor       xmm4, xmm5, xmm4                    ; B_2 = B_1·B_1: RES = fold(HI) + LO
+    vpxor       xmm4, xmm5, xmm4                    ; B_2 = B_1·B_1: + LO
+    vpxor       xmm4, xmm6, xmm4                    ; B_2 = B_1·B_1: RES = fold(HI) + LO
     vpxor       xmm3, xmm1, xmm3                    ; B_2 = B_1·B_1: T = A + C1
     vpxor       xmm2, xmm1, xmm2                    ; B_2 = B_1·B_1: U = A + C2
     vpclmulqdq  xmm5, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: A0·A1
@@ -70,11 +70,11 @@ ghash_avx2_winograd_clmul1_x48_natural_init:
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: U0·U1
     vpxor       xmm3, xmm3, xmm5                    ; B_2 = B_1·B_1: LO += S
     vpxor       xmm2, xmm2, xmm5                    ; B_2 = B_1·B_1: HI += S
-    vpclmulqdq  xmm5, xmm2, xmm0, 0x01              ; B_2 = B_1·B_1: HI1·Q
+    vpxor       xmm3, xmm3, xmm4                    ; B_2 = B_1·B_1: LO minus the key terms
+    vpclmulqdq  xmm4, xmm2, xmm0, 0x01              ; B_2 = B_1·B_1: HI1·Q
     vpslldq     xmm2, xmm2, 0x08                    ; B_2 = B_1·B_1: HI0·x^64
-    vpxor       xmm2, xmm5, xmm2                    ; B_2 = B_1·B_1: fold HI
-    vpxor       xmm2, xmm2, xmm3                    ; B_2 = B_1·B_1: RES = fold(HI) + LO
-    vpxor       xmm2, xmm2, xmm4                    ; B_2 = B_1·B_1: minus the key terms
+    vpxor       xmm2, xmm2, xmm3                    ; B_2 = B_1·B_1: + LO
+    vpxor       xmm2, xmm4, xmm2                    ; B_2 = B_1·B_1: RES = fold(HI) + LO
     vinserti128 ymm10, ymm2, xmm1, 0x01             ; lane 1: B_1
     vpclmulqdq  ymm1, ymm10, ymm0, 0x01             ; B1·Q
     vpslldq     ymm2, ymm10, 0x08                   ; B0·x^64
@@ -85,8 +85,8 @@ ghash_avx2_winograd_clmul1_x48_natural_init:
     vpclmulqdq  ymm4, ymm1, ymm1, 0x10              ; C2[0]·C2[1]
     vpclmulqdq  ymm5, ymm4, ymm0, 0x01              ; HI1·Q
     vpslldq     ymm4, ymm4, 0x08                    ; HI0·x^64
-    vpxor       ymm4, ymm5, ymm4                    ; fold HI
-    vpxor       ymm3, ymm4, ymm3                    ; RES = fold(HI) + LO
+    vpxor       ymm3, ymm4, ymm3                    ; + LO
+    vpxor       ymm3, ymm5, ymm3                    ; RES = fold(HI) + LO
     vmovdqu     [rdi + 736], ymm2                   ; C1
     vmovdqu     [rdi + 1504], ymm1                  ; C2
     vperm2i128  ymm1, ymm3, ymm3, 0x81
@@ -104,8 +104,8 @@ ghash_avx2_winograd_clmul1_x48_natural_init:
     vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_2 = V_1·B_2: C2[0]·C2[1]
     vpclmulqdq  ymm6, ymm5, ymm0, 0x01              ; V_2 = V_1·B_2: HI1·Q
     vpslldq     ymm5, ymm5, 0x08                    ; V_2 = V_1·B_2: HI0·x^64
-    vpxor       ymm5, ymm6, ymm5                    ; V_2 = V_1·B_2: fold HI
-    vpxor       ymm3, ymm5, ymm3                    ; V_2 = V_1·B_2: RES = fold(HI) + LO
+    vpxor       ymm3, ymm5, ymm3                    ; V_2 = V_1·B_2: + LO
+    vpxor       ymm3, ymm6, ymm3                    ; V_2 = V_1·B_2: RES = fold(HI) + LO
     vpxor       ymm5, ymm10, ymm4                   ; V_2 = V_1·B_2: T = A + C1
     vpxor       ymm6, ymm10, ymm2                   ; V_2 = V_1·B_2: U = A + C2
     vpclmulqdq  ymm7, ymm10, ymm10, 0x10            ; V_2 = V_1·B_2: A0·A1
@@ -113,11 +113,11 @@ ghash_avx2_winograd_clmul1_x48_natural_init:
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_2 = V_1·B_2: U0·U1
     vpxor       ymm5, ymm5, ymm7                    ; V_2 = V_1·B_2: LO += S
     vpxor       ymm6, ymm6, ymm7                    ; V_2 = V_1·B_2: HI += S
+    vpxor       ymm5, ymm5, ymm3                    ; V_2 = V_1·B_2: LO minus the key terms
     vpclmulqdq  ymm7, ymm6, ymm0, 0x01              ; V_2 = V_1·B_2: HI1·Q
     vpslldq     ymm6, ymm6, 0x08                    ; V_2 = V_1·B_2: HI0·x^64
-    vpxor       ymm6, ymm7, ymm6                    ; V_2 = V_1·B_2: fold HI
-    vpxor       ymm5, ymm6, ymm5                    ; V_2 = V_1·B_2: RES = fold(HI) + LO
-    vpxor       ymm11, ymm5, ymm3                   ; V_2 = V_1·B_2: minus the key terms
+    vpxor       ymm5, ymm6, ymm5                    ; V_2 = V_1·B_2: + LO
+    vpxor       ymm11, ymm7, ymm5                   ; V_2 = V_1·B_2: RES = fold(HI) + LO
     vpclmulqdq  ymm5, ymm11, ymm0, 0x01             ; V_2 = V_1·B_2: B1·Q
     vpslldq     ymm6, ymm11, 0x08                   ; V_2 = V_1·B_2: B0·x^64
     vpxor       ymm5, ymm5, ymm6                    ; V_2 = V_1·B_2: fold B
@@ -127,8 +127,8 @@ ghash_avx2_winograd_clmul1_x48_natural_init:
     vpclmulqdq  ymm8, ymm5, ymm5, 0x10              ; V_2 = V_1·B_2: C2[0]·C2[1]
     vpclmulqdq  ymm9, ymm8, ymm0, 0x01              ; V_2 = V_1·B_2: HI1·Q
     vpslldq     ymm8, ymm8, 0x08                    ; V_2 = V_1·B_2: HI0·x^64
-    vpxor       ymm8, ymm9, ymm8                    ; V_2 = V_1·B_2: fold HI
-    vpxor       ymm7, ymm8, ymm7                    ; V_2 = V_1·B_2: RES = fold(HI) + LO
+    vpxor       ymm7, ymm8, ymm7                    ; V_2 = V_1·B_2: + LO
+    vpxor       ymm7, ymm9, ymm7                    ; V_2 = V_1·B_2: RES = fold(HI) + LO
     vmovdqu     [rdi + 704], ymm6                   ; V_2 = V_1·B_2: C1
     vmovdqu     [rdi + 1472], ymm5                  ; V_2 = V_1·B_2: C2
     vperm2i128  ymm5, ymm7, ymm7, 0x81              ; V_2 = V_1·B_2
@@ -144,11 +144,11 @@ ghash_avx2_winograd_clmul1_x48_natural_init:
     vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; V_3 = V_2·B_2: U0·U1
     vpxor       ymm4, ymm4, ymm5                    ; V_3 = V_2·B_2: LO += S
     vpxor       ymm2, ymm2, ymm5                    ; V_3 = V_2·B_2: HI += S
-    vpclmulqdq  ymm5, ymm2, ymm0, 0x01              ; V_3 = V_2·B_2: HI1·Q
+    vpxor       ymm3, ymm4, ymm3                    ; V_3 = V_2·B_2: LO minus the key terms
+    vpclmulqdq  ymm4, ymm2, ymm0, 0x01              ; V_3 = V_2·B_2: HI1·Q
     vpslldq     ymm2, ymm2, 0x08                    ; V_3 = V_2·B_2: HI0·x^64
-    vpxor       ymm2, ymm5, ymm2                    ; V_3 = V_2·B_2: fold HI
-    vpxor       ymm2, ymm2, ymm4                    ; V_3 = V_2·B_2: RES = fold(HI) + LO
-    vpxor       ymm7, ymm2, ymm3                    ; V_3 = V_2·B_2: minus the key terms
+    vpxor       ymm2, ymm2, ymm3                    ; V_3 = V_2·B_2: + LO
+    vpxor       ymm7, ymm4, ymm2                    ; V_3 = V_2·B_2: RES = fold(HI) + LO
     vpclmulqdq  ymm2, ymm7, ymm0, 0x01              ; V_3 = V_2·B_2: B1·Q
     vpslldq     ymm3, ymm7, 0x08                    ; V_3 = V_2·B_2: B0·x^64
     vpxor       ymm2, ymm2, ymm3                    ; V_3 = V_2·B_2: fold B
@@ -158,8 +158,8 @@ ghash_avx2_winograd_clmul1_x48_natural_init:
     vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_3 = V_2·B_2: C2[0]·C2[1]
     vpclmulqdq  ymm6, ymm5, ymm0, 0x01              ; V_3 = V_2·B_2: HI1·Q
     vpslldq     ymm5, ymm5, 0x08                    ; V_3 = V_2·B_2: HI0·x^64
-    vpxor       ymm5, ymm6, ymm5                    ; V_3 = V_2·B_2: fold HI
-    vpxor       ymm4, ymm5, ymm4                    ; V_3 = V_2·B_2: RES = fold(HI) + LO
+    vpxor       ymm4, ymm5, ymm4                    ; V_3 = V_2·B_2: + LO
+    vpxor       ymm4, ymm6, ymm4                    ; V_3 = V_2·B_2: RES = fold(HI) + LO
     vmovdqu     [rdi + 672], ymm3                   ; V_3 = V_2·B_2: C1
     vmovdqu     [rdi + 1440], ymm2                  ; V_3 = V_2·B_2: C2
     vperm2i128  ymm2, ymm4, ymm4, 0x81              ; V_3 = V_2·B_2
@@ -178,8 +178,8 @@ ghash_avx2_winograd_clmul1_x48_natural_init:
     vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
     vpclmulqdq  ymm6, ymm5, ymm0, 0x01              ; V_4 = V_2·B_4: HI1·Q
     vpslldq     ymm5, ymm5, 0x08                    ; V_4 = V_2·B_4: HI0·x^64
-    vpxor       ymm5, ymm6, ymm5                    ; V_4 = V_2·B_4: fold HI
-    vpxor       ymm3, ymm5, ymm3                    ; V_4 = V_2·B_4: RES = fold(HI) + LO
+    vpxor       ymm3, ymm5, ymm3                    ; V_4 = V_2·B_4: + LO
+    vpxor       ymm3, ymm6, ymm3                    ; V_4 = V_2·B_4: RES = fold(HI) + LO
     vpxor       ymm4, ymm11, ymm4                   ; V_4 = V_2·B_4: T = A + C1
     vpxor       ymm2, ymm11, ymm2                   ; V_4 = V_2·B_4: U = A + C2
     vpclmulqdq  ymm5, ymm11, ymm11, 0x10            ; V_4 = V_2·B_4: A0·A1
@@ -187,11 +187,11 @@ ghash_avx2_winograd_clmul1_x48_natural_init:
     vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: U0·U1
     vpxor       ymm4, ymm4, ymm5                    ; V_4 = V_2·B_4: LO += S
     vpxor       ymm2, ymm2, ymm5                    ; V_4 = V_2·B_4: HI += S
-    vpclmulqdq  ymm5, ymm2, ymm0, 0x01              ; V_4 = V_2·B_4: HI1·Q
+    vpxor       ymm3, ymm4, ymm3                    ; V_4 = V_2·B_4: LO minus the key terms
+    vpclmulqdq  ymm4, ymm2, ymm0, 0x01              ; V_4 = V_2·B_4: HI1·Q
     vpslldq     ymm2, ymm2, 0x08                    ; V_4 = V_2·B_4: HI0·x^64
-    vpxor       ymm2, ymm5, ymm2                    ; V_4 = V_2·B_4: fold HI
-    vpxor       ymm2, ymm2, ymm4                    ; V_4 = V_2·B_4: RES = fold(HI) + LO
-    vpxor       ymm8, ymm2, ymm3                    ; V_4 = V_2·B_4: minus the key terms
+    vpxor       ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: + LO
+    vpxor       ymm8, ymm4, ymm2                    ; V_4 = V_2·B_4: RES = fold(HI) + LO
     vpclmulqdq  ymm2, ymm8, ymm0, 0x01              ; V_4 = V_2·B_4: B1·Q
     vpslldq     ymm3, ymm8, 0x08                    ; V_4 = V_2·B_4: B0·x^64
     vpxor       ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: fold B
@@ -201,8 +201,8 @@ ghash_avx2_winograd_clmul1_x48_natural_init:
     vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
     vpclmulqdq  ymm6, ymm5, ymm0, 0x01              ; V_4 = V_2·B_4: HI1·Q
     vpslldq     ymm5, ymm5, 0x08                    ; V_4 = V_2·B_4: HI0·x^64
-    vpxor       ymm5, ymm6, ymm5                    ; V_4 = V_2·B_4: fold HI
-    vpxor       ymm4, ymm5, ymm4                    ; V_4 = V_2·B_4: RES = fold(HI) + LO
+    vpxor       ymm4, ymm5, ymm4                    ; V_4 = V_2·B_4: + LO
+    vpxor       ymm4, ymm6, ymm4                    ; V_4 = V_2·B_4: RES = fold(HI) + LO
     vmovdqu     [rdi + 640], ymm3                   ; V_4 = V_2·B_4: C1
     vmovdqu     [rdi + 1408], ymm2                  ; V_4 = V_2·B_4: C2
     vperm2i128  ymm2, ymm4, ymm4, 0x81              ; V_4 = V_2·B_4
@@ -221,8 +221,8 @@ ghash_avx2_winograd_clmul1_x48_natural_init:
     vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
     vpclmulqdq  ymm6, ymm5, ymm0, 0x01              ; V_4 = V_2·B_4: HI1·Q
     vpslldq     ymm5, ymm5, 0x08                    ; V_4 = V_2·B_4: HI0·x^64
-    vpxor       ymm5, ymm6, ymm5                    ; V_4 = V_2·B_4: fold HI
-    vpxor       ymm3, ymm5, ymm3                    ; V_4 = V_2·B_4: RES = fold(HI) + LO
+    vpxor       ymm3, ymm5, ymm3                    ; V_4 = V_2·B_4: + LO
+    vpxor       ymm3, ymm6, ymm3                    ; V_4 = V_2·B_4: RES = fold(HI) + LO
     mov         eax, 0x05                           ; V_4 = V_2·B_4: rounds of s registers
 .round:
     sub         rdi, 0x80                           ; V_4 = V_2·B_4
@@ -233,11 +233,11 @@ ghash_avx2_winograd_clmul1_x48_natural_init:
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
     vpxor       ymm5, ymm5, ymm9                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += S
     vpxor       ymm6, ymm6, ymm9                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += S
+    vpxor       ymm5, ymm5, ymm3                    ; V_(i+1) = V_(i+1-s)·B_sL: LO minus the key terms
     vpclmulqdq  ymm9, ymm6, ymm0, 0x01              ; V_(i+1) = V_(i+1-s)·B_sL: HI1·Q
     vpslldq     ymm6, ymm6, 0x08                    ; V_(i+1) = V_(i+1-s)·B_sL: HI0·x^64
-    vpxor       ymm6, ymm9, ymm6                    ; V_(i+1) = V_(i+1-s)·B_sL: fold HI
-    vpxor       ymm5, ymm6, ymm5                    ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(HI) + LO
-    vpxor       ymm10, ymm5, ymm3                   ; V_(i+1) = V_(i+1-s)·B_sL: minus the key terms
+    vpxor       ymm5, ymm6, ymm5                    ; V_(i+1) = V_(i+1-s)·B_sL: + LO
+    vpxor       ymm10, ymm9, ymm5                   ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(HI) + LO
     vpxor       ymm5, ymm11, ymm4                   ; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
     vpxor       ymm6, ymm11, ymm2                   ; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
     vpclmulqdq  ymm9, ymm11, ymm11, 0x10            ; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
@@ -245,11 +245,11 @@ ghash_avx2_winograd_clmul1_x48_natural_init:
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
     vpxor       ymm5, ymm5, ymm9                    ; V_(i+2) = V_(i+2-s)·B_sL: LO += S
     vpxor       ymm6, ymm6, ymm9                    ; V_(i+2) = V_(i+2-s)·B_sL: HI += S
+    vpxor       ymm5, ymm5, ymm3                    ; V_(i+2) = V_(i+2-s)·B_sL: LO minus the key terms
     vpclmulqdq  ymm9, ymm6, ymm0, 0x01              ; V_(i+2) = V_(i+2-s)·B_sL: HI1·Q
     vpslldq     ymm6, ymm6, 0x08                    ; V_(i+2) = V_(i+2-s)·B_sL: HI0·x^64
-    vpxor       ymm6, ymm9, ymm6                    ; V_(i+2) = V_(i+2-s)·B_sL: fold HI
-    vpxor       ymm5, ymm6, ymm5                    ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(HI) + LO
-    vpxor       ymm11, ymm5, ymm3                   ; V_(i+2) = V_(i+2-s)·B_sL: minus the key terms
+    vpxor       ymm5, ymm6, ymm5                    ; V_(i+2) = V_(i+2-s)·B_sL: + LO
+    vpxor       ymm11, ymm9, ymm5                   ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(HI) + LO
     vpxor       ymm5, ymm7, ymm4                    ; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
     vpxor       ymm6, ymm7, ymm2                    ; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
@@ -257,11 +257,11 @@ ghash_avx2_winograd_clmul1_x48_natural_init:
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
     vpxor       ymm5, ymm5, ymm7                    ; V_(i+3) = V_(i+3-s)·B_sL: LO += S
     vpxor       ymm6, ymm6, ymm7                    ; V_(i+3) = V_(i+3-s)·B_sL: HI += S
+    vpxor       ymm5, ymm5, ymm3                    ; V_(i+3) = V_(i+3-s)·B_sL: LO minus the key terms
     vpclmulqdq  ymm7, ymm6, ymm0, 0x01              ; V_(i+3) = V_(i+3-s)·B_sL: HI1·Q
     vpslldq     ymm6, ymm6, 0x08                    ; V_(i+3) = V_(i+3-s)·B_sL: HI0·x^64
-    vpxor       ymm6, ymm7, ymm6                    ; V_(i+3) = V_(i+3-s)·B_sL: fold HI
-    vpxor       ymm5, ymm6, ymm5                    ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(HI) + LO
-    vpxor       ymm7, ymm5, ymm3                    ; V_(i+3) = V_(i+3-s)·B_sL: minus the key terms
+    vpxor       ymm5, ymm6, ymm5                    ; V_(i+3) = V_(i+3-s)·B_sL: + LO
+    vpxor       ymm7, ymm7, ymm5                    ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(HI) + LO
     vpxor       ymm5, ymm8, ymm4                    ; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
     vpxor       ymm6, ymm8, ymm2                    ; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
     vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
@@ -269,11 +269,11 @@ ghash_avx2_winograd_clmul1_x48_natural_init:
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
     vpxor       ymm5, ymm5, ymm8                    ; V_(i+4) = V_(i+4-s)·B_sL: LO += S
     vpxor       ymm6, ymm6, ymm8                    ; V_(i+4) = V_(i+4-s)·B_sL: HI += S
+    vpxor       ymm5, ymm5, ymm3                    ; V_(i+4) = V_(i+4-s)·B_sL: LO minus the key terms
     vpclmulqdq  ymm8, ymm6, ymm0, 0x01              ; V_(i+4) = V_(i+4-s)·B_sL: HI1·Q
     vpslldq     ymm6, ymm6, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: HI0·x^64
-    vpxor       ymm6, ymm8, ymm6                    ; V_(i+4) = V_(i+4-s)·B_sL: fold HI
-    vpxor       ymm5, ymm6, ymm5                    ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(HI) + LO
-    vpxor       ymm8, ymm5, ymm3                    ; V_(i+4) = V_(i+4-s)·B_sL: minus the key terms
+    vpxor       ymm5, ymm6, ymm5                    ; V_(i+4) = V_(i+4-s)·B_sL: + LO
+    vpxor       ymm8, ymm8, ymm5                    ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(HI) + LO
     vpclmulqdq  ymm5, ymm10, ymm0, 0x01             ; entries of V_(i+1): B1·Q
     vpslldq     ymm6, ymm10, 0x08                   ; entries of V_(i+1): B0·x^64
     vpxor       ymm5, ymm5, ymm6                    ; entries of V_(i+1): fold B
@@ -283,8 +283,8 @@ ghash_avx2_winograd_clmul1_x48_natural_init:
     vpclmulqdq  ymm12, ymm5, ymm5, 0x10             ; entries of V_(i+1): C2[0]·C2[1]
     vpclmulqdq  ymm13, ymm12, ymm0, 0x01            ; entries of V_(i+1): HI1·Q
     vpslldq     ymm12, ymm12, 0x08                  ; entries of V_(i+1): HI0·x^64
-    vpxor       ymm12, ymm13, ymm12                 ; entries of V_(i+1): fold HI
-    vpxor       ymm9, ymm12, ymm9                   ; entries of V_(i+1): RES = fold(HI) + LO
+    vpxor       ymm9, ymm12, ymm9                   ; entries of V_(i+1): + LO
+    vpxor       ymm9, ymm13, ymm9                   ; entries of V_(i+1): RES = fold(HI) + LO
     vmovdqu     [rdi + 736], ymm6                   ; entries of V_(i+1): C1
     vmovdqu     [rdi + 1504], ymm5                  ; entries of V_(i+1): C2
     vperm2i128  ymm5, ymm9, ymm9, 0x81              ; entries of V_(i+1)
@@ -302,8 +302,8 @@ ghash_avx2_winograd_clmul1_x48_natural_init:
     vpclmulqdq  ymm12, ymm5, ymm5, 0x10             ; entries of V_(i+2): C2[0]·C2[1]
     vpclmulqdq  ymm13, ymm12, ymm0, 0x01            ; entries of V_(i+2): HI1·Q
     vpslldq     ymm12, ymm12, 0x08                  ; entries of V_(i+2): HI0·x^64
-    vpxor       ymm12, ymm13, ymm12                 ; entries of V_(i+2): fold HI
-    vpxor       ymm9, ymm12, ymm9                   ; entries of V_(i+2): RES = fold(HI) + LO
+    vpxor       ymm9, ymm12, ymm9                   ; entries of V_(i+2): + LO
+    vpxor       ymm9, ymm13, ymm9                   ; entries of V_(i+2): RES = fold(HI) + LO
     vmovdqu     [rdi + 704], ymm6                   ; entries of V_(i+2): C1
     vmovdqu     [rdi + 1472], ymm5                  ; entries of V_(i+2): C2
     vperm2i128  ymm5, ymm9, ymm9, 0x81              ; entries of V_(i+2)
@@ -321,8 +321,8 @@ ghash_avx2_winograd_clmul1_x48_natural_init:
     vpclmulqdq  ymm12, ymm5, ymm5, 0x10             ; entries of V_(i+3): C2[0]·C2[1]
     vpclmulqdq  ymm13, ymm12, ymm0, 0x01            ; entries of V_(i+3): HI1·Q
     vpslldq     ymm12, ymm12, 0x08                  ; entries of V_(i+3): HI0·x^64
-    vpxor       ymm12, ymm13, ymm12                 ; entries of V_(i+3): fold HI
-    vpxor       ymm9, ymm12, ymm9                   ; entries of V_(i+3): RES = fold(HI) + LO
+    vpxor       ymm9, ymm12, ymm9                   ; entries of V_(i+3): + LO
+    vpxor       ymm9, ymm13, ymm9                   ; entries of V_(i+3): RES = fold(HI) + LO
     vmovdqu     [rdi + 672], ymm6                   ; entries of V_(i+3): C1
     vmovdqu     [rdi + 1440], ymm5                  ; entries of V_(i+3): C2
     vperm2i128  ymm5, ymm9, ymm9, 0x81              ; entries of V_(i+3)
@@ -340,8 +340,8 @@ ghash_avx2_winograd_clmul1_x48_natural_init:
     vpclmulqdq  ymm12, ymm5, ymm5, 0x10             ; entries of V_(i+4): C2[0]·C2[1]
     vpclmulqdq  ymm13, ymm12, ymm0, 0x01            ; entries of V_(i+4): HI1·Q
     vpslldq     ymm12, ymm12, 0x08                  ; entries of V_(i+4): HI0·x^64
-    vpxor       ymm12, ymm13, ymm12                 ; entries of V_(i+4): fold HI
-    vpxor       ymm9, ymm12, ymm9                   ; entries of V_(i+4): RES = fold(HI) + LO
+    vpxor       ymm9, ymm12, ymm9                   ; entries of V_(i+4): + LO
+    vpxor       ymm9, ymm13, ymm9                   ; entries of V_(i+4): RES = fold(HI) + LO
     vmovdqu     [rdi + 640], ymm6                   ; entries of V_(i+4): C1
     vmovdqu     [rdi + 1408], ymm5                  ; entries of V_(i+4): C2
     vperm2i128  ymm5, ymm9, ymm9, 0x81              ; entries of V_(i+4)
@@ -377,8 +377,8 @@ ghash_avx2_winograd_clmul1_x48_natural_mul:
     vpxor       xmm0, xmm2, xmm0                    ; HI += S
     vpclmulqdq  xmm2, xmm0, [rel ghash_avx2_winograd_clmul1_x48_natural_fold_q], 0x01  ; HI1·Q
     vpslldq     xmm0, xmm0, 0x08                    ; HI0·x^64
-    vpxor       xmm0, xmm2, xmm0                    ; fold HI
-    vpxor       xmm0, xmm0, xmm1                    ; RES = fold(HI) + LO
+    vpxor       xmm0, xmm0, xmm1                    ; + LO
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(HI) + LO
     vpxor       xmm0, xmm0, [rdi + 2288]            ; minus the key terms
 .store:
     vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x48_natural_bit_reversal], 0x00  ; X, bytes as in memory
@@ -393,12 +393,34 @@ global ghash_avx2_winograd_clmul1_x48_natural_update:function (ghash_avx2_winogr
 align 32
 ghash_avx2_winograd_clmul1_x48_natural_update:
     endbr64
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vgf2p8affineqb xmm1, xmm0, [rel ghash_avx2_winograd_clmul1_x48_natural_bit_reversal], 0x00  ; X
+    cmp         rcx, 0x10
+    jne         .more
+    vmovdqu     xmm0, [rdx]                         ; C, bytes as in memory
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x48_natural_bit_reversal], 0x00  ; C
+    vpxor       xmm0, xmm0, xmm1                    ; A = X + C
+    vpxor       xmm1, xmm0, [rdi + 752]             ; T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 1520]            ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm0                    ; LO += S
+    vpxor       xmm0, xmm2, xmm0                    ; HI += S
+    vpclmulqdq  xmm2, xmm0, [rel ghash_avx2_winograd_clmul1_x48_natural_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm0, xmm0, 0x08                    ; HI0·x^64
+    vpxor       xmm0, xmm0, xmm1                    ; + LO
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(HI) + LO
+    vpxor       xmm0, xmm0, [rdi + 2288]            ; minus the key terms
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x48_natural_bit_reversal], 0x00  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
+    ret
+.more:
     vmovdqu     ymm0, [rel ghash_avx2_winograd_clmul1_x48_natural_bit_reversal]  ; bit_reversal
-    vmovdqu     ymm1, [rel ghash_avx2_winograd_clmul1_x48_natural_fold_q]  ; fold_q
-    vmovdqu     xmm2, [rsi]                         ; X, bytes as in memory
-    vgf2p8affineqb xmm2, xmm2, xmm0, 0x00           ; X
     cmp         rcx, 768
     jb          .tail
+.groups:
+    vmovdqu     ymm2, [rel ghash_avx2_winograd_clmul1_x48_natural_fold_q]  ; fold_q
 .group:
     vmovdqu     ymm3, [rdx + 64]                    ; C3·H^22: C, bytes as in memory
     vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C3·H^22: C
@@ -626,27 +648,27 @@ ghash_avx2_winograd_clmul1_x48_natural_update:
     vpxor       ymm5, ymm5, ymm8                    ; C2·H^23: HI += it
     vmovdqu     ymm6, [rdx]                         ; C1·H^24: C, bytes as in memory
     vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C1·H^24: C
-    vpxor       ymm2, ymm6, ymm2                    ; C1·H^24: A = X + C
-    vpxor       ymm6, ymm2, [rdi]                   ; C1·H^24: T = A + C1
-    vpxor       ymm7, ymm2, [rdi + 768]             ; C1·H^24: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C1·H^24: A0·A1
+    vpxor       ymm1, ymm6, ymm1                    ; C1·H^24: A = X + C
+    vpxor       ymm6, ymm1, [rdi]                   ; C1·H^24: T = A + C1
+    vpxor       ymm7, ymm1, [rdi + 768]             ; C1·H^24: U = A + C2
+    vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; C1·H^24: A0·A1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C1·H^24: T0·T1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C1·H^24: U0·U1
     vpxor       ymm3, ymm3, ymm9                    ; C1·H^24: S += it
     vpxor       ymm4, ymm4, ymm10                   ; C1·H^24: LO += it
     vpxor       ymm5, ymm5, ymm11                   ; C1·H^24: HI += it
-    vpxor       ymm2, ymm3, ymm2                    ; C1·H^24: S += it
+    vpxor       ymm1, ymm3, ymm1                    ; C1·H^24: S += it
     vpxor       ymm3, ymm4, ymm6                    ; C1·H^24: LO += it
     vpxor       ymm4, ymm5, ymm7                    ; C1·H^24: HI += it
-    vpxor       ymm3, ymm3, ymm2                    ; reduce: LO += S
-    vpxor       ymm2, ymm4, ymm2                    ; reduce: HI += S
-    vpclmulqdq  ymm4, ymm2, ymm1, 0x01              ; reduce: HI1·Q
-    vpslldq     ymm2, ymm2, 0x08                    ; reduce: HI0·x^64
-    vpxor       ymm2, ymm4, ymm2                    ; reduce: fold HI
-    vpxor       ymm2, ymm2, ymm3                    ; reduce: RES = fold(HI) + LO
-    vextracti128 xmm3, ymm2, 0x01                   ; reduce: upper lanes
-    vpxor       xmm2, xmm2, xmm3                    ; reduce: add up the lanes
-    vpxor       xmm2, xmm2, [rdi + 1536]            ; reduce: minus the key terms
+    vpxor       ymm3, ymm3, ymm1                    ; reduce: LO += S
+    vpxor       ymm1, ymm4, ymm1                    ; reduce: HI += S
+    vpclmulqdq  ymm4, ymm1, ymm2, 0x01              ; reduce: HI1·Q
+    vpslldq     ymm1, ymm1, 0x08                    ; reduce: HI0·x^64
+    vpxor       ymm1, ymm1, ymm3                    ; reduce: + LO
+    vpxor       ymm1, ymm4, ymm1                    ; reduce: RES = fold(HI) + LO
+    vextracti128 xmm3, ymm1, 0x01                   ; reduce: upper lanes
+    vpxor       xmm1, xmm1, xmm3                    ; reduce: add up the lanes
+    vpxor       xmm1, xmm1, [rdi + 1536]            ; reduce: minus the key terms
     add         rdx, 768                            ; next group
     sub         rcx, 768
     cmp         rcx, 768
@@ -655,125 +677,141 @@ ghash_avx2_winograd_clmul1_x48_natural_update:
 .tail:
     cmp         rcx, 0x00
     je          .store
-    mov         rax, rcx
-    add         rax, 0x0f
+    lea         rax, [rcx + 15]
     and         rax, -16
-    neg         rax                                 ; -16·m
-    lea         rax, [rdi + rax + 768]              ; H^m
-    vmovdqu     xmm3, [rax + 1536]                  ; R_m: the key terms of H^m … H^1
+    lea         rdi, [rdi + 768]
+    sub         rdi, rax                            ; H^m
+    vmovdqu     xmm2, [rdi + 1536]                  ; R_m: the key terms of H^m … H^1
+    cmp         rcx, 0x20
+    jae         .first
+    vpxor       xmm3, xmm3, xmm3
     vpxor       xmm4, xmm4, xmm4
     vpxor       xmm5, xmm5, xmm5
-    vpxor       xmm6, xmm6, xmm6
+    jmp         .rest
+.first:
+    vmovdqu     ymm3, [rdx]                         ; C·H^m: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C·H^m: C
+    vpxor       ymm1, ymm3, ymm1                    ; C·H^m: A = X + C
+    vpxor       ymm4, ymm1, [rdi]                   ; C·H^m: T = A + C1
+    vpxor       ymm5, ymm1, [rdi + 768]             ; C·H^m: U = A + C2
+    vpclmulqdq  ymm3, ymm1, ymm1, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^m: U0·U1
+    vpxor       xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
+    sub         rcx, 0x20
     cmp         rcx, 0x20
-    jb          .partial
+    jb          .after_block
 .block:
-    vmovdqu     ymm7, [rdx]                         ; C, bytes as in memory
-    vgf2p8affineqb ymm7, ymm7, ymm0, 0x00           ; C
-    vpxor       ymm2, ymm7, ymm2                    ; C·H^i: A = X + C; X counts once
-    vpxor       ymm7, ymm2, [rax]                   ; C·H^i: T = A + C1
-    vpxor       ymm8, ymm2, [rax + 768]             ; C·H^i: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C·H^i: A0·A1
+    vmovdqu     ymm6, [rdx]                         ; C·H^i: C, bytes as in memory
+    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C·H^i: C
+    vpxor       ymm7, ymm6, [rdi]                   ; C·H^i: T = A + C1
+    vpxor       ymm8, ymm6, [rdi + 768]             ; C·H^i: U = A + C2
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: A0·A1
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C·H^i: T0·T1
     vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C·H^i: U0·U1
-    vpxor       ymm4, ymm4, ymm2                    ; C·H^i: S += it
-    vpxor       ymm5, ymm5, ymm7                    ; C·H^i: LO += it
-    vpxor       ymm6, ymm6, ymm8                    ; C·H^i: HI += it
-    vpxor       xmm2, xmm2, xmm2
-    add         rax, 0x20                           ; the next powers
+    vpxor       ymm3, ymm3, ymm6                    ; C·H^i: S += it
+    vpxor       ymm4, ymm4, ymm7                    ; C·H^i: LO += it
+    vpxor       ymm5, ymm5, ymm8                    ; C·H^i: HI += it
+    add         rdi, 0x20                           ; the next powers
     add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jae         .block
 .after_block:
-.partial:
     cmp         rcx, 0x00
     je          .reduce
+.rest:
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jb          .under16
-    vmovdqu     xmm7, [rdx]                         ; C, bytes as in memory
-    vgf2p8affineqb xmm7, xmm7, xmm0, 0x00           ; C
-    vpxor       xmm2, xmm7, xmm2                    ; C·H^i: A = X + C; X counts once
-    vpxor       xmm7, xmm2, [rax]                   ; C·H^i: T = A + C1
-    vpxor       xmm8, xmm2, [rax + 768]             ; C·H^i: U = A + C2
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: U0·U1
-    vpxor       ymm4, ymm4, ymm2                    ; C·H^i: S += it
-    vpxor       ymm5, ymm5, ymm7                    ; C·H^i: LO += it
-    vpxor       ymm6, ymm6, ymm8                    ; C·H^i: HI += it
-    vpxor       xmm2, xmm2, xmm2
-    add         rax, 0x10                           ; the next powers
+    vmovdqu     xmm6, [rdx]                         ; C, bytes as in memory
+    vgf2p8affineqb xmm6, xmm6, xmm0, 0x00           ; C
+    vpxor       xmm1, xmm6, xmm1                    ; C·H^i: A = X + C; X counts once
+    vpxor       xmm6, xmm1, [rdi]                   ; C·H^i: T = A + C1
+    vpxor       xmm7, xmm1, [rdi + 768]             ; C·H^i: U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: U0·U1
+    vpxor       ymm3, ymm3, ymm1                    ; C·H^i: S += it
+    vpxor       ymm4, ymm4, ymm6                    ; C·H^i: LO += it
+    vpxor       ymm5, ymm5, ymm7                    ; C·H^i: HI += it
+    vpxor       xmm1, xmm1, xmm1
+    add         rdi, 0x10                           ; the next powers
     add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x00
     je          .reduce
 .under16:
-    vpxor       xmm7, xmm7, xmm7
+    vpxor       xmm6, xmm6, xmm6
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .under8
-    vmovq       xmm7, [rdx]                         ; bytes 0..7
-    vmovq       xmm8, [rdx + rcx - 8]               ; the last 8 bytes
+    vmovq       xmm6, [rdx]                         ; bytes 0..7
+    vmovq       xmm7, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
     neg         rcx                                 ; 8·(15 - r) bits
-    vmovq       xmm9, rcx
-    vpsrlq      xmm8, xmm8, xmm9                    ; 8·(15 - r) bits
-    vpsrlq      xmm8, xmm8, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm7, xmm7, xmm8                    ; C_last, zero-padded
+    vmovq       xmm8, rcx
+    vpsrlq      xmm7, xmm7, xmm8                    ; 8·(15 - r) bits
+    vpsrlq      xmm7, xmm7, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .padded
 .under8:
     cmp         rcx, 0x04
     jb          .under4
-    vmovd       xmm7, [rdx]                         ; bytes 0..3
-    vmovd       xmm8, [rdx + rcx - 4]               ; the last 4 bytes
+    vmovd       xmm6, [rdx]                         ; bytes 0..3
+    vmovd       xmm7, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
     sub         rcx, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm9, rcx
-    vpsllq      xmm8, xmm8, xmm9                    ; into place
-    vpor        xmm7, xmm7, xmm8                    ; C_last, zero-padded
+    vmovq       xmm8, rcx
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
+    vpor        xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       edi, byte [rdx]                     ; byte 0
-    vmovq       xmm7, rdi
-    movzx       edi, byte [rdx + r8]                ; byte r >> 1
-    vmovq       xmm8, rdi
+    movzx       eax, byte [rdx]                     ; byte 0
+    vmovq       xmm6, rax
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
+    vmovq       xmm7, rax
     shl         r8, 0x03
-    vmovq       xmm9, r8
-    vpsllq      xmm8, xmm8, xmm9                    ; into place
+    vmovq       xmm8, r8
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
     sub         rcx, 0x01
-    movzx       edx, byte [rdx + rcx]               ; byte r - 1
-    vmovq       xmm9, rdx
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
+    vmovq       xmm8, rax
     shl         rcx, 0x03
-    vmovq       xmm10, rcx
-    vpsllq      xmm9, xmm9, xmm10                   ; into place
-    vpor        xmm7, xmm7, xmm8
-    vpor        xmm7, xmm7, xmm9                    ; C_last, zero-padded
+    vmovq       xmm9, rcx
+    vpsllq      xmm8, xmm8, xmm9                    ; into place
+    vpor        xmm6, xmm6, xmm7
+    vpor        xmm6, xmm6, xmm8                    ; C_last, zero-padded
 .padded:
-    vgf2p8affineqb xmm7, xmm7, xmm0, 0x00           ; C_last
-    vpxor       xmm2, xmm7, xmm2                    ; C·H: A = X + C; X counts once
-    vpxor       xmm7, xmm2, [rax]                   ; C·H: T = A + C1
-    vpxor       xmm8, xmm2, [rax + 768]             ; C·H: U = A + C2
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; C·H: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H: U0·U1
-    vpxor       ymm4, ymm4, ymm2                    ; C·H: S += it
-    vpxor       ymm5, ymm5, ymm7                    ; C·H: LO += it
-    vpxor       ymm6, ymm6, ymm8                    ; C·H: HI += it
+    vgf2p8affineqb xmm6, xmm6, xmm0, 0x00           ; C_last
+    vpxor       xmm1, xmm6, xmm1                    ; C·H: A = X + C; X counts once
+    vpxor       xmm6, xmm1, [rdi]                   ; C·H: T = A + C1
+    vpxor       xmm7, xmm1, [rdi + 768]             ; C·H: U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H: U0·U1
+    vpxor       ymm3, ymm3, ymm1                    ; C·H: S += it
+    vpxor       ymm4, ymm4, ymm6                    ; C·H: LO += it
+    vpxor       ymm5, ymm5, ymm7                    ; C·H: HI += it
 .reduce:
-    vpxor       ymm2, ymm5, ymm4                    ; reduce: LO += S
-    vpxor       ymm4, ymm6, ymm4                    ; reduce: HI += S
-    vpclmulqdq  ymm1, ymm4, ymm1, 0x01              ; reduce: HI1·Q
-    vpslldq     ymm4, ymm4, 0x08                    ; reduce: HI0·x^64
-    vpxor       ymm1, ymm1, ymm4                    ; reduce: fold HI
-    vpxor       ymm1, ymm1, ymm2                    ; reduce: RES = fold(HI) + LO
-    vextracti128 xmm2, ymm1, 0x01                   ; reduce: upper lanes
-    vpxor       xmm1, xmm1, xmm2                    ; reduce: add up the lanes
-    vpxor       xmm2, xmm1, xmm3                    ; reduce: minus the key terms
+    vpxor       ymm1, ymm4, ymm3                    ; reduce: LO += S
+    vpxor       ymm3, ymm5, ymm3                    ; reduce: HI += S
+    vpclmulqdq  ymm4, ymm3, [rel ghash_avx2_winograd_clmul1_x48_natural_fold_q], 0x01  ; reduce: HI1·Q
+    vpslldq     ymm3, ymm3, 0x08                    ; reduce: HI0·x^64
+    vpxor       ymm1, ymm3, ymm1                    ; reduce: + LO
+    vpxor       ymm1, ymm4, ymm1                    ; reduce: RES = fold(HI) + LO
+    vextracti128 xmm3, ymm1, 0x01                   ; reduce: upper lanes
+    vpxor       xmm1, xmm1, xmm3                    ; reduce: add up the lanes
+    vpxor       xmm1, xmm1, xmm2                    ; reduce: minus the key terms
 .store:
-    vgf2p8affineqb xmm0, xmm2, xmm0, 0x00           ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm1, xmm0, 0x00           ; X, bytes as in memory
     vmovdqu     [rsi], xmm0                         ; X
+.done:
     vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

@@ -65,40 +65,40 @@ ghash_avx512_k_clmul1_x16_lanes_init:
     vpshufd     xmm2, xmm0, 0x4e                    ; B_2 = B_1·B_1: (B1, B0)
     vpxorq      xmm1, xmm1, xmm2                    ; B_2 = B_1·B_1: fold B
     vpclmulqdq  xmm2, xmm0, xmm1, 0x00              ; B_2 = B_1·B_1: A0·K0
-    vpclmulqdq  xmm1, xmm0, xmm1, 0x10              ; B_2 = B_1·B_1: A0·K1
-    vpclmulqdq  xmm3, xmm0, xmm0, 0x01              ; B_2 = B_1·B_1: A1·B0
-    vpclmulqdq  xmm4, xmm0, xmm0, 0x11              ; B_2 = B_1·B_1: A1·B1
-    vpxorq      xmm2, xmm2, xmm3                    ; B_2 = B_1·B_1: LO += it
-    vpxorq      xmm1, xmm1, xmm4                    ; B_2 = B_1·B_1: HI += it
-    vpclmulqdq  xmm3, xmm2, [rel ghash_avx512_k_clmul1_x16_lanes_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
-    vpternlogq  xmm3, xmm2, xmm1, 0x96              ; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512_k_clmul1_x16_lanes_fold_q], 0x10  ; B_3 = B_2·B_1: B0·Q'
-    vpshufd     xmm2, xmm0, 0x4e                    ; B_3 = B_2·B_1: (B1, B0)
-    vpxorq      xmm1, xmm1, xmm2                    ; B_3 = B_2·B_1: fold B
-    vpclmulqdq  xmm2, xmm3, xmm1, 0x00              ; B_3 = B_2·B_1: A0·K0
-    vpclmulqdq  xmm1, xmm3, xmm1, 0x10              ; B_3 = B_2·B_1: A0·K1
-    vpclmulqdq  xmm4, xmm3, xmm0, 0x01              ; B_3 = B_2·B_1: A1·B0
-    vpclmulqdq  xmm5, xmm3, xmm0, 0x11              ; B_3 = B_2·B_1: A1·B1
-    vpxorq      xmm2, xmm2, xmm4                    ; B_3 = B_2·B_1: LO += it
-    vpxorq      xmm1, xmm1, xmm5                    ; B_3 = B_2·B_1: HI += it
-    vpclmulqdq  xmm4, xmm2, [rel ghash_avx512_k_clmul1_x16_lanes_fold_q], 0x10  ; B_3 = B_2·B_1: LO0·Q'
+    vpclmulqdq  xmm4, xmm0, xmm1, 0x10              ; B_2 = B_1·B_1: A0·K1
+    vpclmulqdq  xmm1, xmm0, xmm0, 0x01              ; B_2 = B_1·B_1: A1·B0
+    vpclmulqdq  xmm3, xmm0, xmm0, 0x11              ; B_2 = B_1·B_1: A1·B1
+    vpxorq      xmm1, xmm2, xmm1                    ; B_2 = B_1·B_1: LO += it
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512_k_clmul1_x16_lanes_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpternlogq  xmm4, xmm3, xmm1, 0x96              ; B_2 = B_1·B_1: + HI
+    vpxorq      xmm1, xmm2, xmm4                    ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vpclmulqdq  xmm2, xmm0, [rel ghash_avx512_k_clmul1_x16_lanes_fold_q], 0x10  ; B_3 = B_2·B_1: B0·Q'
+    vpshufd     xmm3, xmm0, 0x4e                    ; B_3 = B_2·B_1: (B1, B0)
+    vpxorq      xmm2, xmm2, xmm3                    ; B_3 = B_2·B_1: fold B
+    vpclmulqdq  xmm3, xmm1, xmm2, 0x00              ; B_3 = B_2·B_1: A0·K0
+    vpclmulqdq  xmm5, xmm1, xmm2, 0x10              ; B_3 = B_2·B_1: A0·K1
+    vpclmulqdq  xmm2, xmm1, xmm0, 0x01              ; B_3 = B_2·B_1: A1·B0
+    vpclmulqdq  xmm4, xmm1, xmm0, 0x11              ; B_3 = B_2·B_1: A1·B1
+    vpxorq      xmm2, xmm3, xmm2                    ; B_3 = B_2·B_1: LO += it
+    vpclmulqdq  xmm3, xmm2, [rel ghash_avx512_k_clmul1_x16_lanes_fold_q], 0x10  ; B_3 = B_2·B_1: LO0·Q'
     vpshufd     xmm2, xmm2, 0x4e                    ; B_3 = B_2·B_1: (LO1, LO0)
-    vpternlogq  xmm4, xmm2, xmm1, 0x96              ; B_3 = B_2·B_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm1, xmm3, [rel ghash_avx512_k_clmul1_x16_lanes_fold_q], 0x10  ; B_4 = B_2·B_2: B0·Q'
-    vpshufd     xmm2, xmm3, 0x4e                    ; B_4 = B_2·B_2: (B1, B0)
-    vpxorq      xmm1, xmm1, xmm2                    ; B_4 = B_2·B_2: fold B
-    vpclmulqdq  xmm2, xmm3, xmm1, 0x00              ; B_4 = B_2·B_2: A0·K0
-    vpclmulqdq  xmm1, xmm3, xmm1, 0x10              ; B_4 = B_2·B_2: A0·K1
-    vpclmulqdq  xmm5, xmm3, xmm3, 0x01              ; B_4 = B_2·B_2: A1·B0
-    vpclmulqdq  xmm6, xmm3, xmm3, 0x11              ; B_4 = B_2·B_2: A1·B1
-    vpxorq      xmm2, xmm2, xmm5                    ; B_4 = B_2·B_2: LO += it
-    vpxorq      xmm1, xmm1, xmm6                    ; B_4 = B_2·B_2: HI += it
-    vpclmulqdq  xmm5, xmm2, [rel ghash_avx512_k_clmul1_x16_lanes_fold_q], 0x10  ; B_4 = B_2·B_2: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e                    ; B_4 = B_2·B_2: (LO1, LO0)
-    vpternlogq  xmm5, xmm2, xmm1, 0x96              ; B_4 = B_2·B_2: RES = fold(LO) + HI
-    vinserti64x2 zmm1, zmm5, xmm4, 0x01             ; lane 1: B_3
-    vinserti64x2 zmm1, zmm1, xmm3, 0x02             ; lane 2: B_2
+    vpternlogq  xmm5, xmm4, xmm2, 0x96              ; B_3 = B_2·B_1: + HI
+    vpxorq      xmm2, xmm3, xmm5                    ; B_3 = B_2·B_1: RES = fold(LO) + HI
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512_k_clmul1_x16_lanes_fold_q], 0x10  ; B_4 = B_2·B_2: B0·Q'
+    vpshufd     xmm4, xmm1, 0x4e                    ; B_4 = B_2·B_2: (B1, B0)
+    vpxorq      xmm3, xmm3, xmm4                    ; B_4 = B_2·B_2: fold B
+    vpclmulqdq  xmm4, xmm1, xmm3, 0x00              ; B_4 = B_2·B_2: A0·K0
+    vpclmulqdq  xmm6, xmm1, xmm3, 0x10              ; B_4 = B_2·B_2: A0·K1
+    vpclmulqdq  xmm3, xmm1, xmm1, 0x01              ; B_4 = B_2·B_2: A1·B0
+    vpclmulqdq  xmm5, xmm1, xmm1, 0x11              ; B_4 = B_2·B_2: A1·B1
+    vpxorq      xmm3, xmm4, xmm3                    ; B_4 = B_2·B_2: LO += it
+    vpclmulqdq  xmm4, xmm3, [rel ghash_avx512_k_clmul1_x16_lanes_fold_q], 0x10  ; B_4 = B_2·B_2: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; B_4 = B_2·B_2: (LO1, LO0)
+    vpternlogq  xmm6, xmm5, xmm3, 0x96              ; B_4 = B_2·B_2: + HI
+    vpxorq      xmm3, xmm4, xmm6                    ; B_4 = B_2·B_2: RES = fold(LO) + HI
+    vinserti64x2 zmm2, zmm3, xmm2, 0x01             ; lane 1: B_3
+    vinserti64x2 zmm1, zmm2, xmm1, 0x02             ; lane 2: B_2
     vinserti64x2 zmm0, zmm1, xmm0, 0x03             ; lane 3: B_1
     vpclmulqdq  zmm1, zmm0, [rel ghash_avx512_k_clmul1_x16_lanes_fold_q], 0x10  ; B0·Q'
     vpshufd     zmm2, zmm0, 0x4e                    ; (B1, B0)
@@ -112,60 +112,60 @@ ghash_avx512_k_clmul1_x16_lanes_init:
     vmovdqu64   [rdi + 832], zmm1                   ; B
     vmovdqu64   [rdi + 1088], zmm2                  ; K
     vpclmulqdq  zmm3, zmm0, zmm2, 0x00              ; V_2 = V_1·B_4: A0·K0
-    vpclmulqdq  zmm4, zmm0, zmm2, 0x10              ; V_2 = V_1·B_4: A0·K1
-    vpclmulqdq  zmm5, zmm0, zmm1, 0x01              ; V_2 = V_1·B_4: A1·B0
+    vpclmulqdq  zmm5, zmm0, zmm2, 0x10              ; V_2 = V_1·B_4: A0·K1
+    vpclmulqdq  zmm4, zmm0, zmm1, 0x01              ; V_2 = V_1·B_4: A1·B0
     vpclmulqdq  zmm0, zmm0, zmm1, 0x11              ; V_2 = V_1·B_4: A1·B1
-    vpxorq      zmm3, zmm3, zmm5                    ; V_2 = V_1·B_4: LO += it
-    vpxorq      zmm0, zmm4, zmm0                    ; V_2 = V_1·B_4: HI += it
+    vpxorq      zmm3, zmm3, zmm4                    ; V_2 = V_1·B_4: LO += it
     vpclmulqdq  zmm4, zmm3, [rel ghash_avx512_k_clmul1_x16_lanes_fold_q], 0x10  ; V_2 = V_1·B_4: LO0·Q'
     vpshufd     zmm3, zmm3, 0x4e                    ; V_2 = V_1·B_4: (LO1, LO0)
-    vpternlogq  zmm4, zmm3, zmm0, 0x96              ; V_2 = V_1·B_4: RES = fold(LO) + HI
-    vpclmulqdq  zmm0, zmm4, [rel ghash_avx512_k_clmul1_x16_lanes_fold_q], 0x10  ; V_2 = V_1·B_4: B0·Q'
-    vpshufd     zmm3, zmm4, 0x4e                    ; V_2 = V_1·B_4: (B1, B0)
-    vpxorq      zmm0, zmm0, zmm3                    ; V_2 = V_1·B_4: fold B
-    vmovdqu64   [rdi + 128], zmm4                   ; V_2 = V_1·B_4: B
-    vmovdqu64   [rdi + 448], zmm0                   ; V_2 = V_1·B_4: K
-    vshufi64x2  zmm0, zmm4, zmm4, 0x00              ; V_2 = V_1·B_4: in every lane
+    vpternlogq  zmm5, zmm0, zmm3, 0x96              ; V_2 = V_1·B_4: + HI
+    vpxorq      zmm0, zmm4, zmm5                    ; V_2 = V_1·B_4: RES = fold(LO) + HI
     vpclmulqdq  zmm3, zmm0, [rel ghash_avx512_k_clmul1_x16_lanes_fold_q], 0x10  ; V_2 = V_1·B_4: B0·Q'
-    vpshufd     zmm5, zmm0, 0x4e                    ; V_2 = V_1·B_4: (B1, B0)
-    vpxorq      zmm3, zmm3, zmm5                    ; V_2 = V_1·B_4: fold B
-    vmovdqu64   [rdi + 768], zmm0                   ; V_2 = V_1·B_4: B
-    vmovdqu64   [rdi + 1024], zmm3                  ; V_2 = V_1·B_4: K
-    vpclmulqdq  zmm5, zmm4, zmm2, 0x00              ; V_3 = V_2·B_4: A0·K0
-    vpclmulqdq  zmm2, zmm4, zmm2, 0x10              ; V_3 = V_2·B_4: A0·K1
-    vpclmulqdq  zmm6, zmm4, zmm1, 0x01              ; V_3 = V_2·B_4: A1·B0
-    vpclmulqdq  zmm1, zmm4, zmm1, 0x11              ; V_3 = V_2·B_4: A1·B1
-    vpxorq      zmm5, zmm5, zmm6                    ; V_3 = V_2·B_4: LO += it
-    vpxorq      zmm1, zmm2, zmm1                    ; V_3 = V_2·B_4: HI += it
-    vpclmulqdq  zmm6, zmm5, [rel ghash_avx512_k_clmul1_x16_lanes_fold_q], 0x10  ; V_3 = V_2·B_4: LO0·Q'
-    vpshufd     zmm2, zmm5, 0x4e                    ; V_3 = V_2·B_4: (LO1, LO0)
-    vpternlogq  zmm6, zmm2, zmm1, 0x96              ; V_3 = V_2·B_4: RES = fold(LO) + HI
-    vpclmulqdq  zmm1, zmm6, [rel ghash_avx512_k_clmul1_x16_lanes_fold_q], 0x10  ; V_3 = V_2·B_4: B0·Q'
-    vpshufd     zmm2, zmm6, 0x4e                    ; V_3 = V_2·B_4: (B1, B0)
-    vpxorq      zmm1, zmm1, zmm2                    ; V_3 = V_2·B_4: fold B
-    vmovdqu64   [rdi + 64], zmm6                    ; V_3 = V_2·B_4: B
-    vmovdqu64   [rdi + 384], zmm1                   ; V_3 = V_2·B_4: K
-    vshufi64x2  zmm1, zmm6, zmm6, 0x00              ; V_3 = V_2·B_4: in every lane
+    vpshufd     zmm4, zmm0, 0x4e                    ; V_2 = V_1·B_4: (B1, B0)
+    vpxorq      zmm3, zmm3, zmm4                    ; V_2 = V_1·B_4: fold B
+    vmovdqu64   [rdi + 128], zmm0                   ; V_2 = V_1·B_4: B
+    vmovdqu64   [rdi + 448], zmm3                   ; V_2 = V_1·B_4: K
+    vshufi64x2  zmm3, zmm0, zmm0, 0x00              ; V_2 = V_1·B_4: in every lane
+    vpclmulqdq  zmm4, zmm3, [rel ghash_avx512_k_clmul1_x16_lanes_fold_q], 0x10  ; V_2 = V_1·B_4: B0·Q'
+    vpshufd     zmm5, zmm3, 0x4e                    ; V_2 = V_1·B_4: (B1, B0)
+    vpxorq      zmm4, zmm4, zmm5                    ; V_2 = V_1·B_4: fold B
+    vmovdqu64   [rdi + 768], zmm3                   ; V_2 = V_1·B_4: B
+    vmovdqu64   [rdi + 1024], zmm4                  ; V_2 = V_1·B_4: K
+    vpclmulqdq  zmm5, zmm0, zmm2, 0x00              ; V_3 = V_2·B_4: A0·K0
+    vpclmulqdq  zmm6, zmm0, zmm2, 0x10              ; V_3 = V_2·B_4: A0·K1
+    vpclmulqdq  zmm2, zmm0, zmm1, 0x01              ; V_3 = V_2·B_4: A1·B0
+    vpclmulqdq  zmm1, zmm0, zmm1, 0x11              ; V_3 = V_2·B_4: A1·B1
+    vpxorq      zmm2, zmm5, zmm2                    ; V_3 = V_2·B_4: LO += it
+    vpclmulqdq  zmm5, zmm2, [rel ghash_avx512_k_clmul1_x16_lanes_fold_q], 0x10  ; V_3 = V_2·B_4: LO0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; V_3 = V_2·B_4: (LO1, LO0)
+    vpternlogq  zmm6, zmm1, zmm2, 0x96              ; V_3 = V_2·B_4: + HI
+    vpxorq      zmm1, zmm5, zmm6                    ; V_3 = V_2·B_4: RES = fold(LO) + HI
+    vpclmulqdq  zmm2, zmm1, [rel ghash_avx512_k_clmul1_x16_lanes_fold_q], 0x10  ; V_3 = V_2·B_4: B0·Q'
+    vpshufd     zmm5, zmm1, 0x4e                    ; V_3 = V_2·B_4: (B1, B0)
+    vpxorq      zmm2, zmm2, zmm5                    ; V_3 = V_2·B_4: fold B
+    vmovdqu64   [rdi + 64], zmm1                    ; V_3 = V_2·B_4: B
+    vmovdqu64   [rdi + 384], zmm2                   ; V_3 = V_2·B_4: K
+    vshufi64x2  zmm1, zmm1, zmm1, 0x00              ; V_3 = V_2·B_4: in every lane
     vpclmulqdq  zmm2, zmm1, [rel ghash_avx512_k_clmul1_x16_lanes_fold_q], 0x10  ; V_3 = V_2·B_4: B0·Q'
     vpshufd     zmm5, zmm1, 0x4e                    ; V_3 = V_2·B_4: (B1, B0)
     vpxorq      zmm2, zmm2, zmm5                    ; V_3 = V_2·B_4: fold B
     vmovdqu64   [rdi + 704], zmm1                   ; V_3 = V_2·B_4: B
     vmovdqu64   [rdi + 960], zmm2                   ; V_3 = V_2·B_4: K
-    vpclmulqdq  zmm1, zmm4, zmm3, 0x00              ; V_4 = V_2·B_8: A0·K0
-    vpclmulqdq  zmm2, zmm4, zmm3, 0x10              ; V_4 = V_2·B_8: A0·K1
-    vpclmulqdq  zmm3, zmm4, zmm0, 0x01              ; V_4 = V_2·B_8: A1·B0
-    vpclmulqdq  zmm0, zmm4, zmm0, 0x11              ; V_4 = V_2·B_8: A1·B1
-    vpxorq      zmm1, zmm1, zmm3                    ; V_4 = V_2·B_8: LO += it
-    vpxorq      zmm0, zmm2, zmm0                    ; V_4 = V_2·B_8: HI += it
+    vpclmulqdq  zmm1, zmm0, zmm4, 0x00              ; V_4 = V_2·B_8: A0·K0
+    vpclmulqdq  zmm4, zmm0, zmm4, 0x10              ; V_4 = V_2·B_8: A0·K1
+    vpclmulqdq  zmm2, zmm0, zmm3, 0x01              ; V_4 = V_2·B_8: A1·B0
+    vpclmulqdq  zmm0, zmm0, zmm3, 0x11              ; V_4 = V_2·B_8: A1·B1
+    vpxorq      zmm1, zmm1, zmm2                    ; V_4 = V_2·B_8: LO += it
     vpclmulqdq  zmm2, zmm1, [rel ghash_avx512_k_clmul1_x16_lanes_fold_q], 0x10  ; V_4 = V_2·B_8: LO0·Q'
     vpshufd     zmm1, zmm1, 0x4e                    ; V_4 = V_2·B_8: (LO1, LO0)
-    vpternlogq  zmm2, zmm1, zmm0, 0x96              ; V_4 = V_2·B_8: RES = fold(LO) + HI
-    vpclmulqdq  zmm0, zmm2, [rel ghash_avx512_k_clmul1_x16_lanes_fold_q], 0x10  ; V_4 = V_2·B_8: B0·Q'
-    vpshufd     zmm1, zmm2, 0x4e                    ; V_4 = V_2·B_8: (B1, B0)
-    vpxorq      zmm0, zmm0, zmm1                    ; V_4 = V_2·B_8: fold B
-    vmovdqu64   [rdi], zmm2                         ; V_4 = V_2·B_8: B
-    vmovdqu64   [rdi + 320], zmm0                   ; V_4 = V_2·B_8: K
-    vshufi64x2  zmm0, zmm2, zmm2, 0x00              ; V_4 = V_2·B_8: in every lane
+    vpternlogq  zmm4, zmm0, zmm1, 0x96              ; V_4 = V_2·B_8: + HI
+    vpxorq      zmm0, zmm2, zmm4                    ; V_4 = V_2·B_8: RES = fold(LO) + HI
+    vpclmulqdq  zmm1, zmm0, [rel ghash_avx512_k_clmul1_x16_lanes_fold_q], 0x10  ; V_4 = V_2·B_8: B0·Q'
+    vpshufd     zmm2, zmm0, 0x4e                    ; V_4 = V_2·B_8: (B1, B0)
+    vpxorq      zmm1, zmm1, zmm2                    ; V_4 = V_2·B_8: fold B
+    vmovdqu64   [rdi], zmm0                         ; V_4 = V_2·B_8: B
+    vmovdqu64   [rdi + 320], zmm1                   ; V_4 = V_2·B_8: K
+    vshufi64x2  zmm0, zmm0, zmm0, 0x00              ; V_4 = V_2·B_8: in every lane
     vpclmulqdq  zmm1, zmm0, [rel ghash_avx512_k_clmul1_x16_lanes_fold_q], 0x10  ; V_4 = V_2·B_8: B0·Q'
     vpshufd     zmm2, zmm0, 0x4e                    ; V_4 = V_2·B_8: (B1, B0)
     vpxorq      zmm1, zmm1, zmm2                    ; V_4 = V_2·B_8: fold B
@@ -186,16 +186,16 @@ ghash_avx512_k_clmul1_x16_lanes_mul:
     vpshufb     xmm0, xmm0, [rel ghash_avx512_k_clmul1_x16_lanes_byte_swap]  ; X
 .block:
     vpclmulqdq  xmm1, xmm0, [rdi + 560], 0x00       ; A0·K0
-    vpclmulqdq  xmm2, xmm0, [rdi + 560], 0x10       ; A0·K1
-    vpclmulqdq  xmm3, xmm0, [rdi + 240], 0x01       ; A1·B0
+    vpclmulqdq  xmm3, xmm0, [rdi + 560], 0x10       ; A0·K1
+    vpclmulqdq  xmm2, xmm0, [rdi + 240], 0x01       ; A1·B0
     vpclmulqdq  xmm0, xmm0, [rdi + 240], 0x11       ; A1·B1
-    vpxorq      xmm1, xmm1, xmm3                    ; LO += it
-    vpxorq      xmm0, xmm2, xmm0                    ; HI += it
+    vpxorq      xmm1, xmm1, xmm2                    ; LO += it
     vpclmulqdq  xmm2, xmm1, [rel ghash_avx512_k_clmul1_x16_lanes_fold_q], 0x10  ; LO0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
-    vpternlogq  xmm2, xmm1, xmm0, 0x96              ; RES = fold(LO) + HI
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + HI
+    vpxorq      xmm0, xmm2, xmm3                    ; RES = fold(LO) + HI
 .store:
-    vpshufb     xmm0, xmm2, [rel ghash_avx512_k_clmul1_x16_lanes_byte_swap]  ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx512_k_clmul1_x16_lanes_byte_swap]  ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
@@ -207,14 +207,43 @@ global ghash_avx512_k_clmul1_x16_lanes_update:function (ghash_avx512_k_clmul1_x1
 align 32
 ghash_avx512_k_clmul1_x16_lanes_update:
     endbr64
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm14, xmm0, [rel ghash_avx512_k_clmul1_x16_lanes_byte_swap]  ; X
+    cmp         rcx, 0x11
+    jae         .more
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x00
+    je          .done
+    mov         rax, -1
+    bzhi        rax, rax, rcx
+    kmovq       k1, rax                             ; one bit a byte that is left
+    vmovdqu8    xmm0{k1}{z}, [rdx]                  ; C, zero-padded
+    vpshufb     xmm0, xmm0, [rel ghash_avx512_k_clmul1_x16_lanes_byte_swap]  ; C
+    vpxorq      xmm0, xmm0, xmm14                   ; A = X + C
+    vpclmulqdq  xmm1, xmm0, [rdi + 560], 0x00       ; A0·K0
+    vpclmulqdq  xmm3, xmm0, [rdi + 560], 0x10       ; A0·K1
+    vpclmulqdq  xmm2, xmm0, [rdi + 240], 0x01       ; A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi + 240], 0x11       ; A1·B1
+    vpxorq      xmm1, xmm1, xmm2                    ; LO += it
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512_k_clmul1_x16_lanes_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + HI
+    vpxorq      xmm0, xmm2, xmm3                    ; RES = fold(LO) + HI
+    vpshufb     xmm0, xmm0, [rel ghash_avx512_k_clmul1_x16_lanes_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
+    ret
+.more:
     vmovdqu64   zmm0, [rel ghash_avx512_k_clmul1_x16_lanes_byte_swap]  ; byte_swap
-    vmovdqu64   zmm1, [rel ghash_avx512_k_clmul1_x16_lanes_fold_q]  ; fold_q
-    vmovdqu64   xmm2, [rsi]                         ; X, bytes as in memory
-    vpshufb     xmm14, xmm2, xmm0                   ; X
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 256
     jb          .tail
+.groups:
+    vmovdqu64   zmm1, [rel ghash_avx512_k_clmul1_x16_lanes_fold_q]  ; fold_q
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 512
     jb          .last_group
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
 .group:
     vmovdqu64   zmm2, [rdx + 128]                   ; C3·H^2: C, bytes as in memory
     vpshufb     zmm2, zmm2, zmm0                    ; C3·H^2: C
@@ -248,10 +277,10 @@ ghash_avx512_k_clmul1_x16_lanes_update:
     vpternlogq  zmm12, zmm11, zmm3, 0x96            ; C1·H^4: LO += it
     vpternlogq  zmm13, zmm8, zmm5, 0x96             ; C1·H^4: HI += it
     vpxorq      zmm3, zmm12, zmm6                   ; C1·H^4: LO += it
-    vpxorq      zmm2, zmm13, zmm2                   ; C1·H^4: HI += it
-    vpclmulqdq  zmm14, zmm3, zmm1, 0x10             ; reduce: LO0·Q'
+    vpclmulqdq  zmm4, zmm3, zmm1, 0x10              ; reduce: LO0·Q'
     vpshufd     zmm3, zmm3, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm14, zmm3, zmm2, 0x96             ; reduce: RES = fold(LO) + HI
+    vpternlogq  zmm13, zmm2, zmm3, 0x96             ; reduce: + HI
+    vpxorq      zmm14, zmm4, zmm13                  ; reduce: RES = fold(LO) + HI
     add         rdx, 256                            ; next group
     sub         rcx, 256
     cmp         rcx, 512
@@ -290,64 +319,80 @@ ghash_avx512_k_clmul1_x16_lanes_update:
     vpternlogq  zmm12, zmm11, zmm3, 0x96            ; C1·H^4: LO += it
     vpternlogq  zmm13, zmm8, zmm5, 0x96             ; C1·H^4: HI += it
     vpxorq      zmm3, zmm12, zmm6                   ; C1·H^4: LO += it
-    vpxorq      zmm2, zmm13, zmm2                   ; C1·H^4: HI += it
-    vpclmulqdq  zmm4, zmm3, zmm1, 0x10              ; reduce: LO0·Q'
+    vpclmulqdq  zmm1, zmm3, zmm1, 0x10              ; reduce: LO0·Q'
     vpshufd     zmm3, zmm3, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm4, zmm3, zmm2, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm2, zmm4, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm2, ymm4, ymm2                    ; reduce: add up the lanes
-    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm14, xmm2, xmm3                   ; reduce: add up the lanes
+    vpternlogq  zmm13, zmm2, zmm3, 0x96             ; reduce: + HI
+    vpxorq      zmm1, zmm1, zmm13                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm2, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm1, ymm2                    ; reduce: add up the lanes
+    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm14, xmm1, xmm2                   ; reduce: add up the lanes
     add         rdx, 256                            ; next group
     sub         rcx, 256
 .tail:
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .store
-    mov         rax, rcx
-    add         rax, 0x0f
+    lea         rax, [rcx + 15]
     and         rax, -16
-    neg         rax                                 ; -16·m
-    lea         rax, [rdi + rax + 256]              ; H^m
-    vpxorq      xmm6, xmm6, xmm6
-    vpxorq      xmm7, xmm7, xmm7
+    lea         rdi, [rdi + 256]
+    sub         rdi, rax                            ; H^m
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
-    jb          .partial
+    jae         .first
+    vpxorq      xmm5, xmm5, xmm5
+    vpxorq      xmm6, xmm6, xmm6
+    jmp         .rest
+.first:
+    vmovdqu64   zmm1, [rdx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     zmm1, zmm1, zmm0                    ; C·H^m: C
+    vpxorq      zmm1, zmm1, zmm14                   ; C·H^m: A = X + C
+    vpclmulqdq  zmm2, zmm1, [rdi + 320], 0x00       ; C·H^m: A0·K0
+    vpclmulqdq  zmm3, zmm1, [rdi + 320], 0x10       ; C·H^m: A0·K1
+    vpclmulqdq  zmm4, zmm1, [rdi], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdi], 0x11             ; C·H^m: A1·B1
+    vpxorq      zmm5, zmm2, zmm4                    ; C·H^m: LO += it
+    vpxorq      zmm6, zmm3, zmm1                    ; C·H^m: HI += it
+    vpxorq      xmm14, xmm14, xmm14                 ; C·H^m: X counts once
+    add         rdi, 0x40                           ; the next powers
+    add         rdx, 0x40                           ; the next blocks
+    sub         rcx, 0x40
+    cmp         rcx, 0x40
+    jb          .after_block
 .block:
-    vmovdqu64   zmm2, [rdx]                         ; C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpxorq      zmm2, zmm2, zmm14                   ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  zmm3, zmm2, [rax + 320], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm4, zmm2, [rax + 320], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  zmm5, zmm2, [rax], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rax], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm6, zmm3, zmm5, 0x96              ; C·H^i: LO += it
-    vpternlogq  zmm7, zmm4, zmm2, 0x96              ; C·H^i: HI += it
-    vpxorq      xmm14, xmm14, xmm14
-    add         rax, 0x40                           ; the next powers
+    vmovdqu64   zmm1, [rdx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     zmm1, zmm1, zmm0                    ; C·H^i: C
+    vpclmulqdq  zmm2, zmm1, [rdi + 320], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm3, zmm1, [rdi + 320], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm4, zmm1, [rdi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdi], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm5, zmm2, zmm4, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm6, zmm3, zmm1, 0x96              ; C·H^i: HI += it
+    add         rdi, 0x40                           ; the next powers
     add         rdx, 0x40                           ; the next blocks
     sub         rcx, 0x40
     cmp         rcx, 0x40
     jae         .block
 .after_block:
-.partial:
     cmp         rcx, 0x00
     je          .reduce
-    mov         rdi, -1
-    bzhi        rdi, rdi, rcx
-    kmovq       k1, rdi                             ; one bit a byte that is left
-    vmovdqu8    zmm2{k1}{z}, [rdx]                  ; C, zero-padded
-    vpshufb     zmm2, zmm2, zmm0                    ; C
-    vpxorq      zmm2, zmm2, zmm14                   ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  zmm3, zmm2, [rax + 320], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm4, zmm2, [rax + 320], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  zmm5, zmm2, [rax], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rax], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm6, zmm3, zmm5, 0x96              ; C·H^i: LO += it
-    vpternlogq  zmm7, zmm4, zmm2, 0x96              ; C·H^i: HI += it
+.rest:
+    mov         rax, -1
+    bzhi        rax, rax, rcx
+    kmovq       k1, rax                             ; one bit a byte that is left
+    vmovdqu8    zmm1{k1}{z}, [rdx]                  ; C, zero-padded
+    vpshufb     zmm1, zmm1, zmm0                    ; C
+    vpxorq      zmm1, zmm1, zmm14                   ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  zmm2, zmm1, [rdi + 320], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm3, zmm1, [rdi + 320], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm4, zmm1, [rdi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdi], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm5, zmm2, zmm4, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm6, zmm3, zmm1, 0x96              ; C·H^i: HI += it
 .reduce:
-    vpclmulqdq  zmm2, zmm6, zmm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm1, zmm6, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm2, zmm1, zmm7, 0x96              ; reduce: RES = fold(LO) + HI
+    vpclmulqdq  zmm1, zmm5, [rel ghash_avx512_k_clmul1_x16_lanes_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm5, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm2, zmm6, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm1, zmm2, 0x01                  ; reduce: upper lanes
     vpxorq      ymm1, ymm2, ymm1                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
@@ -355,6 +400,7 @@ ghash_avx512_k_clmul1_x16_lanes_update:
 .store:
     vpshufb     xmm0, xmm14, xmm0                   ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
+.done:
     vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

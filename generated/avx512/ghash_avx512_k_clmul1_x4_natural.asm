@@ -57,41 +57,41 @@ ghash_avx512_k_clmul1_x4_natural_init:
     vpclmulqdq  xmm1, xmm0, [rel ghash_avx512_k_clmul1_x4_natural_fold_q], 0x01  ; B_2 = B_1·B_1: B1·Q
     vpslldq     xmm2, xmm0, 0x08                    ; B_2 = B_1·B_1: B0·x^64
     vpxorq      xmm1, xmm1, xmm2                    ; B_2 = B_1·B_1: fold B
-    vpclmulqdq  xmm2, xmm0, xmm0, 0x00              ; B_2 = B_1·B_1: A0·B0
-    vpclmulqdq  xmm3, xmm0, xmm0, 0x10              ; B_2 = B_1·B_1: A0·B1
-    vpclmulqdq  xmm4, xmm0, xmm1, 0x01              ; B_2 = B_1·B_1: A1·K0
+    vpclmulqdq  xmm4, xmm0, xmm0, 0x00              ; B_2 = B_1·B_1: A0·B0
+    vpclmulqdq  xmm2, xmm0, xmm0, 0x10              ; B_2 = B_1·B_1: A0·B1
+    vpclmulqdq  xmm3, xmm0, xmm1, 0x01              ; B_2 = B_1·B_1: A1·K0
     vpclmulqdq  xmm1, xmm0, xmm1, 0x11              ; B_2 = B_1·B_1: A1·K1
-    vpxorq      xmm2, xmm2, xmm4                    ; B_2 = B_1·B_1: LO += it
-    vpxorq      xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: HI += it
-    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512_k_clmul1_x4_natural_fold_q], 0x01  ; B_2 = B_1·B_1: HI1·Q
+    vpxorq      xmm1, xmm2, xmm1                    ; B_2 = B_1·B_1: HI += it
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512_k_clmul1_x4_natural_fold_q], 0x01  ; B_2 = B_1·B_1: HI1·Q
     vpslldq     xmm1, xmm1, 0x08                    ; B_2 = B_1·B_1: HI0·x^64
-    vpternlogq  xmm3, xmm1, xmm2, 0x96              ; B_2 = B_1·B_1: RES = fold(HI) + LO
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512_k_clmul1_x4_natural_fold_q], 0x01  ; B_3 = B_2·B_1: B1·Q
-    vpslldq     xmm2, xmm0, 0x08                    ; B_3 = B_2·B_1: B0·x^64
-    vpxorq      xmm1, xmm1, xmm2                    ; B_3 = B_2·B_1: fold B
-    vpclmulqdq  xmm2, xmm3, xmm0, 0x00              ; B_3 = B_2·B_1: A0·B0
-    vpclmulqdq  xmm4, xmm3, xmm0, 0x10              ; B_3 = B_2·B_1: A0·B1
-    vpclmulqdq  xmm5, xmm3, xmm1, 0x01              ; B_3 = B_2·B_1: A1·K0
-    vpclmulqdq  xmm1, xmm3, xmm1, 0x11              ; B_3 = B_2·B_1: A1·K1
-    vpxorq      xmm2, xmm2, xmm5                    ; B_3 = B_2·B_1: LO += it
-    vpxorq      xmm1, xmm4, xmm1                    ; B_3 = B_2·B_1: HI += it
-    vpclmulqdq  xmm4, xmm1, [rel ghash_avx512_k_clmul1_x4_natural_fold_q], 0x01  ; B_3 = B_2·B_1: HI1·Q
-    vpslldq     xmm1, xmm1, 0x08                    ; B_3 = B_2·B_1: HI0·x^64
-    vpternlogq  xmm4, xmm1, xmm2, 0x96              ; B_3 = B_2·B_1: RES = fold(HI) + LO
-    vpclmulqdq  xmm1, xmm3, [rel ghash_avx512_k_clmul1_x4_natural_fold_q], 0x01  ; B_4 = B_2·B_2: B1·Q
-    vpslldq     xmm2, xmm3, 0x08                    ; B_4 = B_2·B_2: B0·x^64
-    vpxorq      xmm1, xmm1, xmm2                    ; B_4 = B_2·B_2: fold B
-    vpclmulqdq  xmm2, xmm3, xmm3, 0x00              ; B_4 = B_2·B_2: A0·B0
-    vpclmulqdq  xmm5, xmm3, xmm3, 0x10              ; B_4 = B_2·B_2: A0·B1
-    vpclmulqdq  xmm6, xmm3, xmm1, 0x01              ; B_4 = B_2·B_2: A1·K0
-    vpclmulqdq  xmm1, xmm3, xmm1, 0x11              ; B_4 = B_2·B_2: A1·K1
-    vpxorq      xmm2, xmm2, xmm6                    ; B_4 = B_2·B_2: LO += it
-    vpxorq      xmm1, xmm5, xmm1                    ; B_4 = B_2·B_2: HI += it
-    vpclmulqdq  xmm5, xmm1, [rel ghash_avx512_k_clmul1_x4_natural_fold_q], 0x01  ; B_4 = B_2·B_2: HI1·Q
-    vpslldq     xmm1, xmm1, 0x08                    ; B_4 = B_2·B_2: HI0·x^64
-    vpternlogq  xmm5, xmm1, xmm2, 0x96              ; B_4 = B_2·B_2: RES = fold(HI) + LO
-    vinserti64x2 zmm1, zmm5, xmm4, 0x01             ; lane 1: B_3
-    vinserti64x2 zmm1, zmm1, xmm3, 0x02             ; lane 2: B_2
+    vpternlogq  xmm4, xmm3, xmm1, 0x96              ; B_2 = B_1·B_1: + LO
+    vpxorq      xmm1, xmm2, xmm4                    ; B_2 = B_1·B_1: RES = fold(HI) + LO
+    vpclmulqdq  xmm2, xmm0, [rel ghash_avx512_k_clmul1_x4_natural_fold_q], 0x01  ; B_3 = B_2·B_1: B1·Q
+    vpslldq     xmm3, xmm0, 0x08                    ; B_3 = B_2·B_1: B0·x^64
+    vpxorq      xmm2, xmm2, xmm3                    ; B_3 = B_2·B_1: fold B
+    vpclmulqdq  xmm5, xmm1, xmm0, 0x00              ; B_3 = B_2·B_1: A0·B0
+    vpclmulqdq  xmm3, xmm1, xmm0, 0x10              ; B_3 = B_2·B_1: A0·B1
+    vpclmulqdq  xmm4, xmm1, xmm2, 0x01              ; B_3 = B_2·B_1: A1·K0
+    vpclmulqdq  xmm2, xmm1, xmm2, 0x11              ; B_3 = B_2·B_1: A1·K1
+    vpxorq      xmm2, xmm3, xmm2                    ; B_3 = B_2·B_1: HI += it
+    vpclmulqdq  xmm3, xmm2, [rel ghash_avx512_k_clmul1_x4_natural_fold_q], 0x01  ; B_3 = B_2·B_1: HI1·Q
+    vpslldq     xmm2, xmm2, 0x08                    ; B_3 = B_2·B_1: HI0·x^64
+    vpternlogq  xmm5, xmm4, xmm2, 0x96              ; B_3 = B_2·B_1: + LO
+    vpxorq      xmm2, xmm3, xmm5                    ; B_3 = B_2·B_1: RES = fold(HI) + LO
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512_k_clmul1_x4_natural_fold_q], 0x01  ; B_4 = B_2·B_2: B1·Q
+    vpslldq     xmm4, xmm1, 0x08                    ; B_4 = B_2·B_2: B0·x^64
+    vpxorq      xmm3, xmm3, xmm4                    ; B_4 = B_2·B_2: fold B
+    vpclmulqdq  xmm6, xmm1, xmm1, 0x00              ; B_4 = B_2·B_2: A0·B0
+    vpclmulqdq  xmm4, xmm1, xmm1, 0x10              ; B_4 = B_2·B_2: A0·B1
+    vpclmulqdq  xmm5, xmm1, xmm3, 0x01              ; B_4 = B_2·B_2: A1·K0
+    vpclmulqdq  xmm3, xmm1, xmm3, 0x11              ; B_4 = B_2·B_2: A1·K1
+    vpxorq      xmm3, xmm4, xmm3                    ; B_4 = B_2·B_2: HI += it
+    vpclmulqdq  xmm4, xmm3, [rel ghash_avx512_k_clmul1_x4_natural_fold_q], 0x01  ; B_4 = B_2·B_2: HI1·Q
+    vpslldq     xmm3, xmm3, 0x08                    ; B_4 = B_2·B_2: HI0·x^64
+    vpternlogq  xmm6, xmm5, xmm3, 0x96              ; B_4 = B_2·B_2: + LO
+    vpxorq      xmm3, xmm4, xmm6                    ; B_4 = B_2·B_2: RES = fold(HI) + LO
+    vinserti64x2 zmm2, zmm3, xmm2, 0x01             ; lane 1: B_3
+    vinserti64x2 zmm1, zmm2, xmm1, 0x02             ; lane 2: B_2
     vinserti64x2 zmm0, zmm1, xmm0, 0x03             ; lane 3: B_1
     vpclmulqdq  zmm1, zmm0, [rel ghash_avx512_k_clmul1_x4_natural_fold_q], 0x01  ; B1·Q
     vpslldq     zmm2, zmm0, 0x08                    ; B0·x^64
@@ -112,111 +112,116 @@ ghash_avx512_k_clmul1_x4_natural_mul:
     vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
     vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512_k_clmul1_x4_natural_bit_reversal], 0x00  ; X
 .block:
-    vpclmulqdq  xmm1, xmm0, [rdi + 48], 0x00        ; A0·B0
-    vpclmulqdq  xmm2, xmm0, [rdi + 48], 0x10        ; A0·B1
-    vpclmulqdq  xmm3, xmm0, [rdi + 176], 0x01       ; A1·K0
+    vpclmulqdq  xmm3, xmm0, [rdi + 48], 0x00        ; A0·B0
+    vpclmulqdq  xmm1, xmm0, [rdi + 48], 0x10        ; A0·B1
+    vpclmulqdq  xmm2, xmm0, [rdi + 176], 0x01       ; A1·K0
     vpclmulqdq  xmm0, xmm0, [rdi + 176], 0x11       ; A1·K1
-    vpxorq      xmm1, xmm1, xmm3                    ; LO += it
-    vpxorq      xmm0, xmm2, xmm0                    ; HI += it
-    vpclmulqdq  xmm2, xmm0, [rel ghash_avx512_k_clmul1_x4_natural_fold_q], 0x01  ; HI1·Q
+    vpxorq      xmm0, xmm1, xmm0                    ; HI += it
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512_k_clmul1_x4_natural_fold_q], 0x01  ; HI1·Q
     vpslldq     xmm0, xmm0, 0x08                    ; HI0·x^64
-    vpternlogq  xmm2, xmm0, xmm1, 0x96              ; RES = fold(HI) + LO
+    vpternlogq  xmm3, xmm2, xmm0, 0x96              ; + LO
+    vpxorq      xmm0, xmm1, xmm3                    ; RES = fold(HI) + LO
 .store:
-    vgf2p8affineqb xmm0, xmm2, [rel ghash_avx512_k_clmul1_x4_natural_bit_reversal], 0x00  ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512_k_clmul1_x4_natural_bit_reversal], 0x00  ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
 
 ; void ghash_avx512_k_clmul1_x4_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-7, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-5, rax rcx rdx rdi
 global ghash_avx512_k_clmul1_x4_natural_update:function (ghash_avx512_k_clmul1_x4_natural_update.end - ghash_avx512_k_clmul1_x4_natural_update)
 align 32
 ghash_avx512_k_clmul1_x4_natural_update:
     endbr64
-    vmovdqu64   zmm0, [rel ghash_avx512_k_clmul1_x4_natural_bit_reversal]  ; bit_reversal
-    vmovdqu64   zmm1, [rel ghash_avx512_k_clmul1_x4_natural_fold_q]  ; fold_q
-    vmovdqu64   xmm2, [rsi]                         ; X, bytes as in memory
-    vgf2p8affineqb xmm2, xmm2, xmm0, 0x00           ; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vgf2p8affineqb xmm1, xmm0, [rel ghash_avx512_k_clmul1_x4_natural_bit_reversal], 0x00  ; X
+    cmp         rcx, 0x11
+    jae         .more
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x00
+    je          .done
+    mov         rax, -1
+    bzhi        rax, rax, rcx
+    kmovq       k1, rax                             ; one bit a byte that is left
+    vmovdqu8    xmm0{k1}{z}, [rdx]                  ; C, zero-padded
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512_k_clmul1_x4_natural_bit_reversal], 0x00  ; C
+    vpxorq      xmm0, xmm0, xmm1                    ; A = X + C
+    vpclmulqdq  xmm3, xmm0, [rdi + 48], 0x00        ; A0·B0
+    vpclmulqdq  xmm1, xmm0, [rdi + 48], 0x10        ; A0·B1
+    vpclmulqdq  xmm2, xmm0, [rdi + 176], 0x01       ; A1·K0
+    vpclmulqdq  xmm0, xmm0, [rdi + 176], 0x11       ; A1·K1
+    vpxorq      xmm0, xmm1, xmm0                    ; HI += it
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512_k_clmul1_x4_natural_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm0, xmm0, 0x08                    ; HI0·x^64
+    vpternlogq  xmm3, xmm2, xmm0, 0x96              ; + LO
+    vpxorq      xmm0, xmm1, xmm3                    ; RES = fold(HI) + LO
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512_k_clmul1_x4_natural_bit_reversal], 0x00  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
+    ret
+.more:
     cmp         rcx, 0x40
     jb          .tail
+.groups:
+    vmovdqu64   zmm0, [rel ghash_avx512_k_clmul1_x4_natural_bit_reversal]  ; bit_reversal
+    vmovdqu64   zmm2, [rel ghash_avx512_k_clmul1_x4_natural_fold_q]  ; fold_q
 .group:
     vmovdqu64   zmm3, [rdx]                         ; C1·H^1: C, bytes as in memory
     vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C1·H^1: C
-    vpxorq      zmm2, zmm3, zmm2                    ; C1·H^1: A = X + C
-    vpclmulqdq  zmm3, zmm2, [rdi], 0x00             ; C1·H^1: A0·B0
-    vpclmulqdq  zmm4, zmm2, [rdi], 0x10             ; C1·H^1: A0·B1
-    vpclmulqdq  zmm5, zmm2, [rdi + 128], 0x01       ; C1·H^1: A1·K0
-    vpclmulqdq  zmm2, zmm2, [rdi + 128], 0x11       ; C1·H^1: A1·K1
-    vpxorq      zmm3, zmm3, zmm5                    ; C1·H^1: LO += it
-    vpxorq      zmm2, zmm4, zmm2                    ; C1·H^1: HI += it
-    vpclmulqdq  zmm4, zmm2, zmm1, 0x01              ; reduce: HI1·Q
-    vpslldq     zmm2, zmm2, 0x08                    ; reduce: HI0·x^64
-    vpternlogq  zmm4, zmm2, zmm3, 0x96              ; reduce: RES = fold(HI) + LO
-    vextracti64x4 ymm2, zmm4, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm2, ymm4, ymm2                    ; reduce: add up the lanes
-    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm2, xmm2, xmm3                    ; reduce: add up the lanes
+    vpxorq      zmm1, zmm3, zmm1                    ; C1·H^1: A = X + C
+    vpclmulqdq  zmm5, zmm1, [rdi], 0x00             ; C1·H^1: A0·B0
+    vpclmulqdq  zmm3, zmm1, [rdi], 0x10             ; C1·H^1: A0·B1
+    vpclmulqdq  zmm4, zmm1, [rdi + 128], 0x01       ; C1·H^1: A1·K0
+    vpclmulqdq  zmm1, zmm1, [rdi + 128], 0x11       ; C1·H^1: A1·K1
+    vpxorq      zmm1, zmm3, zmm1                    ; C1·H^1: HI += it
+    vpclmulqdq  zmm3, zmm1, zmm2, 0x01              ; reduce: HI1·Q
+    vpslldq     zmm1, zmm1, 0x08                    ; reduce: HI0·x^64
+    vpternlogq  zmm5, zmm4, zmm1, 0x96              ; reduce: + LO
+    vpxorq      zmm1, zmm3, zmm5                    ; reduce: RES = fold(HI) + LO
+    vextracti64x4 ymm3, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm1, ymm3                    ; reduce: add up the lanes
+    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm1, xmm1, xmm3                    ; reduce: add up the lanes
     add         rdx, 0x40                           ; next group
     sub         rcx, 0x40
     cmp         rcx, 0x40
     jae         .group
 .after_group:
 .tail:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .store
-    mov         rax, rcx
-    add         rax, 0x0f
+    lea         rax, [rcx + 15]
     and         rax, -16
-    neg         rax                                 ; -16·m
-    lea         rax, [rdi + rax + 64]               ; H^m
-    vpxorq      xmm6, xmm6, xmm6
-    vpxorq      xmm7, xmm7, xmm7
-    cmp         rcx, 0x40
-    jb          .partial
-.block:
-    vmovdqu64   zmm3, [rdx]                         ; C, bytes as in memory
-    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C
-    vpxorq      zmm2, zmm3, zmm2                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  zmm3, zmm2, [rax], 0x00             ; C·H^i: A0·B0
-    vpclmulqdq  zmm4, zmm2, [rax], 0x10             ; C·H^i: A0·B1
-    vpclmulqdq  zmm5, zmm2, [rax + 128], 0x01       ; C·H^i: A1·K0
-    vpclmulqdq  zmm2, zmm2, [rax + 128], 0x11       ; C·H^i: A1·K1
-    vpternlogq  zmm6, zmm3, zmm5, 0x96              ; C·H^i: LO += it
-    vpternlogq  zmm7, zmm4, zmm2, 0x96              ; C·H^i: HI += it
-    vpxorq      xmm2, xmm2, xmm2
-    add         rax, 0x40                           ; the next powers
-    add         rdx, 0x40                           ; the next blocks
-    sub         rcx, 0x40
-    cmp         rcx, 0x40
-    jae         .block
-.after_block:
-.partial:
-    cmp         rcx, 0x00
-    je          .reduce
-    mov         rdi, -1
-    bzhi        rdi, rdi, rcx
-    kmovq       k1, rdi                             ; one bit a byte that is left
-    vmovdqu8    zmm3{k1}{z}, [rdx]                  ; C, zero-padded
-    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C
-    vpxorq      zmm2, zmm3, zmm2                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  zmm3, zmm2, [rax], 0x00             ; C·H^i: A0·B0
-    vpclmulqdq  zmm4, zmm2, [rax], 0x10             ; C·H^i: A0·B1
-    vpclmulqdq  zmm5, zmm2, [rax + 128], 0x01       ; C·H^i: A1·K0
-    vpclmulqdq  zmm2, zmm2, [rax + 128], 0x11       ; C·H^i: A1·K1
-    vpternlogq  zmm6, zmm3, zmm5, 0x96              ; C·H^i: LO += it
-    vpternlogq  zmm7, zmm4, zmm2, 0x96              ; C·H^i: HI += it
+    lea         rdi, [rdi + 64]
+    sub         rdi, rax                            ; H^m
+    vpxorq      xmm4, xmm4, xmm4
+    vpxorq      xmm5, xmm5, xmm5
+    mov         rax, -1
+    bzhi        rax, rax, rcx
+    kmovq       k1, rax                             ; one bit a byte that is left
+    vmovdqu8    zmm0{k1}{z}, [rdx]                  ; C, zero-padded
+    vgf2p8affineqb zmm0, zmm0, [rel ghash_avx512_k_clmul1_x4_natural_bit_reversal], 0x00  ; C
+    vpxorq      zmm0, zmm0, zmm1                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  zmm1, zmm0, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  zmm2, zmm0, [rdi], 0x10             ; C·H^i: A0·B1
+    vpclmulqdq  zmm3, zmm0, [rdi + 128], 0x01       ; C·H^i: A1·K0
+    vpclmulqdq  zmm0, zmm0, [rdi + 128], 0x11       ; C·H^i: A1·K1
+    vpternlogq  zmm4, zmm1, zmm3, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm5, zmm2, zmm0, 0x96              ; C·H^i: HI += it
 .reduce:
-    vpclmulqdq  zmm2, zmm7, zmm1, 0x01              ; reduce: HI1·Q
-    vpslldq     zmm1, zmm7, 0x08                    ; reduce: HI0·x^64
-    vpternlogq  zmm2, zmm1, zmm6, 0x96              ; reduce: RES = fold(HI) + LO
-    vextracti64x4 ymm1, zmm2, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm2, ymm1                    ; reduce: add up the lanes
-    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm2, xmm1, xmm2                    ; reduce: add up the lanes
+    vpclmulqdq  zmm0, zmm5, [rel ghash_avx512_k_clmul1_x4_natural_fold_q], 0x01  ; reduce: HI1·Q
+    vpslldq     zmm1, zmm5, 0x08                    ; reduce: HI0·x^64
+    vpternlogq  zmm1, zmm4, zmm0, 0x96              ; reduce: RES = fold(HI) + LO
+    vextracti64x4 ymm0, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm0, ymm1, ymm0                    ; reduce: add up the lanes
+    vextracti64x2 xmm1, ymm0, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm1, xmm0, xmm1                    ; reduce: add up the lanes
 .store:
-    vgf2p8affineqb xmm0, xmm2, xmm0, 0x00           ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm1, [rel ghash_avx512_k_clmul1_x4_natural_bit_reversal], 0x00  ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
+.done:
     vzeroupper                                      ; upper halves are the caller's
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     ret
 .end:

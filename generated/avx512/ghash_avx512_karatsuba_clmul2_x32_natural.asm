@@ -66,51 +66,51 @@ ghash_avx512_karatsuba_clmul2_x32_natural_init:
     vpsrldq     xmm3, xmm2, 0x08                    ; B_2 = B_1·B_1: MI1
     vpxorq      xmm3, xmm4, xmm3                    ; B_2 = B_1·B_1: HI += MI1
     vpslldq     xmm2, xmm2, 0x08                    ; B_2 = B_1·B_1: MI0·x^64
-    vpxorq      xmm2, xmm5, xmm2                    ; B_2 = B_1·B_1: LO += MI0·x^64
     vpclmulqdq  xmm4, xmm3, xmm0, 0x01              ; B_2 = B_1·B_1: HI1·Q
     vpslldq     xmm3, xmm3, 0x08                    ; B_2 = B_1·B_1: HI0·x^64
     vpxorq      xmm3, xmm4, xmm3                    ; B_2 = B_1·B_1: fold HI
     vpclmulqdq  xmm4, xmm3, xmm0, 0x01              ; B_2 = B_1·B_1: Y1·Q
     vpslldq     xmm3, xmm3, 0x08                    ; B_2 = B_1·B_1: Y0·x^64
-    vpternlogq  xmm4, xmm3, xmm2, 0x96              ; B_2 = B_1·B_1: RES
-    vpshufd     xmm2, xmm1, 0x4e                    ; B_3 = B_2·B_1: (B1, B0)
-    vpxorq      xmm2, xmm1, xmm2                    ; B_3 = B_2·B_1: S = B0 + B1
-    vpshufd     xmm3, xmm4, 0x4e                    ; B_3 = B_2·B_1: (A1, A0)
-    vpxorq      xmm3, xmm3, xmm4                    ; B_3 = B_2·B_1: A0 + A1
-    vpclmulqdq  xmm5, xmm4, xmm1, 0x11              ; B_3 = B_2·B_1: A1·B1
-    vpclmulqdq  xmm6, xmm4, xmm1, 0x00              ; B_3 = B_2·B_1: A0·B0
-    vpclmulqdq  xmm2, xmm3, xmm2, 0x00              ; B_3 = B_2·B_1: (A0 + A1)·(B0 + B1)
-    vpternlogq  xmm2, xmm6, xmm5, 0x96              ; B_3 = B_2·B_1: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm3, xmm2, 0x08                    ; B_3 = B_2·B_1: MI1
-    vpxorq      xmm3, xmm5, xmm3                    ; B_3 = B_2·B_1: HI += MI1
-    vpslldq     xmm2, xmm2, 0x08                    ; B_3 = B_2·B_1: MI0·x^64
-    vpxorq      xmm2, xmm6, xmm2                    ; B_3 = B_2·B_1: LO += MI0·x^64
-    vpclmulqdq  xmm5, xmm3, xmm0, 0x01              ; B_3 = B_2·B_1: HI1·Q
-    vpslldq     xmm3, xmm3, 0x08                    ; B_3 = B_2·B_1: HI0·x^64
-    vpxorq      xmm3, xmm5, xmm3                    ; B_3 = B_2·B_1: fold HI
-    vpclmulqdq  xmm5, xmm3, xmm0, 0x01              ; B_3 = B_2·B_1: Y1·Q
-    vpslldq     xmm3, xmm3, 0x08                    ; B_3 = B_2·B_1: Y0·x^64
-    vpternlogq  xmm5, xmm3, xmm2, 0x96              ; B_3 = B_2·B_1: RES
-    vpshufd     xmm2, xmm4, 0x4e                    ; B_4 = B_2·B_2: (B1, B0)
-    vpxorq      xmm2, xmm4, xmm2                    ; B_4 = B_2·B_2: S = B0 + B1
-    vpshufd     xmm3, xmm4, 0x4e                    ; B_4 = B_2·B_2: (A1, A0)
-    vpxorq      xmm3, xmm3, xmm4                    ; B_4 = B_2·B_2: A0 + A1
-    vpclmulqdq  xmm6, xmm4, xmm4, 0x11              ; B_4 = B_2·B_2: A1·B1
-    vpclmulqdq  xmm7, xmm4, xmm4, 0x00              ; B_4 = B_2·B_2: A0·B0
-    vpclmulqdq  xmm2, xmm3, xmm2, 0x00              ; B_4 = B_2·B_2: (A0 + A1)·(B0 + B1)
-    vpternlogq  xmm2, xmm7, xmm6, 0x96              ; B_4 = B_2·B_2: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm3, xmm2, 0x08                    ; B_4 = B_2·B_2: MI1
-    vpxorq      xmm3, xmm6, xmm3                    ; B_4 = B_2·B_2: HI += MI1
-    vpslldq     xmm2, xmm2, 0x08                    ; B_4 = B_2·B_2: MI0·x^64
-    vpxorq      xmm2, xmm7, xmm2                    ; B_4 = B_2·B_2: LO += MI0·x^64
-    vpclmulqdq  xmm6, xmm3, xmm0, 0x01              ; B_4 = B_2·B_2: HI1·Q
-    vpslldq     xmm3, xmm3, 0x08                    ; B_4 = B_2·B_2: HI0·x^64
-    vpxorq      xmm3, xmm6, xmm3                    ; B_4 = B_2·B_2: fold HI
-    vpclmulqdq  xmm6, xmm3, xmm0, 0x01              ; B_4 = B_2·B_2: Y1·Q
-    vpslldq     xmm3, xmm3, 0x08                    ; B_4 = B_2·B_2: Y0·x^64
-    vpternlogq  xmm6, xmm3, xmm2, 0x96              ; B_4 = B_2·B_2: RES
-    vinserti64x2 zmm2, zmm6, xmm5, 0x01             ; lane 1: B_3
-    vinserti64x2 zmm2, zmm2, xmm4, 0x02             ; lane 2: B_2
+    vpternlogq  xmm5, xmm2, xmm3, 0x96              ; B_2 = B_1·B_1: + LO
+    vpxorq      xmm2, xmm4, xmm5                    ; B_2 = B_1·B_1: RES = fold(Y) + LO
+    vpshufd     xmm3, xmm1, 0x4e                    ; B_3 = B_2·B_1: (B1, B0)
+    vpxorq      xmm3, xmm1, xmm3                    ; B_3 = B_2·B_1: S = B0 + B1
+    vpshufd     xmm4, xmm2, 0x4e                    ; B_3 = B_2·B_1: (A1, A0)
+    vpxorq      xmm4, xmm4, xmm2                    ; B_3 = B_2·B_1: A0 + A1
+    vpclmulqdq  xmm5, xmm2, xmm1, 0x11              ; B_3 = B_2·B_1: A1·B1
+    vpclmulqdq  xmm6, xmm2, xmm1, 0x00              ; B_3 = B_2·B_1: A0·B0
+    vpclmulqdq  xmm3, xmm4, xmm3, 0x00              ; B_3 = B_2·B_1: (A0 + A1)·(B0 + B1)
+    vpternlogq  xmm3, xmm6, xmm5, 0x96              ; B_3 = B_2·B_1: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm4, xmm3, 0x08                    ; B_3 = B_2·B_1: MI1
+    vpxorq      xmm4, xmm5, xmm4                    ; B_3 = B_2·B_1: HI += MI1
+    vpslldq     xmm3, xmm3, 0x08                    ; B_3 = B_2·B_1: MI0·x^64
+    vpclmulqdq  xmm5, xmm4, xmm0, 0x01              ; B_3 = B_2·B_1: HI1·Q
+    vpslldq     xmm4, xmm4, 0x08                    ; B_3 = B_2·B_1: HI0·x^64
+    vpxorq      xmm4, xmm5, xmm4                    ; B_3 = B_2·B_1: fold HI
+    vpclmulqdq  xmm5, xmm4, xmm0, 0x01              ; B_3 = B_2·B_1: Y1·Q
+    vpslldq     xmm4, xmm4, 0x08                    ; B_3 = B_2·B_1: Y0·x^64
+    vpternlogq  xmm6, xmm3, xmm4, 0x96              ; B_3 = B_2·B_1: + LO
+    vpxorq      xmm3, xmm5, xmm6                    ; B_3 = B_2·B_1: RES = fold(Y) + LO
+    vpshufd     xmm4, xmm2, 0x4e                    ; B_4 = B_2·B_2: (B1, B0)
+    vpxorq      xmm4, xmm2, xmm4                    ; B_4 = B_2·B_2: S = B0 + B1
+    vpshufd     xmm5, xmm2, 0x4e                    ; B_4 = B_2·B_2: (A1, A0)
+    vpxorq      xmm5, xmm5, xmm2                    ; B_4 = B_2·B_2: A0 + A1
+    vpclmulqdq  xmm6, xmm2, xmm2, 0x11              ; B_4 = B_2·B_2: A1·B1
+    vpclmulqdq  xmm7, xmm2, xmm2, 0x00              ; B_4 = B_2·B_2: A0·B0
+    vpclmulqdq  xmm4, xmm5, xmm4, 0x00              ; B_4 = B_2·B_2: (A0 + A1)·(B0 + B1)
+    vpternlogq  xmm4, xmm7, xmm6, 0x96              ; B_4 = B_2·B_2: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm5, xmm4, 0x08                    ; B_4 = B_2·B_2: MI1
+    vpxorq      xmm5, xmm6, xmm5                    ; B_4 = B_2·B_2: HI += MI1
+    vpslldq     xmm4, xmm4, 0x08                    ; B_4 = B_2·B_2: MI0·x^64
+    vpclmulqdq  xmm6, xmm5, xmm0, 0x01              ; B_4 = B_2·B_2: HI1·Q
+    vpslldq     xmm5, xmm5, 0x08                    ; B_4 = B_2·B_2: HI0·x^64
+    vpxorq      xmm5, xmm6, xmm5                    ; B_4 = B_2·B_2: fold HI
+    vpclmulqdq  xmm6, xmm5, xmm0, 0x01              ; B_4 = B_2·B_2: Y1·Q
+    vpslldq     xmm5, xmm5, 0x08                    ; B_4 = B_2·B_2: Y0·x^64
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; B_4 = B_2·B_2: + LO
+    vpxorq      xmm4, xmm6, xmm7                    ; B_4 = B_2·B_2: RES = fold(Y) + LO
+    vinserti64x2 zmm3, zmm4, xmm3, 0x01             ; lane 1: B_3
+    vinserti64x2 zmm2, zmm3, xmm2, 0x02             ; lane 2: B_2
     vinserti64x2 zmm7, zmm2, xmm1, 0x03             ; lane 3: B_1
     vpshufd     zmm1, zmm7, 0x4e                    ; (B1, B0)
     vpxorq      zmm1, zmm7, zmm1                    ; S = B0 + B1
@@ -122,62 +122,62 @@ ghash_avx512_karatsuba_clmul2_x32_natural_init:
     vpshufd     zmm3, zmm7, 0x4e                    ; V_2 = V_1·B_4: (A1, A0)
     vpxorq      zmm3, zmm3, zmm7                    ; V_2 = V_1·B_4: A0 + A1
     vpclmulqdq  zmm4, zmm7, zmm1, 0x11              ; V_2 = V_1·B_4: A1·B1
-    vpclmulqdq  zmm5, zmm7, zmm1, 0x00              ; V_2 = V_1·B_4: A0·B0
+    vpclmulqdq  zmm6, zmm7, zmm1, 0x00              ; V_2 = V_1·B_4: A0·B0
     vpclmulqdq  zmm3, zmm3, zmm2, 0x00              ; V_2 = V_1·B_4: (A0 + A1)·(B0 + B1)
-    vpternlogq  zmm3, zmm5, zmm4, 0x96              ; V_2 = V_1·B_4: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     zmm6, zmm3, 0x08                    ; V_2 = V_1·B_4: MI1
-    vpxorq      zmm4, zmm4, zmm6                    ; V_2 = V_1·B_4: HI += MI1
+    vpternlogq  zmm3, zmm6, zmm4, 0x96              ; V_2 = V_1·B_4: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     zmm5, zmm3, 0x08                    ; V_2 = V_1·B_4: MI1
+    vpxorq      zmm4, zmm4, zmm5                    ; V_2 = V_1·B_4: HI += MI1
     vpslldq     zmm3, zmm3, 0x08                    ; V_2 = V_1·B_4: MI0·x^64
-    vpxorq      zmm3, zmm5, zmm3                    ; V_2 = V_1·B_4: LO += MI0·x^64
     vpclmulqdq  zmm5, zmm4, zmm0, 0x01              ; V_2 = V_1·B_4: HI1·Q
     vpslldq     zmm4, zmm4, 0x08                    ; V_2 = V_1·B_4: HI0·x^64
     vpxorq      zmm4, zmm5, zmm4                    ; V_2 = V_1·B_4: fold HI
     vpclmulqdq  zmm5, zmm4, zmm0, 0x01              ; V_2 = V_1·B_4: Y1·Q
     vpslldq     zmm4, zmm4, 0x08                    ; V_2 = V_1·B_4: Y0·x^64
-    vpternlogq  zmm5, zmm4, zmm3, 0x96              ; V_2 = V_1·B_4: RES
-    vpshufd     zmm3, zmm5, 0x4e                    ; V_2 = V_1·B_4: (B1, B0)
-    vpxorq      zmm3, zmm5, zmm3                    ; V_2 = V_1·B_4: S = B0 + B1
-    vmovdqu64   [rdi + 384], zmm5                   ; V_2 = V_1·B_4: B
+    vpternlogq  zmm6, zmm3, zmm4, 0x96              ; V_2 = V_1·B_4: + LO
+    vpxorq      zmm6, zmm5, zmm6                    ; V_2 = V_1·B_4: RES = fold(Y) + LO
+    vpshufd     zmm3, zmm6, 0x4e                    ; V_2 = V_1·B_4: (B1, B0)
+    vpxorq      zmm3, zmm6, zmm3                    ; V_2 = V_1·B_4: S = B0 + B1
+    vmovdqu64   [rdi + 384], zmm6                   ; V_2 = V_1·B_4: B
     vmovdqu64   [rdi + 960], zmm3                   ; V_2 = V_1·B_4: S
-    vpshufd     zmm3, zmm5, 0x4e                    ; V_3 = V_2·B_4: (A1, A0)
-    vpxorq      zmm3, zmm3, zmm5                    ; V_3 = V_2·B_4: A0 + A1
-    vpclmulqdq  zmm4, zmm5, zmm1, 0x11              ; V_3 = V_2·B_4: A1·B1
-    vpclmulqdq  zmm1, zmm5, zmm1, 0x00              ; V_3 = V_2·B_4: A0·B0
-    vpclmulqdq  zmm2, zmm3, zmm2, 0x00              ; V_3 = V_2·B_4: (A0 + A1)·(B0 + B1)
-    vpternlogq  zmm2, zmm1, zmm4, 0x96              ; V_3 = V_2·B_4: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     zmm3, zmm2, 0x08                    ; V_3 = V_2·B_4: MI1
-    vpxorq      zmm3, zmm4, zmm3                    ; V_3 = V_2·B_4: HI += MI1
-    vpslldq     zmm2, zmm2, 0x08                    ; V_3 = V_2·B_4: MI0·x^64
-    vpxorq      zmm1, zmm1, zmm2                    ; V_3 = V_2·B_4: LO += MI0·x^64
-    vpclmulqdq  zmm2, zmm3, zmm0, 0x01              ; V_3 = V_2·B_4: HI1·Q
-    vpslldq     zmm3, zmm3, 0x08                    ; V_3 = V_2·B_4: HI0·x^64
-    vpxorq      zmm2, zmm2, zmm3                    ; V_3 = V_2·B_4: fold HI
-    vpclmulqdq  zmm6, zmm2, zmm0, 0x01              ; V_3 = V_2·B_4: Y1·Q
+    vpshufd     zmm3, zmm6, 0x4e                    ; V_3 = V_2·B_4: (A1, A0)
+    vpxorq      zmm3, zmm3, zmm6                    ; V_3 = V_2·B_4: A0 + A1
+    vpclmulqdq  zmm4, zmm6, zmm1, 0x11              ; V_3 = V_2·B_4: A1·B1
+    vpclmulqdq  zmm5, zmm6, zmm1, 0x00              ; V_3 = V_2·B_4: A0·B0
+    vpclmulqdq  zmm1, zmm3, zmm2, 0x00              ; V_3 = V_2·B_4: (A0 + A1)·(B0 + B1)
+    vpternlogq  zmm1, zmm5, zmm4, 0x96              ; V_3 = V_2·B_4: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     zmm2, zmm1, 0x08                    ; V_3 = V_2·B_4: MI1
+    vpxorq      zmm2, zmm4, zmm2                    ; V_3 = V_2·B_4: HI += MI1
+    vpslldq     zmm1, zmm1, 0x08                    ; V_3 = V_2·B_4: MI0·x^64
+    vpclmulqdq  zmm3, zmm2, zmm0, 0x01              ; V_3 = V_2·B_4: HI1·Q
+    vpslldq     zmm2, zmm2, 0x08                    ; V_3 = V_2·B_4: HI0·x^64
+    vpxorq      zmm2, zmm3, zmm2                    ; V_3 = V_2·B_4: fold HI
+    vpclmulqdq  zmm3, zmm2, zmm0, 0x01              ; V_3 = V_2·B_4: Y1·Q
     vpslldq     zmm2, zmm2, 0x08                    ; V_3 = V_2·B_4: Y0·x^64
-    vpternlogq  zmm6, zmm2, zmm1, 0x96              ; V_3 = V_2·B_4: RES
-    vpshufd     zmm1, zmm6, 0x4e                    ; V_3 = V_2·B_4: (B1, B0)
-    vpxorq      zmm1, zmm6, zmm1                    ; V_3 = V_2·B_4: S = B0 + B1
-    vmovdqu64   [rdi + 320], zmm6                   ; V_3 = V_2·B_4: B
+    vpternlogq  zmm5, zmm1, zmm2, 0x96              ; V_3 = V_2·B_4: + LO
+    vpxorq      zmm8, zmm3, zmm5                    ; V_3 = V_2·B_4: RES = fold(Y) + LO
+    vpshufd     zmm1, zmm8, 0x4e                    ; V_3 = V_2·B_4: (B1, B0)
+    vpxorq      zmm1, zmm8, zmm1                    ; V_3 = V_2·B_4: S = B0 + B1
+    vmovdqu64   [rdi + 320], zmm8                   ; V_3 = V_2·B_4: B
     vmovdqu64   [rdi + 896], zmm1                   ; V_3 = V_2·B_4: S
-    vshufi64x2  zmm1, zmm5, zmm5, 0x00              ; V_4 = V_2·B_8: in every lane
+    vshufi64x2  zmm1, zmm6, zmm6, 0x00              ; V_4 = V_2·B_8: in every lane
     vpshufd     zmm2, zmm1, 0x4e                    ; V_4 = V_2·B_8: (B1, B0)
     vpxorq      zmm2, zmm1, zmm2                    ; V_4 = V_2·B_8: S = B0 + B1
-    vpshufd     zmm3, zmm5, 0x4e                    ; V_4 = V_2·B_8: (A1, A0)
-    vpxorq      zmm3, zmm3, zmm5                    ; V_4 = V_2·B_8: A0 + A1
-    vpclmulqdq  zmm4, zmm5, zmm1, 0x11              ; V_4 = V_2·B_8: A1·B1
-    vpclmulqdq  zmm1, zmm5, zmm1, 0x00              ; V_4 = V_2·B_8: A0·B0
-    vpclmulqdq  zmm2, zmm3, zmm2, 0x00              ; V_4 = V_2·B_8: (A0 + A1)·(B0 + B1)
-    vpternlogq  zmm2, zmm1, zmm4, 0x96              ; V_4 = V_2·B_8: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     zmm3, zmm2, 0x08                    ; V_4 = V_2·B_8: MI1
-    vpxorq      zmm3, zmm4, zmm3                    ; V_4 = V_2·B_8: HI += MI1
-    vpslldq     zmm2, zmm2, 0x08                    ; V_4 = V_2·B_8: MI0·x^64
-    vpxorq      zmm1, zmm1, zmm2                    ; V_4 = V_2·B_8: LO += MI0·x^64
-    vpclmulqdq  zmm2, zmm3, zmm0, 0x01              ; V_4 = V_2·B_8: HI1·Q
-    vpslldq     zmm3, zmm3, 0x08                    ; V_4 = V_2·B_8: HI0·x^64
-    vpxorq      zmm2, zmm2, zmm3                    ; V_4 = V_2·B_8: fold HI
+    vpshufd     zmm3, zmm6, 0x4e                    ; V_4 = V_2·B_8: (A1, A0)
+    vpxorq      zmm3, zmm3, zmm6                    ; V_4 = V_2·B_8: A0 + A1
+    vpclmulqdq  zmm4, zmm6, zmm1, 0x11              ; V_4 = V_2·B_8: A1·B1
+    vpclmulqdq  zmm5, zmm6, zmm1, 0x00              ; V_4 = V_2·B_8: A0·B0
+    vpclmulqdq  zmm1, zmm3, zmm2, 0x00              ; V_4 = V_2·B_8: (A0 + A1)·(B0 + B1)
+    vpternlogq  zmm1, zmm5, zmm4, 0x96              ; V_4 = V_2·B_8: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     zmm2, zmm1, 0x08                    ; V_4 = V_2·B_8: MI1
+    vpxorq      zmm2, zmm4, zmm2                    ; V_4 = V_2·B_8: HI += MI1
+    vpslldq     zmm1, zmm1, 0x08                    ; V_4 = V_2·B_8: MI0·x^64
+    vpclmulqdq  zmm3, zmm2, zmm0, 0x01              ; V_4 = V_2·B_8: HI1·Q
+    vpslldq     zmm2, zmm2, 0x08                    ; V_4 = V_2·B_8: HI0·x^64
+    vpxorq      zmm2, zmm3, zmm2                    ; V_4 = V_2·B_8: fold HI
     vpclmulqdq  zmm3, zmm2, zmm0, 0x01              ; V_4 = V_2·B_8: Y1·Q
     vpslldq     zmm2, zmm2, 0x08                    ; V_4 = V_2·B_8: Y0·x^64
-    vpternlogq  zmm3, zmm2, zmm1, 0x96              ; V_4 = V_2·B_8: RES
+    vpternlogq  zmm5, zmm1, zmm2, 0x96              ; V_4 = V_2·B_8: + LO
+    vpxorq      zmm3, zmm3, zmm5                    ; V_4 = V_2·B_8: RES = fold(Y) + LO
     vpshufd     zmm1, zmm3, 0x4e                    ; V_4 = V_2·B_8: (B1, B0)
     vpxorq      zmm1, zmm3, zmm1                    ; V_4 = V_2·B_8: S = B0 + B1
     vmovdqu64   [rdi + 256], zmm3                   ; V_4 = V_2·B_8: B
@@ -186,83 +186,84 @@ ghash_avx512_karatsuba_clmul2_x32_natural_init:
     vpshufd     zmm2, zmm1, 0x4e                    ; V_4 = V_2·B_8: (B1, B0)
     vpxorq      zmm2, zmm1, zmm2                    ; V_4 = V_2·B_8: S = B0 + B1
     mov         eax, 0x01                           ; V_4 = V_2·B_8: rounds of s registers
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .round:
     sub         rdi, 256                            ; V_4 = V_2·B_8
     vpshufd     zmm4, zmm7, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (A1, A0)
     vpxorq      zmm4, zmm4, zmm7                    ; V_(i+1) = V_(i+1-s)·B_sL: A0 + A1
-    vpclmulqdq  zmm8, zmm7, zmm1, 0x11              ; V_(i+1) = V_(i+1-s)·B_sL: A1·B1
-    vpclmulqdq  zmm7, zmm7, zmm1, 0x00              ; V_(i+1) = V_(i+1-s)·B_sL: A0·B0
+    vpclmulqdq  zmm5, zmm7, zmm1, 0x11              ; V_(i+1) = V_(i+1-s)·B_sL: A1·B1
+    vpclmulqdq  zmm9, zmm7, zmm1, 0x00              ; V_(i+1) = V_(i+1-s)·B_sL: A0·B0
     vpclmulqdq  zmm4, zmm4, zmm2, 0x00              ; V_(i+1) = V_(i+1-s)·B_sL: (A0 + A1)·(B0 + B1)
-    vpternlogq  zmm4, zmm7, zmm8, 0x96              ; V_(i+1) = V_(i+1-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     zmm9, zmm4, 0x08                    ; V_(i+1) = V_(i+1-s)·B_sL: MI1
-    vpxorq      zmm8, zmm8, zmm9                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += MI1
+    vpternlogq  zmm4, zmm9, zmm5, 0x96              ; V_(i+1) = V_(i+1-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     zmm7, zmm4, 0x08                    ; V_(i+1) = V_(i+1-s)·B_sL: MI1
+    vpxorq      zmm5, zmm5, zmm7                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += MI1
     vpslldq     zmm4, zmm4, 0x08                    ; V_(i+1) = V_(i+1-s)·B_sL: MI0·x^64
-    vpxorq      zmm4, zmm7, zmm4                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += MI0·x^64
-    vpclmulqdq  zmm7, zmm8, zmm0, 0x01              ; V_(i+1) = V_(i+1-s)·B_sL: HI1·Q
-    vpslldq     zmm8, zmm8, 0x08                    ; V_(i+1) = V_(i+1-s)·B_sL: HI0·x^64
-    vpxorq      zmm8, zmm7, zmm8                    ; V_(i+1) = V_(i+1-s)·B_sL: fold HI
-    vpclmulqdq  zmm7, zmm8, zmm0, 0x01              ; V_(i+1) = V_(i+1-s)·B_sL: Y1·Q
-    vpslldq     zmm8, zmm8, 0x08                    ; V_(i+1) = V_(i+1-s)·B_sL: Y0·x^64
-    vpternlogq  zmm7, zmm8, zmm4, 0x96              ; V_(i+1) = V_(i+1-s)·B_sL: RES
-    vpshufd     zmm4, zmm5, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (A1, A0)
-    vpxorq      zmm4, zmm4, zmm5                    ; V_(i+2) = V_(i+2-s)·B_sL: A0 + A1
-    vpclmulqdq  zmm8, zmm5, zmm1, 0x11              ; V_(i+2) = V_(i+2-s)·B_sL: A1·B1
-    vpclmulqdq  zmm5, zmm5, zmm1, 0x00              ; V_(i+2) = V_(i+2-s)·B_sL: A0·B0
+    vpclmulqdq  zmm7, zmm5, zmm0, 0x01              ; V_(i+1) = V_(i+1-s)·B_sL: HI1·Q
+    vpslldq     zmm5, zmm5, 0x08                    ; V_(i+1) = V_(i+1-s)·B_sL: HI0·x^64
+    vpxorq      zmm5, zmm7, zmm5                    ; V_(i+1) = V_(i+1-s)·B_sL: fold HI
+    vpclmulqdq  zmm7, zmm5, zmm0, 0x01              ; V_(i+1) = V_(i+1-s)·B_sL: Y1·Q
+    vpslldq     zmm5, zmm5, 0x08                    ; V_(i+1) = V_(i+1-s)·B_sL: Y0·x^64
+    vpternlogq  zmm9, zmm4, zmm5, 0x96              ; V_(i+1) = V_(i+1-s)·B_sL: + LO
+    vpxorq      zmm7, zmm7, zmm9                    ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(Y) + LO
+    vpshufd     zmm4, zmm6, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (A1, A0)
+    vpxorq      zmm4, zmm4, zmm6                    ; V_(i+2) = V_(i+2-s)·B_sL: A0 + A1
+    vpclmulqdq  zmm5, zmm6, zmm1, 0x11              ; V_(i+2) = V_(i+2-s)·B_sL: A1·B1
+    vpclmulqdq  zmm9, zmm6, zmm1, 0x00              ; V_(i+2) = V_(i+2-s)·B_sL: A0·B0
     vpclmulqdq  zmm4, zmm4, zmm2, 0x00              ; V_(i+2) = V_(i+2-s)·B_sL: (A0 + A1)·(B0 + B1)
-    vpternlogq  zmm4, zmm5, zmm8, 0x96              ; V_(i+2) = V_(i+2-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     zmm9, zmm4, 0x08                    ; V_(i+2) = V_(i+2-s)·B_sL: MI1
-    vpxorq      zmm8, zmm8, zmm9                    ; V_(i+2) = V_(i+2-s)·B_sL: HI += MI1
+    vpternlogq  zmm4, zmm9, zmm5, 0x96              ; V_(i+2) = V_(i+2-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     zmm6, zmm4, 0x08                    ; V_(i+2) = V_(i+2-s)·B_sL: MI1
+    vpxorq      zmm5, zmm5, zmm6                    ; V_(i+2) = V_(i+2-s)·B_sL: HI += MI1
     vpslldq     zmm4, zmm4, 0x08                    ; V_(i+2) = V_(i+2-s)·B_sL: MI0·x^64
-    vpxorq      zmm4, zmm5, zmm4                    ; V_(i+2) = V_(i+2-s)·B_sL: LO += MI0·x^64
-    vpclmulqdq  zmm5, zmm8, zmm0, 0x01              ; V_(i+2) = V_(i+2-s)·B_sL: HI1·Q
-    vpslldq     zmm8, zmm8, 0x08                    ; V_(i+2) = V_(i+2-s)·B_sL: HI0·x^64
-    vpxorq      zmm8, zmm5, zmm8                    ; V_(i+2) = V_(i+2-s)·B_sL: fold HI
-    vpclmulqdq  zmm5, zmm8, zmm0, 0x01              ; V_(i+2) = V_(i+2-s)·B_sL: Y1·Q
-    vpslldq     zmm8, zmm8, 0x08                    ; V_(i+2) = V_(i+2-s)·B_sL: Y0·x^64
-    vpternlogq  zmm5, zmm8, zmm4, 0x96              ; V_(i+2) = V_(i+2-s)·B_sL: RES
-    vpshufd     zmm4, zmm6, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (A1, A0)
-    vpxorq      zmm4, zmm4, zmm6                    ; V_(i+3) = V_(i+3-s)·B_sL: A0 + A1
-    vpclmulqdq  zmm8, zmm6, zmm1, 0x11              ; V_(i+3) = V_(i+3-s)·B_sL: A1·B1
-    vpclmulqdq  zmm6, zmm6, zmm1, 0x00              ; V_(i+3) = V_(i+3-s)·B_sL: A0·B0
+    vpclmulqdq  zmm6, zmm5, zmm0, 0x01              ; V_(i+2) = V_(i+2-s)·B_sL: HI1·Q
+    vpslldq     zmm5, zmm5, 0x08                    ; V_(i+2) = V_(i+2-s)·B_sL: HI0·x^64
+    vpxorq      zmm5, zmm6, zmm5                    ; V_(i+2) = V_(i+2-s)·B_sL: fold HI
+    vpclmulqdq  zmm6, zmm5, zmm0, 0x01              ; V_(i+2) = V_(i+2-s)·B_sL: Y1·Q
+    vpslldq     zmm5, zmm5, 0x08                    ; V_(i+2) = V_(i+2-s)·B_sL: Y0·x^64
+    vpternlogq  zmm9, zmm4, zmm5, 0x96              ; V_(i+2) = V_(i+2-s)·B_sL: + LO
+    vpxorq      zmm6, zmm6, zmm9                    ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(Y) + LO
+    vpshufd     zmm4, zmm8, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (A1, A0)
+    vpxorq      zmm4, zmm4, zmm8                    ; V_(i+3) = V_(i+3-s)·B_sL: A0 + A1
+    vpclmulqdq  zmm5, zmm8, zmm1, 0x11              ; V_(i+3) = V_(i+3-s)·B_sL: A1·B1
+    vpclmulqdq  zmm9, zmm8, zmm1, 0x00              ; V_(i+3) = V_(i+3-s)·B_sL: A0·B0
     vpclmulqdq  zmm4, zmm4, zmm2, 0x00              ; V_(i+3) = V_(i+3-s)·B_sL: (A0 + A1)·(B0 + B1)
-    vpternlogq  zmm4, zmm6, zmm8, 0x96              ; V_(i+3) = V_(i+3-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     zmm9, zmm4, 0x08                    ; V_(i+3) = V_(i+3-s)·B_sL: MI1
-    vpxorq      zmm8, zmm8, zmm9                    ; V_(i+3) = V_(i+3-s)·B_sL: HI += MI1
+    vpternlogq  zmm4, zmm9, zmm5, 0x96              ; V_(i+3) = V_(i+3-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     zmm8, zmm4, 0x08                    ; V_(i+3) = V_(i+3-s)·B_sL: MI1
+    vpxorq      zmm5, zmm5, zmm8                    ; V_(i+3) = V_(i+3-s)·B_sL: HI += MI1
     vpslldq     zmm4, zmm4, 0x08                    ; V_(i+3) = V_(i+3-s)·B_sL: MI0·x^64
-    vpxorq      zmm4, zmm6, zmm4                    ; V_(i+3) = V_(i+3-s)·B_sL: LO += MI0·x^64
-    vpclmulqdq  zmm6, zmm8, zmm0, 0x01              ; V_(i+3) = V_(i+3-s)·B_sL: HI1·Q
-    vpslldq     zmm8, zmm8, 0x08                    ; V_(i+3) = V_(i+3-s)·B_sL: HI0·x^64
-    vpxorq      zmm8, zmm6, zmm8                    ; V_(i+3) = V_(i+3-s)·B_sL: fold HI
-    vpclmulqdq  zmm6, zmm8, zmm0, 0x01              ; V_(i+3) = V_(i+3-s)·B_sL: Y1·Q
-    vpslldq     zmm8, zmm8, 0x08                    ; V_(i+3) = V_(i+3-s)·B_sL: Y0·x^64
-    vpternlogq  zmm6, zmm8, zmm4, 0x96              ; V_(i+3) = V_(i+3-s)·B_sL: RES
+    vpclmulqdq  zmm8, zmm5, zmm0, 0x01              ; V_(i+3) = V_(i+3-s)·B_sL: HI1·Q
+    vpslldq     zmm5, zmm5, 0x08                    ; V_(i+3) = V_(i+3-s)·B_sL: HI0·x^64
+    vpxorq      zmm5, zmm8, zmm5                    ; V_(i+3) = V_(i+3-s)·B_sL: fold HI
+    vpclmulqdq  zmm8, zmm5, zmm0, 0x01              ; V_(i+3) = V_(i+3-s)·B_sL: Y1·Q
+    vpslldq     zmm5, zmm5, 0x08                    ; V_(i+3) = V_(i+3-s)·B_sL: Y0·x^64
+    vpternlogq  zmm9, zmm4, zmm5, 0x96              ; V_(i+3) = V_(i+3-s)·B_sL: + LO
+    vpxorq      zmm8, zmm8, zmm9                    ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(Y) + LO
     vpshufd     zmm4, zmm3, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (A1, A0)
     vpxorq      zmm4, zmm4, zmm3                    ; V_(i+4) = V_(i+4-s)·B_sL: A0 + A1
-    vpclmulqdq  zmm8, zmm3, zmm1, 0x11              ; V_(i+4) = V_(i+4-s)·B_sL: A1·B1
-    vpclmulqdq  zmm3, zmm3, zmm1, 0x00              ; V_(i+4) = V_(i+4-s)·B_sL: A0·B0
-    vpclmulqdq  zmm4, zmm4, zmm2, 0x00              ; V_(i+4) = V_(i+4-s)·B_sL: (A0 + A1)·(B0 + B1)
-    vpternlogq  zmm4, zmm3, zmm8, 0x96              ; V_(i+4) = V_(i+4-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     zmm9, zmm4, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: MI1
-    vpxorq      zmm8, zmm8, zmm9                    ; V_(i+4) = V_(i+4-s)·B_sL: HI += MI1
-    vpslldq     zmm4, zmm4, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: MI0·x^64
-    vpxorq      zmm4, zmm3, zmm4                    ; V_(i+4) = V_(i+4-s)·B_sL: LO += MI0·x^64
-    vpclmulqdq  zmm3, zmm8, zmm0, 0x01              ; V_(i+4) = V_(i+4-s)·B_sL: HI1·Q
-    vpslldq     zmm8, zmm8, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: HI0·x^64
-    vpxorq      zmm8, zmm3, zmm8                    ; V_(i+4) = V_(i+4-s)·B_sL: fold HI
-    vpclmulqdq  zmm3, zmm8, zmm0, 0x01              ; V_(i+4) = V_(i+4-s)·B_sL: Y1·Q
-    vpslldq     zmm8, zmm8, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: Y0·x^64
-    vpternlogq  zmm3, zmm8, zmm4, 0x96              ; V_(i+4) = V_(i+4-s)·B_sL: RES
+    vpclmulqdq  zmm5, zmm3, zmm1, 0x11              ; V_(i+4) = V_(i+4-s)·B_sL: A1·B1
+    vpclmulqdq  zmm9, zmm3, zmm1, 0x00              ; V_(i+4) = V_(i+4-s)·B_sL: A0·B0
+    vpclmulqdq  zmm3, zmm4, zmm2, 0x00              ; V_(i+4) = V_(i+4-s)·B_sL: (A0 + A1)·(B0 + B1)
+    vpternlogq  zmm3, zmm9, zmm5, 0x96              ; V_(i+4) = V_(i+4-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     zmm4, zmm3, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: MI1
+    vpxorq      zmm4, zmm5, zmm4                    ; V_(i+4) = V_(i+4-s)·B_sL: HI += MI1
+    vpslldq     zmm3, zmm3, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: MI0·x^64
+    vpclmulqdq  zmm5, zmm4, zmm0, 0x01              ; V_(i+4) = V_(i+4-s)·B_sL: HI1·Q
+    vpslldq     zmm4, zmm4, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: HI0·x^64
+    vpxorq      zmm4, zmm5, zmm4                    ; V_(i+4) = V_(i+4-s)·B_sL: fold HI
+    vpclmulqdq  zmm5, zmm4, zmm0, 0x01              ; V_(i+4) = V_(i+4-s)·B_sL: Y1·Q
+    vpslldq     zmm4, zmm4, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: Y0·x^64
+    vpternlogq  zmm9, zmm3, zmm4, 0x96              ; V_(i+4) = V_(i+4-s)·B_sL: + LO
+    vpxorq      zmm3, zmm5, zmm9                    ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(Y) + LO
     vpshufd     zmm4, zmm7, 0x4e                    ; entries of V_(i+1): (B1, B0)
     vpxorq      zmm4, zmm7, zmm4                    ; entries of V_(i+1): S = B0 + B1
     vmovdqu64   [rdi + 448], zmm7                   ; entries of V_(i+1): B
     vmovdqu64   [rdi + 1024], zmm4                  ; entries of V_(i+1): S
-    vpshufd     zmm4, zmm5, 0x4e                    ; entries of V_(i+2): (B1, B0)
-    vpxorq      zmm4, zmm5, zmm4                    ; entries of V_(i+2): S = B0 + B1
-    vmovdqu64   [rdi + 384], zmm5                   ; entries of V_(i+2): B
+    vpshufd     zmm4, zmm6, 0x4e                    ; entries of V_(i+2): (B1, B0)
+    vpxorq      zmm4, zmm6, zmm4                    ; entries of V_(i+2): S = B0 + B1
+    vmovdqu64   [rdi + 384], zmm6                   ; entries of V_(i+2): B
     vmovdqu64   [rdi + 960], zmm4                   ; entries of V_(i+2): S
-    vpshufd     zmm4, zmm6, 0x4e                    ; entries of V_(i+3): (B1, B0)
-    vpxorq      zmm4, zmm6, zmm4                    ; entries of V_(i+3): S = B0 + B1
-    vmovdqu64   [rdi + 320], zmm6                   ; entries of V_(i+3): B
+    vpshufd     zmm4, zmm8, 0x4e                    ; entries of V_(i+3): (B1, B0)
+    vpxorq      zmm4, zmm8, zmm4                    ; entries of V_(i+3): S = B0 + B1
+    vmovdqu64   [rdi + 320], zmm8                   ; entries of V_(i+3): B
     vmovdqu64   [rdi + 896], zmm4                   ; entries of V_(i+3): S
     vpshufd     zmm4, zmm3, 0x4e                    ; entries of V_(i+4): (B1, B0)
     vpxorq      zmm4, zmm3, zmm4                    ; entries of V_(i+4): S = B0 + B1
@@ -289,21 +290,21 @@ ghash_avx512_karatsuba_clmul2_x32_natural_mul:
     vpshufd     xmm1, xmm0, 0x4e                    ; (A1, A0)
     vpxorq      xmm1, xmm1, xmm0                    ; A0 + A1
     vpclmulqdq  xmm2, xmm0, [rdi + 496], 0x11       ; A1·B1
-    vpclmulqdq  xmm0, xmm0, [rdi + 496], 0x00       ; A0·B0
-    vpclmulqdq  xmm1, xmm1, [rdi + 1072], 0x00      ; (A0 + A1)·(B0 + B1)
-    vpternlogq  xmm1, xmm0, xmm2, 0x96              ; MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm3, xmm1, 0x08                    ; MI1
-    vpxorq      xmm2, xmm2, xmm3                    ; HI += MI1
-    vpslldq     xmm1, xmm1, 0x08                    ; MI0·x^64
-    vpxorq      xmm0, xmm0, xmm1                    ; LO += MI0·x^64
-    vpclmulqdq  xmm1, xmm2, [rel ghash_avx512_karatsuba_clmul2_x32_natural_fold_q], 0x01  ; HI1·Q
-    vpslldq     xmm2, xmm2, 0x08                    ; HI0·x^64
-    vpxorq      xmm1, xmm1, xmm2                    ; fold HI
+    vpclmulqdq  xmm3, xmm0, [rdi + 496], 0x00       ; A0·B0
+    vpclmulqdq  xmm0, xmm1, [rdi + 1072], 0x00      ; (A0 + A1)·(B0 + B1)
+    vpternlogq  xmm0, xmm3, xmm2, 0x96              ; MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm1, xmm0, 0x08                    ; MI1
+    vpxorq      xmm1, xmm2, xmm1                    ; HI += MI1
+    vpslldq     xmm0, xmm0, 0x08                    ; MI0·x^64
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512_karatsuba_clmul2_x32_natural_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm1, xmm1, 0x08                    ; HI0·x^64
+    vpxorq      xmm1, xmm2, xmm1                    ; fold HI
     vpclmulqdq  xmm2, xmm1, [rel ghash_avx512_karatsuba_clmul2_x32_natural_fold_q], 0x01  ; Y1·Q
     vpslldq     xmm1, xmm1, 0x08                    ; Y0·x^64
-    vpternlogq  xmm2, xmm1, xmm0, 0x96              ; RES
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + LO
+    vpxorq      xmm0, xmm2, xmm3                    ; RES = fold(Y) + LO
 .store:
-    vgf2p8affineqb xmm0, xmm2, [rel ghash_avx512_karatsuba_clmul2_x32_natural_bit_reversal], 0x00  ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512_karatsuba_clmul2_x32_natural_bit_reversal], 0x00  ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
@@ -315,12 +316,47 @@ global ghash_avx512_karatsuba_clmul2_x32_natural_update:function (ghash_avx512_k
 align 32
 ghash_avx512_karatsuba_clmul2_x32_natural_update:
     endbr64
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vgf2p8affineqb xmm1, xmm0, [rel ghash_avx512_karatsuba_clmul2_x32_natural_bit_reversal], 0x00  ; X
+    cmp         rcx, 0x11
+    jae         .more
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x00
+    je          .done
+    mov         rax, -1
+    bzhi        rax, rax, rcx
+    kmovq       k1, rax                             ; one bit a byte that is left
+    vmovdqu8    xmm0{k1}{z}, [rdx]                  ; C, zero-padded
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512_karatsuba_clmul2_x32_natural_bit_reversal], 0x00  ; C
+    vpxorq      xmm0, xmm0, xmm1                    ; A = X + C
+    vpshufd     xmm1, xmm0, 0x4e                    ; (A1, A0)
+    vpxorq      xmm1, xmm1, xmm0                    ; A0 + A1
+    vpclmulqdq  xmm2, xmm0, [rdi + 496], 0x11       ; A1·B1
+    vpclmulqdq  xmm3, xmm0, [rdi + 496], 0x00       ; A0·B0
+    vpclmulqdq  xmm0, xmm1, [rdi + 1072], 0x00      ; (A0 + A1)·(B0 + B1)
+    vpternlogq  xmm0, xmm3, xmm2, 0x96              ; MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm1, xmm0, 0x08                    ; MI1
+    vpxorq      xmm1, xmm2, xmm1                    ; HI += MI1
+    vpslldq     xmm0, xmm0, 0x08                    ; MI0·x^64
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512_karatsuba_clmul2_x32_natural_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm1, xmm1, 0x08                    ; HI0·x^64
+    vpxorq      xmm1, xmm2, xmm1                    ; fold HI
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512_karatsuba_clmul2_x32_natural_fold_q], 0x01  ; Y1·Q
+    vpslldq     xmm1, xmm1, 0x08                    ; Y0·x^64
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + LO
+    vpxorq      xmm0, xmm2, xmm3                    ; RES = fold(Y) + LO
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512_karatsuba_clmul2_x32_natural_bit_reversal], 0x00  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
+    ret
+.more:
     vmovdqu64   zmm0, [rel ghash_avx512_karatsuba_clmul2_x32_natural_bit_reversal]  ; bit_reversal
-    vmovdqu64   zmm1, [rel ghash_avx512_karatsuba_clmul2_x32_natural_fold_q]  ; fold_q
-    vmovdqu64   xmm2, [rsi]                         ; X, bytes as in memory
-    vgf2p8affineqb xmm2, xmm2, xmm0, 0x00           ; X
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 512
     jb          .tail
+.groups:
+    vmovdqu64   zmm2, [rel ghash_avx512_karatsuba_clmul2_x32_natural_fold_q]  ; fold_q
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .group:
     vmovdqu64   zmm3, [rdx + 128]                   ; C3·H^6: C, bytes as in memory
     vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C3·H^6: C
@@ -379,33 +415,33 @@ ghash_avx512_karatsuba_clmul2_x32_natural_update:
     vpclmulqdq  zmm4, zmm4, [rdi + 640], 0x00       ; C2·H^7: (A0 + A1)·(B0 + B1)
     vmovdqu64   zmm9, [rdx]                         ; C1·H^8: C, bytes as in memory
     vgf2p8affineqb zmm9, zmm9, zmm0, 0x00           ; C1·H^8: C
-    vpxorq      zmm2, zmm9, zmm2                    ; C1·H^8: A = X + C
-    vpshufd     zmm9, zmm2, 0x4e                    ; C1·H^8: (A1, A0)
-    vpxorq      zmm9, zmm9, zmm2                    ; C1·H^8: A0 + A1
-    vpclmulqdq  zmm10, zmm2, [rdi], 0x11            ; C1·H^8: A1·B1
-    vpclmulqdq  zmm2, zmm2, [rdi], 0x00             ; C1·H^8: A0·B0
+    vpxorq      zmm1, zmm9, zmm1                    ; C1·H^8: A = X + C
+    vpshufd     zmm9, zmm1, 0x4e                    ; C1·H^8: (A1, A0)
+    vpxorq      zmm9, zmm9, zmm1                    ; C1·H^8: A0 + A1
+    vpclmulqdq  zmm10, zmm1, [rdi], 0x11            ; C1·H^8: A1·B1
+    vpclmulqdq  zmm1, zmm1, [rdi], 0x00             ; C1·H^8: A0·B0
     vpclmulqdq  zmm9, zmm9, [rdi + 576], 0x00       ; C1·H^8: (A0 + A1)·(B0 + B1)
     vpternlogq  zmm12, zmm8, zmm5, 0x96             ; C1·H^8: HI += it
     vpternlogq  zmm13, zmm6, zmm3, 0x96             ; C1·H^8: LO += it
     vpternlogq  zmm14, zmm7, zmm4, 0x96             ; C1·H^8: MI += it
     vpxorq      zmm3, zmm12, zmm10                  ; C1·H^8: HI += it
-    vpxorq      zmm2, zmm13, zmm2                   ; C1·H^8: LO += it
-    vpternlogq  zmm14, zmm9, zmm2, 0x96             ; reduce: MI += LO
-    vpxorq      zmm4, zmm14, zmm3                   ; reduce: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     zmm5, zmm4, 0x08                    ; reduce: MI1
-    vpxorq      zmm3, zmm3, zmm5                    ; reduce: HI += MI1
-    vpslldq     zmm4, zmm4, 0x08                    ; reduce: MI0·x^64
-    vpxorq      zmm2, zmm2, zmm4                    ; reduce: LO += MI0·x^64
-    vpclmulqdq  zmm4, zmm3, zmm1, 0x01              ; reduce: HI1·Q
+    vpxorq      zmm5, zmm13, zmm1                   ; C1·H^8: LO += it
+    vpternlogq  zmm14, zmm9, zmm5, 0x96             ; reduce: MI += LO
+    vpxorq      zmm1, zmm14, zmm3                   ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     zmm4, zmm1, 0x08                    ; reduce: MI1
+    vpxorq      zmm3, zmm3, zmm4                    ; reduce: HI += MI1
+    vpslldq     zmm1, zmm1, 0x08                    ; reduce: MI0·x^64
+    vpclmulqdq  zmm4, zmm3, zmm2, 0x01              ; reduce: HI1·Q
     vpslldq     zmm3, zmm3, 0x08                    ; reduce: HI0·x^64
     vpxorq      zmm3, zmm4, zmm3                    ; reduce: fold HI
-    vpclmulqdq  zmm4, zmm3, zmm1, 0x01              ; reduce: Y1·Q
+    vpclmulqdq  zmm4, zmm3, zmm2, 0x01              ; reduce: Y1·Q
     vpslldq     zmm3, zmm3, 0x08                    ; reduce: Y0·x^64
-    vpternlogq  zmm4, zmm3, zmm2, 0x96              ; reduce: RES
-    vextracti64x4 ymm2, zmm4, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm2, ymm4, ymm2                    ; reduce: add up the lanes
-    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm2, xmm2, xmm3                    ; reduce: add up the lanes
+    vpternlogq  zmm5, zmm1, zmm3, 0x96              ; reduce: + LO
+    vpxorq      zmm1, zmm4, zmm5                    ; reduce: RES = fold(Y) + LO
+    vextracti64x4 ymm3, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm1, ymm3                    ; reduce: add up the lanes
+    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm1, xmm1, xmm3                    ; reduce: add up the lanes
     add         rdx, 512                            ; next group
     sub         rcx, 512
     cmp         rcx, 512
@@ -414,71 +450,85 @@ ghash_avx512_karatsuba_clmul2_x32_natural_update:
 .tail:
     cmp         rcx, 0x00
     je          .store
-    mov         rax, rcx
-    add         rax, 0x0f
+    lea         rax, [rcx + 15]
     and         rax, -16
-    neg         rax                                 ; -16·m
-    lea         rax, [rdi + rax + 512]              ; H^m
-    vpxorq      xmm3, xmm3, xmm3
-    vpxorq      xmm7, xmm7, xmm7
-    vpxorq      xmm4, xmm4, xmm4
+    lea         rdi, [rdi + 512]
+    sub         rdi, rax                            ; H^m
     cmp         rcx, 0x40
-    jb          .partial
-.block:
-    vmovdqu64   zmm5, [rdx]                         ; C, bytes as in memory
-    vgf2p8affineqb zmm5, zmm5, zmm0, 0x00           ; C
-    vpxorq      zmm2, zmm5, zmm2                    ; C·H^i: A = X + C; X counts once
-    vpshufd     zmm5, zmm2, 0x4e                    ; C·H^i: (A1, A0)
-    vpxorq      zmm5, zmm5, zmm2                    ; C·H^i: A0 + A1
-    vpclmulqdq  zmm6, zmm2, [rax], 0x11             ; C·H^i: A1·B1
-    vpclmulqdq  zmm2, zmm2, [rax], 0x00             ; C·H^i: A0·B0
-    vpclmulqdq  zmm5, zmm5, [rax + 576], 0x00       ; C·H^i: (A0 + A1)·(B0 + B1)
-    vpxorq      zmm4, zmm4, zmm6                    ; C·H^i: HI += it
-    vpxorq      zmm3, zmm3, zmm2                    ; C·H^i: LO += it
-    vpxorq      zmm7, zmm7, zmm5                    ; C·H^i: MI += it
+    jae         .first
+    vpxorq      xmm7, xmm7, xmm7
+    vpxorq      xmm6, xmm6, xmm6
     vpxorq      xmm2, xmm2, xmm2
-    add         rax, 0x40                           ; the next powers
+    jmp         .rest
+.first:
+    vmovdqu64   zmm2, [rdx]                         ; C·H^m: C, bytes as in memory
+    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C·H^m: C
+    vpxorq      zmm1, zmm2, zmm1                    ; C·H^m: A = X + C
+    vpshufd     zmm2, zmm1, 0x4e                    ; C·H^m: (A1, A0)
+    vpxorq      zmm3, zmm2, zmm1                    ; C·H^m: A0 + A1
+    vpclmulqdq  zmm2, zmm1, [rdi], 0x11             ; C·H^m: A1·B1
+    vpclmulqdq  zmm7, zmm1, [rdi], 0x00             ; C·H^m: A0·B0
+    vpclmulqdq  zmm6, zmm3, [rdi + 576], 0x00       ; C·H^m: (A0 + A1)·(B0 + B1)
+    vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rdi, 0x40                           ; the next powers
+    add         rdx, 0x40                           ; the next blocks
+    sub         rcx, 0x40
+    cmp         rcx, 0x40
+    jb          .after_block
+.block:
+    vmovdqu64   zmm3, [rdx]                         ; C·H^i: C, bytes as in memory
+    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C·H^i: C
+    vpshufd     zmm4, zmm3, 0x4e                    ; C·H^i: (A1, A0)
+    vpxorq      zmm4, zmm4, zmm3                    ; C·H^i: A0 + A1
+    vpclmulqdq  zmm5, zmm3, [rdi], 0x11             ; C·H^i: A1·B1
+    vpclmulqdq  zmm3, zmm3, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  zmm4, zmm4, [rdi + 576], 0x00       ; C·H^i: (A0 + A1)·(B0 + B1)
+    vpxorq      zmm2, zmm2, zmm5                    ; C·H^i: HI += it
+    vpxorq      zmm7, zmm7, zmm3                    ; C·H^i: LO += it
+    vpxorq      zmm6, zmm6, zmm4                    ; C·H^i: MI += it
+    add         rdi, 0x40                           ; the next powers
     add         rdx, 0x40                           ; the next blocks
     sub         rcx, 0x40
     cmp         rcx, 0x40
     jae         .block
 .after_block:
-.partial:
     cmp         rcx, 0x00
     je          .reduce
-    mov         rdi, -1
-    bzhi        rdi, rdi, rcx
-    kmovq       k1, rdi                             ; one bit a byte that is left
-    vmovdqu8    zmm5{k1}{z}, [rdx]                  ; C, zero-padded
-    vgf2p8affineqb zmm5, zmm5, zmm0, 0x00           ; C
-    vpxorq      zmm2, zmm5, zmm2                    ; C·H^i: A = X + C; X counts once
-    vpshufd     zmm5, zmm2, 0x4e                    ; C·H^i: (A1, A0)
-    vpxorq      zmm5, zmm5, zmm2                    ; C·H^i: A0 + A1
-    vpclmulqdq  zmm6, zmm2, [rax], 0x11             ; C·H^i: A1·B1
-    vpclmulqdq  zmm2, zmm2, [rax], 0x00             ; C·H^i: A0·B0
-    vpclmulqdq  zmm5, zmm5, [rax + 576], 0x00       ; C·H^i: (A0 + A1)·(B0 + B1)
-    vpxorq      zmm4, zmm4, zmm6                    ; C·H^i: HI += it
-    vpxorq      zmm3, zmm3, zmm2                    ; C·H^i: LO += it
-    vpxorq      zmm7, zmm7, zmm5                    ; C·H^i: MI += it
+.rest:
+    mov         rax, -1
+    bzhi        rax, rax, rcx
+    kmovq       k1, rax                             ; one bit a byte that is left
+    vmovdqu8    zmm3{k1}{z}, [rdx]                  ; C, zero-padded
+    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C
+    vpxorq      zmm1, zmm3, zmm1                    ; C·H^i: A = X + C; X counts once
+    vpshufd     zmm3, zmm1, 0x4e                    ; C·H^i: (A1, A0)
+    vpxorq      zmm3, zmm3, zmm1                    ; C·H^i: A0 + A1
+    vpclmulqdq  zmm4, zmm1, [rdi], 0x11             ; C·H^i: A1·B1
+    vpclmulqdq  zmm1, zmm1, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  zmm3, zmm3, [rdi + 576], 0x00       ; C·H^i: (A0 + A1)·(B0 + B1)
+    vpxorq      zmm2, zmm2, zmm4                    ; C·H^i: HI += it
+    vpxorq      zmm7, zmm7, zmm1                    ; C·H^i: LO += it
+    vpxorq      zmm6, zmm6, zmm3                    ; C·H^i: MI += it
 .reduce:
-    vpternlogq  zmm7, zmm3, zmm4, 0x96              ; reduce: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     zmm2, zmm7, 0x08                    ; reduce: MI1
-    vpxorq      zmm2, zmm4, zmm2                    ; reduce: HI += MI1
-    vpslldq     zmm4, zmm7, 0x08                    ; reduce: MI0·x^64
-    vpxorq      zmm3, zmm3, zmm4                    ; reduce: LO += MI0·x^64
-    vpclmulqdq  zmm4, zmm2, zmm1, 0x01              ; reduce: HI1·Q
-    vpslldq     zmm2, zmm2, 0x08                    ; reduce: HI0·x^64
-    vpxorq      zmm2, zmm4, zmm2                    ; reduce: fold HI
-    vpclmulqdq  zmm4, zmm2, zmm1, 0x01              ; reduce: Y1·Q
-    vpslldq     zmm1, zmm2, 0x08                    ; reduce: Y0·x^64
-    vpternlogq  zmm4, zmm1, zmm3, 0x96              ; reduce: RES
-    vextracti64x4 ymm1, zmm4, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm4, ymm1                    ; reduce: add up the lanes
+    vpternlogq  zmm6, zmm7, zmm2, 0x96              ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     zmm1, zmm6, 0x08                    ; reduce: MI1
+    vpxorq      zmm1, zmm2, zmm1                    ; reduce: HI += MI1
+    vpslldq     zmm2, zmm6, 0x08                    ; reduce: MI0·x^64
+    vpclmulqdq  zmm3, zmm1, [rel ghash_avx512_karatsuba_clmul2_x32_natural_fold_q], 0x01  ; reduce: HI1·Q
+    vpslldq     zmm1, zmm1, 0x08                    ; reduce: HI0·x^64
+    vpxorq      zmm1, zmm3, zmm1                    ; reduce: fold HI
+    vpclmulqdq  zmm3, zmm1, [rel ghash_avx512_karatsuba_clmul2_x32_natural_fold_q], 0x01  ; reduce: Y1·Q
+    vpslldq     zmm1, zmm1, 0x08                    ; reduce: Y0·x^64
+    vpternlogq  zmm7, zmm2, zmm1, 0x96              ; reduce: + LO
+    vpxorq      zmm1, zmm3, zmm7                    ; reduce: RES = fold(Y) + LO
+    vextracti64x4 ymm2, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm1, ymm2                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm2, xmm1, xmm2                    ; reduce: add up the lanes
+    vpxorq      xmm1, xmm1, xmm2                    ; reduce: add up the lanes
 .store:
-    vgf2p8affineqb xmm0, xmm2, xmm0, 0x00           ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm1, xmm0, 0x00           ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
+.done:
     vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

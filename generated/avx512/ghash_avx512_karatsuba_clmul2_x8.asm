@@ -65,58 +65,58 @@ ghash_avx512_karatsuba_clmul2_x8_init:
     vpxorq      xmm1, xmm0, xmm1                    ; B_2 = B_1·B_1: S = B0 + B1
     vpshufd     xmm2, xmm0, 0x4e                    ; B_2 = B_1·B_1: (A1, A0)
     vpxorq      xmm2, xmm2, xmm0                    ; B_2 = B_1·B_1: A0 + A1
-    vpclmulqdq  xmm3, xmm0, xmm0, 0x11              ; B_2 = B_1·B_1: A1·B1
-    vpclmulqdq  xmm4, xmm0, xmm0, 0x00              ; B_2 = B_1·B_1: A0·B0
+    vpclmulqdq  xmm4, xmm0, xmm0, 0x11              ; B_2 = B_1·B_1: A1·B1
+    vpclmulqdq  xmm3, xmm0, xmm0, 0x00              ; B_2 = B_1·B_1: A0·B0
     vpclmulqdq  xmm1, xmm2, xmm1, 0x00              ; B_2 = B_1·B_1: (A0 + A1)·(B0 + B1)
-    vpternlogq  xmm1, xmm4, xmm3, 0x96              ; B_2 = B_1·B_1: MI += HI: Σ A0·B1 + A1·B0
+    vpternlogq  xmm1, xmm3, xmm4, 0x96              ; B_2 = B_1·B_1: MI += HI: Σ A0·B1 + A1·B0
     vpsrldq     xmm2, xmm1, 0x08                    ; B_2 = B_1·B_1: MI1
-    vpxorq      xmm2, xmm3, xmm2                    ; B_2 = B_1·B_1: HI += MI1
     vpslldq     xmm1, xmm1, 0x08                    ; B_2 = B_1·B_1: MI0·x^64
-    vpxorq      xmm1, xmm4, xmm1                    ; B_2 = B_1·B_1: LO += MI0·x^64
+    vpxorq      xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: LO += MI0·x^64
     vpclmulqdq  xmm3, xmm1, [rel ghash_avx512_karatsuba_clmul2_x8_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
     vpxorq      xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: fold LO
     vpclmulqdq  xmm3, xmm1, [rel ghash_avx512_karatsuba_clmul2_x8_fold_q], 0x10  ; B_2 = B_1·B_1: Y0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (Y1, Y0)
-    vpternlogq  xmm3, xmm1, xmm2, 0x96              ; B_2 = B_1·B_1: RES
-    vpshufd     xmm1, xmm0, 0x4e                    ; B_3 = B_2·B_1: (B1, B0)
-    vpxorq      xmm1, xmm0, xmm1                    ; B_3 = B_2·B_1: S = B0 + B1
-    vpshufd     xmm2, xmm3, 0x4e                    ; B_3 = B_2·B_1: (A1, A0)
-    vpxorq      xmm2, xmm2, xmm3                    ; B_3 = B_2·B_1: A0 + A1
-    vpclmulqdq  xmm4, xmm3, xmm0, 0x11              ; B_3 = B_2·B_1: A1·B1
-    vpclmulqdq  xmm5, xmm3, xmm0, 0x00              ; B_3 = B_2·B_1: A0·B0
-    vpclmulqdq  xmm1, xmm2, xmm1, 0x00              ; B_3 = B_2·B_1: (A0 + A1)·(B0 + B1)
-    vpternlogq  xmm1, xmm5, xmm4, 0x96              ; B_3 = B_2·B_1: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm2, xmm1, 0x08                    ; B_3 = B_2·B_1: MI1
-    vpxorq      xmm2, xmm4, xmm2                    ; B_3 = B_2·B_1: HI += MI1
-    vpslldq     xmm1, xmm1, 0x08                    ; B_3 = B_2·B_1: MI0·x^64
-    vpxorq      xmm1, xmm5, xmm1                    ; B_3 = B_2·B_1: LO += MI0·x^64
-    vpclmulqdq  xmm4, xmm1, [rel ghash_avx512_karatsuba_clmul2_x8_fold_q], 0x10  ; B_3 = B_2·B_1: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e                    ; B_3 = B_2·B_1: (LO1, LO0)
-    vpxorq      xmm1, xmm4, xmm1                    ; B_3 = B_2·B_1: fold LO
-    vpclmulqdq  xmm4, xmm1, [rel ghash_avx512_karatsuba_clmul2_x8_fold_q], 0x10  ; B_3 = B_2·B_1: Y0·Q'
-    vpshufd     xmm1, xmm1, 0x4e                    ; B_3 = B_2·B_1: (Y1, Y0)
-    vpternlogq  xmm4, xmm1, xmm2, 0x96              ; B_3 = B_2·B_1: RES
-    vpshufd     xmm1, xmm3, 0x4e                    ; B_4 = B_2·B_2: (B1, B0)
-    vpxorq      xmm1, xmm3, xmm1                    ; B_4 = B_2·B_2: S = B0 + B1
-    vpshufd     xmm2, xmm3, 0x4e                    ; B_4 = B_2·B_2: (A1, A0)
-    vpxorq      xmm2, xmm2, xmm3                    ; B_4 = B_2·B_2: A0 + A1
-    vpclmulqdq  xmm5, xmm3, xmm3, 0x11              ; B_4 = B_2·B_2: A1·B1
-    vpclmulqdq  xmm6, xmm3, xmm3, 0x00              ; B_4 = B_2·B_2: A0·B0
-    vpclmulqdq  xmm1, xmm2, xmm1, 0x00              ; B_4 = B_2·B_2: (A0 + A1)·(B0 + B1)
-    vpternlogq  xmm1, xmm6, xmm5, 0x96              ; B_4 = B_2·B_2: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm2, xmm1, 0x08                    ; B_4 = B_2·B_2: MI1
-    vpxorq      xmm2, xmm5, xmm2                    ; B_4 = B_2·B_2: HI += MI1
-    vpslldq     xmm1, xmm1, 0x08                    ; B_4 = B_2·B_2: MI0·x^64
-    vpxorq      xmm1, xmm6, xmm1                    ; B_4 = B_2·B_2: LO += MI0·x^64
-    vpclmulqdq  xmm5, xmm1, [rel ghash_avx512_karatsuba_clmul2_x8_fold_q], 0x10  ; B_4 = B_2·B_2: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e                    ; B_4 = B_2·B_2: (LO1, LO0)
-    vpxorq      xmm1, xmm5, xmm1                    ; B_4 = B_2·B_2: fold LO
-    vpclmulqdq  xmm5, xmm1, [rel ghash_avx512_karatsuba_clmul2_x8_fold_q], 0x10  ; B_4 = B_2·B_2: Y0·Q'
-    vpshufd     xmm1, xmm1, 0x4e                    ; B_4 = B_2·B_2: (Y1, Y0)
-    vpternlogq  xmm5, xmm1, xmm2, 0x96              ; B_4 = B_2·B_2: RES
-    vinserti64x2 zmm1, zmm5, xmm4, 0x01             ; lane 1: B_3
-    vinserti64x2 zmm1, zmm1, xmm3, 0x02             ; lane 2: B_2
+    vpternlogq  xmm4, xmm2, xmm1, 0x96              ; B_2 = B_1·B_1: + HI
+    vpxorq      xmm1, xmm3, xmm4                    ; B_2 = B_1·B_1: RES = fold(Y) + HI
+    vpshufd     xmm2, xmm0, 0x4e                    ; B_3 = B_2·B_1: (B1, B0)
+    vpxorq      xmm2, xmm0, xmm2                    ; B_3 = B_2·B_1: S = B0 + B1
+    vpshufd     xmm3, xmm1, 0x4e                    ; B_3 = B_2·B_1: (A1, A0)
+    vpxorq      xmm3, xmm3, xmm1                    ; B_3 = B_2·B_1: A0 + A1
+    vpclmulqdq  xmm5, xmm1, xmm0, 0x11              ; B_3 = B_2·B_1: A1·B1
+    vpclmulqdq  xmm4, xmm1, xmm0, 0x00              ; B_3 = B_2·B_1: A0·B0
+    vpclmulqdq  xmm2, xmm3, xmm2, 0x00              ; B_3 = B_2·B_1: (A0 + A1)·(B0 + B1)
+    vpternlogq  xmm2, xmm4, xmm5, 0x96              ; B_3 = B_2·B_1: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm3, xmm2, 0x08                    ; B_3 = B_2·B_1: MI1
+    vpslldq     xmm2, xmm2, 0x08                    ; B_3 = B_2·B_1: MI0·x^64
+    vpxorq      xmm2, xmm4, xmm2                    ; B_3 = B_2·B_1: LO += MI0·x^64
+    vpclmulqdq  xmm4, xmm2, [rel ghash_avx512_karatsuba_clmul2_x8_fold_q], 0x10  ; B_3 = B_2·B_1: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; B_3 = B_2·B_1: (LO1, LO0)
+    vpxorq      xmm2, xmm4, xmm2                    ; B_3 = B_2·B_1: fold LO
+    vpclmulqdq  xmm4, xmm2, [rel ghash_avx512_karatsuba_clmul2_x8_fold_q], 0x10  ; B_3 = B_2·B_1: Y0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; B_3 = B_2·B_1: (Y1, Y0)
+    vpternlogq  xmm5, xmm3, xmm2, 0x96              ; B_3 = B_2·B_1: + HI
+    vpxorq      xmm2, xmm4, xmm5                    ; B_3 = B_2·B_1: RES = fold(Y) + HI
+    vpshufd     xmm3, xmm1, 0x4e                    ; B_4 = B_2·B_2: (B1, B0)
+    vpxorq      xmm3, xmm1, xmm3                    ; B_4 = B_2·B_2: S = B0 + B1
+    vpshufd     xmm4, xmm1, 0x4e                    ; B_4 = B_2·B_2: (A1, A0)
+    vpxorq      xmm4, xmm4, xmm1                    ; B_4 = B_2·B_2: A0 + A1
+    vpclmulqdq  xmm6, xmm1, xmm1, 0x11              ; B_4 = B_2·B_2: A1·B1
+    vpclmulqdq  xmm5, xmm1, xmm1, 0x00              ; B_4 = B_2·B_2: A0·B0
+    vpclmulqdq  xmm3, xmm4, xmm3, 0x00              ; B_4 = B_2·B_2: (A0 + A1)·(B0 + B1)
+    vpternlogq  xmm3, xmm5, xmm6, 0x96              ; B_4 = B_2·B_2: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm4, xmm3, 0x08                    ; B_4 = B_2·B_2: MI1
+    vpslldq     xmm3, xmm3, 0x08                    ; B_4 = B_2·B_2: MI0·x^64
+    vpxorq      xmm3, xmm5, xmm3                    ; B_4 = B_2·B_2: LO += MI0·x^64
+    vpclmulqdq  xmm5, xmm3, [rel ghash_avx512_karatsuba_clmul2_x8_fold_q], 0x10  ; B_4 = B_2·B_2: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; B_4 = B_2·B_2: (LO1, LO0)
+    vpxorq      xmm3, xmm5, xmm3                    ; B_4 = B_2·B_2: fold LO
+    vpclmulqdq  xmm5, xmm3, [rel ghash_avx512_karatsuba_clmul2_x8_fold_q], 0x10  ; B_4 = B_2·B_2: Y0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; B_4 = B_2·B_2: (Y1, Y0)
+    vpternlogq  xmm6, xmm4, xmm3, 0x96              ; B_4 = B_2·B_2: + HI
+    vpxorq      xmm3, xmm5, xmm6                    ; B_4 = B_2·B_2: RES = fold(Y) + HI
+    vinserti64x2 zmm2, zmm3, xmm2, 0x01             ; lane 1: B_3
+    vinserti64x2 zmm1, zmm2, xmm1, 0x02             ; lane 2: B_2
     vinserti64x2 zmm0, zmm1, xmm0, 0x03             ; lane 3: B_1
     vpshufd     zmm1, zmm0, 0x4e                    ; (B1, B0)
     vpxorq      zmm1, zmm0, zmm1                    ; S = B0 + B1
@@ -132,7 +132,6 @@ ghash_avx512_karatsuba_clmul2_x8_init:
     vpclmulqdq  zmm1, zmm3, zmm2, 0x00              ; V_2 = V_1·B_4: (A0 + A1)·(B0 + B1)
     vpternlogq  zmm1, zmm0, zmm4, 0x96              ; V_2 = V_1·B_4: MI += HI: Σ A0·B1 + A1·B0
     vpsrldq     zmm2, zmm1, 0x08                    ; V_2 = V_1·B_4: MI1
-    vpxorq      zmm2, zmm4, zmm2                    ; V_2 = V_1·B_4: HI += MI1
     vpslldq     zmm1, zmm1, 0x08                    ; V_2 = V_1·B_4: MI0·x^64
     vpxorq      zmm0, zmm0, zmm1                    ; V_2 = V_1·B_4: LO += MI0·x^64
     vpclmulqdq  zmm1, zmm0, [rel ghash_avx512_karatsuba_clmul2_x8_fold_q], 0x10  ; V_2 = V_1·B_4: LO0·Q'
@@ -140,11 +139,12 @@ ghash_avx512_karatsuba_clmul2_x8_init:
     vpxorq      zmm0, zmm1, zmm0                    ; V_2 = V_1·B_4: fold LO
     vpclmulqdq  zmm1, zmm0, [rel ghash_avx512_karatsuba_clmul2_x8_fold_q], 0x10  ; V_2 = V_1·B_4: Y0·Q'
     vpshufd     zmm0, zmm0, 0x4e                    ; V_2 = V_1·B_4: (Y1, Y0)
-    vpternlogq  zmm1, zmm0, zmm2, 0x96              ; V_2 = V_1·B_4: RES
-    vpshufd     zmm0, zmm1, 0x4e                    ; V_2 = V_1·B_4: (B1, B0)
-    vpxorq      zmm0, zmm1, zmm0                    ; V_2 = V_1·B_4: S = B0 + B1
-    vmovdqu64   [rdi], zmm1                         ; V_2 = V_1·B_4: B
-    vmovdqu64   [rdi + 192], zmm0                   ; V_2 = V_1·B_4: S
+    vpternlogq  zmm4, zmm2, zmm0, 0x96              ; V_2 = V_1·B_4: + HI
+    vpxorq      zmm0, zmm1, zmm4                    ; V_2 = V_1·B_4: RES = fold(Y) + HI
+    vpshufd     zmm1, zmm0, 0x4e                    ; V_2 = V_1·B_4: (B1, B0)
+    vpxorq      zmm1, zmm0, zmm1                    ; V_2 = V_1·B_4: S = B0 + B1
+    vmovdqu64   [rdi], zmm0                         ; V_2 = V_1·B_4: B
+    vmovdqu64   [rdi + 192], zmm1                   ; V_2 = V_1·B_4: S
     vzeroupper                                      ; upper halves are the caller's
     ret                                             ; V_2 = V_1·B_4
 .end:
@@ -161,12 +161,11 @@ ghash_avx512_karatsuba_clmul2_x8_mul:
 .block:
     vpshufd     xmm1, xmm0, 0x4e                    ; (A1, A0)
     vpxorq      xmm1, xmm1, xmm0                    ; A0 + A1
-    vpclmulqdq  xmm2, xmm0, [rdi + 112], 0x11       ; A1·B1
+    vpclmulqdq  xmm3, xmm0, [rdi + 112], 0x11       ; A1·B1
     vpclmulqdq  xmm0, xmm0, [rdi + 112], 0x00       ; A0·B0
     vpclmulqdq  xmm1, xmm1, [rdi + 304], 0x00       ; (A0 + A1)·(B0 + B1)
-    vpternlogq  xmm1, xmm0, xmm2, 0x96              ; MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm3, xmm1, 0x08                    ; MI1
-    vpxorq      xmm2, xmm2, xmm3                    ; HI += MI1
+    vpternlogq  xmm1, xmm0, xmm3, 0x96              ; MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm2, xmm1, 0x08                    ; MI1
     vpslldq     xmm1, xmm1, 0x08                    ; MI0·x^64
     vpxorq      xmm0, xmm0, xmm1                    ; LO += MI0·x^64
     vpclmulqdq  xmm1, xmm0, [rel ghash_avx512_karatsuba_clmul2_x8_fold_q], 0x10  ; LO0·Q'
@@ -174,9 +173,10 @@ ghash_avx512_karatsuba_clmul2_x8_mul:
     vpxorq      xmm0, xmm1, xmm0                    ; fold LO
     vpclmulqdq  xmm1, xmm0, [rel ghash_avx512_karatsuba_clmul2_x8_fold_q], 0x10  ; Y0·Q'
     vpshufd     xmm0, xmm0, 0x4e                    ; (Y1, Y0)
-    vpternlogq  xmm1, xmm0, xmm2, 0x96              ; RES
+    vpternlogq  xmm3, xmm2, xmm0, 0x96              ; + HI
+    vpxorq      xmm0, xmm1, xmm3                    ; RES = fold(Y) + HI
 .store:
-    vpshufb     xmm0, xmm1, [rel ghash_avx512_karatsuba_clmul2_x8_byte_swap]  ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx512_karatsuba_clmul2_x8_byte_swap]  ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
@@ -188,12 +188,46 @@ global ghash_avx512_karatsuba_clmul2_x8_update:function (ghash_avx512_karatsuba_
 align 32
 ghash_avx512_karatsuba_clmul2_x8_update:
     endbr64
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm1, xmm0, [rel ghash_avx512_karatsuba_clmul2_x8_byte_swap]  ; X
+    cmp         rcx, 0x11
+    jae         .more
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x00
+    je          .done
+    mov         rax, -1
+    bzhi        rax, rax, rcx
+    kmovq       k1, rax                             ; one bit a byte that is left
+    vmovdqu8    xmm0{k1}{z}, [rdx]                  ; C, zero-padded
+    vpshufb     xmm0, xmm0, [rel ghash_avx512_karatsuba_clmul2_x8_byte_swap]  ; C
+    vpxorq      xmm0, xmm0, xmm1                    ; A = X + C
+    vpshufd     xmm1, xmm0, 0x4e                    ; (A1, A0)
+    vpxorq      xmm1, xmm1, xmm0                    ; A0 + A1
+    vpclmulqdq  xmm3, xmm0, [rdi + 112], 0x11       ; A1·B1
+    vpclmulqdq  xmm0, xmm0, [rdi + 112], 0x00       ; A0·B0
+    vpclmulqdq  xmm1, xmm1, [rdi + 304], 0x00       ; (A0 + A1)·(B0 + B1)
+    vpternlogq  xmm1, xmm0, xmm3, 0x96              ; MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm2, xmm1, 0x08                    ; MI1
+    vpslldq     xmm1, xmm1, 0x08                    ; MI0·x^64
+    vpxorq      xmm0, xmm0, xmm1                    ; LO += MI0·x^64
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512_karatsuba_clmul2_x8_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; (LO1, LO0)
+    vpxorq      xmm0, xmm1, xmm0                    ; fold LO
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512_karatsuba_clmul2_x8_fold_q], 0x10  ; Y0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; (Y1, Y0)
+    vpternlogq  xmm3, xmm2, xmm0, 0x96              ; + HI
+    vpxorq      xmm0, xmm1, xmm3                    ; RES = fold(Y) + HI
+    vpshufb     xmm0, xmm0, [rel ghash_avx512_karatsuba_clmul2_x8_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
+    ret
+.more:
     vmovdqu64   zmm0, [rel ghash_avx512_karatsuba_clmul2_x8_byte_swap]  ; byte_swap
-    vmovdqu64   zmm1, [rel ghash_avx512_karatsuba_clmul2_x8_fold_q]  ; fold_q
-    vmovdqu64   xmm2, [rsi]                         ; X, bytes as in memory
-    vpshufb     xmm2, xmm2, xmm0                    ; X
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x80
     jb          .tail
+.groups:
+    vmovdqu64   zmm2, [rel ghash_avx512_karatsuba_clmul2_x8_fold_q]  ; fold_q
 .group:
     vmovdqu64   zmm3, [rdx + 64]                    ; C2·H^1: C, bytes as in memory
     vpshufb     zmm3, zmm3, zmm0                    ; C2·H^1: C
@@ -204,30 +238,30 @@ ghash_avx512_karatsuba_clmul2_x8_update:
     vpclmulqdq  zmm7, zmm4, [rdi + 256], 0x00       ; C2·H^1: (A0 + A1)·(B0 + B1)
     vmovdqu64   zmm4, [rdx]                         ; C1·H^2: C, bytes as in memory
     vpshufb     zmm4, zmm4, zmm0                    ; C1·H^2: C
-    vpxorq      zmm2, zmm4, zmm2                    ; C1·H^2: A = X + C
-    vpshufd     zmm4, zmm2, 0x4e                    ; C1·H^2: (A1, A0)
-    vpxorq      zmm4, zmm4, zmm2                    ; C1·H^2: A0 + A1
-    vpclmulqdq  zmm6, zmm2, [rdi], 0x11             ; C1·H^2: A1·B1
-    vpclmulqdq  zmm2, zmm2, [rdi], 0x00             ; C1·H^2: A0·B0
+    vpxorq      zmm1, zmm4, zmm1                    ; C1·H^2: A = X + C
+    vpshufd     zmm4, zmm1, 0x4e                    ; C1·H^2: (A1, A0)
+    vpxorq      zmm4, zmm4, zmm1                    ; C1·H^2: A0 + A1
+    vpclmulqdq  zmm6, zmm1, [rdi], 0x11             ; C1·H^2: A1·B1
+    vpclmulqdq  zmm1, zmm1, [rdi], 0x00             ; C1·H^2: A0·B0
     vpclmulqdq  zmm4, zmm4, [rdi + 192], 0x00       ; C1·H^2: (A0 + A1)·(B0 + B1)
     vpxorq      zmm5, zmm5, zmm6                    ; C1·H^2: HI += it
-    vpxorq      zmm2, zmm3, zmm2                    ; C1·H^2: LO += it
-    vpternlogq  zmm7, zmm4, zmm2, 0x96              ; reduce: MI += LO
+    vpxorq      zmm1, zmm3, zmm1                    ; C1·H^2: LO += it
+    vpternlogq  zmm7, zmm4, zmm1, 0x96              ; reduce: MI += LO
     vpxorq      zmm3, zmm7, zmm5                    ; reduce: MI += HI: Σ A0·B1 + A1·B0
     vpsrldq     zmm4, zmm3, 0x08                    ; reduce: MI1
-    vpxorq      zmm4, zmm5, zmm4                    ; reduce: HI += MI1
     vpslldq     zmm3, zmm3, 0x08                    ; reduce: MI0·x^64
-    vpxorq      zmm2, zmm2, zmm3                    ; reduce: LO += MI0·x^64
-    vpclmulqdq  zmm3, zmm2, zmm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (LO1, LO0)
-    vpxorq      zmm2, zmm3, zmm2                    ; reduce: fold LO
-    vpclmulqdq  zmm3, zmm2, zmm1, 0x10              ; reduce: Y0·Q'
-    vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (Y1, Y0)
-    vpternlogq  zmm3, zmm2, zmm4, 0x96              ; reduce: RES
-    vextracti64x4 ymm2, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm2, ymm3, ymm2                    ; reduce: add up the lanes
-    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm2, xmm2, xmm3                    ; reduce: add up the lanes
+    vpxorq      zmm1, zmm1, zmm3                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  zmm3, zmm1, zmm2, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm1, zmm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxorq      zmm1, zmm3, zmm1                    ; reduce: fold LO
+    vpclmulqdq  zmm3, zmm1, zmm2, 0x10              ; reduce: Y0·Q'
+    vpshufd     zmm1, zmm1, 0x4e                    ; reduce: (Y1, Y0)
+    vpternlogq  zmm5, zmm4, zmm1, 0x96              ; reduce: + HI
+    vpxorq      zmm1, zmm3, zmm5                    ; reduce: RES = fold(Y) + HI
+    vextracti64x4 ymm3, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm1, ymm3                    ; reduce: add up the lanes
+    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm1, xmm1, xmm3                    ; reduce: add up the lanes
     add         rdx, 0x80                           ; next group
     sub         rcx, 0x80
     cmp         rcx, 0x80
@@ -236,71 +270,85 @@ ghash_avx512_karatsuba_clmul2_x8_update:
 .tail:
     cmp         rcx, 0x00
     je          .store
-    mov         rax, rcx
-    add         rax, 0x0f
+    lea         rax, [rcx + 15]
     and         rax, -16
-    neg         rax                                 ; -16·m
-    lea         rax, [rdi + rax + 128]              ; H^m
-    vpxorq      xmm3, xmm3, xmm3
-    vpxorq      xmm7, xmm7, xmm7
-    vpxorq      xmm4, xmm4, xmm4
+    lea         rdi, [rdi + 128]
+    sub         rdi, rax                            ; H^m
     cmp         rcx, 0x40
-    jb          .partial
-.block:
-    vmovdqu64   zmm5, [rdx]                         ; C, bytes as in memory
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vpxorq      zmm2, zmm5, zmm2                    ; C·H^i: A = X + C; X counts once
-    vpshufd     zmm5, zmm2, 0x4e                    ; C·H^i: (A1, A0)
-    vpxorq      zmm5, zmm5, zmm2                    ; C·H^i: A0 + A1
-    vpclmulqdq  zmm6, zmm2, [rax], 0x11             ; C·H^i: A1·B1
-    vpclmulqdq  zmm2, zmm2, [rax], 0x00             ; C·H^i: A0·B0
-    vpclmulqdq  zmm5, zmm5, [rax + 192], 0x00       ; C·H^i: (A0 + A1)·(B0 + B1)
-    vpxorq      zmm4, zmm4, zmm6                    ; C·H^i: HI += it
-    vpxorq      zmm3, zmm3, zmm2                    ; C·H^i: LO += it
-    vpxorq      zmm7, zmm7, zmm5                    ; C·H^i: MI += it
+    jae         .first
     vpxorq      xmm2, xmm2, xmm2
-    add         rax, 0x40                           ; the next powers
+    vpxorq      xmm6, xmm6, xmm6
+    vpxorq      xmm7, xmm7, xmm7
+    jmp         .rest
+.first:
+    vmovdqu64   zmm2, [rdx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     zmm2, zmm2, zmm0                    ; C·H^m: C
+    vpxorq      zmm1, zmm2, zmm1                    ; C·H^m: A = X + C
+    vpshufd     zmm2, zmm1, 0x4e                    ; C·H^m: (A1, A0)
+    vpxorq      zmm3, zmm2, zmm1                    ; C·H^m: A0 + A1
+    vpclmulqdq  zmm7, zmm1, [rdi], 0x11             ; C·H^m: A1·B1
+    vpclmulqdq  zmm2, zmm1, [rdi], 0x00             ; C·H^m: A0·B0
+    vpclmulqdq  zmm6, zmm3, [rdi + 192], 0x00       ; C·H^m: (A0 + A1)·(B0 + B1)
+    vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rdi, 0x40                           ; the next powers
+    add         rdx, 0x40                           ; the next blocks
+    sub         rcx, 0x40
+    cmp         rcx, 0x40
+    jb          .after_block
+.block:
+    vmovdqu64   zmm3, [rdx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     zmm3, zmm3, zmm0                    ; C·H^i: C
+    vpshufd     zmm4, zmm3, 0x4e                    ; C·H^i: (A1, A0)
+    vpxorq      zmm4, zmm4, zmm3                    ; C·H^i: A0 + A1
+    vpclmulqdq  zmm5, zmm3, [rdi], 0x11             ; C·H^i: A1·B1
+    vpclmulqdq  zmm3, zmm3, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  zmm4, zmm4, [rdi + 192], 0x00       ; C·H^i: (A0 + A1)·(B0 + B1)
+    vpxorq      zmm7, zmm7, zmm5                    ; C·H^i: HI += it
+    vpxorq      zmm2, zmm2, zmm3                    ; C·H^i: LO += it
+    vpxorq      zmm6, zmm6, zmm4                    ; C·H^i: MI += it
+    add         rdi, 0x40                           ; the next powers
     add         rdx, 0x40                           ; the next blocks
     sub         rcx, 0x40
     cmp         rcx, 0x40
     jae         .block
 .after_block:
-.partial:
     cmp         rcx, 0x00
     je          .reduce
-    mov         rdi, -1
-    bzhi        rdi, rdi, rcx
-    kmovq       k1, rdi                             ; one bit a byte that is left
-    vmovdqu8    zmm5{k1}{z}, [rdx]                  ; C, zero-padded
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vpxorq      zmm2, zmm5, zmm2                    ; C·H^i: A = X + C; X counts once
-    vpshufd     zmm5, zmm2, 0x4e                    ; C·H^i: (A1, A0)
-    vpxorq      zmm5, zmm5, zmm2                    ; C·H^i: A0 + A1
-    vpclmulqdq  zmm6, zmm2, [rax], 0x11             ; C·H^i: A1·B1
-    vpclmulqdq  zmm2, zmm2, [rax], 0x00             ; C·H^i: A0·B0
-    vpclmulqdq  zmm5, zmm5, [rax + 192], 0x00       ; C·H^i: (A0 + A1)·(B0 + B1)
-    vpxorq      zmm4, zmm4, zmm6                    ; C·H^i: HI += it
-    vpxorq      zmm3, zmm3, zmm2                    ; C·H^i: LO += it
-    vpxorq      zmm7, zmm7, zmm5                    ; C·H^i: MI += it
+.rest:
+    mov         rax, -1
+    bzhi        rax, rax, rcx
+    kmovq       k1, rax                             ; one bit a byte that is left
+    vmovdqu8    zmm3{k1}{z}, [rdx]                  ; C, zero-padded
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpxorq      zmm1, zmm3, zmm1                    ; C·H^i: A = X + C; X counts once
+    vpshufd     zmm3, zmm1, 0x4e                    ; C·H^i: (A1, A0)
+    vpxorq      zmm3, zmm3, zmm1                    ; C·H^i: A0 + A1
+    vpclmulqdq  zmm4, zmm1, [rdi], 0x11             ; C·H^i: A1·B1
+    vpclmulqdq  zmm1, zmm1, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  zmm3, zmm3, [rdi + 192], 0x00       ; C·H^i: (A0 + A1)·(B0 + B1)
+    vpxorq      zmm7, zmm7, zmm4                    ; C·H^i: HI += it
+    vpxorq      zmm2, zmm2, zmm1                    ; C·H^i: LO += it
+    vpxorq      zmm6, zmm6, zmm3                    ; C·H^i: MI += it
 .reduce:
-    vpternlogq  zmm7, zmm3, zmm4, 0x96              ; reduce: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     zmm2, zmm7, 0x08                    ; reduce: MI1
-    vpxorq      zmm2, zmm4, zmm2                    ; reduce: HI += MI1
-    vpslldq     zmm4, zmm7, 0x08                    ; reduce: MI0·x^64
-    vpxorq      zmm3, zmm3, zmm4                    ; reduce: LO += MI0·x^64
-    vpclmulqdq  zmm4, zmm3, zmm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm3, 0x4e                    ; reduce: (LO1, LO0)
-    vpxorq      zmm3, zmm4, zmm3                    ; reduce: fold LO
-    vpclmulqdq  zmm4, zmm3, zmm1, 0x10              ; reduce: Y0·Q'
-    vpshufd     zmm1, zmm3, 0x4e                    ; reduce: (Y1, Y0)
-    vpternlogq  zmm4, zmm1, zmm2, 0x96              ; reduce: RES
-    vextracti64x4 ymm1, zmm4, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm4, ymm1                    ; reduce: add up the lanes
+    vpternlogq  zmm6, zmm2, zmm7, 0x96              ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     zmm1, zmm6, 0x08                    ; reduce: MI1
+    vpslldq     zmm3, zmm6, 0x08                    ; reduce: MI0·x^64
+    vpxorq      zmm2, zmm2, zmm3                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  zmm3, zmm2, [rel ghash_avx512_karatsuba_clmul2_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (LO1, LO0)
+    vpxorq      zmm2, zmm3, zmm2                    ; reduce: fold LO
+    vpclmulqdq  zmm3, zmm2, [rel ghash_avx512_karatsuba_clmul2_x8_fold_q], 0x10  ; reduce: Y0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (Y1, Y0)
+    vpternlogq  zmm7, zmm1, zmm2, 0x96              ; reduce: + HI
+    vpxorq      zmm1, zmm3, zmm7                    ; reduce: RES = fold(Y) + HI
+    vextracti64x4 ymm2, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm1, ymm2                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm2, xmm1, xmm2                    ; reduce: add up the lanes
+    vpxorq      xmm1, xmm1, xmm2                    ; reduce: add up the lanes
 .store:
-    vpshufb     xmm0, xmm2, xmm0                    ; X, bytes as in memory
+    vpshufb     xmm0, xmm1, xmm0                    ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
+.done:
     vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

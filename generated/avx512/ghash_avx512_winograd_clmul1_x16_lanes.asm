@@ -70,18 +70,17 @@ ghash_avx512_winograd_clmul1_x16_lanes_init:
     vpclmulqdq  xmm4, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: C2[0]·C2[1]
     vpclmulqdq  xmm5, xmm3, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
     vpshufd     xmm3, xmm3, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
-    vpternlogq  xmm5, xmm3, xmm4, 0x96              ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vpternlogq  xmm3, xmm4, xmm5, 0x96              ; B_2 = B_1·B_1: RES = fold(LO) + HI
     vpxorq      xmm2, xmm0, xmm2                    ; B_2 = B_1·B_1: T = A + C1
     vpxorq      xmm1, xmm0, xmm1                    ; B_2 = B_1·B_1: U = A + C2
-    vpclmulqdq  xmm3, xmm0, xmm0, 0x10              ; B_2 = B_1·B_1: A0·A1
+    vpclmulqdq  xmm4, xmm0, xmm0, 0x10              ; B_2 = B_1·B_1: A0·A1
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: T0·T1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: U0·U1
-    vpxorq      xmm2, xmm2, xmm3                    ; B_2 = B_1·B_1: LO += S
-    vpxorq      xmm1, xmm1, xmm3                    ; B_2 = B_1·B_1: HI += S
-    vpclmulqdq  xmm3, xmm2, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
-    vpternlogq  xmm3, xmm2, xmm1, 0x96              ; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vpxorq      xmm1, xmm3, xmm5                    ; B_2 = B_1·B_1: minus the key terms
+    vpclmulqdq  xmm5, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: U0·U1
+    vpxorq      xmm1, xmm2, xmm4                    ; B_2 = B_1·B_1: LO += S
+    vpternlogq  xmm5, xmm4, xmm3, 0x96              ; B_2 = B_1·B_1: HI minus the key terms
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpternlogq  xmm1, xmm5, xmm2, 0x96              ; B_2 = B_1·B_1: RES = fold(LO) + HI
     vpclmulqdq  xmm2, xmm0, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; B_3 = B_2·B_1: B0·Q'
     vpshufd     xmm3, xmm0, 0x4e                    ; B_3 = B_2·B_1: (B1, B0)
     vpxorq      xmm2, xmm2, xmm3                    ; B_3 = B_2·B_1: fold B
@@ -91,18 +90,17 @@ ghash_avx512_winograd_clmul1_x16_lanes_init:
     vpclmulqdq  xmm5, xmm2, xmm2, 0x10              ; B_3 = B_2·B_1: C2[0]·C2[1]
     vpclmulqdq  xmm6, xmm4, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; B_3 = B_2·B_1: LO0·Q'
     vpshufd     xmm4, xmm4, 0x4e                    ; B_3 = B_2·B_1: (LO1, LO0)
-    vpternlogq  xmm6, xmm4, xmm5, 0x96              ; B_3 = B_2·B_1: RES = fold(LO) + HI
+    vpternlogq  xmm4, xmm5, xmm6, 0x96              ; B_3 = B_2·B_1: RES = fold(LO) + HI
     vpxorq      xmm3, xmm1, xmm3                    ; B_3 = B_2·B_1: T = A + C1
     vpxorq      xmm2, xmm1, xmm2                    ; B_3 = B_2·B_1: U = A + C2
-    vpclmulqdq  xmm4, xmm1, xmm1, 0x10              ; B_3 = B_2·B_1: A0·A1
+    vpclmulqdq  xmm5, xmm1, xmm1, 0x10              ; B_3 = B_2·B_1: A0·A1
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; B_3 = B_2·B_1: T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; B_3 = B_2·B_1: U0·U1
-    vpxorq      xmm3, xmm3, xmm4                    ; B_3 = B_2·B_1: LO += S
-    vpxorq      xmm2, xmm2, xmm4                    ; B_3 = B_2·B_1: HI += S
-    vpclmulqdq  xmm4, xmm3, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; B_3 = B_2·B_1: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e                    ; B_3 = B_2·B_1: (LO1, LO0)
-    vpternlogq  xmm4, xmm3, xmm2, 0x96              ; B_3 = B_2·B_1: RES = fold(LO) + HI
-    vpxorq      xmm2, xmm4, xmm6                    ; B_3 = B_2·B_1: minus the key terms
+    vpclmulqdq  xmm6, xmm2, xmm2, 0x10              ; B_3 = B_2·B_1: U0·U1
+    vpxorq      xmm2, xmm3, xmm5                    ; B_3 = B_2·B_1: LO += S
+    vpternlogq  xmm6, xmm5, xmm4, 0x96              ; B_3 = B_2·B_1: HI minus the key terms
+    vpclmulqdq  xmm3, xmm2, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; B_3 = B_2·B_1: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; B_3 = B_2·B_1: (LO1, LO0)
+    vpternlogq  xmm2, xmm6, xmm3, 0x96              ; B_3 = B_2·B_1: RES = fold(LO) + HI
     vpclmulqdq  xmm3, xmm1, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; B_4 = B_2·B_2: B0·Q'
     vpshufd     xmm4, xmm1, 0x4e                    ; B_4 = B_2·B_2: (B1, B0)
     vpxorq      xmm3, xmm3, xmm4                    ; B_4 = B_2·B_2: fold B
@@ -112,18 +110,17 @@ ghash_avx512_winograd_clmul1_x16_lanes_init:
     vpclmulqdq  xmm6, xmm3, xmm3, 0x10              ; B_4 = B_2·B_2: C2[0]·C2[1]
     vpclmulqdq  xmm7, xmm5, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; B_4 = B_2·B_2: LO0·Q'
     vpshufd     xmm5, xmm5, 0x4e                    ; B_4 = B_2·B_2: (LO1, LO0)
-    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; B_4 = B_2·B_2: RES = fold(LO) + HI
+    vpternlogq  xmm5, xmm6, xmm7, 0x96              ; B_4 = B_2·B_2: RES = fold(LO) + HI
     vpxorq      xmm4, xmm1, xmm4                    ; B_4 = B_2·B_2: T = A + C1
     vpxorq      xmm3, xmm1, xmm3                    ; B_4 = B_2·B_2: U = A + C2
-    vpclmulqdq  xmm5, xmm1, xmm1, 0x10              ; B_4 = B_2·B_2: A0·A1
+    vpclmulqdq  xmm6, xmm1, xmm1, 0x10              ; B_4 = B_2·B_2: A0·A1
     vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; B_4 = B_2·B_2: T0·T1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; B_4 = B_2·B_2: U0·U1
-    vpxorq      xmm4, xmm4, xmm5                    ; B_4 = B_2·B_2: LO += S
-    vpxorq      xmm3, xmm3, xmm5                    ; B_4 = B_2·B_2: HI += S
-    vpclmulqdq  xmm5, xmm4, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; B_4 = B_2·B_2: LO0·Q'
-    vpshufd     xmm4, xmm4, 0x4e                    ; B_4 = B_2·B_2: (LO1, LO0)
-    vpternlogq  xmm5, xmm4, xmm3, 0x96              ; B_4 = B_2·B_2: RES = fold(LO) + HI
-    vpxorq      xmm3, xmm5, xmm7                    ; B_4 = B_2·B_2: minus the key terms
+    vpclmulqdq  xmm7, xmm3, xmm3, 0x10              ; B_4 = B_2·B_2: U0·U1
+    vpxorq      xmm3, xmm4, xmm6                    ; B_4 = B_2·B_2: LO += S
+    vpternlogq  xmm7, xmm6, xmm5, 0x96              ; B_4 = B_2·B_2: HI minus the key terms
+    vpclmulqdq  xmm4, xmm3, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; B_4 = B_2·B_2: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; B_4 = B_2·B_2: (LO1, LO0)
+    vpternlogq  xmm3, xmm7, xmm4, 0x96              ; B_4 = B_2·B_2: RES = fold(LO) + HI
     vinserti64x2 zmm2, zmm3, xmm2, 0x01             ; lane 1: B_3
     vinserti64x2 zmm1, zmm2, xmm1, 0x02             ; lane 2: B_2
     vinserti64x2 zmm0, zmm1, xmm0, 0x03             ; lane 3: B_1
@@ -136,12 +133,12 @@ ghash_avx512_winograd_clmul1_x16_lanes_init:
     vpclmulqdq  zmm4, zmm1, zmm1, 0x10              ; C2[0]·C2[1]
     vpclmulqdq  zmm5, zmm3, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; LO0·Q'
     vpshufd     zmm3, zmm3, 0x4e                    ; (LO1, LO0)
-    vpternlogq  zmm5, zmm3, zmm4, 0x96              ; RES = fold(LO) + HI
+    vpternlogq  zmm3, zmm4, zmm5, 0x96              ; RES = fold(LO) + HI
     vmovdqu64   [rdi + 192], zmm2                   ; C1
     vmovdqu64   [rdi + 512], zmm1                   ; C2
     vpxorq      xmm1, xmm1, xmm1
-    valignq     zmm1, zmm1, zmm5, 0x02
-    vpxorq      zmm1, zmm5, zmm1                    ; terms of lower powers
+    valignq     zmm1, zmm1, zmm3, 0x02
+    vpxorq      zmm1, zmm3, zmm1                    ; terms of lower powers
     vpxorq      xmm2, xmm2, xmm2
     valignq     zmm2, zmm2, zmm1, 0x04
     vpxorq      zmm1, zmm1, zmm2                    ; terms of lower powers
@@ -158,134 +155,131 @@ ghash_avx512_winograd_clmul1_x16_lanes_init:
     vpclmulqdq  zmm5, zmm2, zmm2, 0x10              ; C2[0]·C2[1]
     vpclmulqdq  zmm6, zmm3, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; LO0·Q'
     vpshufd     zmm3, zmm3, 0x4e                    ; (LO1, LO0)
-    vpternlogq  zmm6, zmm3, zmm5, 0x96              ; RES = fold(LO) + HI
+    vpternlogq  zmm3, zmm5, zmm6, 0x96              ; RES = fold(LO) + HI
     vmovdqu64   [rdi + 1088], zmm4                  ; C1
     vmovdqu64   [rdi + 1344], zmm2                  ; C2
-    vmovdqa64   zmm3, zmm6
-    vpxorq      zmm5, zmm0, zmm4                    ; V_2 = V_1·B_4: T = A + C1
+    vmovdqa64   zmm5, zmm3
+    vpxorq      zmm6, zmm0, zmm4                    ; V_2 = V_1·B_4: T = A + C1
     vpxorq      zmm7, zmm0, zmm2                    ; V_2 = V_1·B_4: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; V_2 = V_1·B_4: A0·A1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; V_2 = V_1·B_4: T0·T1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; V_2 = V_1·B_4: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; V_2 = V_1·B_4: U0·U1
-    vpxorq      zmm5, zmm5, zmm0                    ; V_2 = V_1·B_4: LO += S
-    vpxorq      zmm0, zmm7, zmm0                    ; V_2 = V_1·B_4: HI += S
-    vpclmulqdq  zmm7, zmm5, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; V_2 = V_1·B_4: LO0·Q'
-    vpshufd     zmm5, zmm5, 0x4e                    ; V_2 = V_1·B_4: (LO1, LO0)
-    vpternlogq  zmm7, zmm5, zmm0, 0x96              ; V_2 = V_1·B_4: RES = fold(LO) + HI
-    vpxorq      zmm0, zmm7, zmm6                    ; V_2 = V_1·B_4: minus the key terms
-    vpclmulqdq  zmm5, zmm0, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; V_2 = V_1·B_4: B0·Q'
-    vpshufd     zmm7, zmm0, 0x4e                    ; V_2 = V_1·B_4: (B1, B0)
-    vpxorq      zmm5, zmm5, zmm7                    ; V_2 = V_1·B_4: fold B
-    vpunpcklqdq zmm7, zmm0, zmm5                    ; V_2 = V_1·B_4: C1
-    vpunpckhqdq zmm5, zmm0, zmm5                    ; V_2 = V_1·B_4: C2
+    vpxorq      zmm6, zmm6, zmm0                    ; V_2 = V_1·B_4: LO += S
+    vpternlogq  zmm7, zmm0, zmm3, 0x96              ; V_2 = V_1·B_4: HI minus the key terms
+    vpclmulqdq  zmm0, zmm6, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; V_2 = V_1·B_4: LO0·Q'
+    vpshufd     zmm6, zmm6, 0x4e                    ; V_2 = V_1·B_4: (LO1, LO0)
+    vpternlogq  zmm6, zmm7, zmm0, 0x96              ; V_2 = V_1·B_4: RES = fold(LO) + HI
+    vpclmulqdq  zmm0, zmm6, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; V_2 = V_1·B_4: B0·Q'
+    vpshufd     zmm7, zmm6, 0x4e                    ; V_2 = V_1·B_4: (B1, B0)
+    vpxorq      zmm0, zmm0, zmm7                    ; V_2 = V_1·B_4: fold B
+    vpunpcklqdq zmm7, zmm6, zmm0                    ; V_2 = V_1·B_4: C1
+    vpunpckhqdq zmm0, zmm6, zmm0                    ; V_2 = V_1·B_4: C2
     vpclmulqdq  zmm8, zmm7, zmm7, 0x10              ; V_2 = V_1·B_4: C1[0]·C1[1]
-    vpclmulqdq  zmm9, zmm5, zmm5, 0x10              ; V_2 = V_1·B_4: C2[0]·C2[1]
+    vpclmulqdq  zmm9, zmm0, zmm0, 0x10              ; V_2 = V_1·B_4: C2[0]·C2[1]
     vpclmulqdq  zmm10, zmm8, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; V_2 = V_1·B_4: LO0·Q'
     vpshufd     zmm8, zmm8, 0x4e                    ; V_2 = V_1·B_4: (LO1, LO0)
-    vpternlogq  zmm10, zmm8, zmm9, 0x96             ; V_2 = V_1·B_4: RES = fold(LO) + HI
+    vpternlogq  zmm8, zmm9, zmm10, 0x96             ; V_2 = V_1·B_4: RES = fold(LO) + HI
     vmovdqu64   [rdi + 128], zmm7                   ; V_2 = V_1·B_4: C1
-    vmovdqu64   [rdi + 448], zmm5                   ; V_2 = V_1·B_4: C2
-    vpxorq      xmm5, xmm5, xmm5
-    valignq     zmm5, zmm5, zmm10, 0x02             ; V_2 = V_1·B_4
-    vpxorq      zmm7, zmm10, zmm5                   ; V_2 = V_1·B_4: terms of lower powers
-    vpxorq      xmm5, xmm5, xmm5
-    valignq     zmm5, zmm5, zmm7, 0x04              ; V_2 = V_1·B_4
-    vpternlogq  zmm7, zmm5, zmm1, 0x96              ; V_2 = V_1·B_4: R_i
+    vmovdqu64   [rdi + 448], zmm0                   ; V_2 = V_1·B_4: C2
+    vpxorq      xmm0, xmm0, xmm0
+    valignq     zmm0, zmm0, zmm8, 0x02              ; V_2 = V_1·B_4
+    vpxorq      zmm7, zmm8, zmm0                    ; V_2 = V_1·B_4: terms of lower powers
+    vpxorq      xmm0, xmm0, xmm0
+    valignq     zmm0, zmm0, zmm7, 0x04              ; V_2 = V_1·B_4
+    vpternlogq  zmm7, zmm0, zmm1, 0x96              ; V_2 = V_1·B_4: R_i
     vmovdqa64   zmm1, zmm7                          ; V_2 = V_1·B_4
-    vmovdqa64   zmm5, zmm1                          ; V_2 = V_1·B_4
-    vshufi64x2  zmm1, zmm5, zmm5, 0x00              ; V_2 = V_1·B_4: R of the highest power
-    vmovdqu64   [rdi + 768], zmm5                   ; V_2 = V_1·B_4: R
-    vshufi64x2  zmm5, zmm0, zmm0, 0x00              ; V_2 = V_1·B_4: in every lane
-    vpclmulqdq  zmm7, zmm5, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; V_2 = V_1·B_4: B0·Q'
-    vpshufd     zmm8, zmm5, 0x4e                    ; V_2 = V_1·B_4: (B1, B0)
+    vmovdqa64   zmm0, zmm1                          ; V_2 = V_1·B_4
+    vshufi64x2  zmm1, zmm0, zmm0, 0x00              ; V_2 = V_1·B_4: R of the highest power
+    vmovdqu64   [rdi + 768], zmm0                   ; V_2 = V_1·B_4: R
+    vshufi64x2  zmm0, zmm6, zmm6, 0x00              ; V_2 = V_1·B_4: in every lane
+    vpclmulqdq  zmm7, zmm0, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; V_2 = V_1·B_4: B0·Q'
+    vpshufd     zmm8, zmm0, 0x4e                    ; V_2 = V_1·B_4: (B1, B0)
     vpxorq      zmm7, zmm7, zmm8                    ; V_2 = V_1·B_4: fold B
-    vpunpcklqdq zmm8, zmm5, zmm7                    ; V_2 = V_1·B_4: C1
-    vpunpckhqdq zmm5, zmm5, zmm7                    ; V_2 = V_1·B_4: C2
+    vpunpcklqdq zmm8, zmm0, zmm7                    ; V_2 = V_1·B_4: C1
+    vpunpckhqdq zmm0, zmm0, zmm7                    ; V_2 = V_1·B_4: C2
     vpclmulqdq  zmm7, zmm8, zmm8, 0x10              ; V_2 = V_1·B_4: C1[0]·C1[1]
-    vpclmulqdq  zmm9, zmm5, zmm5, 0x10              ; V_2 = V_1·B_4: C2[0]·C2[1]
+    vpclmulqdq  zmm9, zmm0, zmm0, 0x10              ; V_2 = V_1·B_4: C2[0]·C2[1]
     vpclmulqdq  zmm10, zmm7, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; V_2 = V_1·B_4: LO0·Q'
     vpshufd     zmm7, zmm7, 0x4e                    ; V_2 = V_1·B_4: (LO1, LO0)
-    vpternlogq  zmm10, zmm7, zmm9, 0x96             ; V_2 = V_1·B_4: RES = fold(LO) + HI
+    vpternlogq  zmm7, zmm9, zmm10, 0x96             ; V_2 = V_1·B_4: RES = fold(LO) + HI
     vmovdqu64   [rdi + 1024], zmm8                  ; V_2 = V_1·B_4: C1
-    vmovdqu64   [rdi + 1280], zmm5                  ; V_2 = V_1·B_4: C2
-    vpxorq      zmm3, zmm3, zmm10                   ; V_2 = V_1·B_4: R of the loop
-    vpxorq      zmm4, zmm0, zmm4                    ; V_3 = V_2·B_4: T = A + C1
-    vpxorq      zmm2, zmm0, zmm2                    ; V_3 = V_2·B_4: U = A + C2
-    vpclmulqdq  zmm7, zmm0, zmm0, 0x10              ; V_3 = V_2·B_4: A0·A1
+    vmovdqu64   [rdi + 1280], zmm0                  ; V_2 = V_1·B_4: C2
+    vpxorq      zmm5, zmm5, zmm7                    ; V_2 = V_1·B_4: R of the loop
+    vpxorq      zmm4, zmm6, zmm4                    ; V_3 = V_2·B_4: T = A + C1
+    vpxorq      zmm2, zmm6, zmm2                    ; V_3 = V_2·B_4: U = A + C2
+    vpclmulqdq  zmm9, zmm6, zmm6, 0x10              ; V_3 = V_2·B_4: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; V_3 = V_2·B_4: T0·T1
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; V_3 = V_2·B_4: U0·U1
-    vpxorq      zmm4, zmm4, zmm7                    ; V_3 = V_2·B_4: LO += S
-    vpxorq      zmm2, zmm2, zmm7                    ; V_3 = V_2·B_4: HI += S
-    vpclmulqdq  zmm7, zmm4, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; V_3 = V_2·B_4: LO0·Q'
-    vpshufd     zmm4, zmm4, 0x4e                    ; V_3 = V_2·B_4: (LO1, LO0)
-    vpternlogq  zmm7, zmm4, zmm2, 0x96              ; V_3 = V_2·B_4: RES = fold(LO) + HI
-    vpxorq      zmm2, zmm7, zmm6                    ; V_3 = V_2·B_4: minus the key terms
-    vpclmulqdq  zmm4, zmm2, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; V_3 = V_2·B_4: B0·Q'
-    vpshufd     zmm6, zmm2, 0x4e                    ; V_3 = V_2·B_4: (B1, B0)
-    vpxorq      zmm4, zmm4, zmm6                    ; V_3 = V_2·B_4: fold B
-    vpunpcklqdq zmm6, zmm2, zmm4                    ; V_3 = V_2·B_4: C1
-    vpunpckhqdq zmm4, zmm2, zmm4                    ; V_3 = V_2·B_4: C2
-    vpclmulqdq  zmm7, zmm6, zmm6, 0x10              ; V_3 = V_2·B_4: C1[0]·C1[1]
-    vpclmulqdq  zmm9, zmm4, zmm4, 0x10              ; V_3 = V_2·B_4: C2[0]·C2[1]
-    vpclmulqdq  zmm11, zmm7, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; V_3 = V_2·B_4: LO0·Q'
-    vpshufd     zmm7, zmm7, 0x4e                    ; V_3 = V_2·B_4: (LO1, LO0)
-    vpternlogq  zmm11, zmm7, zmm9, 0x96             ; V_3 = V_2·B_4: RES = fold(LO) + HI
-    vmovdqu64   [rdi + 64], zmm6                    ; V_3 = V_2·B_4: C1
-    vmovdqu64   [rdi + 384], zmm4                   ; V_3 = V_2·B_4: C2
-    vpxorq      xmm4, xmm4, xmm4
-    valignq     zmm4, zmm4, zmm11, 0x02             ; V_3 = V_2·B_4
-    vpxorq      zmm6, zmm11, zmm4                   ; V_3 = V_2·B_4: terms of lower powers
-    vpxorq      xmm4, xmm4, xmm4
-    valignq     zmm4, zmm4, zmm6, 0x04              ; V_3 = V_2·B_4
-    vpternlogq  zmm6, zmm4, zmm1, 0x96              ; V_3 = V_2·B_4: R_i
-    vmovdqa64   zmm1, zmm6                          ; V_3 = V_2·B_4
-    vmovdqa64   zmm4, zmm1                          ; V_3 = V_2·B_4
-    vshufi64x2  zmm1, zmm4, zmm4, 0x00              ; V_3 = V_2·B_4: R of the highest power
-    vmovdqu64   [rdi + 704], zmm4                   ; V_3 = V_2·B_4: R
+    vpclmulqdq  zmm10, zmm2, zmm2, 0x10             ; V_3 = V_2·B_4: U0·U1
+    vpxorq      zmm2, zmm4, zmm9                    ; V_3 = V_2·B_4: LO += S
+    vpternlogq  zmm10, zmm9, zmm3, 0x96             ; V_3 = V_2·B_4: HI minus the key terms
+    vpclmulqdq  zmm3, zmm2, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; V_3 = V_2·B_4: LO0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; V_3 = V_2·B_4: (LO1, LO0)
+    vpternlogq  zmm2, zmm10, zmm3, 0x96             ; V_3 = V_2·B_4: RES = fold(LO) + HI
+    vpclmulqdq  zmm3, zmm2, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; V_3 = V_2·B_4: B0·Q'
+    vpshufd     zmm4, zmm2, 0x4e                    ; V_3 = V_2·B_4: (B1, B0)
+    vpxorq      zmm3, zmm3, zmm4                    ; V_3 = V_2·B_4: fold B
+    vpunpcklqdq zmm4, zmm2, zmm3                    ; V_3 = V_2·B_4: C1
+    vpunpckhqdq zmm3, zmm2, zmm3                    ; V_3 = V_2·B_4: C2
+    vpclmulqdq  zmm9, zmm4, zmm4, 0x10              ; V_3 = V_2·B_4: C1[0]·C1[1]
+    vpclmulqdq  zmm10, zmm3, zmm3, 0x10             ; V_3 = V_2·B_4: C2[0]·C2[1]
+    vpclmulqdq  zmm11, zmm9, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; V_3 = V_2·B_4: LO0·Q'
+    vpshufd     zmm9, zmm9, 0x4e                    ; V_3 = V_2·B_4: (LO1, LO0)
+    vpternlogq  zmm9, zmm10, zmm11, 0x96            ; V_3 = V_2·B_4: RES = fold(LO) + HI
+    vmovdqu64   [rdi + 64], zmm4                    ; V_3 = V_2·B_4: C1
+    vmovdqu64   [rdi + 384], zmm3                   ; V_3 = V_2·B_4: C2
+    vpxorq      xmm3, xmm3, xmm3
+    valignq     zmm3, zmm3, zmm9, 0x02              ; V_3 = V_2·B_4
+    vpxorq      zmm4, zmm9, zmm3                    ; V_3 = V_2·B_4: terms of lower powers
+    vpxorq      xmm3, xmm3, xmm3
+    valignq     zmm3, zmm3, zmm4, 0x04              ; V_3 = V_2·B_4
+    vpternlogq  zmm4, zmm3, zmm1, 0x96              ; V_3 = V_2·B_4: R_i
+    vmovdqa64   zmm1, zmm4                          ; V_3 = V_2·B_4
+    vmovdqa64   zmm3, zmm1                          ; V_3 = V_2·B_4
+    vshufi64x2  zmm1, zmm3, zmm3, 0x00              ; V_3 = V_2·B_4: R of the highest power
+    vmovdqu64   [rdi + 704], zmm3                   ; V_3 = V_2·B_4: R
     vshufi64x2  zmm2, zmm2, zmm2, 0x00              ; V_3 = V_2·B_4: in every lane
-    vpclmulqdq  zmm4, zmm2, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; V_3 = V_2·B_4: B0·Q'
-    vpshufd     zmm6, zmm2, 0x4e                    ; V_3 = V_2·B_4: (B1, B0)
-    vpxorq      zmm4, zmm4, zmm6                    ; V_3 = V_2·B_4: fold B
-    vpunpcklqdq zmm6, zmm2, zmm4                    ; V_3 = V_2·B_4: C1
-    vpunpckhqdq zmm2, zmm2, zmm4                    ; V_3 = V_2·B_4: C2
-    vpclmulqdq  zmm4, zmm6, zmm6, 0x10              ; V_3 = V_2·B_4: C1[0]·C1[1]
-    vpclmulqdq  zmm7, zmm2, zmm2, 0x10              ; V_3 = V_2·B_4: C2[0]·C2[1]
-    vpclmulqdq  zmm9, zmm4, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; V_3 = V_2·B_4: LO0·Q'
-    vpshufd     zmm4, zmm4, 0x4e                    ; V_3 = V_2·B_4: (LO1, LO0)
-    vpternlogq  zmm9, zmm4, zmm7, 0x96              ; V_3 = V_2·B_4: RES = fold(LO) + HI
-    vmovdqu64   [rdi + 960], zmm6                   ; V_3 = V_2·B_4: C1
+    vpclmulqdq  zmm3, zmm2, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; V_3 = V_2·B_4: B0·Q'
+    vpshufd     zmm4, zmm2, 0x4e                    ; V_3 = V_2·B_4: (B1, B0)
+    vpxorq      zmm3, zmm3, zmm4                    ; V_3 = V_2·B_4: fold B
+    vpunpcklqdq zmm4, zmm2, zmm3                    ; V_3 = V_2·B_4: C1
+    vpunpckhqdq zmm2, zmm2, zmm3                    ; V_3 = V_2·B_4: C2
+    vpclmulqdq  zmm3, zmm4, zmm4, 0x10              ; V_3 = V_2·B_4: C1[0]·C1[1]
+    vpclmulqdq  zmm9, zmm2, zmm2, 0x10              ; V_3 = V_2·B_4: C2[0]·C2[1]
+    vpclmulqdq  zmm10, zmm3, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; V_3 = V_2·B_4: LO0·Q'
+    vpshufd     zmm3, zmm3, 0x4e                    ; V_3 = V_2·B_4: (LO1, LO0)
+    vpternlogq  zmm3, zmm9, zmm10, 0x96             ; V_3 = V_2·B_4: RES = fold(LO) + HI
+    vmovdqu64   [rdi + 960], zmm4                   ; V_3 = V_2·B_4: C1
     vmovdqu64   [rdi + 1216], zmm2                  ; V_3 = V_2·B_4: C2
-    vpxorq      zmm3, zmm3, zmm9                    ; V_3 = V_2·B_4: R of the loop
-    vpxorq      zmm2, zmm0, zmm8                    ; V_4 = V_2·B_8: T = A + C1
-    vpxorq      zmm4, zmm0, zmm5                    ; V_4 = V_2·B_8: U = A + C2
-    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; V_4 = V_2·B_8: A0·A1
+    vpxorq      zmm5, zmm5, zmm3                    ; V_3 = V_2·B_4: R of the loop
+    vpxorq      zmm2, zmm6, zmm8                    ; V_4 = V_2·B_8: T = A + C1
+    vpxorq      zmm0, zmm6, zmm0                    ; V_4 = V_2·B_8: U = A + C2
+    vpclmulqdq  zmm3, zmm6, zmm6, 0x10              ; V_4 = V_2·B_8: A0·A1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; V_4 = V_2·B_8: T0·T1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; V_4 = V_2·B_8: U0·U1
-    vpxorq      zmm2, zmm2, zmm0                    ; V_4 = V_2·B_8: LO += S
-    vpxorq      zmm0, zmm4, zmm0                    ; V_4 = V_2·B_8: HI += S
-    vpclmulqdq  zmm4, zmm2, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; V_4 = V_2·B_8: LO0·Q'
-    vpshufd     zmm2, zmm2, 0x4e                    ; V_4 = V_2·B_8: (LO1, LO0)
-    vpternlogq  zmm4, zmm2, zmm0, 0x96              ; V_4 = V_2·B_8: RES = fold(LO) + HI
-    vpxorq      zmm0, zmm4, zmm10                   ; V_4 = V_2·B_8: minus the key terms
+    vpclmulqdq  zmm4, zmm0, zmm0, 0x10              ; V_4 = V_2·B_8: U0·U1
+    vpxorq      zmm0, zmm2, zmm3                    ; V_4 = V_2·B_8: LO += S
+    vpternlogq  zmm4, zmm3, zmm7, 0x96              ; V_4 = V_2·B_8: HI minus the key terms
+    vpclmulqdq  zmm2, zmm0, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; V_4 = V_2·B_8: LO0·Q'
+    vpshufd     zmm0, zmm0, 0x4e                    ; V_4 = V_2·B_8: (LO1, LO0)
+    vpternlogq  zmm0, zmm4, zmm2, 0x96              ; V_4 = V_2·B_8: RES = fold(LO) + HI
     vpclmulqdq  zmm2, zmm0, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; V_4 = V_2·B_8: B0·Q'
-    vpshufd     zmm4, zmm0, 0x4e                    ; V_4 = V_2·B_8: (B1, B0)
-    vpxorq      zmm2, zmm2, zmm4                    ; V_4 = V_2·B_8: fold B
-    vpunpcklqdq zmm4, zmm0, zmm2                    ; V_4 = V_2·B_8: C1
+    vpshufd     zmm3, zmm0, 0x4e                    ; V_4 = V_2·B_8: (B1, B0)
+    vpxorq      zmm2, zmm2, zmm3                    ; V_4 = V_2·B_8: fold B
+    vpunpcklqdq zmm3, zmm0, zmm2                    ; V_4 = V_2·B_8: C1
     vpunpckhqdq zmm2, zmm0, zmm2                    ; V_4 = V_2·B_8: C2
-    vpclmulqdq  zmm5, zmm4, zmm4, 0x10              ; V_4 = V_2·B_8: C1[0]·C1[1]
+    vpclmulqdq  zmm4, zmm3, zmm3, 0x10              ; V_4 = V_2·B_8: C1[0]·C1[1]
     vpclmulqdq  zmm6, zmm2, zmm2, 0x10              ; V_4 = V_2·B_8: C2[0]·C2[1]
-    vpclmulqdq  zmm7, zmm5, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; V_4 = V_2·B_8: LO0·Q'
-    vpshufd     zmm5, zmm5, 0x4e                    ; V_4 = V_2·B_8: (LO1, LO0)
-    vpternlogq  zmm7, zmm5, zmm6, 0x96              ; V_4 = V_2·B_8: RES = fold(LO) + HI
-    vmovdqu64   [rdi], zmm4                         ; V_4 = V_2·B_8: C1
+    vpclmulqdq  zmm7, zmm4, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; V_4 = V_2·B_8: LO0·Q'
+    vpshufd     zmm4, zmm4, 0x4e                    ; V_4 = V_2·B_8: (LO1, LO0)
+    vpternlogq  zmm4, zmm6, zmm7, 0x96              ; V_4 = V_2·B_8: RES = fold(LO) + HI
+    vmovdqu64   [rdi], zmm3                         ; V_4 = V_2·B_8: C1
     vmovdqu64   [rdi + 320], zmm2                   ; V_4 = V_2·B_8: C2
     vpxorq      xmm2, xmm2, xmm2
-    valignq     zmm2, zmm2, zmm7, 0x02              ; V_4 = V_2·B_8
-    vpxorq      zmm4, zmm7, zmm2                    ; V_4 = V_2·B_8: terms of lower powers
+    valignq     zmm2, zmm2, zmm4, 0x02              ; V_4 = V_2·B_8
+    vpxorq      zmm3, zmm4, zmm2                    ; V_4 = V_2·B_8: terms of lower powers
     vpxorq      xmm2, xmm2, xmm2
-    valignq     zmm2, zmm2, zmm4, 0x04              ; V_4 = V_2·B_8
-    vpternlogq  zmm4, zmm2, zmm1, 0x96              ; V_4 = V_2·B_8: R_i
-    vmovdqa64   zmm1, zmm4                          ; V_4 = V_2·B_8
+    valignq     zmm2, zmm2, zmm3, 0x04              ; V_4 = V_2·B_8
+    vpternlogq  zmm3, zmm2, zmm1, 0x96              ; V_4 = V_2·B_8: R_i
+    vmovdqa64   zmm1, zmm3                          ; V_4 = V_2·B_8
     vmovdqa64   zmm2, zmm1                          ; V_4 = V_2·B_8
     vshufi64x2  zmm1, zmm2, zmm2, 0x00              ; V_4 = V_2·B_8: R of the highest power
     vmovdqu64   [rdi + 640], zmm2                   ; V_4 = V_2·B_8: R
@@ -296,21 +290,21 @@ ghash_avx512_winograd_clmul1_x16_lanes_init:
     vpunpcklqdq zmm2, zmm0, zmm1                    ; V_4 = V_2·B_8: C1
     vpunpckhqdq zmm0, zmm0, zmm1                    ; V_4 = V_2·B_8: C2
     vpclmulqdq  zmm1, zmm2, zmm2, 0x10              ; V_4 = V_2·B_8: C1[0]·C1[1]
-    vpclmulqdq  zmm4, zmm0, zmm0, 0x10              ; V_4 = V_2·B_8: C2[0]·C2[1]
-    vpclmulqdq  zmm5, zmm1, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; V_4 = V_2·B_8: LO0·Q'
+    vpclmulqdq  zmm3, zmm0, zmm0, 0x10              ; V_4 = V_2·B_8: C2[0]·C2[1]
+    vpclmulqdq  zmm4, zmm1, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; V_4 = V_2·B_8: LO0·Q'
     vpshufd     zmm1, zmm1, 0x4e                    ; V_4 = V_2·B_8: (LO1, LO0)
-    vpternlogq  zmm5, zmm1, zmm4, 0x96              ; V_4 = V_2·B_8: RES = fold(LO) + HI
+    vpternlogq  zmm1, zmm3, zmm4, 0x96              ; V_4 = V_2·B_8: RES = fold(LO) + HI
     vmovdqu64   [rdi + 896], zmm2                   ; V_4 = V_2·B_8: C1
     vmovdqu64   [rdi + 1152], zmm0                  ; V_4 = V_2·B_8: C2
-    vpxorq      zmm3, zmm3, zmm5                    ; V_4 = V_2·B_8: R of the loop
-    vmovdqu64   [rdi + 1408], zmm3                  ; V_4 = V_2·B_8: R of the loop
+    vpxorq      zmm5, zmm5, zmm1                    ; V_4 = V_2·B_8: R of the loop
+    vmovdqu64   [rdi + 1408], zmm5                  ; V_4 = V_2·B_8: R of the loop
     vzeroupper                                      ; upper halves are the caller's
     ret                                             ; V_4 = V_2·B_8
 .end:
 
 ; void ghash_avx512_winograd_clmul1_x16_lanes_mul(const void *table, uint8_t x[16])
 ;   x = x·H
-;   stack 0 bytes; writes xmm0-2
+;   stack 0 bytes; writes xmm0-3
 global ghash_avx512_winograd_clmul1_x16_lanes_mul:function (ghash_avx512_winograd_clmul1_x16_lanes_mul.end - ghash_avx512_winograd_clmul1_x16_lanes_mul)
 align 32
 ghash_avx512_winograd_clmul1_x16_lanes_mul:
@@ -324,13 +318,12 @@ ghash_avx512_winograd_clmul1_x16_lanes_mul:
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
     vpxorq      xmm1, xmm1, xmm0                    ; LO += S
-    vpxorq      xmm0, xmm2, xmm0                    ; HI += S
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; LO0·Q'
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; LO0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
-    vpternlogq  xmm2, xmm1, xmm0, 0x96              ; RES = fold(LO) + HI
-    vpxorq      xmm0, xmm2, [rdi + 880]             ; minus the key terms
+    vpternlogq  xmm2, xmm0, xmm1, 0x96              ; + HI
+    vpternlogq  xmm3, xmm2, [rdi + 880], 0x96       ; minus the key terms
 .store:
-    vpshufb     xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x16_lanes_byte_swap]  ; X, bytes as in memory
+    vpshufb     xmm0, xmm3, [rel ghash_avx512_winograd_clmul1_x16_lanes_byte_swap]  ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
@@ -342,12 +335,38 @@ global ghash_avx512_winograd_clmul1_x16_lanes_update:function (ghash_avx512_wino
 align 32
 ghash_avx512_winograd_clmul1_x16_lanes_update:
     endbr64
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm9, xmm0, [rel ghash_avx512_winograd_clmul1_x16_lanes_byte_swap]  ; X
+    cmp         rcx, 0x11
+    jae         .more
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x00
+    je          .done
+    mov         rax, -1
+    bzhi        rax, rax, rcx
+    kmovq       k1, rax                             ; one bit a byte that is left
+    vmovdqu8    xmm0{k1}{z}, [rdx]                  ; C, zero-padded
+    vpshufb     xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x16_lanes_byte_swap]  ; C
+    vpxorq      xmm0, xmm0, xmm9                    ; A = X + C
+    vpxorq      xmm1, xmm0, [rdi + 240]             ; T = A + C1
+    vpxorq      xmm2, xmm0, [rdi + 560]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxorq      xmm1, xmm1, xmm0                    ; LO += S
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm2, xmm0, xmm1, 0x96              ; + HI
+    vpternlogq  xmm3, xmm2, [rdi + 880], 0x96       ; minus the key terms
+    vpshufb     xmm0, xmm3, [rel ghash_avx512_winograd_clmul1_x16_lanes_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
+    ret
+.more:
     vmovdqu64   zmm0, [rel ghash_avx512_winograd_clmul1_x16_lanes_byte_swap]  ; byte_swap
-    vmovdqu64   zmm1, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q]  ; fold_q
-    vmovdqu64   xmm2, [rsi]                         ; X, bytes as in memory
-    vpshufb     xmm9, xmm2, xmm0                    ; X
     cmp         rcx, 256
     jb          .tail
+.groups:
+    vmovdqu64   zmm1, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q]  ; fold_q
     cmp         rcx, 512
     jb          .last_group
 .group:
@@ -386,9 +405,9 @@ ghash_avx512_winograd_clmul1_x16_lanes_update:
     vpxorq      zmm2, zmm11, zmm8                   ; C1·H^4: S += it
     vpternlogq  zmm12, zmm9, zmm2, 0x96             ; reduce: LO += S
     vpternlogq  zmm13, zmm10, zmm2, 0x96            ; reduce: HI += S
-    vpclmulqdq  zmm3, zmm12, zmm1, 0x10             ; reduce: LO0·Q'
-    vpshufd     zmm2, zmm12, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm3, zmm2, zmm13, 0x96             ; reduce: RES = fold(LO) + HI
+    vpclmulqdq  zmm2, zmm12, zmm1, 0x10             ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm12, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  zmm3, zmm13, zmm2, 0x96             ; reduce: RES = fold(LO) + HI
     vpxorq      zmm9, zmm3, [rdi + 1408]            ; reduce: minus the key terms
     add         rdx, 256                            ; next group
     sub         rcx, 256
@@ -431,78 +450,94 @@ ghash_avx512_winograd_clmul1_x16_lanes_update:
     vpxorq      zmm2, zmm11, zmm8                   ; C1·H^4: S += it
     vpternlogq  zmm12, zmm9, zmm2, 0x96             ; reduce: LO += S
     vpternlogq  zmm13, zmm10, zmm2, 0x96            ; reduce: HI += S
-    vpclmulqdq  zmm3, zmm12, zmm1, 0x10             ; reduce: LO0·Q'
+    vpclmulqdq  zmm1, zmm12, zmm1, 0x10             ; reduce: LO0·Q'
     vpshufd     zmm2, zmm12, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm3, zmm2, zmm13, 0x96             ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm2, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm9, ymm3, ymm2                    ; reduce: add up the lanes
-    vextracti64x2 xmm2, ymm9, 0x01                  ; reduce: upper lanes
-    vpternlogq  xmm9, xmm2, [rdi + 640], 0x96       ; reduce: minus the key terms
+    vpternlogq  zmm2, zmm13, zmm1, 0x96             ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm1, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm9, ymm2, ymm1                    ; reduce: add up the lanes
+    vextracti64x2 xmm1, ymm9, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm9, xmm1, [rdi + 640], 0x96       ; reduce: minus the key terms
     add         rdx, 256                            ; next group
     sub         rcx, 256
 .tail:
     cmp         rcx, 0x00
     je          .store
-    mov         rax, rcx
-    add         rax, 0x0f
+    lea         rax, [rcx + 15]
     and         rax, -16
-    neg         rax                                 ; -16·m
-    lea         rax, [rdi + rax + 256]              ; H^m
-    vmovdqu64   xmm2, [rax + 640]                   ; R_m: the key terms of H^m … H^1
-    vpxorq      xmm3, xmm3, xmm3
-    vpxorq      xmm4, xmm4, xmm4
-    vpxorq      xmm5, xmm5, xmm5
+    lea         rdi, [rdi + 256]
+    sub         rdi, rax                            ; H^m
+    vmovdqu64   xmm1, [rdi + 640]                   ; R_m: the key terms of H^m … H^1
     cmp         rcx, 0x40
-    jb          .partial
+    jae         .first
+    vpxorq      xmm2, xmm2, xmm2
+    vpxorq      xmm3, xmm3, xmm3
+    vpxorq      xmm7, xmm7, xmm7
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .rest
+.first:
+    vmovdqu64   zmm2, [rdx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     zmm2, zmm2, zmm0                    ; C·H^m: C
+    vpxorq      zmm2, zmm2, zmm9                    ; C·H^m: A = X + C
+    vpxorq      zmm3, zmm2, [rdi]                   ; C·H^m: T = A + C1
+    vpxorq      zmm4, zmm2, [rdi + 320]             ; C·H^m: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  zmm7, zmm4, zmm4, 0x10              ; C·H^m: U0·U1
+    vpxorq      xmm9, xmm9, xmm9                    ; C·H^m: X counts once
+    add         rdi, 0x40                           ; the next powers
+    add         rdx, 0x40                           ; the next blocks
+    sub         rcx, 0x40
+    cmp         rcx, 0x40
+    jb          .after_block
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .block:
-    vmovdqu64   zmm6, [rdx]                         ; C, bytes as in memory
-    vpshufb     zmm6, zmm6, zmm0                    ; C
-    vpxorq      zmm6, zmm6, zmm9                    ; C·H^i: A = X + C; X counts once
-    vpxorq      zmm7, zmm6, [rax]                   ; C·H^i: T = A + C1
-    vpxorq      zmm8, zmm6, [rax + 320]             ; C·H^i: U = A + C2
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C·H^i: U0·U1
-    vpxorq      zmm3, zmm3, zmm6                    ; C·H^i: S += it
-    vpxorq      zmm4, zmm4, zmm7                    ; C·H^i: LO += it
-    vpxorq      zmm5, zmm5, zmm8                    ; C·H^i: HI += it
-    vpxorq      xmm9, xmm9, xmm9
-    add         rax, 0x40                           ; the next powers
+    vmovdqu64   zmm4, [rdx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     zmm4, zmm4, zmm0                    ; C·H^i: C
+    vpxorq      zmm5, zmm4, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      zmm6, zmm4, [rdi + 320]             ; C·H^i: U = A + C2
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^i: U0·U1
+    vpxorq      zmm2, zmm2, zmm4                    ; C·H^i: S += it
+    vpxorq      zmm3, zmm3, zmm5                    ; C·H^i: LO += it
+    vpxorq      zmm7, zmm7, zmm6                    ; C·H^i: HI += it
+    add         rdi, 0x40                           ; the next powers
     add         rdx, 0x40                           ; the next blocks
     sub         rcx, 0x40
     cmp         rcx, 0x40
     jae         .block
 .after_block:
-.partial:
     cmp         rcx, 0x00
     je          .reduce
-    mov         rdi, -1
-    bzhi        rdi, rdi, rcx
-    kmovq       k1, rdi                             ; one bit a byte that is left
-    vmovdqu8    zmm6{k1}{z}, [rdx]                  ; C, zero-padded
-    vpshufb     zmm6, zmm6, zmm0                    ; C
-    vpxorq      zmm6, zmm6, zmm9                    ; C·H^i: A = X + C; X counts once
-    vpxorq      zmm7, zmm6, [rax]                   ; C·H^i: T = A + C1
-    vpxorq      zmm8, zmm6, [rax + 320]             ; C·H^i: U = A + C2
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C·H^i: U0·U1
-    vpxorq      zmm3, zmm3, zmm6                    ; C·H^i: S += it
-    vpxorq      zmm4, zmm4, zmm7                    ; C·H^i: LO += it
-    vpxorq      zmm5, zmm5, zmm8                    ; C·H^i: HI += it
+.rest:
+    mov         rax, -1
+    bzhi        rax, rax, rcx
+    kmovq       k1, rax                             ; one bit a byte that is left
+    vmovdqu8    zmm4{k1}{z}, [rdx]                  ; C, zero-padded
+    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vpxorq      zmm4, zmm4, zmm9                    ; C·H^i: A = X + C; X counts once
+    vpxorq      zmm5, zmm4, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      zmm6, zmm4, [rdi + 320]             ; C·H^i: U = A + C2
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^i: U0·U1
+    vpxorq      zmm2, zmm2, zmm4                    ; C·H^i: S += it
+    vpxorq      zmm3, zmm3, zmm5                    ; C·H^i: LO += it
+    vpxorq      zmm7, zmm7, zmm6                    ; C·H^i: HI += it
 .reduce:
-    vpxorq      zmm4, zmm4, zmm3                    ; reduce: LO += S
-    vpxorq      zmm3, zmm5, zmm3                    ; reduce: HI += S
-    vpclmulqdq  zmm5, zmm4, zmm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm1, zmm4, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm5, zmm1, zmm3, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm1, zmm5, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm9, ymm5, ymm1                    ; reduce: add up the lanes
-    vextracti64x2 xmm1, ymm9, 0x01                  ; reduce: upper lanes
-    vpternlogq  xmm9, xmm1, xmm2, 0x96              ; reduce: minus the key terms
+    vpxorq      zmm3, zmm3, zmm2                    ; reduce: LO += S
+    vpclmulqdq  zmm4, zmm3, [rel ghash_avx512_winograd_clmul1_x16_lanes_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm7, zmm2, zmm3, 0x96              ; reduce: + HI
+    vpxorq      zmm2, zmm4, zmm7                    ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm3, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm9, ymm2, ymm3                    ; reduce: add up the lanes
+    vextracti64x2 xmm2, ymm9, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm9, xmm2, xmm1, 0x96              ; reduce: minus the key terms
 .store:
     vpshufb     xmm0, xmm9, xmm0                    ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
+.done:
     vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

@@ -64,18 +64,17 @@ ghash_avx512_winograd_clmul1_x32_natural_init:
     vpclmulqdq  xmm5, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: C2[0]·C2[1]
     vpclmulqdq  xmm6, xmm5, xmm0, 0x01              ; B_2 = B_1·B_1: HI1·Q
     vpslldq     xmm5, xmm5, 0x08                    ; B_2 = B_1·B_1: HI0·x^64
-    vpternlogq  xmm6, xmm5, xmm4, 0x96              ; B_2 = B_1·B_1: RES = fold(HI) + LO
+    vpternlogq  xmm5, xmm4, xmm6, 0x96              ; B_2 = B_1·B_1: RES = fold(HI) + LO
     vpxorq      xmm3, xmm1, xmm3                    ; B_2 = B_1·B_1: T = A + C1
     vpxorq      xmm2, xmm1, xmm2                    ; B_2 = B_1·B_1: U = A + C2
     vpclmulqdq  xmm4, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: A0·A1
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; B_2 = B_1·B_1: T0·T1
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: U0·U1
-    vpxorq      xmm3, xmm3, xmm4                    ; B_2 = B_1·B_1: LO += S
     vpxorq      xmm2, xmm2, xmm4                    ; B_2 = B_1·B_1: HI += S
+    vpternlogq  xmm3, xmm4, xmm5, 0x96              ; B_2 = B_1·B_1: LO minus the key terms
     vpclmulqdq  xmm4, xmm2, xmm0, 0x01              ; B_2 = B_1·B_1: HI1·Q
     vpslldq     xmm2, xmm2, 0x08                    ; B_2 = B_1·B_1: HI0·x^64
-    vpternlogq  xmm4, xmm2, xmm3, 0x96              ; B_2 = B_1·B_1: RES = fold(HI) + LO
-    vpxorq      xmm2, xmm4, xmm6                    ; B_2 = B_1·B_1: minus the key terms
+    vpternlogq  xmm2, xmm3, xmm4, 0x96              ; B_2 = B_1·B_1: RES = fold(HI) + LO
     vpclmulqdq  xmm3, xmm1, xmm0, 0x01              ; B_3 = B_2·B_1: B1·Q
     vpslldq     xmm4, xmm1, 0x08                    ; B_3 = B_2·B_1: B0·x^64
     vpxorq      xmm3, xmm3, xmm4                    ; B_3 = B_2·B_1: fold B
@@ -85,18 +84,17 @@ ghash_avx512_winograd_clmul1_x32_natural_init:
     vpclmulqdq  xmm6, xmm3, xmm3, 0x10              ; B_3 = B_2·B_1: C2[0]·C2[1]
     vpclmulqdq  xmm7, xmm6, xmm0, 0x01              ; B_3 = B_2·B_1: HI1·Q
     vpslldq     xmm6, xmm6, 0x08                    ; B_3 = B_2·B_1: HI0·x^64
-    vpternlogq  xmm7, xmm6, xmm5, 0x96              ; B_3 = B_2·B_1: RES = fold(HI) + LO
+    vpternlogq  xmm6, xmm5, xmm7, 0x96              ; B_3 = B_2·B_1: RES = fold(HI) + LO
     vpxorq      xmm4, xmm2, xmm4                    ; B_3 = B_2·B_1: T = A + C1
     vpxorq      xmm3, xmm2, xmm3                    ; B_3 = B_2·B_1: U = A + C2
     vpclmulqdq  xmm5, xmm2, xmm2, 0x10              ; B_3 = B_2·B_1: A0·A1
     vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; B_3 = B_2·B_1: T0·T1
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; B_3 = B_2·B_1: U0·U1
-    vpxorq      xmm4, xmm4, xmm5                    ; B_3 = B_2·B_1: LO += S
     vpxorq      xmm3, xmm3, xmm5                    ; B_3 = B_2·B_1: HI += S
+    vpternlogq  xmm4, xmm5, xmm6, 0x96              ; B_3 = B_2·B_1: LO minus the key terms
     vpclmulqdq  xmm5, xmm3, xmm0, 0x01              ; B_3 = B_2·B_1: HI1·Q
     vpslldq     xmm3, xmm3, 0x08                    ; B_3 = B_2·B_1: HI0·x^64
-    vpternlogq  xmm5, xmm3, xmm4, 0x96              ; B_3 = B_2·B_1: RES = fold(HI) + LO
-    vpxorq      xmm3, xmm5, xmm7                    ; B_3 = B_2·B_1: minus the key terms
+    vpternlogq  xmm3, xmm4, xmm5, 0x96              ; B_3 = B_2·B_1: RES = fold(HI) + LO
     vpclmulqdq  xmm4, xmm2, xmm0, 0x01              ; B_4 = B_2·B_2: B1·Q
     vpslldq     xmm5, xmm2, 0x08                    ; B_4 = B_2·B_2: B0·x^64
     vpxorq      xmm4, xmm4, xmm5                    ; B_4 = B_2·B_2: fold B
@@ -106,18 +104,17 @@ ghash_avx512_winograd_clmul1_x32_natural_init:
     vpclmulqdq  xmm7, xmm4, xmm4, 0x10              ; B_4 = B_2·B_2: C2[0]·C2[1]
     vpclmulqdq  xmm8, xmm7, xmm0, 0x01              ; B_4 = B_2·B_2: HI1·Q
     vpslldq     xmm7, xmm7, 0x08                    ; B_4 = B_2·B_2: HI0·x^64
-    vpternlogq  xmm8, xmm7, xmm6, 0x96              ; B_4 = B_2·B_2: RES = fold(HI) + LO
+    vpternlogq  xmm7, xmm6, xmm8, 0x96              ; B_4 = B_2·B_2: RES = fold(HI) + LO
     vpxorq      xmm5, xmm2, xmm5                    ; B_4 = B_2·B_2: T = A + C1
     vpxorq      xmm4, xmm2, xmm4                    ; B_4 = B_2·B_2: U = A + C2
     vpclmulqdq  xmm6, xmm2, xmm2, 0x10              ; B_4 = B_2·B_2: A0·A1
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; B_4 = B_2·B_2: T0·T1
     vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; B_4 = B_2·B_2: U0·U1
-    vpxorq      xmm5, xmm5, xmm6                    ; B_4 = B_2·B_2: LO += S
     vpxorq      xmm4, xmm4, xmm6                    ; B_4 = B_2·B_2: HI += S
+    vpternlogq  xmm5, xmm6, xmm7, 0x96              ; B_4 = B_2·B_2: LO minus the key terms
     vpclmulqdq  xmm6, xmm4, xmm0, 0x01              ; B_4 = B_2·B_2: HI1·Q
     vpslldq     xmm4, xmm4, 0x08                    ; B_4 = B_2·B_2: HI0·x^64
-    vpternlogq  xmm6, xmm4, xmm5, 0x96              ; B_4 = B_2·B_2: RES = fold(HI) + LO
-    vpxorq      xmm4, xmm6, xmm8                    ; B_4 = B_2·B_2: minus the key terms
+    vpternlogq  xmm4, xmm5, xmm6, 0x96              ; B_4 = B_2·B_2: RES = fold(HI) + LO
     vinserti64x2 zmm3, zmm4, xmm3, 0x01             ; lane 1: B_3
     vinserti64x2 zmm2, zmm3, xmm2, 0x02             ; lane 2: B_2
     vinserti64x2 zmm10, zmm2, xmm1, 0x03            ; lane 3: B_1
@@ -130,12 +127,12 @@ ghash_avx512_winograd_clmul1_x32_natural_init:
     vpclmulqdq  zmm4, zmm1, zmm1, 0x10              ; C2[0]·C2[1]
     vpclmulqdq  zmm5, zmm4, zmm0, 0x01              ; HI1·Q
     vpslldq     zmm4, zmm4, 0x08                    ; HI0·x^64
-    vpternlogq  zmm5, zmm4, zmm3, 0x96              ; RES = fold(HI) + LO
+    vpternlogq  zmm4, zmm3, zmm5, 0x96              ; RES = fold(HI) + LO
     vmovdqu64   [rdi + 448], zmm2                   ; C1
     vmovdqu64   [rdi + 1024], zmm1                  ; C2
     vpxorq      xmm1, xmm1, xmm1
-    valignq     zmm1, zmm1, zmm5, 0x02
-    vpxorq      zmm1, zmm5, zmm1                    ; terms of lower powers
+    valignq     zmm1, zmm1, zmm4, 0x02
+    vpxorq      zmm1, zmm4, zmm1                    ; terms of lower powers
     vpxorq      xmm2, xmm2, xmm2
     valignq     zmm2, zmm2, zmm1, 0x04
     vpxorq      zmm1, zmm1, zmm2                    ; terms of lower powers
@@ -152,37 +149,36 @@ ghash_avx512_winograd_clmul1_x32_natural_init:
     vpclmulqdq  zmm5, zmm2, zmm2, 0x10              ; V_2 = V_1·B_4: C2[0]·C2[1]
     vpclmulqdq  zmm6, zmm5, zmm0, 0x01              ; V_2 = V_1·B_4: HI1·Q
     vpslldq     zmm5, zmm5, 0x08                    ; V_2 = V_1·B_4: HI0·x^64
-    vpternlogq  zmm6, zmm5, zmm3, 0x96              ; V_2 = V_1·B_4: RES = fold(HI) + LO
+    vpternlogq  zmm5, zmm3, zmm6, 0x96              ; V_2 = V_1·B_4: RES = fold(HI) + LO
     vpxorq      zmm3, zmm10, zmm4                   ; V_2 = V_1·B_4: T = A + C1
-    vpxorq      zmm5, zmm10, zmm2                   ; V_2 = V_1·B_4: U = A + C2
+    vpxorq      zmm6, zmm10, zmm2                   ; V_2 = V_1·B_4: U = A + C2
     vpclmulqdq  zmm7, zmm10, zmm10, 0x10            ; V_2 = V_1·B_4: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; V_2 = V_1·B_4: T0·T1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; V_2 = V_1·B_4: U0·U1
-    vpxorq      zmm3, zmm3, zmm7                    ; V_2 = V_1·B_4: LO += S
-    vpxorq      zmm5, zmm5, zmm7                    ; V_2 = V_1·B_4: HI += S
-    vpclmulqdq  zmm7, zmm5, zmm0, 0x01              ; V_2 = V_1·B_4: HI1·Q
-    vpslldq     zmm5, zmm5, 0x08                    ; V_2 = V_1·B_4: HI0·x^64
-    vpternlogq  zmm7, zmm5, zmm3, 0x96              ; V_2 = V_1·B_4: RES = fold(HI) + LO
-    vpxorq      zmm11, zmm7, zmm6                   ; V_2 = V_1·B_4: minus the key terms
+    vpclmulqdq  zmm8, zmm3, zmm3, 0x10              ; V_2 = V_1·B_4: T0·T1
+    vpclmulqdq  zmm3, zmm6, zmm6, 0x10              ; V_2 = V_1·B_4: U0·U1
+    vpxorq      zmm3, zmm3, zmm7                    ; V_2 = V_1·B_4: HI += S
+    vpternlogq  zmm8, zmm7, zmm5, 0x96              ; V_2 = V_1·B_4: LO minus the key terms
+    vpclmulqdq  zmm6, zmm3, zmm0, 0x01              ; V_2 = V_1·B_4: HI1·Q
+    vpslldq     zmm11, zmm3, 0x08                   ; V_2 = V_1·B_4: HI0·x^64
+    vpternlogq  zmm11, zmm8, zmm6, 0x96             ; V_2 = V_1·B_4: RES = fold(HI) + LO
     vpclmulqdq  zmm3, zmm11, zmm0, 0x01             ; V_2 = V_1·B_4: B1·Q
-    vpslldq     zmm5, zmm11, 0x08                   ; V_2 = V_1·B_4: B0·x^64
-    vpxorq      zmm3, zmm3, zmm5                    ; V_2 = V_1·B_4: fold B
-    vpunpcklqdq zmm5, zmm3, zmm11                   ; V_2 = V_1·B_4: C1
+    vpslldq     zmm6, zmm11, 0x08                   ; V_2 = V_1·B_4: B0·x^64
+    vpxorq      zmm3, zmm3, zmm6                    ; V_2 = V_1·B_4: fold B
+    vpunpcklqdq zmm6, zmm3, zmm11                   ; V_2 = V_1·B_4: C1
     vpunpckhqdq zmm3, zmm3, zmm11                   ; V_2 = V_1·B_4: C2
-    vpclmulqdq  zmm7, zmm5, zmm5, 0x10              ; V_2 = V_1·B_4: C1[0]·C1[1]
+    vpclmulqdq  zmm7, zmm6, zmm6, 0x10              ; V_2 = V_1·B_4: C1[0]·C1[1]
     vpclmulqdq  zmm8, zmm3, zmm3, 0x10              ; V_2 = V_1·B_4: C2[0]·C2[1]
     vpclmulqdq  zmm9, zmm8, zmm0, 0x01              ; V_2 = V_1·B_4: HI1·Q
     vpslldq     zmm8, zmm8, 0x08                    ; V_2 = V_1·B_4: HI0·x^64
-    vpternlogq  zmm9, zmm8, zmm7, 0x96              ; V_2 = V_1·B_4: RES = fold(HI) + LO
-    vmovdqu64   [rdi + 384], zmm5                   ; V_2 = V_1·B_4: C1
+    vpternlogq  zmm8, zmm7, zmm9, 0x96              ; V_2 = V_1·B_4: RES = fold(HI) + LO
+    vmovdqu64   [rdi + 384], zmm6                   ; V_2 = V_1·B_4: C1
     vmovdqu64   [rdi + 960], zmm3                   ; V_2 = V_1·B_4: C2
     vpxorq      xmm3, xmm3, xmm3
-    valignq     zmm3, zmm3, zmm9, 0x02              ; V_2 = V_1·B_4
-    vpxorq      zmm5, zmm9, zmm3                    ; V_2 = V_1·B_4: terms of lower powers
+    valignq     zmm3, zmm3, zmm8, 0x02              ; V_2 = V_1·B_4
+    vpxorq      zmm6, zmm8, zmm3                    ; V_2 = V_1·B_4: terms of lower powers
     vpxorq      xmm3, xmm3, xmm3
-    valignq     zmm3, zmm3, zmm5, 0x04              ; V_2 = V_1·B_4
-    vpternlogq  zmm5, zmm3, zmm1, 0x96              ; V_2 = V_1·B_4: R_i
-    vmovdqa64   zmm1, zmm5                          ; V_2 = V_1·B_4
+    valignq     zmm3, zmm3, zmm6, 0x04              ; V_2 = V_1·B_4
+    vpternlogq  zmm6, zmm3, zmm1, 0x96              ; V_2 = V_1·B_4: R_i
+    vmovdqa64   zmm1, zmm6                          ; V_2 = V_1·B_4
     vmovdqa64   zmm3, zmm1                          ; V_2 = V_1·B_4
     vshufi64x2  zmm1, zmm3, zmm3, 0x00              ; V_2 = V_1·B_4: R of the highest power
     vmovdqu64   [rdi + 1536], zmm3                  ; V_2 = V_1·B_4: R
@@ -191,12 +187,11 @@ ghash_avx512_winograd_clmul1_x32_natural_init:
     vpclmulqdq  zmm4, zmm11, zmm11, 0x10            ; V_3 = V_2·B_4: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; V_3 = V_2·B_4: T0·T1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; V_3 = V_2·B_4: U0·U1
-    vpxorq      zmm3, zmm3, zmm4                    ; V_3 = V_2·B_4: LO += S
     vpxorq      zmm2, zmm2, zmm4                    ; V_3 = V_2·B_4: HI += S
+    vpternlogq  zmm3, zmm4, zmm5, 0x96              ; V_3 = V_2·B_4: LO minus the key terms
     vpclmulqdq  zmm4, zmm2, zmm0, 0x01              ; V_3 = V_2·B_4: HI1·Q
-    vpslldq     zmm2, zmm2, 0x08                    ; V_3 = V_2·B_4: HI0·x^64
-    vpternlogq  zmm4, zmm2, zmm3, 0x96              ; V_3 = V_2·B_4: RES = fold(HI) + LO
-    vpxorq      zmm7, zmm4, zmm6                    ; V_3 = V_2·B_4: minus the key terms
+    vpslldq     zmm7, zmm2, 0x08                    ; V_3 = V_2·B_4: HI0·x^64
+    vpternlogq  zmm7, zmm3, zmm4, 0x96              ; V_3 = V_2·B_4: RES = fold(HI) + LO
     vpclmulqdq  zmm2, zmm7, zmm0, 0x01              ; V_3 = V_2·B_4: B1·Q
     vpslldq     zmm3, zmm7, 0x08                    ; V_3 = V_2·B_4: B0·x^64
     vpxorq      zmm2, zmm2, zmm3                    ; V_3 = V_2·B_4: fold B
@@ -206,12 +201,12 @@ ghash_avx512_winograd_clmul1_x32_natural_init:
     vpclmulqdq  zmm5, zmm2, zmm2, 0x10              ; V_3 = V_2·B_4: C2[0]·C2[1]
     vpclmulqdq  zmm6, zmm5, zmm0, 0x01              ; V_3 = V_2·B_4: HI1·Q
     vpslldq     zmm5, zmm5, 0x08                    ; V_3 = V_2·B_4: HI0·x^64
-    vpternlogq  zmm6, zmm5, zmm4, 0x96              ; V_3 = V_2·B_4: RES = fold(HI) + LO
+    vpternlogq  zmm5, zmm4, zmm6, 0x96              ; V_3 = V_2·B_4: RES = fold(HI) + LO
     vmovdqu64   [rdi + 320], zmm3                   ; V_3 = V_2·B_4: C1
     vmovdqu64   [rdi + 896], zmm2                   ; V_3 = V_2·B_4: C2
     vpxorq      xmm2, xmm2, xmm2
-    valignq     zmm2, zmm2, zmm6, 0x02              ; V_3 = V_2·B_4
-    vpxorq      zmm3, zmm6, zmm2                    ; V_3 = V_2·B_4: terms of lower powers
+    valignq     zmm2, zmm2, zmm5, 0x02              ; V_3 = V_2·B_4
+    vpxorq      zmm3, zmm5, zmm2                    ; V_3 = V_2·B_4: terms of lower powers
     vpxorq      xmm2, xmm2, xmm2
     valignq     zmm2, zmm2, zmm3, 0x04              ; V_3 = V_2·B_4
     vpternlogq  zmm3, zmm2, zmm1, 0x96              ; V_3 = V_2·B_4: R_i
@@ -229,18 +224,17 @@ ghash_avx512_winograd_clmul1_x32_natural_init:
     vpclmulqdq  zmm5, zmm2, zmm2, 0x10              ; V_4 = V_2·B_8: C2[0]·C2[1]
     vpclmulqdq  zmm6, zmm5, zmm0, 0x01              ; V_4 = V_2·B_8: HI1·Q
     vpslldq     zmm5, zmm5, 0x08                    ; V_4 = V_2·B_8: HI0·x^64
-    vpternlogq  zmm6, zmm5, zmm3, 0x96              ; V_4 = V_2·B_8: RES = fold(HI) + LO
+    vpternlogq  zmm5, zmm3, zmm6, 0x96              ; V_4 = V_2·B_8: RES = fold(HI) + LO
     vpxorq      zmm3, zmm11, zmm4                   ; V_4 = V_2·B_8: T = A + C1
     vpxorq      zmm2, zmm11, zmm2                   ; V_4 = V_2·B_8: U = A + C2
     vpclmulqdq  zmm4, zmm11, zmm11, 0x10            ; V_4 = V_2·B_8: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; V_4 = V_2·B_8: T0·T1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; V_4 = V_2·B_8: U0·U1
-    vpxorq      zmm3, zmm3, zmm4                    ; V_4 = V_2·B_8: LO += S
     vpxorq      zmm2, zmm2, zmm4                    ; V_4 = V_2·B_8: HI += S
+    vpternlogq  zmm3, zmm4, zmm5, 0x96              ; V_4 = V_2·B_8: LO minus the key terms
     vpclmulqdq  zmm4, zmm2, zmm0, 0x01              ; V_4 = V_2·B_8: HI1·Q
-    vpslldq     zmm2, zmm2, 0x08                    ; V_4 = V_2·B_8: HI0·x^64
-    vpternlogq  zmm4, zmm2, zmm3, 0x96              ; V_4 = V_2·B_8: RES = fold(HI) + LO
-    vpxorq      zmm8, zmm4, zmm6                    ; V_4 = V_2·B_8: minus the key terms
+    vpslldq     zmm8, zmm2, 0x08                    ; V_4 = V_2·B_8: HI0·x^64
+    vpternlogq  zmm8, zmm3, zmm4, 0x96              ; V_4 = V_2·B_8: RES = fold(HI) + LO
     vpclmulqdq  zmm2, zmm8, zmm0, 0x01              ; V_4 = V_2·B_8: B1·Q
     vpslldq     zmm3, zmm8, 0x08                    ; V_4 = V_2·B_8: B0·x^64
     vpxorq      zmm2, zmm2, zmm3                    ; V_4 = V_2·B_8: fold B
@@ -250,12 +244,12 @@ ghash_avx512_winograd_clmul1_x32_natural_init:
     vpclmulqdq  zmm5, zmm2, zmm2, 0x10              ; V_4 = V_2·B_8: C2[0]·C2[1]
     vpclmulqdq  zmm6, zmm5, zmm0, 0x01              ; V_4 = V_2·B_8: HI1·Q
     vpslldq     zmm5, zmm5, 0x08                    ; V_4 = V_2·B_8: HI0·x^64
-    vpternlogq  zmm6, zmm5, zmm4, 0x96              ; V_4 = V_2·B_8: RES = fold(HI) + LO
+    vpternlogq  zmm5, zmm4, zmm6, 0x96              ; V_4 = V_2·B_8: RES = fold(HI) + LO
     vmovdqu64   [rdi + 256], zmm3                   ; V_4 = V_2·B_8: C1
     vmovdqu64   [rdi + 832], zmm2                   ; V_4 = V_2·B_8: C2
     vpxorq      xmm2, xmm2, xmm2
-    valignq     zmm2, zmm2, zmm6, 0x02              ; V_4 = V_2·B_8
-    vpxorq      zmm3, zmm6, zmm2                    ; V_4 = V_2·B_8: terms of lower powers
+    valignq     zmm2, zmm2, zmm5, 0x02              ; V_4 = V_2·B_8
+    vpxorq      zmm3, zmm5, zmm2                    ; V_4 = V_2·B_8: terms of lower powers
     vpxorq      xmm2, xmm2, xmm2
     valignq     zmm2, zmm2, zmm3, 0x04              ; V_4 = V_2·B_8
     vpternlogq  zmm3, zmm2, zmm1, 0x96              ; V_4 = V_2·B_8: R_i
@@ -273,139 +267,135 @@ ghash_avx512_winograd_clmul1_x32_natural_init:
     vpclmulqdq  zmm5, zmm2, zmm2, 0x10              ; V_4 = V_2·B_8: C2[0]·C2[1]
     vpclmulqdq  zmm6, zmm5, zmm0, 0x01              ; V_4 = V_2·B_8: HI1·Q
     vpslldq     zmm5, zmm5, 0x08                    ; V_4 = V_2·B_8: HI0·x^64
-    vpternlogq  zmm6, zmm5, zmm3, 0x96              ; V_4 = V_2·B_8: RES = fold(HI) + LO
+    vpternlogq  zmm5, zmm3, zmm6, 0x96              ; V_4 = V_2·B_8: RES = fold(HI) + LO
     mov         eax, 0x01                           ; V_4 = V_2·B_8: rounds of s registers
 .round:
     sub         rdi, 256                            ; V_4 = V_2·B_8
     vpxorq      zmm3, zmm10, zmm4                   ; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
-    vpxorq      zmm5, zmm10, zmm2                   ; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
+    vpxorq      zmm6, zmm10, zmm2                   ; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
     vpclmulqdq  zmm9, zmm10, zmm10, 0x10            ; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
-    vpxorq      zmm3, zmm3, zmm9                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += S
-    vpxorq      zmm5, zmm5, zmm9                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += S
-    vpclmulqdq  zmm9, zmm5, zmm0, 0x01              ; V_(i+1) = V_(i+1-s)·B_sL: HI1·Q
-    vpslldq     zmm5, zmm5, 0x08                    ; V_(i+1) = V_(i+1-s)·B_sL: HI0·x^64
-    vpternlogq  zmm9, zmm5, zmm3, 0x96              ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(HI) + LO
-    vpxorq      zmm10, zmm9, zmm6                   ; V_(i+1) = V_(i+1-s)·B_sL: minus the key terms
+    vpclmulqdq  zmm12, zmm3, zmm3, 0x10             ; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
+    vpclmulqdq  zmm3, zmm6, zmm6, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
+    vpxorq      zmm3, zmm3, zmm9                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += S
+    vpternlogq  zmm12, zmm9, zmm5, 0x96             ; V_(i+1) = V_(i+1-s)·B_sL: LO minus the key terms
+    vpclmulqdq  zmm6, zmm3, zmm0, 0x01              ; V_(i+1) = V_(i+1-s)·B_sL: HI1·Q
+    vpslldq     zmm10, zmm3, 0x08                   ; V_(i+1) = V_(i+1-s)·B_sL: HI0·x^64
+    vpternlogq  zmm10, zmm12, zmm6, 0x96            ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(HI) + LO
     vpxorq      zmm3, zmm11, zmm4                   ; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
-    vpxorq      zmm5, zmm11, zmm2                   ; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
+    vpxorq      zmm6, zmm11, zmm2                   ; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
     vpclmulqdq  zmm9, zmm11, zmm11, 0x10            ; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
-    vpxorq      zmm3, zmm3, zmm9                    ; V_(i+2) = V_(i+2-s)·B_sL: LO += S
-    vpxorq      zmm5, zmm5, zmm9                    ; V_(i+2) = V_(i+2-s)·B_sL: HI += S
-    vpclmulqdq  zmm9, zmm5, zmm0, 0x01              ; V_(i+2) = V_(i+2-s)·B_sL: HI1·Q
-    vpslldq     zmm5, zmm5, 0x08                    ; V_(i+2) = V_(i+2-s)·B_sL: HI0·x^64
-    vpternlogq  zmm9, zmm5, zmm3, 0x96              ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(HI) + LO
-    vpxorq      zmm11, zmm9, zmm6                   ; V_(i+2) = V_(i+2-s)·B_sL: minus the key terms
+    vpclmulqdq  zmm12, zmm3, zmm3, 0x10             ; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
+    vpclmulqdq  zmm3, zmm6, zmm6, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
+    vpxorq      zmm3, zmm3, zmm9                    ; V_(i+2) = V_(i+2-s)·B_sL: HI += S
+    vpternlogq  zmm12, zmm9, zmm5, 0x96             ; V_(i+2) = V_(i+2-s)·B_sL: LO minus the key terms
+    vpclmulqdq  zmm6, zmm3, zmm0, 0x01              ; V_(i+2) = V_(i+2-s)·B_sL: HI1·Q
+    vpslldq     zmm11, zmm3, 0x08                   ; V_(i+2) = V_(i+2-s)·B_sL: HI0·x^64
+    vpternlogq  zmm11, zmm12, zmm6, 0x96            ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(HI) + LO
     vpxorq      zmm3, zmm7, zmm4                    ; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
-    vpxorq      zmm5, zmm7, zmm2                    ; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
+    vpxorq      zmm6, zmm7, zmm2                    ; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
-    vpxorq      zmm3, zmm3, zmm7                    ; V_(i+3) = V_(i+3-s)·B_sL: LO += S
-    vpxorq      zmm5, zmm5, zmm7                    ; V_(i+3) = V_(i+3-s)·B_sL: HI += S
-    vpclmulqdq  zmm7, zmm5, zmm0, 0x01              ; V_(i+3) = V_(i+3-s)·B_sL: HI1·Q
-    vpslldq     zmm5, zmm5, 0x08                    ; V_(i+3) = V_(i+3-s)·B_sL: HI0·x^64
-    vpternlogq  zmm7, zmm5, zmm3, 0x96              ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(HI) + LO
-    vpxorq      zmm7, zmm7, zmm6                    ; V_(i+3) = V_(i+3-s)·B_sL: minus the key terms
+    vpclmulqdq  zmm9, zmm3, zmm3, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
+    vpclmulqdq  zmm3, zmm6, zmm6, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
+    vpxorq      zmm3, zmm3, zmm7                    ; V_(i+3) = V_(i+3-s)·B_sL: HI += S
+    vpternlogq  zmm9, zmm7, zmm5, 0x96              ; V_(i+3) = V_(i+3-s)·B_sL: LO minus the key terms
+    vpclmulqdq  zmm6, zmm3, zmm0, 0x01              ; V_(i+3) = V_(i+3-s)·B_sL: HI1·Q
+    vpslldq     zmm7, zmm3, 0x08                    ; V_(i+3) = V_(i+3-s)·B_sL: HI0·x^64
+    vpternlogq  zmm7, zmm9, zmm6, 0x96              ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(HI) + LO
     vpxorq      zmm3, zmm8, zmm4                    ; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
-    vpxorq      zmm5, zmm8, zmm2                    ; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
+    vpxorq      zmm6, zmm8, zmm2                    ; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
-    vpxorq      zmm3, zmm3, zmm8                    ; V_(i+4) = V_(i+4-s)·B_sL: LO += S
-    vpxorq      zmm5, zmm5, zmm8                    ; V_(i+4) = V_(i+4-s)·B_sL: HI += S
-    vpclmulqdq  zmm8, zmm5, zmm0, 0x01              ; V_(i+4) = V_(i+4-s)·B_sL: HI1·Q
-    vpslldq     zmm5, zmm5, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: HI0·x^64
-    vpternlogq  zmm8, zmm5, zmm3, 0x96              ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(HI) + LO
-    vpxorq      zmm8, zmm8, zmm6                    ; V_(i+4) = V_(i+4-s)·B_sL: minus the key terms
+    vpclmulqdq  zmm9, zmm3, zmm3, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
+    vpclmulqdq  zmm3, zmm6, zmm6, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
+    vpxorq      zmm3, zmm3, zmm8                    ; V_(i+4) = V_(i+4-s)·B_sL: HI += S
+    vpternlogq  zmm9, zmm8, zmm5, 0x96              ; V_(i+4) = V_(i+4-s)·B_sL: LO minus the key terms
+    vpclmulqdq  zmm6, zmm3, zmm0, 0x01              ; V_(i+4) = V_(i+4-s)·B_sL: HI1·Q
+    vpslldq     zmm8, zmm3, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: HI0·x^64
+    vpternlogq  zmm8, zmm9, zmm6, 0x96              ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(HI) + LO
     vpclmulqdq  zmm3, zmm10, zmm0, 0x01             ; entries of V_(i+1): B1·Q
-    vpslldq     zmm5, zmm10, 0x08                   ; entries of V_(i+1): B0·x^64
-    vpxorq      zmm3, zmm3, zmm5                    ; entries of V_(i+1): fold B
-    vpunpcklqdq zmm5, zmm3, zmm10                   ; entries of V_(i+1): C1
+    vpslldq     zmm6, zmm10, 0x08                   ; entries of V_(i+1): B0·x^64
+    vpxorq      zmm3, zmm3, zmm6                    ; entries of V_(i+1): fold B
+    vpunpcklqdq zmm6, zmm3, zmm10                   ; entries of V_(i+1): C1
     vpunpckhqdq zmm3, zmm3, zmm10                   ; entries of V_(i+1): C2
-    vpclmulqdq  zmm9, zmm5, zmm5, 0x10              ; entries of V_(i+1): C1[0]·C1[1]
+    vpclmulqdq  zmm9, zmm6, zmm6, 0x10              ; entries of V_(i+1): C1[0]·C1[1]
     vpclmulqdq  zmm12, zmm3, zmm3, 0x10             ; entries of V_(i+1): C2[0]·C2[1]
     vpclmulqdq  zmm13, zmm12, zmm0, 0x01            ; entries of V_(i+1): HI1·Q
     vpslldq     zmm12, zmm12, 0x08                  ; entries of V_(i+1): HI0·x^64
-    vpternlogq  zmm13, zmm12, zmm9, 0x96            ; entries of V_(i+1): RES = fold(HI) + LO
-    vmovdqu64   [rdi + 448], zmm5                   ; entries of V_(i+1): C1
+    vpternlogq  zmm12, zmm9, zmm13, 0x96            ; entries of V_(i+1): RES = fold(HI) + LO
+    vmovdqu64   [rdi + 448], zmm6                   ; entries of V_(i+1): C1
     vmovdqu64   [rdi + 1024], zmm3                  ; entries of V_(i+1): C2
     vpxorq      xmm3, xmm3, xmm3
-    valignq     zmm3, zmm3, zmm13, 0x02             ; entries of V_(i+1)
-    vpxorq      zmm5, zmm13, zmm3                   ; entries of V_(i+1): terms of lower powers
+    valignq     zmm3, zmm3, zmm12, 0x02             ; entries of V_(i+1)
+    vpxorq      zmm6, zmm12, zmm3                   ; entries of V_(i+1): terms of lower powers
     vpxorq      xmm3, xmm3, xmm3
-    valignq     zmm3, zmm3, zmm5, 0x04              ; entries of V_(i+1)
-    vpternlogq  zmm5, zmm3, zmm1, 0x96              ; entries of V_(i+1): R_i
-    vmovdqa64   zmm1, zmm5                          ; entries of V_(i+1)
+    valignq     zmm3, zmm3, zmm6, 0x04              ; entries of V_(i+1)
+    vpternlogq  zmm6, zmm3, zmm1, 0x96              ; entries of V_(i+1): R_i
+    vmovdqa64   zmm1, zmm6                          ; entries of V_(i+1)
     vmovdqa64   zmm3, zmm1                          ; entries of V_(i+1)
     vshufi64x2  zmm1, zmm3, zmm3, 0x00              ; entries of V_(i+1): R of the highest power
     vmovdqu64   [rdi + 1600], zmm3                  ; entries of V_(i+1): R
     vpclmulqdq  zmm3, zmm11, zmm0, 0x01             ; entries of V_(i+2): B1·Q
-    vpslldq     zmm5, zmm11, 0x08                   ; entries of V_(i+2): B0·x^64
-    vpxorq      zmm3, zmm3, zmm5                    ; entries of V_(i+2): fold B
-    vpunpcklqdq zmm5, zmm3, zmm11                   ; entries of V_(i+2): C1
+    vpslldq     zmm6, zmm11, 0x08                   ; entries of V_(i+2): B0·x^64
+    vpxorq      zmm3, zmm3, zmm6                    ; entries of V_(i+2): fold B
+    vpunpcklqdq zmm6, zmm3, zmm11                   ; entries of V_(i+2): C1
     vpunpckhqdq zmm3, zmm3, zmm11                   ; entries of V_(i+2): C2
-    vpclmulqdq  zmm9, zmm5, zmm5, 0x10              ; entries of V_(i+2): C1[0]·C1[1]
+    vpclmulqdq  zmm9, zmm6, zmm6, 0x10              ; entries of V_(i+2): C1[0]·C1[1]
     vpclmulqdq  zmm12, zmm3, zmm3, 0x10             ; entries of V_(i+2): C2[0]·C2[1]
     vpclmulqdq  zmm13, zmm12, zmm0, 0x01            ; entries of V_(i+2): HI1·Q
     vpslldq     zmm12, zmm12, 0x08                  ; entries of V_(i+2): HI0·x^64
-    vpternlogq  zmm13, zmm12, zmm9, 0x96            ; entries of V_(i+2): RES = fold(HI) + LO
-    vmovdqu64   [rdi + 384], zmm5                   ; entries of V_(i+2): C1
+    vpternlogq  zmm12, zmm9, zmm13, 0x96            ; entries of V_(i+2): RES = fold(HI) + LO
+    vmovdqu64   [rdi + 384], zmm6                   ; entries of V_(i+2): C1
     vmovdqu64   [rdi + 960], zmm3                   ; entries of V_(i+2): C2
     vpxorq      xmm3, xmm3, xmm3
-    valignq     zmm3, zmm3, zmm13, 0x02             ; entries of V_(i+2)
-    vpxorq      zmm5, zmm13, zmm3                   ; entries of V_(i+2): terms of lower powers
+    valignq     zmm3, zmm3, zmm12, 0x02             ; entries of V_(i+2)
+    vpxorq      zmm6, zmm12, zmm3                   ; entries of V_(i+2): terms of lower powers
     vpxorq      xmm3, xmm3, xmm3
-    valignq     zmm3, zmm3, zmm5, 0x04              ; entries of V_(i+2)
-    vpternlogq  zmm5, zmm3, zmm1, 0x96              ; entries of V_(i+2): R_i
-    vmovdqa64   zmm1, zmm5                          ; entries of V_(i+2)
+    valignq     zmm3, zmm3, zmm6, 0x04              ; entries of V_(i+2)
+    vpternlogq  zmm6, zmm3, zmm1, 0x96              ; entries of V_(i+2): R_i
+    vmovdqa64   zmm1, zmm6                          ; entries of V_(i+2)
     vmovdqa64   zmm3, zmm1                          ; entries of V_(i+2)
     vshufi64x2  zmm1, zmm3, zmm3, 0x00              ; entries of V_(i+2): R of the highest power
     vmovdqu64   [rdi + 1536], zmm3                  ; entries of V_(i+2): R
     vpclmulqdq  zmm3, zmm7, zmm0, 0x01              ; entries of V_(i+3): B1·Q
-    vpslldq     zmm5, zmm7, 0x08                    ; entries of V_(i+3): B0·x^64
-    vpxorq      zmm3, zmm3, zmm5                    ; entries of V_(i+3): fold B
-    vpunpcklqdq zmm5, zmm3, zmm7                    ; entries of V_(i+3): C1
+    vpslldq     zmm6, zmm7, 0x08                    ; entries of V_(i+3): B0·x^64
+    vpxorq      zmm3, zmm3, zmm6                    ; entries of V_(i+3): fold B
+    vpunpcklqdq zmm6, zmm3, zmm7                    ; entries of V_(i+3): C1
     vpunpckhqdq zmm3, zmm3, zmm7                    ; entries of V_(i+3): C2
-    vpclmulqdq  zmm9, zmm5, zmm5, 0x10              ; entries of V_(i+3): C1[0]·C1[1]
+    vpclmulqdq  zmm9, zmm6, zmm6, 0x10              ; entries of V_(i+3): C1[0]·C1[1]
     vpclmulqdq  zmm12, zmm3, zmm3, 0x10             ; entries of V_(i+3): C2[0]·C2[1]
     vpclmulqdq  zmm13, zmm12, zmm0, 0x01            ; entries of V_(i+3): HI1·Q
     vpslldq     zmm12, zmm12, 0x08                  ; entries of V_(i+3): HI0·x^64
-    vpternlogq  zmm13, zmm12, zmm9, 0x96            ; entries of V_(i+3): RES = fold(HI) + LO
-    vmovdqu64   [rdi + 320], zmm5                   ; entries of V_(i+3): C1
+    vpternlogq  zmm12, zmm9, zmm13, 0x96            ; entries of V_(i+3): RES = fold(HI) + LO
+    vmovdqu64   [rdi + 320], zmm6                   ; entries of V_(i+3): C1
     vmovdqu64   [rdi + 896], zmm3                   ; entries of V_(i+3): C2
     vpxorq      xmm3, xmm3, xmm3
-    valignq     zmm3, zmm3, zmm13, 0x02             ; entries of V_(i+3)
-    vpxorq      zmm5, zmm13, zmm3                   ; entries of V_(i+3): terms of lower powers
+    valignq     zmm3, zmm3, zmm12, 0x02             ; entries of V_(i+3)
+    vpxorq      zmm6, zmm12, zmm3                   ; entries of V_(i+3): terms of lower powers
     vpxorq      xmm3, xmm3, xmm3
-    valignq     zmm3, zmm3, zmm5, 0x04              ; entries of V_(i+3)
-    vpternlogq  zmm5, zmm3, zmm1, 0x96              ; entries of V_(i+3): R_i
-    vmovdqa64   zmm1, zmm5                          ; entries of V_(i+3)
+    valignq     zmm3, zmm3, zmm6, 0x04              ; entries of V_(i+3)
+    vpternlogq  zmm6, zmm3, zmm1, 0x96              ; entries of V_(i+3): R_i
+    vmovdqa64   zmm1, zmm6                          ; entries of V_(i+3)
     vmovdqa64   zmm3, zmm1                          ; entries of V_(i+3)
     vshufi64x2  zmm1, zmm3, zmm3, 0x00              ; entries of V_(i+3): R of the highest power
     vmovdqu64   [rdi + 1472], zmm3                  ; entries of V_(i+3): R
     vpclmulqdq  zmm3, zmm8, zmm0, 0x01              ; entries of V_(i+4): B1·Q
-    vpslldq     zmm5, zmm8, 0x08                    ; entries of V_(i+4): B0·x^64
-    vpxorq      zmm3, zmm3, zmm5                    ; entries of V_(i+4): fold B
-    vpunpcklqdq zmm5, zmm3, zmm8                    ; entries of V_(i+4): C1
+    vpslldq     zmm6, zmm8, 0x08                    ; entries of V_(i+4): B0·x^64
+    vpxorq      zmm3, zmm3, zmm6                    ; entries of V_(i+4): fold B
+    vpunpcklqdq zmm6, zmm3, zmm8                    ; entries of V_(i+4): C1
     vpunpckhqdq zmm3, zmm3, zmm8                    ; entries of V_(i+4): C2
-    vpclmulqdq  zmm9, zmm5, zmm5, 0x10              ; entries of V_(i+4): C1[0]·C1[1]
+    vpclmulqdq  zmm9, zmm6, zmm6, 0x10              ; entries of V_(i+4): C1[0]·C1[1]
     vpclmulqdq  zmm12, zmm3, zmm3, 0x10             ; entries of V_(i+4): C2[0]·C2[1]
     vpclmulqdq  zmm13, zmm12, zmm0, 0x01            ; entries of V_(i+4): HI1·Q
     vpslldq     zmm12, zmm12, 0x08                  ; entries of V_(i+4): HI0·x^64
-    vpternlogq  zmm13, zmm12, zmm9, 0x96            ; entries of V_(i+4): RES = fold(HI) + LO
-    vmovdqu64   [rdi + 256], zmm5                   ; entries of V_(i+4): C1
+    vpternlogq  zmm12, zmm9, zmm13, 0x96            ; entries of V_(i+4): RES = fold(HI) + LO
+    vmovdqu64   [rdi + 256], zmm6                   ; entries of V_(i+4): C1
     vmovdqu64   [rdi + 832], zmm3                   ; entries of V_(i+4): C2
     vpxorq      xmm3, xmm3, xmm3
-    valignq     zmm3, zmm3, zmm13, 0x02             ; entries of V_(i+4)
-    vpxorq      zmm5, zmm13, zmm3                   ; entries of V_(i+4): terms of lower powers
+    valignq     zmm3, zmm3, zmm12, 0x02             ; entries of V_(i+4)
+    vpxorq      zmm6, zmm12, zmm3                   ; entries of V_(i+4): terms of lower powers
     vpxorq      xmm3, xmm3, xmm3
-    valignq     zmm3, zmm3, zmm5, 0x04              ; entries of V_(i+4)
-    vpternlogq  zmm5, zmm3, zmm1, 0x96              ; entries of V_(i+4): R_i
-    vmovdqa64   zmm1, zmm5                          ; entries of V_(i+4)
+    valignq     zmm3, zmm3, zmm6, 0x04              ; entries of V_(i+4)
+    vpternlogq  zmm6, zmm3, zmm1, 0x96              ; entries of V_(i+4): R_i
+    vmovdqa64   zmm1, zmm6                          ; entries of V_(i+4)
     vmovdqa64   zmm3, zmm1                          ; entries of V_(i+4)
     vshufi64x2  zmm1, zmm3, zmm3, 0x00              ; entries of V_(i+4): R of the highest power
     vmovdqu64   [rdi + 1408], zmm3                  ; entries of V_(i+4): R
@@ -419,7 +409,7 @@ ghash_avx512_winograd_clmul1_x32_natural_init:
 
 ; void ghash_avx512_winograd_clmul1_x32_natural_mul(const void *table, uint8_t x[16])
 ;   x = x·H
-;   stack 0 bytes; writes xmm0-2
+;   stack 0 bytes; writes xmm0-3
 global ghash_avx512_winograd_clmul1_x32_natural_mul:function (ghash_avx512_winograd_clmul1_x32_natural_mul.end - ghash_avx512_winograd_clmul1_x32_natural_mul)
 align 32
 ghash_avx512_winograd_clmul1_x32_natural_mul:
@@ -430,16 +420,15 @@ ghash_avx512_winograd_clmul1_x32_natural_mul:
     vpxorq      xmm1, xmm0, [rdi + 496]             ; T = A + C1
     vpxorq      xmm2, xmm0, [rdi + 1072]            ; U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
-    vpxorq      xmm1, xmm1, xmm0                    ; LO += S
-    vpxorq      xmm0, xmm2, xmm0                    ; HI += S
-    vpclmulqdq  xmm2, xmm0, [rel ghash_avx512_winograd_clmul1_x32_natural_fold_q], 0x01  ; HI1·Q
-    vpslldq     xmm0, xmm0, 0x08                    ; HI0·x^64
-    vpternlogq  xmm2, xmm0, xmm1, 0x96              ; RES = fold(HI) + LO
-    vpxorq      xmm0, xmm2, [rdi + 1648]            ; minus the key terms
+    vpclmulqdq  xmm3, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm1, xmm2, xmm2, 0x10              ; U0·U1
+    vpxorq      xmm1, xmm1, xmm0                    ; HI += S
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512_winograd_clmul1_x32_natural_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm1, xmm1, 0x08                    ; HI0·x^64
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + LO
+    vpternlogq  xmm2, xmm3, [rdi + 1648], 0x96      ; minus the key terms
 .store:
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x32_natural_bit_reversal], 0x00  ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm2, [rel ghash_avx512_winograd_clmul1_x32_natural_bit_reversal], 0x00  ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
@@ -451,12 +440,38 @@ global ghash_avx512_winograd_clmul1_x32_natural_update:function (ghash_avx512_wi
 align 32
 ghash_avx512_winograd_clmul1_x32_natural_update:
     endbr64
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vgf2p8affineqb xmm1, xmm0, [rel ghash_avx512_winograd_clmul1_x32_natural_bit_reversal], 0x00  ; X
+    cmp         rcx, 0x11
+    jae         .more
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x00
+    je          .done
+    mov         rax, -1
+    bzhi        rax, rax, rcx
+    kmovq       k1, rax                             ; one bit a byte that is left
+    vmovdqu8    xmm0{k1}{z}, [rdx]                  ; C, zero-padded
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x32_natural_bit_reversal], 0x00  ; C
+    vpxorq      xmm0, xmm0, xmm1                    ; A = X + C
+    vpxorq      xmm1, xmm0, [rdi + 496]             ; T = A + C1
+    vpxorq      xmm2, xmm0, [rdi + 1072]            ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm3, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm1, xmm2, xmm2, 0x10              ; U0·U1
+    vpxorq      xmm1, xmm1, xmm0                    ; HI += S
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512_winograd_clmul1_x32_natural_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm1, xmm1, 0x08                    ; HI0·x^64
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + LO
+    vpternlogq  xmm2, xmm3, [rdi + 1648], 0x96      ; minus the key terms
+    vgf2p8affineqb xmm0, xmm2, [rel ghash_avx512_winograd_clmul1_x32_natural_bit_reversal], 0x00  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
+    ret
+.more:
     vmovdqu64   zmm0, [rel ghash_avx512_winograd_clmul1_x32_natural_bit_reversal]  ; bit_reversal
-    vmovdqu64   zmm1, [rel ghash_avx512_winograd_clmul1_x32_natural_fold_q]  ; fold_q
-    vmovdqu64   xmm2, [rsi]                         ; X, bytes as in memory
-    vgf2p8affineqb xmm2, xmm2, xmm0, 0x00           ; X
     cmp         rcx, 512
     jb          .tail
+.groups:
+    vmovdqu64   zmm2, [rel ghash_avx512_winograd_clmul1_x32_natural_fold_q]  ; fold_q
 .group:
     vmovdqu64   zmm3, [rdx + 128]                   ; C3·H^6: C, bytes as in memory
     vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C3·H^6: C
@@ -515,25 +530,25 @@ ghash_avx512_winograd_clmul1_x32_natural_update:
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2·H^7: U0·U1
     vmovdqu64   zmm9, [rdx]                         ; C1·H^8: C, bytes as in memory
     vgf2p8affineqb zmm9, zmm9, zmm0, 0x00           ; C1·H^8: C
-    vpxorq      zmm2, zmm9, zmm2                    ; C1·H^8: A = X + C
-    vpxorq      zmm9, zmm2, [rdi]                   ; C1·H^8: T = A + C1
-    vpxorq      zmm10, zmm2, [rdi + 576]            ; C1·H^8: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1·H^8: A0·A1
+    vpxorq      zmm1, zmm9, zmm1                    ; C1·H^8: A = X + C
+    vpxorq      zmm9, zmm1, [rdi]                   ; C1·H^8: T = A + C1
+    vpxorq      zmm10, zmm1, [rdi + 576]            ; C1·H^8: U = A + C2
+    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1·H^8: A0·A1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C1·H^8: T0·T1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C1·H^8: U0·U1
     vpternlogq  zmm12, zmm6, zmm3, 0x96             ; C1·H^8: S += it
     vpternlogq  zmm13, zmm7, zmm4, 0x96             ; C1·H^8: LO += it
     vpternlogq  zmm14, zmm8, zmm5, 0x96             ; C1·H^8: HI += it
-    vpxorq      zmm2, zmm12, zmm2                   ; C1·H^8: S += it
-    vpternlogq  zmm13, zmm9, zmm2, 0x96             ; reduce: LO += S
-    vpternlogq  zmm14, zmm10, zmm2, 0x96            ; reduce: HI += S
-    vpclmulqdq  zmm3, zmm14, zmm1, 0x01             ; reduce: HI1·Q
-    vpslldq     zmm2, zmm14, 0x08                   ; reduce: HI0·x^64
-    vpternlogq  zmm3, zmm2, zmm13, 0x96             ; reduce: RES = fold(HI) + LO
-    vextracti64x4 ymm2, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm2, ymm3, ymm2                    ; reduce: add up the lanes
-    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
-    vpternlogq  xmm2, xmm3, [rdi + 1152], 0x96      ; reduce: minus the key terms
+    vpxorq      zmm1, zmm12, zmm1                   ; C1·H^8: S += it
+    vpternlogq  zmm13, zmm9, zmm1, 0x96             ; reduce: LO += S
+    vpternlogq  zmm14, zmm10, zmm1, 0x96            ; reduce: HI += S
+    vpclmulqdq  zmm1, zmm14, zmm2, 0x01             ; reduce: HI1·Q
+    vpslldq     zmm3, zmm14, 0x08                   ; reduce: HI0·x^64
+    vpternlogq  zmm3, zmm13, zmm1, 0x96             ; reduce: RES = fold(HI) + LO
+    vextracti64x4 ymm1, zmm3, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm3, ymm1                    ; reduce: add up the lanes
+    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm1, xmm3, [rdi + 1152], 0x96      ; reduce: minus the key terms
     add         rdx, 512                            ; next group
     sub         rcx, 512
     cmp         rcx, 512
@@ -542,66 +557,81 @@ ghash_avx512_winograd_clmul1_x32_natural_update:
 .tail:
     cmp         rcx, 0x00
     je          .store
-    mov         rax, rcx
-    add         rax, 0x0f
+    lea         rax, [rcx + 15]
     and         rax, -16
-    neg         rax                                 ; -16·m
-    lea         rax, [rdi + rax + 512]              ; H^m
-    vmovdqu64   xmm3, [rax + 1152]                  ; R_m: the key terms of H^m … H^1
-    vpxorq      xmm4, xmm4, xmm4
-    vpxorq      xmm5, xmm5, xmm5
-    vpxorq      xmm6, xmm6, xmm6
+    lea         rdi, [rdi + 512]
+    sub         rdi, rax                            ; H^m
+    vmovdqu64   xmm2, [rdi + 1152]                  ; R_m: the key terms of H^m … H^1
     cmp         rcx, 0x40
-    jb          .partial
+    jae         .first
+    vpxorq      xmm3, xmm3, xmm3
+    vpxorq      xmm8, xmm8, xmm8
+    vpxorq      xmm4, xmm4, xmm4
+    jmp         .rest
+.first:
+    vmovdqu64   zmm3, [rdx]                         ; C·H^m: C, bytes as in memory
+    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C·H^m: C
+    vpxorq      zmm1, zmm3, zmm1                    ; C·H^m: A = X + C
+    vpxorq      zmm4, zmm1, [rdi]                   ; C·H^m: T = A + C1
+    vpxorq      zmm5, zmm1, [rdi + 576]             ; C·H^m: U = A + C2
+    vpclmulqdq  zmm3, zmm1, zmm1, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  zmm8, zmm4, zmm4, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  zmm4, zmm5, zmm5, 0x10              ; C·H^m: U0·U1
+    vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rdi, 0x40                           ; the next powers
+    add         rdx, 0x40                           ; the next blocks
+    sub         rcx, 0x40
+    cmp         rcx, 0x40
+    jb          .after_block
 .block:
-    vmovdqu64   zmm7, [rdx]                         ; C, bytes as in memory
-    vgf2p8affineqb zmm7, zmm7, zmm0, 0x00           ; C
-    vpxorq      zmm2, zmm7, zmm2                    ; C·H^i: A = X + C; X counts once
-    vpxorq      zmm7, zmm2, [rax]                   ; C·H^i: T = A + C1
-    vpxorq      zmm8, zmm2, [rax + 576]             ; C·H^i: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C·H^i: U0·U1
-    vpxorq      zmm4, zmm4, zmm2                    ; C·H^i: S += it
-    vpxorq      zmm5, zmm5, zmm7                    ; C·H^i: LO += it
-    vpxorq      zmm6, zmm6, zmm8                    ; C·H^i: HI += it
-    vpxorq      xmm2, xmm2, xmm2
-    add         rax, 0x40                           ; the next powers
+    vmovdqu64   zmm5, [rdx]                         ; C·H^i: C, bytes as in memory
+    vgf2p8affineqb zmm5, zmm5, zmm0, 0x00           ; C·H^i: C
+    vpxorq      zmm6, zmm5, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      zmm7, zmm5, [rdi + 576]             ; C·H^i: U = A + C2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C·H^i: U0·U1
+    vpxorq      zmm3, zmm3, zmm5                    ; C·H^i: S += it
+    vpxorq      zmm8, zmm8, zmm6                    ; C·H^i: LO += it
+    vpxorq      zmm4, zmm4, zmm7                    ; C·H^i: HI += it
+    add         rdi, 0x40                           ; the next powers
     add         rdx, 0x40                           ; the next blocks
     sub         rcx, 0x40
     cmp         rcx, 0x40
     jae         .block
 .after_block:
-.partial:
     cmp         rcx, 0x00
     je          .reduce
-    mov         rdi, -1
-    bzhi        rdi, rdi, rcx
-    kmovq       k1, rdi                             ; one bit a byte that is left
-    vmovdqu8    zmm7{k1}{z}, [rdx]                  ; C, zero-padded
-    vgf2p8affineqb zmm7, zmm7, zmm0, 0x00           ; C
-    vpxorq      zmm2, zmm7, zmm2                    ; C·H^i: A = X + C; X counts once
-    vpxorq      zmm7, zmm2, [rax]                   ; C·H^i: T = A + C1
-    vpxorq      zmm8, zmm2, [rax + 576]             ; C·H^i: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C·H^i: U0·U1
-    vpxorq      zmm4, zmm4, zmm2                    ; C·H^i: S += it
-    vpxorq      zmm5, zmm5, zmm7                    ; C·H^i: LO += it
-    vpxorq      zmm6, zmm6, zmm8                    ; C·H^i: HI += it
+.rest:
+    mov         rax, -1
+    bzhi        rax, rax, rcx
+    kmovq       k1, rax                             ; one bit a byte that is left
+    vmovdqu8    zmm5{k1}{z}, [rdx]                  ; C, zero-padded
+    vgf2p8affineqb zmm5, zmm5, zmm0, 0x00           ; C
+    vpxorq      zmm1, zmm5, zmm1                    ; C·H^i: A = X + C; X counts once
+    vpxorq      zmm5, zmm1, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      zmm6, zmm1, [rdi + 576]             ; C·H^i: U = A + C2
+    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^i: U0·U1
+    vpxorq      zmm3, zmm3, zmm1                    ; C·H^i: S += it
+    vpxorq      zmm8, zmm8, zmm5                    ; C·H^i: LO += it
+    vpxorq      zmm4, zmm4, zmm6                    ; C·H^i: HI += it
 .reduce:
-    vpxorq      zmm2, zmm5, zmm4                    ; reduce: LO += S
-    vpxorq      zmm4, zmm6, zmm4                    ; reduce: HI += S
-    vpclmulqdq  zmm5, zmm4, zmm1, 0x01              ; reduce: HI1·Q
-    vpslldq     zmm1, zmm4, 0x08                    ; reduce: HI0·x^64
-    vpternlogq  zmm5, zmm1, zmm2, 0x96              ; reduce: RES = fold(HI) + LO
-    vextracti64x4 ymm1, zmm5, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm2, ymm5, ymm1                    ; reduce: add up the lanes
-    vextracti64x2 xmm1, ymm2, 0x01                  ; reduce: upper lanes
-    vpternlogq  xmm2, xmm1, xmm3, 0x96              ; reduce: minus the key terms
+    vpxorq      zmm1, zmm4, zmm3                    ; reduce: HI += S
+    vpclmulqdq  zmm4, zmm1, [rel ghash_avx512_winograd_clmul1_x32_natural_fold_q], 0x01  ; reduce: HI1·Q
+    vpslldq     zmm1, zmm1, 0x08                    ; reduce: HI0·x^64
+    vpternlogq  zmm8, zmm3, zmm1, 0x96              ; reduce: + LO
+    vpxorq      zmm1, zmm4, zmm8                    ; reduce: RES = fold(HI) + LO
+    vextracti64x4 ymm3, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm1, ymm3                    ; reduce: add up the lanes
+    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm1, xmm3, xmm2, 0x96              ; reduce: minus the key terms
 .store:
-    vgf2p8affineqb xmm0, xmm2, xmm0, 0x00           ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm1, xmm0, 0x00           ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
+.done:
     vzeroupper                                      ; upper halves are the caller's
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     ret
 .end:

@@ -63,18 +63,17 @@ ghash_avx512_winograd_clmul1_x8_natural_init:
     vpclmulqdq  xmm4, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: C2[0]·C2[1]
     vpclmulqdq  xmm5, xmm4, [rel ghash_avx512_winograd_clmul1_x8_natural_fold_q], 0x01  ; B_2 = B_1·B_1: HI1·Q
     vpslldq     xmm4, xmm4, 0x08                    ; B_2 = B_1·B_1: HI0·x^64
-    vpternlogq  xmm5, xmm4, xmm3, 0x96              ; B_2 = B_1·B_1: RES = fold(HI) + LO
+    vpternlogq  xmm4, xmm3, xmm5, 0x96              ; B_2 = B_1·B_1: RES = fold(HI) + LO
     vpxorq      xmm2, xmm0, xmm2                    ; B_2 = B_1·B_1: T = A + C1
     vpxorq      xmm1, xmm0, xmm1                    ; B_2 = B_1·B_1: U = A + C2
     vpclmulqdq  xmm3, xmm0, xmm0, 0x10              ; B_2 = B_1·B_1: A0·A1
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: T0·T1
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: U0·U1
-    vpxorq      xmm2, xmm2, xmm3                    ; B_2 = B_1·B_1: LO += S
     vpxorq      xmm1, xmm1, xmm3                    ; B_2 = B_1·B_1: HI += S
+    vpternlogq  xmm2, xmm3, xmm4, 0x96              ; B_2 = B_1·B_1: LO minus the key terms
     vpclmulqdq  xmm3, xmm1, [rel ghash_avx512_winograd_clmul1_x8_natural_fold_q], 0x01  ; B_2 = B_1·B_1: HI1·Q
     vpslldq     xmm1, xmm1, 0x08                    ; B_2 = B_1·B_1: HI0·x^64
-    vpternlogq  xmm3, xmm1, xmm2, 0x96              ; B_2 = B_1·B_1: RES = fold(HI) + LO
-    vpxorq      xmm1, xmm3, xmm5                    ; B_2 = B_1·B_1: minus the key terms
+    vpternlogq  xmm1, xmm2, xmm3, 0x96              ; B_2 = B_1·B_1: RES = fold(HI) + LO
     vpclmulqdq  xmm2, xmm0, [rel ghash_avx512_winograd_clmul1_x8_natural_fold_q], 0x01  ; B_3 = B_2·B_1: B1·Q
     vpslldq     xmm3, xmm0, 0x08                    ; B_3 = B_2·B_1: B0·x^64
     vpxorq      xmm2, xmm2, xmm3                    ; B_3 = B_2·B_1: fold B
@@ -84,18 +83,17 @@ ghash_avx512_winograd_clmul1_x8_natural_init:
     vpclmulqdq  xmm5, xmm2, xmm2, 0x10              ; B_3 = B_2·B_1: C2[0]·C2[1]
     vpclmulqdq  xmm6, xmm5, [rel ghash_avx512_winograd_clmul1_x8_natural_fold_q], 0x01  ; B_3 = B_2·B_1: HI1·Q
     vpslldq     xmm5, xmm5, 0x08                    ; B_3 = B_2·B_1: HI0·x^64
-    vpternlogq  xmm6, xmm5, xmm4, 0x96              ; B_3 = B_2·B_1: RES = fold(HI) + LO
+    vpternlogq  xmm5, xmm4, xmm6, 0x96              ; B_3 = B_2·B_1: RES = fold(HI) + LO
     vpxorq      xmm3, xmm1, xmm3                    ; B_3 = B_2·B_1: T = A + C1
     vpxorq      xmm2, xmm1, xmm2                    ; B_3 = B_2·B_1: U = A + C2
     vpclmulqdq  xmm4, xmm1, xmm1, 0x10              ; B_3 = B_2·B_1: A0·A1
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; B_3 = B_2·B_1: T0·T1
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; B_3 = B_2·B_1: U0·U1
-    vpxorq      xmm3, xmm3, xmm4                    ; B_3 = B_2·B_1: LO += S
     vpxorq      xmm2, xmm2, xmm4                    ; B_3 = B_2·B_1: HI += S
+    vpternlogq  xmm3, xmm4, xmm5, 0x96              ; B_3 = B_2·B_1: LO minus the key terms
     vpclmulqdq  xmm4, xmm2, [rel ghash_avx512_winograd_clmul1_x8_natural_fold_q], 0x01  ; B_3 = B_2·B_1: HI1·Q
     vpslldq     xmm2, xmm2, 0x08                    ; B_3 = B_2·B_1: HI0·x^64
-    vpternlogq  xmm4, xmm2, xmm3, 0x96              ; B_3 = B_2·B_1: RES = fold(HI) + LO
-    vpxorq      xmm2, xmm4, xmm6                    ; B_3 = B_2·B_1: minus the key terms
+    vpternlogq  xmm2, xmm3, xmm4, 0x96              ; B_3 = B_2·B_1: RES = fold(HI) + LO
     vpclmulqdq  xmm3, xmm1, [rel ghash_avx512_winograd_clmul1_x8_natural_fold_q], 0x01  ; B_4 = B_2·B_2: B1·Q
     vpslldq     xmm4, xmm1, 0x08                    ; B_4 = B_2·B_2: B0·x^64
     vpxorq      xmm3, xmm3, xmm4                    ; B_4 = B_2·B_2: fold B
@@ -105,18 +103,17 @@ ghash_avx512_winograd_clmul1_x8_natural_init:
     vpclmulqdq  xmm6, xmm3, xmm3, 0x10              ; B_4 = B_2·B_2: C2[0]·C2[1]
     vpclmulqdq  xmm7, xmm6, [rel ghash_avx512_winograd_clmul1_x8_natural_fold_q], 0x01  ; B_4 = B_2·B_2: HI1·Q
     vpslldq     xmm6, xmm6, 0x08                    ; B_4 = B_2·B_2: HI0·x^64
-    vpternlogq  xmm7, xmm6, xmm5, 0x96              ; B_4 = B_2·B_2: RES = fold(HI) + LO
+    vpternlogq  xmm6, xmm5, xmm7, 0x96              ; B_4 = B_2·B_2: RES = fold(HI) + LO
     vpxorq      xmm4, xmm1, xmm4                    ; B_4 = B_2·B_2: T = A + C1
     vpxorq      xmm3, xmm1, xmm3                    ; B_4 = B_2·B_2: U = A + C2
     vpclmulqdq  xmm5, xmm1, xmm1, 0x10              ; B_4 = B_2·B_2: A0·A1
     vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; B_4 = B_2·B_2: T0·T1
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; B_4 = B_2·B_2: U0·U1
-    vpxorq      xmm4, xmm4, xmm5                    ; B_4 = B_2·B_2: LO += S
     vpxorq      xmm3, xmm3, xmm5                    ; B_4 = B_2·B_2: HI += S
+    vpternlogq  xmm4, xmm5, xmm6, 0x96              ; B_4 = B_2·B_2: LO minus the key terms
     vpclmulqdq  xmm5, xmm3, [rel ghash_avx512_winograd_clmul1_x8_natural_fold_q], 0x01  ; B_4 = B_2·B_2: HI1·Q
     vpslldq     xmm3, xmm3, 0x08                    ; B_4 = B_2·B_2: HI0·x^64
-    vpternlogq  xmm5, xmm3, xmm4, 0x96              ; B_4 = B_2·B_2: RES = fold(HI) + LO
-    vpxorq      xmm3, xmm5, xmm7                    ; B_4 = B_2·B_2: minus the key terms
+    vpternlogq  xmm3, xmm4, xmm5, 0x96              ; B_4 = B_2·B_2: RES = fold(HI) + LO
     vinserti64x2 zmm2, zmm3, xmm2, 0x01             ; lane 1: B_3
     vinserti64x2 zmm1, zmm2, xmm1, 0x02             ; lane 2: B_2
     vinserti64x2 zmm0, zmm1, xmm0, 0x03             ; lane 3: B_1
@@ -129,12 +126,12 @@ ghash_avx512_winograd_clmul1_x8_natural_init:
     vpclmulqdq  zmm4, zmm1, zmm1, 0x10              ; C2[0]·C2[1]
     vpclmulqdq  zmm5, zmm4, [rel ghash_avx512_winograd_clmul1_x8_natural_fold_q], 0x01  ; HI1·Q
     vpslldq     zmm4, zmm4, 0x08                    ; HI0·x^64
-    vpternlogq  zmm5, zmm4, zmm3, 0x96              ; RES = fold(HI) + LO
+    vpternlogq  zmm4, zmm3, zmm5, 0x96              ; RES = fold(HI) + LO
     vmovdqu64   [rdi + 64], zmm2                    ; C1
     vmovdqu64   [rdi + 256], zmm1                   ; C2
     vpxorq      xmm1, xmm1, xmm1
-    valignq     zmm1, zmm1, zmm5, 0x02
-    vpxorq      zmm1, zmm5, zmm1                    ; terms of lower powers
+    valignq     zmm1, zmm1, zmm4, 0x02
+    vpxorq      zmm1, zmm4, zmm1                    ; terms of lower powers
     vpxorq      xmm2, xmm2, xmm2
     valignq     zmm2, zmm2, zmm1, 0x04
     vpxorq      zmm1, zmm1, zmm2                    ; terms of lower powers
@@ -151,33 +148,32 @@ ghash_avx512_winograd_clmul1_x8_natural_init:
     vpclmulqdq  zmm5, zmm2, zmm2, 0x10              ; V_2 = V_1·B_4: C2[0]·C2[1]
     vpclmulqdq  zmm6, zmm5, [rel ghash_avx512_winograd_clmul1_x8_natural_fold_q], 0x01  ; V_2 = V_1·B_4: HI1·Q
     vpslldq     zmm5, zmm5, 0x08                    ; V_2 = V_1·B_4: HI0·x^64
-    vpternlogq  zmm6, zmm5, zmm3, 0x96              ; V_2 = V_1·B_4: RES = fold(HI) + LO
+    vpternlogq  zmm5, zmm3, zmm6, 0x96              ; V_2 = V_1·B_4: RES = fold(HI) + LO
     vpxorq      zmm3, zmm0, zmm4                    ; V_2 = V_1·B_4: T = A + C1
     vpxorq      zmm2, zmm0, zmm2                    ; V_2 = V_1·B_4: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; V_2 = V_1·B_4: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; V_2 = V_1·B_4: T0·T1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; V_2 = V_1·B_4: U0·U1
-    vpxorq      zmm3, zmm3, zmm0                    ; V_2 = V_1·B_4: LO += S
-    vpxorq      zmm0, zmm2, zmm0                    ; V_2 = V_1·B_4: HI += S
-    vpclmulqdq  zmm2, zmm0, [rel ghash_avx512_winograd_clmul1_x8_natural_fold_q], 0x01  ; V_2 = V_1·B_4: HI1·Q
-    vpslldq     zmm0, zmm0, 0x08                    ; V_2 = V_1·B_4: HI0·x^64
-    vpternlogq  zmm2, zmm0, zmm3, 0x96              ; V_2 = V_1·B_4: RES = fold(HI) + LO
-    vpxorq      zmm0, zmm2, zmm6                    ; V_2 = V_1·B_4: minus the key terms
-    vpclmulqdq  zmm2, zmm0, [rel ghash_avx512_winograd_clmul1_x8_natural_fold_q], 0x01  ; V_2 = V_1·B_4: B1·Q
-    vpslldq     zmm3, zmm0, 0x08                    ; V_2 = V_1·B_4: B0·x^64
-    vpxorq      zmm2, zmm2, zmm3                    ; V_2 = V_1·B_4: fold B
-    vpunpcklqdq zmm3, zmm2, zmm0                    ; V_2 = V_1·B_4: C1
-    vpunpckhqdq zmm0, zmm2, zmm0                    ; V_2 = V_1·B_4: C2
+    vpxorq      zmm2, zmm2, zmm0                    ; V_2 = V_1·B_4: HI += S
+    vpternlogq  zmm3, zmm0, zmm5, 0x96              ; V_2 = V_1·B_4: LO minus the key terms
+    vpclmulqdq  zmm0, zmm2, [rel ghash_avx512_winograd_clmul1_x8_natural_fold_q], 0x01  ; V_2 = V_1·B_4: HI1·Q
+    vpslldq     zmm2, zmm2, 0x08                    ; V_2 = V_1·B_4: HI0·x^64
+    vpternlogq  zmm2, zmm3, zmm0, 0x96              ; V_2 = V_1·B_4: RES = fold(HI) + LO
+    vpclmulqdq  zmm0, zmm2, [rel ghash_avx512_winograd_clmul1_x8_natural_fold_q], 0x01  ; V_2 = V_1·B_4: B1·Q
+    vpslldq     zmm3, zmm2, 0x08                    ; V_2 = V_1·B_4: B0·x^64
+    vpxorq      zmm0, zmm0, zmm3                    ; V_2 = V_1·B_4: fold B
+    vpunpcklqdq zmm3, zmm0, zmm2                    ; V_2 = V_1·B_4: C1
+    vpunpckhqdq zmm0, zmm0, zmm2                    ; V_2 = V_1·B_4: C2
     vpclmulqdq  zmm2, zmm3, zmm3, 0x10              ; V_2 = V_1·B_4: C1[0]·C1[1]
     vpclmulqdq  zmm4, zmm0, zmm0, 0x10              ; V_2 = V_1·B_4: C2[0]·C2[1]
     vpclmulqdq  zmm5, zmm4, [rel ghash_avx512_winograd_clmul1_x8_natural_fold_q], 0x01  ; V_2 = V_1·B_4: HI1·Q
     vpslldq     zmm4, zmm4, 0x08                    ; V_2 = V_1·B_4: HI0·x^64
-    vpternlogq  zmm5, zmm4, zmm2, 0x96              ; V_2 = V_1·B_4: RES = fold(HI) + LO
+    vpternlogq  zmm4, zmm2, zmm5, 0x96              ; V_2 = V_1·B_4: RES = fold(HI) + LO
     vmovdqu64   [rdi], zmm3                         ; V_2 = V_1·B_4: C1
     vmovdqu64   [rdi + 192], zmm0                   ; V_2 = V_1·B_4: C2
     vpxorq      xmm0, xmm0, xmm0
-    valignq     zmm0, zmm0, zmm5, 0x02              ; V_2 = V_1·B_4
-    vpxorq      zmm2, zmm5, zmm0                    ; V_2 = V_1·B_4: terms of lower powers
+    valignq     zmm0, zmm0, zmm4, 0x02              ; V_2 = V_1·B_4
+    vpxorq      zmm2, zmm4, zmm0                    ; V_2 = V_1·B_4: terms of lower powers
     vpxorq      xmm0, xmm0, xmm0
     valignq     zmm0, zmm0, zmm2, 0x04              ; V_2 = V_1·B_4
     vpternlogq  zmm2, zmm0, zmm1, 0x96              ; V_2 = V_1·B_4: R_i
@@ -191,7 +187,7 @@ ghash_avx512_winograd_clmul1_x8_natural_init:
 
 ; void ghash_avx512_winograd_clmul1_x8_natural_mul(const void *table, uint8_t x[16])
 ;   x = x·H
-;   stack 0 bytes; writes xmm0-2
+;   stack 0 bytes; writes xmm0-3
 global ghash_avx512_winograd_clmul1_x8_natural_mul:function (ghash_avx512_winograd_clmul1_x8_natural_mul.end - ghash_avx512_winograd_clmul1_x8_natural_mul)
 align 32
 ghash_avx512_winograd_clmul1_x8_natural_mul:
@@ -202,16 +198,15 @@ ghash_avx512_winograd_clmul1_x8_natural_mul:
     vpxorq      xmm1, xmm0, [rdi + 112]             ; T = A + C1
     vpxorq      xmm2, xmm0, [rdi + 304]             ; U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
-    vpxorq      xmm1, xmm1, xmm0                    ; LO += S
-    vpxorq      xmm0, xmm2, xmm0                    ; HI += S
-    vpclmulqdq  xmm2, xmm0, [rel ghash_avx512_winograd_clmul1_x8_natural_fold_q], 0x01  ; HI1·Q
-    vpslldq     xmm0, xmm0, 0x08                    ; HI0·x^64
-    vpternlogq  xmm2, xmm0, xmm1, 0x96              ; RES = fold(HI) + LO
-    vpxorq      xmm0, xmm2, [rdi + 496]             ; minus the key terms
+    vpclmulqdq  xmm3, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm1, xmm2, xmm2, 0x10              ; U0·U1
+    vpxorq      xmm1, xmm1, xmm0                    ; HI += S
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512_winograd_clmul1_x8_natural_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm1, xmm1, 0x08                    ; HI0·x^64
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + LO
+    vpternlogq  xmm2, xmm3, [rdi + 496], 0x96       ; minus the key terms
 .store:
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x8_natural_bit_reversal], 0x00  ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm2, [rel ghash_avx512_winograd_clmul1_x8_natural_bit_reversal], 0x00  ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
@@ -223,12 +218,38 @@ global ghash_avx512_winograd_clmul1_x8_natural_update:function (ghash_avx512_win
 align 32
 ghash_avx512_winograd_clmul1_x8_natural_update:
     endbr64
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vgf2p8affineqb xmm1, xmm0, [rel ghash_avx512_winograd_clmul1_x8_natural_bit_reversal], 0x00  ; X
+    cmp         rcx, 0x11
+    jae         .more
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x00
+    je          .done
+    mov         rax, -1
+    bzhi        rax, rax, rcx
+    kmovq       k1, rax                             ; one bit a byte that is left
+    vmovdqu8    xmm0{k1}{z}, [rdx]                  ; C, zero-padded
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x8_natural_bit_reversal], 0x00  ; C
+    vpxorq      xmm0, xmm0, xmm1                    ; A = X + C
+    vpxorq      xmm1, xmm0, [rdi + 112]             ; T = A + C1
+    vpxorq      xmm2, xmm0, [rdi + 304]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm3, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm1, xmm2, xmm2, 0x10              ; U0·U1
+    vpxorq      xmm1, xmm1, xmm0                    ; HI += S
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512_winograd_clmul1_x8_natural_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm1, xmm1, 0x08                    ; HI0·x^64
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + LO
+    vpternlogq  xmm2, xmm3, [rdi + 496], 0x96       ; minus the key terms
+    vgf2p8affineqb xmm0, xmm2, [rel ghash_avx512_winograd_clmul1_x8_natural_bit_reversal], 0x00  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
+    ret
+.more:
     vmovdqu64   zmm0, [rel ghash_avx512_winograd_clmul1_x8_natural_bit_reversal]  ; bit_reversal
-    vmovdqu64   zmm1, [rel ghash_avx512_winograd_clmul1_x8_natural_fold_q]  ; fold_q
-    vmovdqu64   xmm2, [rsi]                         ; X, bytes as in memory
-    vgf2p8affineqb xmm2, xmm2, xmm0, 0x00           ; X
     cmp         rcx, 0x80
     jb          .tail
+.groups:
+    vmovdqu64   zmm2, [rel ghash_avx512_winograd_clmul1_x8_natural_fold_q]  ; fold_q
 .group:
     vmovdqu64   zmm3, [rdx + 64]                    ; C2·H^1: C, bytes as in memory
     vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C2·H^1: C
@@ -239,22 +260,22 @@ ghash_avx512_winograd_clmul1_x8_natural_update:
     vpclmulqdq  zmm7, zmm5, zmm5, 0x10              ; C2·H^1: U0·U1
     vmovdqu64   zmm4, [rdx]                         ; C1·H^2: C, bytes as in memory
     vgf2p8affineqb zmm4, zmm4, zmm0, 0x00           ; C1·H^2: C
-    vpxorq      zmm2, zmm4, zmm2                    ; C1·H^2: A = X + C
-    vpxorq      zmm4, zmm2, [rdi]                   ; C1·H^2: T = A + C1
-    vpxorq      zmm5, zmm2, [rdi + 192]             ; C1·H^2: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1·H^2: A0·A1
+    vpxorq      zmm1, zmm4, zmm1                    ; C1·H^2: A = X + C
+    vpxorq      zmm4, zmm1, [rdi]                   ; C1·H^2: T = A + C1
+    vpxorq      zmm5, zmm1, [rdi + 192]             ; C1·H^2: U = A + C2
+    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1·H^2: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1·H^2: T0·T1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1·H^2: U0·U1
-    vpxorq      zmm2, zmm3, zmm2                    ; C1·H^2: S += it
-    vpternlogq  zmm6, zmm4, zmm2, 0x96              ; reduce: LO += S
-    vpternlogq  zmm7, zmm5, zmm2, 0x96              ; reduce: HI += S
-    vpclmulqdq  zmm3, zmm7, zmm1, 0x01              ; reduce: HI1·Q
-    vpslldq     zmm2, zmm7, 0x08                    ; reduce: HI0·x^64
-    vpternlogq  zmm3, zmm2, zmm6, 0x96              ; reduce: RES = fold(HI) + LO
-    vextracti64x4 ymm2, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm2, ymm3, ymm2                    ; reduce: add up the lanes
-    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
-    vpternlogq  xmm2, xmm3, [rdi + 384], 0x96       ; reduce: minus the key terms
+    vpxorq      zmm1, zmm3, zmm1                    ; C1·H^2: S += it
+    vpternlogq  zmm6, zmm4, zmm1, 0x96              ; reduce: LO += S
+    vpternlogq  zmm7, zmm5, zmm1, 0x96              ; reduce: HI += S
+    vpclmulqdq  zmm1, zmm7, zmm2, 0x01              ; reduce: HI1·Q
+    vpslldq     zmm3, zmm7, 0x08                    ; reduce: HI0·x^64
+    vpternlogq  zmm3, zmm6, zmm1, 0x96              ; reduce: RES = fold(HI) + LO
+    vextracti64x4 ymm1, zmm3, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm3, ymm1                    ; reduce: add up the lanes
+    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm1, xmm3, [rdi + 384], 0x96       ; reduce: minus the key terms
     add         rdx, 0x80                           ; next group
     sub         rcx, 0x80
     cmp         rcx, 0x80
@@ -263,66 +284,80 @@ ghash_avx512_winograd_clmul1_x8_natural_update:
 .tail:
     cmp         rcx, 0x00
     je          .store
-    mov         rax, rcx
-    add         rax, 0x0f
+    lea         rax, [rcx + 15]
     and         rax, -16
-    neg         rax                                 ; -16·m
-    lea         rax, [rdi + rax + 128]              ; H^m
-    vmovdqu64   xmm3, [rax + 384]                   ; R_m: the key terms of H^m … H^1
-    vpxorq      xmm4, xmm4, xmm4
-    vpxorq      xmm5, xmm5, xmm5
-    vpxorq      xmm6, xmm6, xmm6
+    lea         rdi, [rdi + 128]
+    sub         rdi, rax                            ; H^m
+    vmovdqu64   xmm2, [rdi + 384]                   ; R_m: the key terms of H^m … H^1
     cmp         rcx, 0x40
-    jb          .partial
+    jae         .first
+    vpxorq      xmm3, xmm3, xmm3
+    vpxorq      xmm8, xmm8, xmm8
+    vpxorq      xmm4, xmm4, xmm4
+    jmp         .rest
+.first:
+    vmovdqu64   zmm3, [rdx]                         ; C·H^m: C, bytes as in memory
+    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C·H^m: C
+    vpxorq      zmm1, zmm3, zmm1                    ; C·H^m: A = X + C
+    vpxorq      zmm4, zmm1, [rdi]                   ; C·H^m: T = A + C1
+    vpxorq      zmm5, zmm1, [rdi + 192]             ; C·H^m: U = A + C2
+    vpclmulqdq  zmm3, zmm1, zmm1, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  zmm8, zmm4, zmm4, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  zmm4, zmm5, zmm5, 0x10              ; C·H^m: U0·U1
+    vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rdi, 0x40                           ; the next powers
+    add         rdx, 0x40                           ; the next blocks
+    sub         rcx, 0x40
+    cmp         rcx, 0x40
+    jb          .after_block
 .block:
-    vmovdqu64   zmm7, [rdx]                         ; C, bytes as in memory
-    vgf2p8affineqb zmm7, zmm7, zmm0, 0x00           ; C
-    vpxorq      zmm2, zmm7, zmm2                    ; C·H^i: A = X + C; X counts once
-    vpxorq      zmm7, zmm2, [rax]                   ; C·H^i: T = A + C1
-    vpxorq      zmm8, zmm2, [rax + 192]             ; C·H^i: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C·H^i: U0·U1
-    vpxorq      zmm4, zmm4, zmm2                    ; C·H^i: S += it
-    vpxorq      zmm5, zmm5, zmm7                    ; C·H^i: LO += it
-    vpxorq      zmm6, zmm6, zmm8                    ; C·H^i: HI += it
-    vpxorq      xmm2, xmm2, xmm2
-    add         rax, 0x40                           ; the next powers
+    vmovdqu64   zmm5, [rdx]                         ; C·H^i: C, bytes as in memory
+    vgf2p8affineqb zmm5, zmm5, zmm0, 0x00           ; C·H^i: C
+    vpxorq      zmm6, zmm5, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      zmm7, zmm5, [rdi + 192]             ; C·H^i: U = A + C2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C·H^i: U0·U1
+    vpxorq      zmm3, zmm3, zmm5                    ; C·H^i: S += it
+    vpxorq      zmm8, zmm8, zmm6                    ; C·H^i: LO += it
+    vpxorq      zmm4, zmm4, zmm7                    ; C·H^i: HI += it
+    add         rdi, 0x40                           ; the next powers
     add         rdx, 0x40                           ; the next blocks
     sub         rcx, 0x40
     cmp         rcx, 0x40
     jae         .block
 .after_block:
-.partial:
     cmp         rcx, 0x00
     je          .reduce
-    mov         rdi, -1
-    bzhi        rdi, rdi, rcx
-    kmovq       k1, rdi                             ; one bit a byte that is left
-    vmovdqu8    zmm7{k1}{z}, [rdx]                  ; C, zero-padded
-    vgf2p8affineqb zmm7, zmm7, zmm0, 0x00           ; C
-    vpxorq      zmm2, zmm7, zmm2                    ; C·H^i: A = X + C; X counts once
-    vpxorq      zmm7, zmm2, [rax]                   ; C·H^i: T = A + C1
-    vpxorq      zmm8, zmm2, [rax + 192]             ; C·H^i: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C·H^i: U0·U1
-    vpxorq      zmm4, zmm4, zmm2                    ; C·H^i: S += it
-    vpxorq      zmm5, zmm5, zmm7                    ; C·H^i: LO += it
-    vpxorq      zmm6, zmm6, zmm8                    ; C·H^i: HI += it
+.rest:
+    mov         rax, -1
+    bzhi        rax, rax, rcx
+    kmovq       k1, rax                             ; one bit a byte that is left
+    vmovdqu8    zmm5{k1}{z}, [rdx]                  ; C, zero-padded
+    vgf2p8affineqb zmm5, zmm5, zmm0, 0x00           ; C
+    vpxorq      zmm1, zmm5, zmm1                    ; C·H^i: A = X + C; X counts once
+    vpxorq      zmm5, zmm1, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      zmm6, zmm1, [rdi + 192]             ; C·H^i: U = A + C2
+    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^i: U0·U1
+    vpxorq      zmm3, zmm3, zmm1                    ; C·H^i: S += it
+    vpxorq      zmm8, zmm8, zmm5                    ; C·H^i: LO += it
+    vpxorq      zmm4, zmm4, zmm6                    ; C·H^i: HI += it
 .reduce:
-    vpxorq      zmm2, zmm5, zmm4                    ; reduce: LO += S
-    vpxorq      zmm4, zmm6, zmm4                    ; reduce: HI += S
-    vpclmulqdq  zmm5, zmm4, zmm1, 0x01              ; reduce: HI1·Q
-    vpslldq     zmm1, zmm4, 0x08                    ; reduce: HI0·x^64
-    vpternlogq  zmm5, zmm1, zmm2, 0x96              ; reduce: RES = fold(HI) + LO
-    vextracti64x4 ymm1, zmm5, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm2, ymm5, ymm1                    ; reduce: add up the lanes
-    vextracti64x2 xmm1, ymm2, 0x01                  ; reduce: upper lanes
-    vpternlogq  xmm2, xmm1, xmm3, 0x96              ; reduce: minus the key terms
+    vpxorq      zmm1, zmm4, zmm3                    ; reduce: HI += S
+    vpclmulqdq  zmm4, zmm1, [rel ghash_avx512_winograd_clmul1_x8_natural_fold_q], 0x01  ; reduce: HI1·Q
+    vpslldq     zmm1, zmm1, 0x08                    ; reduce: HI0·x^64
+    vpternlogq  zmm8, zmm3, zmm1, 0x96              ; reduce: + LO
+    vpxorq      zmm1, zmm4, zmm8                    ; reduce: RES = fold(HI) + LO
+    vextracti64x4 ymm3, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm1, ymm3                    ; reduce: add up the lanes
+    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm1, xmm3, xmm2, 0x96              ; reduce: minus the key terms
 .store:
-    vgf2p8affineqb xmm0, xmm2, xmm0, 0x00           ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm1, xmm0, 0x00           ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
+.done:
     vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

@@ -54,40 +54,40 @@ polyval_avx512_k_clmul1_x8_init:
     vpshufd     xmm2, xmm0, 0x4e                    ; B_2 = B_1·B_1: (B1, B0)
     vpxorq      xmm1, xmm1, xmm2                    ; B_2 = B_1·B_1: fold B
     vpclmulqdq  xmm2, xmm0, xmm1, 0x00              ; B_2 = B_1·B_1: A0·K0
-    vpclmulqdq  xmm1, xmm0, xmm1, 0x10              ; B_2 = B_1·B_1: A0·K1
-    vpclmulqdq  xmm3, xmm0, xmm0, 0x01              ; B_2 = B_1·B_1: A1·B0
-    vpclmulqdq  xmm4, xmm0, xmm0, 0x11              ; B_2 = B_1·B_1: A1·B1
-    vpxorq      xmm2, xmm2, xmm3                    ; B_2 = B_1·B_1: LO += it
-    vpxorq      xmm1, xmm1, xmm4                    ; B_2 = B_1·B_1: HI += it
-    vpclmulqdq  xmm3, xmm2, [rel polyval_avx512_k_clmul1_x8_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
-    vpternlogq  xmm3, xmm2, xmm1, 0x96              ; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm1, xmm0, [rel polyval_avx512_k_clmul1_x8_fold_q], 0x10  ; B_3 = B_2·B_1: B0·Q'
-    vpshufd     xmm2, xmm0, 0x4e                    ; B_3 = B_2·B_1: (B1, B0)
-    vpxorq      xmm1, xmm1, xmm2                    ; B_3 = B_2·B_1: fold B
-    vpclmulqdq  xmm2, xmm3, xmm1, 0x00              ; B_3 = B_2·B_1: A0·K0
-    vpclmulqdq  xmm1, xmm3, xmm1, 0x10              ; B_3 = B_2·B_1: A0·K1
-    vpclmulqdq  xmm4, xmm3, xmm0, 0x01              ; B_3 = B_2·B_1: A1·B0
-    vpclmulqdq  xmm5, xmm3, xmm0, 0x11              ; B_3 = B_2·B_1: A1·B1
-    vpxorq      xmm2, xmm2, xmm4                    ; B_3 = B_2·B_1: LO += it
-    vpxorq      xmm1, xmm1, xmm5                    ; B_3 = B_2·B_1: HI += it
-    vpclmulqdq  xmm4, xmm2, [rel polyval_avx512_k_clmul1_x8_fold_q], 0x10  ; B_3 = B_2·B_1: LO0·Q'
+    vpclmulqdq  xmm4, xmm0, xmm1, 0x10              ; B_2 = B_1·B_1: A0·K1
+    vpclmulqdq  xmm1, xmm0, xmm0, 0x01              ; B_2 = B_1·B_1: A1·B0
+    vpclmulqdq  xmm3, xmm0, xmm0, 0x11              ; B_2 = B_1·B_1: A1·B1
+    vpxorq      xmm1, xmm2, xmm1                    ; B_2 = B_1·B_1: LO += it
+    vpclmulqdq  xmm2, xmm1, [rel polyval_avx512_k_clmul1_x8_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpternlogq  xmm4, xmm3, xmm1, 0x96              ; B_2 = B_1·B_1: + HI
+    vpxorq      xmm1, xmm2, xmm4                    ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vpclmulqdq  xmm2, xmm0, [rel polyval_avx512_k_clmul1_x8_fold_q], 0x10  ; B_3 = B_2·B_1: B0·Q'
+    vpshufd     xmm3, xmm0, 0x4e                    ; B_3 = B_2·B_1: (B1, B0)
+    vpxorq      xmm2, xmm2, xmm3                    ; B_3 = B_2·B_1: fold B
+    vpclmulqdq  xmm3, xmm1, xmm2, 0x00              ; B_3 = B_2·B_1: A0·K0
+    vpclmulqdq  xmm5, xmm1, xmm2, 0x10              ; B_3 = B_2·B_1: A0·K1
+    vpclmulqdq  xmm2, xmm1, xmm0, 0x01              ; B_3 = B_2·B_1: A1·B0
+    vpclmulqdq  xmm4, xmm1, xmm0, 0x11              ; B_3 = B_2·B_1: A1·B1
+    vpxorq      xmm2, xmm3, xmm2                    ; B_3 = B_2·B_1: LO += it
+    vpclmulqdq  xmm3, xmm2, [rel polyval_avx512_k_clmul1_x8_fold_q], 0x10  ; B_3 = B_2·B_1: LO0·Q'
     vpshufd     xmm2, xmm2, 0x4e                    ; B_3 = B_2·B_1: (LO1, LO0)
-    vpternlogq  xmm4, xmm2, xmm1, 0x96              ; B_3 = B_2·B_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm1, xmm3, [rel polyval_avx512_k_clmul1_x8_fold_q], 0x10  ; B_4 = B_2·B_2: B0·Q'
-    vpshufd     xmm2, xmm3, 0x4e                    ; B_4 = B_2·B_2: (B1, B0)
-    vpxorq      xmm1, xmm1, xmm2                    ; B_4 = B_2·B_2: fold B
-    vpclmulqdq  xmm2, xmm3, xmm1, 0x00              ; B_4 = B_2·B_2: A0·K0
-    vpclmulqdq  xmm1, xmm3, xmm1, 0x10              ; B_4 = B_2·B_2: A0·K1
-    vpclmulqdq  xmm5, xmm3, xmm3, 0x01              ; B_4 = B_2·B_2: A1·B0
-    vpclmulqdq  xmm6, xmm3, xmm3, 0x11              ; B_4 = B_2·B_2: A1·B1
-    vpxorq      xmm2, xmm2, xmm5                    ; B_4 = B_2·B_2: LO += it
-    vpxorq      xmm1, xmm1, xmm6                    ; B_4 = B_2·B_2: HI += it
-    vpclmulqdq  xmm5, xmm2, [rel polyval_avx512_k_clmul1_x8_fold_q], 0x10  ; B_4 = B_2·B_2: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e                    ; B_4 = B_2·B_2: (LO1, LO0)
-    vpternlogq  xmm5, xmm2, xmm1, 0x96              ; B_4 = B_2·B_2: RES = fold(LO) + HI
-    vinserti64x2 zmm1, zmm5, xmm4, 0x01             ; lane 1: B_3
-    vinserti64x2 zmm1, zmm1, xmm3, 0x02             ; lane 2: B_2
+    vpternlogq  xmm5, xmm4, xmm2, 0x96              ; B_3 = B_2·B_1: + HI
+    vpxorq      xmm2, xmm3, xmm5                    ; B_3 = B_2·B_1: RES = fold(LO) + HI
+    vpclmulqdq  xmm3, xmm1, [rel polyval_avx512_k_clmul1_x8_fold_q], 0x10  ; B_4 = B_2·B_2: B0·Q'
+    vpshufd     xmm4, xmm1, 0x4e                    ; B_4 = B_2·B_2: (B1, B0)
+    vpxorq      xmm3, xmm3, xmm4                    ; B_4 = B_2·B_2: fold B
+    vpclmulqdq  xmm4, xmm1, xmm3, 0x00              ; B_4 = B_2·B_2: A0·K0
+    vpclmulqdq  xmm6, xmm1, xmm3, 0x10              ; B_4 = B_2·B_2: A0·K1
+    vpclmulqdq  xmm3, xmm1, xmm1, 0x01              ; B_4 = B_2·B_2: A1·B0
+    vpclmulqdq  xmm5, xmm1, xmm1, 0x11              ; B_4 = B_2·B_2: A1·B1
+    vpxorq      xmm3, xmm4, xmm3                    ; B_4 = B_2·B_2: LO += it
+    vpclmulqdq  xmm4, xmm3, [rel polyval_avx512_k_clmul1_x8_fold_q], 0x10  ; B_4 = B_2·B_2: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; B_4 = B_2·B_2: (LO1, LO0)
+    vpternlogq  xmm6, xmm5, xmm3, 0x96              ; B_4 = B_2·B_2: + HI
+    vpxorq      xmm3, xmm4, xmm6                    ; B_4 = B_2·B_2: RES = fold(LO) + HI
+    vinserti64x2 zmm2, zmm3, xmm2, 0x01             ; lane 1: B_3
+    vinserti64x2 zmm1, zmm2, xmm1, 0x02             ; lane 2: B_2
     vinserti64x2 zmm0, zmm1, xmm0, 0x03             ; lane 3: B_1
     vpclmulqdq  zmm1, zmm0, [rel polyval_avx512_k_clmul1_x8_fold_q], 0x10  ; B0·Q'
     vpshufd     zmm2, zmm0, 0x4e                    ; (B1, B0)
@@ -99,19 +99,19 @@ polyval_avx512_k_clmul1_x8_init:
     vpshufd     zmm3, zmm1, 0x4e                    ; V_2 = V_1·B_4: (B1, B0)
     vpxorq      zmm2, zmm2, zmm3                    ; V_2 = V_1·B_4: fold B
     vpclmulqdq  zmm3, zmm0, zmm2, 0x00              ; V_2 = V_1·B_4: A0·K0
-    vpclmulqdq  zmm2, zmm0, zmm2, 0x10              ; V_2 = V_1·B_4: A0·K1
-    vpclmulqdq  zmm4, zmm0, zmm1, 0x01              ; V_2 = V_1·B_4: A1·B0
+    vpclmulqdq  zmm4, zmm0, zmm2, 0x10              ; V_2 = V_1·B_4: A0·K1
+    vpclmulqdq  zmm2, zmm0, zmm1, 0x01              ; V_2 = V_1·B_4: A1·B0
     vpclmulqdq  zmm0, zmm0, zmm1, 0x11              ; V_2 = V_1·B_4: A1·B1
-    vpxorq      zmm1, zmm3, zmm4                    ; V_2 = V_1·B_4: LO += it
-    vpxorq      zmm0, zmm2, zmm0                    ; V_2 = V_1·B_4: HI += it
+    vpxorq      zmm1, zmm3, zmm2                    ; V_2 = V_1·B_4: LO += it
     vpclmulqdq  zmm2, zmm1, [rel polyval_avx512_k_clmul1_x8_fold_q], 0x10  ; V_2 = V_1·B_4: LO0·Q'
     vpshufd     zmm1, zmm1, 0x4e                    ; V_2 = V_1·B_4: (LO1, LO0)
-    vpternlogq  zmm2, zmm1, zmm0, 0x96              ; V_2 = V_1·B_4: RES = fold(LO) + HI
-    vpclmulqdq  zmm0, zmm2, [rel polyval_avx512_k_clmul1_x8_fold_q], 0x10  ; V_2 = V_1·B_4: B0·Q'
-    vpshufd     zmm1, zmm2, 0x4e                    ; V_2 = V_1·B_4: (B1, B0)
-    vpxorq      zmm0, zmm0, zmm1                    ; V_2 = V_1·B_4: fold B
-    vmovdqu64   [rdi], zmm2                         ; V_2 = V_1·B_4: B
-    vmovdqu64   [rdi + 192], zmm0                   ; V_2 = V_1·B_4: K
+    vpternlogq  zmm4, zmm0, zmm1, 0x96              ; V_2 = V_1·B_4: + HI
+    vpxorq      zmm0, zmm2, zmm4                    ; V_2 = V_1·B_4: RES = fold(LO) + HI
+    vpclmulqdq  zmm1, zmm0, [rel polyval_avx512_k_clmul1_x8_fold_q], 0x10  ; V_2 = V_1·B_4: B0·Q'
+    vpshufd     zmm2, zmm0, 0x4e                    ; V_2 = V_1·B_4: (B1, B0)
+    vpxorq      zmm1, zmm1, zmm2                    ; V_2 = V_1·B_4: fold B
+    vmovdqu64   [rdi], zmm0                         ; V_2 = V_1·B_4: B
+    vmovdqu64   [rdi + 192], zmm1                   ; V_2 = V_1·B_4: K
     vzeroupper                                      ; upper halves are the caller's
     ret                                             ; V_2 = V_1·B_4
 .end:
@@ -126,16 +126,16 @@ polyval_avx512_k_clmul1_x8_mul:
     vmovdqu64   xmm0, [rsi]                         ; X
 .block:
     vpclmulqdq  xmm1, xmm0, [rdi + 304], 0x00       ; A0·K0
-    vpclmulqdq  xmm2, xmm0, [rdi + 304], 0x10       ; A0·K1
-    vpclmulqdq  xmm3, xmm0, [rdi + 112], 0x01       ; A1·B0
+    vpclmulqdq  xmm3, xmm0, [rdi + 304], 0x10       ; A0·K1
+    vpclmulqdq  xmm2, xmm0, [rdi + 112], 0x01       ; A1·B0
     vpclmulqdq  xmm0, xmm0, [rdi + 112], 0x11       ; A1·B1
-    vpxorq      xmm1, xmm1, xmm3                    ; LO += it
-    vpxorq      xmm0, xmm2, xmm0                    ; HI += it
+    vpxorq      xmm1, xmm1, xmm2                    ; LO += it
     vpclmulqdq  xmm2, xmm1, [rel polyval_avx512_k_clmul1_x8_fold_q], 0x10  ; LO0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
-    vpternlogq  xmm2, xmm1, xmm0, 0x96              ; RES = fold(LO) + HI
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + HI
+    vpxorq      xmm0, xmm2, xmm3                    ; RES = fold(LO) + HI
 .store:
-    vmovdqu64   [rsi], xmm2                         ; X
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -146,10 +146,32 @@ global polyval_avx512_k_clmul1_x8_update:function (polyval_avx512_k_clmul1_x8_up
 align 32
 polyval_avx512_k_clmul1_x8_update:
     endbr64
-    vmovdqu64   zmm0, [rel polyval_avx512_k_clmul1_x8_fold_q]  ; fold_q
     vmovdqu64   xmm1, [rsi]                         ; X
+    cmp         rcx, 0x11
+    jae         .more
+    cmp         rcx, 0x00
+    je          .done
+    mov         rax, -1
+    bzhi        rax, rax, rcx
+    kmovq       k1, rax                             ; one bit a byte that is left
+    vmovdqu8    xmm0{k1}{z}, [rdx]                  ; C, zero-padded
+    vpxorq      xmm0, xmm0, xmm1                    ; A = X + C
+    vpclmulqdq  xmm1, xmm0, [rdi + 304], 0x00       ; A0·K0
+    vpclmulqdq  xmm3, xmm0, [rdi + 304], 0x10       ; A0·K1
+    vpclmulqdq  xmm2, xmm0, [rdi + 112], 0x01       ; A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi + 112], 0x11       ; A1·B1
+    vpxorq      xmm1, xmm1, xmm2                    ; LO += it
+    vpclmulqdq  xmm2, xmm1, [rel polyval_avx512_k_clmul1_x8_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + HI
+    vpxorq      xmm0, xmm2, xmm3                    ; RES = fold(LO) + HI
+    vmovdqu64   [rsi], xmm0                         ; X
+    ret
+.more:
     cmp         rcx, 0x80
     jb          .tail
+.groups:
+    vmovdqu64   zmm0, [rel polyval_avx512_k_clmul1_x8_fold_q]  ; fold_q
 .group:
     vmovdqu64   zmm2, [rdx + 64]                    ; C2·H^1: C
     vpclmulqdq  zmm7, zmm2, [rdi + 256], 0x00       ; C2·H^1: A0·K0
@@ -165,12 +187,12 @@ polyval_avx512_k_clmul1_x8_update:
     vpternlogq  zmm7, zmm3, zmm4, 0x96              ; C1·H^2: LO += it
     vpternlogq  zmm8, zmm2, zmm5, 0x96              ; C1·H^2: HI += it
     vpxorq      zmm2, zmm7, zmm6                    ; C1·H^2: LO += it
-    vpxorq      zmm1, zmm8, zmm1                    ; C1·H^2: HI += it
     vpclmulqdq  zmm3, zmm2, zmm0, 0x10              ; reduce: LO0·Q'
     vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm3, zmm2, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm1, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm3, ymm1                    ; reduce: add up the lanes
+    vpternlogq  zmm8, zmm1, zmm2, 0x96              ; reduce: + HI
+    vpxorq      zmm1, zmm3, zmm8                    ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm2, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm1, ymm2                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
     vpxorq      xmm1, xmm1, xmm2                    ; reduce: add up the lanes
     add         rdx, 0x80                           ; next group
@@ -181,55 +203,70 @@ polyval_avx512_k_clmul1_x8_update:
 .tail:
     cmp         rcx, 0x00
     je          .store
-    mov         rax, rcx
-    add         rax, 0x0f
+    lea         rax, [rcx + 15]
     and         rax, -16
-    neg         rax                                 ; -16·m
-    lea         rax, [rdi + rax + 128]              ; H^m
+    lea         rdi, [rdi + 128]
+    sub         rdi, rax                            ; H^m
+    cmp         rcx, 0x40
+    jae         .first
     vpxorq      xmm5, xmm5, xmm5
     vpxorq      xmm6, xmm6, xmm6
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .rest
+.first:
+    vmovdqu64   zmm0, [rdx]                         ; C·H^m: C
+    vpxorq      zmm0, zmm0, zmm1                    ; C·H^m: A = X + C
+    vpclmulqdq  zmm1, zmm0, [rdi + 192], 0x00       ; C·H^m: A0·K0
+    vpclmulqdq  zmm2, zmm0, [rdi + 192], 0x10       ; C·H^m: A0·K1
+    vpclmulqdq  zmm3, zmm0, [rdi], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rdi], 0x11             ; C·H^m: A1·B1
+    vpxorq      zmm5, zmm1, zmm3                    ; C·H^m: LO += it
+    vpxorq      zmm6, zmm2, zmm0                    ; C·H^m: HI += it
+    vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rdi, 0x40                           ; the next powers
+    add         rdx, 0x40                           ; the next blocks
+    sub         rcx, 0x40
     cmp         rcx, 0x40
-    jb          .partial
+    jb          .after_block
 .block:
-    vmovdqu64   zmm2, [rdx]                         ; C
-    vpxorq      zmm1, zmm2, zmm1                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  zmm2, zmm1, [rax + 192], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm3, zmm1, [rax + 192], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  zmm4, zmm1, [rax], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rax], 0x11             ; C·H^i: A1·B1
+    vmovdqu64   zmm0, [rdx]                         ; C·H^i: C
+    vpclmulqdq  zmm2, zmm0, [rdi + 192], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm3, zmm0, [rdi + 192], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm4, zmm0, [rdi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rdi], 0x11             ; C·H^i: A1·B1
     vpternlogq  zmm5, zmm2, zmm4, 0x96              ; C·H^i: LO += it
-    vpternlogq  zmm6, zmm3, zmm1, 0x96              ; C·H^i: HI += it
-    vpxorq      xmm1, xmm1, xmm1
-    add         rax, 0x40                           ; the next powers
+    vpternlogq  zmm6, zmm3, zmm0, 0x96              ; C·H^i: HI += it
+    add         rdi, 0x40                           ; the next powers
     add         rdx, 0x40                           ; the next blocks
     sub         rcx, 0x40
     cmp         rcx, 0x40
     jae         .block
 .after_block:
-.partial:
     cmp         rcx, 0x00
     je          .reduce
-    mov         rdi, -1
-    bzhi        rdi, rdi, rcx
-    kmovq       k1, rdi                             ; one bit a byte that is left
-    vmovdqu8    zmm2{k1}{z}, [rdx]                  ; C, zero-padded
-    vpxorq      zmm1, zmm2, zmm1                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  zmm2, zmm1, [rax + 192], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm3, zmm1, [rax + 192], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  zmm4, zmm1, [rax], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rax], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm5, zmm2, zmm4, 0x96              ; C·H^i: LO += it
-    vpternlogq  zmm6, zmm3, zmm1, 0x96              ; C·H^i: HI += it
+.rest:
+    mov         rax, -1
+    bzhi        rax, rax, rcx
+    kmovq       k1, rax                             ; one bit a byte that is left
+    vmovdqu8    zmm0{k1}{z}, [rdx]                  ; C, zero-padded
+    vpxorq      zmm0, zmm0, zmm1                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  zmm1, zmm0, [rdi + 192], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm2, zmm0, [rdi + 192], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm3, zmm0, [rdi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rdi], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm5, zmm1, zmm3, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm6, zmm2, zmm0, 0x96              ; C·H^i: HI += it
 .reduce:
-    vpclmulqdq  zmm1, zmm5, zmm0, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm0, zmm5, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm1, zmm0, zmm6, 0x96              ; reduce: RES = fold(LO) + HI
+    vpclmulqdq  zmm0, zmm5, [rel polyval_avx512_k_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm1, zmm5, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm1, zmm6, zmm0, 0x96              ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm0, zmm1, 0x01                  ; reduce: upper lanes
     vpxorq      ymm0, ymm1, ymm0                    ; reduce: add up the lanes
     vextracti64x2 xmm1, ymm0, 0x01                  ; reduce: upper lanes
     vpxorq      xmm1, xmm0, xmm1                    ; reduce: add up the lanes
 .store:
     vmovdqu64   [rsi], xmm1                         ; X
+.done:
     vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

@@ -57,16 +57,16 @@ ghash_avx512vl_k_clmul1_x2_natural_init:
     vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_k_clmul1_x2_natural_fold_q], 0x01  ; B_2 = B_1·B_1: B1·Q
     vpslldq     xmm2, xmm0, 0x08                    ; B_2 = B_1·B_1: B0·x^64
     vpxorq      xmm1, xmm1, xmm2                    ; B_2 = B_1·B_1: fold B
-    vpclmulqdq  xmm2, xmm0, xmm0, 0x00              ; B_2 = B_1·B_1: A0·B0
-    vpclmulqdq  xmm3, xmm0, xmm0, 0x10              ; B_2 = B_1·B_1: A0·B1
-    vpclmulqdq  xmm4, xmm0, xmm1, 0x01              ; B_2 = B_1·B_1: A1·K0
+    vpclmulqdq  xmm4, xmm0, xmm0, 0x00              ; B_2 = B_1·B_1: A0·B0
+    vpclmulqdq  xmm2, xmm0, xmm0, 0x10              ; B_2 = B_1·B_1: A0·B1
+    vpclmulqdq  xmm3, xmm0, xmm1, 0x01              ; B_2 = B_1·B_1: A1·K0
     vpclmulqdq  xmm1, xmm0, xmm1, 0x11              ; B_2 = B_1·B_1: A1·K1
-    vpxorq      xmm2, xmm2, xmm4                    ; B_2 = B_1·B_1: LO += it
-    vpxorq      xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: HI += it
-    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512vl_k_clmul1_x2_natural_fold_q], 0x01  ; B_2 = B_1·B_1: HI1·Q
+    vpxorq      xmm1, xmm2, xmm1                    ; B_2 = B_1·B_1: HI += it
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_k_clmul1_x2_natural_fold_q], 0x01  ; B_2 = B_1·B_1: HI1·Q
     vpslldq     xmm1, xmm1, 0x08                    ; B_2 = B_1·B_1: HI0·x^64
-    vpternlogq  xmm3, xmm1, xmm2, 0x96              ; B_2 = B_1·B_1: RES = fold(HI) + LO
-    vinserti64x2 ymm0, ymm3, xmm0, 0x01             ; lane 1: B_1
+    vpternlogq  xmm4, xmm3, xmm1, 0x96              ; B_2 = B_1·B_1: + LO
+    vpxorq      xmm1, xmm2, xmm4                    ; B_2 = B_1·B_1: RES = fold(HI) + LO
+    vinserti64x2 ymm0, ymm1, xmm0, 0x01             ; lane 1: B_1
     vpclmulqdq  ymm1, ymm0, [rel ghash_avx512vl_k_clmul1_x2_natural_fold_q], 0x01  ; B1·Q
     vpslldq     ymm2, ymm0, 0x08                    ; B0·x^64
     vpxorq      ymm1, ymm1, ymm2                    ; fold B
@@ -86,49 +86,76 @@ ghash_avx512vl_k_clmul1_x2_natural_mul:
     vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
     vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x2_natural_bit_reversal], 0x00  ; X
 .block:
-    vpclmulqdq  xmm1, xmm0, [rdi + 16], 0x00        ; A0·B0
-    vpclmulqdq  xmm2, xmm0, [rdi + 16], 0x10        ; A0·B1
-    vpclmulqdq  xmm3, xmm0, [rdi + 80], 0x01        ; A1·K0
+    vpclmulqdq  xmm3, xmm0, [rdi + 16], 0x00        ; A0·B0
+    vpclmulqdq  xmm1, xmm0, [rdi + 16], 0x10        ; A0·B1
+    vpclmulqdq  xmm2, xmm0, [rdi + 80], 0x01        ; A1·K0
     vpclmulqdq  xmm0, xmm0, [rdi + 80], 0x11        ; A1·K1
-    vpxorq      xmm1, xmm1, xmm3                    ; LO += it
-    vpxorq      xmm0, xmm2, xmm0                    ; HI += it
-    vpclmulqdq  xmm2, xmm0, [rel ghash_avx512vl_k_clmul1_x2_natural_fold_q], 0x01  ; HI1·Q
+    vpxorq      xmm0, xmm1, xmm0                    ; HI += it
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_k_clmul1_x2_natural_fold_q], 0x01  ; HI1·Q
     vpslldq     xmm0, xmm0, 0x08                    ; HI0·x^64
-    vpternlogq  xmm2, xmm0, xmm1, 0x96              ; RES = fold(HI) + LO
+    vpternlogq  xmm3, xmm2, xmm0, 0x96              ; + LO
+    vpxorq      xmm0, xmm1, xmm3                    ; RES = fold(HI) + LO
 .store:
-    vgf2p8affineqb xmm0, xmm2, [rel ghash_avx512vl_k_clmul1_x2_natural_bit_reversal], 0x00  ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x2_natural_bit_reversal], 0x00  ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
 
 ; void ghash_avx512vl_k_clmul1_x2_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-7, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-5, rax rcx rdx rdi
 global ghash_avx512vl_k_clmul1_x2_natural_update:function (ghash_avx512vl_k_clmul1_x2_natural_update.end - ghash_avx512vl_k_clmul1_x2_natural_update)
 align 32
 ghash_avx512vl_k_clmul1_x2_natural_update:
     endbr64
-    vmovdqu64   ymm0, [rel ghash_avx512vl_k_clmul1_x2_natural_bit_reversal]  ; bit_reversal
-    vmovdqu64   ymm1, [rel ghash_avx512vl_k_clmul1_x2_natural_fold_q]  ; fold_q
-    vmovdqu64   xmm2, [rsi]                         ; X, bytes as in memory
-    vgf2p8affineqb xmm2, xmm2, xmm0, 0x00           ; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vgf2p8affineqb xmm1, xmm0, [rel ghash_avx512vl_k_clmul1_x2_natural_bit_reversal], 0x00  ; X
+    cmp         rcx, 0x11
+    jae         .more
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x00
+    je          .done
+    mov         rax, -1
+    bzhi        rax, rax, rcx
+    kmovq       k1, rax                             ; one bit a byte that is left
+    vmovdqu8    xmm0{k1}{z}, [rdx]                  ; C, zero-padded
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x2_natural_bit_reversal], 0x00  ; C
+    vpxorq      xmm0, xmm0, xmm1                    ; A = X + C
+    vpclmulqdq  xmm3, xmm0, [rdi + 16], 0x00        ; A0·B0
+    vpclmulqdq  xmm1, xmm0, [rdi + 16], 0x10        ; A0·B1
+    vpclmulqdq  xmm2, xmm0, [rdi + 80], 0x01        ; A1·K0
+    vpclmulqdq  xmm0, xmm0, [rdi + 80], 0x11        ; A1·K1
+    vpxorq      xmm0, xmm1, xmm0                    ; HI += it
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_k_clmul1_x2_natural_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm0, xmm0, 0x08                    ; HI0·x^64
+    vpternlogq  xmm3, xmm2, xmm0, 0x96              ; + LO
+    vpxorq      xmm0, xmm1, xmm3                    ; RES = fold(HI) + LO
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x2_natural_bit_reversal], 0x00  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    ret
+.more:
     cmp         rcx, 0x20
     jb          .tail
+.groups:
+    vmovdqu64   ymm0, [rel ghash_avx512vl_k_clmul1_x2_natural_bit_reversal]  ; bit_reversal
+    vmovdqu64   ymm2, [rel ghash_avx512vl_k_clmul1_x2_natural_fold_q]  ; fold_q
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
     vmovdqu64   ymm3, [rdx]                         ; C1·H^1: C, bytes as in memory
     vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C1·H^1: C
-    vpxorq      ymm2, ymm3, ymm2                    ; C1·H^1: A = X + C
-    vpclmulqdq  ymm3, ymm2, [rdi], 0x00             ; C1·H^1: A0·B0
-    vpclmulqdq  ymm4, ymm2, [rdi], 0x10             ; C1·H^1: A0·B1
-    vpclmulqdq  ymm5, ymm2, [rdi + 64], 0x01        ; C1·H^1: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 64], 0x11        ; C1·H^1: A1·K1
-    vpxorq      ymm3, ymm3, ymm5                    ; C1·H^1: LO += it
-    vpxorq      ymm2, ymm4, ymm2                    ; C1·H^1: HI += it
-    vpclmulqdq  ymm4, ymm2, ymm1, 0x01              ; reduce: HI1·Q
-    vpslldq     ymm2, ymm2, 0x08                    ; reduce: HI0·x^64
-    vpternlogq  ymm4, ymm2, ymm3, 0x96              ; reduce: RES = fold(HI) + LO
-    vextracti64x2 xmm2, ymm4, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm2, xmm4, xmm2                    ; reduce: add up the lanes
+    vpxorq      ymm1, ymm3, ymm1                    ; C1·H^1: A = X + C
+    vpclmulqdq  ymm5, ymm1, [rdi], 0x00             ; C1·H^1: A0·B0
+    vpclmulqdq  ymm3, ymm1, [rdi], 0x10             ; C1·H^1: A0·B1
+    vpclmulqdq  ymm4, ymm1, [rdi + 64], 0x01        ; C1·H^1: A1·K0
+    vpclmulqdq  ymm1, ymm1, [rdi + 64], 0x11        ; C1·H^1: A1·K1
+    vpxorq      ymm1, ymm3, ymm1                    ; C1·H^1: HI += it
+    vpclmulqdq  ymm3, ymm1, ymm2, 0x01              ; reduce: HI1·Q
+    vpslldq     ymm1, ymm1, 0x08                    ; reduce: HI0·x^64
+    vpternlogq  ymm5, ymm4, ymm1, 0x96              ; reduce: + LO
+    vpxorq      ymm1, ymm3, ymm5                    ; reduce: RES = fold(HI) + LO
+    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm1, xmm1, xmm3                    ; reduce: add up the lanes
     add         rdx, 0x20                           ; next group
     sub         rcx, 0x20
     cmp         rcx, 0x20
@@ -137,56 +164,34 @@ ghash_avx512vl_k_clmul1_x2_natural_update:
 .tail:
     cmp         rcx, 0x00
     je          .store
-    mov         rax, rcx
-    add         rax, 0x0f
+    lea         rax, [rcx + 15]
     and         rax, -16
-    neg         rax                                 ; -16·m
-    lea         rax, [rdi + rax + 32]               ; H^m
-    vpxorq      xmm6, xmm6, xmm6
-    vpxorq      xmm7, xmm7, xmm7
-    cmp         rcx, 0x20
-    jb          .partial
-.block:
-    vmovdqu64   ymm3, [rdx]                         ; C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C
-    vpxorq      ymm2, ymm3, ymm2                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  ymm3, ymm2, [rax], 0x00             ; C·H^i: A0·B0
-    vpclmulqdq  ymm4, ymm2, [rax], 0x10             ; C·H^i: A0·B1
-    vpclmulqdq  ymm5, ymm2, [rax + 64], 0x01        ; C·H^i: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rax + 64], 0x11        ; C·H^i: A1·K1
-    vpternlogq  ymm6, ymm3, ymm5, 0x96              ; C·H^i: LO += it
-    vpternlogq  ymm7, ymm4, ymm2, 0x96              ; C·H^i: HI += it
-    vpxorq      xmm2, xmm2, xmm2
-    add         rax, 0x20                           ; the next powers
-    add         rdx, 0x20                           ; the next blocks
-    sub         rcx, 0x20
-    cmp         rcx, 0x20
-    jae         .block
-.after_block:
-.partial:
-    cmp         rcx, 0x00
-    je          .reduce
-    mov         rdi, -1
-    bzhi        rdi, rdi, rcx
-    kmovq       k1, rdi                             ; one bit a byte that is left
-    vmovdqu8    ymm3{k1}{z}, [rdx]                  ; C, zero-padded
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C
-    vpxorq      ymm2, ymm3, ymm2                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  ymm3, ymm2, [rax], 0x00             ; C·H^i: A0·B0
-    vpclmulqdq  ymm4, ymm2, [rax], 0x10             ; C·H^i: A0·B1
-    vpclmulqdq  ymm5, ymm2, [rax + 64], 0x01        ; C·H^i: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rax + 64], 0x11        ; C·H^i: A1·K1
-    vpternlogq  ymm6, ymm3, ymm5, 0x96              ; C·H^i: LO += it
-    vpternlogq  ymm7, ymm4, ymm2, 0x96              ; C·H^i: HI += it
+    lea         rdi, [rdi + 32]
+    sub         rdi, rax                            ; H^m
+    vpxorq      xmm4, xmm4, xmm4
+    vpxorq      xmm5, xmm5, xmm5
+    mov         rax, -1
+    bzhi        rax, rax, rcx
+    kmovq       k1, rax                             ; one bit a byte that is left
+    vmovdqu8    ymm0{k1}{z}, [rdx]                  ; C, zero-padded
+    vgf2p8affineqb ymm0, ymm0, [rel ghash_avx512vl_k_clmul1_x2_natural_bit_reversal], 0x00  ; C
+    vpxorq      ymm0, ymm0, ymm1                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  ymm1, ymm0, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  ymm2, ymm0, [rdi], 0x10             ; C·H^i: A0·B1
+    vpclmulqdq  ymm3, ymm0, [rdi + 64], 0x01        ; C·H^i: A1·K0
+    vpclmulqdq  ymm0, ymm0, [rdi + 64], 0x11        ; C·H^i: A1·K1
+    vpternlogq  ymm4, ymm1, ymm3, 0x96              ; C·H^i: LO += it
+    vpternlogq  ymm5, ymm2, ymm0, 0x96              ; C·H^i: HI += it
 .reduce:
-    vpclmulqdq  ymm2, ymm7, ymm1, 0x01              ; reduce: HI1·Q
-    vpslldq     ymm1, ymm7, 0x08                    ; reduce: HI0·x^64
-    vpternlogq  ymm2, ymm1, ymm6, 0x96              ; reduce: RES = fold(HI) + LO
-    vextracti64x2 xmm1, ymm2, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm2, xmm2, xmm1                    ; reduce: add up the lanes
+    vpclmulqdq  ymm0, ymm5, [rel ghash_avx512vl_k_clmul1_x2_natural_fold_q], 0x01  ; reduce: HI1·Q
+    vpslldq     ymm1, ymm5, 0x08                    ; reduce: HI0·x^64
+    vpternlogq  ymm1, ymm4, ymm0, 0x96              ; reduce: RES = fold(HI) + LO
+    vextracti64x2 xmm0, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm1, xmm1, xmm0                    ; reduce: add up the lanes
 .store:
-    vgf2p8affineqb xmm0, xmm2, xmm0, 0x00           ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm1, [rel ghash_avx512vl_k_clmul1_x2_natural_bit_reversal], 0x00  ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
+.done:
     vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

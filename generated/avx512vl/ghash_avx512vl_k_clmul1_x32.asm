@@ -66,15 +66,15 @@ ghash_avx512vl_k_clmul1_x32_init:
     vpshufd     xmm3, xmm1, 0x4e                    ; B_2 = B_1·B_1: (B1, B0)
     vpxorq      xmm2, xmm2, xmm3                    ; B_2 = B_1·B_1: fold B
     vpclmulqdq  xmm3, xmm1, xmm2, 0x00              ; B_2 = B_1·B_1: A0·K0
-    vpclmulqdq  xmm2, xmm1, xmm2, 0x10              ; B_2 = B_1·B_1: A0·K1
-    vpclmulqdq  xmm4, xmm1, xmm1, 0x01              ; B_2 = B_1·B_1: A1·B0
-    vpclmulqdq  xmm5, xmm1, xmm1, 0x11              ; B_2 = B_1·B_1: A1·B1
-    vpxorq      xmm3, xmm3, xmm4                    ; B_2 = B_1·B_1: LO += it
-    vpxorq      xmm2, xmm2, xmm5                    ; B_2 = B_1·B_1: HI += it
-    vpclmulqdq  xmm4, xmm3, xmm0, 0x10              ; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
-    vpternlogq  xmm4, xmm3, xmm2, 0x96              ; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vinserti64x2 ymm7, ymm4, xmm1, 0x01             ; lane 1: B_1
+    vpclmulqdq  xmm5, xmm1, xmm2, 0x10              ; B_2 = B_1·B_1: A0·K1
+    vpclmulqdq  xmm2, xmm1, xmm1, 0x01              ; B_2 = B_1·B_1: A1·B0
+    vpclmulqdq  xmm4, xmm1, xmm1, 0x11              ; B_2 = B_1·B_1: A1·B1
+    vpxorq      xmm2, xmm3, xmm2                    ; B_2 = B_1·B_1: LO += it
+    vpclmulqdq  xmm3, xmm2, xmm0, 0x10              ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpternlogq  xmm5, xmm4, xmm2, 0x96              ; B_2 = B_1·B_1: + HI
+    vpxorq      xmm2, xmm3, xmm5                    ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vinserti64x2 ymm7, ymm2, xmm1, 0x01             ; lane 1: B_1
     vpclmulqdq  ymm1, ymm7, ymm0, 0x10              ; B0·Q'
     vpshufd     ymm2, ymm7, 0x4e                    ; (B1, B0)
     vpxorq      ymm1, ymm1, ymm2                    ; fold B
@@ -85,28 +85,28 @@ ghash_avx512vl_k_clmul1_x32_init:
     vpshufd     ymm3, ymm1, 0x4e                    ; V_2 = V_1·B_2: (B1, B0)
     vpxorq      ymm2, ymm2, ymm3                    ; V_2 = V_1·B_2: fold B
     vpclmulqdq  ymm3, ymm7, ymm2, 0x00              ; V_2 = V_1·B_2: A0·K0
-    vpclmulqdq  ymm4, ymm7, ymm2, 0x10              ; V_2 = V_1·B_2: A0·K1
-    vpclmulqdq  ymm5, ymm7, ymm1, 0x01              ; V_2 = V_1·B_2: A1·B0
-    vpclmulqdq  ymm6, ymm7, ymm1, 0x11              ; V_2 = V_1·B_2: A1·B1
-    vpxorq      ymm3, ymm3, ymm5                    ; V_2 = V_1·B_2: LO += it
-    vpxorq      ymm4, ymm4, ymm6                    ; V_2 = V_1·B_2: HI += it
-    vpclmulqdq  ymm5, ymm3, ymm0, 0x10              ; V_2 = V_1·B_2: LO0·Q'
+    vpclmulqdq  ymm6, ymm7, ymm2, 0x10              ; V_2 = V_1·B_2: A0·K1
+    vpclmulqdq  ymm4, ymm7, ymm1, 0x01              ; V_2 = V_1·B_2: A1·B0
+    vpclmulqdq  ymm5, ymm7, ymm1, 0x11              ; V_2 = V_1·B_2: A1·B1
+    vpxorq      ymm3, ymm3, ymm4                    ; V_2 = V_1·B_2: LO += it
+    vpclmulqdq  ymm4, ymm3, ymm0, 0x10              ; V_2 = V_1·B_2: LO0·Q'
     vpshufd     ymm3, ymm3, 0x4e                    ; V_2 = V_1·B_2: (LO1, LO0)
-    vpternlogq  ymm5, ymm3, ymm4, 0x96              ; V_2 = V_1·B_2: RES = fold(LO) + HI
+    vpternlogq  ymm6, ymm5, ymm3, 0x96              ; V_2 = V_1·B_2: + HI
+    vpxorq      ymm5, ymm4, ymm6                    ; V_2 = V_1·B_2: RES = fold(LO) + HI
     vpclmulqdq  ymm3, ymm5, ymm0, 0x10              ; V_2 = V_1·B_2: B0·Q'
     vpshufd     ymm4, ymm5, 0x4e                    ; V_2 = V_1·B_2: (B1, B0)
     vpxorq      ymm3, ymm3, ymm4                    ; V_2 = V_1·B_2: fold B
     vmovdqu64   [rdi + 448], ymm5                   ; V_2 = V_1·B_2: B
     vmovdqu64   [rdi + 992], ymm3                   ; V_2 = V_1·B_2: K
     vpclmulqdq  ymm3, ymm5, ymm2, 0x00              ; V_3 = V_2·B_2: A0·K0
-    vpclmulqdq  ymm2, ymm5, ymm2, 0x10              ; V_3 = V_2·B_2: A0·K1
-    vpclmulqdq  ymm4, ymm5, ymm1, 0x01              ; V_3 = V_2·B_2: A1·B0
+    vpclmulqdq  ymm4, ymm5, ymm2, 0x10              ; V_3 = V_2·B_2: A0·K1
+    vpclmulqdq  ymm2, ymm5, ymm1, 0x01              ; V_3 = V_2·B_2: A1·B0
     vpclmulqdq  ymm1, ymm5, ymm1, 0x11              ; V_3 = V_2·B_2: A1·B1
-    vpxorq      ymm3, ymm3, ymm4                    ; V_3 = V_2·B_2: LO += it
-    vpxorq      ymm1, ymm2, ymm1                    ; V_3 = V_2·B_2: HI += it
-    vpclmulqdq  ymm6, ymm3, ymm0, 0x10              ; V_3 = V_2·B_2: LO0·Q'
-    vpshufd     ymm2, ymm3, 0x4e                    ; V_3 = V_2·B_2: (LO1, LO0)
-    vpternlogq  ymm6, ymm2, ymm1, 0x96              ; V_3 = V_2·B_2: RES = fold(LO) + HI
+    vpxorq      ymm2, ymm3, ymm2                    ; V_3 = V_2·B_2: LO += it
+    vpclmulqdq  ymm3, ymm2, ymm0, 0x10              ; V_3 = V_2·B_2: LO0·Q'
+    vpshufd     ymm2, ymm2, 0x4e                    ; V_3 = V_2·B_2: (LO1, LO0)
+    vpternlogq  ymm4, ymm1, ymm2, 0x96              ; V_3 = V_2·B_2: + HI
+    vpxorq      ymm6, ymm3, ymm4                    ; V_3 = V_2·B_2: RES = fold(LO) + HI
     vpclmulqdq  ymm1, ymm6, ymm0, 0x10              ; V_3 = V_2·B_2: B0·Q'
     vpshufd     ymm2, ymm6, 0x4e                    ; V_3 = V_2·B_2: (B1, B0)
     vpxorq      ymm1, ymm1, ymm2                    ; V_3 = V_2·B_2: fold B
@@ -117,14 +117,14 @@ ghash_avx512vl_k_clmul1_x32_init:
     vpshufd     ymm3, ymm1, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
     vpxorq      ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: fold B
     vpclmulqdq  ymm3, ymm5, ymm2, 0x00              ; V_4 = V_2·B_4: A0·K0
-    vpclmulqdq  ymm2, ymm5, ymm2, 0x10              ; V_4 = V_2·B_4: A0·K1
-    vpclmulqdq  ymm4, ymm5, ymm1, 0x01              ; V_4 = V_2·B_4: A1·B0
+    vpclmulqdq  ymm4, ymm5, ymm2, 0x10              ; V_4 = V_2·B_4: A0·K1
+    vpclmulqdq  ymm2, ymm5, ymm1, 0x01              ; V_4 = V_2·B_4: A1·B0
     vpclmulqdq  ymm1, ymm5, ymm1, 0x11              ; V_4 = V_2·B_4: A1·B1
-    vpxorq      ymm3, ymm3, ymm4                    ; V_4 = V_2·B_4: LO += it
-    vpxorq      ymm1, ymm2, ymm1                    ; V_4 = V_2·B_4: HI += it
-    vpclmulqdq  ymm4, ymm3, ymm0, 0x10              ; V_4 = V_2·B_4: LO0·Q'
-    vpshufd     ymm2, ymm3, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
-    vpternlogq  ymm4, ymm2, ymm1, 0x96              ; V_4 = V_2·B_4: RES = fold(LO) + HI
+    vpxorq      ymm2, ymm3, ymm2                    ; V_4 = V_2·B_4: LO += it
+    vpclmulqdq  ymm3, ymm2, ymm0, 0x10              ; V_4 = V_2·B_4: LO0·Q'
+    vpshufd     ymm2, ymm2, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
+    vpternlogq  ymm4, ymm1, ymm2, 0x96              ; V_4 = V_2·B_4: + HI
+    vpxorq      ymm4, ymm3, ymm4                    ; V_4 = V_2·B_4: RES = fold(LO) + HI
     vpclmulqdq  ymm1, ymm4, ymm0, 0x10              ; V_4 = V_2·B_4: B0·Q'
     vpshufd     ymm2, ymm4, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
     vpxorq      ymm1, ymm1, ymm2                    ; V_4 = V_2·B_4: fold B
@@ -138,41 +138,41 @@ ghash_avx512vl_k_clmul1_x32_init:
 .round:
     sub         rdi, 0x80                           ; V_4 = V_2·B_4
     vpclmulqdq  ymm3, ymm7, ymm2, 0x00              ; V_(i+1) = V_(i+1-s)·B_sL: A0·K0
-    vpclmulqdq  ymm8, ymm7, ymm2, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: A0·K1
-    vpclmulqdq  ymm9, ymm7, ymm1, 0x01              ; V_(i+1) = V_(i+1-s)·B_sL: A1·B0
+    vpclmulqdq  ymm9, ymm7, ymm2, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: A0·K1
+    vpclmulqdq  ymm8, ymm7, ymm1, 0x01              ; V_(i+1) = V_(i+1-s)·B_sL: A1·B0
     vpclmulqdq  ymm7, ymm7, ymm1, 0x11              ; V_(i+1) = V_(i+1-s)·B_sL: A1·B1
-    vpxorq      ymm3, ymm3, ymm9                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += it
-    vpxorq      ymm8, ymm8, ymm7                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += it
-    vpclmulqdq  ymm7, ymm3, ymm0, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
+    vpxorq      ymm3, ymm3, ymm8                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += it
+    vpclmulqdq  ymm8, ymm3, ymm0, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
     vpshufd     ymm3, ymm3, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    vpternlogq  ymm7, ymm3, ymm8, 0x96              ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
+    vpternlogq  ymm9, ymm7, ymm3, 0x96              ; V_(i+1) = V_(i+1-s)·B_sL: + HI
+    vpxorq      ymm7, ymm8, ymm9                    ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
     vpclmulqdq  ymm3, ymm5, ymm2, 0x00              ; V_(i+2) = V_(i+2-s)·B_sL: A0·K0
-    vpclmulqdq  ymm8, ymm5, ymm2, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: A0·K1
-    vpclmulqdq  ymm9, ymm5, ymm1, 0x01              ; V_(i+2) = V_(i+2-s)·B_sL: A1·B0
+    vpclmulqdq  ymm9, ymm5, ymm2, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: A0·K1
+    vpclmulqdq  ymm8, ymm5, ymm1, 0x01              ; V_(i+2) = V_(i+2-s)·B_sL: A1·B0
     vpclmulqdq  ymm5, ymm5, ymm1, 0x11              ; V_(i+2) = V_(i+2-s)·B_sL: A1·B1
-    vpxorq      ymm3, ymm3, ymm9                    ; V_(i+2) = V_(i+2-s)·B_sL: LO += it
-    vpxorq      ymm8, ymm8, ymm5                    ; V_(i+2) = V_(i+2-s)·B_sL: HI += it
-    vpclmulqdq  ymm5, ymm3, ymm0, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
+    vpxorq      ymm3, ymm3, ymm8                    ; V_(i+2) = V_(i+2-s)·B_sL: LO += it
+    vpclmulqdq  ymm8, ymm3, ymm0, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
     vpshufd     ymm3, ymm3, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    vpternlogq  ymm5, ymm3, ymm8, 0x96              ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
+    vpternlogq  ymm9, ymm5, ymm3, 0x96              ; V_(i+2) = V_(i+2-s)·B_sL: + HI
+    vpxorq      ymm5, ymm8, ymm9                    ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
     vpclmulqdq  ymm3, ymm6, ymm2, 0x00              ; V_(i+3) = V_(i+3-s)·B_sL: A0·K0
-    vpclmulqdq  ymm8, ymm6, ymm2, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: A0·K1
-    vpclmulqdq  ymm9, ymm6, ymm1, 0x01              ; V_(i+3) = V_(i+3-s)·B_sL: A1·B0
+    vpclmulqdq  ymm9, ymm6, ymm2, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: A0·K1
+    vpclmulqdq  ymm8, ymm6, ymm1, 0x01              ; V_(i+3) = V_(i+3-s)·B_sL: A1·B0
     vpclmulqdq  ymm6, ymm6, ymm1, 0x11              ; V_(i+3) = V_(i+3-s)·B_sL: A1·B1
-    vpxorq      ymm3, ymm3, ymm9                    ; V_(i+3) = V_(i+3-s)·B_sL: LO += it
-    vpxorq      ymm8, ymm8, ymm6                    ; V_(i+3) = V_(i+3-s)·B_sL: HI += it
-    vpclmulqdq  ymm6, ymm3, ymm0, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
+    vpxorq      ymm3, ymm3, ymm8                    ; V_(i+3) = V_(i+3-s)·B_sL: LO += it
+    vpclmulqdq  ymm8, ymm3, ymm0, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
     vpshufd     ymm3, ymm3, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
-    vpternlogq  ymm6, ymm3, ymm8, 0x96              ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
+    vpternlogq  ymm9, ymm6, ymm3, 0x96              ; V_(i+3) = V_(i+3-s)·B_sL: + HI
+    vpxorq      ymm6, ymm8, ymm9                    ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
     vpclmulqdq  ymm3, ymm4, ymm2, 0x00              ; V_(i+4) = V_(i+4-s)·B_sL: A0·K0
-    vpclmulqdq  ymm8, ymm4, ymm2, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: A0·K1
-    vpclmulqdq  ymm9, ymm4, ymm1, 0x01              ; V_(i+4) = V_(i+4-s)·B_sL: A1·B0
+    vpclmulqdq  ymm9, ymm4, ymm2, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: A0·K1
+    vpclmulqdq  ymm8, ymm4, ymm1, 0x01              ; V_(i+4) = V_(i+4-s)·B_sL: A1·B0
     vpclmulqdq  ymm4, ymm4, ymm1, 0x11              ; V_(i+4) = V_(i+4-s)·B_sL: A1·B1
-    vpxorq      ymm3, ymm3, ymm9                    ; V_(i+4) = V_(i+4-s)·B_sL: LO += it
-    vpxorq      ymm8, ymm8, ymm4                    ; V_(i+4) = V_(i+4-s)·B_sL: HI += it
-    vpclmulqdq  ymm4, ymm3, ymm0, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
+    vpxorq      ymm3, ymm3, ymm8                    ; V_(i+4) = V_(i+4-s)·B_sL: LO += it
+    vpclmulqdq  ymm8, ymm3, ymm0, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
     vpshufd     ymm3, ymm3, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
-    vpternlogq  ymm4, ymm3, ymm8, 0x96              ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
+    vpternlogq  ymm9, ymm4, ymm3, 0x96              ; V_(i+4) = V_(i+4-s)·B_sL: + HI
+    vpxorq      ymm4, ymm8, ymm9                    ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
     vpclmulqdq  ymm3, ymm7, ymm0, 0x10              ; entries of V_(i+1): B0·Q'
     vpshufd     ymm8, ymm7, 0x4e                    ; entries of V_(i+1): (B1, B0)
     vpxorq      ymm3, ymm3, ymm8                    ; entries of V_(i+1): fold B
@@ -212,16 +212,16 @@ ghash_avx512vl_k_clmul1_x32_mul:
     vpshufb     xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x32_byte_swap]  ; X
 .block:
     vpclmulqdq  xmm1, xmm0, [rdi + 1040], 0x00      ; A0·K0
-    vpclmulqdq  xmm2, xmm0, [rdi + 1040], 0x10      ; A0·K1
-    vpclmulqdq  xmm3, xmm0, [rdi + 496], 0x01       ; A1·B0
+    vpclmulqdq  xmm3, xmm0, [rdi + 1040], 0x10      ; A0·K1
+    vpclmulqdq  xmm2, xmm0, [rdi + 496], 0x01       ; A1·B0
     vpclmulqdq  xmm0, xmm0, [rdi + 496], 0x11       ; A1·B1
-    vpxorq      xmm1, xmm1, xmm3                    ; LO += it
-    vpxorq      xmm0, xmm2, xmm0                    ; HI += it
+    vpxorq      xmm1, xmm1, xmm2                    ; LO += it
     vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_k_clmul1_x32_fold_q], 0x10  ; LO0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
-    vpternlogq  xmm2, xmm1, xmm0, 0x96              ; RES = fold(LO) + HI
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + HI
+    vpxorq      xmm0, xmm2, xmm3                    ; RES = fold(LO) + HI
 .store:
-    vpshufb     xmm0, xmm2, [rel ghash_avx512vl_k_clmul1_x32_byte_swap]  ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x32_byte_swap]  ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
@@ -233,12 +233,39 @@ global ghash_avx512vl_k_clmul1_x32_update:function (ghash_avx512vl_k_clmul1_x32_
 align 32
 ghash_avx512vl_k_clmul1_x32_update:
     endbr64
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm1, xmm0, [rel ghash_avx512vl_k_clmul1_x32_byte_swap]  ; X
+    cmp         rcx, 0x11
+    jae         .more
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x00
+    je          .done
+    mov         rax, -1
+    bzhi        rax, rax, rcx
+    kmovq       k1, rax                             ; one bit a byte that is left
+    vmovdqu8    xmm0{k1}{z}, [rdx]                  ; C, zero-padded
+    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x32_byte_swap]  ; C
+    vpxorq      xmm0, xmm0, xmm1                    ; A = X + C
+    vpclmulqdq  xmm1, xmm0, [rdi + 1040], 0x00      ; A0·K0
+    vpclmulqdq  xmm3, xmm0, [rdi + 1040], 0x10      ; A0·K1
+    vpclmulqdq  xmm2, xmm0, [rdi + 496], 0x01       ; A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi + 496], 0x11       ; A1·B1
+    vpxorq      xmm1, xmm1, xmm2                    ; LO += it
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_k_clmul1_x32_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + HI
+    vpxorq      xmm0, xmm2, xmm3                    ; RES = fold(LO) + HI
+    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x32_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
+    ret
+.more:
     vmovdqu64   ymm0, [rel ghash_avx512vl_k_clmul1_x32_byte_swap]  ; byte_swap
-    vmovdqu64   ymm1, [rel ghash_avx512vl_k_clmul1_x32_fold_q]  ; fold_q
-    vmovdqu64   xmm2, [rsi]                         ; X, bytes as in memory
-    vpshufb     xmm2, xmm2, xmm0                    ; X
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 512
     jb          .tail
+.groups:
+    vmovdqu64   ymm2, [rel ghash_avx512vl_k_clmul1_x32_fold_q]  ; fold_q
 .group:
     vmovdqu64   ymm3, [rdx + 64]                    ; C3·H^14: C, bytes as in memory
     vpshufb     ymm3, ymm3, ymm0                    ; C3·H^14: C
@@ -358,80 +385,97 @@ ghash_avx512vl_k_clmul1_x32_update:
     vpternlogq  ymm14, ymm3, ymm9, 0x96             ; C2·H^15: HI += it
     vmovdqu64   ymm3, [rdx]                         ; C1·H^16: C, bytes as in memory
     vpshufb     ymm3, ymm3, ymm0                    ; C1·H^16: C
-    vpxorq      ymm2, ymm3, ymm2                    ; C1·H^16: A = X + C
-    vpclmulqdq  ymm3, ymm2, [rdi + 544], 0x00       ; C1·H^16: A0·K0
-    vpclmulqdq  ymm6, ymm2, [rdi + 544], 0x10       ; C1·H^16: A0·K1
-    vpclmulqdq  ymm9, ymm2, [rdi], 0x01             ; C1·H^16: A1·B0
-    vpclmulqdq  ymm2, ymm2, [rdi], 0x11             ; C1·H^16: A1·B1
+    vpxorq      ymm1, ymm3, ymm1                    ; C1·H^16: A = X + C
+    vpclmulqdq  ymm3, ymm1, [rdi + 544], 0x00       ; C1·H^16: A0·K0
+    vpclmulqdq  ymm6, ymm1, [rdi + 544], 0x10       ; C1·H^16: A0·K1
+    vpclmulqdq  ymm9, ymm1, [rdi], 0x01             ; C1·H^16: A1·B0
+    vpclmulqdq  ymm1, ymm1, [rdi], 0x11             ; C1·H^16: A1·B1
     vpternlogq  ymm13, ymm11, ymm7, 0x96            ; C1·H^16: LO += it
     vpternlogq  ymm14, ymm5, ymm8, 0x96             ; C1·H^16: HI += it
     vpternlogq  ymm13, ymm12, ymm3, 0x96            ; C1·H^16: LO += it
     vpternlogq  ymm14, ymm4, ymm6, 0x96             ; C1·H^16: HI += it
     vpxorq      ymm3, ymm13, ymm9                   ; C1·H^16: LO += it
-    vpxorq      ymm2, ymm14, ymm2                   ; C1·H^16: HI += it
-    vpclmulqdq  ymm4, ymm3, ymm1, 0x10              ; reduce: LO0·Q'
+    vpclmulqdq  ymm4, ymm3, ymm2, 0x10              ; reduce: LO0·Q'
     vpshufd     ymm3, ymm3, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  ymm4, ymm3, ymm2, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x2 xmm2, ymm4, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm2, xmm4, xmm2                    ; reduce: add up the lanes
+    vpternlogq  ymm14, ymm1, ymm3, 0x96             ; reduce: + HI
+    vpxorq      ymm1, ymm4, ymm14                   ; reduce: RES = fold(LO) + HI
+    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm1, xmm1, xmm3                    ; reduce: add up the lanes
     add         rdx, 512                            ; next group
     sub         rcx, 512
     cmp         rcx, 512
     jae         .group
 .after_group:
 .tail:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .store
-    mov         rax, rcx
-    add         rax, 0x0f
+    lea         rax, [rcx + 15]
     and         rax, -16
-    neg         rax                                 ; -16·m
-    lea         rax, [rdi + rax + 512]              ; H^m
+    lea         rdi, [rdi + 512]
+    sub         rdi, rax                            ; H^m
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x20
+    jae         .first
     vpxorq      xmm6, xmm6, xmm6
     vpxorq      xmm7, xmm7, xmm7
+    jmp         .rest
+.first:
+    vmovdqu64   ymm2, [rdx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     ymm2, ymm2, ymm0                    ; C·H^m: C
+    vpxorq      ymm1, ymm2, ymm1                    ; C·H^m: A = X + C
+    vpclmulqdq  ymm2, ymm1, [rdi + 544], 0x00       ; C·H^m: A0·K0
+    vpclmulqdq  ymm3, ymm1, [rdi + 544], 0x10       ; C·H^m: A0·K1
+    vpclmulqdq  ymm4, ymm1, [rdi], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  ymm1, ymm1, [rdi], 0x11             ; C·H^m: A1·B1
+    vpxorq      ymm6, ymm2, ymm4                    ; C·H^m: LO += it
+    vpxorq      ymm7, ymm3, ymm1                    ; C·H^m: HI += it
+    vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
+    sub         rcx, 0x20
     cmp         rcx, 0x20
-    jb          .partial
+    jb          .after_block
 .block:
-    vmovdqu64   ymm3, [rdx]                         ; C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0                    ; C
-    vpxorq      ymm2, ymm3, ymm2                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  ymm3, ymm2, [rax + 544], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  ymm4, ymm2, [rax + 544], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  ymm5, ymm2, [rax], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  ymm2, ymm2, [rax], 0x11             ; C·H^i: A1·B1
+    vmovdqu64   ymm2, [rdx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     ymm2, ymm2, ymm0                    ; C·H^i: C
+    vpclmulqdq  ymm3, ymm2, [rdi + 544], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  ymm4, ymm2, [rdi + 544], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  ymm5, ymm2, [rdi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  ymm2, ymm2, [rdi], 0x11             ; C·H^i: A1·B1
     vpternlogq  ymm6, ymm3, ymm5, 0x96              ; C·H^i: LO += it
     vpternlogq  ymm7, ymm4, ymm2, 0x96              ; C·H^i: HI += it
-    vpxorq      xmm2, xmm2, xmm2
-    add         rax, 0x20                           ; the next powers
+    add         rdi, 0x20                           ; the next powers
     add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jae         .block
 .after_block:
-.partial:
     cmp         rcx, 0x00
     je          .reduce
-    mov         rdi, -1
-    bzhi        rdi, rdi, rcx
-    kmovq       k1, rdi                             ; one bit a byte that is left
-    vmovdqu8    ymm3{k1}{z}, [rdx]                  ; C, zero-padded
-    vpshufb     ymm3, ymm3, ymm0                    ; C
-    vpxorq      ymm2, ymm3, ymm2                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  ymm3, ymm2, [rax + 544], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  ymm4, ymm2, [rax + 544], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  ymm5, ymm2, [rax], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  ymm2, ymm2, [rax], 0x11             ; C·H^i: A1·B1
-    vpternlogq  ymm6, ymm3, ymm5, 0x96              ; C·H^i: LO += it
-    vpternlogq  ymm7, ymm4, ymm2, 0x96              ; C·H^i: HI += it
+.rest:
+    mov         rax, -1
+    bzhi        rax, rax, rcx
+    kmovq       k1, rax                             ; one bit a byte that is left
+    vmovdqu8    ymm2{k1}{z}, [rdx]                  ; C, zero-padded
+    vpshufb     ymm2, ymm2, ymm0                    ; C
+    vpxorq      ymm1, ymm2, ymm1                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  ymm2, ymm1, [rdi + 544], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  ymm3, ymm1, [rdi + 544], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  ymm4, ymm1, [rdi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  ymm1, ymm1, [rdi], 0x11             ; C·H^i: A1·B1
+    vpternlogq  ymm6, ymm2, ymm4, 0x96              ; C·H^i: LO += it
+    vpternlogq  ymm7, ymm3, ymm1, 0x96              ; C·H^i: HI += it
 .reduce:
-    vpclmulqdq  ymm2, ymm6, ymm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     ymm1, ymm6, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  ymm2, ymm1, ymm7, 0x96              ; reduce: RES = fold(LO) + HI
+    vpclmulqdq  ymm1, ymm6, [rel ghash_avx512vl_k_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm2, ymm6, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  ymm2, ymm7, ymm1, 0x96              ; reduce: RES = fold(LO) + HI
     vextracti64x2 xmm1, ymm2, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm2, xmm2, xmm1                    ; reduce: add up the lanes
+    vpxorq      xmm1, xmm2, xmm1                    ; reduce: add up the lanes
 .store:
-    vpshufb     xmm0, xmm2, xmm0                    ; X, bytes as in memory
+    vpshufb     xmm0, xmm1, xmm0                    ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
+.done:
     vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

@@ -57,16 +57,16 @@ ghash_avx512vl_k_clmul1_x8_natural_init:
     vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_k_clmul1_x8_natural_fold_q], 0x01  ; B_2 = B_1·B_1: B1·Q
     vpslldq     xmm2, xmm0, 0x08                    ; B_2 = B_1·B_1: B0·x^64
     vpxorq      xmm1, xmm1, xmm2                    ; B_2 = B_1·B_1: fold B
-    vpclmulqdq  xmm2, xmm0, xmm0, 0x00              ; B_2 = B_1·B_1: A0·B0
-    vpclmulqdq  xmm3, xmm0, xmm0, 0x10              ; B_2 = B_1·B_1: A0·B1
-    vpclmulqdq  xmm4, xmm0, xmm1, 0x01              ; B_2 = B_1·B_1: A1·K0
+    vpclmulqdq  xmm4, xmm0, xmm0, 0x00              ; B_2 = B_1·B_1: A0·B0
+    vpclmulqdq  xmm2, xmm0, xmm0, 0x10              ; B_2 = B_1·B_1: A0·B1
+    vpclmulqdq  xmm3, xmm0, xmm1, 0x01              ; B_2 = B_1·B_1: A1·K0
     vpclmulqdq  xmm1, xmm0, xmm1, 0x11              ; B_2 = B_1·B_1: A1·K1
-    vpxorq      xmm2, xmm2, xmm4                    ; B_2 = B_1·B_1: LO += it
-    vpxorq      xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: HI += it
-    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512vl_k_clmul1_x8_natural_fold_q], 0x01  ; B_2 = B_1·B_1: HI1·Q
+    vpxorq      xmm1, xmm2, xmm1                    ; B_2 = B_1·B_1: HI += it
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_k_clmul1_x8_natural_fold_q], 0x01  ; B_2 = B_1·B_1: HI1·Q
     vpslldq     xmm1, xmm1, 0x08                    ; B_2 = B_1·B_1: HI0·x^64
-    vpternlogq  xmm3, xmm1, xmm2, 0x96              ; B_2 = B_1·B_1: RES = fold(HI) + LO
-    vinserti64x2 ymm0, ymm3, xmm0, 0x01             ; lane 1: B_1
+    vpternlogq  xmm4, xmm3, xmm1, 0x96              ; B_2 = B_1·B_1: + LO
+    vpxorq      xmm1, xmm2, xmm4                    ; B_2 = B_1·B_1: RES = fold(HI) + LO
+    vinserti64x2 ymm0, ymm1, xmm0, 0x01             ; lane 1: B_1
     vpclmulqdq  ymm1, ymm0, [rel ghash_avx512vl_k_clmul1_x8_natural_fold_q], 0x01  ; B1·Q
     vpslldq     ymm2, ymm0, 0x08                    ; B0·x^64
     vpxorq      ymm1, ymm1, ymm2                    ; fold B
@@ -76,52 +76,52 @@ ghash_avx512vl_k_clmul1_x8_natural_init:
     vpclmulqdq  ymm2, ymm1, [rel ghash_avx512vl_k_clmul1_x8_natural_fold_q], 0x01  ; V_2 = V_1·B_2: B1·Q
     vpslldq     ymm3, ymm1, 0x08                    ; V_2 = V_1·B_2: B0·x^64
     vpxorq      ymm2, ymm2, ymm3                    ; V_2 = V_1·B_2: fold B
-    vpclmulqdq  ymm3, ymm0, ymm1, 0x00              ; V_2 = V_1·B_2: A0·B0
-    vpclmulqdq  ymm4, ymm0, ymm1, 0x10              ; V_2 = V_1·B_2: A0·B1
-    vpclmulqdq  ymm5, ymm0, ymm2, 0x01              ; V_2 = V_1·B_2: A1·K0
+    vpclmulqdq  ymm5, ymm0, ymm1, 0x00              ; V_2 = V_1·B_2: A0·B0
+    vpclmulqdq  ymm3, ymm0, ymm1, 0x10              ; V_2 = V_1·B_2: A0·B1
+    vpclmulqdq  ymm4, ymm0, ymm2, 0x01              ; V_2 = V_1·B_2: A1·K0
     vpclmulqdq  ymm0, ymm0, ymm2, 0x11              ; V_2 = V_1·B_2: A1·K1
-    vpxorq      ymm3, ymm3, ymm5                    ; V_2 = V_1·B_2: LO += it
-    vpxorq      ymm0, ymm4, ymm0                    ; V_2 = V_1·B_2: HI += it
-    vpclmulqdq  ymm4, ymm0, [rel ghash_avx512vl_k_clmul1_x8_natural_fold_q], 0x01  ; V_2 = V_1·B_2: HI1·Q
+    vpxorq      ymm0, ymm3, ymm0                    ; V_2 = V_1·B_2: HI += it
+    vpclmulqdq  ymm3, ymm0, [rel ghash_avx512vl_k_clmul1_x8_natural_fold_q], 0x01  ; V_2 = V_1·B_2: HI1·Q
     vpslldq     ymm0, ymm0, 0x08                    ; V_2 = V_1·B_2: HI0·x^64
-    vpternlogq  ymm4, ymm0, ymm3, 0x96              ; V_2 = V_1·B_2: RES = fold(HI) + LO
-    vpclmulqdq  ymm0, ymm4, [rel ghash_avx512vl_k_clmul1_x8_natural_fold_q], 0x01  ; V_2 = V_1·B_2: B1·Q
-    vpslldq     ymm3, ymm4, 0x08                    ; V_2 = V_1·B_2: B0·x^64
-    vpxorq      ymm0, ymm0, ymm3                    ; V_2 = V_1·B_2: fold B
-    vmovdqu64   [rdi + 64], ymm4                    ; V_2 = V_1·B_2: B
-    vmovdqu64   [rdi + 224], ymm0                   ; V_2 = V_1·B_2: K
-    vpclmulqdq  ymm0, ymm4, ymm1, 0x00              ; V_3 = V_2·B_2: A0·B0
-    vpclmulqdq  ymm1, ymm4, ymm1, 0x10              ; V_3 = V_2·B_2: A0·B1
-    vpclmulqdq  ymm3, ymm4, ymm2, 0x01              ; V_3 = V_2·B_2: A1·K0
-    vpclmulqdq  ymm2, ymm4, ymm2, 0x11              ; V_3 = V_2·B_2: A1·K1
-    vpxorq      ymm0, ymm0, ymm3                    ; V_3 = V_2·B_2: LO += it
+    vpternlogq  ymm5, ymm4, ymm0, 0x96              ; V_2 = V_1·B_2: + LO
+    vpxorq      ymm0, ymm3, ymm5                    ; V_2 = V_1·B_2: RES = fold(HI) + LO
+    vpclmulqdq  ymm3, ymm0, [rel ghash_avx512vl_k_clmul1_x8_natural_fold_q], 0x01  ; V_2 = V_1·B_2: B1·Q
+    vpslldq     ymm4, ymm0, 0x08                    ; V_2 = V_1·B_2: B0·x^64
+    vpxorq      ymm3, ymm3, ymm4                    ; V_2 = V_1·B_2: fold B
+    vmovdqu64   [rdi + 64], ymm0                    ; V_2 = V_1·B_2: B
+    vmovdqu64   [rdi + 224], ymm3                   ; V_2 = V_1·B_2: K
+    vpclmulqdq  ymm4, ymm0, ymm1, 0x00              ; V_3 = V_2·B_2: A0·B0
+    vpclmulqdq  ymm1, ymm0, ymm1, 0x10              ; V_3 = V_2·B_2: A0·B1
+    vpclmulqdq  ymm3, ymm0, ymm2, 0x01              ; V_3 = V_2·B_2: A1·K0
+    vpclmulqdq  ymm2, ymm0, ymm2, 0x11              ; V_3 = V_2·B_2: A1·K1
     vpxorq      ymm1, ymm1, ymm2                    ; V_3 = V_2·B_2: HI += it
     vpclmulqdq  ymm2, ymm1, [rel ghash_avx512vl_k_clmul1_x8_natural_fold_q], 0x01  ; V_3 = V_2·B_2: HI1·Q
     vpslldq     ymm1, ymm1, 0x08                    ; V_3 = V_2·B_2: HI0·x^64
-    vpternlogq  ymm2, ymm1, ymm0, 0x96              ; V_3 = V_2·B_2: RES = fold(HI) + LO
-    vpclmulqdq  ymm0, ymm2, [rel ghash_avx512vl_k_clmul1_x8_natural_fold_q], 0x01  ; V_3 = V_2·B_2: B1·Q
-    vpslldq     ymm1, ymm2, 0x08                    ; V_3 = V_2·B_2: B0·x^64
-    vpxorq      ymm0, ymm0, ymm1                    ; V_3 = V_2·B_2: fold B
-    vmovdqu64   [rdi + 32], ymm2                    ; V_3 = V_2·B_2: B
-    vmovdqu64   [rdi + 192], ymm0                   ; V_3 = V_2·B_2: K
-    vshufi64x2  ymm0, ymm4, ymm4, 0x00              ; V_4 = V_2·B_4: in every lane
+    vpternlogq  ymm4, ymm3, ymm1, 0x96              ; V_3 = V_2·B_2: + LO
+    vpxorq      ymm1, ymm2, ymm4                    ; V_3 = V_2·B_2: RES = fold(HI) + LO
+    vpclmulqdq  ymm2, ymm1, [rel ghash_avx512vl_k_clmul1_x8_natural_fold_q], 0x01  ; V_3 = V_2·B_2: B1·Q
+    vpslldq     ymm3, ymm1, 0x08                    ; V_3 = V_2·B_2: B0·x^64
+    vpxorq      ymm2, ymm2, ymm3                    ; V_3 = V_2·B_2: fold B
+    vmovdqu64   [rdi + 32], ymm1                    ; V_3 = V_2·B_2: B
+    vmovdqu64   [rdi + 192], ymm2                   ; V_3 = V_2·B_2: K
+    vshufi64x2  ymm1, ymm0, ymm0, 0x00              ; V_4 = V_2·B_4: in every lane
+    vpclmulqdq  ymm2, ymm1, [rel ghash_avx512vl_k_clmul1_x8_natural_fold_q], 0x01  ; V_4 = V_2·B_4: B1·Q
+    vpslldq     ymm3, ymm1, 0x08                    ; V_4 = V_2·B_4: B0·x^64
+    vpxorq      ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: fold B
+    vpclmulqdq  ymm4, ymm0, ymm1, 0x00              ; V_4 = V_2·B_4: A0·B0
+    vpclmulqdq  ymm1, ymm0, ymm1, 0x10              ; V_4 = V_2·B_4: A0·B1
+    vpclmulqdq  ymm3, ymm0, ymm2, 0x01              ; V_4 = V_2·B_4: A1·K0
+    vpclmulqdq  ymm0, ymm0, ymm2, 0x11              ; V_4 = V_2·B_4: A1·K1
+    vpxorq      ymm0, ymm1, ymm0                    ; V_4 = V_2·B_4: HI += it
+    vpclmulqdq  ymm1, ymm0, [rel ghash_avx512vl_k_clmul1_x8_natural_fold_q], 0x01  ; V_4 = V_2·B_4: HI1·Q
+    vpslldq     ymm0, ymm0, 0x08                    ; V_4 = V_2·B_4: HI0·x^64
+    vpternlogq  ymm4, ymm3, ymm0, 0x96              ; V_4 = V_2·B_4: + LO
+    vpxorq      ymm0, ymm1, ymm4                    ; V_4 = V_2·B_4: RES = fold(HI) + LO
     vpclmulqdq  ymm1, ymm0, [rel ghash_avx512vl_k_clmul1_x8_natural_fold_q], 0x01  ; V_4 = V_2·B_4: B1·Q
     vpslldq     ymm2, ymm0, 0x08                    ; V_4 = V_2·B_4: B0·x^64
     vpxorq      ymm1, ymm1, ymm2                    ; V_4 = V_2·B_4: fold B
-    vpclmulqdq  ymm2, ymm4, ymm0, 0x00              ; V_4 = V_2·B_4: A0·B0
-    vpclmulqdq  ymm0, ymm4, ymm0, 0x10              ; V_4 = V_2·B_4: A0·B1
-    vpclmulqdq  ymm3, ymm4, ymm1, 0x01              ; V_4 = V_2·B_4: A1·K0
-    vpclmulqdq  ymm1, ymm4, ymm1, 0x11              ; V_4 = V_2·B_4: A1·K1
-    vpxorq      ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: LO += it
-    vpxorq      ymm0, ymm0, ymm1                    ; V_4 = V_2·B_4: HI += it
-    vpclmulqdq  ymm1, ymm0, [rel ghash_avx512vl_k_clmul1_x8_natural_fold_q], 0x01  ; V_4 = V_2·B_4: HI1·Q
-    vpslldq     ymm0, ymm0, 0x08                    ; V_4 = V_2·B_4: HI0·x^64
-    vpternlogq  ymm1, ymm0, ymm2, 0x96              ; V_4 = V_2·B_4: RES = fold(HI) + LO
-    vpclmulqdq  ymm0, ymm1, [rel ghash_avx512vl_k_clmul1_x8_natural_fold_q], 0x01  ; V_4 = V_2·B_4: B1·Q
-    vpslldq     ymm2, ymm1, 0x08                    ; V_4 = V_2·B_4: B0·x^64
-    vpxorq      ymm0, ymm0, ymm2                    ; V_4 = V_2·B_4: fold B
-    vmovdqu64   [rdi], ymm1                         ; V_4 = V_2·B_4: B
-    vmovdqu64   [rdi + 160], ymm0                   ; V_4 = V_2·B_4: K
+    vmovdqu64   [rdi], ymm0                         ; V_4 = V_2·B_4: B
+    vmovdqu64   [rdi + 160], ymm1                   ; V_4 = V_2·B_4: K
     vzeroupper                                      ; upper halves are the caller's
     ret                                             ; V_4 = V_2·B_4
 .end:
@@ -136,17 +136,17 @@ ghash_avx512vl_k_clmul1_x8_natural_mul:
     vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
     vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x8_natural_bit_reversal], 0x00  ; X
 .block:
-    vpclmulqdq  xmm1, xmm0, [rdi + 112], 0x00       ; A0·B0
-    vpclmulqdq  xmm2, xmm0, [rdi + 112], 0x10       ; A0·B1
-    vpclmulqdq  xmm3, xmm0, [rdi + 272], 0x01       ; A1·K0
+    vpclmulqdq  xmm3, xmm0, [rdi + 112], 0x00       ; A0·B0
+    vpclmulqdq  xmm1, xmm0, [rdi + 112], 0x10       ; A0·B1
+    vpclmulqdq  xmm2, xmm0, [rdi + 272], 0x01       ; A1·K0
     vpclmulqdq  xmm0, xmm0, [rdi + 272], 0x11       ; A1·K1
-    vpxorq      xmm1, xmm1, xmm3                    ; LO += it
-    vpxorq      xmm0, xmm2, xmm0                    ; HI += it
-    vpclmulqdq  xmm2, xmm0, [rel ghash_avx512vl_k_clmul1_x8_natural_fold_q], 0x01  ; HI1·Q
+    vpxorq      xmm0, xmm1, xmm0                    ; HI += it
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_k_clmul1_x8_natural_fold_q], 0x01  ; HI1·Q
     vpslldq     xmm0, xmm0, 0x08                    ; HI0·x^64
-    vpternlogq  xmm2, xmm0, xmm1, 0x96              ; RES = fold(HI) + LO
+    vpternlogq  xmm3, xmm2, xmm0, 0x96              ; + LO
+    vpxorq      xmm0, xmm1, xmm3                    ; RES = fold(HI) + LO
 .store:
-    vgf2p8affineqb xmm0, xmm2, [rel ghash_avx512vl_k_clmul1_x8_natural_bit_reversal], 0x00  ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x8_natural_bit_reversal], 0x00  ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
@@ -158,17 +158,42 @@ global ghash_avx512vl_k_clmul1_x8_natural_update:function (ghash_avx512vl_k_clmu
 align 32
 ghash_avx512vl_k_clmul1_x8_natural_update:
     endbr64
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vgf2p8affineqb xmm1, xmm0, [rel ghash_avx512vl_k_clmul1_x8_natural_bit_reversal], 0x00  ; X
+    cmp         rcx, 0x11
+    jae         .more
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x00
+    je          .done
+    mov         rax, -1
+    bzhi        rax, rax, rcx
+    kmovq       k1, rax                             ; one bit a byte that is left
+    vmovdqu8    xmm0{k1}{z}, [rdx]                  ; C, zero-padded
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x8_natural_bit_reversal], 0x00  ; C
+    vpxorq      xmm0, xmm0, xmm1                    ; A = X + C
+    vpclmulqdq  xmm3, xmm0, [rdi + 112], 0x00       ; A0·B0
+    vpclmulqdq  xmm1, xmm0, [rdi + 112], 0x10       ; A0·B1
+    vpclmulqdq  xmm2, xmm0, [rdi + 272], 0x01       ; A1·K0
+    vpclmulqdq  xmm0, xmm0, [rdi + 272], 0x11       ; A1·K1
+    vpxorq      xmm0, xmm1, xmm0                    ; HI += it
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_k_clmul1_x8_natural_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm0, xmm0, 0x08                    ; HI0·x^64
+    vpternlogq  xmm3, xmm2, xmm0, 0x96              ; + LO
+    vpxorq      xmm0, xmm1, xmm3                    ; RES = fold(HI) + LO
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x8_natural_bit_reversal], 0x00  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
+    ret
+.more:
     vmovdqu64   ymm0, [rel ghash_avx512vl_k_clmul1_x8_natural_bit_reversal]  ; bit_reversal
-    vmovdqu64   ymm1, [rel ghash_avx512vl_k_clmul1_x8_natural_fold_q]  ; fold_q
-    vmovdqu64   xmm2, [rsi]                         ; X, bytes as in memory
-    vgf2p8affineqb xmm2, xmm2, xmm0, 0x00           ; X
     cmp         rcx, 0x80
     jb          .tail
+.groups:
+    vmovdqu64   ymm2, [rel ghash_avx512vl_k_clmul1_x8_natural_fold_q]  ; fold_q
 .group:
     vmovdqu64   ymm3, [rdx + 64]                    ; C3·H^2: C, bytes as in memory
     vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C3·H^2: C
-    vpclmulqdq  ymm13, ymm3, [rdi + 64], 0x00       ; C3·H^2: A0·B0
-    vpclmulqdq  ymm14, ymm3, [rdi + 64], 0x10       ; C3·H^2: A0·B1
+    vpclmulqdq  ymm14, ymm3, [rdi + 64], 0x00       ; C3·H^2: A0·B0
+    vpclmulqdq  ymm13, ymm3, [rdi + 64], 0x10       ; C3·H^2: A0·B1
     vpclmulqdq  ymm4, ymm3, [rdi + 224], 0x01       ; C3·H^2: A1·K0
     vpclmulqdq  ymm3, ymm3, [rdi + 224], 0x11       ; C3·H^2: A1·K1
     vmovdqu64   ymm5, [rdx + 96]                    ; C4·H^1: C, bytes as in memory
@@ -183,84 +208,102 @@ ghash_avx512vl_k_clmul1_x8_natural_update:
     vpclmulqdq  ymm11, ymm9, [rdi + 32], 0x10       ; C2·H^3: A0·B1
     vpclmulqdq  ymm12, ymm9, [rdi + 192], 0x01      ; C2·H^3: A1·K0
     vpclmulqdq  ymm9, ymm9, [rdi + 192], 0x11       ; C2·H^3: A1·K1
-    vpternlogq  ymm13, ymm4, ymm6, 0x96             ; C2·H^3: LO += it
-    vpternlogq  ymm14, ymm3, ymm7, 0x96             ; C2·H^3: HI += it
+    vpternlogq  ymm14, ymm4, ymm6, 0x96             ; C2·H^3: LO += it
+    vpternlogq  ymm13, ymm3, ymm7, 0x96             ; C2·H^3: HI += it
     vmovdqu64   ymm3, [rdx]                         ; C1·H^4: C, bytes as in memory
     vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C1·H^4: C
-    vpxorq      ymm2, ymm3, ymm2                    ; C1·H^4: A = X + C
-    vpclmulqdq  ymm3, ymm2, [rdi], 0x00             ; C1·H^4: A0·B0
-    vpclmulqdq  ymm4, ymm2, [rdi], 0x10             ; C1·H^4: A0·B1
-    vpclmulqdq  ymm6, ymm2, [rdi + 160], 0x01       ; C1·H^4: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 160], 0x11       ; C1·H^4: A1·K1
-    vpternlogq  ymm13, ymm8, ymm10, 0x96            ; C1·H^4: LO += it
-    vpternlogq  ymm14, ymm5, ymm11, 0x96            ; C1·H^4: HI += it
-    vpternlogq  ymm13, ymm12, ymm3, 0x96            ; C1·H^4: LO += it
-    vpternlogq  ymm14, ymm9, ymm4, 0x96             ; C1·H^4: HI += it
-    vpxorq      ymm3, ymm13, ymm6                   ; C1·H^4: LO += it
-    vpxorq      ymm2, ymm14, ymm2                   ; C1·H^4: HI += it
-    vpclmulqdq  ymm4, ymm2, ymm1, 0x01              ; reduce: HI1·Q
-    vpslldq     ymm2, ymm2, 0x08                    ; reduce: HI0·x^64
-    vpternlogq  ymm4, ymm2, ymm3, 0x96              ; reduce: RES = fold(HI) + LO
-    vextracti64x2 xmm2, ymm4, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm2, xmm4, xmm2                    ; reduce: add up the lanes
+    vpxorq      ymm1, ymm3, ymm1                    ; C1·H^4: A = X + C
+    vpclmulqdq  ymm3, ymm1, [rdi], 0x00             ; C1·H^4: A0·B0
+    vpclmulqdq  ymm4, ymm1, [rdi], 0x10             ; C1·H^4: A0·B1
+    vpclmulqdq  ymm6, ymm1, [rdi + 160], 0x01       ; C1·H^4: A1·K0
+    vpclmulqdq  ymm1, ymm1, [rdi + 160], 0x11       ; C1·H^4: A1·K1
+    vpternlogq  ymm14, ymm8, ymm10, 0x96            ; C1·H^4: LO += it
+    vpternlogq  ymm13, ymm5, ymm11, 0x96            ; C1·H^4: HI += it
+    vpternlogq  ymm14, ymm12, ymm3, 0x96            ; C1·H^4: LO += it
+    vpternlogq  ymm13, ymm9, ymm4, 0x96             ; C1·H^4: HI += it
+    vpxorq      ymm1, ymm13, ymm1                   ; C1·H^4: HI += it
+    vpclmulqdq  ymm3, ymm1, ymm2, 0x01              ; reduce: HI1·Q
+    vpslldq     ymm1, ymm1, 0x08                    ; reduce: HI0·x^64
+    vpternlogq  ymm14, ymm6, ymm1, 0x96             ; reduce: + LO
+    vpxorq      ymm1, ymm3, ymm14                   ; reduce: RES = fold(HI) + LO
+    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm1, xmm1, xmm3                    ; reduce: add up the lanes
     add         rdx, 0x80                           ; next group
     sub         rcx, 0x80
     cmp         rcx, 0x80
     jae         .group
 .after_group:
 .tail:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .store
-    mov         rax, rcx
-    add         rax, 0x0f
+    lea         rax, [rcx + 15]
     and         rax, -16
-    neg         rax                                 ; -16·m
-    lea         rax, [rdi + rax + 128]              ; H^m
+    lea         rdi, [rdi + 128]
+    sub         rdi, rax                            ; H^m
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x20
+    jae         .first
     vpxorq      xmm6, xmm6, xmm6
     vpxorq      xmm7, xmm7, xmm7
+    jmp         .rest
+.first:
+    vmovdqu64   ymm2, [rdx]                         ; C·H^m: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C·H^m: C
+    vpxorq      ymm1, ymm2, ymm1                    ; C·H^m: A = X + C
+    vpclmulqdq  ymm2, ymm1, [rdi], 0x00             ; C·H^m: A0·B0
+    vpclmulqdq  ymm3, ymm1, [rdi], 0x10             ; C·H^m: A0·B1
+    vpclmulqdq  ymm4, ymm1, [rdi + 160], 0x01       ; C·H^m: A1·K0
+    vpclmulqdq  ymm1, ymm1, [rdi + 160], 0x11       ; C·H^m: A1·K1
+    vpxorq      ymm6, ymm2, ymm4                    ; C·H^m: LO += it
+    vpxorq      ymm7, ymm3, ymm1                    ; C·H^m: HI += it
+    vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
+    sub         rcx, 0x20
     cmp         rcx, 0x20
-    jb          .partial
+    jb          .after_block
 .block:
-    vmovdqu64   ymm3, [rdx]                         ; C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C
-    vpxorq      ymm2, ymm3, ymm2                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  ymm3, ymm2, [rax], 0x00             ; C·H^i: A0·B0
-    vpclmulqdq  ymm4, ymm2, [rax], 0x10             ; C·H^i: A0·B1
-    vpclmulqdq  ymm5, ymm2, [rax + 160], 0x01       ; C·H^i: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rax + 160], 0x11       ; C·H^i: A1·K1
+    vmovdqu64   ymm2, [rdx]                         ; C·H^i: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C·H^i: C
+    vpclmulqdq  ymm3, ymm2, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  ymm4, ymm2, [rdi], 0x10             ; C·H^i: A0·B1
+    vpclmulqdq  ymm5, ymm2, [rdi + 160], 0x01       ; C·H^i: A1·K0
+    vpclmulqdq  ymm2, ymm2, [rdi + 160], 0x11       ; C·H^i: A1·K1
     vpternlogq  ymm6, ymm3, ymm5, 0x96              ; C·H^i: LO += it
     vpternlogq  ymm7, ymm4, ymm2, 0x96              ; C·H^i: HI += it
-    vpxorq      xmm2, xmm2, xmm2
-    add         rax, 0x20                           ; the next powers
+    add         rdi, 0x20                           ; the next powers
     add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jae         .block
 .after_block:
-.partial:
     cmp         rcx, 0x00
     je          .reduce
-    mov         rdi, -1
-    bzhi        rdi, rdi, rcx
-    kmovq       k1, rdi                             ; one bit a byte that is left
-    vmovdqu8    ymm3{k1}{z}, [rdx]                  ; C, zero-padded
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C
-    vpxorq      ymm2, ymm3, ymm2                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  ymm3, ymm2, [rax], 0x00             ; C·H^i: A0·B0
-    vpclmulqdq  ymm4, ymm2, [rax], 0x10             ; C·H^i: A0·B1
-    vpclmulqdq  ymm5, ymm2, [rax + 160], 0x01       ; C·H^i: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rax + 160], 0x11       ; C·H^i: A1·K1
-    vpternlogq  ymm6, ymm3, ymm5, 0x96              ; C·H^i: LO += it
-    vpternlogq  ymm7, ymm4, ymm2, 0x96              ; C·H^i: HI += it
+.rest:
+    mov         rax, -1
+    bzhi        rax, rax, rcx
+    kmovq       k1, rax                             ; one bit a byte that is left
+    vmovdqu8    ymm2{k1}{z}, [rdx]                  ; C, zero-padded
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C
+    vpxorq      ymm1, ymm2, ymm1                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  ymm2, ymm1, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  ymm3, ymm1, [rdi], 0x10             ; C·H^i: A0·B1
+    vpclmulqdq  ymm4, ymm1, [rdi + 160], 0x01       ; C·H^i: A1·K0
+    vpclmulqdq  ymm1, ymm1, [rdi + 160], 0x11       ; C·H^i: A1·K1
+    vpternlogq  ymm6, ymm2, ymm4, 0x96              ; C·H^i: LO += it
+    vpternlogq  ymm7, ymm3, ymm1, 0x96              ; C·H^i: HI += it
 .reduce:
-    vpclmulqdq  ymm2, ymm7, ymm1, 0x01              ; reduce: HI1·Q
-    vpslldq     ymm1, ymm7, 0x08                    ; reduce: HI0·x^64
-    vpternlogq  ymm2, ymm1, ymm6, 0x96              ; reduce: RES = fold(HI) + LO
+    vpclmulqdq  ymm1, ymm7, [rel ghash_avx512vl_k_clmul1_x8_natural_fold_q], 0x01  ; reduce: HI1·Q
+    vpslldq     ymm2, ymm7, 0x08                    ; reduce: HI0·x^64
+    vpternlogq  ymm2, ymm6, ymm1, 0x96              ; reduce: RES = fold(HI) + LO
     vextracti64x2 xmm1, ymm2, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm2, xmm2, xmm1                    ; reduce: add up the lanes
+    vpxorq      xmm1, xmm2, xmm1                    ; reduce: add up the lanes
 .store:
-    vgf2p8affineqb xmm0, xmm2, xmm0, 0x00           ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm1, xmm0, 0x00           ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
+.done:
     vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

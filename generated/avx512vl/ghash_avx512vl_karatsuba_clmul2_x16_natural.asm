@@ -66,14 +66,14 @@ ghash_avx512vl_karatsuba_clmul2_x16_natural_init:
     vpsrldq     xmm3, xmm2, 0x08                    ; B_2 = B_1·B_1: MI1
     vpxorq      xmm3, xmm4, xmm3                    ; B_2 = B_1·B_1: HI += MI1
     vpslldq     xmm2, xmm2, 0x08                    ; B_2 = B_1·B_1: MI0·x^64
-    vpxorq      xmm2, xmm5, xmm2                    ; B_2 = B_1·B_1: LO += MI0·x^64
     vpclmulqdq  xmm4, xmm3, xmm0, 0x01              ; B_2 = B_1·B_1: HI1·Q
     vpslldq     xmm3, xmm3, 0x08                    ; B_2 = B_1·B_1: HI0·x^64
     vpxorq      xmm3, xmm4, xmm3                    ; B_2 = B_1·B_1: fold HI
     vpclmulqdq  xmm4, xmm3, xmm0, 0x01              ; B_2 = B_1·B_1: Y1·Q
     vpslldq     xmm3, xmm3, 0x08                    ; B_2 = B_1·B_1: Y0·x^64
-    vpternlogq  xmm4, xmm3, xmm2, 0x96              ; B_2 = B_1·B_1: RES
-    vinserti64x2 ymm7, ymm4, xmm1, 0x01             ; lane 1: B_1
+    vpternlogq  xmm5, xmm2, xmm3, 0x96              ; B_2 = B_1·B_1: + LO
+    vpxorq      xmm2, xmm4, xmm5                    ; B_2 = B_1·B_1: RES = fold(Y) + LO
+    vinserti64x2 ymm7, ymm2, xmm1, 0x01             ; lane 1: B_1
     vpshufd     ymm1, ymm7, 0x4e                    ; (B1, B0)
     vpxorq      ymm1, ymm7, ymm1                    ; S = B0 + B1
     vmovdqu64   [rdi + 224], ymm7                   ; B
@@ -84,62 +84,62 @@ ghash_avx512vl_karatsuba_clmul2_x16_natural_init:
     vpshufd     ymm3, ymm7, 0x4e                    ; V_2 = V_1·B_2: (A1, A0)
     vpxorq      ymm3, ymm3, ymm7                    ; V_2 = V_1·B_2: A0 + A1
     vpclmulqdq  ymm4, ymm7, ymm1, 0x11              ; V_2 = V_1·B_2: A1·B1
-    vpclmulqdq  ymm5, ymm7, ymm1, 0x00              ; V_2 = V_1·B_2: A0·B0
+    vpclmulqdq  ymm6, ymm7, ymm1, 0x00              ; V_2 = V_1·B_2: A0·B0
     vpclmulqdq  ymm3, ymm3, ymm2, 0x00              ; V_2 = V_1·B_2: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm3, ymm5, ymm4, 0x96              ; V_2 = V_1·B_2: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     ymm6, ymm3, 0x08                    ; V_2 = V_1·B_2: MI1
-    vpxorq      ymm4, ymm4, ymm6                    ; V_2 = V_1·B_2: HI += MI1
+    vpternlogq  ymm3, ymm6, ymm4, 0x96              ; V_2 = V_1·B_2: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     ymm5, ymm3, 0x08                    ; V_2 = V_1·B_2: MI1
+    vpxorq      ymm4, ymm4, ymm5                    ; V_2 = V_1·B_2: HI += MI1
     vpslldq     ymm3, ymm3, 0x08                    ; V_2 = V_1·B_2: MI0·x^64
-    vpxorq      ymm3, ymm5, ymm3                    ; V_2 = V_1·B_2: LO += MI0·x^64
     vpclmulqdq  ymm5, ymm4, ymm0, 0x01              ; V_2 = V_1·B_2: HI1·Q
     vpslldq     ymm4, ymm4, 0x08                    ; V_2 = V_1·B_2: HI0·x^64
     vpxorq      ymm4, ymm5, ymm4                    ; V_2 = V_1·B_2: fold HI
     vpclmulqdq  ymm5, ymm4, ymm0, 0x01              ; V_2 = V_1·B_2: Y1·Q
     vpslldq     ymm4, ymm4, 0x08                    ; V_2 = V_1·B_2: Y0·x^64
-    vpternlogq  ymm5, ymm4, ymm3, 0x96              ; V_2 = V_1·B_2: RES
-    vpshufd     ymm3, ymm5, 0x4e                    ; V_2 = V_1·B_2: (B1, B0)
-    vpxorq      ymm3, ymm5, ymm3                    ; V_2 = V_1·B_2: S = B0 + B1
-    vmovdqu64   [rdi + 192], ymm5                   ; V_2 = V_1·B_2: B
+    vpternlogq  ymm6, ymm3, ymm4, 0x96              ; V_2 = V_1·B_2: + LO
+    vpxorq      ymm6, ymm5, ymm6                    ; V_2 = V_1·B_2: RES = fold(Y) + LO
+    vpshufd     ymm3, ymm6, 0x4e                    ; V_2 = V_1·B_2: (B1, B0)
+    vpxorq      ymm3, ymm6, ymm3                    ; V_2 = V_1·B_2: S = B0 + B1
+    vmovdqu64   [rdi + 192], ymm6                   ; V_2 = V_1·B_2: B
     vmovdqu64   [rdi + 480], ymm3                   ; V_2 = V_1·B_2: S
-    vpshufd     ymm3, ymm5, 0x4e                    ; V_3 = V_2·B_2: (A1, A0)
-    vpxorq      ymm3, ymm3, ymm5                    ; V_3 = V_2·B_2: A0 + A1
-    vpclmulqdq  ymm4, ymm5, ymm1, 0x11              ; V_3 = V_2·B_2: A1·B1
-    vpclmulqdq  ymm1, ymm5, ymm1, 0x00              ; V_3 = V_2·B_2: A0·B0
-    vpclmulqdq  ymm2, ymm3, ymm2, 0x00              ; V_3 = V_2·B_2: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm2, ymm1, ymm4, 0x96              ; V_3 = V_2·B_2: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     ymm3, ymm2, 0x08                    ; V_3 = V_2·B_2: MI1
-    vpxorq      ymm3, ymm4, ymm3                    ; V_3 = V_2·B_2: HI += MI1
-    vpslldq     ymm2, ymm2, 0x08                    ; V_3 = V_2·B_2: MI0·x^64
-    vpxorq      ymm1, ymm1, ymm2                    ; V_3 = V_2·B_2: LO += MI0·x^64
-    vpclmulqdq  ymm2, ymm3, ymm0, 0x01              ; V_3 = V_2·B_2: HI1·Q
-    vpslldq     ymm3, ymm3, 0x08                    ; V_3 = V_2·B_2: HI0·x^64
-    vpxorq      ymm2, ymm2, ymm3                    ; V_3 = V_2·B_2: fold HI
-    vpclmulqdq  ymm6, ymm2, ymm0, 0x01              ; V_3 = V_2·B_2: Y1·Q
+    vpshufd     ymm3, ymm6, 0x4e                    ; V_3 = V_2·B_2: (A1, A0)
+    vpxorq      ymm3, ymm3, ymm6                    ; V_3 = V_2·B_2: A0 + A1
+    vpclmulqdq  ymm4, ymm6, ymm1, 0x11              ; V_3 = V_2·B_2: A1·B1
+    vpclmulqdq  ymm5, ymm6, ymm1, 0x00              ; V_3 = V_2·B_2: A0·B0
+    vpclmulqdq  ymm1, ymm3, ymm2, 0x00              ; V_3 = V_2·B_2: (A0 + A1)·(B0 + B1)
+    vpternlogq  ymm1, ymm5, ymm4, 0x96              ; V_3 = V_2·B_2: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     ymm2, ymm1, 0x08                    ; V_3 = V_2·B_2: MI1
+    vpxorq      ymm2, ymm4, ymm2                    ; V_3 = V_2·B_2: HI += MI1
+    vpslldq     ymm1, ymm1, 0x08                    ; V_3 = V_2·B_2: MI0·x^64
+    vpclmulqdq  ymm3, ymm2, ymm0, 0x01              ; V_3 = V_2·B_2: HI1·Q
+    vpslldq     ymm2, ymm2, 0x08                    ; V_3 = V_2·B_2: HI0·x^64
+    vpxorq      ymm2, ymm3, ymm2                    ; V_3 = V_2·B_2: fold HI
+    vpclmulqdq  ymm3, ymm2, ymm0, 0x01              ; V_3 = V_2·B_2: Y1·Q
     vpslldq     ymm2, ymm2, 0x08                    ; V_3 = V_2·B_2: Y0·x^64
-    vpternlogq  ymm6, ymm2, ymm1, 0x96              ; V_3 = V_2·B_2: RES
-    vpshufd     ymm1, ymm6, 0x4e                    ; V_3 = V_2·B_2: (B1, B0)
-    vpxorq      ymm1, ymm6, ymm1                    ; V_3 = V_2·B_2: S = B0 + B1
-    vmovdqu64   [rdi + 160], ymm6                   ; V_3 = V_2·B_2: B
+    vpternlogq  ymm5, ymm1, ymm2, 0x96              ; V_3 = V_2·B_2: + LO
+    vpxorq      ymm8, ymm3, ymm5                    ; V_3 = V_2·B_2: RES = fold(Y) + LO
+    vpshufd     ymm1, ymm8, 0x4e                    ; V_3 = V_2·B_2: (B1, B0)
+    vpxorq      ymm1, ymm8, ymm1                    ; V_3 = V_2·B_2: S = B0 + B1
+    vmovdqu64   [rdi + 160], ymm8                   ; V_3 = V_2·B_2: B
     vmovdqu64   [rdi + 448], ymm1                   ; V_3 = V_2·B_2: S
-    vshufi64x2  ymm1, ymm5, ymm5, 0x00              ; V_4 = V_2·B_4: in every lane
+    vshufi64x2  ymm1, ymm6, ymm6, 0x00              ; V_4 = V_2·B_4: in every lane
     vpshufd     ymm2, ymm1, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
     vpxorq      ymm2, ymm1, ymm2                    ; V_4 = V_2·B_4: S = B0 + B1
-    vpshufd     ymm3, ymm5, 0x4e                    ; V_4 = V_2·B_4: (A1, A0)
-    vpxorq      ymm3, ymm3, ymm5                    ; V_4 = V_2·B_4: A0 + A1
-    vpclmulqdq  ymm4, ymm5, ymm1, 0x11              ; V_4 = V_2·B_4: A1·B1
-    vpclmulqdq  ymm1, ymm5, ymm1, 0x00              ; V_4 = V_2·B_4: A0·B0
-    vpclmulqdq  ymm2, ymm3, ymm2, 0x00              ; V_4 = V_2·B_4: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm2, ymm1, ymm4, 0x96              ; V_4 = V_2·B_4: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     ymm3, ymm2, 0x08                    ; V_4 = V_2·B_4: MI1
-    vpxorq      ymm3, ymm4, ymm3                    ; V_4 = V_2·B_4: HI += MI1
-    vpslldq     ymm2, ymm2, 0x08                    ; V_4 = V_2·B_4: MI0·x^64
-    vpxorq      ymm1, ymm1, ymm2                    ; V_4 = V_2·B_4: LO += MI0·x^64
-    vpclmulqdq  ymm2, ymm3, ymm0, 0x01              ; V_4 = V_2·B_4: HI1·Q
-    vpslldq     ymm3, ymm3, 0x08                    ; V_4 = V_2·B_4: HI0·x^64
-    vpxorq      ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: fold HI
+    vpshufd     ymm3, ymm6, 0x4e                    ; V_4 = V_2·B_4: (A1, A0)
+    vpxorq      ymm3, ymm3, ymm6                    ; V_4 = V_2·B_4: A0 + A1
+    vpclmulqdq  ymm4, ymm6, ymm1, 0x11              ; V_4 = V_2·B_4: A1·B1
+    vpclmulqdq  ymm5, ymm6, ymm1, 0x00              ; V_4 = V_2·B_4: A0·B0
+    vpclmulqdq  ymm1, ymm3, ymm2, 0x00              ; V_4 = V_2·B_4: (A0 + A1)·(B0 + B1)
+    vpternlogq  ymm1, ymm5, ymm4, 0x96              ; V_4 = V_2·B_4: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     ymm2, ymm1, 0x08                    ; V_4 = V_2·B_4: MI1
+    vpxorq      ymm2, ymm4, ymm2                    ; V_4 = V_2·B_4: HI += MI1
+    vpslldq     ymm1, ymm1, 0x08                    ; V_4 = V_2·B_4: MI0·x^64
+    vpclmulqdq  ymm3, ymm2, ymm0, 0x01              ; V_4 = V_2·B_4: HI1·Q
+    vpslldq     ymm2, ymm2, 0x08                    ; V_4 = V_2·B_4: HI0·x^64
+    vpxorq      ymm2, ymm3, ymm2                    ; V_4 = V_2·B_4: fold HI
     vpclmulqdq  ymm3, ymm2, ymm0, 0x01              ; V_4 = V_2·B_4: Y1·Q
     vpslldq     ymm2, ymm2, 0x08                    ; V_4 = V_2·B_4: Y0·x^64
-    vpternlogq  ymm3, ymm2, ymm1, 0x96              ; V_4 = V_2·B_4: RES
+    vpternlogq  ymm5, ymm1, ymm2, 0x96              ; V_4 = V_2·B_4: + LO
+    vpxorq      ymm3, ymm3, ymm5                    ; V_4 = V_2·B_4: RES = fold(Y) + LO
     vpshufd     ymm1, ymm3, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
     vpxorq      ymm1, ymm3, ymm1                    ; V_4 = V_2·B_4: S = B0 + B1
     vmovdqu64   [rdi + 128], ymm3                   ; V_4 = V_2·B_4: B
@@ -148,83 +148,84 @@ ghash_avx512vl_karatsuba_clmul2_x16_natural_init:
     vpshufd     ymm2, ymm1, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
     vpxorq      ymm2, ymm1, ymm2                    ; V_4 = V_2·B_4: S = B0 + B1
     mov         eax, 0x01                           ; V_4 = V_2·B_4: rounds of s registers
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .round:
     sub         rdi, 0x80                           ; V_4 = V_2·B_4
     vpshufd     ymm4, ymm7, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (A1, A0)
     vpxorq      ymm4, ymm4, ymm7                    ; V_(i+1) = V_(i+1-s)·B_sL: A0 + A1
-    vpclmulqdq  ymm8, ymm7, ymm1, 0x11              ; V_(i+1) = V_(i+1-s)·B_sL: A1·B1
-    vpclmulqdq  ymm7, ymm7, ymm1, 0x00              ; V_(i+1) = V_(i+1-s)·B_sL: A0·B0
+    vpclmulqdq  ymm5, ymm7, ymm1, 0x11              ; V_(i+1) = V_(i+1-s)·B_sL: A1·B1
+    vpclmulqdq  ymm9, ymm7, ymm1, 0x00              ; V_(i+1) = V_(i+1-s)·B_sL: A0·B0
     vpclmulqdq  ymm4, ymm4, ymm2, 0x00              ; V_(i+1) = V_(i+1-s)·B_sL: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm4, ymm7, ymm8, 0x96              ; V_(i+1) = V_(i+1-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     ymm9, ymm4, 0x08                    ; V_(i+1) = V_(i+1-s)·B_sL: MI1
-    vpxorq      ymm8, ymm8, ymm9                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += MI1
+    vpternlogq  ymm4, ymm9, ymm5, 0x96              ; V_(i+1) = V_(i+1-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     ymm7, ymm4, 0x08                    ; V_(i+1) = V_(i+1-s)·B_sL: MI1
+    vpxorq      ymm5, ymm5, ymm7                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += MI1
     vpslldq     ymm4, ymm4, 0x08                    ; V_(i+1) = V_(i+1-s)·B_sL: MI0·x^64
-    vpxorq      ymm4, ymm7, ymm4                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += MI0·x^64
-    vpclmulqdq  ymm7, ymm8, ymm0, 0x01              ; V_(i+1) = V_(i+1-s)·B_sL: HI1·Q
-    vpslldq     ymm8, ymm8, 0x08                    ; V_(i+1) = V_(i+1-s)·B_sL: HI0·x^64
-    vpxorq      ymm8, ymm7, ymm8                    ; V_(i+1) = V_(i+1-s)·B_sL: fold HI
-    vpclmulqdq  ymm7, ymm8, ymm0, 0x01              ; V_(i+1) = V_(i+1-s)·B_sL: Y1·Q
-    vpslldq     ymm8, ymm8, 0x08                    ; V_(i+1) = V_(i+1-s)·B_sL: Y0·x^64
-    vpternlogq  ymm7, ymm8, ymm4, 0x96              ; V_(i+1) = V_(i+1-s)·B_sL: RES
-    vpshufd     ymm4, ymm5, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (A1, A0)
-    vpxorq      ymm4, ymm4, ymm5                    ; V_(i+2) = V_(i+2-s)·B_sL: A0 + A1
-    vpclmulqdq  ymm8, ymm5, ymm1, 0x11              ; V_(i+2) = V_(i+2-s)·B_sL: A1·B1
-    vpclmulqdq  ymm5, ymm5, ymm1, 0x00              ; V_(i+2) = V_(i+2-s)·B_sL: A0·B0
+    vpclmulqdq  ymm7, ymm5, ymm0, 0x01              ; V_(i+1) = V_(i+1-s)·B_sL: HI1·Q
+    vpslldq     ymm5, ymm5, 0x08                    ; V_(i+1) = V_(i+1-s)·B_sL: HI0·x^64
+    vpxorq      ymm5, ymm7, ymm5                    ; V_(i+1) = V_(i+1-s)·B_sL: fold HI
+    vpclmulqdq  ymm7, ymm5, ymm0, 0x01              ; V_(i+1) = V_(i+1-s)·B_sL: Y1·Q
+    vpslldq     ymm5, ymm5, 0x08                    ; V_(i+1) = V_(i+1-s)·B_sL: Y0·x^64
+    vpternlogq  ymm9, ymm4, ymm5, 0x96              ; V_(i+1) = V_(i+1-s)·B_sL: + LO
+    vpxorq      ymm7, ymm7, ymm9                    ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(Y) + LO
+    vpshufd     ymm4, ymm6, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (A1, A0)
+    vpxorq      ymm4, ymm4, ymm6                    ; V_(i+2) = V_(i+2-s)·B_sL: A0 + A1
+    vpclmulqdq  ymm5, ymm6, ymm1, 0x11              ; V_(i+2) = V_(i+2-s)·B_sL: A1·B1
+    vpclmulqdq  ymm9, ymm6, ymm1, 0x00              ; V_(i+2) = V_(i+2-s)·B_sL: A0·B0
     vpclmulqdq  ymm4, ymm4, ymm2, 0x00              ; V_(i+2) = V_(i+2-s)·B_sL: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm4, ymm5, ymm8, 0x96              ; V_(i+2) = V_(i+2-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     ymm9, ymm4, 0x08                    ; V_(i+2) = V_(i+2-s)·B_sL: MI1
-    vpxorq      ymm8, ymm8, ymm9                    ; V_(i+2) = V_(i+2-s)·B_sL: HI += MI1
+    vpternlogq  ymm4, ymm9, ymm5, 0x96              ; V_(i+2) = V_(i+2-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     ymm6, ymm4, 0x08                    ; V_(i+2) = V_(i+2-s)·B_sL: MI1
+    vpxorq      ymm5, ymm5, ymm6                    ; V_(i+2) = V_(i+2-s)·B_sL: HI += MI1
     vpslldq     ymm4, ymm4, 0x08                    ; V_(i+2) = V_(i+2-s)·B_sL: MI0·x^64
-    vpxorq      ymm4, ymm5, ymm4                    ; V_(i+2) = V_(i+2-s)·B_sL: LO += MI0·x^64
-    vpclmulqdq  ymm5, ymm8, ymm0, 0x01              ; V_(i+2) = V_(i+2-s)·B_sL: HI1·Q
-    vpslldq     ymm8, ymm8, 0x08                    ; V_(i+2) = V_(i+2-s)·B_sL: HI0·x^64
-    vpxorq      ymm8, ymm5, ymm8                    ; V_(i+2) = V_(i+2-s)·B_sL: fold HI
-    vpclmulqdq  ymm5, ymm8, ymm0, 0x01              ; V_(i+2) = V_(i+2-s)·B_sL: Y1·Q
-    vpslldq     ymm8, ymm8, 0x08                    ; V_(i+2) = V_(i+2-s)·B_sL: Y0·x^64
-    vpternlogq  ymm5, ymm8, ymm4, 0x96              ; V_(i+2) = V_(i+2-s)·B_sL: RES
-    vpshufd     ymm4, ymm6, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (A1, A0)
-    vpxorq      ymm4, ymm4, ymm6                    ; V_(i+3) = V_(i+3-s)·B_sL: A0 + A1
-    vpclmulqdq  ymm8, ymm6, ymm1, 0x11              ; V_(i+3) = V_(i+3-s)·B_sL: A1·B1
-    vpclmulqdq  ymm6, ymm6, ymm1, 0x00              ; V_(i+3) = V_(i+3-s)·B_sL: A0·B0
+    vpclmulqdq  ymm6, ymm5, ymm0, 0x01              ; V_(i+2) = V_(i+2-s)·B_sL: HI1·Q
+    vpslldq     ymm5, ymm5, 0x08                    ; V_(i+2) = V_(i+2-s)·B_sL: HI0·x^64
+    vpxorq      ymm5, ymm6, ymm5                    ; V_(i+2) = V_(i+2-s)·B_sL: fold HI
+    vpclmulqdq  ymm6, ymm5, ymm0, 0x01              ; V_(i+2) = V_(i+2-s)·B_sL: Y1·Q
+    vpslldq     ymm5, ymm5, 0x08                    ; V_(i+2) = V_(i+2-s)·B_sL: Y0·x^64
+    vpternlogq  ymm9, ymm4, ymm5, 0x96              ; V_(i+2) = V_(i+2-s)·B_sL: + LO
+    vpxorq      ymm6, ymm6, ymm9                    ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(Y) + LO
+    vpshufd     ymm4, ymm8, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (A1, A0)
+    vpxorq      ymm4, ymm4, ymm8                    ; V_(i+3) = V_(i+3-s)·B_sL: A0 + A1
+    vpclmulqdq  ymm5, ymm8, ymm1, 0x11              ; V_(i+3) = V_(i+3-s)·B_sL: A1·B1
+    vpclmulqdq  ymm9, ymm8, ymm1, 0x00              ; V_(i+3) = V_(i+3-s)·B_sL: A0·B0
     vpclmulqdq  ymm4, ymm4, ymm2, 0x00              ; V_(i+3) = V_(i+3-s)·B_sL: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm4, ymm6, ymm8, 0x96              ; V_(i+3) = V_(i+3-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     ymm9, ymm4, 0x08                    ; V_(i+3) = V_(i+3-s)·B_sL: MI1
-    vpxorq      ymm8, ymm8, ymm9                    ; V_(i+3) = V_(i+3-s)·B_sL: HI += MI1
+    vpternlogq  ymm4, ymm9, ymm5, 0x96              ; V_(i+3) = V_(i+3-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     ymm8, ymm4, 0x08                    ; V_(i+3) = V_(i+3-s)·B_sL: MI1
+    vpxorq      ymm5, ymm5, ymm8                    ; V_(i+3) = V_(i+3-s)·B_sL: HI += MI1
     vpslldq     ymm4, ymm4, 0x08                    ; V_(i+3) = V_(i+3-s)·B_sL: MI0·x^64
-    vpxorq      ymm4, ymm6, ymm4                    ; V_(i+3) = V_(i+3-s)·B_sL: LO += MI0·x^64
-    vpclmulqdq  ymm6, ymm8, ymm0, 0x01              ; V_(i+3) = V_(i+3-s)·B_sL: HI1·Q
-    vpslldq     ymm8, ymm8, 0x08                    ; V_(i+3) = V_(i+3-s)·B_sL: HI0·x^64
-    vpxorq      ymm8, ymm6, ymm8                    ; V_(i+3) = V_(i+3-s)·B_sL: fold HI
-    vpclmulqdq  ymm6, ymm8, ymm0, 0x01              ; V_(i+3) = V_(i+3-s)·B_sL: Y1·Q
-    vpslldq     ymm8, ymm8, 0x08                    ; V_(i+3) = V_(i+3-s)·B_sL: Y0·x^64
-    vpternlogq  ymm6, ymm8, ymm4, 0x96              ; V_(i+3) = V_(i+3-s)·B_sL: RES
+    vpclmulqdq  ymm8, ymm5, ymm0, 0x01              ; V_(i+3) = V_(i+3-s)·B_sL: HI1·Q
+    vpslldq     ymm5, ymm5, 0x08                    ; V_(i+3) = V_(i+3-s)·B_sL: HI0·x^64
+    vpxorq      ymm5, ymm8, ymm5                    ; V_(i+3) = V_(i+3-s)·B_sL: fold HI
+    vpclmulqdq  ymm8, ymm5, ymm0, 0x01              ; V_(i+3) = V_(i+3-s)·B_sL: Y1·Q
+    vpslldq     ymm5, ymm5, 0x08                    ; V_(i+3) = V_(i+3-s)·B_sL: Y0·x^64
+    vpternlogq  ymm9, ymm4, ymm5, 0x96              ; V_(i+3) = V_(i+3-s)·B_sL: + LO
+    vpxorq      ymm8, ymm8, ymm9                    ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(Y) + LO
     vpshufd     ymm4, ymm3, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (A1, A0)
     vpxorq      ymm4, ymm4, ymm3                    ; V_(i+4) = V_(i+4-s)·B_sL: A0 + A1
-    vpclmulqdq  ymm8, ymm3, ymm1, 0x11              ; V_(i+4) = V_(i+4-s)·B_sL: A1·B1
-    vpclmulqdq  ymm3, ymm3, ymm1, 0x00              ; V_(i+4) = V_(i+4-s)·B_sL: A0·B0
-    vpclmulqdq  ymm4, ymm4, ymm2, 0x00              ; V_(i+4) = V_(i+4-s)·B_sL: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm4, ymm3, ymm8, 0x96              ; V_(i+4) = V_(i+4-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     ymm9, ymm4, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: MI1
-    vpxorq      ymm8, ymm8, ymm9                    ; V_(i+4) = V_(i+4-s)·B_sL: HI += MI1
-    vpslldq     ymm4, ymm4, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: MI0·x^64
-    vpxorq      ymm4, ymm3, ymm4                    ; V_(i+4) = V_(i+4-s)·B_sL: LO += MI0·x^64
-    vpclmulqdq  ymm3, ymm8, ymm0, 0x01              ; V_(i+4) = V_(i+4-s)·B_sL: HI1·Q
-    vpslldq     ymm8, ymm8, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: HI0·x^64
-    vpxorq      ymm8, ymm3, ymm8                    ; V_(i+4) = V_(i+4-s)·B_sL: fold HI
-    vpclmulqdq  ymm3, ymm8, ymm0, 0x01              ; V_(i+4) = V_(i+4-s)·B_sL: Y1·Q
-    vpslldq     ymm8, ymm8, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: Y0·x^64
-    vpternlogq  ymm3, ymm8, ymm4, 0x96              ; V_(i+4) = V_(i+4-s)·B_sL: RES
+    vpclmulqdq  ymm5, ymm3, ymm1, 0x11              ; V_(i+4) = V_(i+4-s)·B_sL: A1·B1
+    vpclmulqdq  ymm9, ymm3, ymm1, 0x00              ; V_(i+4) = V_(i+4-s)·B_sL: A0·B0
+    vpclmulqdq  ymm3, ymm4, ymm2, 0x00              ; V_(i+4) = V_(i+4-s)·B_sL: (A0 + A1)·(B0 + B1)
+    vpternlogq  ymm3, ymm9, ymm5, 0x96              ; V_(i+4) = V_(i+4-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     ymm4, ymm3, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: MI1
+    vpxorq      ymm4, ymm5, ymm4                    ; V_(i+4) = V_(i+4-s)·B_sL: HI += MI1
+    vpslldq     ymm3, ymm3, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: MI0·x^64
+    vpclmulqdq  ymm5, ymm4, ymm0, 0x01              ; V_(i+4) = V_(i+4-s)·B_sL: HI1·Q
+    vpslldq     ymm4, ymm4, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: HI0·x^64
+    vpxorq      ymm4, ymm5, ymm4                    ; V_(i+4) = V_(i+4-s)·B_sL: fold HI
+    vpclmulqdq  ymm5, ymm4, ymm0, 0x01              ; V_(i+4) = V_(i+4-s)·B_sL: Y1·Q
+    vpslldq     ymm4, ymm4, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: Y0·x^64
+    vpternlogq  ymm9, ymm3, ymm4, 0x96              ; V_(i+4) = V_(i+4-s)·B_sL: + LO
+    vpxorq      ymm3, ymm5, ymm9                    ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(Y) + LO
     vpshufd     ymm4, ymm7, 0x4e                    ; entries of V_(i+1): (B1, B0)
     vpxorq      ymm4, ymm7, ymm4                    ; entries of V_(i+1): S = B0 + B1
     vmovdqu64   [rdi + 224], ymm7                   ; entries of V_(i+1): B
     vmovdqu64   [rdi + 512], ymm4                   ; entries of V_(i+1): S
-    vpshufd     ymm4, ymm5, 0x4e                    ; entries of V_(i+2): (B1, B0)
-    vpxorq      ymm4, ymm5, ymm4                    ; entries of V_(i+2): S = B0 + B1
-    vmovdqu64   [rdi + 192], ymm5                   ; entries of V_(i+2): B
+    vpshufd     ymm4, ymm6, 0x4e                    ; entries of V_(i+2): (B1, B0)
+    vpxorq      ymm4, ymm6, ymm4                    ; entries of V_(i+2): S = B0 + B1
+    vmovdqu64   [rdi + 192], ymm6                   ; entries of V_(i+2): B
     vmovdqu64   [rdi + 480], ymm4                   ; entries of V_(i+2): S
-    vpshufd     ymm4, ymm6, 0x4e                    ; entries of V_(i+3): (B1, B0)
-    vpxorq      ymm4, ymm6, ymm4                    ; entries of V_(i+3): S = B0 + B1
-    vmovdqu64   [rdi + 160], ymm6                   ; entries of V_(i+3): B
+    vpshufd     ymm4, ymm8, 0x4e                    ; entries of V_(i+3): (B1, B0)
+    vpxorq      ymm4, ymm8, ymm4                    ; entries of V_(i+3): S = B0 + B1
+    vmovdqu64   [rdi + 160], ymm8                   ; entries of V_(i+3): B
     vmovdqu64   [rdi + 448], ymm4                   ; entries of V_(i+3): S
     vpshufd     ymm4, ymm3, 0x4e                    ; entries of V_(i+4): (B1, B0)
     vpxorq      ymm4, ymm3, ymm4                    ; entries of V_(i+4): S = B0 + B1
@@ -251,21 +252,21 @@ ghash_avx512vl_karatsuba_clmul2_x16_natural_mul:
     vpshufd     xmm1, xmm0, 0x4e                    ; (A1, A0)
     vpxorq      xmm1, xmm1, xmm0                    ; A0 + A1
     vpclmulqdq  xmm2, xmm0, [rdi + 240], 0x11       ; A1·B1
-    vpclmulqdq  xmm0, xmm0, [rdi + 240], 0x00       ; A0·B0
-    vpclmulqdq  xmm1, xmm1, [rdi + 528], 0x00       ; (A0 + A1)·(B0 + B1)
-    vpternlogq  xmm1, xmm0, xmm2, 0x96              ; MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm3, xmm1, 0x08                    ; MI1
-    vpxorq      xmm2, xmm2, xmm3                    ; HI += MI1
-    vpslldq     xmm1, xmm1, 0x08                    ; MI0·x^64
-    vpxorq      xmm0, xmm0, xmm1                    ; LO += MI0·x^64
-    vpclmulqdq  xmm1, xmm2, [rel ghash_avx512vl_karatsuba_clmul2_x16_natural_fold_q], 0x01  ; HI1·Q
-    vpslldq     xmm2, xmm2, 0x08                    ; HI0·x^64
-    vpxorq      xmm1, xmm1, xmm2                    ; fold HI
+    vpclmulqdq  xmm3, xmm0, [rdi + 240], 0x00       ; A0·B0
+    vpclmulqdq  xmm0, xmm1, [rdi + 528], 0x00       ; (A0 + A1)·(B0 + B1)
+    vpternlogq  xmm0, xmm3, xmm2, 0x96              ; MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm1, xmm0, 0x08                    ; MI1
+    vpxorq      xmm1, xmm2, xmm1                    ; HI += MI1
+    vpslldq     xmm0, xmm0, 0x08                    ; MI0·x^64
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_karatsuba_clmul2_x16_natural_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm1, xmm1, 0x08                    ; HI0·x^64
+    vpxorq      xmm1, xmm2, xmm1                    ; fold HI
     vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_karatsuba_clmul2_x16_natural_fold_q], 0x01  ; Y1·Q
     vpslldq     xmm1, xmm1, 0x08                    ; Y0·x^64
-    vpternlogq  xmm2, xmm1, xmm0, 0x96              ; RES
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + LO
+    vpxorq      xmm0, xmm2, xmm3                    ; RES = fold(Y) + LO
 .store:
-    vgf2p8affineqb xmm0, xmm2, [rel ghash_avx512vl_karatsuba_clmul2_x16_natural_bit_reversal], 0x00  ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x16_natural_bit_reversal], 0x00  ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
@@ -277,12 +278,46 @@ global ghash_avx512vl_karatsuba_clmul2_x16_natural_update:function (ghash_avx512
 align 32
 ghash_avx512vl_karatsuba_clmul2_x16_natural_update:
     endbr64
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vgf2p8affineqb xmm1, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x16_natural_bit_reversal], 0x00  ; X
+    cmp         rcx, 0x11
+    jae         .more
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x00
+    je          .done
+    mov         rax, -1
+    bzhi        rax, rax, rcx
+    kmovq       k1, rax                             ; one bit a byte that is left
+    vmovdqu8    xmm0{k1}{z}, [rdx]                  ; C, zero-padded
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x16_natural_bit_reversal], 0x00  ; C
+    vpxorq      xmm0, xmm0, xmm1                    ; A = X + C
+    vpshufd     xmm1, xmm0, 0x4e                    ; (A1, A0)
+    vpxorq      xmm1, xmm1, xmm0                    ; A0 + A1
+    vpclmulqdq  xmm2, xmm0, [rdi + 240], 0x11       ; A1·B1
+    vpclmulqdq  xmm3, xmm0, [rdi + 240], 0x00       ; A0·B0
+    vpclmulqdq  xmm0, xmm1, [rdi + 528], 0x00       ; (A0 + A1)·(B0 + B1)
+    vpternlogq  xmm0, xmm3, xmm2, 0x96              ; MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm1, xmm0, 0x08                    ; MI1
+    vpxorq      xmm1, xmm2, xmm1                    ; HI += MI1
+    vpslldq     xmm0, xmm0, 0x08                    ; MI0·x^64
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_karatsuba_clmul2_x16_natural_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm1, xmm1, 0x08                    ; HI0·x^64
+    vpxorq      xmm1, xmm2, xmm1                    ; fold HI
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_karatsuba_clmul2_x16_natural_fold_q], 0x01  ; Y1·Q
+    vpslldq     xmm1, xmm1, 0x08                    ; Y0·x^64
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + LO
+    vpxorq      xmm0, xmm2, xmm3                    ; RES = fold(Y) + LO
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x16_natural_bit_reversal], 0x00  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
+    ret
+.more:
     vmovdqu64   ymm0, [rel ghash_avx512vl_karatsuba_clmul2_x16_natural_bit_reversal]  ; bit_reversal
-    vmovdqu64   ymm1, [rel ghash_avx512vl_karatsuba_clmul2_x16_natural_fold_q]  ; fold_q
-    vmovdqu64   xmm2, [rsi]                         ; X, bytes as in memory
-    vgf2p8affineqb xmm2, xmm2, xmm0, 0x00           ; X
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 256
     jb          .tail
+.groups:
+    vmovdqu64   ymm2, [rel ghash_avx512vl_karatsuba_clmul2_x16_natural_fold_q]  ; fold_q
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
 .group:
     vmovdqu64   ymm3, [rdx + 64]                    ; C3·H^6: C, bytes as in memory
     vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C3·H^6: C
@@ -341,31 +376,31 @@ ghash_avx512vl_karatsuba_clmul2_x16_natural_update:
     vpclmulqdq  ymm4, ymm4, [rdi + 320], 0x00       ; C2·H^7: (A0 + A1)·(B0 + B1)
     vmovdqu64   ymm9, [rdx]                         ; C1·H^8: C, bytes as in memory
     vgf2p8affineqb ymm9, ymm9, ymm0, 0x00           ; C1·H^8: C
-    vpxorq      ymm2, ymm9, ymm2                    ; C1·H^8: A = X + C
-    vpshufd     ymm9, ymm2, 0x4e                    ; C1·H^8: (A1, A0)
-    vpxorq      ymm9, ymm9, ymm2                    ; C1·H^8: A0 + A1
-    vpclmulqdq  ymm10, ymm2, [rdi], 0x11            ; C1·H^8: A1·B1
-    vpclmulqdq  ymm2, ymm2, [rdi], 0x00             ; C1·H^8: A0·B0
+    vpxorq      ymm1, ymm9, ymm1                    ; C1·H^8: A = X + C
+    vpshufd     ymm9, ymm1, 0x4e                    ; C1·H^8: (A1, A0)
+    vpxorq      ymm9, ymm9, ymm1                    ; C1·H^8: A0 + A1
+    vpclmulqdq  ymm10, ymm1, [rdi], 0x11            ; C1·H^8: A1·B1
+    vpclmulqdq  ymm1, ymm1, [rdi], 0x00             ; C1·H^8: A0·B0
     vpclmulqdq  ymm9, ymm9, [rdi + 288], 0x00       ; C1·H^8: (A0 + A1)·(B0 + B1)
     vpternlogq  ymm12, ymm8, ymm5, 0x96             ; C1·H^8: HI += it
     vpternlogq  ymm13, ymm6, ymm3, 0x96             ; C1·H^8: LO += it
     vpternlogq  ymm14, ymm7, ymm4, 0x96             ; C1·H^8: MI += it
     vpxorq      ymm3, ymm12, ymm10                  ; C1·H^8: HI += it
-    vpxorq      ymm2, ymm13, ymm2                   ; C1·H^8: LO += it
-    vpternlogq  ymm14, ymm9, ymm2, 0x96             ; reduce: MI += LO
-    vpxorq      ymm4, ymm14, ymm3                   ; reduce: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     ymm5, ymm4, 0x08                    ; reduce: MI1
-    vpxorq      ymm3, ymm3, ymm5                    ; reduce: HI += MI1
-    vpslldq     ymm4, ymm4, 0x08                    ; reduce: MI0·x^64
-    vpxorq      ymm2, ymm2, ymm4                    ; reduce: LO += MI0·x^64
-    vpclmulqdq  ymm4, ymm3, ymm1, 0x01              ; reduce: HI1·Q
+    vpxorq      ymm5, ymm13, ymm1                   ; C1·H^8: LO += it
+    vpternlogq  ymm14, ymm9, ymm5, 0x96             ; reduce: MI += LO
+    vpxorq      ymm1, ymm14, ymm3                   ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     ymm4, ymm1, 0x08                    ; reduce: MI1
+    vpxorq      ymm3, ymm3, ymm4                    ; reduce: HI += MI1
+    vpslldq     ymm1, ymm1, 0x08                    ; reduce: MI0·x^64
+    vpclmulqdq  ymm4, ymm3, ymm2, 0x01              ; reduce: HI1·Q
     vpslldq     ymm3, ymm3, 0x08                    ; reduce: HI0·x^64
     vpxorq      ymm3, ymm4, ymm3                    ; reduce: fold HI
-    vpclmulqdq  ymm4, ymm3, ymm1, 0x01              ; reduce: Y1·Q
+    vpclmulqdq  ymm4, ymm3, ymm2, 0x01              ; reduce: Y1·Q
     vpslldq     ymm3, ymm3, 0x08                    ; reduce: Y0·x^64
-    vpternlogq  ymm4, ymm3, ymm2, 0x96              ; reduce: RES
-    vextracti64x2 xmm2, ymm4, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm2, xmm4, xmm2                    ; reduce: add up the lanes
+    vpternlogq  ymm5, ymm1, ymm3, 0x96              ; reduce: + LO
+    vpxorq      ymm1, ymm4, ymm5                    ; reduce: RES = fold(Y) + LO
+    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm1, xmm1, xmm3                    ; reduce: add up the lanes
     add         rdx, 256                            ; next group
     sub         rcx, 256
     cmp         rcx, 256
@@ -374,69 +409,84 @@ ghash_avx512vl_karatsuba_clmul2_x16_natural_update:
 .tail:
     cmp         rcx, 0x00
     je          .store
-    mov         rax, rcx
-    add         rax, 0x0f
+    lea         rax, [rcx + 15]
     and         rax, -16
-    neg         rax                                 ; -16·m
-    lea         rax, [rdi + rax + 256]              ; H^m
-    vpxorq      xmm3, xmm3, xmm3
-    vpxorq      xmm7, xmm7, xmm7
-    vpxorq      xmm4, xmm4, xmm4
+    lea         rdi, [rdi + 256]
+    sub         rdi, rax                            ; H^m
     cmp         rcx, 0x20
-    jb          .partial
-.block:
-    vmovdqu64   ymm5, [rdx]                         ; C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C
-    vpxorq      ymm2, ymm5, ymm2                    ; C·H^i: A = X + C; X counts once
-    vpshufd     ymm5, ymm2, 0x4e                    ; C·H^i: (A1, A0)
-    vpxorq      ymm5, ymm5, ymm2                    ; C·H^i: A0 + A1
-    vpclmulqdq  ymm6, ymm2, [rax], 0x11             ; C·H^i: A1·B1
-    vpclmulqdq  ymm2, ymm2, [rax], 0x00             ; C·H^i: A0·B0
-    vpclmulqdq  ymm5, ymm5, [rax + 288], 0x00       ; C·H^i: (A0 + A1)·(B0 + B1)
-    vpxorq      ymm4, ymm4, ymm6                    ; C·H^i: HI += it
-    vpxorq      ymm3, ymm3, ymm2                    ; C·H^i: LO += it
-    vpxorq      ymm7, ymm7, ymm5                    ; C·H^i: MI += it
+    jae         .first
+    vpxorq      xmm7, xmm7, xmm7
+    vpxorq      xmm6, xmm6, xmm6
     vpxorq      xmm2, xmm2, xmm2
-    add         rax, 0x20                           ; the next powers
+    jmp         .rest
+.first:
+    vmovdqu64   ymm2, [rdx]                         ; C·H^m: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C·H^m: C
+    vpxorq      ymm1, ymm2, ymm1                    ; C·H^m: A = X + C
+    vpshufd     ymm2, ymm1, 0x4e                    ; C·H^m: (A1, A0)
+    vpxorq      ymm3, ymm2, ymm1                    ; C·H^m: A0 + A1
+    vpclmulqdq  ymm2, ymm1, [rdi], 0x11             ; C·H^m: A1·B1
+    vpclmulqdq  ymm7, ymm1, [rdi], 0x00             ; C·H^m: A0·B0
+    vpclmulqdq  ymm6, ymm3, [rdi + 288], 0x00       ; C·H^m: (A0 + A1)·(B0 + B1)
+    vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
+    sub         rcx, 0x20
+    cmp         rcx, 0x20
+    jb          .after_block
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+.block:
+    vmovdqu64   ymm3, [rdx]                         ; C·H^i: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C·H^i: C
+    vpshufd     ymm4, ymm3, 0x4e                    ; C·H^i: (A1, A0)
+    vpxorq      ymm4, ymm4, ymm3                    ; C·H^i: A0 + A1
+    vpclmulqdq  ymm5, ymm3, [rdi], 0x11             ; C·H^i: A1·B1
+    vpclmulqdq  ymm3, ymm3, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 288], 0x00       ; C·H^i: (A0 + A1)·(B0 + B1)
+    vpxorq      ymm2, ymm2, ymm5                    ; C·H^i: HI += it
+    vpxorq      ymm7, ymm7, ymm3                    ; C·H^i: LO += it
+    vpxorq      ymm6, ymm6, ymm4                    ; C·H^i: MI += it
+    add         rdi, 0x20                           ; the next powers
     add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jae         .block
 .after_block:
-.partial:
     cmp         rcx, 0x00
     je          .reduce
-    mov         rdi, -1
-    bzhi        rdi, rdi, rcx
-    kmovq       k1, rdi                             ; one bit a byte that is left
-    vmovdqu8    ymm5{k1}{z}, [rdx]                  ; C, zero-padded
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C
-    vpxorq      ymm2, ymm5, ymm2                    ; C·H^i: A = X + C; X counts once
-    vpshufd     ymm5, ymm2, 0x4e                    ; C·H^i: (A1, A0)
-    vpxorq      ymm5, ymm5, ymm2                    ; C·H^i: A0 + A1
-    vpclmulqdq  ymm6, ymm2, [rax], 0x11             ; C·H^i: A1·B1
-    vpclmulqdq  ymm2, ymm2, [rax], 0x00             ; C·H^i: A0·B0
-    vpclmulqdq  ymm5, ymm5, [rax + 288], 0x00       ; C·H^i: (A0 + A1)·(B0 + B1)
-    vpxorq      ymm4, ymm4, ymm6                    ; C·H^i: HI += it
-    vpxorq      ymm3, ymm3, ymm2                    ; C·H^i: LO += it
-    vpxorq      ymm7, ymm7, ymm5                    ; C·H^i: MI += it
+.rest:
+    mov         rax, -1
+    bzhi        rax, rax, rcx
+    kmovq       k1, rax                             ; one bit a byte that is left
+    vmovdqu8    ymm3{k1}{z}, [rdx]                  ; C, zero-padded
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C
+    vpxorq      ymm1, ymm3, ymm1                    ; C·H^i: A = X + C; X counts once
+    vpshufd     ymm3, ymm1, 0x4e                    ; C·H^i: (A1, A0)
+    vpxorq      ymm3, ymm3, ymm1                    ; C·H^i: A0 + A1
+    vpclmulqdq  ymm4, ymm1, [rdi], 0x11             ; C·H^i: A1·B1
+    vpclmulqdq  ymm1, ymm1, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  ymm3, ymm3, [rdi + 288], 0x00       ; C·H^i: (A0 + A1)·(B0 + B1)
+    vpxorq      ymm2, ymm2, ymm4                    ; C·H^i: HI += it
+    vpxorq      ymm7, ymm7, ymm1                    ; C·H^i: LO += it
+    vpxorq      ymm6, ymm6, ymm3                    ; C·H^i: MI += it
 .reduce:
-    vpternlogq  ymm7, ymm3, ymm4, 0x96              ; reduce: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     ymm2, ymm7, 0x08                    ; reduce: MI1
-    vpxorq      ymm2, ymm4, ymm2                    ; reduce: HI += MI1
-    vpslldq     ymm4, ymm7, 0x08                    ; reduce: MI0·x^64
-    vpxorq      ymm3, ymm3, ymm4                    ; reduce: LO += MI0·x^64
-    vpclmulqdq  ymm4, ymm2, ymm1, 0x01              ; reduce: HI1·Q
-    vpslldq     ymm2, ymm2, 0x08                    ; reduce: HI0·x^64
-    vpxorq      ymm2, ymm4, ymm2                    ; reduce: fold HI
-    vpclmulqdq  ymm4, ymm2, ymm1, 0x01              ; reduce: Y1·Q
-    vpslldq     ymm1, ymm2, 0x08                    ; reduce: Y0·x^64
-    vpternlogq  ymm4, ymm1, ymm3, 0x96              ; reduce: RES
-    vextracti64x2 xmm1, ymm4, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm2, xmm4, xmm1                    ; reduce: add up the lanes
+    vpternlogq  ymm6, ymm7, ymm2, 0x96              ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     ymm1, ymm6, 0x08                    ; reduce: MI1
+    vpxorq      ymm1, ymm2, ymm1                    ; reduce: HI += MI1
+    vpslldq     ymm2, ymm6, 0x08                    ; reduce: MI0·x^64
+    vpclmulqdq  ymm3, ymm1, [rel ghash_avx512vl_karatsuba_clmul2_x16_natural_fold_q], 0x01  ; reduce: HI1·Q
+    vpslldq     ymm1, ymm1, 0x08                    ; reduce: HI0·x^64
+    vpxorq      ymm1, ymm3, ymm1                    ; reduce: fold HI
+    vpclmulqdq  ymm3, ymm1, [rel ghash_avx512vl_karatsuba_clmul2_x16_natural_fold_q], 0x01  ; reduce: Y1·Q
+    vpslldq     ymm1, ymm1, 0x08                    ; reduce: Y0·x^64
+    vpternlogq  ymm7, ymm2, ymm1, 0x96              ; reduce: + LO
+    vpxorq      ymm1, ymm3, ymm7                    ; reduce: RES = fold(Y) + LO
+    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm1, xmm1, xmm2                    ; reduce: add up the lanes
 .store:
-    vgf2p8affineqb xmm0, xmm2, xmm0, 0x00           ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm1, xmm0, 0x00           ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
+.done:
     vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

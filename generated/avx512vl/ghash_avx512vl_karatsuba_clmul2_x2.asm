@@ -65,21 +65,21 @@ ghash_avx512vl_karatsuba_clmul2_x2_init:
     vpxorq      xmm1, xmm0, xmm1                    ; B_2 = B_1·B_1: S = B0 + B1
     vpshufd     xmm2, xmm0, 0x4e                    ; B_2 = B_1·B_1: (A1, A0)
     vpxorq      xmm2, xmm2, xmm0                    ; B_2 = B_1·B_1: A0 + A1
-    vpclmulqdq  xmm3, xmm0, xmm0, 0x11              ; B_2 = B_1·B_1: A1·B1
-    vpclmulqdq  xmm4, xmm0, xmm0, 0x00              ; B_2 = B_1·B_1: A0·B0
+    vpclmulqdq  xmm4, xmm0, xmm0, 0x11              ; B_2 = B_1·B_1: A1·B1
+    vpclmulqdq  xmm3, xmm0, xmm0, 0x00              ; B_2 = B_1·B_1: A0·B0
     vpclmulqdq  xmm1, xmm2, xmm1, 0x00              ; B_2 = B_1·B_1: (A0 + A1)·(B0 + B1)
-    vpternlogq  xmm1, xmm4, xmm3, 0x96              ; B_2 = B_1·B_1: MI += HI: Σ A0·B1 + A1·B0
+    vpternlogq  xmm1, xmm3, xmm4, 0x96              ; B_2 = B_1·B_1: MI += HI: Σ A0·B1 + A1·B0
     vpsrldq     xmm2, xmm1, 0x08                    ; B_2 = B_1·B_1: MI1
-    vpxorq      xmm2, xmm3, xmm2                    ; B_2 = B_1·B_1: HI += MI1
     vpslldq     xmm1, xmm1, 0x08                    ; B_2 = B_1·B_1: MI0·x^64
-    vpxorq      xmm1, xmm4, xmm1                    ; B_2 = B_1·B_1: LO += MI0·x^64
+    vpxorq      xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: LO += MI0·x^64
     vpclmulqdq  xmm3, xmm1, [rel ghash_avx512vl_karatsuba_clmul2_x2_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
     vpxorq      xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: fold LO
     vpclmulqdq  xmm3, xmm1, [rel ghash_avx512vl_karatsuba_clmul2_x2_fold_q], 0x10  ; B_2 = B_1·B_1: Y0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (Y1, Y0)
-    vpternlogq  xmm3, xmm1, xmm2, 0x96              ; B_2 = B_1·B_1: RES
-    vinserti64x2 ymm0, ymm3, xmm0, 0x01             ; lane 1: B_1
+    vpternlogq  xmm4, xmm2, xmm1, 0x96              ; B_2 = B_1·B_1: + HI
+    vpxorq      xmm1, xmm3, xmm4                    ; B_2 = B_1·B_1: RES = fold(Y) + HI
+    vinserti64x2 ymm0, ymm1, xmm0, 0x01             ; lane 1: B_1
     vpshufd     ymm1, ymm0, 0x4e                    ; (B1, B0)
     vpxorq      ymm1, ymm0, ymm1                    ; S = B0 + B1
     vmovdqu64   [rdi], ymm0                         ; B
@@ -100,12 +100,11 @@ ghash_avx512vl_karatsuba_clmul2_x2_mul:
 .block:
     vpshufd     xmm1, xmm0, 0x4e                    ; (A1, A0)
     vpxorq      xmm1, xmm1, xmm0                    ; A0 + A1
-    vpclmulqdq  xmm2, xmm0, [rdi + 16], 0x11        ; A1·B1
+    vpclmulqdq  xmm3, xmm0, [rdi + 16], 0x11        ; A1·B1
     vpclmulqdq  xmm0, xmm0, [rdi + 16], 0x00        ; A0·B0
     vpclmulqdq  xmm1, xmm1, [rdi + 80], 0x00        ; (A0 + A1)·(B0 + B1)
-    vpternlogq  xmm1, xmm0, xmm2, 0x96              ; MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm3, xmm1, 0x08                    ; MI1
-    vpxorq      xmm2, xmm2, xmm3                    ; HI += MI1
+    vpternlogq  xmm1, xmm0, xmm3, 0x96              ; MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm2, xmm1, 0x08                    ; MI1
     vpslldq     xmm1, xmm1, 0x08                    ; MI0·x^64
     vpxorq      xmm0, xmm0, xmm1                    ; LO += MI0·x^64
     vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_fold_q], 0x10  ; LO0·Q'
@@ -113,48 +112,81 @@ ghash_avx512vl_karatsuba_clmul2_x2_mul:
     vpxorq      xmm0, xmm1, xmm0                    ; fold LO
     vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_fold_q], 0x10  ; Y0·Q'
     vpshufd     xmm0, xmm0, 0x4e                    ; (Y1, Y0)
-    vpternlogq  xmm1, xmm0, xmm2, 0x96              ; RES
+    vpternlogq  xmm3, xmm2, xmm0, 0x96              ; + HI
+    vpxorq      xmm0, xmm1, xmm3                    ; RES = fold(Y) + HI
 .store:
-    vpshufb     xmm0, xmm1, [rel ghash_avx512vl_karatsuba_clmul2_x2_byte_swap]  ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_byte_swap]  ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
 
 ; void ghash_avx512vl_karatsuba_clmul2_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-7, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-5, rax rcx rdx rdi
 global ghash_avx512vl_karatsuba_clmul2_x2_update:function (ghash_avx512vl_karatsuba_clmul2_x2_update.end - ghash_avx512vl_karatsuba_clmul2_x2_update)
 align 32
 ghash_avx512vl_karatsuba_clmul2_x2_update:
     endbr64
-    vmovdqu64   ymm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_byte_swap]  ; byte_swap
-    vmovdqu64   ymm1, [rel ghash_avx512vl_karatsuba_clmul2_x2_fold_q]  ; fold_q
-    vmovdqu64   xmm2, [rsi]                         ; X, bytes as in memory
-    vpshufb     xmm2, xmm2, xmm0                    ; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm1, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_byte_swap]  ; X
+    cmp         rcx, 0x11
+    jae         .more
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x00
+    je          .done
+    mov         rax, -1
+    bzhi        rax, rax, rcx
+    kmovq       k1, rax                             ; one bit a byte that is left
+    vmovdqu8    xmm0{k1}{z}, [rdx]                  ; C, zero-padded
+    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_byte_swap]  ; C
+    vpxorq      xmm0, xmm0, xmm1                    ; A = X + C
+    vpshufd     xmm1, xmm0, 0x4e                    ; (A1, A0)
+    vpxorq      xmm1, xmm1, xmm0                    ; A0 + A1
+    vpclmulqdq  xmm3, xmm0, [rdi + 16], 0x11        ; A1·B1
+    vpclmulqdq  xmm0, xmm0, [rdi + 16], 0x00        ; A0·B0
+    vpclmulqdq  xmm1, xmm1, [rdi + 80], 0x00        ; (A0 + A1)·(B0 + B1)
+    vpternlogq  xmm1, xmm0, xmm3, 0x96              ; MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm2, xmm1, 0x08                    ; MI1
+    vpslldq     xmm1, xmm1, 0x08                    ; MI0·x^64
+    vpxorq      xmm0, xmm0, xmm1                    ; LO += MI0·x^64
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; (LO1, LO0)
+    vpxorq      xmm0, xmm1, xmm0                    ; fold LO
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_fold_q], 0x10  ; Y0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; (Y1, Y0)
+    vpternlogq  xmm3, xmm2, xmm0, 0x96              ; + HI
+    vpxorq      xmm0, xmm1, xmm3                    ; RES = fold(Y) + HI
+    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
+    ret
+.more:
     cmp         rcx, 0x20
     jb          .tail
+.groups:
+    vmovdqu64   ymm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_byte_swap]  ; byte_swap
+    vmovdqu64   ymm2, [rel ghash_avx512vl_karatsuba_clmul2_x2_fold_q]  ; fold_q
 .group:
     vmovdqu64   ymm3, [rdx]                         ; C1·H^1: C, bytes as in memory
     vpshufb     ymm3, ymm3, ymm0                    ; C1·H^1: C
-    vpxorq      ymm2, ymm3, ymm2                    ; C1·H^1: A = X + C
-    vpshufd     ymm3, ymm2, 0x4e                    ; C1·H^1: (A1, A0)
-    vpxorq      ymm3, ymm3, ymm2                    ; C1·H^1: A0 + A1
-    vpclmulqdq  ymm4, ymm2, [rdi], 0x11             ; C1·H^1: A1·B1
-    vpclmulqdq  ymm2, ymm2, [rdi], 0x00             ; C1·H^1: A0·B0
+    vpxorq      ymm1, ymm3, ymm1                    ; C1·H^1: A = X + C
+    vpshufd     ymm3, ymm1, 0x4e                    ; C1·H^1: (A1, A0)
+    vpxorq      ymm3, ymm3, ymm1                    ; C1·H^1: A0 + A1
+    vpclmulqdq  ymm5, ymm1, [rdi], 0x11             ; C1·H^1: A1·B1
+    vpclmulqdq  ymm1, ymm1, [rdi], 0x00             ; C1·H^1: A0·B0
     vpclmulqdq  ymm3, ymm3, [rdi + 64], 0x00        ; C1·H^1: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm3, ymm2, ymm4, 0x96              ; reduce: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     ymm5, ymm3, 0x08                    ; reduce: MI1
-    vpxorq      ymm4, ymm4, ymm5                    ; reduce: HI += MI1
+    vpternlogq  ymm3, ymm1, ymm5, 0x96              ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     ymm4, ymm3, 0x08                    ; reduce: MI1
     vpslldq     ymm3, ymm3, 0x08                    ; reduce: MI0·x^64
-    vpxorq      ymm2, ymm2, ymm3                    ; reduce: LO += MI0·x^64
-    vpclmulqdq  ymm3, ymm2, ymm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     ymm2, ymm2, 0x4e                    ; reduce: (LO1, LO0)
-    vpxorq      ymm2, ymm3, ymm2                    ; reduce: fold LO
-    vpclmulqdq  ymm3, ymm2, ymm1, 0x10              ; reduce: Y0·Q'
-    vpshufd     ymm2, ymm2, 0x4e                    ; reduce: (Y1, Y0)
-    vpternlogq  ymm3, ymm2, ymm4, 0x96              ; reduce: RES
-    vextracti64x2 xmm2, ymm3, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm2, xmm3, xmm2                    ; reduce: add up the lanes
+    vpxorq      ymm1, ymm1, ymm3                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  ymm3, ymm1, ymm2, 0x10              ; reduce: LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxorq      ymm1, ymm3, ymm1                    ; reduce: fold LO
+    vpclmulqdq  ymm3, ymm1, ymm2, 0x10              ; reduce: Y0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; reduce: (Y1, Y0)
+    vpternlogq  ymm5, ymm4, ymm1, 0x96              ; reduce: + HI
+    vpxorq      ymm1, ymm3, ymm5                    ; reduce: RES = fold(Y) + HI
+    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm1, xmm1, xmm3                    ; reduce: add up the lanes
     add         rdx, 0x20                           ; next group
     sub         rcx, 0x20
     cmp         rcx, 0x20
@@ -163,69 +195,45 @@ ghash_avx512vl_karatsuba_clmul2_x2_update:
 .tail:
     cmp         rcx, 0x00
     je          .store
-    mov         rax, rcx
-    add         rax, 0x0f
+    lea         rax, [rcx + 15]
     and         rax, -16
-    neg         rax                                 ; -16·m
-    lea         rax, [rdi + rax + 32]               ; H^m
-    vpxorq      xmm3, xmm3, xmm3
-    vpxorq      xmm7, xmm7, xmm7
+    lea         rdi, [rdi + 32]
+    sub         rdi, rax                            ; H^m
+    vpxorq      xmm0, xmm0, xmm0
     vpxorq      xmm4, xmm4, xmm4
-    cmp         rcx, 0x20
-    jb          .partial
-.block:
-    vmovdqu64   ymm5, [rdx]                         ; C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0                    ; C
-    vpxorq      ymm2, ymm5, ymm2                    ; C·H^i: A = X + C; X counts once
-    vpshufd     ymm5, ymm2, 0x4e                    ; C·H^i: (A1, A0)
-    vpxorq      ymm5, ymm5, ymm2                    ; C·H^i: A0 + A1
-    vpclmulqdq  ymm6, ymm2, [rax], 0x11             ; C·H^i: A1·B1
-    vpclmulqdq  ymm2, ymm2, [rax], 0x00             ; C·H^i: A0·B0
-    vpclmulqdq  ymm5, ymm5, [rax + 64], 0x00        ; C·H^i: (A0 + A1)·(B0 + B1)
-    vpxorq      ymm4, ymm4, ymm6                    ; C·H^i: HI += it
-    vpxorq      ymm3, ymm3, ymm2                    ; C·H^i: LO += it
-    vpxorq      ymm7, ymm7, ymm5                    ; C·H^i: MI += it
-    vpxorq      xmm2, xmm2, xmm2
-    add         rax, 0x20                           ; the next powers
-    add         rdx, 0x20                           ; the next blocks
-    sub         rcx, 0x20
-    cmp         rcx, 0x20
-    jae         .block
-.after_block:
-.partial:
-    cmp         rcx, 0x00
-    je          .reduce
-    mov         rdi, -1
-    bzhi        rdi, rdi, rcx
-    kmovq       k1, rdi                             ; one bit a byte that is left
-    vmovdqu8    ymm5{k1}{z}, [rdx]                  ; C, zero-padded
-    vpshufb     ymm5, ymm5, ymm0                    ; C
-    vpxorq      ymm2, ymm5, ymm2                    ; C·H^i: A = X + C; X counts once
-    vpshufd     ymm5, ymm2, 0x4e                    ; C·H^i: (A1, A0)
-    vpxorq      ymm5, ymm5, ymm2                    ; C·H^i: A0 + A1
-    vpclmulqdq  ymm6, ymm2, [rax], 0x11             ; C·H^i: A1·B1
-    vpclmulqdq  ymm2, ymm2, [rax], 0x00             ; C·H^i: A0·B0
-    vpclmulqdq  ymm5, ymm5, [rax + 64], 0x00        ; C·H^i: (A0 + A1)·(B0 + B1)
-    vpxorq      ymm4, ymm4, ymm6                    ; C·H^i: HI += it
-    vpxorq      ymm3, ymm3, ymm2                    ; C·H^i: LO += it
-    vpxorq      ymm7, ymm7, ymm5                    ; C·H^i: MI += it
+    vpxorq      xmm5, xmm5, xmm5
+    mov         rax, -1
+    bzhi        rax, rax, rcx
+    kmovq       k1, rax                             ; one bit a byte that is left
+    vmovdqu8    ymm2{k1}{z}, [rdx]                  ; C, zero-padded
+    vpshufb     ymm2, ymm2, [rel ghash_avx512vl_karatsuba_clmul2_x2_byte_swap]  ; C
+    vpxorq      ymm1, ymm2, ymm1                    ; C·H^i: A = X + C; X counts once
+    vpshufd     ymm2, ymm1, 0x4e                    ; C·H^i: (A1, A0)
+    vpxorq      ymm2, ymm2, ymm1                    ; C·H^i: A0 + A1
+    vpclmulqdq  ymm3, ymm1, [rdi], 0x11             ; C·H^i: A1·B1
+    vpclmulqdq  ymm1, ymm1, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  ymm2, ymm2, [rdi + 64], 0x00        ; C·H^i: (A0 + A1)·(B0 + B1)
+    vpxorq      ymm5, ymm5, ymm3                    ; C·H^i: HI += it
+    vpxorq      ymm0, ymm0, ymm1                    ; C·H^i: LO += it
+    vpxorq      ymm4, ymm4, ymm2                    ; C·H^i: MI += it
 .reduce:
-    vpternlogq  ymm7, ymm3, ymm4, 0x96              ; reduce: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     ymm2, ymm7, 0x08                    ; reduce: MI1
-    vpxorq      ymm2, ymm4, ymm2                    ; reduce: HI += MI1
-    vpslldq     ymm4, ymm7, 0x08                    ; reduce: MI0·x^64
-    vpxorq      ymm3, ymm3, ymm4                    ; reduce: LO += MI0·x^64
-    vpclmulqdq  ymm4, ymm3, ymm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e                    ; reduce: (LO1, LO0)
-    vpxorq      ymm3, ymm4, ymm3                    ; reduce: fold LO
-    vpclmulqdq  ymm4, ymm3, ymm1, 0x10              ; reduce: Y0·Q'
-    vpshufd     ymm1, ymm3, 0x4e                    ; reduce: (Y1, Y0)
-    vpternlogq  ymm4, ymm1, ymm2, 0x96              ; reduce: RES
-    vextracti64x2 xmm1, ymm4, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm2, xmm4, xmm1                    ; reduce: add up the lanes
+    vpternlogq  ymm4, ymm0, ymm5, 0x96              ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     ymm1, ymm4, 0x08                    ; reduce: MI1
+    vpslldq     ymm2, ymm4, 0x08                    ; reduce: MI0·x^64
+    vpxorq      ymm0, ymm0, ymm2                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  ymm2, ymm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm0, ymm0, 0x4e                    ; reduce: (LO1, LO0)
+    vpxorq      ymm0, ymm2, ymm0                    ; reduce: fold LO
+    vpclmulqdq  ymm2, ymm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_fold_q], 0x10  ; reduce: Y0·Q'
+    vpshufd     ymm0, ymm0, 0x4e                    ; reduce: (Y1, Y0)
+    vpternlogq  ymm5, ymm1, ymm0, 0x96              ; reduce: + HI
+    vpxorq      ymm0, ymm2, ymm5                    ; reduce: RES = fold(Y) + HI
+    vextracti64x2 xmm1, ymm0, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm1, xmm0, xmm1                    ; reduce: add up the lanes
 .store:
-    vpshufb     xmm0, xmm2, xmm0                    ; X, bytes as in memory
+    vpshufb     xmm0, xmm1, [rel ghash_avx512vl_karatsuba_clmul2_x2_byte_swap]  ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
+.done:
     vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

@@ -71,18 +71,17 @@ ghash_avx512vl_winograd_clmul1_x16_init:
     vpclmulqdq  xmm5, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: C2[0]·C2[1]
     vpclmulqdq  xmm6, xmm4, xmm0, 0x10              ; B_2 = B_1·B_1: LO0·Q'
     vpshufd     xmm4, xmm4, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
-    vpternlogq  xmm6, xmm4, xmm5, 0x96              ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vpternlogq  xmm4, xmm5, xmm6, 0x96              ; B_2 = B_1·B_1: RES = fold(LO) + HI
     vpxorq      xmm3, xmm1, xmm3                    ; B_2 = B_1·B_1: T = A + C1
     vpxorq      xmm2, xmm1, xmm2                    ; B_2 = B_1·B_1: U = A + C2
-    vpclmulqdq  xmm4, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: A0·A1
+    vpclmulqdq  xmm5, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: A0·A1
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; B_2 = B_1·B_1: T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: U0·U1
-    vpxorq      xmm3, xmm3, xmm4                    ; B_2 = B_1·B_1: LO += S
-    vpxorq      xmm2, xmm2, xmm4                    ; B_2 = B_1·B_1: HI += S
-    vpclmulqdq  xmm4, xmm3, xmm0, 0x10              ; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
-    vpternlogq  xmm4, xmm3, xmm2, 0x96              ; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vpxorq      xmm2, xmm4, xmm6                    ; B_2 = B_1·B_1: minus the key terms
+    vpclmulqdq  xmm6, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: U0·U1
+    vpxorq      xmm2, xmm3, xmm5                    ; B_2 = B_1·B_1: LO += S
+    vpternlogq  xmm6, xmm5, xmm4, 0x96              ; B_2 = B_1·B_1: HI minus the key terms
+    vpclmulqdq  xmm3, xmm2, xmm0, 0x10              ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpternlogq  xmm2, xmm6, xmm3, 0x96              ; B_2 = B_1·B_1: RES = fold(LO) + HI
     vinserti64x2 ymm10, ymm2, xmm1, 0x01            ; lane 1: B_1
     vpclmulqdq  ymm1, ymm10, ymm0, 0x10             ; B0·Q'
     vpshufd     ymm2, ymm10, 0x4e                   ; (B1, B0)
@@ -93,12 +92,12 @@ ghash_avx512vl_winograd_clmul1_x16_init:
     vpclmulqdq  ymm4, ymm1, ymm1, 0x10              ; C2[0]·C2[1]
     vpclmulqdq  ymm5, ymm3, ymm0, 0x10              ; LO0·Q'
     vpshufd     ymm3, ymm3, 0x4e                    ; (LO1, LO0)
-    vpternlogq  ymm5, ymm3, ymm4, 0x96              ; RES = fold(LO) + HI
+    vpternlogq  ymm3, ymm4, ymm5, 0x96              ; RES = fold(LO) + HI
     vmovdqu64   [rdi + 224], ymm2                   ; C1
     vmovdqu64   [rdi + 512], ymm1                   ; C2
     vpxorq      xmm1, xmm1, xmm1
-    valignq     ymm1, ymm1, ymm5, 0x02
-    vpxorq      ymm1, ymm5, ymm1                    ; terms of lower powers
+    valignq     ymm1, ymm1, ymm3, 0x02
+    vpxorq      ymm1, ymm3, ymm1                    ; terms of lower powers
     vmovdqa64   ymm2, ymm1
     vshufi64x2  ymm1, ymm2, ymm2, 0x00              ; R of the highest power
     vmovdqu64   [rdi + 800], ymm2                   ; R
@@ -112,48 +111,46 @@ ghash_avx512vl_winograd_clmul1_x16_init:
     vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_2 = V_1·B_2: C2[0]·C2[1]
     vpclmulqdq  ymm6, ymm3, ymm0, 0x10              ; V_2 = V_1·B_2: LO0·Q'
     vpshufd     ymm3, ymm3, 0x4e                    ; V_2 = V_1·B_2: (LO1, LO0)
-    vpternlogq  ymm6, ymm3, ymm5, 0x96              ; V_2 = V_1·B_2: RES = fold(LO) + HI
-    vpxorq      ymm3, ymm10, ymm4                   ; V_2 = V_1·B_2: T = A + C1
-    vpxorq      ymm5, ymm10, ymm2                   ; V_2 = V_1·B_2: U = A + C2
+    vpternlogq  ymm3, ymm5, ymm6, 0x96              ; V_2 = V_1·B_2: RES = fold(LO) + HI
+    vpxorq      ymm5, ymm10, ymm4                   ; V_2 = V_1·B_2: T = A + C1
+    vpxorq      ymm6, ymm10, ymm2                   ; V_2 = V_1·B_2: U = A + C2
     vpclmulqdq  ymm7, ymm10, ymm10, 0x10            ; V_2 = V_1·B_2: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; V_2 = V_1·B_2: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_2 = V_1·B_2: U0·U1
-    vpxorq      ymm3, ymm3, ymm7                    ; V_2 = V_1·B_2: LO += S
-    vpxorq      ymm5, ymm5, ymm7                    ; V_2 = V_1·B_2: HI += S
-    vpclmulqdq  ymm7, ymm3, ymm0, 0x10              ; V_2 = V_1·B_2: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e                    ; V_2 = V_1·B_2: (LO1, LO0)
-    vpternlogq  ymm7, ymm3, ymm5, 0x96              ; V_2 = V_1·B_2: RES = fold(LO) + HI
-    vpxorq      ymm11, ymm7, ymm6                   ; V_2 = V_1·B_2: minus the key terms
-    vpclmulqdq  ymm3, ymm11, ymm0, 0x10             ; V_2 = V_1·B_2: B0·Q'
-    vpshufd     ymm5, ymm11, 0x4e                   ; V_2 = V_1·B_2: (B1, B0)
-    vpxorq      ymm3, ymm3, ymm5                    ; V_2 = V_1·B_2: fold B
-    vpunpcklqdq ymm5, ymm11, ymm3                   ; V_2 = V_1·B_2: C1
-    vpunpckhqdq ymm3, ymm11, ymm3                   ; V_2 = V_1·B_2: C2
-    vpclmulqdq  ymm7, ymm5, ymm5, 0x10              ; V_2 = V_1·B_2: C1[0]·C1[1]
-    vpclmulqdq  ymm8, ymm3, ymm3, 0x10              ; V_2 = V_1·B_2: C2[0]·C2[1]
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_2 = V_1·B_2: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_2 = V_1·B_2: U0·U1
+    vpxorq      ymm5, ymm5, ymm7                    ; V_2 = V_1·B_2: LO += S
+    vpternlogq  ymm6, ymm7, ymm3, 0x96              ; V_2 = V_1·B_2: HI minus the key terms
+    vpclmulqdq  ymm7, ymm5, ymm0, 0x10              ; V_2 = V_1·B_2: LO0·Q'
+    vpshufd     ymm11, ymm5, 0x4e                   ; V_2 = V_1·B_2: (LO1, LO0)
+    vpternlogq  ymm11, ymm6, ymm7, 0x96             ; V_2 = V_1·B_2: RES = fold(LO) + HI
+    vpclmulqdq  ymm5, ymm11, ymm0, 0x10             ; V_2 = V_1·B_2: B0·Q'
+    vpshufd     ymm6, ymm11, 0x4e                   ; V_2 = V_1·B_2: (B1, B0)
+    vpxorq      ymm5, ymm5, ymm6                    ; V_2 = V_1·B_2: fold B
+    vpunpcklqdq ymm6, ymm11, ymm5                   ; V_2 = V_1·B_2: C1
+    vpunpckhqdq ymm5, ymm11, ymm5                   ; V_2 = V_1·B_2: C2
+    vpclmulqdq  ymm7, ymm6, ymm6, 0x10              ; V_2 = V_1·B_2: C1[0]·C1[1]
+    vpclmulqdq  ymm8, ymm5, ymm5, 0x10              ; V_2 = V_1·B_2: C2[0]·C2[1]
     vpclmulqdq  ymm9, ymm7, ymm0, 0x10              ; V_2 = V_1·B_2: LO0·Q'
     vpshufd     ymm7, ymm7, 0x4e                    ; V_2 = V_1·B_2: (LO1, LO0)
-    vpternlogq  ymm9, ymm7, ymm8, 0x96              ; V_2 = V_1·B_2: RES = fold(LO) + HI
-    vmovdqu64   [rdi + 192], ymm5                   ; V_2 = V_1·B_2: C1
-    vmovdqu64   [rdi + 480], ymm3                   ; V_2 = V_1·B_2: C2
-    vpxorq      xmm3, xmm3, xmm3
-    valignq     ymm3, ymm3, ymm9, 0x02              ; V_2 = V_1·B_2
-    vpternlogq  ymm9, ymm3, ymm1, 0x96              ; V_2 = V_1·B_2: R_i
-    vmovdqa64   ymm1, ymm9                          ; V_2 = V_1·B_2
-    vmovdqa64   ymm3, ymm1                          ; V_2 = V_1·B_2
-    vshufi64x2  ymm1, ymm3, ymm3, 0x00              ; V_2 = V_1·B_2: R of the highest power
-    vmovdqu64   [rdi + 768], ymm3                   ; V_2 = V_1·B_2: R
-    vpxorq      ymm3, ymm11, ymm4                   ; V_3 = V_2·B_2: T = A + C1
+    vpternlogq  ymm7, ymm8, ymm9, 0x96              ; V_2 = V_1·B_2: RES = fold(LO) + HI
+    vmovdqu64   [rdi + 192], ymm6                   ; V_2 = V_1·B_2: C1
+    vmovdqu64   [rdi + 480], ymm5                   ; V_2 = V_1·B_2: C2
+    vpxorq      xmm5, xmm5, xmm5
+    valignq     ymm5, ymm5, ymm7, 0x02              ; V_2 = V_1·B_2
+    vpternlogq  ymm7, ymm5, ymm1, 0x96              ; V_2 = V_1·B_2: R_i
+    vmovdqa64   ymm1, ymm7                          ; V_2 = V_1·B_2
+    vmovdqa64   ymm5, ymm1                          ; V_2 = V_1·B_2
+    vshufi64x2  ymm1, ymm5, ymm5, 0x00              ; V_2 = V_1·B_2: R of the highest power
+    vmovdqu64   [rdi + 768], ymm5                   ; V_2 = V_1·B_2: R
+    vpxorq      ymm4, ymm11, ymm4                   ; V_3 = V_2·B_2: T = A + C1
     vpxorq      ymm2, ymm11, ymm2                   ; V_3 = V_2·B_2: U = A + C2
-    vpclmulqdq  ymm4, ymm11, ymm11, 0x10            ; V_3 = V_2·B_2: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; V_3 = V_2·B_2: T0·T1
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; V_3 = V_2·B_2: U0·U1
-    vpxorq      ymm3, ymm3, ymm4                    ; V_3 = V_2·B_2: LO += S
-    vpxorq      ymm2, ymm2, ymm4                    ; V_3 = V_2·B_2: HI += S
-    vpclmulqdq  ymm4, ymm3, ymm0, 0x10              ; V_3 = V_2·B_2: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e                    ; V_3 = V_2·B_2: (LO1, LO0)
-    vpternlogq  ymm4, ymm3, ymm2, 0x96              ; V_3 = V_2·B_2: RES = fold(LO) + HI
-    vpxorq      ymm7, ymm4, ymm6                    ; V_3 = V_2·B_2: minus the key terms
+    vpclmulqdq  ymm5, ymm11, ymm11, 0x10            ; V_3 = V_2·B_2: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; V_3 = V_2·B_2: T0·T1
+    vpclmulqdq  ymm6, ymm2, ymm2, 0x10              ; V_3 = V_2·B_2: U0·U1
+    vpxorq      ymm2, ymm4, ymm5                    ; V_3 = V_2·B_2: LO += S
+    vpternlogq  ymm6, ymm5, ymm3, 0x96              ; V_3 = V_2·B_2: HI minus the key terms
+    vpclmulqdq  ymm3, ymm2, ymm0, 0x10              ; V_3 = V_2·B_2: LO0·Q'
+    vpshufd     ymm7, ymm2, 0x4e                    ; V_3 = V_2·B_2: (LO1, LO0)
+    vpternlogq  ymm7, ymm6, ymm3, 0x96              ; V_3 = V_2·B_2: RES = fold(LO) + HI
     vpclmulqdq  ymm2, ymm7, ymm0, 0x10              ; V_3 = V_2·B_2: B0·Q'
     vpshufd     ymm3, ymm7, 0x4e                    ; V_3 = V_2·B_2: (B1, B0)
     vpxorq      ymm2, ymm2, ymm3                    ; V_3 = V_2·B_2: fold B
@@ -163,13 +160,13 @@ ghash_avx512vl_winograd_clmul1_x16_init:
     vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_3 = V_2·B_2: C2[0]·C2[1]
     vpclmulqdq  ymm6, ymm4, ymm0, 0x10              ; V_3 = V_2·B_2: LO0·Q'
     vpshufd     ymm4, ymm4, 0x4e                    ; V_3 = V_2·B_2: (LO1, LO0)
-    vpternlogq  ymm6, ymm4, ymm5, 0x96              ; V_3 = V_2·B_2: RES = fold(LO) + HI
+    vpternlogq  ymm4, ymm5, ymm6, 0x96              ; V_3 = V_2·B_2: RES = fold(LO) + HI
     vmovdqu64   [rdi + 160], ymm3                   ; V_3 = V_2·B_2: C1
     vmovdqu64   [rdi + 448], ymm2                   ; V_3 = V_2·B_2: C2
     vpxorq      xmm2, xmm2, xmm2
-    valignq     ymm2, ymm2, ymm6, 0x02              ; V_3 = V_2·B_2
-    vpternlogq  ymm6, ymm2, ymm1, 0x96              ; V_3 = V_2·B_2: R_i
-    vmovdqa64   ymm1, ymm6                          ; V_3 = V_2·B_2
+    valignq     ymm2, ymm2, ymm4, 0x02              ; V_3 = V_2·B_2
+    vpternlogq  ymm4, ymm2, ymm1, 0x96              ; V_3 = V_2·B_2: R_i
+    vmovdqa64   ymm1, ymm4                          ; V_3 = V_2·B_2
     vmovdqa64   ymm2, ymm1                          ; V_3 = V_2·B_2
     vshufi64x2  ymm1, ymm2, ymm2, 0x00              ; V_3 = V_2·B_2: R of the highest power
     vmovdqu64   [rdi + 736], ymm2                   ; V_3 = V_2·B_2: R
@@ -183,18 +180,17 @@ ghash_avx512vl_winograd_clmul1_x16_init:
     vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
     vpclmulqdq  ymm6, ymm3, ymm0, 0x10              ; V_4 = V_2·B_4: LO0·Q'
     vpshufd     ymm3, ymm3, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
-    vpternlogq  ymm6, ymm3, ymm5, 0x96              ; V_4 = V_2·B_4: RES = fold(LO) + HI
-    vpxorq      ymm3, ymm11, ymm4                   ; V_4 = V_2·B_4: T = A + C1
+    vpternlogq  ymm3, ymm5, ymm6, 0x96              ; V_4 = V_2·B_4: RES = fold(LO) + HI
+    vpxorq      ymm4, ymm11, ymm4                   ; V_4 = V_2·B_4: T = A + C1
     vpxorq      ymm2, ymm11, ymm2                   ; V_4 = V_2·B_4: U = A + C2
-    vpclmulqdq  ymm4, ymm11, ymm11, 0x10            ; V_4 = V_2·B_4: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; V_4 = V_2·B_4: T0·T1
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: U0·U1
-    vpxorq      ymm3, ymm3, ymm4                    ; V_4 = V_2·B_4: LO += S
-    vpxorq      ymm2, ymm2, ymm4                    ; V_4 = V_2·B_4: HI += S
-    vpclmulqdq  ymm4, ymm3, ymm0, 0x10              ; V_4 = V_2·B_4: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
-    vpternlogq  ymm4, ymm3, ymm2, 0x96              ; V_4 = V_2·B_4: RES = fold(LO) + HI
-    vpxorq      ymm8, ymm4, ymm6                    ; V_4 = V_2·B_4: minus the key terms
+    vpclmulqdq  ymm5, ymm11, ymm11, 0x10            ; V_4 = V_2·B_4: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; V_4 = V_2·B_4: T0·T1
+    vpclmulqdq  ymm6, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: U0·U1
+    vpxorq      ymm2, ymm4, ymm5                    ; V_4 = V_2·B_4: LO += S
+    vpternlogq  ymm6, ymm5, ymm3, 0x96              ; V_4 = V_2·B_4: HI minus the key terms
+    vpclmulqdq  ymm3, ymm2, ymm0, 0x10              ; V_4 = V_2·B_4: LO0·Q'
+    vpshufd     ymm8, ymm2, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
+    vpternlogq  ymm8, ymm6, ymm3, 0x96              ; V_4 = V_2·B_4: RES = fold(LO) + HI
     vpclmulqdq  ymm2, ymm8, ymm0, 0x10              ; V_4 = V_2·B_4: B0·Q'
     vpshufd     ymm3, ymm8, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
     vpxorq      ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: fold B
@@ -204,13 +200,13 @@ ghash_avx512vl_winograd_clmul1_x16_init:
     vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
     vpclmulqdq  ymm6, ymm4, ymm0, 0x10              ; V_4 = V_2·B_4: LO0·Q'
     vpshufd     ymm4, ymm4, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
-    vpternlogq  ymm6, ymm4, ymm5, 0x96              ; V_4 = V_2·B_4: RES = fold(LO) + HI
+    vpternlogq  ymm4, ymm5, ymm6, 0x96              ; V_4 = V_2·B_4: RES = fold(LO) + HI
     vmovdqu64   [rdi + 128], ymm3                   ; V_4 = V_2·B_4: C1
     vmovdqu64   [rdi + 416], ymm2                   ; V_4 = V_2·B_4: C2
     vpxorq      xmm2, xmm2, xmm2
-    valignq     ymm2, ymm2, ymm6, 0x02              ; V_4 = V_2·B_4
-    vpternlogq  ymm6, ymm2, ymm1, 0x96              ; V_4 = V_2·B_4: R_i
-    vmovdqa64   ymm1, ymm6                          ; V_4 = V_2·B_4
+    valignq     ymm2, ymm2, ymm4, 0x02              ; V_4 = V_2·B_4
+    vpternlogq  ymm4, ymm2, ymm1, 0x96              ; V_4 = V_2·B_4: R_i
+    vmovdqa64   ymm1, ymm4                          ; V_4 = V_2·B_4
     vmovdqa64   ymm2, ymm1                          ; V_4 = V_2·B_4
     vshufi64x2  ymm1, ymm2, ymm2, 0x00              ; V_4 = V_2·B_4: R of the highest power
     vmovdqu64   [rdi + 704], ymm2                   ; V_4 = V_2·B_4: R
@@ -224,130 +220,126 @@ ghash_avx512vl_winograd_clmul1_x16_init:
     vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
     vpclmulqdq  ymm6, ymm3, ymm0, 0x10              ; V_4 = V_2·B_4: LO0·Q'
     vpshufd     ymm3, ymm3, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
-    vpternlogq  ymm6, ymm3, ymm5, 0x96              ; V_4 = V_2·B_4: RES = fold(LO) + HI
+    vpternlogq  ymm3, ymm5, ymm6, 0x96              ; V_4 = V_2·B_4: RES = fold(LO) + HI
     mov         eax, 0x01                           ; V_4 = V_2·B_4: rounds of s registers
 .round:
     sub         rdi, 0x80                           ; V_4 = V_2·B_4
-    vpxorq      ymm3, ymm10, ymm4                   ; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
-    vpxorq      ymm5, ymm10, ymm2                   ; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
+    vpxorq      ymm5, ymm10, ymm4                   ; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
+    vpxorq      ymm6, ymm10, ymm2                   ; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
     vpclmulqdq  ymm9, ymm10, ymm10, 0x10            ; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
-    vpxorq      ymm3, ymm3, ymm9                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += S
-    vpxorq      ymm5, ymm5, ymm9                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += S
-    vpclmulqdq  ymm9, ymm3, ymm0, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    vpternlogq  ymm9, ymm3, ymm5, 0x96              ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
-    vpxorq      ymm10, ymm9, ymm6                   ; V_(i+1) = V_(i+1-s)·B_sL: minus the key terms
-    vpxorq      ymm3, ymm11, ymm4                   ; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
-    vpxorq      ymm5, ymm11, ymm2                   ; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
+    vpxorq      ymm5, ymm5, ymm9                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += S
+    vpternlogq  ymm6, ymm9, ymm3, 0x96              ; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
+    vpclmulqdq  ymm9, ymm5, ymm0, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
+    vpshufd     ymm10, ymm5, 0x4e                   ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
+    vpternlogq  ymm10, ymm6, ymm9, 0x96             ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
+    vpxorq      ymm5, ymm11, ymm4                   ; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
+    vpxorq      ymm6, ymm11, ymm2                   ; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
     vpclmulqdq  ymm9, ymm11, ymm11, 0x10            ; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
-    vpxorq      ymm3, ymm3, ymm9                    ; V_(i+2) = V_(i+2-s)·B_sL: LO += S
-    vpxorq      ymm5, ymm5, ymm9                    ; V_(i+2) = V_(i+2-s)·B_sL: HI += S
-    vpclmulqdq  ymm9, ymm3, ymm0, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    vpternlogq  ymm9, ymm3, ymm5, 0x96              ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
-    vpxorq      ymm11, ymm9, ymm6                   ; V_(i+2) = V_(i+2-s)·B_sL: minus the key terms
-    vpxorq      ymm3, ymm7, ymm4                    ; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
-    vpxorq      ymm5, ymm7, ymm2                    ; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
+    vpxorq      ymm5, ymm5, ymm9                    ; V_(i+2) = V_(i+2-s)·B_sL: LO += S
+    vpternlogq  ymm6, ymm9, ymm3, 0x96              ; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
+    vpclmulqdq  ymm9, ymm5, ymm0, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
+    vpshufd     ymm11, ymm5, 0x4e                   ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
+    vpternlogq  ymm11, ymm6, ymm9, 0x96             ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
+    vpxorq      ymm5, ymm7, ymm4                    ; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
+    vpxorq      ymm6, ymm7, ymm2                    ; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
     vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
-    vpxorq      ymm3, ymm3, ymm7                    ; V_(i+3) = V_(i+3-s)·B_sL: LO += S
-    vpxorq      ymm5, ymm5, ymm7                    ; V_(i+3) = V_(i+3-s)·B_sL: HI += S
-    vpclmulqdq  ymm7, ymm3, ymm0, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
-    vpternlogq  ymm7, ymm3, ymm5, 0x96              ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
-    vpxorq      ymm7, ymm7, ymm6                    ; V_(i+3) = V_(i+3-s)·B_sL: minus the key terms
-    vpxorq      ymm3, ymm8, ymm4                    ; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
-    vpxorq      ymm5, ymm8, ymm2                    ; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
+    vpxorq      ymm5, ymm5, ymm7                    ; V_(i+3) = V_(i+3-s)·B_sL: LO += S
+    vpternlogq  ymm6, ymm7, ymm3, 0x96              ; V_(i+3) = V_(i+3-s)·B_sL: HI minus the key terms
+    vpclmulqdq  ymm9, ymm5, ymm0, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
+    vpshufd     ymm7, ymm5, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
+    vpternlogq  ymm7, ymm6, ymm9, 0x96              ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
+    vpxorq      ymm5, ymm8, ymm4                    ; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
+    vpxorq      ymm6, ymm8, ymm2                    ; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
     vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
-    vpxorq      ymm3, ymm3, ymm8                    ; V_(i+4) = V_(i+4-s)·B_sL: LO += S
-    vpxorq      ymm5, ymm5, ymm8                    ; V_(i+4) = V_(i+4-s)·B_sL: HI += S
-    vpclmulqdq  ymm8, ymm3, ymm0, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
-    vpternlogq  ymm8, ymm3, ymm5, 0x96              ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
-    vpxorq      ymm8, ymm8, ymm6                    ; V_(i+4) = V_(i+4-s)·B_sL: minus the key terms
-    vpclmulqdq  ymm3, ymm10, ymm0, 0x10             ; entries of V_(i+1): B0·Q'
-    vpshufd     ymm5, ymm10, 0x4e                   ; entries of V_(i+1): (B1, B0)
-    vpxorq      ymm3, ymm3, ymm5                    ; entries of V_(i+1): fold B
-    vpunpcklqdq ymm5, ymm10, ymm3                   ; entries of V_(i+1): C1
-    vpunpckhqdq ymm3, ymm10, ymm3                   ; entries of V_(i+1): C2
-    vpclmulqdq  ymm9, ymm5, ymm5, 0x10              ; entries of V_(i+1): C1[0]·C1[1]
-    vpclmulqdq  ymm12, ymm3, ymm3, 0x10             ; entries of V_(i+1): C2[0]·C2[1]
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
+    vpxorq      ymm5, ymm5, ymm8                    ; V_(i+4) = V_(i+4-s)·B_sL: LO += S
+    vpternlogq  ymm6, ymm8, ymm3, 0x96              ; V_(i+4) = V_(i+4-s)·B_sL: HI minus the key terms
+    vpclmulqdq  ymm9, ymm5, ymm0, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
+    vpshufd     ymm8, ymm5, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
+    vpternlogq  ymm8, ymm6, ymm9, 0x96              ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  ymm5, ymm10, ymm0, 0x10             ; entries of V_(i+1): B0·Q'
+    vpshufd     ymm6, ymm10, 0x4e                   ; entries of V_(i+1): (B1, B0)
+    vpxorq      ymm5, ymm5, ymm6                    ; entries of V_(i+1): fold B
+    vpunpcklqdq ymm6, ymm10, ymm5                   ; entries of V_(i+1): C1
+    vpunpckhqdq ymm5, ymm10, ymm5                   ; entries of V_(i+1): C2
+    vpclmulqdq  ymm9, ymm6, ymm6, 0x10              ; entries of V_(i+1): C1[0]·C1[1]
+    vpclmulqdq  ymm12, ymm5, ymm5, 0x10             ; entries of V_(i+1): C2[0]·C2[1]
     vpclmulqdq  ymm13, ymm9, ymm0, 0x10             ; entries of V_(i+1): LO0·Q'
     vpshufd     ymm9, ymm9, 0x4e                    ; entries of V_(i+1): (LO1, LO0)
-    vpternlogq  ymm13, ymm9, ymm12, 0x96            ; entries of V_(i+1): RES = fold(LO) + HI
-    vmovdqu64   [rdi + 224], ymm5                   ; entries of V_(i+1): C1
-    vmovdqu64   [rdi + 512], ymm3                   ; entries of V_(i+1): C2
-    vpxorq      xmm3, xmm3, xmm3
-    valignq     ymm3, ymm3, ymm13, 0x02             ; entries of V_(i+1)
-    vpternlogq  ymm13, ymm3, ymm1, 0x96             ; entries of V_(i+1): R_i
-    vmovdqa64   ymm1, ymm13                         ; entries of V_(i+1)
-    vmovdqa64   ymm3, ymm1                          ; entries of V_(i+1)
-    vshufi64x2  ymm1, ymm3, ymm3, 0x00              ; entries of V_(i+1): R of the highest power
-    vmovdqu64   [rdi + 800], ymm3                   ; entries of V_(i+1): R
-    vpclmulqdq  ymm3, ymm11, ymm0, 0x10             ; entries of V_(i+2): B0·Q'
-    vpshufd     ymm5, ymm11, 0x4e                   ; entries of V_(i+2): (B1, B0)
-    vpxorq      ymm3, ymm3, ymm5                    ; entries of V_(i+2): fold B
-    vpunpcklqdq ymm5, ymm11, ymm3                   ; entries of V_(i+2): C1
-    vpunpckhqdq ymm3, ymm11, ymm3                   ; entries of V_(i+2): C2
-    vpclmulqdq  ymm9, ymm5, ymm5, 0x10              ; entries of V_(i+2): C1[0]·C1[1]
-    vpclmulqdq  ymm12, ymm3, ymm3, 0x10             ; entries of V_(i+2): C2[0]·C2[1]
+    vpternlogq  ymm9, ymm12, ymm13, 0x96            ; entries of V_(i+1): RES = fold(LO) + HI
+    vmovdqu64   [rdi + 224], ymm6                   ; entries of V_(i+1): C1
+    vmovdqu64   [rdi + 512], ymm5                   ; entries of V_(i+1): C2
+    vpxorq      xmm5, xmm5, xmm5
+    valignq     ymm5, ymm5, ymm9, 0x02              ; entries of V_(i+1)
+    vpternlogq  ymm9, ymm5, ymm1, 0x96              ; entries of V_(i+1): R_i
+    vmovdqa64   ymm1, ymm9                          ; entries of V_(i+1)
+    vmovdqa64   ymm5, ymm1                          ; entries of V_(i+1)
+    vshufi64x2  ymm1, ymm5, ymm5, 0x00              ; entries of V_(i+1): R of the highest power
+    vmovdqu64   [rdi + 800], ymm5                   ; entries of V_(i+1): R
+    vpclmulqdq  ymm5, ymm11, ymm0, 0x10             ; entries of V_(i+2): B0·Q'
+    vpshufd     ymm6, ymm11, 0x4e                   ; entries of V_(i+2): (B1, B0)
+    vpxorq      ymm5, ymm5, ymm6                    ; entries of V_(i+2): fold B
+    vpunpcklqdq ymm6, ymm11, ymm5                   ; entries of V_(i+2): C1
+    vpunpckhqdq ymm5, ymm11, ymm5                   ; entries of V_(i+2): C2
+    vpclmulqdq  ymm9, ymm6, ymm6, 0x10              ; entries of V_(i+2): C1[0]·C1[1]
+    vpclmulqdq  ymm12, ymm5, ymm5, 0x10             ; entries of V_(i+2): C2[0]·C2[1]
     vpclmulqdq  ymm13, ymm9, ymm0, 0x10             ; entries of V_(i+2): LO0·Q'
     vpshufd     ymm9, ymm9, 0x4e                    ; entries of V_(i+2): (LO1, LO0)
-    vpternlogq  ymm13, ymm9, ymm12, 0x96            ; entries of V_(i+2): RES = fold(LO) + HI
-    vmovdqu64   [rdi + 192], ymm5                   ; entries of V_(i+2): C1
-    vmovdqu64   [rdi + 480], ymm3                   ; entries of V_(i+2): C2
-    vpxorq      xmm3, xmm3, xmm3
-    valignq     ymm3, ymm3, ymm13, 0x02             ; entries of V_(i+2)
-    vpternlogq  ymm13, ymm3, ymm1, 0x96             ; entries of V_(i+2): R_i
-    vmovdqa64   ymm1, ymm13                         ; entries of V_(i+2)
-    vmovdqa64   ymm3, ymm1                          ; entries of V_(i+2)
-    vshufi64x2  ymm1, ymm3, ymm3, 0x00              ; entries of V_(i+2): R of the highest power
-    vmovdqu64   [rdi + 768], ymm3                   ; entries of V_(i+2): R
-    vpclmulqdq  ymm3, ymm7, ymm0, 0x10              ; entries of V_(i+3): B0·Q'
-    vpshufd     ymm5, ymm7, 0x4e                    ; entries of V_(i+3): (B1, B0)
-    vpxorq      ymm3, ymm3, ymm5                    ; entries of V_(i+3): fold B
-    vpunpcklqdq ymm5, ymm7, ymm3                    ; entries of V_(i+3): C1
-    vpunpckhqdq ymm3, ymm7, ymm3                    ; entries of V_(i+3): C2
-    vpclmulqdq  ymm9, ymm5, ymm5, 0x10              ; entries of V_(i+3): C1[0]·C1[1]
-    vpclmulqdq  ymm12, ymm3, ymm3, 0x10             ; entries of V_(i+3): C2[0]·C2[1]
+    vpternlogq  ymm9, ymm12, ymm13, 0x96            ; entries of V_(i+2): RES = fold(LO) + HI
+    vmovdqu64   [rdi + 192], ymm6                   ; entries of V_(i+2): C1
+    vmovdqu64   [rdi + 480], ymm5                   ; entries of V_(i+2): C2
+    vpxorq      xmm5, xmm5, xmm5
+    valignq     ymm5, ymm5, ymm9, 0x02              ; entries of V_(i+2)
+    vpternlogq  ymm9, ymm5, ymm1, 0x96              ; entries of V_(i+2): R_i
+    vmovdqa64   ymm1, ymm9                          ; entries of V_(i+2)
+    vmovdqa64   ymm5, ymm1                          ; entries of V_(i+2)
+    vshufi64x2  ymm1, ymm5, ymm5, 0x00              ; entries of V_(i+2): R of the highest power
+    vmovdqu64   [rdi + 768], ymm5                   ; entries of V_(i+2): R
+    vpclmulqdq  ymm5, ymm7, ymm0, 0x10              ; entries of V_(i+3): B0·Q'
+    vpshufd     ymm6, ymm7, 0x4e                    ; entries of V_(i+3): (B1, B0)
+    vpxorq      ymm5, ymm5, ymm6                    ; entries of V_(i+3): fold B
+    vpunpcklqdq ymm6, ymm7, ymm5                    ; entries of V_(i+3): C1
+    vpunpckhqdq ymm5, ymm7, ymm5                    ; entries of V_(i+3): C2
+    vpclmulqdq  ymm9, ymm6, ymm6, 0x10              ; entries of V_(i+3): C1[0]·C1[1]
+    vpclmulqdq  ymm12, ymm5, ymm5, 0x10             ; entries of V_(i+3): C2[0]·C2[1]
     vpclmulqdq  ymm13, ymm9, ymm0, 0x10             ; entries of V_(i+3): LO0·Q'
     vpshufd     ymm9, ymm9, 0x4e                    ; entries of V_(i+3): (LO1, LO0)
-    vpternlogq  ymm13, ymm9, ymm12, 0x96            ; entries of V_(i+3): RES = fold(LO) + HI
-    vmovdqu64   [rdi + 160], ymm5                   ; entries of V_(i+3): C1
-    vmovdqu64   [rdi + 448], ymm3                   ; entries of V_(i+3): C2
-    vpxorq      xmm3, xmm3, xmm3
-    valignq     ymm3, ymm3, ymm13, 0x02             ; entries of V_(i+3)
-    vpternlogq  ymm13, ymm3, ymm1, 0x96             ; entries of V_(i+3): R_i
-    vmovdqa64   ymm1, ymm13                         ; entries of V_(i+3)
-    vmovdqa64   ymm3, ymm1                          ; entries of V_(i+3)
-    vshufi64x2  ymm1, ymm3, ymm3, 0x00              ; entries of V_(i+3): R of the highest power
-    vmovdqu64   [rdi + 736], ymm3                   ; entries of V_(i+3): R
-    vpclmulqdq  ymm3, ymm8, ymm0, 0x10              ; entries of V_(i+4): B0·Q'
-    vpshufd     ymm5, ymm8, 0x4e                    ; entries of V_(i+4): (B1, B0)
-    vpxorq      ymm3, ymm3, ymm5                    ; entries of V_(i+4): fold B
-    vpunpcklqdq ymm5, ymm8, ymm3                    ; entries of V_(i+4): C1
-    vpunpckhqdq ymm3, ymm8, ymm3                    ; entries of V_(i+4): C2
-    vpclmulqdq  ymm9, ymm5, ymm5, 0x10              ; entries of V_(i+4): C1[0]·C1[1]
-    vpclmulqdq  ymm12, ymm3, ymm3, 0x10             ; entries of V_(i+4): C2[0]·C2[1]
+    vpternlogq  ymm9, ymm12, ymm13, 0x96            ; entries of V_(i+3): RES = fold(LO) + HI
+    vmovdqu64   [rdi + 160], ymm6                   ; entries of V_(i+3): C1
+    vmovdqu64   [rdi + 448], ymm5                   ; entries of V_(i+3): C2
+    vpxorq      xmm5, xmm5, xmm5
+    valignq     ymm5, ymm5, ymm9, 0x02              ; entries of V_(i+3)
+    vpternlogq  ymm9, ymm5, ymm1, 0x96              ; entries of V_(i+3): R_i
+    vmovdqa64   ymm1, ymm9                          ; entries of V_(i+3)
+    vmovdqa64   ymm5, ymm1                          ; entries of V_(i+3)
+    vshufi64x2  ymm1, ymm5, ymm5, 0x00              ; entries of V_(i+3): R of the highest power
+    vmovdqu64   [rdi + 736], ymm5                   ; entries of V_(i+3): R
+    vpclmulqdq  ymm5, ymm8, ymm0, 0x10              ; entries of V_(i+4): B0·Q'
+    vpshufd     ymm6, ymm8, 0x4e                    ; entries of V_(i+4): (B1, B0)
+    vpxorq      ymm5, ymm5, ymm6                    ; entries of V_(i+4): fold B
+    vpunpcklqdq ymm6, ymm8, ymm5                    ; entries of V_(i+4): C1
+    vpunpckhqdq ymm5, ymm8, ymm5                    ; entries of V_(i+4): C2
+    vpclmulqdq  ymm9, ymm6, ymm6, 0x10              ; entries of V_(i+4): C1[0]·C1[1]
+    vpclmulqdq  ymm12, ymm5, ymm5, 0x10             ; entries of V_(i+4): C2[0]·C2[1]
     vpclmulqdq  ymm13, ymm9, ymm0, 0x10             ; entries of V_(i+4): LO0·Q'
     vpshufd     ymm9, ymm9, 0x4e                    ; entries of V_(i+4): (LO1, LO0)
-    vpternlogq  ymm13, ymm9, ymm12, 0x96            ; entries of V_(i+4): RES = fold(LO) + HI
-    vmovdqu64   [rdi + 128], ymm5                   ; entries of V_(i+4): C1
-    vmovdqu64   [rdi + 416], ymm3                   ; entries of V_(i+4): C2
-    vpxorq      xmm3, xmm3, xmm3
-    valignq     ymm3, ymm3, ymm13, 0x02             ; entries of V_(i+4)
-    vpternlogq  ymm13, ymm3, ymm1, 0x96             ; entries of V_(i+4): R_i
-    vmovdqa64   ymm1, ymm13                         ; entries of V_(i+4)
-    vmovdqa64   ymm3, ymm1                          ; entries of V_(i+4)
-    vshufi64x2  ymm1, ymm3, ymm3, 0x00              ; entries of V_(i+4): R of the highest power
-    vmovdqu64   [rdi + 704], ymm3                   ; entries of V_(i+4): R
+    vpternlogq  ymm9, ymm12, ymm13, 0x96            ; entries of V_(i+4): RES = fold(LO) + HI
+    vmovdqu64   [rdi + 128], ymm6                   ; entries of V_(i+4): C1
+    vmovdqu64   [rdi + 416], ymm5                   ; entries of V_(i+4): C2
+    vpxorq      xmm5, xmm5, xmm5
+    valignq     ymm5, ymm5, ymm9, 0x02              ; entries of V_(i+4)
+    vpternlogq  ymm9, ymm5, ymm1, 0x96              ; entries of V_(i+4): R_i
+    vmovdqa64   ymm1, ymm9                          ; entries of V_(i+4)
+    vmovdqa64   ymm5, ymm1                          ; entries of V_(i+4)
+    vshufi64x2  ymm1, ymm5, ymm5, 0x00              ; entries of V_(i+4): R of the highest power
+    vmovdqu64   [rdi + 704], ymm5                   ; entries of V_(i+4): R
     sub         rax, 0x01
     cmp         rax, 0x01
     jae         .round
@@ -358,7 +350,7 @@ ghash_avx512vl_winograd_clmul1_x16_init:
 
 ; void ghash_avx512vl_winograd_clmul1_x16_mul(const void *table, uint8_t x[16])
 ;   x = x·H
-;   stack 0 bytes; writes xmm0-2
+;   stack 0 bytes; writes xmm0-3
 global ghash_avx512vl_winograd_clmul1_x16_mul:function (ghash_avx512vl_winograd_clmul1_x16_mul.end - ghash_avx512vl_winograd_clmul1_x16_mul)
 align 32
 ghash_avx512vl_winograd_clmul1_x16_mul:
@@ -372,13 +364,12 @@ ghash_avx512vl_winograd_clmul1_x16_mul:
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
     vpxorq      xmm1, xmm1, xmm0                    ; LO += S
-    vpxorq      xmm0, xmm2, xmm0                    ; HI += S
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_winograd_clmul1_x16_fold_q], 0x10  ; LO0·Q'
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512vl_winograd_clmul1_x16_fold_q], 0x10  ; LO0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
-    vpternlogq  xmm2, xmm1, xmm0, 0x96              ; RES = fold(LO) + HI
-    vpxorq      xmm0, xmm2, [rdi + 816]             ; minus the key terms
+    vpternlogq  xmm2, xmm0, xmm1, 0x96              ; + HI
+    vpternlogq  xmm3, xmm2, [rdi + 816], 0x96       ; minus the key terms
 .store:
-    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_winograd_clmul1_x16_byte_swap]  ; X, bytes as in memory
+    vpshufb     xmm0, xmm3, [rel ghash_avx512vl_winograd_clmul1_x16_byte_swap]  ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
@@ -390,12 +381,38 @@ global ghash_avx512vl_winograd_clmul1_x16_update:function (ghash_avx512vl_winogr
 align 32
 ghash_avx512vl_winograd_clmul1_x16_update:
     endbr64
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm1, xmm0, [rel ghash_avx512vl_winograd_clmul1_x16_byte_swap]  ; X
+    cmp         rcx, 0x11
+    jae         .more
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x00
+    je          .done
+    mov         rax, -1
+    bzhi        rax, rax, rcx
+    kmovq       k1, rax                             ; one bit a byte that is left
+    vmovdqu8    xmm0{k1}{z}, [rdx]                  ; C, zero-padded
+    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_winograd_clmul1_x16_byte_swap]  ; C
+    vpxorq      xmm0, xmm0, xmm1                    ; A = X + C
+    vpxorq      xmm1, xmm0, [rdi + 240]             ; T = A + C1
+    vpxorq      xmm2, xmm0, [rdi + 528]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxorq      xmm1, xmm1, xmm0                    ; LO += S
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512vl_winograd_clmul1_x16_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm2, xmm0, xmm1, 0x96              ; + HI
+    vpternlogq  xmm3, xmm2, [rdi + 816], 0x96       ; minus the key terms
+    vpshufb     xmm0, xmm3, [rel ghash_avx512vl_winograd_clmul1_x16_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
+    ret
+.more:
     vmovdqu64   ymm0, [rel ghash_avx512vl_winograd_clmul1_x16_byte_swap]  ; byte_swap
-    vmovdqu64   ymm1, [rel ghash_avx512vl_winograd_clmul1_x16_fold_q]  ; fold_q
-    vmovdqu64   xmm2, [rsi]                         ; X, bytes as in memory
-    vpshufb     xmm2, xmm2, xmm0                    ; X
     cmp         rcx, 256
     jb          .tail
+.groups:
+    vmovdqu64   ymm2, [rel ghash_avx512vl_winograd_clmul1_x16_fold_q]  ; fold_q
 .group:
     vmovdqu64   ymm3, [rdx + 64]                    ; C3·H^6: C, bytes as in memory
     vpshufb     ymm3, ymm3, ymm0                    ; C3·H^6: C
@@ -454,89 +471,106 @@ ghash_avx512vl_winograd_clmul1_x16_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C2·H^7: U0·U1
     vmovdqu64   ymm9, [rdx]                         ; C1·H^8: C, bytes as in memory
     vpshufb     ymm9, ymm9, ymm0                    ; C1·H^8: C
-    vpxorq      ymm2, ymm9, ymm2                    ; C1·H^8: A = X + C
-    vpxorq      ymm9, ymm2, [rdi]                   ; C1·H^8: T = A + C1
-    vpxorq      ymm10, ymm2, [rdi + 288]            ; C1·H^8: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C1·H^8: A0·A1
+    vpxorq      ymm1, ymm9, ymm1                    ; C1·H^8: A = X + C
+    vpxorq      ymm9, ymm1, [rdi]                   ; C1·H^8: T = A + C1
+    vpxorq      ymm10, ymm1, [rdi + 288]            ; C1·H^8: U = A + C2
+    vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; C1·H^8: A0·A1
     vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C1·H^8: T0·T1
     vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C1·H^8: U0·U1
     vpternlogq  ymm12, ymm6, ymm3, 0x96             ; C1·H^8: S += it
     vpternlogq  ymm13, ymm7, ymm4, 0x96             ; C1·H^8: LO += it
     vpternlogq  ymm14, ymm8, ymm5, 0x96             ; C1·H^8: HI += it
-    vpxorq      ymm2, ymm12, ymm2                   ; C1·H^8: S += it
-    vpternlogq  ymm13, ymm9, ymm2, 0x96             ; reduce: LO += S
-    vpternlogq  ymm14, ymm10, ymm2, 0x96            ; reduce: HI += S
-    vpclmulqdq  ymm2, ymm13, ymm1, 0x10             ; reduce: LO0·Q'
-    vpshufd     ymm3, ymm13, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  ymm2, ymm3, ymm14, 0x96             ; reduce: RES = fold(LO) + HI
-    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
-    vpternlogq  xmm2, xmm3, [rdi + 576], 0x96       ; reduce: minus the key terms
+    vpxorq      ymm1, ymm12, ymm1                   ; C1·H^8: S += it
+    vpternlogq  ymm13, ymm9, ymm1, 0x96             ; reduce: LO += S
+    vpternlogq  ymm14, ymm10, ymm1, 0x96            ; reduce: HI += S
+    vpclmulqdq  ymm3, ymm13, ymm2, 0x10             ; reduce: LO0·Q'
+    vpshufd     ymm1, ymm13, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  ymm1, ymm14, ymm3, 0x96             ; reduce: RES = fold(LO) + HI
+    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm1, xmm3, [rdi + 576], 0x96       ; reduce: minus the key terms
     add         rdx, 256                            ; next group
     sub         rcx, 256
     cmp         rcx, 256
     jae         .group
 .after_group:
 .tail:
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .store
-    mov         rax, rcx
-    add         rax, 0x0f
+    lea         rax, [rcx + 15]
     and         rax, -16
-    neg         rax                                 ; -16·m
-    lea         rax, [rdi + rax + 256]              ; H^m
-    vmovdqu64   xmm3, [rax + 576]                   ; R_m: the key terms of H^m … H^1
-    vpxorq      xmm4, xmm4, xmm4
-    vpxorq      xmm5, xmm5, xmm5
-    vpxorq      xmm6, xmm6, xmm6
+    lea         rdi, [rdi + 256]
+    sub         rdi, rax                            ; H^m
+    vmovdqu64   xmm2, [rdi + 576]                   ; R_m: the key terms of H^m … H^1
     cmp         rcx, 0x20
-    jb          .partial
+    jae         .first
+    vpxorq      xmm3, xmm3, xmm3
+    vpxorq      xmm4, xmm4, xmm4
+    vpxorq      xmm8, xmm8, xmm8
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .rest
+.first:
+    vmovdqu64   ymm3, [rdx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C·H^m: C
+    vpxorq      ymm1, ymm3, ymm1                    ; C·H^m: A = X + C
+    vpxorq      ymm4, ymm1, [rdi]                   ; C·H^m: T = A + C1
+    vpxorq      ymm5, ymm1, [rdi + 288]             ; C·H^m: U = A + C2
+    vpclmulqdq  ymm3, ymm1, ymm1, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  ymm8, ymm5, ymm5, 0x10              ; C·H^m: U0·U1
+    vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
+    sub         rcx, 0x20
+    cmp         rcx, 0x20
+    jb          .after_block
 .block:
-    vmovdqu64   ymm7, [rdx]                         ; C, bytes as in memory
-    vpshufb     ymm7, ymm7, ymm0                    ; C
-    vpxorq      ymm2, ymm7, ymm2                    ; C·H^i: A = X + C; X counts once
-    vpxorq      ymm7, ymm2, [rax]                   ; C·H^i: T = A + C1
-    vpxorq      ymm8, ymm2, [rax + 288]             ; C·H^i: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C·H^i: U0·U1
-    vpxorq      ymm4, ymm4, ymm2                    ; C·H^i: S += it
-    vpxorq      ymm5, ymm5, ymm7                    ; C·H^i: LO += it
-    vpxorq      ymm6, ymm6, ymm8                    ; C·H^i: HI += it
-    vpxorq      xmm2, xmm2, xmm2
-    add         rax, 0x20                           ; the next powers
+    vmovdqu64   ymm5, [rdx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     ymm5, ymm5, ymm0                    ; C·H^i: C
+    vpxorq      ymm6, ymm5, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      ymm7, ymm5, [rdi + 288]             ; C·H^i: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C·H^i: U0·U1
+    vpxorq      ymm3, ymm3, ymm5                    ; C·H^i: S += it
+    vpxorq      ymm4, ymm4, ymm6                    ; C·H^i: LO += it
+    vpxorq      ymm8, ymm8, ymm7                    ; C·H^i: HI += it
+    add         rdi, 0x20                           ; the next powers
     add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jae         .block
 .after_block:
-.partial:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .reduce
-    mov         rdi, -1
-    bzhi        rdi, rdi, rcx
-    kmovq       k1, rdi                             ; one bit a byte that is left
-    vmovdqu8    ymm7{k1}{z}, [rdx]                  ; C, zero-padded
-    vpshufb     ymm7, ymm7, ymm0                    ; C
-    vpxorq      ymm2, ymm7, ymm2                    ; C·H^i: A = X + C; X counts once
-    vpxorq      ymm7, ymm2, [rax]                   ; C·H^i: T = A + C1
-    vpxorq      ymm8, ymm2, [rax + 288]             ; C·H^i: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C·H^i: U0·U1
-    vpxorq      ymm4, ymm4, ymm2                    ; C·H^i: S += it
-    vpxorq      ymm5, ymm5, ymm7                    ; C·H^i: LO += it
-    vpxorq      ymm6, ymm6, ymm8                    ; C·H^i: HI += it
+.rest:
+    mov         rax, -1
+    bzhi        rax, rax, rcx
+    kmovq       k1, rax                             ; one bit a byte that is left
+    vmovdqu8    ymm5{k1}{z}, [rdx]                  ; C, zero-padded
+    vpshufb     ymm5, ymm5, ymm0                    ; C
+    vpxorq      ymm1, ymm5, ymm1                    ; C·H^i: A = X + C; X counts once
+    vpxorq      ymm5, ymm1, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      ymm6, ymm1, [rdi + 288]             ; C·H^i: U = A + C2
+    vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: U0·U1
+    vpxorq      ymm3, ymm3, ymm1                    ; C·H^i: S += it
+    vpxorq      ymm4, ymm4, ymm5                    ; C·H^i: LO += it
+    vpxorq      ymm8, ymm8, ymm6                    ; C·H^i: HI += it
 .reduce:
-    vpxorq      ymm5, ymm5, ymm4                    ; reduce: LO += S
-    vpxorq      ymm4, ymm6, ymm4                    ; reduce: HI += S
-    vpclmulqdq  ymm2, ymm5, ymm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     ymm1, ymm5, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  ymm2, ymm1, ymm4, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x2 xmm1, ymm2, 0x01                  ; reduce: upper lanes
-    vpternlogq  xmm2, xmm1, xmm3, 0x96              ; reduce: minus the key terms
+    vpxorq      ymm1, ymm4, ymm3                    ; reduce: LO += S
+    vpclmulqdq  ymm4, ymm1, [rel ghash_avx512vl_winograd_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  ymm8, ymm3, ymm1, 0x96              ; reduce: + HI
+    vpxorq      ymm1, ymm4, ymm8                    ; reduce: RES = fold(LO) + HI
+    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm1, xmm3, xmm2, 0x96              ; reduce: minus the key terms
 .store:
-    vpshufb     xmm0, xmm2, xmm0                    ; X, bytes as in memory
+    vpshufb     xmm0, xmm1, xmm0                    ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
+.done:
     vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

@@ -70,18 +70,17 @@ ghash_avx512vl_winograd_clmul1_x2_init:
     vpclmulqdq  xmm4, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: C2[0]·C2[1]
     vpclmulqdq  xmm5, xmm3, [rel ghash_avx512vl_winograd_clmul1_x2_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
     vpshufd     xmm3, xmm3, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
-    vpternlogq  xmm5, xmm3, xmm4, 0x96              ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vpternlogq  xmm3, xmm4, xmm5, 0x96              ; B_2 = B_1·B_1: RES = fold(LO) + HI
     vpxorq      xmm2, xmm0, xmm2                    ; B_2 = B_1·B_1: T = A + C1
     vpxorq      xmm1, xmm0, xmm1                    ; B_2 = B_1·B_1: U = A + C2
-    vpclmulqdq  xmm3, xmm0, xmm0, 0x10              ; B_2 = B_1·B_1: A0·A1
+    vpclmulqdq  xmm4, xmm0, xmm0, 0x10              ; B_2 = B_1·B_1: A0·A1
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: T0·T1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: U0·U1
-    vpxorq      xmm2, xmm2, xmm3                    ; B_2 = B_1·B_1: LO += S
-    vpxorq      xmm1, xmm1, xmm3                    ; B_2 = B_1·B_1: HI += S
-    vpclmulqdq  xmm3, xmm2, [rel ghash_avx512vl_winograd_clmul1_x2_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
-    vpternlogq  xmm3, xmm2, xmm1, 0x96              ; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vpxorq      xmm1, xmm3, xmm5                    ; B_2 = B_1·B_1: minus the key terms
+    vpclmulqdq  xmm5, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: U0·U1
+    vpxorq      xmm1, xmm2, xmm4                    ; B_2 = B_1·B_1: LO += S
+    vpternlogq  xmm5, xmm4, xmm3, 0x96              ; B_2 = B_1·B_1: HI minus the key terms
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_winograd_clmul1_x2_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpternlogq  xmm1, xmm5, xmm2, 0x96              ; B_2 = B_1·B_1: RES = fold(LO) + HI
     vinserti64x2 ymm0, ymm1, xmm0, 0x01             ; lane 1: B_1
     vpclmulqdq  ymm1, ymm0, [rel ghash_avx512vl_winograd_clmul1_x2_fold_q], 0x10  ; B0·Q'
     vpshufd     ymm2, ymm0, 0x4e                    ; (B1, B0)
@@ -92,12 +91,12 @@ ghash_avx512vl_winograd_clmul1_x2_init:
     vpclmulqdq  ymm3, ymm0, ymm0, 0x10              ; C2[0]·C2[1]
     vpclmulqdq  ymm4, ymm1, [rel ghash_avx512vl_winograd_clmul1_x2_fold_q], 0x10  ; LO0·Q'
     vpshufd     ymm1, ymm1, 0x4e                    ; (LO1, LO0)
-    vpternlogq  ymm4, ymm1, ymm3, 0x96              ; RES = fold(LO) + HI
+    vpternlogq  ymm1, ymm3, ymm4, 0x96              ; RES = fold(LO) + HI
     vmovdqu64   [rdi], ymm2                         ; C1
     vmovdqu64   [rdi + 64], ymm0                    ; C2
     vpxorq      xmm0, xmm0, xmm0
-    valignq     ymm0, ymm0, ymm4, 0x02
-    vpxorq      ymm0, ymm4, ymm0                    ; terms of lower powers
+    valignq     ymm0, ymm0, ymm1, 0x02
+    vpxorq      ymm0, ymm1, ymm0                    ; terms of lower powers
     vmovdqa64   ymm1, ymm0
     vshufi64x2  ymm0, ymm1, ymm1, 0x00              ; R of the highest power
     vmovdqu64   [rdi + 128], ymm1                   ; R
@@ -107,7 +106,7 @@ ghash_avx512vl_winograd_clmul1_x2_init:
 
 ; void ghash_avx512vl_winograd_clmul1_x2_mul(const void *table, uint8_t x[16])
 ;   x = x·H
-;   stack 0 bytes; writes xmm0-2
+;   stack 0 bytes; writes xmm0-3
 global ghash_avx512vl_winograd_clmul1_x2_mul:function (ghash_avx512vl_winograd_clmul1_x2_mul.end - ghash_avx512vl_winograd_clmul1_x2_mul)
 align 32
 ghash_avx512vl_winograd_clmul1_x2_mul:
@@ -121,46 +120,71 @@ ghash_avx512vl_winograd_clmul1_x2_mul:
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
     vpxorq      xmm1, xmm1, xmm0                    ; LO += S
-    vpxorq      xmm0, xmm2, xmm0                    ; HI += S
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_winograd_clmul1_x2_fold_q], 0x10  ; LO0·Q'
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512vl_winograd_clmul1_x2_fold_q], 0x10  ; LO0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
-    vpternlogq  xmm2, xmm1, xmm0, 0x96              ; RES = fold(LO) + HI
-    vpxorq      xmm0, xmm2, [rdi + 144]             ; minus the key terms
+    vpternlogq  xmm2, xmm0, xmm1, 0x96              ; + HI
+    vpternlogq  xmm3, xmm2, [rdi + 144], 0x96       ; minus the key terms
 .store:
-    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_winograd_clmul1_x2_byte_swap]  ; X, bytes as in memory
+    vpshufb     xmm0, xmm3, [rel ghash_avx512vl_winograd_clmul1_x2_byte_swap]  ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
 
 ; void ghash_avx512vl_winograd_clmul1_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-8, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-6, rax rcx rdx rdi
 global ghash_avx512vl_winograd_clmul1_x2_update:function (ghash_avx512vl_winograd_clmul1_x2_update.end - ghash_avx512vl_winograd_clmul1_x2_update)
 align 32
 ghash_avx512vl_winograd_clmul1_x2_update:
     endbr64
-    vmovdqu64   ymm0, [rel ghash_avx512vl_winograd_clmul1_x2_byte_swap]  ; byte_swap
-    vmovdqu64   ymm1, [rel ghash_avx512vl_winograd_clmul1_x2_fold_q]  ; fold_q
-    vmovdqu64   xmm2, [rsi]                         ; X, bytes as in memory
-    vpshufb     xmm2, xmm2, xmm0                    ; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm1, xmm0, [rel ghash_avx512vl_winograd_clmul1_x2_byte_swap]  ; X
+    cmp         rcx, 0x11
+    jae         .more
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x00
+    je          .done
+    mov         rax, -1
+    bzhi        rax, rax, rcx
+    kmovq       k1, rax                             ; one bit a byte that is left
+    vmovdqu8    xmm0{k1}{z}, [rdx]                  ; C, zero-padded
+    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_winograd_clmul1_x2_byte_swap]  ; C
+    vpxorq      xmm0, xmm0, xmm1                    ; A = X + C
+    vpxorq      xmm1, xmm0, [rdi + 16]              ; T = A + C1
+    vpxorq      xmm2, xmm0, [rdi + 80]              ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxorq      xmm1, xmm1, xmm0                    ; LO += S
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512vl_winograd_clmul1_x2_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm2, xmm0, xmm1, 0x96              ; + HI
+    vpternlogq  xmm3, xmm2, [rdi + 144], 0x96       ; minus the key terms
+    vpshufb     xmm0, xmm3, [rel ghash_avx512vl_winograd_clmul1_x2_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
+    ret
+.more:
     cmp         rcx, 0x20
     jb          .tail
+.groups:
+    vmovdqu64   ymm0, [rel ghash_avx512vl_winograd_clmul1_x2_byte_swap]  ; byte_swap
+    vmovdqu64   ymm2, [rel ghash_avx512vl_winograd_clmul1_x2_fold_q]  ; fold_q
 .group:
     vmovdqu64   ymm3, [rdx]                         ; C1·H^1: C, bytes as in memory
     vpshufb     ymm3, ymm3, ymm0                    ; C1·H^1: C
-    vpxorq      ymm2, ymm3, ymm2                    ; C1·H^1: A = X + C
-    vpxorq      ymm3, ymm2, [rdi]                   ; C1·H^1: T = A + C1
-    vpxorq      ymm4, ymm2, [rdi + 64]              ; C1·H^1: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C1·H^1: A0·A1
+    vpxorq      ymm1, ymm3, ymm1                    ; C1·H^1: A = X + C
+    vpxorq      ymm3, ymm1, [rdi]                   ; C1·H^1: T = A + C1
+    vpxorq      ymm4, ymm1, [rdi + 64]              ; C1·H^1: U = A + C2
+    vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; C1·H^1: A0·A1
     vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C1·H^1: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C1·H^1: U0·U1
-    vpxorq      ymm3, ymm3, ymm2                    ; reduce: LO += S
-    vpxorq      ymm4, ymm4, ymm2                    ; reduce: HI += S
-    vpclmulqdq  ymm2, ymm3, ymm1, 0x10              ; reduce: LO0·Q'
+    vpclmulqdq  ymm5, ymm4, ymm4, 0x10              ; C1·H^1: U0·U1
+    vpxorq      ymm3, ymm3, ymm1                    ; reduce: LO += S
+    vpclmulqdq  ymm4, ymm3, ymm2, 0x10              ; reduce: LO0·Q'
     vpshufd     ymm3, ymm3, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  ymm2, ymm3, ymm4, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
-    vpternlogq  xmm2, xmm3, [rdi + 128], 0x96       ; reduce: minus the key terms
+    vpternlogq  ymm5, ymm1, ymm3, 0x96              ; reduce: + HI
+    vpxorq      ymm1, ymm4, ymm5                    ; reduce: RES = fold(LO) + HI
+    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm1, xmm3, [rdi + 128], 0x96       ; reduce: minus the key terms
     add         rdx, 0x20                           ; next group
     sub         rcx, 0x20
     cmp         rcx, 0x20
@@ -169,64 +193,40 @@ ghash_avx512vl_winograd_clmul1_x2_update:
 .tail:
     cmp         rcx, 0x00
     je          .store
-    mov         rax, rcx
-    add         rax, 0x0f
+    lea         rax, [rcx + 15]
     and         rax, -16
-    neg         rax                                 ; -16·m
-    lea         rax, [rdi + rax + 32]               ; H^m
-    vmovdqu64   xmm3, [rax + 128]                   ; R_m: the key terms of H^m … H^1
-    vpxorq      xmm4, xmm4, xmm4
-    vpxorq      xmm5, xmm5, xmm5
-    vpxorq      xmm6, xmm6, xmm6
-    cmp         rcx, 0x20
-    jb          .partial
-.block:
-    vmovdqu64   ymm7, [rdx]                         ; C, bytes as in memory
-    vpshufb     ymm7, ymm7, ymm0                    ; C
-    vpxorq      ymm2, ymm7, ymm2                    ; C·H^i: A = X + C; X counts once
-    vpxorq      ymm7, ymm2, [rax]                   ; C·H^i: T = A + C1
-    vpxorq      ymm8, ymm2, [rax + 64]              ; C·H^i: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C·H^i: U0·U1
-    vpxorq      ymm4, ymm4, ymm2                    ; C·H^i: S += it
-    vpxorq      ymm5, ymm5, ymm7                    ; C·H^i: LO += it
-    vpxorq      ymm6, ymm6, ymm8                    ; C·H^i: HI += it
+    lea         rdi, [rdi + 32]
+    sub         rdi, rax                            ; H^m
+    vmovdqu64   xmm0, [rdi + 128]                   ; R_m: the key terms of H^m … H^1
     vpxorq      xmm2, xmm2, xmm2
-    add         rax, 0x20                           ; the next powers
-    add         rdx, 0x20                           ; the next blocks
-    sub         rcx, 0x20
-    cmp         rcx, 0x20
-    jae         .block
-.after_block:
-.partial:
-    cmp         rcx, 0x00
-    je          .reduce
-    mov         rdi, -1
-    bzhi        rdi, rdi, rcx
-    kmovq       k1, rdi                             ; one bit a byte that is left
-    vmovdqu8    ymm7{k1}{z}, [rdx]                  ; C, zero-padded
-    vpshufb     ymm7, ymm7, ymm0                    ; C
-    vpxorq      ymm2, ymm7, ymm2                    ; C·H^i: A = X + C; X counts once
-    vpxorq      ymm7, ymm2, [rax]                   ; C·H^i: T = A + C1
-    vpxorq      ymm8, ymm2, [rax + 64]              ; C·H^i: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C·H^i: U0·U1
-    vpxorq      ymm4, ymm4, ymm2                    ; C·H^i: S += it
-    vpxorq      ymm5, ymm5, ymm7                    ; C·H^i: LO += it
-    vpxorq      ymm6, ymm6, ymm8                    ; C·H^i: HI += it
+    vpxorq      xmm3, xmm3, xmm3
+    vpxorq      xmm6, xmm6, xmm6
+    mov         rax, -1
+    bzhi        rax, rax, rcx
+    kmovq       k1, rax                             ; one bit a byte that is left
+    vmovdqu8    ymm4{k1}{z}, [rdx]                  ; C, zero-padded
+    vpshufb     ymm4, ymm4, [rel ghash_avx512vl_winograd_clmul1_x2_byte_swap]  ; C
+    vpxorq      ymm1, ymm4, ymm1                    ; C·H^i: A = X + C; X counts once
+    vpxorq      ymm4, ymm1, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      ymm5, ymm1, [rdi + 64]              ; C·H^i: U = A + C2
+    vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: U0·U1
+    vpxorq      ymm2, ymm2, ymm1                    ; C·H^i: S += it
+    vpxorq      ymm3, ymm3, ymm4                    ; C·H^i: LO += it
+    vpxorq      ymm6, ymm6, ymm5                    ; C·H^i: HI += it
 .reduce:
-    vpxorq      ymm5, ymm5, ymm4                    ; reduce: LO += S
-    vpxorq      ymm4, ymm6, ymm4                    ; reduce: HI += S
-    vpclmulqdq  ymm2, ymm5, ymm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     ymm1, ymm5, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  ymm2, ymm1, ymm4, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x2 xmm1, ymm2, 0x01                  ; reduce: upper lanes
-    vpternlogq  xmm2, xmm1, xmm3, 0x96              ; reduce: minus the key terms
+    vpxorq      ymm1, ymm3, ymm2                    ; reduce: LO += S
+    vpclmulqdq  ymm3, ymm1, [rel ghash_avx512vl_winograd_clmul1_x2_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  ymm6, ymm2, ymm1, 0x96              ; reduce: + HI
+    vpxorq      ymm1, ymm3, ymm6                    ; reduce: RES = fold(LO) + HI
+    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm1, xmm2, xmm0, 0x96              ; reduce: minus the key terms
 .store:
-    vpshufb     xmm0, xmm2, xmm0                    ; X, bytes as in memory
+    vpshufb     xmm0, xmm1, [rel ghash_avx512vl_winograd_clmul1_x2_byte_swap]  ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
+.done:
     vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

@@ -54,15 +54,15 @@ polyval_avx512vl_k_clmul1_x8_init:
     vpshufd     xmm2, xmm0, 0x4e                    ; B_2 = B_1·B_1: (B1, B0)
     vpxorq      xmm1, xmm1, xmm2                    ; B_2 = B_1·B_1: fold B
     vpclmulqdq  xmm2, xmm0, xmm1, 0x00              ; B_2 = B_1·B_1: A0·K0
-    vpclmulqdq  xmm1, xmm0, xmm1, 0x10              ; B_2 = B_1·B_1: A0·K1
-    vpclmulqdq  xmm3, xmm0, xmm0, 0x01              ; B_2 = B_1·B_1: A1·B0
-    vpclmulqdq  xmm4, xmm0, xmm0, 0x11              ; B_2 = B_1·B_1: A1·B1
-    vpxorq      xmm2, xmm2, xmm3                    ; B_2 = B_1·B_1: LO += it
-    vpxorq      xmm1, xmm1, xmm4                    ; B_2 = B_1·B_1: HI += it
-    vpclmulqdq  xmm3, xmm2, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
-    vpternlogq  xmm3, xmm2, xmm1, 0x96              ; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vinserti64x2 ymm0, ymm3, xmm0, 0x01             ; lane 1: B_1
+    vpclmulqdq  xmm4, xmm0, xmm1, 0x10              ; B_2 = B_1·B_1: A0·K1
+    vpclmulqdq  xmm1, xmm0, xmm0, 0x01              ; B_2 = B_1·B_1: A1·B0
+    vpclmulqdq  xmm3, xmm0, xmm0, 0x11              ; B_2 = B_1·B_1: A1·B1
+    vpxorq      xmm1, xmm2, xmm1                    ; B_2 = B_1·B_1: LO += it
+    vpclmulqdq  xmm2, xmm1, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpternlogq  xmm4, xmm3, xmm1, 0x96              ; B_2 = B_1·B_1: + HI
+    vpxorq      xmm1, xmm2, xmm4                    ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vinserti64x2 ymm0, ymm1, xmm0, 0x01             ; lane 1: B_1
     vpclmulqdq  ymm1, ymm0, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10  ; B0·Q'
     vpshufd     ymm2, ymm0, 0x4e                    ; (B1, B0)
     vpxorq      ymm1, ymm1, ymm2                    ; fold B
@@ -73,51 +73,51 @@ polyval_avx512vl_k_clmul1_x8_init:
     vpshufd     ymm3, ymm1, 0x4e                    ; V_2 = V_1·B_2: (B1, B0)
     vpxorq      ymm2, ymm2, ymm3                    ; V_2 = V_1·B_2: fold B
     vpclmulqdq  ymm3, ymm0, ymm2, 0x00              ; V_2 = V_1·B_2: A0·K0
-    vpclmulqdq  ymm4, ymm0, ymm2, 0x10              ; V_2 = V_1·B_2: A0·K1
-    vpclmulqdq  ymm5, ymm0, ymm1, 0x01              ; V_2 = V_1·B_2: A1·B0
+    vpclmulqdq  ymm5, ymm0, ymm2, 0x10              ; V_2 = V_1·B_2: A0·K1
+    vpclmulqdq  ymm4, ymm0, ymm1, 0x01              ; V_2 = V_1·B_2: A1·B0
     vpclmulqdq  ymm0, ymm0, ymm1, 0x11              ; V_2 = V_1·B_2: A1·B1
-    vpxorq      ymm3, ymm3, ymm5                    ; V_2 = V_1·B_2: LO += it
-    vpxorq      ymm0, ymm4, ymm0                    ; V_2 = V_1·B_2: HI += it
+    vpxorq      ymm3, ymm3, ymm4                    ; V_2 = V_1·B_2: LO += it
     vpclmulqdq  ymm4, ymm3, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10  ; V_2 = V_1·B_2: LO0·Q'
     vpshufd     ymm3, ymm3, 0x4e                    ; V_2 = V_1·B_2: (LO1, LO0)
-    vpternlogq  ymm4, ymm3, ymm0, 0x96              ; V_2 = V_1·B_2: RES = fold(LO) + HI
-    vpclmulqdq  ymm0, ymm4, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10  ; V_2 = V_1·B_2: B0·Q'
-    vpshufd     ymm3, ymm4, 0x4e                    ; V_2 = V_1·B_2: (B1, B0)
-    vpxorq      ymm0, ymm0, ymm3                    ; V_2 = V_1·B_2: fold B
-    vmovdqu64   [rdi + 64], ymm4                    ; V_2 = V_1·B_2: B
-    vmovdqu64   [rdi + 224], ymm0                   ; V_2 = V_1·B_2: K
-    vpclmulqdq  ymm0, ymm4, ymm2, 0x00              ; V_3 = V_2·B_2: A0·K0
-    vpclmulqdq  ymm2, ymm4, ymm2, 0x10              ; V_3 = V_2·B_2: A0·K1
-    vpclmulqdq  ymm3, ymm4, ymm1, 0x01              ; V_3 = V_2·B_2: A1·B0
-    vpclmulqdq  ymm1, ymm4, ymm1, 0x11              ; V_3 = V_2·B_2: A1·B1
-    vpxorq      ymm0, ymm0, ymm3                    ; V_3 = V_2·B_2: LO += it
-    vpxorq      ymm1, ymm2, ymm1                    ; V_3 = V_2·B_2: HI += it
-    vpclmulqdq  ymm2, ymm0, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10  ; V_3 = V_2·B_2: LO0·Q'
-    vpshufd     ymm0, ymm0, 0x4e                    ; V_3 = V_2·B_2: (LO1, LO0)
-    vpternlogq  ymm2, ymm0, ymm1, 0x96              ; V_3 = V_2·B_2: RES = fold(LO) + HI
-    vpclmulqdq  ymm0, ymm2, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10  ; V_3 = V_2·B_2: B0·Q'
-    vpshufd     ymm1, ymm2, 0x4e                    ; V_3 = V_2·B_2: (B1, B0)
-    vpxorq      ymm0, ymm0, ymm1                    ; V_3 = V_2·B_2: fold B
-    vmovdqu64   [rdi + 32], ymm2                    ; V_3 = V_2·B_2: B
-    vmovdqu64   [rdi + 192], ymm0                   ; V_3 = V_2·B_2: K
-    vshufi64x2  ymm0, ymm4, ymm4, 0x00              ; V_4 = V_2·B_4: in every lane
+    vpternlogq  ymm5, ymm0, ymm3, 0x96              ; V_2 = V_1·B_2: + HI
+    vpxorq      ymm0, ymm4, ymm5                    ; V_2 = V_1·B_2: RES = fold(LO) + HI
+    vpclmulqdq  ymm3, ymm0, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10  ; V_2 = V_1·B_2: B0·Q'
+    vpshufd     ymm4, ymm0, 0x4e                    ; V_2 = V_1·B_2: (B1, B0)
+    vpxorq      ymm3, ymm3, ymm4                    ; V_2 = V_1·B_2: fold B
+    vmovdqu64   [rdi + 64], ymm0                    ; V_2 = V_1·B_2: B
+    vmovdqu64   [rdi + 224], ymm3                   ; V_2 = V_1·B_2: K
+    vpclmulqdq  ymm3, ymm0, ymm2, 0x00              ; V_3 = V_2·B_2: A0·K0
+    vpclmulqdq  ymm4, ymm0, ymm2, 0x10              ; V_3 = V_2·B_2: A0·K1
+    vpclmulqdq  ymm2, ymm0, ymm1, 0x01              ; V_3 = V_2·B_2: A1·B0
+    vpclmulqdq  ymm1, ymm0, ymm1, 0x11              ; V_3 = V_2·B_2: A1·B1
+    vpxorq      ymm2, ymm3, ymm2                    ; V_3 = V_2·B_2: LO += it
+    vpclmulqdq  ymm3, ymm2, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10  ; V_3 = V_2·B_2: LO0·Q'
+    vpshufd     ymm2, ymm2, 0x4e                    ; V_3 = V_2·B_2: (LO1, LO0)
+    vpternlogq  ymm4, ymm1, ymm2, 0x96              ; V_3 = V_2·B_2: + HI
+    vpxorq      ymm1, ymm3, ymm4                    ; V_3 = V_2·B_2: RES = fold(LO) + HI
+    vpclmulqdq  ymm2, ymm1, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10  ; V_3 = V_2·B_2: B0·Q'
+    vpshufd     ymm3, ymm1, 0x4e                    ; V_3 = V_2·B_2: (B1, B0)
+    vpxorq      ymm2, ymm2, ymm3                    ; V_3 = V_2·B_2: fold B
+    vmovdqu64   [rdi + 32], ymm1                    ; V_3 = V_2·B_2: B
+    vmovdqu64   [rdi + 192], ymm2                   ; V_3 = V_2·B_2: K
+    vshufi64x2  ymm1, ymm0, ymm0, 0x00              ; V_4 = V_2·B_4: in every lane
+    vpclmulqdq  ymm2, ymm1, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10  ; V_4 = V_2·B_4: B0·Q'
+    vpshufd     ymm3, ymm1, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
+    vpxorq      ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: fold B
+    vpclmulqdq  ymm3, ymm0, ymm2, 0x00              ; V_4 = V_2·B_4: A0·K0
+    vpclmulqdq  ymm4, ymm0, ymm2, 0x10              ; V_4 = V_2·B_4: A0·K1
+    vpclmulqdq  ymm2, ymm0, ymm1, 0x01              ; V_4 = V_2·B_4: A1·B0
+    vpclmulqdq  ymm0, ymm0, ymm1, 0x11              ; V_4 = V_2·B_4: A1·B1
+    vpxorq      ymm1, ymm3, ymm2                    ; V_4 = V_2·B_4: LO += it
+    vpclmulqdq  ymm2, ymm1, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10  ; V_4 = V_2·B_4: LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
+    vpternlogq  ymm4, ymm0, ymm1, 0x96              ; V_4 = V_2·B_4: + HI
+    vpxorq      ymm0, ymm2, ymm4                    ; V_4 = V_2·B_4: RES = fold(LO) + HI
     vpclmulqdq  ymm1, ymm0, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10  ; V_4 = V_2·B_4: B0·Q'
     vpshufd     ymm2, ymm0, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
     vpxorq      ymm1, ymm1, ymm2                    ; V_4 = V_2·B_4: fold B
-    vpclmulqdq  ymm2, ymm4, ymm1, 0x00              ; V_4 = V_2·B_4: A0·K0
-    vpclmulqdq  ymm1, ymm4, ymm1, 0x10              ; V_4 = V_2·B_4: A0·K1
-    vpclmulqdq  ymm3, ymm4, ymm0, 0x01              ; V_4 = V_2·B_4: A1·B0
-    vpclmulqdq  ymm0, ymm4, ymm0, 0x11              ; V_4 = V_2·B_4: A1·B1
-    vpxorq      ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: LO += it
-    vpxorq      ymm0, ymm1, ymm0                    ; V_4 = V_2·B_4: HI += it
-    vpclmulqdq  ymm3, ymm2, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10  ; V_4 = V_2·B_4: LO0·Q'
-    vpshufd     ymm1, ymm2, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
-    vpternlogq  ymm3, ymm1, ymm0, 0x96              ; V_4 = V_2·B_4: RES = fold(LO) + HI
-    vpclmulqdq  ymm0, ymm3, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10  ; V_4 = V_2·B_4: B0·Q'
-    vpshufd     ymm1, ymm3, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
-    vpxorq      ymm0, ymm0, ymm1                    ; V_4 = V_2·B_4: fold B
-    vmovdqu64   [rdi], ymm3                         ; V_4 = V_2·B_4: B
-    vmovdqu64   [rdi + 160], ymm0                   ; V_4 = V_2·B_4: K
+    vmovdqu64   [rdi], ymm0                         ; V_4 = V_2·B_4: B
+    vmovdqu64   [rdi + 160], ymm1                   ; V_4 = V_2·B_4: K
     vzeroupper                                      ; upper halves are the caller's
     ret                                             ; V_4 = V_2·B_4
 .end:
@@ -132,16 +132,16 @@ polyval_avx512vl_k_clmul1_x8_mul:
     vmovdqu64   xmm0, [rsi]                         ; X
 .block:
     vpclmulqdq  xmm1, xmm0, [rdi + 272], 0x00       ; A0·K0
-    vpclmulqdq  xmm2, xmm0, [rdi + 272], 0x10       ; A0·K1
-    vpclmulqdq  xmm3, xmm0, [rdi + 112], 0x01       ; A1·B0
+    vpclmulqdq  xmm3, xmm0, [rdi + 272], 0x10       ; A0·K1
+    vpclmulqdq  xmm2, xmm0, [rdi + 112], 0x01       ; A1·B0
     vpclmulqdq  xmm0, xmm0, [rdi + 112], 0x11       ; A1·B1
-    vpxorq      xmm1, xmm1, xmm3                    ; LO += it
-    vpxorq      xmm0, xmm2, xmm0                    ; HI += it
+    vpxorq      xmm1, xmm1, xmm2                    ; LO += it
     vpclmulqdq  xmm2, xmm1, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10  ; LO0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
-    vpternlogq  xmm2, xmm1, xmm0, 0x96              ; RES = fold(LO) + HI
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + HI
+    vpxorq      xmm0, xmm2, xmm3                    ; RES = fold(LO) + HI
 .store:
-    vmovdqu64   [rsi], xmm2                         ; X
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -152,10 +152,32 @@ global polyval_avx512vl_k_clmul1_x8_update:function (polyval_avx512vl_k_clmul1_x
 align 32
 polyval_avx512vl_k_clmul1_x8_update:
     endbr64
-    vmovdqu64   ymm0, [rel polyval_avx512vl_k_clmul1_x8_fold_q]  ; fold_q
     vmovdqu64   xmm1, [rsi]                         ; X
+    cmp         rcx, 0x11
+    jae         .more
+    cmp         rcx, 0x00
+    je          .done
+    mov         rax, -1
+    bzhi        rax, rax, rcx
+    kmovq       k1, rax                             ; one bit a byte that is left
+    vmovdqu8    xmm0{k1}{z}, [rdx]                  ; C, zero-padded
+    vpxorq      xmm0, xmm0, xmm1                    ; A = X + C
+    vpclmulqdq  xmm1, xmm0, [rdi + 272], 0x00       ; A0·K0
+    vpclmulqdq  xmm3, xmm0, [rdi + 272], 0x10       ; A0·K1
+    vpclmulqdq  xmm2, xmm0, [rdi + 112], 0x01       ; A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi + 112], 0x11       ; A1·B1
+    vpxorq      xmm1, xmm1, xmm2                    ; LO += it
+    vpclmulqdq  xmm2, xmm1, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + HI
+    vpxorq      xmm0, xmm2, xmm3                    ; RES = fold(LO) + HI
+    vmovdqu64   [rsi], xmm0                         ; X
+    ret
+.more:
     cmp         rcx, 0x80
     jb          .tail
+.groups:
+    vmovdqu64   ymm0, [rel polyval_avx512vl_k_clmul1_x8_fold_q]  ; fold_q
 .group:
     vmovdqu64   ymm2, [rdx + 64]                    ; C3·H^2: C
     vpclmulqdq  ymm12, ymm2, [rdi + 224], 0x00      ; C3·H^2: A0·K0
@@ -185,12 +207,12 @@ polyval_avx512vl_k_clmul1_x8_update:
     vpternlogq  ymm12, ymm11, ymm2, 0x96            ; C1·H^4: LO += it
     vpternlogq  ymm13, ymm8, ymm3, 0x96             ; C1·H^4: HI += it
     vpxorq      ymm2, ymm12, ymm5                   ; C1·H^4: LO += it
-    vpxorq      ymm1, ymm13, ymm1                   ; C1·H^4: HI += it
     vpclmulqdq  ymm3, ymm2, ymm0, 0x10              ; reduce: LO0·Q'
     vpshufd     ymm2, ymm2, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  ymm3, ymm2, ymm1, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x2 xmm1, ymm3, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm1, xmm3, xmm1                    ; reduce: add up the lanes
+    vpternlogq  ymm13, ymm1, ymm2, 0x96             ; reduce: + HI
+    vpxorq      ymm1, ymm3, ymm13                   ; reduce: RES = fold(LO) + HI
+    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm1, xmm1, xmm2                    ; reduce: add up the lanes
     add         rdx, 0x80                           ; next group
     sub         rcx, 0x80
     cmp         rcx, 0x80
@@ -199,53 +221,69 @@ polyval_avx512vl_k_clmul1_x8_update:
 .tail:
     cmp         rcx, 0x00
     je          .store
-    mov         rax, rcx
-    add         rax, 0x0f
+    lea         rax, [rcx + 15]
     and         rax, -16
-    neg         rax                                 ; -16·m
-    lea         rax, [rdi + rax + 128]              ; H^m
+    lea         rdi, [rdi + 128]
+    sub         rdi, rax                            ; H^m
+    cmp         rcx, 0x20
+    jae         .first
     vpxorq      xmm5, xmm5, xmm5
     vpxorq      xmm6, xmm6, xmm6
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .rest
+.first:
+    vmovdqu64   ymm0, [rdx]                         ; C·H^m: C
+    vpxorq      ymm0, ymm0, ymm1                    ; C·H^m: A = X + C
+    vpclmulqdq  ymm1, ymm0, [rdi + 160], 0x00       ; C·H^m: A0·K0
+    vpclmulqdq  ymm2, ymm0, [rdi + 160], 0x10       ; C·H^m: A0·K1
+    vpclmulqdq  ymm3, ymm0, [rdi], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  ymm0, ymm0, [rdi], 0x11             ; C·H^m: A1·B1
+    vpxorq      ymm5, ymm1, ymm3                    ; C·H^m: LO += it
+    vpxorq      ymm6, ymm2, ymm0                    ; C·H^m: HI += it
+    vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
+    sub         rcx, 0x20
     cmp         rcx, 0x20
-    jb          .partial
+    jb          .after_block
 .block:
-    vmovdqu64   ymm2, [rdx]                         ; C
-    vpxorq      ymm1, ymm2, ymm1                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  ymm2, ymm1, [rax + 160], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  ymm3, ymm1, [rax + 160], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  ymm4, ymm1, [rax], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  ymm1, ymm1, [rax], 0x11             ; C·H^i: A1·B1
+    vmovdqu64   ymm0, [rdx]                         ; C·H^i: C
+    vpclmulqdq  ymm2, ymm0, [rdi + 160], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  ymm3, ymm0, [rdi + 160], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  ymm4, ymm0, [rdi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  ymm0, ymm0, [rdi], 0x11             ; C·H^i: A1·B1
     vpternlogq  ymm5, ymm2, ymm4, 0x96              ; C·H^i: LO += it
-    vpternlogq  ymm6, ymm3, ymm1, 0x96              ; C·H^i: HI += it
-    vpxorq      xmm1, xmm1, xmm1
-    add         rax, 0x20                           ; the next powers
+    vpternlogq  ymm6, ymm3, ymm0, 0x96              ; C·H^i: HI += it
+    add         rdi, 0x20                           ; the next powers
     add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jae         .block
 .after_block:
-.partial:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .reduce
-    mov         rdi, -1
-    bzhi        rdi, rdi, rcx
-    kmovq       k1, rdi                             ; one bit a byte that is left
-    vmovdqu8    ymm2{k1}{z}, [rdx]                  ; C, zero-padded
-    vpxorq      ymm1, ymm2, ymm1                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  ymm2, ymm1, [rax + 160], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  ymm3, ymm1, [rax + 160], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  ymm4, ymm1, [rax], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  ymm1, ymm1, [rax], 0x11             ; C·H^i: A1·B1
-    vpternlogq  ymm5, ymm2, ymm4, 0x96              ; C·H^i: LO += it
-    vpternlogq  ymm6, ymm3, ymm1, 0x96              ; C·H^i: HI += it
+.rest:
+    mov         rax, -1
+    bzhi        rax, rax, rcx
+    kmovq       k1, rax                             ; one bit a byte that is left
+    vmovdqu8    ymm0{k1}{z}, [rdx]                  ; C, zero-padded
+    vpxorq      ymm0, ymm0, ymm1                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  ymm1, ymm0, [rdi + 160], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  ymm2, ymm0, [rdi + 160], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  ymm3, ymm0, [rdi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  ymm0, ymm0, [rdi], 0x11             ; C·H^i: A1·B1
+    vpternlogq  ymm5, ymm1, ymm3, 0x96              ; C·H^i: LO += it
+    vpternlogq  ymm6, ymm2, ymm0, 0x96              ; C·H^i: HI += it
 .reduce:
-    vpclmulqdq  ymm1, ymm5, ymm0, 0x10              ; reduce: LO0·Q'
-    vpshufd     ymm0, ymm5, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  ymm1, ymm0, ymm6, 0x96              ; reduce: RES = fold(LO) + HI
+    vpclmulqdq  ymm0, ymm5, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm1, ymm5, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  ymm1, ymm6, ymm0, 0x96              ; reduce: RES = fold(LO) + HI
     vextracti64x2 xmm0, ymm1, 0x01                  ; reduce: upper lanes
     vpxorq      xmm1, xmm1, xmm0                    ; reduce: add up the lanes
 .store:
     vmovdqu64   [rsi], xmm1                         ; X
+.done:
     vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

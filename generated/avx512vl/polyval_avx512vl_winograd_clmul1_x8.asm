@@ -59,18 +59,17 @@ polyval_avx512vl_winograd_clmul1_x8_init:
     vpclmulqdq  xmm4, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: C2[0]·C2[1]
     vpclmulqdq  xmm5, xmm3, [rel polyval_avx512vl_winograd_clmul1_x8_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
     vpshufd     xmm3, xmm3, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
-    vpternlogq  xmm5, xmm3, xmm4, 0x96              ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vpternlogq  xmm3, xmm4, xmm5, 0x96              ; B_2 = B_1·B_1: RES = fold(LO) + HI
     vpxorq      xmm2, xmm0, xmm2                    ; B_2 = B_1·B_1: T = A + C1
     vpxorq      xmm1, xmm0, xmm1                    ; B_2 = B_1·B_1: U = A + C2
-    vpclmulqdq  xmm3, xmm0, xmm0, 0x10              ; B_2 = B_1·B_1: A0·A1
+    vpclmulqdq  xmm4, xmm0, xmm0, 0x10              ; B_2 = B_1·B_1: A0·A1
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: T0·T1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: U0·U1
-    vpxorq      xmm2, xmm2, xmm3                    ; B_2 = B_1·B_1: LO += S
-    vpxorq      xmm1, xmm1, xmm3                    ; B_2 = B_1·B_1: HI += S
-    vpclmulqdq  xmm3, xmm2, [rel polyval_avx512vl_winograd_clmul1_x8_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
-    vpternlogq  xmm3, xmm2, xmm1, 0x96              ; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vpxorq      xmm1, xmm3, xmm5                    ; B_2 = B_1·B_1: minus the key terms
+    vpclmulqdq  xmm5, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: U0·U1
+    vpxorq      xmm1, xmm2, xmm4                    ; B_2 = B_1·B_1: LO += S
+    vpternlogq  xmm5, xmm4, xmm3, 0x96              ; B_2 = B_1·B_1: HI minus the key terms
+    vpclmulqdq  xmm2, xmm1, [rel polyval_avx512vl_winograd_clmul1_x8_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpternlogq  xmm1, xmm5, xmm2, 0x96              ; B_2 = B_1·B_1: RES = fold(LO) + HI
     vinserti64x2 ymm0, ymm1, xmm0, 0x01             ; lane 1: B_1
     vpclmulqdq  ymm1, ymm0, [rel polyval_avx512vl_winograd_clmul1_x8_fold_q], 0x10  ; B0·Q'
     vpshufd     ymm2, ymm0, 0x4e                    ; (B1, B0)
@@ -81,12 +80,12 @@ polyval_avx512vl_winograd_clmul1_x8_init:
     vpclmulqdq  ymm4, ymm1, ymm1, 0x10              ; C2[0]·C2[1]
     vpclmulqdq  ymm5, ymm3, [rel polyval_avx512vl_winograd_clmul1_x8_fold_q], 0x10  ; LO0·Q'
     vpshufd     ymm3, ymm3, 0x4e                    ; (LO1, LO0)
-    vpternlogq  ymm5, ymm3, ymm4, 0x96              ; RES = fold(LO) + HI
+    vpternlogq  ymm3, ymm4, ymm5, 0x96              ; RES = fold(LO) + HI
     vmovdqu64   [rdi + 96], ymm2                    ; C1
     vmovdqu64   [rdi + 256], ymm1                   ; C2
     vpxorq      xmm1, xmm1, xmm1
-    valignq     ymm1, ymm1, ymm5, 0x02
-    vpxorq      ymm1, ymm5, ymm1                    ; terms of lower powers
+    valignq     ymm1, ymm1, ymm3, 0x02
+    vpxorq      ymm1, ymm3, ymm1                    ; terms of lower powers
     vmovdqa64   ymm2, ymm1
     vshufi64x2  ymm1, ymm2, ymm2, 0x00              ; R of the highest power
     vmovdqu64   [rdi + 416], ymm2                   ; R
@@ -100,89 +99,86 @@ polyval_avx512vl_winograd_clmul1_x8_init:
     vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_2 = V_1·B_2: C2[0]·C2[1]
     vpclmulqdq  ymm6, ymm3, [rel polyval_avx512vl_winograd_clmul1_x8_fold_q], 0x10  ; V_2 = V_1·B_2: LO0·Q'
     vpshufd     ymm3, ymm3, 0x4e                    ; V_2 = V_1·B_2: (LO1, LO0)
-    vpternlogq  ymm6, ymm3, ymm5, 0x96              ; V_2 = V_1·B_2: RES = fold(LO) + HI
-    vpxorq      ymm3, ymm0, ymm4                    ; V_2 = V_1·B_2: T = A + C1
-    vpxorq      ymm5, ymm0, ymm2                    ; V_2 = V_1·B_2: U = A + C2
+    vpternlogq  ymm3, ymm5, ymm6, 0x96              ; V_2 = V_1·B_2: RES = fold(LO) + HI
+    vpxorq      ymm5, ymm0, ymm4                    ; V_2 = V_1·B_2: T = A + C1
+    vpxorq      ymm6, ymm0, ymm2                    ; V_2 = V_1·B_2: U = A + C2
     vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; V_2 = V_1·B_2: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; V_2 = V_1·B_2: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_2 = V_1·B_2: U0·U1
-    vpxorq      ymm3, ymm3, ymm0                    ; V_2 = V_1·B_2: LO += S
-    vpxorq      ymm0, ymm5, ymm0                    ; V_2 = V_1·B_2: HI += S
-    vpclmulqdq  ymm5, ymm3, [rel polyval_avx512vl_winograd_clmul1_x8_fold_q], 0x10  ; V_2 = V_1·B_2: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e                    ; V_2 = V_1·B_2: (LO1, LO0)
-    vpternlogq  ymm5, ymm3, ymm0, 0x96              ; V_2 = V_1·B_2: RES = fold(LO) + HI
-    vpxorq      ymm0, ymm5, ymm6                    ; V_2 = V_1·B_2: minus the key terms
-    vpclmulqdq  ymm3, ymm0, [rel polyval_avx512vl_winograd_clmul1_x8_fold_q], 0x10  ; V_2 = V_1·B_2: B0·Q'
-    vpshufd     ymm5, ymm0, 0x4e                    ; V_2 = V_1·B_2: (B1, B0)
-    vpxorq      ymm3, ymm3, ymm5                    ; V_2 = V_1·B_2: fold B
-    vpunpcklqdq ymm5, ymm0, ymm3                    ; V_2 = V_1·B_2: C1
-    vpunpckhqdq ymm3, ymm0, ymm3                    ; V_2 = V_1·B_2: C2
-    vpclmulqdq  ymm7, ymm5, ymm5, 0x10              ; V_2 = V_1·B_2: C1[0]·C1[1]
-    vpclmulqdq  ymm8, ymm3, ymm3, 0x10              ; V_2 = V_1·B_2: C2[0]·C2[1]
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_2 = V_1·B_2: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_2 = V_1·B_2: U0·U1
+    vpxorq      ymm5, ymm5, ymm0                    ; V_2 = V_1·B_2: LO += S
+    vpternlogq  ymm6, ymm0, ymm3, 0x96              ; V_2 = V_1·B_2: HI minus the key terms
+    vpclmulqdq  ymm0, ymm5, [rel polyval_avx512vl_winograd_clmul1_x8_fold_q], 0x10  ; V_2 = V_1·B_2: LO0·Q'
+    vpshufd     ymm5, ymm5, 0x4e                    ; V_2 = V_1·B_2: (LO1, LO0)
+    vpternlogq  ymm5, ymm6, ymm0, 0x96              ; V_2 = V_1·B_2: RES = fold(LO) + HI
+    vpclmulqdq  ymm0, ymm5, [rel polyval_avx512vl_winograd_clmul1_x8_fold_q], 0x10  ; V_2 = V_1·B_2: B0·Q'
+    vpshufd     ymm6, ymm5, 0x4e                    ; V_2 = V_1·B_2: (B1, B0)
+    vpxorq      ymm0, ymm0, ymm6                    ; V_2 = V_1·B_2: fold B
+    vpunpcklqdq ymm6, ymm5, ymm0                    ; V_2 = V_1·B_2: C1
+    vpunpckhqdq ymm0, ymm5, ymm0                    ; V_2 = V_1·B_2: C2
+    vpclmulqdq  ymm7, ymm6, ymm6, 0x10              ; V_2 = V_1·B_2: C1[0]·C1[1]
+    vpclmulqdq  ymm8, ymm0, ymm0, 0x10              ; V_2 = V_1·B_2: C2[0]·C2[1]
     vpclmulqdq  ymm9, ymm7, [rel polyval_avx512vl_winograd_clmul1_x8_fold_q], 0x10  ; V_2 = V_1·B_2: LO0·Q'
     vpshufd     ymm7, ymm7, 0x4e                    ; V_2 = V_1·B_2: (LO1, LO0)
-    vpternlogq  ymm9, ymm7, ymm8, 0x96              ; V_2 = V_1·B_2: RES = fold(LO) + HI
-    vmovdqu64   [rdi + 64], ymm5                    ; V_2 = V_1·B_2: C1
-    vmovdqu64   [rdi + 224], ymm3                   ; V_2 = V_1·B_2: C2
-    vpxorq      xmm3, xmm3, xmm3
-    valignq     ymm3, ymm3, ymm9, 0x02              ; V_2 = V_1·B_2
-    vpternlogq  ymm9, ymm3, ymm1, 0x96              ; V_2 = V_1·B_2: R_i
-    vmovdqa64   ymm1, ymm9                          ; V_2 = V_1·B_2
-    vmovdqa64   ymm3, ymm1                          ; V_2 = V_1·B_2
-    vshufi64x2  ymm1, ymm3, ymm3, 0x00              ; V_2 = V_1·B_2: R of the highest power
-    vmovdqu64   [rdi + 384], ymm3                   ; V_2 = V_1·B_2: R
-    vpxorq      ymm3, ymm0, ymm4                    ; V_3 = V_2·B_2: T = A + C1
-    vpxorq      ymm2, ymm0, ymm2                    ; V_3 = V_2·B_2: U = A + C2
-    vpclmulqdq  ymm4, ymm0, ymm0, 0x10              ; V_3 = V_2·B_2: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; V_3 = V_2·B_2: T0·T1
+    vpternlogq  ymm7, ymm8, ymm9, 0x96              ; V_2 = V_1·B_2: RES = fold(LO) + HI
+    vmovdqu64   [rdi + 64], ymm6                    ; V_2 = V_1·B_2: C1
+    vmovdqu64   [rdi + 224], ymm0                   ; V_2 = V_1·B_2: C2
+    vpxorq      xmm0, xmm0, xmm0
+    valignq     ymm0, ymm0, ymm7, 0x02              ; V_2 = V_1·B_2
+    vpternlogq  ymm7, ymm0, ymm1, 0x96              ; V_2 = V_1·B_2: R_i
+    vmovdqa64   ymm1, ymm7                          ; V_2 = V_1·B_2
+    vmovdqa64   ymm0, ymm1                          ; V_2 = V_1·B_2
+    vshufi64x2  ymm1, ymm0, ymm0, 0x00              ; V_2 = V_1·B_2: R of the highest power
+    vmovdqu64   [rdi + 384], ymm0                   ; V_2 = V_1·B_2: R
+    vpxorq      ymm0, ymm5, ymm4                    ; V_3 = V_2·B_2: T = A + C1
+    vpxorq      ymm2, ymm5, ymm2                    ; V_3 = V_2·B_2: U = A + C2
+    vpclmulqdq  ymm4, ymm5, ymm5, 0x10              ; V_3 = V_2·B_2: A0·A1
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; V_3 = V_2·B_2: T0·T1
     vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; V_3 = V_2·B_2: U0·U1
-    vpxorq      ymm3, ymm3, ymm4                    ; V_3 = V_2·B_2: LO += S
-    vpxorq      ymm2, ymm2, ymm4                    ; V_3 = V_2·B_2: HI += S
-    vpclmulqdq  ymm4, ymm3, [rel polyval_avx512vl_winograd_clmul1_x8_fold_q], 0x10  ; V_3 = V_2·B_2: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e                    ; V_3 = V_2·B_2: (LO1, LO0)
-    vpternlogq  ymm4, ymm3, ymm2, 0x96              ; V_3 = V_2·B_2: RES = fold(LO) + HI
-    vpxorq      ymm2, ymm4, ymm6                    ; V_3 = V_2·B_2: minus the key terms
-    vpclmulqdq  ymm3, ymm2, [rel polyval_avx512vl_winograd_clmul1_x8_fold_q], 0x10  ; V_3 = V_2·B_2: B0·Q'
-    vpshufd     ymm4, ymm2, 0x4e                    ; V_3 = V_2·B_2: (B1, B0)
-    vpxorq      ymm3, ymm3, ymm4                    ; V_3 = V_2·B_2: fold B
-    vpunpcklqdq ymm4, ymm2, ymm3                    ; V_3 = V_2·B_2: C1
-    vpunpckhqdq ymm2, ymm2, ymm3                    ; V_3 = V_2·B_2: C2
-    vpclmulqdq  ymm3, ymm4, ymm4, 0x10              ; V_3 = V_2·B_2: C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_3 = V_2·B_2: C2[0]·C2[1]
-    vpclmulqdq  ymm6, ymm3, [rel polyval_avx512vl_winograd_clmul1_x8_fold_q], 0x10  ; V_3 = V_2·B_2: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e                    ; V_3 = V_2·B_2: (LO1, LO0)
-    vpternlogq  ymm6, ymm3, ymm5, 0x96              ; V_3 = V_2·B_2: RES = fold(LO) + HI
-    vmovdqu64   [rdi + 32], ymm4                    ; V_3 = V_2·B_2: C1
-    vmovdqu64   [rdi + 192], ymm2                   ; V_3 = V_2·B_2: C2
-    vpxorq      xmm2, xmm2, xmm2
-    valignq     ymm2, ymm2, ymm6, 0x02              ; V_3 = V_2·B_2
-    vpternlogq  ymm6, ymm2, ymm1, 0x96              ; V_3 = V_2·B_2: R_i
-    vmovdqa64   ymm1, ymm6                          ; V_3 = V_2·B_2
-    vmovdqa64   ymm2, ymm1                          ; V_3 = V_2·B_2
-    vshufi64x2  ymm1, ymm2, ymm2, 0x00              ; V_3 = V_2·B_2: R of the highest power
-    vmovdqu64   [rdi + 352], ymm2                   ; V_3 = V_2·B_2: R
-    vshufi64x2  ymm2, ymm0, ymm0, 0x00              ; V_4 = V_2·B_4: in every lane
-    vpclmulqdq  ymm3, ymm2, [rel polyval_avx512vl_winograd_clmul1_x8_fold_q], 0x10  ; V_4 = V_2·B_4: B0·Q'
-    vpshufd     ymm4, ymm2, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
-    vpxorq      ymm3, ymm3, ymm4                    ; V_4 = V_2·B_4: fold B
-    vpunpcklqdq ymm4, ymm2, ymm3                    ; V_4 = V_2·B_4: C1
-    vpunpckhqdq ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: C2
-    vpclmulqdq  ymm3, ymm4, ymm4, 0x10              ; V_4 = V_2·B_4: C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
-    vpclmulqdq  ymm6, ymm3, [rel polyval_avx512vl_winograd_clmul1_x8_fold_q], 0x10  ; V_4 = V_2·B_4: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
-    vpternlogq  ymm6, ymm3, ymm5, 0x96              ; V_4 = V_2·B_4: RES = fold(LO) + HI
-    vpxorq      ymm3, ymm0, ymm4                    ; V_4 = V_2·B_4: T = A + C1
-    vpxorq      ymm2, ymm0, ymm2                    ; V_4 = V_2·B_4: U = A + C2
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; V_4 = V_2·B_4: A0·A1
+    vpxorq      ymm0, ymm0, ymm4                    ; V_3 = V_2·B_2: LO += S
+    vpternlogq  ymm2, ymm4, ymm3, 0x96              ; V_3 = V_2·B_2: HI minus the key terms
+    vpclmulqdq  ymm3, ymm0, [rel polyval_avx512vl_winograd_clmul1_x8_fold_q], 0x10  ; V_3 = V_2·B_2: LO0·Q'
+    vpshufd     ymm0, ymm0, 0x4e                    ; V_3 = V_2·B_2: (LO1, LO0)
+    vpternlogq  ymm0, ymm2, ymm3, 0x96              ; V_3 = V_2·B_2: RES = fold(LO) + HI
+    vpclmulqdq  ymm2, ymm0, [rel polyval_avx512vl_winograd_clmul1_x8_fold_q], 0x10  ; V_3 = V_2·B_2: B0·Q'
+    vpshufd     ymm3, ymm0, 0x4e                    ; V_3 = V_2·B_2: (B1, B0)
+    vpxorq      ymm2, ymm2, ymm3                    ; V_3 = V_2·B_2: fold B
+    vpunpcklqdq ymm3, ymm0, ymm2                    ; V_3 = V_2·B_2: C1
+    vpunpckhqdq ymm0, ymm0, ymm2                    ; V_3 = V_2·B_2: C2
+    vpclmulqdq  ymm2, ymm3, ymm3, 0x10              ; V_3 = V_2·B_2: C1[0]·C1[1]
+    vpclmulqdq  ymm4, ymm0, ymm0, 0x10              ; V_3 = V_2·B_2: C2[0]·C2[1]
+    vpclmulqdq  ymm6, ymm2, [rel polyval_avx512vl_winograd_clmul1_x8_fold_q], 0x10  ; V_3 = V_2·B_2: LO0·Q'
+    vpshufd     ymm2, ymm2, 0x4e                    ; V_3 = V_2·B_2: (LO1, LO0)
+    vpternlogq  ymm2, ymm4, ymm6, 0x96              ; V_3 = V_2·B_2: RES = fold(LO) + HI
+    vmovdqu64   [rdi + 32], ymm3                    ; V_3 = V_2·B_2: C1
+    vmovdqu64   [rdi + 192], ymm0                   ; V_3 = V_2·B_2: C2
+    vpxorq      xmm0, xmm0, xmm0
+    valignq     ymm0, ymm0, ymm2, 0x02              ; V_3 = V_2·B_2
+    vpternlogq  ymm2, ymm0, ymm1, 0x96              ; V_3 = V_2·B_2: R_i
+    vmovdqa64   ymm1, ymm2                          ; V_3 = V_2·B_2
+    vmovdqa64   ymm0, ymm1                          ; V_3 = V_2·B_2
+    vshufi64x2  ymm1, ymm0, ymm0, 0x00              ; V_3 = V_2·B_2: R of the highest power
+    vmovdqu64   [rdi + 352], ymm0                   ; V_3 = V_2·B_2: R
+    vshufi64x2  ymm0, ymm5, ymm5, 0x00              ; V_4 = V_2·B_4: in every lane
+    vpclmulqdq  ymm2, ymm0, [rel polyval_avx512vl_winograd_clmul1_x8_fold_q], 0x10  ; V_4 = V_2·B_4: B0·Q'
+    vpshufd     ymm3, ymm0, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
+    vpxorq      ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: fold B
+    vpunpcklqdq ymm3, ymm0, ymm2                    ; V_4 = V_2·B_4: C1
+    vpunpckhqdq ymm0, ymm0, ymm2                    ; V_4 = V_2·B_4: C2
+    vpclmulqdq  ymm2, ymm3, ymm3, 0x10              ; V_4 = V_2·B_4: C1[0]·C1[1]
+    vpclmulqdq  ymm4, ymm0, ymm0, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
+    vpclmulqdq  ymm6, ymm2, [rel polyval_avx512vl_winograd_clmul1_x8_fold_q], 0x10  ; V_4 = V_2·B_4: LO0·Q'
+    vpshufd     ymm2, ymm2, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
+    vpternlogq  ymm2, ymm4, ymm6, 0x96              ; V_4 = V_2·B_4: RES = fold(LO) + HI
+    vpxorq      ymm3, ymm5, ymm3                    ; V_4 = V_2·B_4: T = A + C1
+    vpxorq      ymm0, ymm5, ymm0                    ; V_4 = V_2·B_4: U = A + C2
+    vpclmulqdq  ymm4, ymm5, ymm5, 0x10              ; V_4 = V_2·B_4: A0·A1
     vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; V_4 = V_2·B_4: T0·T1
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: U0·U1
-    vpxorq      ymm3, ymm3, ymm0                    ; V_4 = V_2·B_4: LO += S
-    vpxorq      ymm0, ymm2, ymm0                    ; V_4 = V_2·B_4: HI += S
-    vpclmulqdq  ymm4, ymm3, [rel polyval_avx512vl_winograd_clmul1_x8_fold_q], 0x10  ; V_4 = V_2·B_4: LO0·Q'
-    vpshufd     ymm2, ymm3, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
-    vpternlogq  ymm4, ymm2, ymm0, 0x96              ; V_4 = V_2·B_4: RES = fold(LO) + HI
-    vpxorq      ymm0, ymm4, ymm6                    ; V_4 = V_2·B_4: minus the key terms
+    vpclmulqdq  ymm5, ymm0, ymm0, 0x10              ; V_4 = V_2·B_4: U0·U1
+    vpxorq      ymm0, ymm3, ymm4                    ; V_4 = V_2·B_4: LO += S
+    vpternlogq  ymm5, ymm4, ymm2, 0x96              ; V_4 = V_2·B_4: HI minus the key terms
+    vpclmulqdq  ymm2, ymm0, [rel polyval_avx512vl_winograd_clmul1_x8_fold_q], 0x10  ; V_4 = V_2·B_4: LO0·Q'
+    vpshufd     ymm0, ymm0, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
+    vpternlogq  ymm0, ymm5, ymm2, 0x96              ; V_4 = V_2·B_4: RES = fold(LO) + HI
     vpclmulqdq  ymm2, ymm0, [rel polyval_avx512vl_winograd_clmul1_x8_fold_q], 0x10  ; V_4 = V_2·B_4: B0·Q'
     vpshufd     ymm3, ymm0, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
     vpxorq      ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: fold B
@@ -192,13 +188,13 @@ polyval_avx512vl_winograd_clmul1_x8_init:
     vpclmulqdq  ymm4, ymm0, ymm0, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
     vpclmulqdq  ymm5, ymm2, [rel polyval_avx512vl_winograd_clmul1_x8_fold_q], 0x10  ; V_4 = V_2·B_4: LO0·Q'
     vpshufd     ymm2, ymm2, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
-    vpternlogq  ymm5, ymm2, ymm4, 0x96              ; V_4 = V_2·B_4: RES = fold(LO) + HI
+    vpternlogq  ymm2, ymm4, ymm5, 0x96              ; V_4 = V_2·B_4: RES = fold(LO) + HI
     vmovdqu64   [rdi], ymm3                         ; V_4 = V_2·B_4: C1
     vmovdqu64   [rdi + 160], ymm0                   ; V_4 = V_2·B_4: C2
     vpxorq      xmm0, xmm0, xmm0
-    valignq     ymm0, ymm0, ymm5, 0x02              ; V_4 = V_2·B_4
-    vpternlogq  ymm5, ymm0, ymm1, 0x96              ; V_4 = V_2·B_4: R_i
-    vmovdqa64   ymm1, ymm5                          ; V_4 = V_2·B_4
+    valignq     ymm0, ymm0, ymm2, 0x02              ; V_4 = V_2·B_4
+    vpternlogq  ymm2, ymm0, ymm1, 0x96              ; V_4 = V_2·B_4: R_i
+    vmovdqa64   ymm1, ymm2                          ; V_4 = V_2·B_4
     vmovdqa64   ymm0, ymm1                          ; V_4 = V_2·B_4
     vshufi64x2  ymm1, ymm0, ymm0, 0x00              ; V_4 = V_2·B_4: R of the highest power
     vmovdqu64   [rdi + 320], ymm0                   ; V_4 = V_2·B_4: R
@@ -208,7 +204,7 @@ polyval_avx512vl_winograd_clmul1_x8_init:
 
 ; void polyval_avx512vl_winograd_clmul1_x8_mul(const void *table, uint8_t x[16])
 ;   x = x·H
-;   stack 0 bytes; writes xmm0-2
+;   stack 0 bytes; writes xmm0-3
 global polyval_avx512vl_winograd_clmul1_x8_mul:function (polyval_avx512vl_winograd_clmul1_x8_mul.end - polyval_avx512vl_winograd_clmul1_x8_mul)
 align 32
 polyval_avx512vl_winograd_clmul1_x8_mul:
@@ -221,13 +217,12 @@ polyval_avx512vl_winograd_clmul1_x8_mul:
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
     vpxorq      xmm1, xmm1, xmm0                    ; LO += S
-    vpxorq      xmm0, xmm2, xmm0                    ; HI += S
-    vpclmulqdq  xmm2, xmm1, [rel polyval_avx512vl_winograd_clmul1_x8_fold_q], 0x10  ; LO0·Q'
+    vpclmulqdq  xmm3, xmm1, [rel polyval_avx512vl_winograd_clmul1_x8_fold_q], 0x10  ; LO0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
-    vpternlogq  xmm2, xmm1, xmm0, 0x96              ; RES = fold(LO) + HI
-    vpxorq      xmm0, xmm2, [rdi + 432]             ; minus the key terms
+    vpternlogq  xmm2, xmm0, xmm1, 0x96              ; + HI
+    vpternlogq  xmm3, xmm2, [rdi + 432], 0x96       ; minus the key terms
 .store:
-    vmovdqu64   [rsi], xmm0                         ; X
+    vmovdqu64   [rsi], xmm3                         ; X
     ret
 .end:
 
@@ -238,10 +233,33 @@ global polyval_avx512vl_winograd_clmul1_x8_update:function (polyval_avx512vl_win
 align 32
 polyval_avx512vl_winograd_clmul1_x8_update:
     endbr64
-    vmovdqu64   ymm0, [rel polyval_avx512vl_winograd_clmul1_x8_fold_q]  ; fold_q
     vmovdqu64   xmm1, [rsi]                         ; X
+    cmp         rcx, 0x11
+    jae         .more
+    cmp         rcx, 0x00
+    je          .done
+    mov         rax, -1
+    bzhi        rax, rax, rcx
+    kmovq       k1, rax                             ; one bit a byte that is left
+    vmovdqu8    xmm0{k1}{z}, [rdx]                  ; C, zero-padded
+    vpxorq      xmm0, xmm0, xmm1                    ; A = X + C
+    vpxorq      xmm1, xmm0, [rdi + 112]             ; T = A + C1
+    vpxorq      xmm2, xmm0, [rdi + 272]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxorq      xmm1, xmm1, xmm0                    ; LO += S
+    vpclmulqdq  xmm3, xmm1, [rel polyval_avx512vl_winograd_clmul1_x8_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm2, xmm0, xmm1, 0x96              ; + HI
+    vpternlogq  xmm3, xmm2, [rdi + 432], 0x96       ; minus the key terms
+    vmovdqu64   [rsi], xmm3                         ; X
+    ret
+.more:
     cmp         rcx, 0x80
     jb          .tail
+.groups:
+    vmovdqu64   ymm0, [rel polyval_avx512vl_winograd_clmul1_x8_fold_q]  ; fold_q
 .group:
     vmovdqu64   ymm2, [rdx + 64]                    ; C3·H^2: C
     vpxorq      ymm3, ymm2, [rdi + 64]              ; C3·H^2: T = A + C1
@@ -274,9 +292,9 @@ polyval_avx512vl_winograd_clmul1_x8_update:
     vpxorq      ymm1, ymm10, ymm1                   ; C1·H^4: S += it
     vpternlogq  ymm11, ymm8, ymm1, 0x96             ; reduce: LO += S
     vpternlogq  ymm12, ymm9, ymm1, 0x96             ; reduce: HI += S
-    vpclmulqdq  ymm1, ymm11, ymm0, 0x10             ; reduce: LO0·Q'
-    vpshufd     ymm2, ymm11, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  ymm1, ymm2, ymm12, 0x96             ; reduce: RES = fold(LO) + HI
+    vpclmulqdq  ymm2, ymm11, ymm0, 0x10             ; reduce: LO0·Q'
+    vpshufd     ymm1, ymm11, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  ymm1, ymm12, ymm2, 0x96             ; reduce: RES = fold(LO) + HI
     vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
     vpternlogq  xmm1, xmm2, [rdi + 320], 0x96       ; reduce: minus the key terms
     add         rdx, 0x80                           ; next group
@@ -285,63 +303,78 @@ polyval_avx512vl_winograd_clmul1_x8_update:
     jae         .group
 .after_group:
 .tail:
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .store
-    mov         rax, rcx
-    add         rax, 0x0f
+    lea         rax, [rcx + 15]
     and         rax, -16
-    neg         rax                                 ; -16·m
-    lea         rax, [rdi + rax + 128]              ; H^m
-    vmovdqu64   xmm2, [rax + 320]                   ; R_m: the key terms of H^m … H^1
-    vpxorq      xmm3, xmm3, xmm3
-    vpxorq      xmm4, xmm4, xmm4
-    vpxorq      xmm5, xmm5, xmm5
+    lea         rdi, [rdi + 128]
+    sub         rdi, rax                            ; H^m
+    vmovdqu64   xmm0, [rdi + 320]                   ; R_m: the key terms of H^m … H^1
     cmp         rcx, 0x20
-    jb          .partial
+    jae         .first
+    vpxorq      xmm2, xmm2, xmm2
+    vpxorq      xmm3, xmm3, xmm3
+    vpxorq      xmm7, xmm7, xmm7
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .rest
+.first:
+    vmovdqu64   ymm2, [rdx]                         ; C·H^m: C
+    vpxorq      ymm1, ymm2, ymm1                    ; C·H^m: A = X + C
+    vpxorq      ymm3, ymm1, [rdi]                   ; C·H^m: T = A + C1
+    vpxorq      ymm4, ymm1, [rdi + 160]             ; C·H^m: U = A + C2
+    vpclmulqdq  ymm2, ymm1, ymm1, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  ymm7, ymm4, ymm4, 0x10              ; C·H^m: U0·U1
+    vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
+    sub         rcx, 0x20
+    cmp         rcx, 0x20
+    jb          .after_block
 .block:
-    vmovdqu64   ymm6, [rdx]                         ; C
-    vpxorq      ymm1, ymm6, ymm1                    ; C·H^i: A = X + C; X counts once
-    vpxorq      ymm6, ymm1, [rax]                   ; C·H^i: T = A + C1
-    vpxorq      ymm7, ymm1, [rax + 160]             ; C·H^i: U = A + C2
-    vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C·H^i: U0·U1
-    vpxorq      ymm3, ymm3, ymm1                    ; C·H^i: S += it
-    vpxorq      ymm4, ymm4, ymm6                    ; C·H^i: LO += it
-    vpxorq      ymm5, ymm5, ymm7                    ; C·H^i: HI += it
-    vpxorq      xmm1, xmm1, xmm1
-    add         rax, 0x20                           ; the next powers
+    vmovdqu64   ymm4, [rdx]                         ; C·H^i: C
+    vpxorq      ymm5, ymm4, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      ymm6, ymm4, [rdi + 160]             ; C·H^i: U = A + C2
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: U0·U1
+    vpxorq      ymm2, ymm2, ymm4                    ; C·H^i: S += it
+    vpxorq      ymm3, ymm3, ymm5                    ; C·H^i: LO += it
+    vpxorq      ymm7, ymm7, ymm6                    ; C·H^i: HI += it
+    add         rdi, 0x20                           ; the next powers
     add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jae         .block
 .after_block:
-.partial:
     cmp         rcx, 0x00
     je          .reduce
-    mov         rdi, -1
-    bzhi        rdi, rdi, rcx
-    kmovq       k1, rdi                             ; one bit a byte that is left
-    vmovdqu8    ymm6{k1}{z}, [rdx]                  ; C, zero-padded
-    vpxorq      ymm1, ymm6, ymm1                    ; C·H^i: A = X + C; X counts once
-    vpxorq      ymm6, ymm1, [rax]                   ; C·H^i: T = A + C1
-    vpxorq      ymm7, ymm1, [rax + 160]             ; C·H^i: U = A + C2
+.rest:
+    mov         rax, -1
+    bzhi        rax, rax, rcx
+    kmovq       k1, rax                             ; one bit a byte that is left
+    vmovdqu8    ymm4{k1}{z}, [rdx]                  ; C, zero-padded
+    vpxorq      ymm1, ymm4, ymm1                    ; C·H^i: A = X + C; X counts once
+    vpxorq      ymm4, ymm1, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      ymm5, ymm1, [rdi + 160]             ; C·H^i: U = A + C2
     vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C·H^i: U0·U1
-    vpxorq      ymm3, ymm3, ymm1                    ; C·H^i: S += it
-    vpxorq      ymm4, ymm4, ymm6                    ; C·H^i: LO += it
-    vpxorq      ymm5, ymm5, ymm7                    ; C·H^i: HI += it
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: U0·U1
+    vpxorq      ymm2, ymm2, ymm1                    ; C·H^i: S += it
+    vpxorq      ymm3, ymm3, ymm4                    ; C·H^i: LO += it
+    vpxorq      ymm7, ymm7, ymm5                    ; C·H^i: HI += it
 .reduce:
-    vpxorq      ymm4, ymm4, ymm3                    ; reduce: LO += S
-    vpxorq      ymm3, ymm5, ymm3                    ; reduce: HI += S
-    vpclmulqdq  ymm1, ymm4, ymm0, 0x10              ; reduce: LO0·Q'
-    vpshufd     ymm0, ymm4, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  ymm1, ymm0, ymm3, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x2 xmm0, ymm1, 0x01                  ; reduce: upper lanes
-    vpternlogq  xmm1, xmm0, xmm2, 0x96              ; reduce: minus the key terms
+    vpxorq      ymm1, ymm3, ymm2                    ; reduce: LO += S
+    vpclmulqdq  ymm3, ymm1, [rel polyval_avx512vl_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  ymm7, ymm2, ymm1, 0x96              ; reduce: + HI
+    vpxorq      ymm1, ymm3, ymm7                    ; reduce: RES = fold(LO) + HI
+    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm1, xmm2, xmm0, 0x96              ; reduce: minus the key terms
 .store:
     vmovdqu64   [rsi], xmm1                         ; X
+.done:
     vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

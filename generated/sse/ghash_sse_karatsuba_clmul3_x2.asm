@@ -135,62 +135,98 @@ ghash_sse_karatsuba_clmul3_x2_mul:
 .store:
     pshufb      xmm3, [rel ghash_sse_karatsuba_clmul3_x2_byte_swap]  ; X, bytes as in memory
     movdqu      [rsi], xmm3                         ; X
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     ret
 .end:
 
 ; void ghash_sse_karatsuba_clmul3_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-9, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-8, rax rcx rdx rdi r8
 global ghash_sse_karatsuba_clmul3_x2_update:function (ghash_sse_karatsuba_clmul3_x2_update.end - ghash_sse_karatsuba_clmul3_x2_update)
 align 32
 ghash_sse_karatsuba_clmul3_x2_update:
     endbr64
+    movdqu      xmm8, [rsi]                         ; X, bytes as in memory
+    pshufb      xmm8, [rel ghash_sse_karatsuba_clmul3_x2_byte_swap]  ; X
+    cmp         rcx, 0x10
+    jne         .more
+    movdqu      xmm3, [rdx]                         ; C, bytes as in memory
+    pshufb      xmm3, [rel ghash_sse_karatsuba_clmul3_x2_byte_swap]  ; C
+    pxor        xmm3, xmm8                          ; A = X + C
+    pshufd      xmm2, xmm3, 0x4e                    ; (A1, A0)
+    pxor        xmm2, xmm3                          ; A0 + A1
+    movdqa      xmm1, xmm3
+    pclmulqdq   xmm1, [rdi + 16], 0x11              ; A1·B1
+    pclmulqdq   xmm3, [rdi + 16], 0x00              ; A0·B0
+    pclmulqdq   xmm2, [rdi + 48], 0x00              ; (A0 + A1)·(B0 + B1)
+    pxor        xmm2, xmm3                          ; MI += LO
+    pxor        xmm2, xmm1                          ; MI += HI: Σ A0·B1 + A1·B0
+    movdqa      xmm0, xmm2
+    psrldq      xmm0, 0x08                          ; MI1
+    pxor        xmm1, xmm0                          ; HI += MI1
+    pslldq      xmm2, 0x08                          ; MI0·x^64
+    pxor        xmm3, xmm2                          ; LO += MI0·x^64
+    movdqa      xmm0, xmm3
+    pclmulqdq   xmm0, [rel ghash_sse_karatsuba_clmul3_x2_fold_p], 0x10  ; Q'·LO0
+    pslldq      xmm0, 0x08                          ; (Q'·LO0)·x^64
+    pxor        xmm3, xmm0                          ; LO += (Q'·LO0)·x^64
+    movdqa      xmm0, xmm3
+    pclmulqdq   xmm0, [rel ghash_sse_karatsuba_clmul3_x2_fold_p], 0x00  ; (x^64 + Q')·LO0
+    psrldq      xmm0, 0x04                          ; into place
+    pclmulqdq   xmm3, [rel ghash_sse_karatsuba_clmul3_x2_fold_p], 0x01  ; (x^64 + Q')·LO1
+    pslldq      xmm3, 0x04                          ; into place
+    pxor        xmm3, xmm0                          ; (x^64 + Q')·LO
+    pxor        xmm3, xmm1                          ; RES
+    pshufb      xmm3, [rel ghash_sse_karatsuba_clmul3_x2_byte_swap]  ; X, bytes as in memory
+    movdqu      [rsi], xmm3                         ; X
+    ret
+.more:
     movdqa      xmm0, [rel ghash_sse_karatsuba_clmul3_x2_byte_swap]  ; byte_swap
-    movdqa      xmm8, [rel ghash_sse_karatsuba_clmul3_x2_fold_p]  ; fold_p
-    movdqu      xmm9, [rsi]                         ; X, bytes as in memory
-    pshufb      xmm9, xmm0                          ; X
     cmp         rcx, 0x20
     jb          .tail
+.groups:
+    movdqa      xmm1, [rel ghash_sse_karatsuba_clmul3_x2_fold_p]  ; fold_p
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    movdqu      xmm6, [rdx + 16]                    ; C2·H^1: C, bytes as in memory
-    pshufb      xmm6, xmm0                          ; C2·H^1: C
-    pshufd      xmm5, xmm6, 0x4e                    ; C2·H^1: (A1, A0)
-    pxor        xmm5, xmm6                          ; C2·H^1: A0 + A1
-    movdqa      xmm4, xmm6
-    pclmulqdq   xmm4, [rdi + 16], 0x11              ; C2·H^1: A1·B1
-    pclmulqdq   xmm6, [rdi + 16], 0x00              ; C2·H^1: A0·B0
-    pclmulqdq   xmm5, [rdi + 48], 0x00              ; C2·H^1: (A0 + A1)·(B0 + B1)
-    movdqu      xmm2, [rdx]                         ; C1·H^2: C, bytes as in memory
-    pshufb      xmm2, xmm0                          ; C1·H^2: C
-    pxor        xmm2, xmm9                          ; C1·H^2: A = X + C
-    pshufd      xmm3, xmm2, 0x4e                    ; C1·H^2: (A1, A0)
-    pxor        xmm3, xmm2                          ; C1·H^2: A0 + A1
-    movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdi], 0x11                   ; C1·H^2: A1·B1
-    pclmulqdq   xmm2, [rdi], 0x00                   ; C1·H^2: A0·B0
-    pclmulqdq   xmm3, [rdi + 32], 0x00              ; C1·H^2: (A0 + A1)·(B0 + B1)
-    pxor        xmm4, xmm1                          ; C1·H^2: HI += it
-    pxor        xmm6, xmm2                          ; C1·H^2: LO += it
-    pxor        xmm5, xmm3                          ; C1·H^2: MI += it
-    pxor        xmm5, xmm6                          ; reduce: MI += LO
-    pxor        xmm5, xmm4                          ; reduce: MI += HI: Σ A0·B1 + A1·B0
-    movdqa      xmm1, xmm5
-    psrldq      xmm1, 0x08                          ; reduce: MI1
-    pxor        xmm4, xmm1                          ; reduce: HI += MI1
-    pslldq      xmm5, 0x08                          ; reduce: MI0·x^64
-    pxor        xmm6, xmm5                          ; reduce: LO += MI0·x^64
-    movdqa      xmm1, xmm8
-    pclmulqdq   xmm1, xmm6, 0x01                    ; reduce: Q'·LO0
-    pslldq      xmm1, 0x08                          ; reduce: (Q'·LO0)·x^64
-    pxor        xmm6, xmm1                          ; reduce: LO += (Q'·LO0)·x^64
-    movdqa      xmm1, xmm8
-    pclmulqdq   xmm1, xmm6, 0x00                    ; reduce: (x^64 + Q')·LO0
-    psrldq      xmm1, 0x04                          ; reduce: into place
-    pclmulqdq   xmm6, xmm8, 0x01                    ; reduce: (x^64 + Q')·LO1
-    pslldq      xmm6, 0x04                          ; reduce: into place
-    pxor        xmm6, xmm1                          ; reduce: (x^64 + Q')·LO
-    pxor        xmm6, xmm4                          ; reduce: RES
-    movdqa      xmm9, xmm6                          ; reduce
+    movdqu      xmm7, [rdx + 16]                    ; C2·H^1: C, bytes as in memory
+    pshufb      xmm7, xmm0                          ; C2·H^1: C
+    pshufd      xmm6, xmm7, 0x4e                    ; C2·H^1: (A1, A0)
+    pxor        xmm6, xmm7                          ; C2·H^1: A0 + A1
+    movdqa      xmm5, xmm7
+    pclmulqdq   xmm5, [rdi + 16], 0x11              ; C2·H^1: A1·B1
+    pclmulqdq   xmm7, [rdi + 16], 0x00              ; C2·H^1: A0·B0
+    pclmulqdq   xmm6, [rdi + 48], 0x00              ; C2·H^1: (A0 + A1)·(B0 + B1)
+    movdqu      xmm3, [rdx]                         ; C1·H^2: C, bytes as in memory
+    pshufb      xmm3, xmm0                          ; C1·H^2: C
+    pxor        xmm3, xmm8                          ; C1·H^2: A = X + C
+    pshufd      xmm4, xmm3, 0x4e                    ; C1·H^2: (A1, A0)
+    pxor        xmm4, xmm3                          ; C1·H^2: A0 + A1
+    movdqa      xmm2, xmm3
+    pclmulqdq   xmm2, [rdi], 0x11                   ; C1·H^2: A1·B1
+    pclmulqdq   xmm3, [rdi], 0x00                   ; C1·H^2: A0·B0
+    pclmulqdq   xmm4, [rdi + 32], 0x00              ; C1·H^2: (A0 + A1)·(B0 + B1)
+    pxor        xmm5, xmm2                          ; C1·H^2: HI += it
+    pxor        xmm7, xmm3                          ; C1·H^2: LO += it
+    pxor        xmm6, xmm4                          ; C1·H^2: MI += it
+    pxor        xmm6, xmm7                          ; reduce: MI += LO
+    pxor        xmm6, xmm5                          ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    movdqa      xmm2, xmm6
+    psrldq      xmm2, 0x08                          ; reduce: MI1
+    pxor        xmm5, xmm2                          ; reduce: HI += MI1
+    pslldq      xmm6, 0x08                          ; reduce: MI0·x^64
+    pxor        xmm7, xmm6                          ; reduce: LO += MI0·x^64
+    movdqa      xmm2, xmm1
+    pclmulqdq   xmm2, xmm7, 0x01                    ; reduce: Q'·LO0
+    pslldq      xmm2, 0x08                          ; reduce: (Q'·LO0)·x^64
+    pxor        xmm7, xmm2                          ; reduce: LO += (Q'·LO0)·x^64
+    movdqa      xmm2, xmm1
+    pclmulqdq   xmm2, xmm7, 0x00                    ; reduce: (x^64 + Q')·LO0
+    psrldq      xmm2, 0x04                          ; reduce: into place
+    pclmulqdq   xmm7, xmm1, 0x01                    ; reduce: (x^64 + Q')·LO1
+    pslldq      xmm7, 0x04                          ; reduce: into place
+    pxor        xmm7, xmm2                          ; reduce: (x^64 + Q')·LO
+    pxor        xmm7, xmm5                          ; reduce: RES
+    movdqa      xmm8, xmm7                          ; reduce
     add         rdx, 0x20                           ; next group
     sub         rcx, 0x20
     cmp         rcx, 0x20
@@ -199,39 +235,53 @@ ghash_sse_karatsuba_clmul3_x2_update:
 .tail:
     cmp         rcx, 0x00
     je          .store
-    mov         rax, rcx
-    add         rax, 0x0f
+    lea         rax, [rcx + 15]
     and         rax, -16
-    neg         rax                                 ; -16·m
-    lea         rax, [rdi + rax + 32]               ; H^m
+    lea         rdi, [rdi + 32]
+    sub         rdi, rax                            ; H^m
+    cmp         rcx, 0x10
+    jae         .first
     pxor        xmm7, xmm7
     pxor        xmm6, xmm6
     pxor        xmm5, xmm5
+    jmp         .rest
+.first:
+    movdqu      xmm7, [rdx]                         ; C·H^m: C, bytes as in memory
+    pshufb      xmm7, xmm0                          ; C·H^m: C
+    pxor        xmm7, xmm8                          ; C·H^m: A = X + C
+    pshufd      xmm6, xmm7, 0x4e                    ; C·H^m: (A1, A0)
+    pxor        xmm6, xmm7                          ; C·H^m: A0 + A1
+    movdqa      xmm5, xmm7
+    pclmulqdq   xmm5, [rdi], 0x11                   ; C·H^m: A1·B1
+    pclmulqdq   xmm7, [rdi], 0x00                   ; C·H^m: A0·B0
+    pclmulqdq   xmm6, [rdi + 32], 0x00              ; C·H^m: (A0 + A1)·(B0 + B1)
+    pxor        xmm8, xmm8                          ; C·H^m: X counts once
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
+    sub         rcx, 0x10
     cmp         rcx, 0x10
-    jb          .partial
+    jb          .after_block
 .block:
-    movdqu      xmm2, [rdx]                         ; C, bytes as in memory
-    pshufb      xmm2, xmm0                          ; C
-    pxor        xmm2, xmm9                          ; C·H^i: A = X + C; X counts once
+    movdqu      xmm2, [rdx]                         ; C·H^i: C, bytes as in memory
+    pshufb      xmm2, xmm0                          ; C·H^i: C
     pshufd      xmm3, xmm2, 0x4e                    ; C·H^i: (A1, A0)
     pxor        xmm3, xmm2                          ; C·H^i: A0 + A1
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rax], 0x11                   ; C·H^i: A1·B1
-    pclmulqdq   xmm2, [rax], 0x00                   ; C·H^i: A0·B0
-    pclmulqdq   xmm3, [rax + 32], 0x00              ; C·H^i: (A0 + A1)·(B0 + B1)
+    pclmulqdq   xmm1, [rdi], 0x11                   ; C·H^i: A1·B1
+    pclmulqdq   xmm2, [rdi], 0x00                   ; C·H^i: A0·B0
+    pclmulqdq   xmm3, [rdi + 32], 0x00              ; C·H^i: (A0 + A1)·(B0 + B1)
     pxor        xmm5, xmm1                          ; C·H^i: HI += it
     pxor        xmm7, xmm2                          ; C·H^i: LO += it
     pxor        xmm6, xmm3                          ; C·H^i: MI += it
-    pxor        xmm9, xmm9
-    add         rax, 0x10                           ; the next powers
+    add         rdi, 0x10                           ; the next powers
     add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jae         .block
 .after_block:
-.partial:
     cmp         rcx, 0x00
     je          .reduce
+.rest:
     pxor        xmm4, xmm4
     cmp         rcx, 0x08
     jb          .under8
@@ -259,16 +309,16 @@ ghash_sse_karatsuba_clmul3_x2_update:
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       edi, byte [rdx]                     ; byte 0
-    movq        xmm4, rdi
-    movzx       edi, byte [rdx + r8]                ; byte r >> 1
-    movq        xmm2, rdi
+    movzx       eax, byte [rdx]                     ; byte 0
+    movq        xmm4, rax
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
+    movq        xmm2, rax
     shl         r8, 0x03
     movq        xmm1, r8
     psllq       xmm2, xmm1                          ; into place
     sub         rcx, 0x01
-    movzx       edx, byte [rdx + rcx]               ; byte r - 1
-    movq        xmm3, rdx
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
+    movq        xmm3, rax
     shl         rcx, 0x03
     movq        xmm1, rcx
     psllq       xmm3, xmm1                          ; into place
@@ -276,13 +326,13 @@ ghash_sse_karatsuba_clmul3_x2_update:
     por         xmm4, xmm3                          ; C_last, zero-padded
 .padded:
     pshufb      xmm4, xmm0                          ; C_last
-    pxor        xmm4, xmm9                          ; C·H: A = X + C; X counts once
+    pxor        xmm4, xmm8                          ; C·H: A = X + C; X counts once
     pshufd      xmm2, xmm4, 0x4e                    ; C·H: (A1, A0)
     pxor        xmm2, xmm4                          ; C·H: A0 + A1
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rax], 0x11                   ; C·H: A1·B1
-    pclmulqdq   xmm4, [rax], 0x00                   ; C·H: A0·B0
-    pclmulqdq   xmm2, [rax + 32], 0x00              ; C·H: (A0 + A1)·(B0 + B1)
+    pclmulqdq   xmm1, [rdi], 0x11                   ; C·H: A1·B1
+    pclmulqdq   xmm4, [rdi], 0x00                   ; C·H: A0·B0
+    pclmulqdq   xmm2, [rdi + 32], 0x00              ; C·H: (A0 + A1)·(B0 + B1)
     pxor        xmm5, xmm1                          ; C·H: HI += it
     pxor        xmm7, xmm4                          ; C·H: LO += it
     pxor        xmm6, xmm2                          ; C·H: MI += it
@@ -294,20 +344,21 @@ ghash_sse_karatsuba_clmul3_x2_update:
     pxor        xmm5, xmm1                          ; reduce: HI += MI1
     pslldq      xmm6, 0x08                          ; reduce: MI0·x^64
     pxor        xmm7, xmm6                          ; reduce: LO += MI0·x^64
-    movdqa      xmm1, xmm8
-    pclmulqdq   xmm1, xmm7, 0x01                    ; reduce: Q'·LO0
+    movdqa      xmm1, xmm7
+    pclmulqdq   xmm1, [rel ghash_sse_karatsuba_clmul3_x2_fold_p], 0x10  ; reduce: Q'·LO0
     pslldq      xmm1, 0x08                          ; reduce: (Q'·LO0)·x^64
     pxor        xmm7, xmm1                          ; reduce: LO += (Q'·LO0)·x^64
-    movdqa      xmm1, xmm8
-    pclmulqdq   xmm1, xmm7, 0x00                    ; reduce: (x^64 + Q')·LO0
+    movdqa      xmm1, xmm7
+    pclmulqdq   xmm1, [rel ghash_sse_karatsuba_clmul3_x2_fold_p], 0x00  ; reduce: (x^64 + Q')·LO0
     psrldq      xmm1, 0x04                          ; reduce: into place
-    pclmulqdq   xmm8, xmm7, 0x10                    ; reduce: (x^64 + Q')·LO1
-    pslldq      xmm8, 0x04                          ; reduce: into place
-    pxor        xmm8, xmm1                          ; reduce: (x^64 + Q')·LO
-    pxor        xmm8, xmm5                          ; reduce: RES
-    movdqa      xmm9, xmm8                          ; reduce
+    pclmulqdq   xmm7, [rel ghash_sse_karatsuba_clmul3_x2_fold_p], 0x01  ; reduce: (x^64 + Q')·LO1
+    pslldq      xmm7, 0x04                          ; reduce: into place
+    pxor        xmm7, xmm1                          ; reduce: (x^64 + Q')·LO
+    pxor        xmm7, xmm5                          ; reduce: RES
+    movdqa      xmm8, xmm7                          ; reduce
 .store:
-    pshufb      xmm9, xmm0                          ; X, bytes as in memory
-    movdqu      [rsi], xmm9                         ; X
+    pshufb      xmm8, xmm0                          ; X, bytes as in memory
+    movdqu      [rsi], xmm8                         ; X
+.done:
     ret
 .end:

@@ -120,20 +120,23 @@ ghash_sse_karatsuba_shiftxor_x1_mul:
 
 ; void ghash_sse_karatsuba_shiftxor_x1_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-8, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-7, rax rcx rdx rdi r8
 global ghash_sse_karatsuba_shiftxor_x1_update:function (ghash_sse_karatsuba_shiftxor_x1_update.end - ghash_sse_karatsuba_shiftxor_x1_update)
 align 32
 ghash_sse_karatsuba_shiftxor_x1_update:
     endbr64
-    movdqa      xmm0, [rel ghash_sse_karatsuba_shiftxor_x1_byte_swap]  ; byte_swap
-    movdqu      xmm8, [rsi]                         ; X, bytes as in memory
-    pshufb      xmm8, xmm0                          ; X
+    movdqu      xmm7, [rsi]                         ; X, bytes as in memory
+    pshufb      xmm7, [rel ghash_sse_karatsuba_shiftxor_x1_byte_swap]  ; X
     cmp         rcx, 0x10
     jb          .tail
+.groups:
+    movdqa      xmm0, [rel ghash_sse_karatsuba_shiftxor_x1_byte_swap]  ; byte_swap
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .group:
     movdqu      xmm4, [rdx]                         ; C1·H^1: C, bytes as in memory
     pshufb      xmm4, xmm0                          ; C1·H^1: C
-    pxor        xmm4, xmm8                          ; C1·H^1: A = X + C
+    pxor        xmm4, xmm7                          ; C1·H^1: A = X + C
     pshufd      xmm2, xmm4, 0x4e                    ; C1·H^1: (A1, A0)
     pxor        xmm2, xmm4                          ; C1·H^1: A0 + A1
     movdqa      xmm3, xmm4
@@ -160,15 +163,15 @@ ghash_sse_karatsuba_shiftxor_x1_update:
     pxor        xmm4, xmm1                          ; reduce: LO += out0·x^64
     psrldq      xmm2, 0x08                          ; reduce: out1
     pxor        xmm3, xmm2                          ; reduce: HI += out1
-    movdqa      xmm8, xmm4
-    psrlq       xmm8, 0x01                          ; reduce
-    pxor        xmm8, xmm4                          ; reduce: LO + LO >> 1
+    movdqa      xmm7, xmm4
+    psrlq       xmm7, 0x01                          ; reduce
+    pxor        xmm7, xmm4                          ; reduce: LO + LO >> 1
     movdqa      xmm1, xmm4
     psrlq       xmm1, 0x02                          ; reduce
-    pxor        xmm8, xmm1                          ; reduce:   + LO >> 2
+    pxor        xmm7, xmm1                          ; reduce:   + LO >> 2
     psrlq       xmm4, 0x07                          ; reduce
-    pxor        xmm8, xmm4                          ; reduce:   + LO >> 7
-    pxor        xmm8, xmm3                          ; reduce: RES
+    pxor        xmm7, xmm4                          ; reduce:   + LO >> 7
+    pxor        xmm7, xmm3                          ; reduce: RES
     add         rdx, 0x10                           ; next group
     sub         rcx, 0x10
     cmp         rcx, 0x10
@@ -177,125 +180,100 @@ ghash_sse_karatsuba_shiftxor_x1_update:
 .tail:
     cmp         rcx, 0x00
     je          .store
-    mov         rax, rcx
-    add         rax, 0x0f
+    lea         rax, [rcx + 15]
     and         rax, -16
-    neg         rax                                 ; -16·m
-    lea         rax, [rdi + rax + 16]               ; H^m
-    pxor        xmm7, xmm7
-    pxor        xmm5, xmm5
+    lea         rdi, [rdi + 16]
+    sub         rdi, rax                            ; H^m
     pxor        xmm6, xmm6
-    cmp         rcx, 0x10
-    jb          .partial
-.block:
-    movdqu      xmm2, [rdx]                         ; C, bytes as in memory
-    pshufb      xmm2, xmm0                          ; C
-    pxor        xmm2, xmm8                          ; C·H^i: A = X + C; X counts once
-    pshufd      xmm3, xmm2, 0x4e                    ; C·H^i: (A1, A0)
-    pxor        xmm3, xmm2                          ; C·H^i: A0 + A1
-    movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rax], 0x11                   ; C·H^i: A1·B1
-    pclmulqdq   xmm2, [rax], 0x00                   ; C·H^i: A0·B0
-    pclmulqdq   xmm3, [rax + 16], 0x00              ; C·H^i: (A0 + A1)·(B0 + B1)
-    pxor        xmm6, xmm1                          ; C·H^i: HI += it
-    pxor        xmm7, xmm2                          ; C·H^i: LO += it
-    pxor        xmm5, xmm3                          ; C·H^i: MI += it
-    pxor        xmm8, xmm8
-    add         rax, 0x10                           ; the next powers
-    add         rdx, 0x10                           ; the next blocks
-    sub         rcx, 0x10
-    cmp         rcx, 0x10
-    jae         .block
-.after_block:
-.partial:
-    cmp         rcx, 0x00
-    je          .reduce
     pxor        xmm4, xmm4
+    pxor        xmm5, xmm5
+    pxor        xmm3, xmm3
     cmp         rcx, 0x08
     jb          .under8
-    movq        xmm4, [rdx]                         ; bytes 0..7
-    movq        xmm2, [rdx + rcx - 8]               ; the last 8 bytes
+    movq        xmm3, [rdx]                         ; bytes 0..7
+    movq        xmm1, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
     neg         rcx                                 ; 8·(15 - r) bits
-    movq        xmm1, rcx
-    psrlq       xmm2, xmm1                          ; 8·(15 - r) bits
-    psrlq       xmm2, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm4, xmm2                          ; C_last, zero-padded
+    movq        xmm0, rcx
+    psrlq       xmm1, xmm0                          ; 8·(15 - r) bits
+    psrlq       xmm1, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm3, xmm1                          ; C_last, zero-padded
     jmp         .padded
 .under8:
     cmp         rcx, 0x04
     jb          .under4
-    movd        xmm4, [rdx]                         ; bytes 0..3
-    movd        xmm2, [rdx + rcx - 4]               ; the last 4 bytes
+    movd        xmm3, [rdx]                         ; bytes 0..3
+    movd        xmm1, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
     sub         rcx, 0x20                           ; 8·(r - 4) bits
-    movq        xmm1, rcx
-    psllq       xmm2, xmm1                          ; into place
-    por         xmm4, xmm2                          ; C_last, zero-padded
+    movq        xmm0, rcx
+    psllq       xmm1, xmm0                          ; into place
+    por         xmm3, xmm1                          ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       edi, byte [rdx]                     ; byte 0
-    movq        xmm4, rdi
-    movzx       edi, byte [rdx + r8]                ; byte r >> 1
-    movq        xmm2, rdi
+    movzx       eax, byte [rdx]                     ; byte 0
+    movq        xmm3, rax
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
+    movq        xmm1, rax
     shl         r8, 0x03
-    movq        xmm1, r8
-    psllq       xmm2, xmm1                          ; into place
+    movq        xmm0, r8
+    psllq       xmm1, xmm0                          ; into place
     sub         rcx, 0x01
-    movzx       edx, byte [rdx + rcx]               ; byte r - 1
-    movq        xmm3, rdx
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
+    movq        xmm2, rax
     shl         rcx, 0x03
-    movq        xmm1, rcx
-    psllq       xmm3, xmm1                          ; into place
-    por         xmm4, xmm2
-    por         xmm4, xmm3                          ; C_last, zero-padded
+    movq        xmm0, rcx
+    psllq       xmm2, xmm0                          ; into place
+    por         xmm3, xmm1
+    por         xmm3, xmm2                          ; C_last, zero-padded
 .padded:
-    pshufb      xmm4, xmm0                          ; C_last
-    pxor        xmm4, xmm8                          ; C·H: A = X + C; X counts once
-    pshufd      xmm2, xmm4, 0x4e                    ; C·H: (A1, A0)
-    pxor        xmm2, xmm4                          ; C·H: A0 + A1
-    movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rax], 0x11                   ; C·H: A1·B1
-    pclmulqdq   xmm4, [rax], 0x00                   ; C·H: A0·B0
-    pclmulqdq   xmm2, [rax + 16], 0x00              ; C·H: (A0 + A1)·(B0 + B1)
-    pxor        xmm6, xmm1                          ; C·H: HI += it
-    pxor        xmm7, xmm4                          ; C·H: LO += it
-    pxor        xmm5, xmm2                          ; C·H: MI += it
+    pshufb      xmm3, [rel ghash_sse_karatsuba_shiftxor_x1_byte_swap]  ; C_last
+    pxor        xmm3, xmm7                          ; C·H: A = X + C; X counts once
+    pshufd      xmm1, xmm3, 0x4e                    ; C·H: (A1, A0)
+    pxor        xmm1, xmm3                          ; C·H: A0 + A1
+    movdqa      xmm0, xmm3
+    pclmulqdq   xmm0, [rdi], 0x11                   ; C·H: A1·B1
+    pclmulqdq   xmm3, [rdi], 0x00                   ; C·H: A0·B0
+    pclmulqdq   xmm1, [rdi + 16], 0x00              ; C·H: (A0 + A1)·(B0 + B1)
+    pxor        xmm5, xmm0                          ; C·H: HI += it
+    pxor        xmm6, xmm3                          ; C·H: LO += it
+    pxor        xmm4, xmm1                          ; C·H: MI += it
 .reduce:
-    pxor        xmm5, xmm7                          ; reduce: MI += LO
-    pxor        xmm5, xmm6                          ; reduce: MI += HI: Σ A0·B1 + A1·B0
-    movdqa      xmm1, xmm5
-    psrldq      xmm1, 0x08                          ; reduce: MI1
-    pxor        xmm6, xmm1                          ; reduce: HI += MI1
-    pslldq      xmm5, 0x08                          ; reduce: MI0·x^64
-    pxor        xmm7, xmm5                          ; reduce: LO += MI0·x^64
-    movdqa      xmm2, xmm7
-    psllq       xmm2, 0x3f                          ; reduce
-    movdqa      xmm1, xmm7
-    psllq       xmm1, 0x3e                          ; reduce
-    pxor        xmm2, xmm1                          ; reduce
-    movdqa      xmm1, xmm7
-    psllq       xmm1, 0x39                          ; reduce
-    pxor        xmm2, xmm1                          ; reduce: bits that leave each half of LO
-    movdqa      xmm1, xmm2
-    pslldq      xmm1, 0x08                          ; reduce: out0·x^64
-    pxor        xmm7, xmm1                          ; reduce: LO += out0·x^64
-    psrldq      xmm2, 0x08                          ; reduce: out1
-    pxor        xmm6, xmm2                          ; reduce: HI += out1
-    movdqa      xmm8, xmm7
-    psrlq       xmm8, 0x01                          ; reduce
-    pxor        xmm8, xmm7                          ; reduce: LO + LO >> 1
-    movdqa      xmm1, xmm7
-    psrlq       xmm1, 0x02                          ; reduce
-    pxor        xmm8, xmm1                          ; reduce:   + LO >> 2
-    psrlq       xmm7, 0x07                          ; reduce
-    pxor        xmm8, xmm7                          ; reduce:   + LO >> 7
-    pxor        xmm8, xmm6                          ; reduce: RES
+    pxor        xmm4, xmm6                          ; reduce: MI += LO
+    pxor        xmm4, xmm5                          ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    movdqa      xmm0, xmm4
+    psrldq      xmm0, 0x08                          ; reduce: MI1
+    pxor        xmm5, xmm0                          ; reduce: HI += MI1
+    pslldq      xmm4, 0x08                          ; reduce: MI0·x^64
+    pxor        xmm6, xmm4                          ; reduce: LO += MI0·x^64
+    movdqa      xmm1, xmm6
+    psllq       xmm1, 0x3f                          ; reduce
+    movdqa      xmm0, xmm6
+    psllq       xmm0, 0x3e                          ; reduce
+    pxor        xmm1, xmm0                          ; reduce
+    movdqa      xmm0, xmm6
+    psllq       xmm0, 0x39                          ; reduce
+    pxor        xmm1, xmm0                          ; reduce: bits that leave each half of LO
+    movdqa      xmm0, xmm1
+    pslldq      xmm0, 0x08                          ; reduce: out0·x^64
+    pxor        xmm6, xmm0                          ; reduce: LO += out0·x^64
+    psrldq      xmm1, 0x08                          ; reduce: out1
+    pxor        xmm5, xmm1                          ; reduce: HI += out1
+    movdqa      xmm7, xmm6
+    psrlq       xmm7, 0x01                          ; reduce
+    pxor        xmm7, xmm6                          ; reduce: LO + LO >> 1
+    movdqa      xmm0, xmm6
+    psrlq       xmm0, 0x02                          ; reduce
+    pxor        xmm7, xmm0                          ; reduce:   + LO >> 2
+    psrlq       xmm6, 0x07                          ; reduce
+    pxor        xmm7, xmm6                          ; reduce:   + LO >> 7
+    pxor        xmm7, xmm5                          ; reduce: RES
 .store:
-    pshufb      xmm8, xmm0                          ; X, bytes as in memory
-    movdqu      [rsi], xmm8                         ; X
+    pshufb      xmm7, [rel ghash_sse_karatsuba_shiftxor_x1_byte_swap]  ; X, bytes as in memory
+    movdqu      [rsi], xmm7                         ; X
+.done:
     ret
 .end:

@@ -413,11 +413,56 @@ global ghash_sse_karatsuba_shiftxor_x16_update:function (ghash_sse_karatsuba_shi
 align 32
 ghash_sse_karatsuba_shiftxor_x16_update:
     endbr64
-    movdqa      xmm0, [rel ghash_sse_karatsuba_shiftxor_x16_byte_swap]  ; byte_swap
     movdqu      xmm10, [rsi]                        ; X, bytes as in memory
-    pshufb      xmm10, xmm0                         ; X
+    pshufb      xmm10, [rel ghash_sse_karatsuba_shiftxor_x16_byte_swap]  ; X
+    cmp         rcx, 0x10
+    jne         .more
+    movdqu      xmm3, [rdx]                         ; C, bytes as in memory
+    pshufb      xmm3, [rel ghash_sse_karatsuba_shiftxor_x16_byte_swap]  ; C
+    pxor        xmm3, xmm10                         ; A = X + C
+    pshufd      xmm1, xmm3, 0x4e                    ; (A1, A0)
+    pxor        xmm1, xmm3                          ; A0 + A1
+    movdqa      xmm2, xmm3
+    pclmulqdq   xmm2, [rdi + 240], 0x11             ; A1·B1
+    pclmulqdq   xmm3, [rdi + 240], 0x00             ; A0·B0
+    pclmulqdq   xmm1, [rdi + 496], 0x00             ; (A0 + A1)·(B0 + B1)
+    pxor        xmm1, xmm3                          ; MI += LO
+    pxor        xmm1, xmm2                          ; MI += HI: Σ A0·B1 + A1·B0
+    movdqa      xmm0, xmm1
+    psrldq      xmm0, 0x08                          ; MI1
+    pxor        xmm2, xmm0                          ; HI += MI1
+    pslldq      xmm1, 0x08                          ; MI0·x^64
+    pxor        xmm3, xmm1                          ; LO += MI0·x^64
+    movdqa      xmm1, xmm3
+    psllq       xmm1, 0x3f
+    movdqa      xmm0, xmm3
+    psllq       xmm0, 0x3e
+    pxor        xmm1, xmm0
+    movdqa      xmm0, xmm3
+    psllq       xmm0, 0x39
+    pxor        xmm1, xmm0                          ; bits that leave each half of LO
+    movdqa      xmm0, xmm1
+    pslldq      xmm0, 0x08                          ; out0·x^64
+    pxor        xmm3, xmm0                          ; LO += out0·x^64
+    psrldq      xmm1, 0x08                          ; out1
+    pxor        xmm2, xmm1                          ; HI += out1
+    movdqa      xmm1, xmm3
+    psrlq       xmm1, 0x01
+    pxor        xmm1, xmm3                          ; LO + LO >> 1
+    movdqa      xmm0, xmm3
+    psrlq       xmm0, 0x02
+    pxor        xmm1, xmm0                          ;   + LO >> 2
+    psrlq       xmm3, 0x07
+    pxor        xmm1, xmm3                          ;   + LO >> 7
+    pxor        xmm1, xmm2                          ; RES
+    pshufb      xmm1, [rel ghash_sse_karatsuba_shiftxor_x16_byte_swap]  ; X, bytes as in memory
+    movdqu      [rsi], xmm1                         ; X
+    ret
+.more:
+    movdqa      xmm0, [rel ghash_sse_karatsuba_shiftxor_x16_byte_swap]  ; byte_swap
     cmp         rcx, 256
     jb          .tail
+.groups:
 .group:
     movdqu      xmm9, [rdx + 32]                    ; C3·H^14: C, bytes as in memory
     pshufb      xmm9, xmm0                          ; C3·H^14: C
@@ -628,41 +673,57 @@ ghash_sse_karatsuba_shiftxor_x16_update:
     jae         .group
 .after_group:
 .tail:
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .store
-    mov         rax, rcx
-    add         rax, 0x0f
+    lea         rax, [rcx + 15]
     and         rax, -16
-    neg         rax                                 ; -16·m
-    lea         rax, [rdi + rax + 256]              ; H^m
+    lea         rdi, [rdi + 256]
+    sub         rdi, rax                            ; H^m
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x10
+    jae         .first
     pxor        xmm7, xmm7
     pxor        xmm5, xmm5
     pxor        xmm6, xmm6
+    jmp         .rest
+.first:
+    movdqu      xmm7, [rdx]                         ; C·H^m: C, bytes as in memory
+    pshufb      xmm7, xmm0                          ; C·H^m: C
+    pxor        xmm7, xmm10                         ; C·H^m: A = X + C
+    pshufd      xmm5, xmm7, 0x4e                    ; C·H^m: (A1, A0)
+    pxor        xmm5, xmm7                          ; C·H^m: A0 + A1
+    movdqa      xmm6, xmm7
+    pclmulqdq   xmm6, [rdi], 0x11                   ; C·H^m: A1·B1
+    pclmulqdq   xmm7, [rdi], 0x00                   ; C·H^m: A0·B0
+    pclmulqdq   xmm5, [rdi + 256], 0x00             ; C·H^m: (A0 + A1)·(B0 + B1)
+    pxor        xmm10, xmm10                        ; C·H^m: X counts once
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
+    sub         rcx, 0x10
     cmp         rcx, 0x10
-    jb          .partial
+    jb          .after_block
 .block:
-    movdqu      xmm2, [rdx]                         ; C, bytes as in memory
-    pshufb      xmm2, xmm0                          ; C
-    pxor        xmm2, xmm10                         ; C·H^i: A = X + C; X counts once
+    movdqu      xmm2, [rdx]                         ; C·H^i: C, bytes as in memory
+    pshufb      xmm2, xmm0                          ; C·H^i: C
     pshufd      xmm3, xmm2, 0x4e                    ; C·H^i: (A1, A0)
     pxor        xmm3, xmm2                          ; C·H^i: A0 + A1
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rax], 0x11                   ; C·H^i: A1·B1
-    pclmulqdq   xmm2, [rax], 0x00                   ; C·H^i: A0·B0
-    pclmulqdq   xmm3, [rax + 256], 0x00             ; C·H^i: (A0 + A1)·(B0 + B1)
+    pclmulqdq   xmm1, [rdi], 0x11                   ; C·H^i: A1·B1
+    pclmulqdq   xmm2, [rdi], 0x00                   ; C·H^i: A0·B0
+    pclmulqdq   xmm3, [rdi + 256], 0x00             ; C·H^i: (A0 + A1)·(B0 + B1)
     pxor        xmm6, xmm1                          ; C·H^i: HI += it
     pxor        xmm7, xmm2                          ; C·H^i: LO += it
     pxor        xmm5, xmm3                          ; C·H^i: MI += it
-    pxor        xmm10, xmm10
-    add         rax, 0x10                           ; the next powers
+    add         rdi, 0x10                           ; the next powers
     add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jae         .block
 .after_block:
-.partial:
     cmp         rcx, 0x00
     je          .reduce
+.rest:
     pxor        xmm4, xmm4
     cmp         rcx, 0x08
     jb          .under8
@@ -690,16 +751,16 @@ ghash_sse_karatsuba_shiftxor_x16_update:
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       edi, byte [rdx]                     ; byte 0
-    movq        xmm4, rdi
-    movzx       edi, byte [rdx + r8]                ; byte r >> 1
-    movq        xmm2, rdi
+    movzx       eax, byte [rdx]                     ; byte 0
+    movq        xmm4, rax
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
+    movq        xmm2, rax
     shl         r8, 0x03
     movq        xmm1, r8
     psllq       xmm2, xmm1                          ; into place
     sub         rcx, 0x01
-    movzx       edx, byte [rdx + rcx]               ; byte r - 1
-    movq        xmm3, rdx
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
+    movq        xmm3, rax
     shl         rcx, 0x03
     movq        xmm1, rcx
     psllq       xmm3, xmm1                          ; into place
@@ -711,9 +772,9 @@ ghash_sse_karatsuba_shiftxor_x16_update:
     pshufd      xmm2, xmm4, 0x4e                    ; C·H: (A1, A0)
     pxor        xmm2, xmm4                          ; C·H: A0 + A1
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rax], 0x11                   ; C·H: A1·B1
-    pclmulqdq   xmm4, [rax], 0x00                   ; C·H: A0·B0
-    pclmulqdq   xmm2, [rax + 256], 0x00             ; C·H: (A0 + A1)·(B0 + B1)
+    pclmulqdq   xmm1, [rdi], 0x11                   ; C·H: A1·B1
+    pclmulqdq   xmm4, [rdi], 0x00                   ; C·H: A0·B0
+    pclmulqdq   xmm2, [rdi + 256], 0x00             ; C·H: (A0 + A1)·(B0 + B1)
     pxor        xmm6, xmm1                          ; C·H: HI += it
     pxor        xmm7, xmm4                          ; C·H: LO += it
     pxor        xmm5, xmm2                          ; C·H: MI += it
@@ -750,5 +811,6 @@ ghash_sse_karatsuba_shiftxor_x16_update:
 .store:
     pshufb      xmm10, xmm0                         ; X, bytes as in memory
     movdqu      [rsi], xmm10                        ; X
+.done:
     ret
 .end:

@@ -74,8 +74,8 @@ ghash_sse_winograd_clmul1_x1_init:
     movdqa      xmm4, xmm1
     pclmulqdq   xmm4, [rel ghash_sse_winograd_clmul1_x1_fold_q], 0x10  ; B_1: LO0·Q'
     pshufd      xmm1, xmm1, 0x4e                    ; B_1: (LO1, LO0)
-    pxor        xmm4, xmm1                          ; B_1: fold LO
-    pxor        xmm4, xmm3                          ; B_1: RES = fold(LO) + HI
+    pxor        xmm1, xmm3                          ; B_1: + HI
+    pxor        xmm4, xmm1                          ; B_1: RES = fold(LO) + HI
     movdqu      [rdi], xmm0                         ; B_1: C1
     movdqu      [rdi + 16], xmm2                    ; B_1: C2
     movdqu      [rdi + 32], xmm4                    ; B_1: R
@@ -101,12 +101,12 @@ ghash_sse_winograd_clmul1_x1_mul:
     pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
     pxor        xmm1, xmm0                          ; LO += S
     pxor        xmm2, xmm0                          ; HI += S
+    pxor        xmm2, [rdi + 32]                    ; HI minus the key terms
     movdqa      xmm3, xmm1
     pclmulqdq   xmm3, [rel ghash_sse_winograd_clmul1_x1_fold_q], 0x10  ; LO0·Q'
     pshufd      xmm0, xmm1, 0x4e                    ; (LO1, LO0)
-    pxor        xmm3, xmm0                          ; fold LO
-    pxor        xmm3, xmm2                          ; RES = fold(LO) + HI
-    pxor        xmm3, [rdi + 32]                    ; minus the key terms
+    pxor        xmm0, xmm2                          ; + HI
+    pxor        xmm3, xmm0                          ; RES = fold(LO) + HI
 .store:
     pshufb      xmm3, [rel ghash_sse_winograd_clmul1_x1_byte_swap]  ; X, bytes as in memory
     movdqu      [rsi], xmm3                         ; X
@@ -115,36 +115,37 @@ ghash_sse_winograd_clmul1_x1_mul:
 
 ; void ghash_sse_winograd_clmul1_x1_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-10, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-8, rax rcx rdx rdi r8
 global ghash_sse_winograd_clmul1_x1_update:function (ghash_sse_winograd_clmul1_x1_update.end - ghash_sse_winograd_clmul1_x1_update)
 align 32
 ghash_sse_winograd_clmul1_x1_update:
     endbr64
-    movdqa      xmm0, [rel ghash_sse_winograd_clmul1_x1_byte_swap]  ; byte_swap
-    movdqa      xmm9, [rel ghash_sse_winograd_clmul1_x1_fold_q]  ; fold_q
-    movdqu      xmm10, [rsi]                        ; X, bytes as in memory
-    pshufb      xmm10, xmm0                         ; X
+    movdqu      xmm8, [rsi]                         ; X, bytes as in memory
+    pshufb      xmm8, [rel ghash_sse_winograd_clmul1_x1_byte_swap]  ; X
     cmp         rcx, 0x10
     jb          .tail
+.groups:
+    movdqa      xmm0, [rel ghash_sse_winograd_clmul1_x1_byte_swap]  ; byte_swap
+    movdqa      xmm1, [rel ghash_sse_winograd_clmul1_x1_fold_q]  ; fold_q
 .group:
-    movdqu      xmm1, [rdx]                         ; C1·H^1: C, bytes as in memory
-    pshufb      xmm1, xmm0                          ; C1·H^1: C
-    pxor        xmm1, xmm10                         ; C1·H^1: A = X + C
-    movdqa      xmm2, xmm1
-    pxor        xmm2, [rdi]                         ; C1·H^1: T = A + C1
-    movdqa      xmm3, xmm1
-    pxor        xmm3, [rdi + 16]                    ; C1·H^1: U = A + C2
-    pclmulqdq   xmm1, xmm1, 0x10                    ; C1·H^1: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C1·H^1: T0·T1
-    pclmulqdq   xmm3, xmm3, 0x10                    ; C1·H^1: U0·U1
-    pxor        xmm2, xmm1                          ; reduce: LO += S
-    pxor        xmm3, xmm1                          ; reduce: HI += S
-    movdqa      xmm10, xmm2
-    pclmulqdq   xmm10, xmm9, 0x10                   ; reduce: LO0·Q'
-    pshufd      xmm1, xmm2, 0x4e                    ; reduce: (LO1, LO0)
-    pxor        xmm10, xmm1                         ; reduce: fold LO
-    pxor        xmm10, xmm3                         ; reduce: RES = fold(LO) + HI
-    pxor        xmm10, [rdi + 32]                   ; reduce: minus the key terms
+    movdqu      xmm2, [rdx]                         ; C1·H^1: C, bytes as in memory
+    pshufb      xmm2, xmm0                          ; C1·H^1: C
+    pxor        xmm2, xmm8                          ; C1·H^1: A = X + C
+    movdqa      xmm3, xmm2
+    pxor        xmm3, [rdi]                         ; C1·H^1: T = A + C1
+    movdqa      xmm4, xmm2
+    pxor        xmm4, [rdi + 16]                    ; C1·H^1: U = A + C2
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C1·H^1: A0·A1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C1·H^1: T0·T1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C1·H^1: U0·U1
+    pxor        xmm3, xmm2                          ; reduce: LO += S
+    pxor        xmm4, xmm2                          ; reduce: HI += S
+    pxor        xmm4, [rdi + 32]                    ; reduce: HI minus the key terms
+    movdqa      xmm8, xmm3
+    pclmulqdq   xmm8, xmm1, 0x10                    ; reduce: LO0·Q'
+    pshufd      xmm2, xmm3, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm2, xmm4                          ; reduce: + HI
+    pxor        xmm8, xmm2                          ; reduce: RES = fold(LO) + HI
     add         rdx, 0x10                           ; next group
     sub         rcx, 0x10
     cmp         rcx, 0x10
@@ -153,107 +154,82 @@ ghash_sse_winograd_clmul1_x1_update:
 .tail:
     cmp         rcx, 0x00
     je          .store
-    mov         rax, rcx
-    add         rax, 0x0f
+    lea         rax, [rcx + 15]
     and         rax, -16
-    neg         rax                                 ; -16·m
-    lea         rax, [rdi + rax + 16]               ; H^m
-    movdqu      xmm1, [rax + 32]                    ; R_m: the key terms of H^m … H^1
+    lea         rdi, [rdi + 16]
+    sub         rdi, rax                            ; H^m
+    movdqu      xmm0, [rdi + 32]                    ; R_m: the key terms of H^m … H^1
+    pxor        xmm5, xmm5
     pxor        xmm6, xmm6
     pxor        xmm7, xmm7
-    pxor        xmm8, xmm8
-    cmp         rcx, 0x10
-    jb          .partial
-.block:
-    movdqu      xmm2, [rdx]                         ; C, bytes as in memory
-    pshufb      xmm2, xmm0                          ; C
-    pxor        xmm2, xmm10                         ; C·H^i: A = X + C; X counts once
-    movdqa      xmm3, xmm2
-    pxor        xmm3, [rax]                         ; C·H^i: T = A + C1
-    movdqa      xmm4, xmm2
-    pxor        xmm4, [rax + 16]                    ; C·H^i: U = A + C2
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H^i: A0·A1
-    pclmulqdq   xmm3, xmm3, 0x10                    ; C·H^i: T0·T1
-    pclmulqdq   xmm4, xmm4, 0x10                    ; C·H^i: U0·U1
-    pxor        xmm6, xmm2                          ; C·H^i: S += it
-    pxor        xmm7, xmm3                          ; C·H^i: LO += it
-    pxor        xmm8, xmm4                          ; C·H^i: HI += it
-    pxor        xmm10, xmm10
-    add         rax, 0x10                           ; the next powers
-    add         rdx, 0x10                           ; the next blocks
-    sub         rcx, 0x10
-    cmp         rcx, 0x10
-    jae         .block
-.after_block:
-.partial:
-    cmp         rcx, 0x00
-    je          .reduce
-    pxor        xmm5, xmm5
+    pxor        xmm4, xmm4
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .under8
-    movq        xmm5, [rdx]                         ; bytes 0..7
-    movq        xmm3, [rdx + rcx - 8]               ; the last 8 bytes
+    movq        xmm4, [rdx]                         ; bytes 0..7
+    movq        xmm2, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
     neg         rcx                                 ; 8·(15 - r) bits
-    movq        xmm2, rcx
-    psrlq       xmm3, xmm2                          ; 8·(15 - r) bits
-    psrlq       xmm3, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm5, xmm3                          ; C_last, zero-padded
+    movq        xmm1, rcx
+    psrlq       xmm2, xmm1                          ; 8·(15 - r) bits
+    psrlq       xmm2, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm4, xmm2                          ; C_last, zero-padded
     jmp         .padded
 .under8:
     cmp         rcx, 0x04
     jb          .under4
-    movd        xmm5, [rdx]                         ; bytes 0..3
-    movd        xmm3, [rdx + rcx - 4]               ; the last 4 bytes
+    movd        xmm4, [rdx]                         ; bytes 0..3
+    movd        xmm2, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
     sub         rcx, 0x20                           ; 8·(r - 4) bits
-    movq        xmm2, rcx
-    psllq       xmm3, xmm2                          ; into place
-    por         xmm5, xmm3                          ; C_last, zero-padded
+    movq        xmm1, rcx
+    psllq       xmm2, xmm1                          ; into place
+    por         xmm4, xmm2                          ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       edi, byte [rdx]                     ; byte 0
-    movq        xmm5, rdi
-    movzx       edi, byte [rdx + r8]                ; byte r >> 1
-    movq        xmm3, rdi
+    movzx       eax, byte [rdx]                     ; byte 0
+    movq        xmm4, rax
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
+    movq        xmm2, rax
     shl         r8, 0x03
-    movq        xmm2, r8
-    psllq       xmm3, xmm2                          ; into place
+    movq        xmm1, r8
+    psllq       xmm2, xmm1                          ; into place
     sub         rcx, 0x01
-    movzx       edx, byte [rdx + rcx]               ; byte r - 1
-    movq        xmm4, rdx
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
+    movq        xmm3, rax
     shl         rcx, 0x03
-    movq        xmm2, rcx
-    psllq       xmm4, xmm2                          ; into place
-    por         xmm5, xmm3
-    por         xmm5, xmm4                          ; C_last, zero-padded
+    movq        xmm1, rcx
+    psllq       xmm3, xmm1                          ; into place
+    por         xmm4, xmm2
+    por         xmm4, xmm3                          ; C_last, zero-padded
 .padded:
-    pshufb      xmm5, xmm0                          ; C_last
-    pxor        xmm5, xmm10                         ; C·H: A = X + C; X counts once
-    movdqa      xmm2, xmm5
-    pxor        xmm2, [rax]                         ; C·H: T = A + C1
-    movdqa      xmm3, xmm5
-    pxor        xmm3, [rax + 16]                    ; C·H: U = A + C2
-    pclmulqdq   xmm5, xmm5, 0x10                    ; C·H: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H: T0·T1
-    pclmulqdq   xmm3, xmm3, 0x10                    ; C·H: U0·U1
-    pxor        xmm6, xmm5                          ; C·H: S += it
-    pxor        xmm7, xmm2                          ; C·H: LO += it
-    pxor        xmm8, xmm3                          ; C·H: HI += it
+    pshufb      xmm4, [rel ghash_sse_winograd_clmul1_x1_byte_swap]  ; C_last
+    pxor        xmm4, xmm8                          ; C·H: A = X + C; X counts once
+    movdqa      xmm1, xmm4
+    pxor        xmm1, [rdi]                         ; C·H: T = A + C1
+    movdqa      xmm2, xmm4
+    pxor        xmm2, [rdi + 16]                    ; C·H: U = A + C2
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C·H: A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C·H: T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H: U0·U1
+    pxor        xmm5, xmm4                          ; C·H: S += it
+    pxor        xmm6, xmm1                          ; C·H: LO += it
+    pxor        xmm7, xmm2                          ; C·H: HI += it
 .reduce:
-    pxor        xmm7, xmm6                          ; reduce: LO += S
-    pxor        xmm8, xmm6                          ; reduce: HI += S
-    pclmulqdq   xmm9, xmm7, 0x01                    ; reduce: LO0·Q'
-    pshufd      xmm2, xmm7, 0x4e                    ; reduce: (LO1, LO0)
-    pxor        xmm9, xmm2                          ; reduce: fold LO
-    pxor        xmm9, xmm8                          ; reduce: RES = fold(LO) + HI
-    pxor        xmm9, xmm1                          ; reduce: minus the key terms
-    movdqa      xmm10, xmm9                         ; reduce
+    pxor        xmm6, xmm5                          ; reduce: LO += S
+    pxor        xmm7, xmm5                          ; reduce: HI += S
+    pxor        xmm7, xmm0                          ; reduce: HI minus the key terms
+    movdqa      xmm8, xmm6
+    pclmulqdq   xmm8, [rel ghash_sse_winograd_clmul1_x1_fold_q], 0x10  ; reduce: LO0·Q'
+    pshufd      xmm0, xmm6, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm0, xmm7                          ; reduce: + HI
+    pxor        xmm8, xmm0                          ; reduce: RES = fold(LO) + HI
 .store:
-    pshufb      xmm10, xmm0                         ; X, bytes as in memory
-    movdqu      [rsi], xmm10                        ; X
+    pshufb      xmm8, [rel ghash_sse_winograd_clmul1_x1_byte_swap]  ; X, bytes as in memory
+    movdqu      [rsi], xmm8                         ; X
+.done:
     ret
 .end:

@@ -75,8 +75,8 @@ ghash_sse_winograd_clmul1_x2_init:
     movdqa      xmm2, xmm0
     pclmulqdq   xmm2, [rel ghash_sse_winograd_clmul1_x2_fold_q], 0x10  ; B_1: LO0·Q'
     pshufd      xmm0, xmm0, 0x4e                    ; B_1: (LO1, LO0)
-    pxor        xmm2, xmm0                          ; B_1: fold LO
-    pxor        xmm2, xmm1                          ; B_1: RES = fold(LO) + HI
+    pxor        xmm0, xmm1                          ; B_1: + HI
+    pxor        xmm2, xmm0                          ; B_1: RES = fold(LO) + HI
     movdqu      [rdi + 16], xmm4                    ; B_1: C1
     movdqu      [rdi + 48], xmm5                    ; B_1: C2
     movdqu      [rdi + 80], xmm2                    ; B_1: R
@@ -87,12 +87,12 @@ ghash_sse_winograd_clmul1_x2_init:
     pclmulqdq   xmm5, xmm5, 0x10                    ; V_2 = V_1·B_1: U0·U1
     pxor        xmm4, xmm3                          ; V_2 = V_1·B_1: LO += S
     pxor        xmm5, xmm3                          ; V_2 = V_1·B_1: HI += S
+    pxor        xmm5, xmm2                          ; V_2 = V_1·B_1: HI minus the key terms
     movdqa      xmm3, xmm4
     pclmulqdq   xmm3, [rel ghash_sse_winograd_clmul1_x2_fold_q], 0x10  ; V_2 = V_1·B_1: LO0·Q'
     pshufd      xmm0, xmm4, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
-    pxor        xmm3, xmm0                          ; V_2 = V_1·B_1: fold LO
-    pxor        xmm3, xmm5                          ; V_2 = V_1·B_1: RES = fold(LO) + HI
-    pxor        xmm3, xmm2                          ; V_2 = V_1·B_1: minus the key terms
+    pxor        xmm0, xmm5                          ; V_2 = V_1·B_1: + HI
+    pxor        xmm3, xmm0                          ; V_2 = V_1·B_1: RES = fold(LO) + HI
     movdqa      xmm1, xmm3
     pclmulqdq   xmm1, [rel ghash_sse_winograd_clmul1_x2_fold_q], 0x10  ; V_2 = V_1·B_1: B0·Q'
     pshufd      xmm0, xmm3, 0x4e                    ; V_2 = V_1·B_1: (B1, B0)
@@ -107,8 +107,8 @@ ghash_sse_winograd_clmul1_x2_init:
     movdqa      xmm5, xmm1
     pclmulqdq   xmm5, [rel ghash_sse_winograd_clmul1_x2_fold_q], 0x10  ; V_2 = V_1·B_1: LO0·Q'
     pshufd      xmm1, xmm1, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
-    pxor        xmm5, xmm1                          ; V_2 = V_1·B_1: fold LO
-    pxor        xmm5, xmm4                          ; V_2 = V_1·B_1: RES = fold(LO) + HI
+    pxor        xmm1, xmm4                          ; V_2 = V_1·B_1: + HI
+    pxor        xmm5, xmm1                          ; V_2 = V_1·B_1: RES = fold(LO) + HI
     movdqu      [rdi], xmm0                         ; V_2 = V_1·B_1: C1
     movdqu      [rdi + 32], xmm3                    ; V_2 = V_1·B_1: C2
     pxor        xmm5, xmm2                          ; V_2 = V_1·B_1: R_i
@@ -136,12 +136,12 @@ ghash_sse_winograd_clmul1_x2_mul:
     pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
     pxor        xmm1, xmm0                          ; LO += S
     pxor        xmm2, xmm0                          ; HI += S
+    pxor        xmm2, [rdi + 80]                    ; HI minus the key terms
     movdqa      xmm3, xmm1
     pclmulqdq   xmm3, [rel ghash_sse_winograd_clmul1_x2_fold_q], 0x10  ; LO0·Q'
     pshufd      xmm0, xmm1, 0x4e                    ; (LO1, LO0)
-    pxor        xmm3, xmm0                          ; fold LO
-    pxor        xmm3, xmm2                          ; RES = fold(LO) + HI
-    pxor        xmm3, [rdi + 80]                    ; minus the key terms
+    pxor        xmm0, xmm2                          ; + HI
+    pxor        xmm3, xmm0                          ; RES = fold(LO) + HI
 .store:
     pshufb      xmm3, [rel ghash_sse_winograd_clmul1_x2_byte_swap]  ; X, bytes as in memory
     movdqu      [rsi], xmm3                         ; X
@@ -150,48 +150,74 @@ ghash_sse_winograd_clmul1_x2_mul:
 
 ; void ghash_sse_winograd_clmul1_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-10, rax rcx rdx rdi r8
+;   stack 0 bytes; writes xmm0-9, rax rcx rdx rdi r8
 global ghash_sse_winograd_clmul1_x2_update:function (ghash_sse_winograd_clmul1_x2_update.end - ghash_sse_winograd_clmul1_x2_update)
 align 32
 ghash_sse_winograd_clmul1_x2_update:
     endbr64
+    movdqu      xmm9, [rsi]                         ; X, bytes as in memory
+    pshufb      xmm9, [rel ghash_sse_winograd_clmul1_x2_byte_swap]  ; X
+    cmp         rcx, 0x10
+    jne         .more
+    movdqu      xmm0, [rdx]                         ; C, bytes as in memory
+    pshufb      xmm0, [rel ghash_sse_winograd_clmul1_x2_byte_swap]  ; C
+    pxor        xmm0, xmm9                          ; A = X + C
+    movdqa      xmm1, xmm0
+    pxor        xmm1, [rdi + 16]                    ; T = A + C1
+    movdqa      xmm2, xmm0
+    pxor        xmm2, [rdi + 48]                    ; U = A + C2
+    pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
+    pxor        xmm1, xmm0                          ; LO += S
+    pxor        xmm2, xmm0                          ; HI += S
+    pxor        xmm2, [rdi + 80]                    ; HI minus the key terms
+    movdqa      xmm3, xmm1
+    pclmulqdq   xmm3, [rel ghash_sse_winograd_clmul1_x2_fold_q], 0x10  ; LO0·Q'
+    pshufd      xmm0, xmm1, 0x4e                    ; (LO1, LO0)
+    pxor        xmm0, xmm2                          ; + HI
+    pxor        xmm3, xmm0                          ; RES = fold(LO) + HI
+    pshufb      xmm3, [rel ghash_sse_winograd_clmul1_x2_byte_swap]  ; X, bytes as in memory
+    movdqu      [rsi], xmm3                         ; X
+    ret
+.more:
     movdqa      xmm0, [rel ghash_sse_winograd_clmul1_x2_byte_swap]  ; byte_swap
-    movdqa      xmm9, [rel ghash_sse_winograd_clmul1_x2_fold_q]  ; fold_q
-    movdqu      xmm10, [rsi]                        ; X, bytes as in memory
-    pshufb      xmm10, xmm0                         ; X
     cmp         rcx, 0x20
     jb          .tail
+.groups:
+    movdqa      xmm1, [rel ghash_sse_winograd_clmul1_x2_fold_q]  ; fold_q
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    movdqu      xmm4, [rdx + 16]                    ; C2·H^1: C, bytes as in memory
-    pshufb      xmm4, xmm0                          ; C2·H^1: C
-    movdqa      xmm5, xmm4
-    pxor        xmm5, [rdi + 16]                    ; C2·H^1: T = A + C1
-    movdqa      xmm6, xmm4
-    pxor        xmm6, [rdi + 48]                    ; C2·H^1: U = A + C2
-    pclmulqdq   xmm4, xmm4, 0x10                    ; C2·H^1: A0·A1
-    pclmulqdq   xmm5, xmm5, 0x10                    ; C2·H^1: T0·T1
-    pclmulqdq   xmm6, xmm6, 0x10                    ; C2·H^1: U0·U1
-    movdqu      xmm1, [rdx]                         ; C1·H^2: C, bytes as in memory
-    pshufb      xmm1, xmm0                          ; C1·H^2: C
-    pxor        xmm1, xmm10                         ; C1·H^2: A = X + C
-    movdqa      xmm2, xmm1
-    pxor        xmm2, [rdi]                         ; C1·H^2: T = A + C1
-    movdqa      xmm3, xmm1
-    pxor        xmm3, [rdi + 32]                    ; C1·H^2: U = A + C2
-    pclmulqdq   xmm1, xmm1, 0x10                    ; C1·H^2: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C1·H^2: T0·T1
-    pclmulqdq   xmm3, xmm3, 0x10                    ; C1·H^2: U0·U1
-    pxor        xmm4, xmm1                          ; C1·H^2: S += it
-    pxor        xmm5, xmm2                          ; C1·H^2: LO += it
-    pxor        xmm6, xmm3                          ; C1·H^2: HI += it
-    pxor        xmm5, xmm4                          ; reduce: LO += S
-    pxor        xmm6, xmm4                          ; reduce: HI += S
-    movdqa      xmm10, xmm5
-    pclmulqdq   xmm10, xmm9, 0x10                   ; reduce: LO0·Q'
-    pshufd      xmm1, xmm5, 0x4e                    ; reduce: (LO1, LO0)
-    pxor        xmm10, xmm1                         ; reduce: fold LO
-    pxor        xmm10, xmm6                         ; reduce: RES = fold(LO) + HI
-    pxor        xmm10, [rdi + 64]                   ; reduce: minus the key terms
+    movdqu      xmm5, [rdx + 16]                    ; C2·H^1: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C2·H^1: C
+    movdqa      xmm6, xmm5
+    pxor        xmm6, [rdi + 16]                    ; C2·H^1: T = A + C1
+    movdqa      xmm7, xmm5
+    pxor        xmm7, [rdi + 48]                    ; C2·H^1: U = A + C2
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C2·H^1: A0·A1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C2·H^1: T0·T1
+    pclmulqdq   xmm7, xmm7, 0x10                    ; C2·H^1: U0·U1
+    movdqu      xmm2, [rdx]                         ; C1·H^2: C, bytes as in memory
+    pshufb      xmm2, xmm0                          ; C1·H^2: C
+    pxor        xmm2, xmm9                          ; C1·H^2: A = X + C
+    movdqa      xmm3, xmm2
+    pxor        xmm3, [rdi]                         ; C1·H^2: T = A + C1
+    movdqa      xmm4, xmm2
+    pxor        xmm4, [rdi + 32]                    ; C1·H^2: U = A + C2
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C1·H^2: A0·A1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C1·H^2: T0·T1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C1·H^2: U0·U1
+    pxor        xmm5, xmm2                          ; C1·H^2: S += it
+    pxor        xmm6, xmm3                          ; C1·H^2: LO += it
+    pxor        xmm7, xmm4                          ; C1·H^2: HI += it
+    pxor        xmm6, xmm5                          ; reduce: LO += S
+    pxor        xmm7, xmm5                          ; reduce: HI += S
+    pxor        xmm7, [rdi + 64]                    ; reduce: HI minus the key terms
+    movdqa      xmm9, xmm6
+    pclmulqdq   xmm9, xmm1, 0x10                    ; reduce: LO0·Q'
+    pshufd      xmm2, xmm6, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm2, xmm7                          ; reduce: + HI
+    pxor        xmm9, xmm2                          ; reduce: RES = fold(LO) + HI
     add         rdx, 0x20                           ; next group
     sub         rcx, 0x20
     cmp         rcx, 0x20
@@ -200,41 +226,58 @@ ghash_sse_winograd_clmul1_x2_update:
 .tail:
     cmp         rcx, 0x00
     je          .store
-    mov         rax, rcx
-    add         rax, 0x0f
+    lea         rax, [rcx + 15]
     and         rax, -16
-    neg         rax                                 ; -16·m
-    lea         rax, [rdi + rax + 32]               ; H^m
-    movdqu      xmm1, [rax + 64]                    ; R_m: the key terms of H^m … H^1
+    lea         rdi, [rdi + 32]
+    sub         rdi, rax                            ; H^m
+    movdqu      xmm1, [rdi + 64]                    ; R_m: the key terms of H^m … H^1
+    cmp         rcx, 0x10
+    jae         .first
     pxor        xmm6, xmm6
     pxor        xmm7, xmm7
     pxor        xmm8, xmm8
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .rest
+.first:
+    movdqu      xmm6, [rdx]                         ; C·H^m: C, bytes as in memory
+    pshufb      xmm6, xmm0                          ; C·H^m: C
+    pxor        xmm6, xmm9                          ; C·H^m: A = X + C
+    movdqa      xmm7, xmm6
+    pxor        xmm7, [rdi]                         ; C·H^m: T = A + C1
+    movdqa      xmm8, xmm6
+    pxor        xmm8, [rdi + 32]                    ; C·H^m: U = A + C2
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C·H^m: A0·A1
+    pclmulqdq   xmm7, xmm7, 0x10                    ; C·H^m: T0·T1
+    pclmulqdq   xmm8, xmm8, 0x10                    ; C·H^m: U0·U1
+    pxor        xmm9, xmm9                          ; C·H^m: X counts once
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
+    sub         rcx, 0x10
     cmp         rcx, 0x10
-    jb          .partial
+    jb          .after_block
 .block:
-    movdqu      xmm2, [rdx]                         ; C, bytes as in memory
-    pshufb      xmm2, xmm0                          ; C
-    pxor        xmm2, xmm10                         ; C·H^i: A = X + C; X counts once
+    movdqu      xmm2, [rdx]                         ; C·H^i: C, bytes as in memory
+    pshufb      xmm2, xmm0                          ; C·H^i: C
     movdqa      xmm3, xmm2
-    pxor        xmm3, [rax]                         ; C·H^i: T = A + C1
+    pxor        xmm3, [rdi]                         ; C·H^i: T = A + C1
     movdqa      xmm4, xmm2
-    pxor        xmm4, [rax + 32]                    ; C·H^i: U = A + C2
+    pxor        xmm4, [rdi + 32]                    ; C·H^i: U = A + C2
     pclmulqdq   xmm2, xmm2, 0x10                    ; C·H^i: A0·A1
     pclmulqdq   xmm3, xmm3, 0x10                    ; C·H^i: T0·T1
     pclmulqdq   xmm4, xmm4, 0x10                    ; C·H^i: U0·U1
     pxor        xmm6, xmm2                          ; C·H^i: S += it
     pxor        xmm7, xmm3                          ; C·H^i: LO += it
     pxor        xmm8, xmm4                          ; C·H^i: HI += it
-    pxor        xmm10, xmm10
-    add         rax, 0x10                           ; the next powers
+    add         rdi, 0x10                           ; the next powers
     add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jae         .block
 .after_block:
-.partial:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .reduce
+.rest:
     pxor        xmm5, xmm5
     cmp         rcx, 0x08
     jb          .under8
@@ -249,6 +292,7 @@ ghash_sse_winograd_clmul1_x2_update:
     punpcklqdq  xmm5, xmm3                          ; C_last, zero-padded
     jmp         .padded
 .under8:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .under4
     movd        xmm5, [rdx]                         ; bytes 0..3
@@ -262,16 +306,16 @@ ghash_sse_winograd_clmul1_x2_update:
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       edi, byte [rdx]                     ; byte 0
-    movq        xmm5, rdi
-    movzx       edi, byte [rdx + r8]                ; byte r >> 1
-    movq        xmm3, rdi
+    movzx       eax, byte [rdx]                     ; byte 0
+    movq        xmm5, rax
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
+    movq        xmm3, rax
     shl         r8, 0x03
     movq        xmm2, r8
     psllq       xmm3, xmm2                          ; into place
     sub         rcx, 0x01
-    movzx       edx, byte [rdx + rcx]               ; byte r - 1
-    movq        xmm4, rdx
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
+    movq        xmm4, rax
     shl         rcx, 0x03
     movq        xmm2, rcx
     psllq       xmm4, xmm2                          ; into place
@@ -279,11 +323,11 @@ ghash_sse_winograd_clmul1_x2_update:
     por         xmm5, xmm4                          ; C_last, zero-padded
 .padded:
     pshufb      xmm5, xmm0                          ; C_last
-    pxor        xmm5, xmm10                         ; C·H: A = X + C; X counts once
+    pxor        xmm5, xmm9                          ; C·H: A = X + C; X counts once
     movdqa      xmm2, xmm5
-    pxor        xmm2, [rax]                         ; C·H: T = A + C1
+    pxor        xmm2, [rdi]                         ; C·H: T = A + C1
     movdqa      xmm3, xmm5
-    pxor        xmm3, [rax + 32]                    ; C·H: U = A + C2
+    pxor        xmm3, [rdi + 32]                    ; C·H: U = A + C2
     pclmulqdq   xmm5, xmm5, 0x10                    ; C·H: A0·A1
     pclmulqdq   xmm2, xmm2, 0x10                    ; C·H: T0·T1
     pclmulqdq   xmm3, xmm3, 0x10                    ; C·H: U0·U1
@@ -293,14 +337,15 @@ ghash_sse_winograd_clmul1_x2_update:
 .reduce:
     pxor        xmm7, xmm6                          ; reduce: LO += S
     pxor        xmm8, xmm6                          ; reduce: HI += S
-    pclmulqdq   xmm9, xmm7, 0x01                    ; reduce: LO0·Q'
-    pshufd      xmm2, xmm7, 0x4e                    ; reduce: (LO1, LO0)
-    pxor        xmm9, xmm2                          ; reduce: fold LO
-    pxor        xmm9, xmm8                          ; reduce: RES = fold(LO) + HI
-    pxor        xmm9, xmm1                          ; reduce: minus the key terms
-    movdqa      xmm10, xmm9                         ; reduce
+    pxor        xmm8, xmm1                          ; reduce: HI minus the key terms
+    movdqa      xmm9, xmm7
+    pclmulqdq   xmm9, [rel ghash_sse_winograd_clmul1_x2_fold_q], 0x10  ; reduce: LO0·Q'
+    pshufd      xmm1, xmm7, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm1, xmm8                          ; reduce: + HI
+    pxor        xmm9, xmm1                          ; reduce: RES = fold(LO) + HI
 .store:
-    pshufb      xmm10, xmm0                         ; X, bytes as in memory
-    movdqu      [rsi], xmm10                        ; X
+    pshufb      xmm9, xmm0                          ; X, bytes as in memory
+    movdqu      [rsi], xmm9                         ; X
+.done:
     ret
 .end:

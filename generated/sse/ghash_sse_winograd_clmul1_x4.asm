@@ -44,7 +44,7 @@ section .text
 
 ; void ghash_sse_winograd_clmul1_x4_init(void *table, const uint8_t h[16])
 ;   fill the table from the hash subkey h
-;   stack 0 bytes; writes xmm0-10
+;   stack 0 bytes; writes xmm0-9
 global ghash_sse_winograd_clmul1_x4_init:function (ghash_sse_winograd_clmul1_x4_init.end - ghash_sse_winograd_clmul1_x4_init)
 align 32
 ghash_sse_winograd_clmul1_x4_init:
@@ -75,8 +75,8 @@ ghash_sse_winograd_clmul1_x4_init:
     movdqa      xmm2, xmm0
     pclmulqdq   xmm2, [rel ghash_sse_winograd_clmul1_x4_fold_q], 0x10  ; B_1: LO0·Q'
     pshufd      xmm0, xmm0, 0x4e                    ; B_1: (LO1, LO0)
-    pxor        xmm2, xmm0                          ; B_1: fold LO
-    pxor        xmm2, xmm1                          ; B_1: RES = fold(LO) + HI
+    pxor        xmm0, xmm1                          ; B_1: + HI
+    pxor        xmm2, xmm0                          ; B_1: RES = fold(LO) + HI
     movdqu      [rdi + 48], xmm5                    ; B_1: C1
     movdqu      [rdi + 112], xmm6                   ; B_1: C2
     movdqa      xmm4, xmm2                          ; B_1: R
@@ -90,81 +90,81 @@ ghash_sse_winograd_clmul1_x4_init:
     pclmulqdq   xmm1, xmm1, 0x10                    ; V_2 = V_1·B_1: U0·U1
     pxor        xmm0, xmm3                          ; V_2 = V_1·B_1: LO += S
     pxor        xmm1, xmm3                          ; V_2 = V_1·B_1: HI += S
-    movdqa      xmm8, xmm0
-    pclmulqdq   xmm8, [rel ghash_sse_winograd_clmul1_x4_fold_q], 0x10  ; V_2 = V_1·B_1: LO0·Q'
+    pxor        xmm1, xmm2                          ; V_2 = V_1·B_1: HI minus the key terms
+    movdqa      xmm7, xmm0
+    pclmulqdq   xmm7, [rel ghash_sse_winograd_clmul1_x4_fold_q], 0x10  ; V_2 = V_1·B_1: LO0·Q'
     pshufd      xmm0, xmm0, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
-    pxor        xmm8, xmm0                          ; V_2 = V_1·B_1: fold LO
-    pxor        xmm8, xmm1                          ; V_2 = V_1·B_1: RES = fold(LO) + HI
-    pxor        xmm8, xmm2                          ; V_2 = V_1·B_1: minus the key terms
-    movdqa      xmm1, xmm8
+    pxor        xmm0, xmm1                          ; V_2 = V_1·B_1: + HI
+    pxor        xmm7, xmm0                          ; V_2 = V_1·B_1: RES = fold(LO) + HI
+    movdqa      xmm1, xmm7
     pclmulqdq   xmm1, [rel ghash_sse_winograd_clmul1_x4_fold_q], 0x10  ; V_2 = V_1·B_1: B0·Q'
-    pshufd      xmm0, xmm8, 0x4e                    ; V_2 = V_1·B_1: (B1, B0)
+    pshufd      xmm0, xmm7, 0x4e                    ; V_2 = V_1·B_1: (B1, B0)
     pxor        xmm1, xmm0                          ; V_2 = V_1·B_1: fold B
-    movdqa      xmm9, xmm8
-    punpcklqdq  xmm9, xmm1                          ; V_2 = V_1·B_1: C1
-    movdqa      xmm10, xmm8
-    punpckhqdq  xmm10, xmm1                         ; V_2 = V_1·B_1: C2
-    movdqa      xmm0, xmm9
-    pclmulqdq   xmm0, xmm9, 0x10                    ; V_2 = V_1·B_1: C1[0]·C1[1]
-    movdqa      xmm1, xmm10
-    pclmulqdq   xmm1, xmm10, 0x10                   ; V_2 = V_1·B_1: C2[0]·C2[1]
+    movdqa      xmm8, xmm7
+    punpcklqdq  xmm8, xmm1                          ; V_2 = V_1·B_1: C1
+    movdqa      xmm9, xmm7
+    punpckhqdq  xmm9, xmm1                          ; V_2 = V_1·B_1: C2
+    movdqa      xmm0, xmm8
+    pclmulqdq   xmm0, xmm8, 0x10                    ; V_2 = V_1·B_1: C1[0]·C1[1]
+    movdqa      xmm1, xmm9
+    pclmulqdq   xmm1, xmm9, 0x10                    ; V_2 = V_1·B_1: C2[0]·C2[1]
     movdqa      xmm3, xmm0
     pclmulqdq   xmm3, [rel ghash_sse_winograd_clmul1_x4_fold_q], 0x10  ; V_2 = V_1·B_1: LO0·Q'
     pshufd      xmm0, xmm0, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
-    pxor        xmm3, xmm0                          ; V_2 = V_1·B_1: fold LO
-    pxor        xmm3, xmm1                          ; V_2 = V_1·B_1: RES = fold(LO) + HI
-    movdqu      [rdi + 32], xmm9                    ; V_2 = V_1·B_1: C1
-    movdqu      [rdi + 96], xmm10                   ; V_2 = V_1·B_1: C2
+    pxor        xmm0, xmm1                          ; V_2 = V_1·B_1: + HI
+    pxor        xmm3, xmm0                          ; V_2 = V_1·B_1: RES = fold(LO) + HI
+    movdqu      [rdi + 32], xmm8                    ; V_2 = V_1·B_1: C1
+    movdqu      [rdi + 96], xmm9                    ; V_2 = V_1·B_1: C2
     pxor        xmm4, xmm3                          ; V_2 = V_1·B_1: R_i
     movdqu      [rdi + 160], xmm4                   ; V_2 = V_1·B_1: R
-    pxor        xmm5, xmm8                          ; V_3 = V_2·B_1: T = A + C1
-    pxor        xmm6, xmm8                          ; V_3 = V_2·B_1: U = A + C2
-    movdqa      xmm0, xmm8
-    pclmulqdq   xmm0, xmm8, 0x10                    ; V_3 = V_2·B_1: A0·A1
+    pxor        xmm5, xmm7                          ; V_3 = V_2·B_1: T = A + C1
+    pxor        xmm6, xmm7                          ; V_3 = V_2·B_1: U = A + C2
+    movdqa      xmm0, xmm7
+    pclmulqdq   xmm0, xmm7, 0x10                    ; V_3 = V_2·B_1: A0·A1
     pclmulqdq   xmm5, xmm5, 0x10                    ; V_3 = V_2·B_1: T0·T1
     pclmulqdq   xmm6, xmm6, 0x10                    ; V_3 = V_2·B_1: U0·U1
     pxor        xmm5, xmm0                          ; V_3 = V_2·B_1: LO += S
     pxor        xmm6, xmm0                          ; V_3 = V_2·B_1: HI += S
-    movdqa      xmm7, xmm5
-    pclmulqdq   xmm7, [rel ghash_sse_winograd_clmul1_x4_fold_q], 0x10  ; V_3 = V_2·B_1: LO0·Q'
+    pxor        xmm6, xmm2                          ; V_3 = V_2·B_1: HI minus the key terms
+    movdqa      xmm2, xmm5
+    pclmulqdq   xmm2, [rel ghash_sse_winograd_clmul1_x4_fold_q], 0x10  ; V_3 = V_2·B_1: LO0·Q'
     pshufd      xmm0, xmm5, 0x4e                    ; V_3 = V_2·B_1: (LO1, LO0)
-    pxor        xmm7, xmm0                          ; V_3 = V_2·B_1: fold LO
-    pxor        xmm7, xmm6                          ; V_3 = V_2·B_1: RES = fold(LO) + HI
-    pxor        xmm7, xmm2                          ; V_3 = V_2·B_1: minus the key terms
-    movdqa      xmm1, xmm7
+    pxor        xmm0, xmm6                          ; V_3 = V_2·B_1: + HI
+    pxor        xmm2, xmm0                          ; V_3 = V_2·B_1: RES = fold(LO) + HI
+    movdqa      xmm1, xmm2
     pclmulqdq   xmm1, [rel ghash_sse_winograd_clmul1_x4_fold_q], 0x10  ; V_3 = V_2·B_1: B0·Q'
-    pshufd      xmm0, xmm7, 0x4e                    ; V_3 = V_2·B_1: (B1, B0)
+    pshufd      xmm0, xmm2, 0x4e                    ; V_3 = V_2·B_1: (B1, B0)
     pxor        xmm1, xmm0                          ; V_3 = V_2·B_1: fold B
-    movdqa      xmm0, xmm7
+    movdqa      xmm0, xmm2
     punpcklqdq  xmm0, xmm1                          ; V_3 = V_2·B_1: C1
-    punpckhqdq  xmm7, xmm1                          ; V_3 = V_2·B_1: C2
+    punpckhqdq  xmm2, xmm1                          ; V_3 = V_2·B_1: C2
     movdqa      xmm1, xmm0
     pclmulqdq   xmm1, xmm0, 0x10                    ; V_3 = V_2·B_1: C1[0]·C1[1]
-    movdqa      xmm2, xmm7
-    pclmulqdq   xmm2, xmm7, 0x10                    ; V_3 = V_2·B_1: C2[0]·C2[1]
-    movdqa      xmm5, xmm1
-    pclmulqdq   xmm5, [rel ghash_sse_winograd_clmul1_x4_fold_q], 0x10  ; V_3 = V_2·B_1: LO0·Q'
+    movdqa      xmm5, xmm2
+    pclmulqdq   xmm5, xmm2, 0x10                    ; V_3 = V_2·B_1: C2[0]·C2[1]
+    movdqa      xmm6, xmm1
+    pclmulqdq   xmm6, [rel ghash_sse_winograd_clmul1_x4_fold_q], 0x10  ; V_3 = V_2·B_1: LO0·Q'
     pshufd      xmm1, xmm1, 0x4e                    ; V_3 = V_2·B_1: (LO1, LO0)
-    pxor        xmm5, xmm1                          ; V_3 = V_2·B_1: fold LO
-    pxor        xmm5, xmm2                          ; V_3 = V_2·B_1: RES = fold(LO) + HI
+    pxor        xmm1, xmm5                          ; V_3 = V_2·B_1: + HI
+    pxor        xmm6, xmm1                          ; V_3 = V_2·B_1: RES = fold(LO) + HI
     movdqu      [rdi + 16], xmm0                    ; V_3 = V_2·B_1: C1
-    movdqu      [rdi + 80], xmm7                    ; V_3 = V_2·B_1: C2
-    pxor        xmm5, xmm4                          ; V_3 = V_2·B_1: R_i
-    movdqa      xmm4, xmm5                          ; V_3 = V_2·B_1
+    movdqu      [rdi + 80], xmm2                    ; V_3 = V_2·B_1: C2
+    pxor        xmm6, xmm4                          ; V_3 = V_2·B_1: R_i
+    movdqa      xmm4, xmm6                          ; V_3 = V_2·B_1
     movdqu      [rdi + 144], xmm4                   ; V_3 = V_2·B_1: R
-    pxor        xmm9, xmm8                          ; V_4 = V_2·B_2: T = A + C1
-    pxor        xmm10, xmm8                         ; V_4 = V_2·B_2: U = A + C2
-    pclmulqdq   xmm8, xmm8, 0x10                    ; V_4 = V_2·B_2: A0·A1
-    pclmulqdq   xmm9, xmm9, 0x10                    ; V_4 = V_2·B_2: T0·T1
-    pclmulqdq   xmm10, xmm10, 0x10                  ; V_4 = V_2·B_2: U0·U1
-    pxor        xmm9, xmm8                          ; V_4 = V_2·B_2: LO += S
-    pxor        xmm10, xmm8                         ; V_4 = V_2·B_2: HI += S
-    movdqa      xmm2, xmm9
+    pxor        xmm8, xmm7                          ; V_4 = V_2·B_2: T = A + C1
+    pxor        xmm9, xmm7                          ; V_4 = V_2·B_2: U = A + C2
+    pclmulqdq   xmm7, xmm7, 0x10                    ; V_4 = V_2·B_2: A0·A1
+    pclmulqdq   xmm8, xmm8, 0x10                    ; V_4 = V_2·B_2: T0·T1
+    pclmulqdq   xmm9, xmm9, 0x10                    ; V_4 = V_2·B_2: U0·U1
+    pxor        xmm8, xmm7                          ; V_4 = V_2·B_2: LO += S
+    pxor        xmm9, xmm7                          ; V_4 = V_2·B_2: HI += S
+    pxor        xmm9, xmm3                          ; V_4 = V_2·B_2: HI minus the key terms
+    movdqa      xmm2, xmm8
     pclmulqdq   xmm2, [rel ghash_sse_winograd_clmul1_x4_fold_q], 0x10  ; V_4 = V_2·B_2: LO0·Q'
-    pshufd      xmm0, xmm9, 0x4e                    ; V_4 = V_2·B_2: (LO1, LO0)
-    pxor        xmm2, xmm0                          ; V_4 = V_2·B_2: fold LO
-    pxor        xmm2, xmm10                         ; V_4 = V_2·B_2: RES = fold(LO) + HI
-    pxor        xmm2, xmm3                          ; V_4 = V_2·B_2: minus the key terms
+    pshufd      xmm0, xmm8, 0x4e                    ; V_4 = V_2·B_2: (LO1, LO0)
+    pxor        xmm0, xmm9                          ; V_4 = V_2·B_2: + HI
+    pxor        xmm2, xmm0                          ; V_4 = V_2·B_2: RES = fold(LO) + HI
     movdqa      xmm1, xmm2
     pclmulqdq   xmm1, [rel ghash_sse_winograd_clmul1_x4_fold_q], 0x10  ; V_4 = V_2·B_2: B0·Q'
     pshufd      xmm0, xmm2, 0x4e                    ; V_4 = V_2·B_2: (B1, B0)
@@ -179,8 +179,8 @@ ghash_sse_winograd_clmul1_x4_init:
     movdqa      xmm5, xmm1
     pclmulqdq   xmm5, [rel ghash_sse_winograd_clmul1_x4_fold_q], 0x10  ; V_4 = V_2·B_2: LO0·Q'
     pshufd      xmm1, xmm1, 0x4e                    ; V_4 = V_2·B_2: (LO1, LO0)
-    pxor        xmm5, xmm1                          ; V_4 = V_2·B_2: fold LO
-    pxor        xmm5, xmm3                          ; V_4 = V_2·B_2: RES = fold(LO) + HI
+    pxor        xmm1, xmm3                          ; V_4 = V_2·B_2: + HI
+    pxor        xmm5, xmm1                          ; V_4 = V_2·B_2: RES = fold(LO) + HI
     movdqu      [rdi], xmm0                         ; V_4 = V_2·B_2: C1
     movdqu      [rdi + 64], xmm2                    ; V_4 = V_2·B_2: C2
     pxor        xmm5, xmm4                          ; V_4 = V_2·B_2: R_i
@@ -208,12 +208,12 @@ ghash_sse_winograd_clmul1_x4_mul:
     pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
     pxor        xmm1, xmm0                          ; LO += S
     pxor        xmm2, xmm0                          ; HI += S
+    pxor        xmm2, [rdi + 176]                   ; HI minus the key terms
     movdqa      xmm3, xmm1
     pclmulqdq   xmm3, [rel ghash_sse_winograd_clmul1_x4_fold_q], 0x10  ; LO0·Q'
     pshufd      xmm0, xmm1, 0x4e                    ; (LO1, LO0)
-    pxor        xmm3, xmm0                          ; fold LO
-    pxor        xmm3, xmm2                          ; RES = fold(LO) + HI
-    pxor        xmm3, [rdi + 176]                   ; minus the key terms
+    pxor        xmm0, xmm2                          ; + HI
+    pxor        xmm3, xmm0                          ; RES = fold(LO) + HI
 .store:
     pshufb      xmm3, [rel ghash_sse_winograd_clmul1_x4_byte_swap]  ; X, bytes as in memory
     movdqu      [rsi], xmm3                         ; X
@@ -227,67 +227,92 @@ global ghash_sse_winograd_clmul1_x4_update:function (ghash_sse_winograd_clmul1_x
 align 32
 ghash_sse_winograd_clmul1_x4_update:
     endbr64
-    movdqa      xmm0, [rel ghash_sse_winograd_clmul1_x4_byte_swap]  ; byte_swap
-    movdqa      xmm10, [rel ghash_sse_winograd_clmul1_x4_fold_q]  ; fold_q
     movdqu      xmm11, [rsi]                        ; X, bytes as in memory
-    pshufb      xmm11, xmm0                         ; X
+    pshufb      xmm11, [rel ghash_sse_winograd_clmul1_x4_byte_swap]  ; X
+    cmp         rcx, 0x10
+    jne         .more
+    movdqu      xmm0, [rdx]                         ; C, bytes as in memory
+    pshufb      xmm0, [rel ghash_sse_winograd_clmul1_x4_byte_swap]  ; C
+    pxor        xmm0, xmm11                         ; A = X + C
+    movdqa      xmm1, xmm0
+    pxor        xmm1, [rdi + 48]                    ; T = A + C1
+    movdqa      xmm2, xmm0
+    pxor        xmm2, [rdi + 112]                   ; U = A + C2
+    pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
+    pxor        xmm1, xmm0                          ; LO += S
+    pxor        xmm2, xmm0                          ; HI += S
+    pxor        xmm2, [rdi + 176]                   ; HI minus the key terms
+    movdqa      xmm3, xmm1
+    pclmulqdq   xmm3, [rel ghash_sse_winograd_clmul1_x4_fold_q], 0x10  ; LO0·Q'
+    pshufd      xmm0, xmm1, 0x4e                    ; (LO1, LO0)
+    pxor        xmm0, xmm2                          ; + HI
+    pxor        xmm3, xmm0                          ; RES = fold(LO) + HI
+    pshufb      xmm3, [rel ghash_sse_winograd_clmul1_x4_byte_swap]  ; X, bytes as in memory
+    movdqu      [rsi], xmm3                         ; X
+    ret
+.more:
+    movdqa      xmm0, [rel ghash_sse_winograd_clmul1_x4_byte_swap]  ; byte_swap
     cmp         rcx, 0x40
     jb          .tail
+.groups:
+    movdqa      xmm1, [rel ghash_sse_winograd_clmul1_x4_fold_q]  ; fold_q
 .group:
-    movdqu      xmm7, [rdx + 32]                    ; C3·H^2: C, bytes as in memory
-    pshufb      xmm7, xmm0                          ; C3·H^2: C
-    movdqa      xmm8, xmm7
-    pxor        xmm8, [rdi + 32]                    ; C3·H^2: T = A + C1
-    movdqa      xmm9, xmm7
-    pxor        xmm9, [rdi + 96]                    ; C3·H^2: U = A + C2
-    pclmulqdq   xmm7, xmm7, 0x10                    ; C3·H^2: A0·A1
-    pclmulqdq   xmm8, xmm8, 0x10                    ; C3·H^2: T0·T1
-    pclmulqdq   xmm9, xmm9, 0x10                    ; C3·H^2: U0·U1
-    movdqu      xmm1, [rdx + 48]                    ; C4·H^1: C, bytes as in memory
-    pshufb      xmm1, xmm0                          ; C4·H^1: C
-    movdqa      xmm2, xmm1
-    pxor        xmm2, [rdi + 48]                    ; C4·H^1: T = A + C1
-    movdqa      xmm3, xmm1
-    pxor        xmm3, [rdi + 112]                   ; C4·H^1: U = A + C2
-    pclmulqdq   xmm1, xmm1, 0x10                    ; C4·H^1: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C4·H^1: T0·T1
-    pclmulqdq   xmm3, xmm3, 0x10                    ; C4·H^1: U0·U1
-    movdqu      xmm4, [rdx + 16]                    ; C2·H^3: C, bytes as in memory
-    pshufb      xmm4, xmm0                          ; C2·H^3: C
-    movdqa      xmm5, xmm4
-    pxor        xmm5, [rdi + 16]                    ; C2·H^3: T = A + C1
-    movdqa      xmm6, xmm4
-    pxor        xmm6, [rdi + 80]                    ; C2·H^3: U = A + C2
-    pclmulqdq   xmm4, xmm4, 0x10                    ; C2·H^3: A0·A1
-    pclmulqdq   xmm5, xmm5, 0x10                    ; C2·H^3: T0·T1
-    pclmulqdq   xmm6, xmm6, 0x10                    ; C2·H^3: U0·U1
-    pxor        xmm7, xmm1                          ; C2·H^3: S += it
-    pxor        xmm8, xmm2                          ; C2·H^3: LO += it
-    pxor        xmm9, xmm3                          ; C2·H^3: HI += it
-    movdqu      xmm1, [rdx]                         ; C1·H^4: C, bytes as in memory
-    pshufb      xmm1, xmm0                          ; C1·H^4: C
-    pxor        xmm1, xmm11                         ; C1·H^4: A = X + C
-    movdqa      xmm2, xmm1
-    pxor        xmm2, [rdi]                         ; C1·H^4: T = A + C1
-    movdqa      xmm3, xmm1
-    pxor        xmm3, [rdi + 64]                    ; C1·H^4: U = A + C2
-    pclmulqdq   xmm1, xmm1, 0x10                    ; C1·H^4: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C1·H^4: T0·T1
-    pclmulqdq   xmm3, xmm3, 0x10                    ; C1·H^4: U0·U1
-    pxor        xmm7, xmm4                          ; C1·H^4: S += it
-    pxor        xmm8, xmm5                          ; C1·H^4: LO += it
-    pxor        xmm9, xmm6                          ; C1·H^4: HI += it
-    pxor        xmm7, xmm1                          ; C1·H^4: S += it
-    pxor        xmm8, xmm2                          ; C1·H^4: LO += it
-    pxor        xmm9, xmm3                          ; C1·H^4: HI += it
-    pxor        xmm8, xmm7                          ; reduce: LO += S
-    pxor        xmm9, xmm7                          ; reduce: HI += S
-    movdqa      xmm11, xmm8
-    pclmulqdq   xmm11, xmm10, 0x10                  ; reduce: LO0·Q'
-    pshufd      xmm1, xmm8, 0x4e                    ; reduce: (LO1, LO0)
-    pxor        xmm11, xmm1                         ; reduce: fold LO
-    pxor        xmm11, xmm9                         ; reduce: RES = fold(LO) + HI
-    pxor        xmm11, [rdi + 128]                  ; reduce: minus the key terms
+    movdqu      xmm8, [rdx + 32]                    ; C3·H^2: C, bytes as in memory
+    pshufb      xmm8, xmm0                          ; C3·H^2: C
+    movdqa      xmm9, xmm8
+    pxor        xmm9, [rdi + 32]                    ; C3·H^2: T = A + C1
+    movdqa      xmm10, xmm8
+    pxor        xmm10, [rdi + 96]                   ; C3·H^2: U = A + C2
+    pclmulqdq   xmm8, xmm8, 0x10                    ; C3·H^2: A0·A1
+    pclmulqdq   xmm9, xmm9, 0x10                    ; C3·H^2: T0·T1
+    pclmulqdq   xmm10, xmm10, 0x10                  ; C3·H^2: U0·U1
+    movdqu      xmm2, [rdx + 48]                    ; C4·H^1: C, bytes as in memory
+    pshufb      xmm2, xmm0                          ; C4·H^1: C
+    movdqa      xmm3, xmm2
+    pxor        xmm3, [rdi + 48]                    ; C4·H^1: T = A + C1
+    movdqa      xmm4, xmm2
+    pxor        xmm4, [rdi + 112]                   ; C4·H^1: U = A + C2
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C4·H^1: A0·A1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C4·H^1: T0·T1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C4·H^1: U0·U1
+    movdqu      xmm5, [rdx + 16]                    ; C2·H^3: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C2·H^3: C
+    movdqa      xmm6, xmm5
+    pxor        xmm6, [rdi + 16]                    ; C2·H^3: T = A + C1
+    movdqa      xmm7, xmm5
+    pxor        xmm7, [rdi + 80]                    ; C2·H^3: U = A + C2
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C2·H^3: A0·A1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C2·H^3: T0·T1
+    pclmulqdq   xmm7, xmm7, 0x10                    ; C2·H^3: U0·U1
+    pxor        xmm8, xmm2                          ; C2·H^3: S += it
+    pxor        xmm9, xmm3                          ; C2·H^3: LO += it
+    pxor        xmm10, xmm4                         ; C2·H^3: HI += it
+    movdqu      xmm2, [rdx]                         ; C1·H^4: C, bytes as in memory
+    pshufb      xmm2, xmm0                          ; C1·H^4: C
+    pxor        xmm2, xmm11                         ; C1·H^4: A = X + C
+    movdqa      xmm3, xmm2
+    pxor        xmm3, [rdi]                         ; C1·H^4: T = A + C1
+    movdqa      xmm4, xmm2
+    pxor        xmm4, [rdi + 64]                    ; C1·H^4: U = A + C2
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C1·H^4: A0·A1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C1·H^4: T0·T1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C1·H^4: U0·U1
+    pxor        xmm8, xmm5                          ; C1·H^4: S += it
+    pxor        xmm9, xmm6                          ; C1·H^4: LO += it
+    pxor        xmm10, xmm7                         ; C1·H^4: HI += it
+    pxor        xmm8, xmm2                          ; C1·H^4: S += it
+    pxor        xmm9, xmm3                          ; C1·H^4: LO += it
+    pxor        xmm10, xmm4                         ; C1·H^4: HI += it
+    pxor        xmm9, xmm8                          ; reduce: LO += S
+    pxor        xmm10, xmm8                         ; reduce: HI += S
+    pxor        xmm10, [rdi + 128]                  ; reduce: HI minus the key terms
+    movdqa      xmm11, xmm9
+    pclmulqdq   xmm11, xmm1, 0x10                   ; reduce: LO0·Q'
+    pshufd      xmm2, xmm9, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm2, xmm10                         ; reduce: + HI
+    pxor        xmm11, xmm2                         ; reduce: RES = fold(LO) + HI
     add         rdx, 0x40                           ; next group
     sub         rcx, 0x40
     cmp         rcx, 0x40
@@ -296,41 +321,57 @@ ghash_sse_winograd_clmul1_x4_update:
 .tail:
     cmp         rcx, 0x00
     je          .store
-    mov         rax, rcx
-    add         rax, 0x0f
+    lea         rax, [rcx + 15]
     and         rax, -16
-    neg         rax                                 ; -16·m
-    lea         rax, [rdi + rax + 64]               ; H^m
-    movdqu      xmm1, [rax + 128]                   ; R_m: the key terms of H^m … H^1
+    lea         rdi, [rdi + 64]
+    sub         rdi, rax                            ; H^m
+    movdqu      xmm1, [rdi + 128]                   ; R_m: the key terms of H^m … H^1
+    cmp         rcx, 0x10
+    jae         .first
     pxor        xmm6, xmm6
     pxor        xmm7, xmm7
     pxor        xmm8, xmm8
+    jmp         .rest
+.first:
+    movdqu      xmm6, [rdx]                         ; C·H^m: C, bytes as in memory
+    pshufb      xmm6, xmm0                          ; C·H^m: C
+    pxor        xmm6, xmm11                         ; C·H^m: A = X + C
+    movdqa      xmm7, xmm6
+    pxor        xmm7, [rdi]                         ; C·H^m: T = A + C1
+    movdqa      xmm8, xmm6
+    pxor        xmm8, [rdi + 64]                    ; C·H^m: U = A + C2
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C·H^m: A0·A1
+    pclmulqdq   xmm7, xmm7, 0x10                    ; C·H^m: T0·T1
+    pclmulqdq   xmm8, xmm8, 0x10                    ; C·H^m: U0·U1
+    pxor        xmm11, xmm11                        ; C·H^m: X counts once
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
+    sub         rcx, 0x10
     cmp         rcx, 0x10
-    jb          .partial
+    jb          .after_block
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .block:
-    movdqu      xmm2, [rdx]                         ; C, bytes as in memory
-    pshufb      xmm2, xmm0                          ; C
-    pxor        xmm2, xmm11                         ; C·H^i: A = X + C; X counts once
+    movdqu      xmm2, [rdx]                         ; C·H^i: C, bytes as in memory
+    pshufb      xmm2, xmm0                          ; C·H^i: C
     movdqa      xmm3, xmm2
-    pxor        xmm3, [rax]                         ; C·H^i: T = A + C1
+    pxor        xmm3, [rdi]                         ; C·H^i: T = A + C1
     movdqa      xmm4, xmm2
-    pxor        xmm4, [rax + 64]                    ; C·H^i: U = A + C2
+    pxor        xmm4, [rdi + 64]                    ; C·H^i: U = A + C2
     pclmulqdq   xmm2, xmm2, 0x10                    ; C·H^i: A0·A1
     pclmulqdq   xmm3, xmm3, 0x10                    ; C·H^i: T0·T1
     pclmulqdq   xmm4, xmm4, 0x10                    ; C·H^i: U0·U1
     pxor        xmm6, xmm2                          ; C·H^i: S += it
     pxor        xmm7, xmm3                          ; C·H^i: LO += it
     pxor        xmm8, xmm4                          ; C·H^i: HI += it
-    pxor        xmm11, xmm11
-    add         rax, 0x10                           ; the next powers
+    add         rdi, 0x10                           ; the next powers
     add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jae         .block
 .after_block:
-.partial:
     cmp         rcx, 0x00
     je          .reduce
+.rest:
     pxor        xmm5, xmm5
     cmp         rcx, 0x08
     jb          .under8
@@ -358,16 +399,16 @@ ghash_sse_winograd_clmul1_x4_update:
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       edi, byte [rdx]                     ; byte 0
-    movq        xmm5, rdi
-    movzx       edi, byte [rdx + r8]                ; byte r >> 1
-    movq        xmm3, rdi
+    movzx       eax, byte [rdx]                     ; byte 0
+    movq        xmm5, rax
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
+    movq        xmm3, rax
     shl         r8, 0x03
     movq        xmm2, r8
     psllq       xmm3, xmm2                          ; into place
     sub         rcx, 0x01
-    movzx       edx, byte [rdx + rcx]               ; byte r - 1
-    movq        xmm4, rdx
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
+    movq        xmm4, rax
     shl         rcx, 0x03
     movq        xmm2, rcx
     psllq       xmm4, xmm2                          ; into place
@@ -377,9 +418,9 @@ ghash_sse_winograd_clmul1_x4_update:
     pshufb      xmm5, xmm0                          ; C_last
     pxor        xmm5, xmm11                         ; C·H: A = X + C; X counts once
     movdqa      xmm2, xmm5
-    pxor        xmm2, [rax]                         ; C·H: T = A + C1
+    pxor        xmm2, [rdi]                         ; C·H: T = A + C1
     movdqa      xmm3, xmm5
-    pxor        xmm3, [rax + 64]                    ; C·H: U = A + C2
+    pxor        xmm3, [rdi + 64]                    ; C·H: U = A + C2
     pclmulqdq   xmm5, xmm5, 0x10                    ; C·H: A0·A1
     pclmulqdq   xmm2, xmm2, 0x10                    ; C·H: T0·T1
     pclmulqdq   xmm3, xmm3, 0x10                    ; C·H: U0·U1
@@ -389,14 +430,15 @@ ghash_sse_winograd_clmul1_x4_update:
 .reduce:
     pxor        xmm7, xmm6                          ; reduce: LO += S
     pxor        xmm8, xmm6                          ; reduce: HI += S
-    pclmulqdq   xmm10, xmm7, 0x01                   ; reduce: LO0·Q'
-    pshufd      xmm2, xmm7, 0x4e                    ; reduce: (LO1, LO0)
-    pxor        xmm10, xmm2                         ; reduce: fold LO
-    pxor        xmm10, xmm8                         ; reduce: RES = fold(LO) + HI
-    pxor        xmm10, xmm1                         ; reduce: minus the key terms
-    movdqa      xmm11, xmm10                        ; reduce
+    pxor        xmm8, xmm1                          ; reduce: HI minus the key terms
+    movdqa      xmm11, xmm7
+    pclmulqdq   xmm11, [rel ghash_sse_winograd_clmul1_x4_fold_q], 0x10  ; reduce: LO0·Q'
+    pshufd      xmm1, xmm7, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm1, xmm8                          ; reduce: + HI
+    pxor        xmm11, xmm1                         ; reduce: RES = fold(LO) + HI
 .store:
     pshufb      xmm11, xmm0                         ; X, bytes as in memory
     movdqu      [rsi], xmm11                        ; X
+.done:
     ret
 .end:

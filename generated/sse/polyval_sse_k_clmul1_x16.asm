@@ -67,8 +67,8 @@ polyval_sse_k_clmul1_x16_init:
     movdqa      xmm7, xmm3
     pclmulqdq   xmm7, xmm0, 0x10                    ; V_2 = V_1·B_1: LO0·Q'
     pshufd      xmm1, xmm3, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
-    pxor        xmm7, xmm1                          ; V_2 = V_1·B_1: fold LO
-    pxor        xmm7, xmm4                          ; V_2 = V_1·B_1: RES = fold(LO) + HI
+    pxor        xmm1, xmm4                          ; V_2 = V_1·B_1: + HI
+    pxor        xmm7, xmm1                          ; V_2 = V_1·B_1: RES = fold(LO) + HI
     movdqa      xmm4, xmm7
     pclmulqdq   xmm4, xmm0, 0x10                    ; V_2 = V_1·B_1: B0·Q'
     pshufd      xmm1, xmm7, 0x4e                    ; V_2 = V_1·B_1: (B1, B0)
@@ -87,8 +87,8 @@ polyval_sse_k_clmul1_x16_init:
     movdqa      xmm8, xmm3
     pclmulqdq   xmm8, xmm0, 0x10                    ; V_3 = V_2·B_1: LO0·Q'
     pshufd      xmm1, xmm3, 0x4e                    ; V_3 = V_2·B_1: (LO1, LO0)
-    pxor        xmm8, xmm1                          ; V_3 = V_2·B_1: fold LO
-    pxor        xmm8, xmm5                          ; V_3 = V_2·B_1: RES = fold(LO) + HI
+    pxor        xmm1, xmm5                          ; V_3 = V_2·B_1: + HI
+    pxor        xmm8, xmm1                          ; V_3 = V_2·B_1: RES = fold(LO) + HI
     movdqa      xmm2, xmm8
     pclmulqdq   xmm2, xmm0, 0x10                    ; V_3 = V_2·B_1: B0·Q'
     pshufd      xmm1, xmm8, 0x4e                    ; V_3 = V_2·B_1: (B1, B0)
@@ -107,8 +107,8 @@ polyval_sse_k_clmul1_x16_init:
     movdqa      xmm2, xmm3
     pclmulqdq   xmm2, xmm0, 0x10                    ; V_4 = V_2·B_2: LO0·Q'
     pshufd      xmm1, xmm3, 0x4e                    ; V_4 = V_2·B_2: (LO1, LO0)
-    pxor        xmm2, xmm1                          ; V_4 = V_2·B_2: fold LO
-    pxor        xmm2, xmm4                          ; V_4 = V_2·B_2: RES = fold(LO) + HI
+    pxor        xmm1, xmm4                          ; V_4 = V_2·B_2: + HI
+    pxor        xmm2, xmm1                          ; V_4 = V_2·B_2: RES = fold(LO) + HI
     movdqa      xmm3, xmm2
     pclmulqdq   xmm3, xmm0, 0x10                    ; V_4 = V_2·B_2: B0·Q'
     pshufd      xmm1, xmm2, 0x4e                    ; V_4 = V_2·B_2: (B1, B0)
@@ -131,8 +131,8 @@ polyval_sse_k_clmul1_x16_init:
     movdqa      xmm6, xmm4
     pclmulqdq   xmm6, xmm0, 0x10                    ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
     pshufd      xmm1, xmm4, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    pxor        xmm6, xmm1                          ; V_(i+1) = V_(i+1-s)·B_sL: fold LO
-    pxor        xmm6, xmm5                          ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
+    pxor        xmm1, xmm5                          ; V_(i+1) = V_(i+1-s)·B_sL: + HI
+    pxor        xmm6, xmm1                          ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
     movdqa      xmm4, xmm7
     pclmulqdq   xmm4, xmm3, 0x00                    ; V_(i+2) = V_(i+2-s)·B_sL: A0·K0
     movdqa      xmm5, xmm7
@@ -145,8 +145,8 @@ polyval_sse_k_clmul1_x16_init:
     movdqa      xmm7, xmm4
     pclmulqdq   xmm7, xmm0, 0x10                    ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
     pshufd      xmm1, xmm4, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    pxor        xmm7, xmm1                          ; V_(i+2) = V_(i+2-s)·B_sL: fold LO
-    pxor        xmm7, xmm5                          ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
+    pxor        xmm1, xmm5                          ; V_(i+2) = V_(i+2-s)·B_sL: + HI
+    pxor        xmm7, xmm1                          ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
     movdqa      xmm4, xmm8
     pclmulqdq   xmm4, xmm3, 0x00                    ; V_(i+3) = V_(i+3-s)·B_sL: A0·K0
     movdqa      xmm5, xmm8
@@ -159,8 +159,8 @@ polyval_sse_k_clmul1_x16_init:
     movdqa      xmm8, xmm4
     pclmulqdq   xmm8, xmm0, 0x10                    ; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
     pshufd      xmm1, xmm4, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
-    pxor        xmm8, xmm1                          ; V_(i+3) = V_(i+3-s)·B_sL: fold LO
-    pxor        xmm8, xmm5                          ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
+    pxor        xmm1, xmm5                          ; V_(i+3) = V_(i+3-s)·B_sL: + HI
+    pxor        xmm8, xmm1                          ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
     movdqa      xmm4, xmm9
     pclmulqdq   xmm4, xmm3, 0x00                    ; V_(i+4) = V_(i+4-s)·B_sL: A0·K0
     movdqa      xmm5, xmm9
@@ -173,8 +173,8 @@ polyval_sse_k_clmul1_x16_init:
     movdqa      xmm9, xmm4
     pclmulqdq   xmm9, xmm0, 0x10                    ; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
     pshufd      xmm1, xmm4, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
-    pxor        xmm9, xmm1                          ; V_(i+4) = V_(i+4-s)·B_sL: fold LO
-    pxor        xmm9, xmm5                          ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
+    pxor        xmm1, xmm5                          ; V_(i+4) = V_(i+4-s)·B_sL: + HI
+    pxor        xmm9, xmm1                          ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
     movdqa      xmm4, xmm6
     pclmulqdq   xmm4, xmm0, 0x10                    ; entries of V_(i+1): B0·Q'
     pshufd      xmm1, xmm6, 0x4e                    ; entries of V_(i+1): (B1, B0)
@@ -227,8 +227,8 @@ polyval_sse_k_clmul1_x16_mul:
     movdqa      xmm1, xmm2
     pclmulqdq   xmm1, [rel polyval_sse_k_clmul1_x16_fold_q], 0x10  ; LO0·Q'
     pshufd      xmm0, xmm2, 0x4e                    ; (LO1, LO0)
-    pxor        xmm1, xmm0                          ; fold LO
-    pxor        xmm1, xmm3                          ; RES = fold(LO) + HI
+    pxor        xmm0, xmm3                          ; + HI
+    pxor        xmm1, xmm0                          ; RES = fold(LO) + HI
 .store:
     movdqu      [rsi], xmm1                         ; X
     ret
@@ -241,248 +241,290 @@ global polyval_sse_k_clmul1_x16_update:function (polyval_sse_k_clmul1_x16_update
 align 32
 polyval_sse_k_clmul1_x16_update:
     endbr64
-    movdqa      xmm11, [rel polyval_sse_k_clmul1_x16_fold_q]  ; fold_q
     movdqu      xmm0, [rsi]                         ; X
+    cmp         rcx, 0x10
+    jne         .more
+    movdqu      xmm1, [rdx]                         ; C, bytes as in memory
+    pxor        xmm1, xmm0                          ; A = X + C
+    movdqa      xmm2, xmm1
+    pclmulqdq   xmm2, [rdi + 496], 0x00             ; A0·K0
+    movdqa      xmm3, xmm1
+    pclmulqdq   xmm3, [rdi + 496], 0x10             ; A0·K1
+    movdqa      xmm0, xmm1
+    pclmulqdq   xmm0, [rdi + 240], 0x01             ; A1·B0
+    pclmulqdq   xmm1, [rdi + 240], 0x11             ; A1·B1
+    pxor        xmm2, xmm0                          ; LO += it
+    pxor        xmm3, xmm1                          ; HI += it
+    movdqa      xmm1, xmm2
+    pclmulqdq   xmm1, [rel polyval_sse_k_clmul1_x16_fold_q], 0x10  ; LO0·Q'
+    pshufd      xmm0, xmm2, 0x4e                    ; (LO1, LO0)
+    pxor        xmm0, xmm3                          ; + HI
+    pxor        xmm1, xmm0                          ; RES = fold(LO) + HI
+    movdqu      [rsi], xmm1                         ; X
+    ret
+.more:
     cmp         rcx, 256
     jb          .tail
+.groups:
+    movdqa      xmm1, [rel polyval_sse_k_clmul1_x16_fold_q]  ; fold_q
 .group:
-    movdqu      xmm2, [rdx + 32]                    ; C3·H^14: C
-    movdqa      xmm9, xmm2
-    pclmulqdq   xmm9, [rdi + 288], 0x00             ; C3·H^14: A0·K0
-    movdqa      xmm10, xmm2
-    pclmulqdq   xmm10, [rdi + 288], 0x10            ; C3·H^14: A0·K1
-    movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdi + 32], 0x01              ; C3·H^14: A1·B0
-    pclmulqdq   xmm2, [rdi + 32], 0x11              ; C3·H^14: A1·B1
-    movdqu      xmm6, [rdx + 48]                    ; C4·H^13: C
-    movdqa      xmm3, xmm6
-    pclmulqdq   xmm3, [rdi + 304], 0x00             ; C4·H^13: A0·K0
-    movdqa      xmm4, xmm6
-    pclmulqdq   xmm4, [rdi + 304], 0x10             ; C4·H^13: A0·K1
-    movdqa      xmm5, xmm6
-    pclmulqdq   xmm5, [rdi + 48], 0x01              ; C4·H^13: A1·B0
-    pclmulqdq   xmm6, [rdi + 48], 0x11              ; C4·H^13: A1·B1
-    pxor        xmm9, xmm1                          ; C4·H^13: LO += it
-    pxor        xmm10, xmm2                         ; C4·H^13: HI += it
-    movdqu      xmm8, [rdx + 64]                    ; C5·H^12: C
-    movdqa      xmm1, xmm8
-    pclmulqdq   xmm1, [rdi + 320], 0x00             ; C5·H^12: A0·K0
-    movdqa      xmm2, xmm8
-    pclmulqdq   xmm2, [rdi + 320], 0x10             ; C5·H^12: A0·K1
-    movdqa      xmm7, xmm8
-    pclmulqdq   xmm7, [rdi + 64], 0x01              ; C5·H^12: A1·B0
-    pclmulqdq   xmm8, [rdi + 64], 0x11              ; C5·H^12: A1·B1
-    pxor        xmm9, xmm3                          ; C5·H^12: LO += it
-    pxor        xmm10, xmm4                         ; C5·H^12: HI += it
-    pxor        xmm9, xmm5                          ; C5·H^12: LO += it
-    pxor        xmm10, xmm6                         ; C5·H^12: HI += it
-    movdqu      xmm6, [rdx + 80]                    ; C6·H^11: C
-    movdqa      xmm3, xmm6
-    pclmulqdq   xmm3, [rdi + 336], 0x00             ; C6·H^11: A0·K0
-    movdqa      xmm4, xmm6
-    pclmulqdq   xmm4, [rdi + 336], 0x10             ; C6·H^11: A0·K1
-    movdqa      xmm5, xmm6
-    pclmulqdq   xmm5, [rdi + 80], 0x01              ; C6·H^11: A1·B0
-    pclmulqdq   xmm6, [rdi + 80], 0x11              ; C6·H^11: A1·B1
-    pxor        xmm9, xmm1                          ; C6·H^11: LO += it
-    pxor        xmm10, xmm2                         ; C6·H^11: HI += it
-    pxor        xmm9, xmm7                          ; C6·H^11: LO += it
-    pxor        xmm10, xmm8                         ; C6·H^11: HI += it
-    movdqu      xmm8, [rdx + 96]                    ; C7·H^10: C
-    movdqa      xmm1, xmm8
-    pclmulqdq   xmm1, [rdi + 352], 0x00             ; C7·H^10: A0·K0
-    movdqa      xmm2, xmm8
-    pclmulqdq   xmm2, [rdi + 352], 0x10             ; C7·H^10: A0·K1
-    movdqa      xmm7, xmm8
-    pclmulqdq   xmm7, [rdi + 96], 0x01              ; C7·H^10: A1·B0
-    pclmulqdq   xmm8, [rdi + 96], 0x11              ; C7·H^10: A1·B1
-    pxor        xmm9, xmm3                          ; C7·H^10: LO += it
-    pxor        xmm10, xmm4                         ; C7·H^10: HI += it
-    pxor        xmm9, xmm5                          ; C7·H^10: LO += it
-    pxor        xmm10, xmm6                         ; C7·H^10: HI += it
-    movdqu      xmm6, [rdx + 112]                   ; C8·H^9: C
-    movdqa      xmm3, xmm6
-    pclmulqdq   xmm3, [rdi + 368], 0x00             ; C8·H^9: A0·K0
-    movdqa      xmm4, xmm6
-    pclmulqdq   xmm4, [rdi + 368], 0x10             ; C8·H^9: A0·K1
-    movdqa      xmm5, xmm6
-    pclmulqdq   xmm5, [rdi + 112], 0x01             ; C8·H^9: A1·B0
-    pclmulqdq   xmm6, [rdi + 112], 0x11             ; C8·H^9: A1·B1
-    pxor        xmm9, xmm1                          ; C8·H^9: LO += it
-    pxor        xmm10, xmm2                         ; C8·H^9: HI += it
-    pxor        xmm9, xmm7                          ; C8·H^9: LO += it
-    pxor        xmm10, xmm8                         ; C8·H^9: HI += it
-    movdqu      xmm8, [rdx + 128]                   ; C9·H^8: C
-    movdqa      xmm1, xmm8
-    pclmulqdq   xmm1, [rdi + 384], 0x00             ; C9·H^8: A0·K0
-    movdqa      xmm2, xmm8
-    pclmulqdq   xmm2, [rdi + 384], 0x10             ; C9·H^8: A0·K1
-    movdqa      xmm7, xmm8
-    pclmulqdq   xmm7, [rdi + 128], 0x01             ; C9·H^8: A1·B0
-    pclmulqdq   xmm8, [rdi + 128], 0x11             ; C9·H^8: A1·B1
-    pxor        xmm9, xmm3                          ; C9·H^8: LO += it
-    pxor        xmm10, xmm4                         ; C9·H^8: HI += it
-    pxor        xmm9, xmm5                          ; C9·H^8: LO += it
-    pxor        xmm10, xmm6                         ; C9·H^8: HI += it
-    movdqu      xmm6, [rdx + 144]                   ; C10·H^7: C
-    movdqa      xmm3, xmm6
-    pclmulqdq   xmm3, [rdi + 400], 0x00             ; C10·H^7: A0·K0
-    movdqa      xmm4, xmm6
-    pclmulqdq   xmm4, [rdi + 400], 0x10             ; C10·H^7: A0·K1
-    movdqa      xmm5, xmm6
-    pclmulqdq   xmm5, [rdi + 144], 0x01             ; C10·H^7: A1·B0
-    pclmulqdq   xmm6, [rdi + 144], 0x11             ; C10·H^7: A1·B1
-    pxor        xmm9, xmm1                          ; C10·H^7: LO += it
-    pxor        xmm10, xmm2                         ; C10·H^7: HI += it
-    pxor        xmm9, xmm7                          ; C10·H^7: LO += it
-    pxor        xmm10, xmm8                         ; C10·H^7: HI += it
-    movdqu      xmm8, [rdx + 160]                   ; C11·H^6: C
-    movdqa      xmm1, xmm8
-    pclmulqdq   xmm1, [rdi + 416], 0x00             ; C11·H^6: A0·K0
-    movdqa      xmm2, xmm8
-    pclmulqdq   xmm2, [rdi + 416], 0x10             ; C11·H^6: A0·K1
-    movdqa      xmm7, xmm8
-    pclmulqdq   xmm7, [rdi + 160], 0x01             ; C11·H^6: A1·B0
-    pclmulqdq   xmm8, [rdi + 160], 0x11             ; C11·H^6: A1·B1
-    pxor        xmm9, xmm3                          ; C11·H^6: LO += it
-    pxor        xmm10, xmm4                         ; C11·H^6: HI += it
-    pxor        xmm9, xmm5                          ; C11·H^6: LO += it
-    pxor        xmm10, xmm6                         ; C11·H^6: HI += it
-    movdqu      xmm6, [rdx + 176]                   ; C12·H^5: C
-    movdqa      xmm3, xmm6
-    pclmulqdq   xmm3, [rdi + 432], 0x00             ; C12·H^5: A0·K0
-    movdqa      xmm4, xmm6
-    pclmulqdq   xmm4, [rdi + 432], 0x10             ; C12·H^5: A0·K1
-    movdqa      xmm5, xmm6
-    pclmulqdq   xmm5, [rdi + 176], 0x01             ; C12·H^5: A1·B0
-    pclmulqdq   xmm6, [rdi + 176], 0x11             ; C12·H^5: A1·B1
-    pxor        xmm9, xmm1                          ; C12·H^5: LO += it
-    pxor        xmm10, xmm2                         ; C12·H^5: HI += it
-    pxor        xmm9, xmm7                          ; C12·H^5: LO += it
-    pxor        xmm10, xmm8                         ; C12·H^5: HI += it
-    movdqu      xmm8, [rdx + 192]                   ; C13·H^4: C
-    movdqa      xmm1, xmm8
-    pclmulqdq   xmm1, [rdi + 448], 0x00             ; C13·H^4: A0·K0
-    movdqa      xmm2, xmm8
-    pclmulqdq   xmm2, [rdi + 448], 0x10             ; C13·H^4: A0·K1
-    movdqa      xmm7, xmm8
-    pclmulqdq   xmm7, [rdi + 192], 0x01             ; C13·H^4: A1·B0
-    pclmulqdq   xmm8, [rdi + 192], 0x11             ; C13·H^4: A1·B1
-    pxor        xmm9, xmm3                          ; C13·H^4: LO += it
-    pxor        xmm10, xmm4                         ; C13·H^4: HI += it
-    pxor        xmm9, xmm5                          ; C13·H^4: LO += it
-    pxor        xmm10, xmm6                         ; C13·H^4: HI += it
-    movdqu      xmm6, [rdx + 208]                   ; C14·H^3: C
-    movdqa      xmm3, xmm6
-    pclmulqdq   xmm3, [rdi + 464], 0x00             ; C14·H^3: A0·K0
-    movdqa      xmm4, xmm6
-    pclmulqdq   xmm4, [rdi + 464], 0x10             ; C14·H^3: A0·K1
-    movdqa      xmm5, xmm6
-    pclmulqdq   xmm5, [rdi + 208], 0x01             ; C14·H^3: A1·B0
-    pclmulqdq   xmm6, [rdi + 208], 0x11             ; C14·H^3: A1·B1
-    pxor        xmm9, xmm1                          ; C14·H^3: LO += it
-    pxor        xmm10, xmm2                         ; C14·H^3: HI += it
-    pxor        xmm9, xmm7                          ; C14·H^3: LO += it
-    pxor        xmm10, xmm8                         ; C14·H^3: HI += it
-    movdqu      xmm8, [rdx + 224]                   ; C15·H^2: C
-    movdqa      xmm1, xmm8
-    pclmulqdq   xmm1, [rdi + 480], 0x00             ; C15·H^2: A0·K0
-    movdqa      xmm2, xmm8
-    pclmulqdq   xmm2, [rdi + 480], 0x10             ; C15·H^2: A0·K1
-    movdqa      xmm7, xmm8
-    pclmulqdq   xmm7, [rdi + 224], 0x01             ; C15·H^2: A1·B0
-    pclmulqdq   xmm8, [rdi + 224], 0x11             ; C15·H^2: A1·B1
-    pxor        xmm9, xmm3                          ; C15·H^2: LO += it
-    pxor        xmm10, xmm4                         ; C15·H^2: HI += it
-    pxor        xmm9, xmm5                          ; C15·H^2: LO += it
-    pxor        xmm10, xmm6                         ; C15·H^2: HI += it
-    movdqu      xmm6, [rdx + 240]                   ; C16·H^1: C
-    movdqa      xmm3, xmm6
-    pclmulqdq   xmm3, [rdi + 496], 0x00             ; C16·H^1: A0·K0
-    movdqa      xmm4, xmm6
-    pclmulqdq   xmm4, [rdi + 496], 0x10             ; C16·H^1: A0·K1
-    movdqa      xmm5, xmm6
-    pclmulqdq   xmm5, [rdi + 240], 0x01             ; C16·H^1: A1·B0
-    pclmulqdq   xmm6, [rdi + 240], 0x11             ; C16·H^1: A1·B1
-    pxor        xmm9, xmm1                          ; C16·H^1: LO += it
-    pxor        xmm10, xmm2                         ; C16·H^1: HI += it
-    pxor        xmm9, xmm7                          ; C16·H^1: LO += it
-    pxor        xmm10, xmm8                         ; C16·H^1: HI += it
-    movdqu      xmm8, [rdx + 16]                    ; C2·H^15: C
-    movdqa      xmm1, xmm8
-    pclmulqdq   xmm1, [rdi + 272], 0x00             ; C2·H^15: A0·K0
-    movdqa      xmm2, xmm8
-    pclmulqdq   xmm2, [rdi + 272], 0x10             ; C2·H^15: A0·K1
-    movdqa      xmm7, xmm8
-    pclmulqdq   xmm7, [rdi + 16], 0x01              ; C2·H^15: A1·B0
-    pclmulqdq   xmm8, [rdi + 16], 0x11              ; C2·H^15: A1·B1
-    pxor        xmm9, xmm3                          ; C2·H^15: LO += it
-    pxor        xmm10, xmm4                         ; C2·H^15: HI += it
-    pxor        xmm9, xmm5                          ; C2·H^15: LO += it
-    pxor        xmm10, xmm6                         ; C2·H^15: HI += it
-    movdqu      xmm5, [rdx]                         ; C1·H^16: C
-    pxor        xmm5, xmm0                          ; C1·H^16: A = X + C
-    movdqa      xmm0, xmm5
+    movdqu      xmm3, [rdx + 32]                    ; C3·H^14: C
+    movdqa      xmm10, xmm3
+    pclmulqdq   xmm10, [rdi + 288], 0x00            ; C3·H^14: A0·K0
+    movdqa      xmm11, xmm3
+    pclmulqdq   xmm11, [rdi + 288], 0x10            ; C3·H^14: A0·K1
+    movdqa      xmm2, xmm3
+    pclmulqdq   xmm2, [rdi + 32], 0x01              ; C3·H^14: A1·B0
+    pclmulqdq   xmm3, [rdi + 32], 0x11              ; C3·H^14: A1·B1
+    movdqu      xmm7, [rdx + 48]                    ; C4·H^13: C
+    movdqa      xmm4, xmm7
+    pclmulqdq   xmm4, [rdi + 304], 0x00             ; C4·H^13: A0·K0
+    movdqa      xmm5, xmm7
+    pclmulqdq   xmm5, [rdi + 304], 0x10             ; C4·H^13: A0·K1
+    movdqa      xmm6, xmm7
+    pclmulqdq   xmm6, [rdi + 48], 0x01              ; C4·H^13: A1·B0
+    pclmulqdq   xmm7, [rdi + 48], 0x11              ; C4·H^13: A1·B1
+    pxor        xmm10, xmm2                         ; C4·H^13: LO += it
+    pxor        xmm11, xmm3                         ; C4·H^13: HI += it
+    movdqu      xmm9, [rdx + 64]                    ; C5·H^12: C
+    movdqa      xmm2, xmm9
+    pclmulqdq   xmm2, [rdi + 320], 0x00             ; C5·H^12: A0·K0
+    movdqa      xmm3, xmm9
+    pclmulqdq   xmm3, [rdi + 320], 0x10             ; C5·H^12: A0·K1
+    movdqa      xmm8, xmm9
+    pclmulqdq   xmm8, [rdi + 64], 0x01              ; C5·H^12: A1·B0
+    pclmulqdq   xmm9, [rdi + 64], 0x11              ; C5·H^12: A1·B1
+    pxor        xmm10, xmm4                         ; C5·H^12: LO += it
+    pxor        xmm11, xmm5                         ; C5·H^12: HI += it
+    pxor        xmm10, xmm6                         ; C5·H^12: LO += it
+    pxor        xmm11, xmm7                         ; C5·H^12: HI += it
+    movdqu      xmm7, [rdx + 80]                    ; C6·H^11: C
+    movdqa      xmm4, xmm7
+    pclmulqdq   xmm4, [rdi + 336], 0x00             ; C6·H^11: A0·K0
+    movdqa      xmm5, xmm7
+    pclmulqdq   xmm5, [rdi + 336], 0x10             ; C6·H^11: A0·K1
+    movdqa      xmm6, xmm7
+    pclmulqdq   xmm6, [rdi + 80], 0x01              ; C6·H^11: A1·B0
+    pclmulqdq   xmm7, [rdi + 80], 0x11              ; C6·H^11: A1·B1
+    pxor        xmm10, xmm2                         ; C6·H^11: LO += it
+    pxor        xmm11, xmm3                         ; C6·H^11: HI += it
+    pxor        xmm10, xmm8                         ; C6·H^11: LO += it
+    pxor        xmm11, xmm9                         ; C6·H^11: HI += it
+    movdqu      xmm9, [rdx + 96]                    ; C7·H^10: C
+    movdqa      xmm2, xmm9
+    pclmulqdq   xmm2, [rdi + 352], 0x00             ; C7·H^10: A0·K0
+    movdqa      xmm3, xmm9
+    pclmulqdq   xmm3, [rdi + 352], 0x10             ; C7·H^10: A0·K1
+    movdqa      xmm8, xmm9
+    pclmulqdq   xmm8, [rdi + 96], 0x01              ; C7·H^10: A1·B0
+    pclmulqdq   xmm9, [rdi + 96], 0x11              ; C7·H^10: A1·B1
+    pxor        xmm10, xmm4                         ; C7·H^10: LO += it
+    pxor        xmm11, xmm5                         ; C7·H^10: HI += it
+    pxor        xmm10, xmm6                         ; C7·H^10: LO += it
+    pxor        xmm11, xmm7                         ; C7·H^10: HI += it
+    movdqu      xmm7, [rdx + 112]                   ; C8·H^9: C
+    movdqa      xmm4, xmm7
+    pclmulqdq   xmm4, [rdi + 368], 0x00             ; C8·H^9: A0·K0
+    movdqa      xmm5, xmm7
+    pclmulqdq   xmm5, [rdi + 368], 0x10             ; C8·H^9: A0·K1
+    movdqa      xmm6, xmm7
+    pclmulqdq   xmm6, [rdi + 112], 0x01             ; C8·H^9: A1·B0
+    pclmulqdq   xmm7, [rdi + 112], 0x11             ; C8·H^9: A1·B1
+    pxor        xmm10, xmm2                         ; C8·H^9: LO += it
+    pxor        xmm11, xmm3                         ; C8·H^9: HI += it
+    pxor        xmm10, xmm8                         ; C8·H^9: LO += it
+    pxor        xmm11, xmm9                         ; C8·H^9: HI += it
+    movdqu      xmm9, [rdx + 128]                   ; C9·H^8: C
+    movdqa      xmm2, xmm9
+    pclmulqdq   xmm2, [rdi + 384], 0x00             ; C9·H^8: A0·K0
+    movdqa      xmm3, xmm9
+    pclmulqdq   xmm3, [rdi + 384], 0x10             ; C9·H^8: A0·K1
+    movdqa      xmm8, xmm9
+    pclmulqdq   xmm8, [rdi + 128], 0x01             ; C9·H^8: A1·B0
+    pclmulqdq   xmm9, [rdi + 128], 0x11             ; C9·H^8: A1·B1
+    pxor        xmm10, xmm4                         ; C9·H^8: LO += it
+    pxor        xmm11, xmm5                         ; C9·H^8: HI += it
+    pxor        xmm10, xmm6                         ; C9·H^8: LO += it
+    pxor        xmm11, xmm7                         ; C9·H^8: HI += it
+    movdqu      xmm7, [rdx + 144]                   ; C10·H^7: C
+    movdqa      xmm4, xmm7
+    pclmulqdq   xmm4, [rdi + 400], 0x00             ; C10·H^7: A0·K0
+    movdqa      xmm5, xmm7
+    pclmulqdq   xmm5, [rdi + 400], 0x10             ; C10·H^7: A0·K1
+    movdqa      xmm6, xmm7
+    pclmulqdq   xmm6, [rdi + 144], 0x01             ; C10·H^7: A1·B0
+    pclmulqdq   xmm7, [rdi + 144], 0x11             ; C10·H^7: A1·B1
+    pxor        xmm10, xmm2                         ; C10·H^7: LO += it
+    pxor        xmm11, xmm3                         ; C10·H^7: HI += it
+    pxor        xmm10, xmm8                         ; C10·H^7: LO += it
+    pxor        xmm11, xmm9                         ; C10·H^7: HI += it
+    movdqu      xmm9, [rdx + 160]                   ; C11·H^6: C
+    movdqa      xmm2, xmm9
+    pclmulqdq   xmm2, [rdi + 416], 0x00             ; C11·H^6: A0·K0
+    movdqa      xmm3, xmm9
+    pclmulqdq   xmm3, [rdi + 416], 0x10             ; C11·H^6: A0·K1
+    movdqa      xmm8, xmm9
+    pclmulqdq   xmm8, [rdi + 160], 0x01             ; C11·H^6: A1·B0
+    pclmulqdq   xmm9, [rdi + 160], 0x11             ; C11·H^6: A1·B1
+    pxor        xmm10, xmm4                         ; C11·H^6: LO += it
+    pxor        xmm11, xmm5                         ; C11·H^6: HI += it
+    pxor        xmm10, xmm6                         ; C11·H^6: LO += it
+    pxor        xmm11, xmm7                         ; C11·H^6: HI += it
+    movdqu      xmm7, [rdx + 176]                   ; C12·H^5: C
+    movdqa      xmm4, xmm7
+    pclmulqdq   xmm4, [rdi + 432], 0x00             ; C12·H^5: A0·K0
+    movdqa      xmm5, xmm7
+    pclmulqdq   xmm5, [rdi + 432], 0x10             ; C12·H^5: A0·K1
+    movdqa      xmm6, xmm7
+    pclmulqdq   xmm6, [rdi + 176], 0x01             ; C12·H^5: A1·B0
+    pclmulqdq   xmm7, [rdi + 176], 0x11             ; C12·H^5: A1·B1
+    pxor        xmm10, xmm2                         ; C12·H^5: LO += it
+    pxor        xmm11, xmm3                         ; C12·H^5: HI += it
+    pxor        xmm10, xmm8                         ; C12·H^5: LO += it
+    pxor        xmm11, xmm9                         ; C12·H^5: HI += it
+    movdqu      xmm9, [rdx + 192]                   ; C13·H^4: C
+    movdqa      xmm2, xmm9
+    pclmulqdq   xmm2, [rdi + 448], 0x00             ; C13·H^4: A0·K0
+    movdqa      xmm3, xmm9
+    pclmulqdq   xmm3, [rdi + 448], 0x10             ; C13·H^4: A0·K1
+    movdqa      xmm8, xmm9
+    pclmulqdq   xmm8, [rdi + 192], 0x01             ; C13·H^4: A1·B0
+    pclmulqdq   xmm9, [rdi + 192], 0x11             ; C13·H^4: A1·B1
+    pxor        xmm10, xmm4                         ; C13·H^4: LO += it
+    pxor        xmm11, xmm5                         ; C13·H^4: HI += it
+    pxor        xmm10, xmm6                         ; C13·H^4: LO += it
+    pxor        xmm11, xmm7                         ; C13·H^4: HI += it
+    movdqu      xmm7, [rdx + 208]                   ; C14·H^3: C
+    movdqa      xmm4, xmm7
+    pclmulqdq   xmm4, [rdi + 464], 0x00             ; C14·H^3: A0·K0
+    movdqa      xmm5, xmm7
+    pclmulqdq   xmm5, [rdi + 464], 0x10             ; C14·H^3: A0·K1
+    movdqa      xmm6, xmm7
+    pclmulqdq   xmm6, [rdi + 208], 0x01             ; C14·H^3: A1·B0
+    pclmulqdq   xmm7, [rdi + 208], 0x11             ; C14·H^3: A1·B1
+    pxor        xmm10, xmm2                         ; C14·H^3: LO += it
+    pxor        xmm11, xmm3                         ; C14·H^3: HI += it
+    pxor        xmm10, xmm8                         ; C14·H^3: LO += it
+    pxor        xmm11, xmm9                         ; C14·H^3: HI += it
+    movdqu      xmm9, [rdx + 224]                   ; C15·H^2: C
+    movdqa      xmm2, xmm9
+    pclmulqdq   xmm2, [rdi + 480], 0x00             ; C15·H^2: A0·K0
+    movdqa      xmm3, xmm9
+    pclmulqdq   xmm3, [rdi + 480], 0x10             ; C15·H^2: A0·K1
+    movdqa      xmm8, xmm9
+    pclmulqdq   xmm8, [rdi + 224], 0x01             ; C15·H^2: A1·B0
+    pclmulqdq   xmm9, [rdi + 224], 0x11             ; C15·H^2: A1·B1
+    pxor        xmm10, xmm4                         ; C15·H^2: LO += it
+    pxor        xmm11, xmm5                         ; C15·H^2: HI += it
+    pxor        xmm10, xmm6                         ; C15·H^2: LO += it
+    pxor        xmm11, xmm7                         ; C15·H^2: HI += it
+    movdqu      xmm7, [rdx + 240]                   ; C16·H^1: C
+    movdqa      xmm4, xmm7
+    pclmulqdq   xmm4, [rdi + 496], 0x00             ; C16·H^1: A0·K0
+    movdqa      xmm5, xmm7
+    pclmulqdq   xmm5, [rdi + 496], 0x10             ; C16·H^1: A0·K1
+    movdqa      xmm6, xmm7
+    pclmulqdq   xmm6, [rdi + 240], 0x01             ; C16·H^1: A1·B0
+    pclmulqdq   xmm7, [rdi + 240], 0x11             ; C16·H^1: A1·B1
+    pxor        xmm10, xmm2                         ; C16·H^1: LO += it
+    pxor        xmm11, xmm3                         ; C16·H^1: HI += it
+    pxor        xmm10, xmm8                         ; C16·H^1: LO += it
+    pxor        xmm11, xmm9                         ; C16·H^1: HI += it
+    movdqu      xmm9, [rdx + 16]                    ; C2·H^15: C
+    movdqa      xmm2, xmm9
+    pclmulqdq   xmm2, [rdi + 272], 0x00             ; C2·H^15: A0·K0
+    movdqa      xmm3, xmm9
+    pclmulqdq   xmm3, [rdi + 272], 0x10             ; C2·H^15: A0·K1
+    movdqa      xmm8, xmm9
+    pclmulqdq   xmm8, [rdi + 16], 0x01              ; C2·H^15: A1·B0
+    pclmulqdq   xmm9, [rdi + 16], 0x11              ; C2·H^15: A1·B1
+    pxor        xmm10, xmm4                         ; C2·H^15: LO += it
+    pxor        xmm11, xmm5                         ; C2·H^15: HI += it
+    pxor        xmm10, xmm6                         ; C2·H^15: LO += it
+    pxor        xmm11, xmm7                         ; C2·H^15: HI += it
+    movdqu      xmm6, [rdx]                         ; C1·H^16: C
+    pxor        xmm6, xmm0                          ; C1·H^16: A = X + C
+    movdqa      xmm0, xmm6
     pclmulqdq   xmm0, [rdi + 256], 0x00             ; C1·H^16: A0·K0
-    movdqa      xmm3, xmm5
-    pclmulqdq   xmm3, [rdi + 256], 0x10             ; C1·H^16: A0·K1
-    movdqa      xmm4, xmm5
-    pclmulqdq   xmm4, [rdi], 0x01                   ; C1·H^16: A1·B0
-    pclmulqdq   xmm5, [rdi], 0x11                   ; C1·H^16: A1·B1
-    pxor        xmm9, xmm1                          ; C1·H^16: LO += it
-    pxor        xmm10, xmm2                         ; C1·H^16: HI += it
-    pxor        xmm9, xmm7                          ; C1·H^16: LO += it
-    pxor        xmm10, xmm8                         ; C1·H^16: HI += it
-    pxor        xmm9, xmm0                          ; C1·H^16: LO += it
-    pxor        xmm10, xmm3                         ; C1·H^16: HI += it
-    pxor        xmm9, xmm4                          ; C1·H^16: LO += it
-    pxor        xmm10, xmm5                         ; C1·H^16: HI += it
-    movdqa      xmm0, xmm9
-    pclmulqdq   xmm0, xmm11, 0x10                   ; reduce: LO0·Q'
-    pshufd      xmm1, xmm9, 0x4e                    ; reduce: (LO1, LO0)
-    pxor        xmm0, xmm1                          ; reduce: fold LO
-    pxor        xmm0, xmm10                         ; reduce: RES = fold(LO) + HI
+    movdqa      xmm4, xmm6
+    pclmulqdq   xmm4, [rdi + 256], 0x10             ; C1·H^16: A0·K1
+    movdqa      xmm5, xmm6
+    pclmulqdq   xmm5, [rdi], 0x01                   ; C1·H^16: A1·B0
+    pclmulqdq   xmm6, [rdi], 0x11                   ; C1·H^16: A1·B1
+    pxor        xmm10, xmm2                         ; C1·H^16: LO += it
+    pxor        xmm11, xmm3                         ; C1·H^16: HI += it
+    pxor        xmm10, xmm8                         ; C1·H^16: LO += it
+    pxor        xmm11, xmm9                         ; C1·H^16: HI += it
+    pxor        xmm10, xmm0                         ; C1·H^16: LO += it
+    pxor        xmm11, xmm4                         ; C1·H^16: HI += it
+    pxor        xmm10, xmm5                         ; C1·H^16: LO += it
+    pxor        xmm11, xmm6                         ; C1·H^16: HI += it
+    movdqa      xmm0, xmm10
+    pclmulqdq   xmm0, xmm1, 0x10                    ; reduce: LO0·Q'
+    pshufd      xmm2, xmm10, 0x4e                   ; reduce: (LO1, LO0)
+    pxor        xmm2, xmm11                         ; reduce: + HI
+    pxor        xmm0, xmm2                          ; reduce: RES = fold(LO) + HI
     add         rdx, 256                            ; next group
     sub         rcx, 256
     cmp         rcx, 256
     jae         .group
 .after_group:
 .tail:
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .store
-    mov         rax, rcx
-    add         rax, 0x0f
+    lea         rax, [rcx + 15]
     and         rax, -16
-    neg         rax                                 ; -16·m
-    lea         rax, [rdi + rax + 256]              ; H^m
+    lea         rdi, [rdi + 256]
+    sub         rdi, rax                            ; H^m
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x10
+    jae         .first
     pxor        xmm5, xmm5
     pxor        xmm6, xmm6
+    jmp         .rest
+.first:
+    movdqu      xmm1, [rdx]                         ; C·H^m: C
+    pxor        xmm1, xmm0                          ; C·H^m: A = X + C
+    movdqa      xmm5, xmm1
+    pclmulqdq   xmm5, [rdi + 256], 0x00             ; C·H^m: A0·K0
+    movdqa      xmm6, xmm1
+    pclmulqdq   xmm6, [rdi + 256], 0x10             ; C·H^m: A0·K1
+    movdqa      xmm0, xmm1
+    pclmulqdq   xmm0, [rdi], 0x01                   ; C·H^m: A1·B0
+    pclmulqdq   xmm1, [rdi], 0x11                   ; C·H^m: A1·B1
+    pxor        xmm5, xmm0                          ; C·H^m: LO += it
+    pxor        xmm6, xmm1                          ; C·H^m: HI += it
+    pxor        xmm0, xmm0                          ; C·H^m: X counts once
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
+    sub         rcx, 0x10
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
-    jb          .partial
+    jb          .after_block
 .block:
-    movdqu      xmm3, [rdx]                         ; C
-    pxor        xmm3, xmm0                          ; C·H^i: A = X + C; X counts once
-    movdqa      xmm0, xmm3
-    pclmulqdq   xmm0, [rax + 256], 0x00             ; C·H^i: A0·K0
-    movdqa      xmm1, xmm3
-    pclmulqdq   xmm1, [rax + 256], 0x10             ; C·H^i: A0·K1
-    movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rax], 0x01                   ; C·H^i: A1·B0
-    pclmulqdq   xmm3, [rax], 0x11                   ; C·H^i: A1·B1
-    pxor        xmm5, xmm0                          ; C·H^i: LO += it
-    pxor        xmm6, xmm1                          ; C·H^i: HI += it
-    pxor        xmm5, xmm2                          ; C·H^i: LO += it
-    pxor        xmm6, xmm3                          ; C·H^i: HI += it
-    pxor        xmm0, xmm0
-    add         rax, 0x10                           ; the next powers
+    movdqu      xmm4, [rdx]                         ; C·H^i: C
+    movdqa      xmm1, xmm4
+    pclmulqdq   xmm1, [rdi + 256], 0x00             ; C·H^i: A0·K0
+    movdqa      xmm2, xmm4
+    pclmulqdq   xmm2, [rdi + 256], 0x10             ; C·H^i: A0·K1
+    movdqa      xmm3, xmm4
+    pclmulqdq   xmm3, [rdi], 0x01                   ; C·H^i: A1·B0
+    pclmulqdq   xmm4, [rdi], 0x11                   ; C·H^i: A1·B1
+    pxor        xmm5, xmm1                          ; C·H^i: LO += it
+    pxor        xmm6, xmm2                          ; C·H^i: HI += it
+    pxor        xmm5, xmm3                          ; C·H^i: LO += it
+    pxor        xmm6, xmm4                          ; C·H^i: HI += it
+    add         rdi, 0x10                           ; the next powers
     add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jae         .block
 .after_block:
-.partial:
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .reduce
+.rest:
     pxor        xmm4, xmm4
     cmp         rcx, 0x08
     jb          .under8
@@ -497,6 +539,7 @@ polyval_sse_k_clmul1_x16_update:
     punpcklqdq  xmm4, xmm2                          ; C_last, zero-padded
     jmp         .padded
 .under8:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .under4
     movd        xmm4, [rdx]                         ; bytes 0..3
@@ -510,16 +553,16 @@ polyval_sse_k_clmul1_x16_update:
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       edi, byte [rdx]                     ; byte 0
-    movq        xmm4, rdi
-    movzx       edi, byte [rdx + r8]                ; byte r >> 1
-    movq        xmm2, rdi
+    movzx       eax, byte [rdx]                     ; byte 0
+    movq        xmm4, rax
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
+    movq        xmm2, rax
     shl         r8, 0x03
     movq        xmm1, r8
     psllq       xmm2, xmm1                          ; into place
     sub         rcx, 0x01
-    movzx       edx, byte [rdx + rcx]               ; byte r - 1
-    movq        xmm3, rdx
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
+    movq        xmm3, rax
     shl         rcx, 0x03
     movq        xmm1, rcx
     psllq       xmm3, xmm1                          ; into place
@@ -528,23 +571,24 @@ polyval_sse_k_clmul1_x16_update:
 .padded:
     pxor        xmm4, xmm0                          ; C·H: A = X + C; X counts once
     movdqa      xmm0, xmm4
-    pclmulqdq   xmm0, [rax + 256], 0x00             ; C·H: A0·K0
+    pclmulqdq   xmm0, [rdi + 256], 0x00             ; C·H: A0·K0
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rax + 256], 0x10             ; C·H: A0·K1
+    pclmulqdq   xmm1, [rdi + 256], 0x10             ; C·H: A0·K1
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rax], 0x01                   ; C·H: A1·B0
-    pclmulqdq   xmm4, [rax], 0x11                   ; C·H: A1·B1
+    pclmulqdq   xmm2, [rdi], 0x01                   ; C·H: A1·B0
+    pclmulqdq   xmm4, [rdi], 0x11                   ; C·H: A1·B1
     pxor        xmm5, xmm0                          ; C·H: LO += it
     pxor        xmm6, xmm1                          ; C·H: HI += it
     pxor        xmm5, xmm2                          ; C·H: LO += it
     pxor        xmm6, xmm4                          ; C·H: HI += it
 .reduce:
-    pclmulqdq   xmm11, xmm5, 0x01                   ; reduce: LO0·Q'
-    pshufd      xmm0, xmm5, 0x4e                    ; reduce: (LO1, LO0)
-    pxor        xmm11, xmm0                         ; reduce: fold LO
-    pxor        xmm11, xmm6                         ; reduce: RES = fold(LO) + HI
-    movdqa      xmm0, xmm11                         ; reduce
+    movdqa      xmm0, xmm5
+    pclmulqdq   xmm0, [rel polyval_sse_k_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
+    pshufd      xmm1, xmm5, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm1, xmm6                          ; reduce: + HI
+    pxor        xmm0, xmm1                          ; reduce: RES = fold(LO) + HI
 .store:
     movdqu      [rsi], xmm0                         ; X
+.done:
     ret
 .end:

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from ghashgen.bench.archive import member
 from ghashgen.errors import GhashgenError
-from ghashgen.toolchain import Tool
+from ghashgen.toolchain import Tool, find_cc
 
 INSTALL = "apt-get install libssl-dev libipsec-mb-dev"
 """One line that installs the libraries on Debian."""
@@ -83,3 +83,12 @@ PEERS: Mapping[str, Peer] = MappingProxyType(
     }
 )
 """Every library by name."""
+
+
+def installed(name: str) -> Path | None:
+    """Return a library file of this name where a C compiler would look for it, if there is one.
+
+    Raises:
+        GhashgenError: there is no C compiler.
+    """
+    return _file(find_cc(), name)

@@ -16,8 +16,10 @@ from ghashgen.commands.options import (
 )
 from ghashgen.errors import GhashgenError
 from ghashgen.manifest import NAME
+from ghashgen.placement import place
 from ghashgen.render import render
 from ghashgen.target import Target, target
+from ghashgen.toolchain import find_nasm
 
 
 @click.command("generate")
@@ -44,7 +46,7 @@ def COMMAND(
     if str(out) == "-":
         if len(kernels) != 1:
             raise GhashgenError(f"{len(kernels)} kernels chosen for --out -", "choose one")
-        click.echo(render(kernels[0], where).text, nl=False)
+        click.echo(place(render(kernels[0], where), find_nasm()).listing.text, nl=False)
         return
     folder = out or default_out()
     if only_check:
@@ -60,7 +62,7 @@ def COMMAND(
     if as_json:
         print_json({"out": str(folder), "files": sorted(output.files), "removed": output.stale})
     else:
-        click.echo(f"{len(kernels)} kernels, {generator.HEADER} and {NAME} in {folder}")
+        click.echo(f"{len(kernels)} kernels, {prefix}{generator.HEADER} and {NAME} in {folder}")
 
 
 def _only_the_catalogue(kernels: tuple[object, ...], where: Target) -> None:

@@ -17,7 +17,18 @@ def COMMAND(choice: Choice, as_json: bool) -> None:
     if as_json:
         print_json([{"name": k.name, **asdict(k), "table_bytes": k.table_bytes} for k in kernels])
         return
-    columns = ("op", "isa", "multiply", "reduce", "order", "fold", "swap", "powers", "wipe")
+    columns = (
+        "op",
+        "isa",
+        "multiply",
+        "reduce",
+        "order",
+        "fold",
+        "swap",
+        "powers",
+        "pipeline",
+        "wipe",
+    )
     out = table(f"{len(kernels)} kernels", "kernel", *columns, ">blocks", ">table bytes")
     for k in kernels:
         axes = [{True: "yes", False: "no"}.get(v, v) for v in (getattr(k, c) for c in columns)]

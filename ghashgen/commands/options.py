@@ -29,6 +29,7 @@ _FILTERS: tuple[tuple[str, type, str], ...] = (
     ("fold", str, "Lanes are added up: after each group, at the end."),
     ("swap", str, "Byte swap: register, stack."),
     ("powers", str, "Powers of the group loop: memory, registers."),
+    ("pipeline", str, "What a group prepares of the next: none, ahead."),
     ("name", str, "Kernel of the catalogue, by name."),
 )
 
@@ -54,7 +55,7 @@ def target_options(function: F) -> F:
     """Add the rendering axes."""
     out: Any = function
     for option in (
-        click.option("--prefix", default="", help="Put before every symbol."),
+        click.option("--prefix", default="", help="Put before every symbol, macro and file name."),
         click.option("--abi", default="sysv", show_default=True, help="sysv or win64."),
     ):
         out = option(out)

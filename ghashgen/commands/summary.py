@@ -23,8 +23,8 @@ def COMMAND(write: bool, only_check: bool, as_json: bool) -> None:
     block = markdown(summary)
     readme = project_root() / "README.md"
     if write:
-        _write(readme, replaced(_read(readme), block))
-    elif only_check and block_of(_read(readme)) != block:
+        write_page(readme, replaced(read_page(readme), block))
+    elif only_check and block_of(read_page(readme)) != block:
         raise GhashgenError(f"the summary in {readme} is stale", "run ghashgen summary --write")
     if as_json:
         print_json(asdict(summary))
@@ -34,14 +34,16 @@ def COMMAND(write: bool, only_check: bool, as_json: bool) -> None:
         click.echo(block, nl=False)
 
 
-def _read(readme: Path) -> str:
+def read_page(readme: Path) -> str:
+    """Return the text of a page; refuse one that cannot be read."""
     try:
         return readme.read_text(encoding="utf-8")
     except OSError as error:
         raise GhashgenError(f"{readme}: {error.strerror}", "run it in a clone") from None
 
 
-def _write(readme: Path, text: str) -> None:
+def write_page(readme: Path, text: str) -> None:
+    """Write a page whole or not at all."""
     unfinished = readme.with_name(f".{readme.name}.new")
     try:
         unfinished.write_text(text, encoding="utf-8")

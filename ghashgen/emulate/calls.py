@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from ghashgen.emulate.layout import RETURN_ADDRESS, STACK_TOP, Place, Span, place_buffer
@@ -83,6 +84,7 @@ class Prepared:
     stack: bytes
 
 
+@lru_cache(maxsize=256)
 def _register_place(name: str) -> tuple[int, int]:
     """Offset in the block and size in bytes of a register that a call may set."""
     if name in GPR_NAMES and name != "rsp":

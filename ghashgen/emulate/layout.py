@@ -8,6 +8,7 @@ it needs are mapped, so that both neighbours of a buffer's pages are always unma
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from ghashgen.errors import GhashgenError
@@ -56,6 +57,7 @@ class Span:
         return range(self.pages_at - PAGE, self.pages_at - PAGE + WINDOW)
 
 
+@lru_cache(maxsize=4096)
 def place_buffer(index: int, length: int, writable: bool, place: Place, offset: int) -> Span:
     """The place of buffer number `index` of a call.
 

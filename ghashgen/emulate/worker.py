@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import lru_cache
 from typing import Any, BinaryIO
 
 from ghashgen.emulate import layout
@@ -57,11 +58,17 @@ def _stray_write(memory: Any, at: int, span: Span, page_fill: bytes) -> int | No
     return None if changed is None else span.length + changed
 
 
+@lru_cache(maxsize=16)
+def _stack(seed: int, length: int) -> bytes:
+    """The first bytes, from the lowest address, of the stack before a call."""
+    return (garbage(seed, "stack", PAGE) * layout.STACK_PAGES)[:length]
+
+
 def _call(machine: Machine, image: int, call: dict[str, Any], parts: _Reader) -> Any:
     memory = machine.memory
     seed = call["seed"]
     block = parts.take(BLOCK_BYTES)
-    stack = garbage(seed, "stack", PAGE) * layout.STACK_PAGES
+    stack = _stack(seed, layout.STACK_PAGES * PAGE)
     stack_at = machine.stack_memory
     entry_at = stack_at + call["rsp"] - layout.STACK_BOTTOM
     memory[stack_at : stack_at + len(stack)] = stack
@@ -87,7 +94,7 @@ def _call(machine: Machine, image: int, call: dict[str, Any], parts: _Reader) ->
             if stray is not None:
                 strays.append((span.index, stray))
     below = entry_at - stack_at
-    lowest = first_difference(memory[stack_at:entry_at], stack[:below])
+    lowest = first_difference(memory[stack_at:entry_at], _stack(seed, below))
     used = 0 if lowest is None else below - lowest // 8 * 8
     answer.append(memory[entry_at - used : entry_at])
     header = run.__dict__ | {"block": None, "strays": strays, "used": used}

@@ -4,7 +4,8 @@ n blocks are ⌊n/L⌋ registers of L lanes; what is left of n is one narrower r
 n mod L, so that no lane is multiplied in vain and no key is read past H^1.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
 from ghashgen.builder import Builder, Value
@@ -16,6 +17,21 @@ from ghashgen.schemes import aggregate
 
 Keys = Callable[[int], list[Value]]
 """The entries that part i of a group meets, counted from the last, which is 1."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a group finds in registers, by part, which is 1 to begin with, and what it does for the
+    next one."""
+
+    operands: Mapping[int, Sequence[Value]] = field(default_factory=dict)
+    """Of whole parts, ready for their products."""
+    blocks: Mapping[int, VReg] = field(default_factory=dict)
+    """In register form."""
+    meanwhile: Callable[[], None] = lambda: None
+
+
+NOTHING = Given()
 
 
 def registers(blocks: int, lanes: int) -> list[tuple[int, int]]:
@@ -63,9 +79,12 @@ def lane_keys(kernel: Kernel, table: VReg) -> Keys:
     return keys
 
 
-def reduce_group(b: Builder, kernel: Kernel, X: VReg, source: VReg, keys: Keys) -> VReg:
+def reduce_group(
+    b: Builder, kernel: Kernel, X: VReg, source: VReg, keys: Keys, given: Given = NOTHING
+) -> VReg:
     """Record a group at `source` up to the reduced sum of each lane, key terms included."""
     parts = registers(kernel.blocks, kernel.lane_count)
+    loads: list[Callable[[], VReg]]
     if kernel.swap == "stack":
         swapper = _StackSwap(b, kernel, source)
         loads = [partial(swapper.load, at) for at, _ in parts]
@@ -74,21 +93,55 @@ def reduce_group(b: Builder, kernel: Kernel, X: VReg, source: VReg, keys: Keys) 
             partial(load_block, b, kernel, source, BLOCK_BYTES * at, "C", lanes)
             for at, lanes in parts
         ]
-    out = aggregate.group(b, kernel.multiplier, kernel.reducer, kernel.bit_order, X, loads, keys)
+    for part, block in given.blocks.items():
+        loads[part - 1] = partial(_held, block)
+    out = aggregate.group(
+        b,
+        kernel.multiplier,
+        kernel.reducer,
+        kernel.bit_order,
+        X,
+        loads,
+        keys,
+        given.operands,
+        given.meanwhile,
+    )
     if isinstance(out, Mem):
         raise TypeError("a reduction must compute its result")
     return out
 
 
-def add_group(b: Builder, kernel: Kernel, table: VReg, X: VReg, source: VReg, keys: Keys) -> VReg:
+def _held(block: VReg) -> VReg:
+    return block
+
+
+def add_group(
+    b: Builder,
+    kernel: Kernel,
+    table: VReg,
+    X: VReg,
+    source: VReg,
+    keys: Keys,
+    given: Given = NOTHING,
+) -> VReg:
     """Record a whole group whose lanes are added up; return the new state."""
-    lanes = reduce_group(b, kernel, X, source, keys)
-    return close_group(b, lanes, key_sum(kernel, table, kernel.blocks))
+    R = key_sum(kernel, table, kernel.blocks)
+    if R is None or kernel.lane_count > 1:
+        return close_group(b, reduce_group(b, kernel, X, source, keys, given), R)
+    n = kernel.blocks
+
+    def with_sum(i: int) -> list[Value]:
+        # One lane: R may join before the reduction, which `aggregate.group` does with it.
+        return [*keys(i), R] if i == n else keys(i)
+
+    return reduce_group(b, kernel, X, source, with_sum, given)
 
 
-def add_lanes(b: Builder, kernel: Kernel, table: VReg, X: VReg, source: VReg) -> VReg:
+def add_lanes(
+    b: Builder, kernel: Kernel, table: VReg, X: VReg, source: VReg, given: Given = NOTHING
+) -> VReg:
     """Record a whole group that keeps one accumulator a lane; return the new accumulators."""
-    out = reduce_group(b, kernel, X, source, lane_keys(kernel, table))
+    out = reduce_group(b, kernel, X, source, lane_keys(kernel, table), given)
     if kernel.multiplier.key_term is None:
         return out
     R = Mem(base=table, disp=kernel.layout.arrays["R" + LOOP], align=BLOCK_BYTES)

@@ -72,8 +72,18 @@ def store_block(b: Builder, kernel: Kernel, base: VReg, value: VReg) -> None:
 
 def finish_group(b: Builder, kernel: Kernel, acc: Mapping[str, Value], R: Value | None) -> VReg:
     """Recombine and reduce the accumulators of a group, and add up its lanes."""
-    out = aggregate.finish(b, kernel.multiplier, kernel.reducer, kernel.bit_order, acc, None)
-    return close_group(b, out, R)
+    single = kernel.lane_count == 1
+    scheme = kernel.multiplier, kernel.reducer, kernel.bit_order
+    out = aggregate.finish(b, *scheme, acc, R if single else None)
+    return close_group(b, out, None if single else R)
+
+
+def times_h(b: Builder, kernel: Kernel, table: VReg, A: VReg) -> VReg:
+    """Record A·H, reduced."""
+    acc = aggregate.accumulate(
+        b, kernel.multiplier, kernel.bit_order, {}, A, entries(kernel, table, 1)
+    )
+    return finish_group(b, kernel, acc, key_sum(kernel, table, 1))
 
 
 def close_group(b: Builder, lanes: Value, R: Value | None) -> VReg:
@@ -95,5 +105,6 @@ __all__ = [
     "key_sum",
     "load_block",
     "store_block",
+    "times_h",
     "to_register",
 ]

@@ -1,17 +1,9 @@
 """NAME_mul(table, x): X = X·H."""
 
 from ghashgen.builder import Builder
-from ghashgen.functions.interface import (
-    BLOCK,
-    entries,
-    finish_group,
-    key_sum,
-    load_block,
-    store_block,
-)
+from ghashgen.functions.interface import BLOCK, load_block, store_block, times_h
 from ghashgen.ir import Program
 from ghashgen.kernel import Kernel
-from ghashgen.schemes import aggregate
 
 
 def build(kernel: Kernel) -> Program:
@@ -20,9 +12,7 @@ def build(kernel: Kernel) -> Program:
     table, x = b.params
     X = load_block(b, kernel, x, name="X")
     b.label(BLOCK)
-    key = entries(kernel, table, 1)
-    acc = aggregate.accumulate(b, kernel.multiplier, kernel.bit_order, {}, X, key)
-    result = finish_group(b, kernel, acc, key_sum(kernel, table, 1))
+    result = times_h(b, kernel, table, X)
     b.label("store")
     store_block(b, kernel, x, result)
     return b.program()

@@ -8,12 +8,13 @@ blocks at a time. How the blocks that do not fill a register are loaded depends 
     two lanes      one block alone if there is one, then the partial one
     one lane       the partial one
 
-The state X joins the first block only: it is zeroed once it has.
+The first register's products start the sums, so nothing is zeroed for them; the state X joins it
+alone and is zeroed once it has.
 """
 
 from collections.abc import Callable
 
-from ghashgen.builder import Builder
+from ghashgen.builder import Builder, Value
 from ghashgen.field.bitorder import BLOCK_BYTES
 from ghashgen.functions.interface import (
     BLOCK,
@@ -24,7 +25,7 @@ from ghashgen.functions.interface import (
     to_register,
 )
 from ghashgen.functions.partial import load_partial
-from ghashgen.ir import Mem, VReg
+from ghashgen.ir import Label, Mem, VReg
 from ghashgen.kernel import ENTRY_BYTES, Kernel
 from ghashgen.schemes import aggregate
 
@@ -41,25 +42,39 @@ class _Tail:
         # R_m is read while key_at still stands at H^m.
         R = key_sum(kernel, self.key_at, kernel.layout.top)
         self.R = None if R is None else b.load(R, "R_m: the key terms of H^m … H^1")
-        lanes = kernel.lane_count
-        self.acc = {name: b.zero(name, lanes=lanes) for name in kernel.multiplier.accumulators}
+        names = kernel.multiplier.accumulators
+        self.acc = {name: b.register(name, kernel.lane_count) for name in names}
+
+    def clear(self) -> None:
+        """Start the sums at 0."""
+        for register in self.acc.values():
+            self.b.emit("zero", register)
+
+    def begin(self, A: VReg) -> None:
+        """Start the sums with the products of the first register, which X joins."""
+        self._sum(self.b.xor(A, self.X, "A = X + C"), {})
+        self.b.emit("zero", self.X, note="X counts once")
 
     def multiply(self, A: VReg, subject: str) -> None:
+        """Add the products of a register that X may still have to join."""
+        self.b.about(subject)
+        self.add(self.b.xor(A, self.X, "A = X + C; X counts once"))
+        self.b.about("")
+
+    def add(self, A: VReg) -> None:
         """Add the products of a register and of the powers at key_at."""
-        b, kernel = self.b, self.kernel
-        b.about(subject)
+        self._sum(A, dict(self.acc))
+
+    def _sum(self, A: VReg, acc: dict[str, Value]) -> None:
+        kernel = self.kernel
         key = entries(kernel, self.key_at, kernel.layout.top)
-        A_ = b.xor(A, self.X, "A = X + C; X counts once")
-        order = kernel.bit_order
-        sums = aggregate.accumulate(b, kernel.multiplier, order, dict(self.acc), A_, key)
+        sums = aggregate.accumulate(self.b, kernel.multiplier, kernel.bit_order, acc, A, key)
         for name, register in self.acc.items():
-            b.assign(register, sums[name])
-        b.about("")
+            self.b.assign(register, sums[name])
 
     def advance(self, lanes: int) -> None:
         """Move on by `lanes` blocks."""
         b = self.b
-        b.emit("zero", self.X)
         step = lanes * BLOCK_BYTES
         b.assign(self.key_at, b.gpr("gpr_add", self.key_at, step, note="the next powers"))
         b.assign(self.source, b.gpr("gpr_add", self.source, step, note="the next blocks"))
@@ -69,20 +84,38 @@ class _Tail:
 def add_tail(b: Builder, kernel: Kernel, table: VReg, X: VReg, source: VReg, length: VReg) -> VReg:
     """Record the group of m = ⌈length/16⌉ blocks, 1 <= m <= n; return the new state."""
     tail = _Tail(b, kernel, table, X, source, length)
-    lanes = kernel.lane_count
-    step = lanes * BLOCK_BYTES
-    if kernel.blocks >= lanes:
-        b.branch("below", length, step, "partial")
-        with b.loop(BLOCK):
-            tail.multiply(load_block(b, kernel, source, lanes=lanes), "C·H^i")
-            tail.advance(lanes)
-            b.branch("not_below", length, step, BLOCK)
-        b.label("partial")
-    b.branch("equal", length, 0, "reduce")
-    _REST[kernel.set.masked, lanes](tail)
+    if kernel.blocks > kernel.lane_count:
+        _whole_registers(tail)
+    else:
+        tail.clear()
+    _REST[kernel.set.masked, kernel.lane_count](tail)
     b.label("reduce")
     b.about("reduce")
     return finish_group(b, kernel, tail.acc, tail.R)
+
+
+def _whole_registers(tail: _Tail) -> None:
+    """Take whole registers while there are any; fall through with something left."""
+    b, kernel, lanes = tail.b, tail.kernel, tail.kernel.lane_count
+    step = lanes * BLOCK_BYTES
+    b.branch("not_below", tail.length, step, "first")
+    tail.clear()
+    b.emit("jump", Label("rest"))
+    b.label("first")
+    b.about("C·H^m")
+    tail.begin(load_block(b, kernel, tail.source, lanes=lanes))
+    b.about("")
+    tail.advance(lanes)
+    if kernel.blocks >= 2 * lanes:
+        b.branch("below", tail.length, step, "after_block")
+        with b.loop(BLOCK):
+            b.about("C·H^i")
+            tail.add(load_block(b, kernel, tail.source, lanes=lanes))
+            b.about("")
+            tail.advance(lanes)
+            b.branch("not_below", tail.length, step, BLOCK)
+    b.branch("equal", tail.length, 0, "reduce")
+    b.label("rest")
 
 
 def _masked(tail: _Tail) -> None:
@@ -104,6 +137,7 @@ def _pair(tail: _Tail) -> None:
     b, kernel = tail.b, tail.kernel
     b.branch("below", tail.length, BLOCK_BYTES, "under16")
     tail.multiply(load_block(b, kernel, tail.source), "C·H^i")
+    b.emit("zero", tail.X)
     tail.advance(1)
     b.branch("equal", tail.length, 0, "reduce")
     b.label("under16")
@@ -121,7 +155,6 @@ _REST: dict[tuple[bool, int], Callable[[_Tail], None]] = {
 
 def _walk(b: Builder, kernel: Kernel, table: VReg, length: VReg) -> VReg:
     """Return the address of H^m in the first array; the others lie at fixed distances from it."""
-    rounded = b.gpr("gpr_and", b.gpr("gpr_add", length, BLOCK_BYTES - 1), -BLOCK_BYTES)
-    negative = b.gpr("gpr_neg", rounded, note="-16·m")
-    start = ENTRY_BYTES * kernel.layout.top
-    return b.gpr("gpr_address", Mem(base=table, index=negative, disp=start), note="H^m")
+    rounded = b.gpr("gpr_and", b.gpr("gpr_address", Mem(base=length, disp=15)), -BLOCK_BYTES)
+    start = b.gpr("gpr_address", Mem(base=table, disp=ENTRY_BYTES * kernel.layout.top))
+    return b.gpr("gpr_minus", start, rounded, note="H^m")

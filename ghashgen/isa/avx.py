@@ -85,6 +85,7 @@ ISA = Isa(
             load_aligned@256:   vmovdqu.load256 d m
             store@256:          vmovdqu.store256 m a
             store_high:         vextracti128.store m a 1
+            clear_upper:        vzeroupper
             zero:           vpxor.zero d d d
             copy:           vmovdqa.copy d a
             load:           vmovdqu.load d m

@@ -39,6 +39,9 @@ ROLES = {
 }
 """Operand roles."""
 
+_READ = frozenset({"r", "rw"})
+_WRITTEN = frozenset({"w", "rw"})
+
 AUDIT_CLASSES = ("clmul", "xor", "shuffle", "load", "store", "other")
 """What an audit counts: shuffle holds bit shifts too, xor every bitwise operation, load only
 instructions that do nothing else, other moves, scalars and branches."""
@@ -47,6 +50,8 @@ MEMORY_BYTES = {"mv": 0, "m128": 16, "m128a": 16, "m64": 8, "m32": 4, "m8": 1}
 """Bytes that a memory operand of a kind has; 0 stands for the operation's width."""
 
 
+_REGISTER = (VReg, PReg)
+_VECTOR_KINDS = ("v", "h", "x")
 _REGISTER_KINDS = {
     RegClass.VEC: {"v", "h", "x"},
     RegClass.GPR: {"q", "d"},
@@ -61,6 +66,11 @@ class OperandSpec:
     role: str
     kinds: tuple[str, ...]
 
+    @cached_property
+    def vector(self) -> str:
+        """The kind of vector register that may stand here; "" if none may."""
+        return next((kind for kind in self.kinds if kind in _VECTOR_KINDS), "")
+
     def accepts(self, operand: Operand) -> bool:
         """Whether this operand may stand here as it is."""
         if isinstance(operand, Slot):
@@ -69,7 +79,7 @@ class OperandSpec:
             if "m128a" in self.kinds and operand.align < 16:
                 return False
             return any(kind in MEMORY_BYTES or kind == "addr" for kind in self.kinds)
-        if isinstance(operand, VReg | PReg):
+        if isinstance(operand, _REGISTER):
             return bool(_REGISTER_KINDS[operand.cls] & set(self.kinds))
         return ("i" if isinstance(operand, int) else "l") in self.kinds
 
@@ -112,9 +122,9 @@ class Row:
         """Return the vector registers that `op` names, each with the bits of it that matter."""
         share = {"v": op.width, "h": op.width // 2, "x": 128}
         return [
-            (operand, next(share[kind] for kind in spec.kinds if kind in share))
+            (operand, share[spec.vector])
             for spec, operand in zip(self.operands, op.operands, strict=True)
-            if isinstance(operand, VReg | PReg) and operand.cls is RegClass.VEC
+            if isinstance(operand, _REGISTER) and operand.cls is RegClass.VEC
         ]
 
     @property
@@ -127,18 +137,23 @@ class Row:
         """The signature, parsed."""
         return _parse(self.signature)
 
+    @cached_property
+    def roles(self) -> tuple[str, ...]:
+        """The roles of the operands."""
+        return tuple(spec.role for spec in self.operands)
+
     def effects(self, op: Op) -> tuple[tuple[Reg, ...], tuple[Reg, ...]]:
         """Return (registers read, registers written) by `op`, address registers included."""
         reads: list[Reg] = []
         writes: list[Reg] = []
-        for spec, operand in zip(self.operands, op.operands, strict=True):
-            if isinstance(operand, Mem):
-                reads.extend(operand.registers)
-            elif isinstance(operand, VReg | PReg):
-                if "r" in spec.role:
+        for role, operand in zip(self.roles, op.operands, strict=True):
+            if isinstance(operand, _REGISTER):
+                if role in _READ:
                     reads.append(operand)
-                if "w" in spec.role:
+                if role in _WRITTEN:
                     writes.append(operand)
+            elif isinstance(operand, Mem):
+                reads.extend(operand.registers)
         return tuple(reads), tuple(writes)
 
 

@@ -14,6 +14,7 @@ ROWS = row_table(
     Row("lea", "w:q r:addr", (), f"{_SDM}, LEA", "other"),
     Row("add", "rw:q r:i", (), f"{_SDM}, ADD", "other"),
     Row("sub", "rw:q r:i", (), f"{_SDM}, SUB", "other"),
+    Row("sub.reg", "rw:q r:q", (), f"{_SDM}, SUB", "other"),
     Row("and", "rw:q r:i", (), f"{_SDM}, AND", "other"),
     Row("shl", "rw:q r:i", (), f"{_SDM}, SAL/SAR/SHL/SHR", "other"),
     Row("shr", "rw:q r:i", (), f"{_SDM}, SAL/SAR/SHL/SHR", "other"),
@@ -24,9 +25,11 @@ ROWS = row_table(
     Row("jb", "r:l", (), f"{_SDM}, Jcc", "other"),
     Row("jae", "r:l", (), f"{_SDM}, Jcc", "other"),
     Row("je", "r:l", (), f"{_SDM}, Jcc", "other"),
+    Row("jne", "r:l", (), f"{_SDM}, Jcc", "other"),
     Row("ret", "", (), f"{_SDM}, RET", "other"),
     Row("push", "r:q", (), f"{_SDM}, PUSH", "other"),
     Row("pop", "w:q", (), f"{_SDM}, POP", "other"),
+    Row("nop", "r:i", (), f"{_SDM}, NOP, recommended multi-byte sequences", "other"),
     Row("endbr64", "", (), f"{_SDM}, ENDBR64", "other"),
 )
 """Rows of general registers and control flow."""
@@ -38,6 +41,7 @@ LOWER = lowering("""
     gpr_address:        lea d m
     gpr_add:            mov.copy d a; add d i
     gpr_sub:            mov.copy d a; sub d i
+    gpr_minus:          mov.copy d a; sub.reg d b
     gpr_and:            mov.copy d a; and d i
     gpr_shl:            mov.copy d a; shl d i
     gpr_shr:            mov.copy d a; shr d i
@@ -46,6 +50,7 @@ LOWER = lowering("""
     branch_below:       cmp a i; jb l
     branch_not_below:   cmp a i; jae l
     branch_equal:       cmp a i; je l
+    branch_not_equal:   cmp a i; jne l
     return:             ret
 """)
 """Lowering of the operations on general registers and of control flow."""

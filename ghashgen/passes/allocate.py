@@ -15,7 +15,7 @@ from ghashgen.abi import Abi
 from ghashgen.errors import GhashgenError
 from ghashgen.ir import Block, Mem, Op, Operand, PReg, Program, RegClass, Slot, VReg
 from ghashgen.isa.core import Isa
-from ghashgen.passes.interference import Interference
+from ghashgen.passes.interference import Interference, meet
 
 MAX_SLOTS = 256
 
@@ -75,9 +75,11 @@ def _coalesce(graph: Interference, fixed: Mapping[VReg, int]) -> None:
     anchored = set(fixed)
     for target, source in graph.copies:
         a, b = graph.find(target), graph.find(source)
-        if a == b or b in graph.neighbours(a) or {a, b} <= anchored:
+        if a is b or graph.interfere(a, b):
             continue
         if b in anchored:
+            if a in anchored:
+                continue
             a, b = b, a
         graph.merge(a, b)
 
@@ -86,14 +88,25 @@ def _colour(
     graph: Interference, pools: Mapping[RegClass, Sequence[int]], fixed: Mapping[VReg, int]
 ) -> tuple[dict[VReg, int], VReg | None]:
     colours: dict[VReg, int] = dict(fixed)
+    # Of what has a colour already: (members, edges), by register file and colour.
+    taken = {cls: dict.fromkeys(pool, (0, 0)) for cls, pool in pools.items()}
+
+    def take(reg: VReg, colour: int, masks: tuple[int, int]) -> None:
+        members, edges = taken[reg.cls].get(colour, (0, 0))
+        taken[reg.cls][colour] = members | masks[0], edges | masks[1]
+
+    for reg, colour in fixed.items():
+        take(reg, colour, graph.masks(reg))
     for reg in graph.classes():
         if reg in colours:
             continue
-        taken = {colours[other] for other in graph.neighbours(reg) if other in colours}
-        free = [colour for colour in pools[reg.cls] if colour not in taken]
-        if not free:
+        masks, others = graph.masks(reg), taken[reg.cls]
+        free = (colour for colour in pools[reg.cls] if not meet(masks, others[colour]))
+        found = next(free, None)
+        if found is None:
             return colours, reg
-        colours[reg] = free[0]
+        colours[reg] = found
+        take(reg, found, masks)
     return colours, None
 
 
@@ -161,7 +174,7 @@ def _spill(
                     if "w" in spec.role:
                         after.append(Op(store.row, (slot, temporary), width, "spill"))
                     operands.append(temporary)
-            ops.extend((replace(op, operands=tuple(operands)), *after))
+            ops.extend((op.on(*operands), *after))
         blocks.append(Block(block.label, tuple(ops), block.depth))
     return replace(program, blocks=tuple(blocks)), frozenset(fresh)
 
@@ -189,12 +202,12 @@ def _rewrite(program: Program, isa: Isa, homes: Mapping[VReg, PReg]) -> Program:
             base, index = (
                 homes[r] if isinstance(r, VReg) else r for r in (operand.base, operand.index)
             )
-            return replace(operand, base=base, index=index)
+            return Mem(base, operand.disp, index, operand.scale, operand.symbol, operand.align)
         return operand
 
     blocks = []
     for block in program.blocks:
-        ops = [replace(op, operands=tuple(map(move, op.operands))) for op in block.ops]
+        ops = [op.on(*map(move, op.operands)) for op in block.ops]
         kept = [
             op for op in ops if not (isa.rows[op.code].copy and op.operands[0] == op.operands[1])
         ]

@@ -14,8 +14,10 @@ from ghashgen.abi import RSP, Abi
 from ghashgen.ir import Block, Mem, Op, Operand, PReg, Program, RegClass, Slot
 from ghashgen.isa.core import Isa
 from ghashgen.passes.allocate import Allocation
+from ghashgen.passes.liveness import falls_through, positions, targets
 
 SLOT_BYTES = 16
+LANE_BITS = 128
 _STACK = PReg(RegClass.GPR, RSP)
 
 
@@ -37,8 +39,7 @@ class Function:
 def frame(allocation: Allocation, isa: Isa, abi: Abi, wipe: bool) -> Function:
     """Return the function with prologue and epilogue."""
     program = allocation.program
-    vectors = _written(program, isa, RegClass.VEC)
-    generals = _written(program, isa, RegClass.GPR)
+    vectors, generals = _written(program, isa)
     pushes = tuple(number for number in abi.saved if number in generals)
     saves = tuple(number for number in vectors if number in abi.saved_vectors)
     slot = SLOT_BYTES * isa.lanes
@@ -60,17 +61,19 @@ def frame(allocation: Allocation, isa: Isa, abi: Abi, wipe: bool) -> Function:
         register = PReg(RegClass.VEC, number)
         entry.append(Op(store.row, (home, register), comment="callee-saved"))
 
-    leave: list[Op] = []
-    if wipe:
-        leave += _wipe(program, isa, vectors, allocation.slots)
-    for number, home in zip(saves, homes, strict=True):
-        leave.append(Op(load.row, (PReg(RegClass.VEC, number), home), comment="callee-saved"))
-    if any(op.width > 128 for op in program.ops):
-        leave += [Op(row, comment="upper halves are the caller's") for row in isa.leave]
-    if size:
-        leave.append(Op("add", (_STACK, size), comment="frame"))
-    leave += [Op("pop", (PReg(RegClass.GPR, n),), comment="callee-saved") for n in reversed(pushes)]
-    blocks = [_finish(block, leave, slot) for block in program.blocks]
+    wiping = _wipe(program, isa, vectors, allocation.slots) if wipe else []
+    restore = [
+        Op(load.row, (PReg(RegClass.VEC, number), home), comment="callee-saved")
+        for number, home in zip(saves, homes, strict=True)
+    ]
+    clear = [Op(row, comment="upper halves are the caller's") for row in isa.leave]
+    unwind = [Op("add", (_STACK, size), comment="frame")] if size else []
+    unwind += [Op("pop", (PReg(RegClass.GPR, n),), comment="callee-saved") for n in pushes[::-1]]
+    leave = {
+        dirty: (*wiping, *restore, *(clear if dirty else ()), *unwind) for dirty in (False, True)
+    }
+    dirty = _upper_dirty(program, isa)
+    blocks = [_finish(block, leave[dirty[i]], slot) for i, block in enumerate(program.blocks)]
     first = blocks[0]
     blocks[0] = replace(first, ops=(*entry, *first.ops))
     return Function(
@@ -83,14 +86,14 @@ def frame(allocation: Allocation, isa: Isa, abi: Abi, wipe: bool) -> Function:
     )
 
 
-def _written(program: Program, isa: Isa, cls: RegClass) -> tuple[int, ...]:
-    numbers = {
-        reg.index
-        for op in program.ops
-        for reg in isa.rows[op.code].effects(op)[1]
-        if reg.cls is cls
-    }
-    return tuple(sorted(numbers))
+def _written(program: Program, isa: Isa) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the numbers of the (vector, general) registers that the program writes."""
+    written = {reg for op in program.ops for reg in isa.rows[op.code].effects(op)[1]}
+    vectors, generals = (
+        tuple(sorted(reg.index for reg in written if reg.cls is cls))
+        for cls in (RegClass.VEC, RegClass.GPR)
+    )
+    return vectors, generals
 
 
 def _wipe(program: Program, isa: Isa, vectors: tuple[int, ...], slots: int) -> list[Op]:
@@ -116,7 +119,30 @@ def _wipe(program: Program, isa: Isa, vectors: tuple[int, ...], slots: int) -> l
     return out
 
 
-def _finish(block: Block, leave: list[Op], slot: int) -> Block:
+def _upper_dirty(program: Program, isa: Isa) -> list[bool]:
+    """Return, for every block, whether it may end with bits above 127 written since entry."""
+    blocks, at = program.blocks, positions(program.blocks)
+    start = [False] * len(blocks)
+    end = [False] * len(blocks)
+    changed = True
+    while changed:
+        changed = False
+        for i, block in enumerate(blocks):
+            state = start[i]
+            reached = []
+            for op in block.ops:
+                state = op.code not in isa.leave and (state or op.width > LANE_BITS)
+                reached += [at[name] for name in targets(op)] if state else []
+            end[i] = state
+            if state and falls_through(blocks, i):
+                reached.append(i + 1)
+            for j in reached:
+                changed |= not start[j]
+                start[j] = True
+    return end
+
+
+def _finish(block: Block, leave: tuple[Op, ...], slot: int) -> Block:
     """Expand returns and turn slots into addresses."""
 
     def place(operand: Operand) -> Operand:
@@ -127,5 +153,5 @@ def _finish(block: Block, leave: list[Op], slot: int) -> Block:
     ops: list[Op] = []
     for op in block.ops:
         ops.extend((*leave, op) if op.code == "ret" else (op,))
-    placed = tuple(replace(op, operands=tuple(map(place, op.operands))) for op in ops)
+    placed = tuple(op.on(*map(place, op.operands)) for op in ops)
     return replace(block, ops=placed)

@@ -5,6 +5,7 @@ others are loaded first), and which source of a commutative two-operand instruct
 (one that dies, so that the copy vanishes).
 """
 
+from collections.abc import Set
 from dataclasses import replace
 from typing import TypeGuard
 
@@ -41,7 +42,10 @@ def _number(program: Program) -> Program:
     count = 0
     blocks = []
     for block in program.blocks:
-        ops = tuple(replace(op, origin=count + i) for i, op in enumerate(block.ops))
+        ops = tuple(
+            Op(op.code, op.operands, op.width, op.comment, count + i)
+            for i, op in enumerate(block.ops)
+        )
         count += len(ops)
         blocks.append(replace(block, ops=ops))
     return replace(program, blocks=tuple(blocks))
@@ -60,7 +64,7 @@ class _Selector:
         registers = [x for op in program.ops for x in op.operands if isinstance(x, VReg)]
         self._next = max((reg.index for reg in registers), default=0)
 
-    def lower(self, op: Op, live_after: frozenset[Reg]) -> None:
+    def lower(self, op: Op, live_after: Set[Reg]) -> None:
         """Append the instructions for one abstract operation."""
         steps = self.isa.steps(op.code, op.width)
         bound = self._bind(op, steps, live_after)
@@ -79,9 +83,7 @@ class _Selector:
                 continue
             self.out.append(Op(step.row, operands, op.width, comment))
 
-    def _bind(
-        self, op: Op, steps: tuple[Step, ...], live_after: frozenset[Reg]
-    ) -> dict[str, Operand]:
+    def _bind(self, op: Op, steps: tuple[Step, ...], live_after: Set[Reg]) -> dict[str, Operand]:
         bound: dict[str, Operand] = {}
         sources = iter("abc")
         for role, operand in zip(CODES[op.code].roles, op.operands, strict=True):
@@ -109,7 +111,7 @@ class _Selector:
         return bound
 
     def _better_swapped(
-        self, bound: dict[str, Operand], steps: tuple[Step, ...], live_after: frozenset[Reg]
+        self, bound: dict[str, Operand], steps: tuple[Step, ...], live_after: Set[Reg]
     ) -> bool:
         a, b = bound["a"], bound["b"]
         if _is_memory(a) != _is_memory(b):

@@ -32,14 +32,13 @@ from elftools.elf.sections import SymbolTableSection
 from iced_x86 import Decoder, Instruction, MemorySizeExt, OpKind, Register, RegisterExt
 
 from ghashgen.abi import GPR_NAMES, SYSV
-from ghashgen.artefact import assemble_text
 from ghashgen.audit import mnemonic
 from ghashgen.ir import Program
 from ghashgen.kernel import ENTRY_BYTES, Kernel
 from ghashgen.objects import read_object
 from ghashgen.render import render
 from ghashgen.target import Target
-from ghashgen.toolchain import find_nasm
+from ghashgen.toolchain import assemble_text, find_nasm
 
 Shape = tuple[str, tuple[str, ...]]
 """(mnemonic, operand shapes)."""

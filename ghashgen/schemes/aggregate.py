@@ -8,10 +8,11 @@ whose products are summed before they are recombined and reduced. Table entry i 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 from ghashgen.field.bitorder import Order
 from ghashgen.ops.protocol import Ops, V
-from ghashgen.schemes.core import Multiply, Reduce
+from ghashgen.schemes.core import Multiply, Reduce, Shape
 
 MAX_BLOCKS = 48
 """Largest group: beyond it no shipped library goes, and the table outgrows 2 KiB."""
@@ -42,8 +43,21 @@ def finish(
 ) -> V:
     """Recombine and reduce a group's accumulators; `R` is R_n where the scheme has a key term."""
     lo, hi = multiply.recombine(ops, acc, order)
-    result = reduce.apply(ops, lo, hi, order)
-    return result if R is None else ops.xor(result, R, "minus the key terms")
+    if R is None:
+        return reduce.apply(ops, lo, hi, order)
+    if reduce.shape is not Shape.FOLDED:
+        return ops.xor(reduce.apply(ops, lo, hi, order), R, "minus the key terms")
+    # A folded product reduces to fold(far) + near: R joins `near`, off the way of the fold.
+    if order is Order.REFLECTED:
+        hi = ops.xor(hi, R, "HI minus the key terms")
+    else:
+        lo = ops.xor(lo, R, "LO minus the key terms")
+    return reduce.apply(ops, lo, hi, order)
+
+
+def sequence(n: int) -> list[int]:
+    """Return the blocks of a group, from 1 to n, in the order in which they are multiplied."""
+    return [*range(3, n + 1), *range(min(n, 2), 0, -1)]
 
 
 def group(
@@ -54,6 +68,8 @@ def group(
     state: V,
     blocks: Sequence[Callable[[], V]],
     power: Callable[[int], Sequence[V]],
+    ready: Mapping[int, Sequence[V]] = MappingProxyType({}),
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> V:
     """Return X_n for n = len(blocks), loading each block when it is needed.
 
@@ -64,20 +80,29 @@ def group(
 
     On SIMD registers of L lanes a "block" is a register, its "power" the L powers of its lanes, and
     what returns is one partial result a lane.
+
+    `ready` has the operands (`Multiply.prepared`) of blocks that the group before has prepared; not
+    of block 1, which waits for the state. `meanwhile` is called between the last product and the
+    reduction, which has nothing else to overlap with: there the next group is prepared.
     """
     n = len(blocks)
     width = len(multiply.entries)
     acc: dict[str, V] = {}
     late: Sequence[tuple[str, V]] = ()
-    for i in [*range(3, n + 1), *range(min(n, 2), 0, -1)]:
+    for i in sequence(n):
         ops.about(f"C{i}·H^{n + 1 - i}")
-        A = blocks[i - 1]()
-        if i == 1:
-            A = ops.xor(A, state, "A = X + C")
-        products = multiply.products(ops, A, power(n + 1 - i)[:width], order)
+        entries = power(n + 1 - i)[:width]
+        operands = ready.get(i)
+        if operands is None:
+            A = blocks[i - 1]()
+            if i == 1:
+                A = ops.xor(A, state, "A = X + C")
+            operands = multiply.prepared(ops, A, entries, order)
+        products = multiply.contributions(ops, operands, entries, order)
         acc = _add(ops, acc, late)
         late = products
     acc = _add(ops, acc, late)
+    meanwhile()
     ops.about("reduce")
     last = power(n)
     R = last[width] if len(last) > width else None

@@ -45,6 +45,24 @@ class ProductsFn(Protocol):
         ...
 
 
+class PrepareFn(Protocol):
+    """What a block's products multiply, as far as it depends on the block and on the key."""
+
+    def __call__(self, ops: Ops[V], A: V, entries: Sequence[V], order: Order) -> Sequence[V]:
+        """Return the operands, A among them."""
+        ...
+
+
+class ContributionsFn(Protocol):
+    """Multiply what was prepared."""
+
+    def __call__(
+        self, ops: Ops[V], operands: Sequence[V], entries: Sequence[V], order: Order
+    ) -> Sequence[tuple[str, V]]:
+        """Return what `products` returns."""
+        ...
+
+
 class RecombineFn(Protocol):
     """Turn a group's accumulators into (lo, hi)."""
 
@@ -100,11 +118,28 @@ class Multiply:
     budget: Budget
     key_term: KeyTermFn | None = None
     """If present, the table of power i ends in R_i, the reduced sum of the terms of powers 1..i."""
+    operands: tuple[str, ...] = ("A",)
+    """Names of what `prepare` returns."""
+    prepare: PrepareFn | None = None
+    """Where present, `products` is `multiply` of this; else a block is its own operand."""
+    multiply: ContributionsFn | None = None
 
     @property
     def table_entries(self) -> tuple[str, ...]:
         """Names of all 16-byte entries of one power, R included."""
         return (*self.entries, "R") if self.key_term else self.entries
+
+    def prepared(self, ops: Ops[V], A: V, entries: Sequence[V], order: Order) -> Sequence[V]:
+        """Return the operands of a block's products, which another group may make ahead of use."""
+        return (A,) if self.prepare is None else self.prepare(ops, A, entries, order)
+
+    def contributions(
+        self, ops: Ops[V], operands: Sequence[V], entries: Sequence[V], order: Order
+    ) -> Sequence[tuple[str, V]]:
+        """Return `products` of the block whose operands these are."""
+        if self.multiply is None:
+            return self.products(ops, operands[0], entries, order)
+        return self.multiply(ops, operands, entries, order)
 
 
 @dataclass(frozen=True)

@@ -32,9 +32,24 @@ FOLD_NAME = "fold_q"
 
 def fold(ops: Ops[V], v: V, order: Order, what: str = "v") -> V:
     """Return v moved 64 bits towards the result; 1 clmul, 1 half move, 1 xor."""
+    product, moved = _parts(ops, v, order, what)
+    return ops.xor(product, moved, f"fold {what}")
+
+
+def fold_onto(ops: Ops[V], v: V, near: V, order: Order, what: str, onto: str) -> V:
+    """Return fold(v) + near.
+
+    What does not wait for the product is added first, so that one addition follows it.
+    """
+    product, moved = _parts(ops, v, order, what)
+    rest = ops.xor(moved, near, f"+ {onto}")
+    return ops.xor(product, rest, f"RES = fold({what}) + {onto}")
+
+
+def _parts(ops: Ops[V], v: V, order: Order, what: str) -> tuple[V, V]:
     q = ops.const(FOLD_CONSTANT[order], FOLD_NAME)
     if order is Order.REFLECTED:
         product = ops.clmul(v, q, LO_HI, f"{what}0·Q'")
-        return ops.xor(product, ops.swap64(v, f"({what}1, {what}0)"), f"fold {what}")
+        return product, ops.swap64(v, f"({what}1, {what}0)")
     product = ops.clmul(v, q, HI_LO, f"{what}1·Q")
-    return ops.xor(product, ops.shl_bytes(v, 8, f"{what}0·x^64"), f"fold {what}")
+    return product, ops.shl_bytes(v, 8, f"{what}0·x^64")

@@ -2,7 +2,7 @@
 
 from ghashgen.ir import Label, Mem, Op, Operand, PReg
 from ghashgen.isa.core import OperandSpec, Row
-from ghashgen.syntax.core import Syntax, register_name
+from ghashgen.syntax.core import NOPS, Syntax, register_name
 
 _SIZES = {"m8": "byte "}
 """Size words where the register operand does not imply the size."""
@@ -40,6 +40,10 @@ def _operand(operand: Operand, spec: OperandSpec, width: int, prefix: str) -> st
 
 def instruction(op: Op, row: Row, prefix: str) -> str:
     """Return one instruction; `prefix` begins the names of the kernel's constants."""
+    if row.mnemonic == "nop":
+        # The assembler chooses an encoding for a mnemonic; only bytes have a length for certain.
+        data = NOPS[next(n for n in op.operands if isinstance(n, int))]
+        return "db          " + ", ".join(f"0x{byte}" for byte in data.split())
     operands: list[str] = []
     for operand, spec in zip(op.operands, row.operands, strict=True):
         text = _operand(operand, spec, op.width, prefix)

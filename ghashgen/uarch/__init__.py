@@ -15,10 +15,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from iced_x86 import CpuidFeature, Instruction, OpKind
+from iced_x86 import CpuidFeature, Instruction
 
 from ghashgen.errors import GhashgenError
-from ghashgen.uarch.forms import known
+from ghashgen.uarch.forms import is_memory, known
 
 _UOPS = re.compile(r"([1-9]\d*)\*([A-Za-z]+?)(\d[0-9A-F]*)")
 _CYCLES = re.compile(r"(<=)?(\d+)")
@@ -101,21 +101,32 @@ class Uarch:
     """By form."""
     fusions: tuple[Fusion, ...]
 
-    def fuses(self, first: Instruction, name: str, following: str) -> Cost | None:
-        """Return the cost of two adjacent instructions that fuse, by their mnemonics."""
-        if any(first.op_kind(index) == OpKind.MEMORY for index in range(first.op_count)):
+    def fuses(self, first: str, second: str) -> Cost | None:
+        """Return the cost of two adjacent instructions that fuse, by their forms."""
+        name, _, operands = first.partition(" ")
+        if any(map(is_memory, operands.split(","))):
             return None
+        following = second.partition(" ")[0]
         found = (f for f in self.fusions if name in f.first and following in f.second)
         return next((fusion.cost for fusion in found), None)
 
     def lacks(self, instructions: Iterable[Instruction]) -> tuple[str, ...]:
         """Return the CPUID features that these instructions need and this CPU has not."""
-        needed = {
-            _features()[feature]
-            for instruction in instructions
-            for feature in instruction.cpuid_features()
-        }
-        return tuple(sorted(needed - self.features - _BASELINE))
+        return self.without(needs(instructions))
+
+    def without(self, features: Iterable[str]) -> tuple[str, ...]:
+        """Return those of the CPUID features that this CPU has not."""
+        return tuple(sorted(set(features) - self.features - _BASELINE))
+
+
+def needs(instructions: Iterable[Instruction]) -> tuple[str, ...]:
+    """Return the CPUID features of instructions beyond what every x86-64 CPU has."""
+    needed = {
+        _features()[feature]
+        for instruction in instructions
+        for feature in instruction.cpuid_features()
+    }
+    return tuple(sorted(needed - _BASELINE))
 
 
 @cache

@@ -15,12 +15,12 @@ break a fused uop apart are not seen, which again errs below.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from iced_x86 import Instruction
 
 from ghashgen.uarch import Cost, Uarch
-from ghashgen.uarch.forms import form_of
+from ghashgen.uarch.histogram import Histogram, histogram
 
 Demand = Mapping[frozenset[str], int]
 """Uops by the set of ports that may take them."""
@@ -35,12 +35,12 @@ class Bound:
     busiest: tuple[str, ...]
     """The ports that set `ports`, together."""
     front_end: float
+    demand: Mapping[tuple[str, ...], int]
+    """Uops of one run by the ports that may take them."""
     no_data: tuple[str, ...]
     """Forms without port data, left out of `ports` (and of `front_end` where unknown)."""
     doubts: tuple[str, ...]
     """What the table doubts of the forms used: 'form: doubt'."""
-    demand: Demand = field(default_factory=dict)
-    """The uops that `ports` counts."""
 
     @property
     def cycles(self) -> float:
@@ -62,74 +62,59 @@ def spread(demand: Demand) -> tuple[float, tuple[str, ...]]:
     return -best[0], best[2]
 
 
-def levelled(demand: Demand) -> dict[str, float]:
-    """Return each port's time when the uops are spread as evenly as their ports allow.
-
-    The tightest set of ports takes the uops that fit nowhere else, evenly; the others are spread
-    over what is left, and so on: of all ways to spread them, the one whose times, sorted from the
-    longest, are the least. Ports that no uop may use are absent.
-    """
-    out: dict[str, float] = {}
-    left = dict(demand)
-    while left:
-        cycles, tight = spread(left)
-        out |= dict.fromkeys(tight, cycles)
-        rest: dict[frozenset[str], int] = {}
-        for ports, count in left.items():
-            if others := ports - set(tight):
-                rest[others] = rest.get(others, 0) + count
-        left = rest
-    return out
-
-
-def _costs(instructions: Sequence[Instruction], uarch: Uarch) -> Iterator[tuple[str, Cost | None]]:
-    """Yield (form, cost) of each instruction, of a fused pair once."""
-    forms = [form_of(instruction) for instruction in instructions]
-    names = [form.partition(" ")[0] for form in forms]
-    at = 0
-    while at < len(forms):
-        following = names[at + 1] if at + 1 < len(forms) else ""
-        pair = uarch.fuses(instructions[at], names[at], following)
+def _costs(body: Histogram, uarch: Uarch) -> Iterator[tuple[str, int, Cost | None]]:
+    """Yield (form, how often, cost), of fused pairs once for both."""
+    left = dict(body.forms)
+    for (first, second), count in body.pairs.items():
+        pair = uarch.fuses(first, second)
         if pair is not None:
-            yield f"{forms[at]} + {forms[at + 1]}", pair
-            at += 2
-        else:
-            yield forms[at], uarch.costs.get(forms[at])
-            at += 1
+            left[first] -= count
+            left[second] -= count
+            yield f"{first} + {second}", count, pair
+    for form, count in left.items():
+        if count:
+            yield form, count, uarch.costs.get(form)
+
+
+def _kinds(form: str) -> list[str]:
+    return form.partition(" ")[2].split(",")
 
 
 def _is_vector(form: str) -> bool:
-    kinds = form.partition(" ")[2].split(",")
-    return any(kind[:1] in ("x", "y", "z") for kind in kinds)
+    return any(kind[:1] in ("x", "y", "z") for kind in _kinds(form))
 
 
 def port_bound(instructions: Sequence[Instruction], uarch: Uarch) -> Bound:
     """Return the lower bound of a loop body (its branch included) on a microarchitecture."""
+    return histogram_bound(histogram(instructions), uarch)
+
+
+def histogram_bound(body: Histogram, uarch: Uarch) -> Bound:
+    """Return the lower bound of a loop body that only its histogram tells of."""
     demand: dict[frozenset[str], int] = {}
     fused = 0
     no_data: list[str] = []
     doubts: list[str] = []
-    found = list(_costs(instructions, uarch))
-    wide = any(kind[:1] == "z" for form, _ in found for kind in form.partition(" ")[2].split(","))
-    for form, cost in found:
+    wide = any(kind[:1] == "z" for form in body.forms for kind in _kinds(form))
+    for form, count, cost in _costs(body, uarch):
         if cost is None or cost.uops is None:
             no_data.append(form)
         if cost is None:
             continue
-        fused += cost.fused
+        fused += count * cost.fused
         if cost.doubt:
             doubts.append(f"{form}: {cost.doubt}")
         for uops in cost.uops or ():
             shut = uarch.closed_by_512 if wide and _is_vector(form) else frozenset()
             ports = uops.ports - shut or uops.ports
-            demand[ports] = demand.get(ports, 0) + uops.count
+            demand[ports] = demand.get(ports, 0) + count * uops.count
     cycles, busiest = spread(demand)
     return Bound(
         uarch=uarch.name,
         ports=cycles,
         busiest=busiest,
         front_end=fused / uarch.issue,
+        demand={tuple(sorted(ports)): demand[ports] for ports in sorted(demand, key=sorted)},
         no_data=tuple(dict.fromkeys(no_data)),
         doubts=tuple(dict.fromkeys(doubts)),
-        demand=demand,
     )

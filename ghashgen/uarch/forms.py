@@ -134,6 +134,11 @@ def spell(mnemonic: str, kinds: Iterable[str]) -> str:
     return f"{mnemonic} {','.join(kinds)}".rstrip()
 
 
+def is_memory(kind: str) -> bool:
+    """Whether an operand kind is read from or written to memory; an address alone is not."""
+    return kind[:1] == "m" and kind[1:2].isdigit()
+
+
 def _alternatives(name: str, info: OpCodeInfo, kind: str) -> tuple[str, ...]:
     """Return the operand kinds that one operand of an opcode may have."""
     if kind == "MEM" and name == "lea":

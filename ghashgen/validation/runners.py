@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from queue import Queue
 from typing import Literal, Protocol
@@ -9,6 +10,7 @@ from typing import Literal, Protocol
 from ghashgen.abi import ABIS, GPR_NAMES
 from ghashgen.built import Built
 from ghashgen.emulate import Buffer, Call, CallResult, Emulator, Registers
+from ghashgen.emulate.image import Image, load_object
 from ghashgen.errors import GhashgenError
 from ghashgen.harness import Harness, Vector
 from ghashgen.harness import build as build_harness
@@ -143,15 +145,22 @@ class Emulated:
 
     def _many(self, built: Built, function: str, calls: list[Call]) -> list[CallResult]:
         symbol = f"{built.kernel.name}_{function}"
+        image = _image(built.obj.read_bytes())
         emulator = self.free.get()
         try:
-            answers = emulator.call_many(emulator.load(built.obj), symbol, calls)
+            answers = emulator.call_many(image, symbol, calls)
         finally:
             self.free.put(emulator)
         for answer in answers:
             if not answer.outcome.ok:
                 raise GhashgenError(f"{symbol}: {answer.outcome.text}")
         return answers
+
+
+@lru_cache(maxsize=64)
+def _image(obj: bytes) -> Image:
+    """Return an object laid out; a worker keeps what it has loaded as long as it is this value."""
+    return load_object(obj)
 
 
 DIRECTION_FLAG = 0x400

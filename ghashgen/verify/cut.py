@@ -1,15 +1,18 @@
 """Cutting the data path: at a loop, replace the accumulator by a fresh state.
 
 At a cut every live value is one of: a number, a pointer, a constant, a function of the table alone,
-what the caller left, or a value that the specification names (a state, or a block waiting to be
-absorbed). The named values become fresh variables Y0, Y1, …, each with the number of blocks
-absorbed before it; everything else that depends on data is forgotten. From there on nothing
-depends on how the run arrived, so what was proved from an equal machine state holds again.
+what the caller left, a value that the specification names (a state, or a block waiting to be
+absorbed), or a function of input that is still to be absorbed (`ghashgen.verify.ahead`). The named
+values become fresh variables Y0, Y1, …, each with the number of blocks absorbed before it; a
+function of the input ahead stays what it is, with its blocks counted from the new position;
+everything else that depends on data is forgotten. From there on nothing depends on how the run
+arrived, so what was proved from an equal machine state holds again.
 """
 
 from collections.abc import Mapping, Sequence
 
 from ghashgen.field.bitorder import BLOCK_BYTES
+from ghashgen.verify.ahead import ahead_of_state, renamed
 from ghashgen.verify.flags import UNKNOWN
 from ghashgen.verify.flow import FLAGS, MASK, VECTOR, Flow
 from ghashgen.verify.machine import RSP
@@ -67,38 +70,56 @@ def cut(entry: Entry, naming: Naming, flow: Flow, address: int) -> tuple[object,
 
     Returns None, and changes nothing, if the live values are not of the permitted kinds.
     """
-    m = entry.machine
     live = flow.live.get(address, frozenset())
     lanes = live_lanes(entry, live)
-    parts = []
-    for lane in lanes:
-        meaning = naming.recognise(lane)
-        if meaning is None:
-            return None
-        parts.append(meaning)
-    if not parts:
-        state = m.memory.load(Pointer("state", 0), 16)
-        meaning = naming.recognise_block(state) if isinstance(state, Term) else None
-        if meaning is None:
-            return None
-        lanes, parts = [], [meaning]
-    made_up = absorbed_by(naming, parts, entry.weights)
+    carried: list[Term] = []
+    made_up = _made_up(entry, naming, lanes)
+    if made_up is None:
+        carried = ahead_of_state(naming.variables, lanes)
+        lanes = [lane for lane in lanes if lane not in carried]
+        made_up = _made_up(entry, naming, lanes) if carried else None
     if made_up is None:
         return None
     blocks, positions = made_up
     fresh = {f"Y{k}": at - blocks for k, at in enumerate(positions)}
     names = dict(zip(lanes, fresh, strict=False))
-    if not _fits(entry, blocks):
+    length = _least(entry)
+    if BLOCK_BYTES * blocks > length:
+        return None
+    kept = {
+        value: lane
+        for value in (*carried, *_stacked(entry))
+        if (lane := renamed(naming.terms, naming.variables, value, blocks, length)) is not None
+    }
+    if any(lane not in kept for lane in carried):
         return None
     entry.weights = fresh
     _rebase(entry, BLOCK_BYTES * blocks, live)
-    _replace(entry, naming, flow, live, names)
+    _replace(entry, naming, flow, live, names, kept)
     return _key(entry, address, live)
 
 
-def _fits(entry: Entry, blocks: int) -> bool:
-    length = entry.length if isinstance(entry.length, int) else entry.length.least
-    return BLOCK_BYTES * blocks <= length
+def _made_up(entry: Entry, naming: Naming, lanes: Sequence[Term]) -> tuple[int, list[int]] | None:
+    """Return `absorbed_by` of live lanes; without any, of the state's place in memory."""
+    if lanes:
+        meanings = [naming.recognise(lane) for lane in lanes]
+    else:
+        state = entry.machine.memory.load(Pointer("state", 0), BLOCK_BYTES)
+        meanings = [naming.recognise_block(state) if isinstance(state, Term) else None]
+    parts = [meaning for meaning in meanings if meaning is not None]
+    if len(parts) < len(meanings):
+        return None
+    return absorbed_by(naming, parts, entry.weights)
+
+
+def _least(entry: Entry) -> int:
+    return entry.length if isinstance(entry.length, int) else entry.length.least
+
+
+def _stacked(entry: Entry) -> list[Term]:
+    """Return the values on the stack that depend on data."""
+    values = (value for value, _ in entry.machine.memory.written[STACK].values())
+    return list(dict.fromkeys(v for v in values if isinstance(v, Term) and v.deps & DATA))
 
 
 def _rebase(entry: Entry, amount: int, live: frozenset[int]) -> None:
@@ -122,9 +143,14 @@ def _rebase(entry: Entry, amount: int, live: frozenset[int]) -> None:
 
 
 def _replace(
-    entry: Entry, naming: Naming, flow: Flow, live: frozenset[int], names: dict[Term, str]
+    entry: Entry,
+    naming: Naming,
+    flow: Flow,
+    live: frozenset[int],
+    names: Mapping[Term, str],
+    kept: Mapping[Term, Lane],
 ) -> None:
-    """Put the fresh variables in place and forget every other value that depends on data."""
+    """Put fresh variables and what is kept in place; forget all else that depends on data."""
     m, terms = entry.machine, naming.terms
     terms.at = 0
     stale, left = terms.opaque(STALE), terms.opaque(LEFT, CALLER)
@@ -153,6 +179,8 @@ def _replace(
             known = isinstance(lane, int) or lane.deps == TABLE
             if isinstance(lane, Term) and number in live and lane in names:
                 out.append(terms.variable(names[lane]))
+            elif isinstance(lane, Term) and number in live and lane in kept:
+                out.append(kept[lane])
             elif untouched or (number in live and known):
                 out.append(lane)
             else:
@@ -174,7 +202,9 @@ def _replace(
             state[k] = (block, k)
     stack = m.memory.written[STACK]
     for offset, (value, k) in list(stack.items()):
-        if isinstance(value, Term) and value.deps & (DATA | OPAQUE) and not value.deps & CALLER:
+        if isinstance(value, Term) and value in kept:
+            stack[offset] = (kept[value], k)
+        elif isinstance(value, Term) and value.deps & (DATA | OPAQUE) and not value.deps & CALLER:
             stack[offset] = (stale, k)
 
 

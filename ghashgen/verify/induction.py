@@ -7,10 +7,13 @@ from the entry to a loop's cut, giving a state S(u), and once around, giving a s
    range alone, else the attempt is refused);
 2. S'(u) is S(u - d), d > 0 being what one turn consumes: the same registers, stack and accumulator
    variable, with every length shorter by one turn. So S(u) goes to S(u - d) for every u >= low;
-3. every S(r) with low - d <= r < low is a state from which executed lengths have been proved.
+3. every S(r) with low - d <= r < low is a state from which executed lengths have been proved;
+4. every length with u < low has been executed from the entry.
 
 By descent every u >= low arrives at a proved state, and the blocks absorbed on the way are absorbed
-as the specification says, because each cut has checked that (`ghashgen.verify.cut`).
+as the specification says, because each cut has checked that (`ghashgen.verify.cut`). What the loop
+carries beside the accumulator, a function of the input ahead, is part of S like any register: 1
+shows that it holds on entry, and 2 that a turn from any state in which it holds leads to one.
 """
 
 from ghashgen.field.bitorder import BLOCK_BYTES
@@ -104,6 +107,11 @@ def _descend(prover: Prover, length: Affine) -> None:
                 f"induction: the loop's state for the length {length.at(u)} is not among those "
                 "proved by execution"
             )
+    for u in range(length.low):
+        if length.at(u) not in prover.proved:
+            align = prover.stack_align
+            prover.prove(length.at(u))
+            prover.stack_align = align
 
 
 def _consumed(before: Key, after: Key) -> int:

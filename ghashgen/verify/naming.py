@@ -21,6 +21,7 @@ from ghashgen.verify.terms import (
     Term,
     Terms,
 )
+from ghashgen.verify.variables import Variables
 
 PARTIAL = "P"
 """The variable of a last block of which only some bytes may be read."""
@@ -37,6 +38,7 @@ class Naming:
 
     algebra: Algebra
     terms: Terms = field(init=False)
+    variables: Variables = field(default_factory=Variables)
     defined: dict[str, dict[str, int]] = field(default_factory=dict)
     _recognised: dict[Term, dict[str, int] | None] = field(default_factory=dict)
     _padded: dict[tuple[Term, int], str | None] = field(default_factory=dict)

@@ -63,6 +63,8 @@ class Prover:
     finished: set[tuple[object, ...]] = field(default_factory=set)
     first_keys: dict[int, dict[int, tuple[object, ...]]] = field(default_factory=dict)
     """Per length, the key at each cut where the run arrived for the first time."""
+    proved: set[int] = field(default_factory=set)
+    """Lengths executed from the entry, whatever the stack's alignment."""
     executed: int = 0
     stack_align: tuple[int, int] = (16, 8)
     _decoded: dict[int, Decoded] = field(default_factory=dict)
@@ -81,6 +83,7 @@ class Prover:
         """
         try:
             self._prove_aligned(length)
+            self.proved.add(length)
         except Refutation as refutation:
             refutation.symbol = self.function.symbol
             if self.function.operation == "update":

@@ -20,15 +20,27 @@ def derive(ops: Ops[V], B: V, order: Order) -> tuple[V, ...]:
     return B, ops.xor(B, ops.swap64(B, "(B1, B0)"), "S = B0 + B1")
 
 
-def products(ops: Ops[V], A: V, entries: Sequence[V], order: Order) -> Sequence[tuple[str, V]]:
+def prepare(ops: Ops[V], A: V, entries: Sequence[V], order: Order) -> Sequence[V]:
+    """A, and A0 + A1 in both halves."""
+    return A, ops.xor(ops.swap64(A, "(A1, A0)"), A, "A0 + A1")
+
+
+def multiply(
+    ops: Ops[V], operands: Sequence[V], entries: Sequence[V], order: Order
+) -> Sequence[tuple[str, V]]:
     """Three products into LO, MI, HI."""
+    A, folded = operands
     B, S = entries
-    folded = ops.xor(ops.swap64(A, "(A1, A0)"), A, "A0 + A1")
     return (
         ("HI", ops.clmul(A, B, HI_HI, "A1·B1")),
         ("LO", ops.clmul(A, B, LO_LO, "A0·B0")),
         ("MI", ops.clmul(folded, S, LO_LO, "(A0 + A1)·(B0 + B1)")),
     )
+
+
+def products(ops: Ops[V], A: V, entries: Sequence[V], order: Order) -> Sequence[tuple[str, V]]:
+    """Three products of A and of A0 + A1."""
+    return multiply(ops, prepare(ops, A, entries, order), entries, order)
 
 
 def recombine(ops: Ops[V], acc: Mapping[str, V], order: Order) -> tuple[V, V]:
@@ -49,5 +61,8 @@ SCHEME = Multiply(
     derive=derive,
     products=products,
     recombine=recombine,
+    operands=("A", "A0 + A1"),
+    prepare=prepare,
+    multiply=multiply,
     budget=Budget(block={"clmul": 3, "shuffle": 1, "xor": 1}, group={"shuffle": 2, "xor": 4}),
 )

@@ -25,16 +25,27 @@ def derive(ops: Ops[V], B: V, order: Order) -> tuple[V, ...]:
     return ops.join_low(E1, E0, "C1"), ops.join_high(E1, E0, "C2")
 
 
-def products(ops: Ops[V], A: V, entries: Sequence[V], order: Order) -> Sequence[tuple[str, V]]:
-    """Three products, one into each of S, LO and HI."""
+def prepare(ops: Ops[V], A: V, entries: Sequence[V], order: Order) -> Sequence[V]:
+    """A, T and U."""
     C1, C2 = entries
-    T = ops.xor(A, C1, "T = A + C1")
-    U = ops.xor(A, C2, "U = A + C2")
+    return A, ops.xor(A, C1, "T = A + C1"), ops.xor(A, C2, "U = A + C2")
+
+
+def multiply(
+    ops: Ops[V], operands: Sequence[V], entries: Sequence[V], order: Order
+) -> Sequence[tuple[str, V]]:
+    """Three products, one into each of S, LO and HI."""
+    A, T, U = operands
     return (
         ("S", ops.clmul(A, A, LO_HI, "A0·A1")),
         ("LO", ops.clmul(T, T, LO_HI, "T0·T1")),
         ("HI", ops.clmul(U, U, LO_HI, "U0·U1")),
     )
+
+
+def products(ops: Ops[V], A: V, entries: Sequence[V], order: Order) -> Sequence[tuple[str, V]]:
+    """Three products of A, T and U."""
+    return multiply(ops, prepare(ops, A, entries, order), entries, order)
 
 
 def recombine(ops: Ops[V], acc: Mapping[str, V], order: Order) -> tuple[V, V]:
@@ -63,4 +74,7 @@ SCHEME = Multiply(
     recombine=recombine,
     budget=Budget(block={"clmul": 3, "xor": 2}, group={"xor": 2}),
     key_term=key_term,
+    operands=("A", "T", "U"),
+    prepare=prepare,
+    multiply=multiply,
 )

@@ -7,14 +7,14 @@ reflected    RES = lo0·Q' + swap64(lo) + hi = fold(lo) + hi
 from ghashgen.field.bitorder import Order
 from ghashgen.ops.protocol import Ops, V
 from ghashgen.schemes.core import Budget, Reduce, Shape
-from ghashgen.schemes.fold import fold
+from ghashgen.schemes.fold import fold_onto
 
 
 def apply(ops: Ops[V], lo: V, hi: V, order: Order) -> V:
     """Fold the far accumulator onto the near one."""
     if order is Order.REFLECTED:
-        return ops.xor(fold(ops, lo, order, "LO"), hi, "RES = fold(LO) + HI")
-    return ops.xor(fold(ops, hi, order, "HI"), lo, "RES = fold(HI) + LO")
+        return fold_onto(ops, lo, hi, order, "LO", "HI")
+    return fold_onto(ops, hi, lo, order, "HI", "LO")
 
 
 SCHEME = Reduce(

@@ -7,14 +7,15 @@ reflected    RES = fold(fold(lo)) + hi
 from ghashgen.field.bitorder import Order
 from ghashgen.ops.protocol import Ops, V
 from ghashgen.schemes.core import Budget, Reduce, Shape
-from ghashgen.schemes.fold import fold
+from ghashgen.schemes.fold import fold, fold_onto
 
 
 def apply(ops: Ops[V], lo: V, hi: V, order: Order) -> V:
     """Fold the far half of the product twice onto the near one."""
-    far, near, name = (lo, hi, "LO") if order is Order.REFLECTED else (hi, lo, "HI")
-    Y = fold(ops, far, order, name)
-    return ops.xor(fold(ops, Y, order, "Y"), near, "RES")
+    far, near, name, onto = (
+        (lo, hi, "LO", "HI") if order is Order.REFLECTED else (hi, lo, "HI", "LO")
+    )
+    return fold_onto(ops, fold(ops, far, order, name), near, order, "Y", onto)
 
 
 SCHEME = Reduce(

@@ -1,0 +1,162 @@
+"""ghashgen model: our group loops beside peers' published ones, by the port tables alone."""
+
+import sys
+import tomllib
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from ghashgen.built import build
+from ghashgen.catalogue import Choice, choose
+from ghashgen.commands.options import (
+    build_folder,
+    console,
+    default_out,
+    json_option,
+    print_json,
+    progress,
+    table,
+)
+from ghashgen.commands.summary import read_page, write_page
+from ghashgen.errors import GhashgenError
+from ghashgen.model.count import count, read, toml
+from ghashgen.model.page import COLUMNS, MARKERS, MATCHED, PAGE, cells, markdown, matched, notes
+from ghashgen.model.peers import Recount, peers, recount
+from ghashgen.model.rows import LABEL, Comparison, checks, compare, match, ours, theirs
+from ghashgen.paths import project_root
+from ghashgen.summary import RESULTS, block_of, replaced, stored_speed
+from ghashgen.target import target
+from ghashgen.uarch import uarch, uarches
+
+OURS = Choice(op=("ghash",), wipe=(False,))
+"""The kernels that may stand for ours."""
+
+
+@click.command("model")
+@click.option("--uarch", "chosen", multiple=True, help="Only this CPU; see audit --ports.")
+@click.option("--write", is_flag=True, help=f"Replace the block between {PAGE}'s markers.")
+@click.option("--check", "only_check", is_flag=True, help=f"Fail if {PAGE}'s block is stale.")
+@click.option("--recount", "again", is_flag=True, help="Count stored loops in installed libraries.")
+@click.option(
+    "--count",
+    "counted",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Print the histogram of a function's main loop in this object or library, as TOML.",
+)
+@click.option("--symbol", help="With --count: the global symbol of the function.")
+@click.option("--member", default="", help="With --count: the library's object that ends so.")
+@click.option("--blocks", type=click.IntRange(1), help="With --count: blocks of 16 bytes a pass.")
+@json_option
+def COMMAND(
+    chosen: tuple[str, ...],
+    write: bool,
+    only_check: bool,
+    again: bool,
+    counted: Path | None,
+    symbol: str | None,
+    member: str,
+    blocks: int | None,
+    as_json: bool,
+) -> None:
+    """Compare port bounds of our loops and of peers' published ones: model, not measurement."""
+    jobs = (write, only_check, again, counted is not None)
+    if sum(jobs) > 1:
+        raise GhashgenError("--write, --check, --recount and --count exclude each other", "one")
+    if (symbol or member or blocks) and counted is None:
+        raise GhashgenError("--symbol, --member and --blocks need --count", "name an object")
+    names = {uarch(name).name for name in chosen or uarches()}
+    if counted is not None:
+        if symbol is None:
+            raise GhashgenError("--count needs --symbol", "name the function; see nm")
+        found = count(read(counted, member), symbol, blocks)
+        if as_json:
+            print_json(tomllib.loads(toml(found))["peer"]["loop"])
+        else:
+            click.echo(toml(found), nl=False)
+    elif again:
+        _recount(as_json)
+    elif write or only_check:
+        comparison = _gather()
+        said = _page(comparison, write)
+        if as_json:
+            print_json(comparison.as_json())
+        else:
+            click.echo(said)
+    else:
+        _show(_gather(), names, as_json)
+
+
+def _gather() -> Comparison:
+    kernels, where = choose(OURS), target("sysv")
+    with progress("model", len(kernels)) as advance:
+        built = build(kernels, where, default_out(), build_folder("obj"), advance)
+    own, stored = ours(built, where), peers()
+    machine, beside = checks(own, stored, stored_speed(project_root() / RESULTS))
+    loops = (*own, *theirs(stored))
+    return Comparison(compare(loops), match(loops), beside, machine)
+
+
+def _page(comparison: Comparison, write: bool) -> str:
+    page = project_root() / PAGE
+    text, block = read_page(page), markdown(comparison, peers())
+    if write:
+        write_page(page, replaced(text, block, MARKERS, PAGE))
+    elif block_of(text, MARKERS, PAGE) != block:
+        raise GhashgenError(f"the tables in {page} are stale", "run ghashgen model --write")
+    return f"the tables in {page} are {'written' if write else 'current'}"
+
+
+def _show(comparison: Comparison, names: set[str], as_json: bool) -> None:
+    if as_json:
+        whole = comparison.as_json()
+        for part in ("uarches", "like_with_like"):
+            whole[part] = {name: rows for name, rows in whole[part].items() if name in names}
+        print_json(whole)
+        return
+    # A row has many columns: in a pipe, 160 of text are too few for them.
+    wide = Console(width=None if sys.stdout.isatty() else 220, highlight=False)
+    for name, rows in comparison.rows.items():
+        if name not in names:
+            continue
+        title = f"{uarches()[name].title}: {LABEL}; counts per block, bounds in cycles per byte"
+        out = table(title, *COLUMNS)
+        for row in rows:
+            out.add_row(*cells(row))
+        wide.print(out)
+        for line in notes(rows):
+            wide.print(line, soft_wrap=True, markup=False)
+        beside = table(f"Peers beside ours on {uarches()[name].title}: {LABEL}", *MATCHED)
+        for pair in comparison.matches[name]:
+            beside.add_row(*matched(pair))
+        wide.print(beside)
+    if comparison.checks:
+        out = table(
+            f"Model beside measurement, cycles per byte, {comparison.machine}",
+            *("kernel", ">bytes", f">{LABEL}", ">measured", ">measured by model"),
+        )
+        for item in comparison.checks:
+            figures = (f"{item.model:.3f}", f"{item.measured:.3f}", f"{item.quotient:.2f}")
+            out.add_row(item.name, str(item.size), *figures)
+        wide.print(out)
+
+
+def _recount(as_json: bool) -> None:
+    found = [item for item in map(recount, peers()) if item is not None]
+    if as_json:
+        print_json([vars(item) for item in found])
+    else:
+        out = table("Stored loops in the libraries installed here", "peer", "library", "", "")
+        for item in found:
+            out.add_row(item.peer, item.library, item.state, item.said)
+        console().print(out)
+    _refuse_differing(found)
+
+
+def _refuse_differing(found: list[Recount]) -> None:
+    wrong = [item.peer for item in found if item.state == "differs"]
+    if wrong:
+        raise GhashgenError(
+            f"stored counts differ from the library: {', '.join(wrong)}",
+            "if its version is another, that is no fault; else count again with --count",
+        )

@@ -1,0 +1,171 @@
+"""docs/model.md holds what `ghashgen model` computes, and calls every figure a model."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from ghashgen.built import build
+from ghashgen.catalogue import Choice, catalogue, choose
+from ghashgen.commands import model as command
+from ghashgen.commands.options import build_folder, default_out
+from ghashgen.errors import GhashgenError
+from ghashgen.model.page import GAP, MARKERS, PAGE, cells, markdown, matched, notes, ports_name
+from ghashgen.model.peers import peers
+from ghashgen.model.rows import (
+    LABEL,
+    LONG,
+    Comparison,
+    Loop,
+    binds,
+    checks,
+    compare,
+    generation,
+    match,
+    ours,
+    theirs,
+)
+from ghashgen.paths import project_root
+from ghashgen.summary import RESULTS, Speed, Timing, block_of, replaced, stored_speed
+from ghashgen.target import target
+from ghashgen.uarch import uarch, uarches
+from ghashgen.uarch.bound import histogram_bound
+from ghashgen.uarch.histogram import histogram
+
+
+def loop(name: str, forms: dict[str, int], blocks: int = 1, source: str = "avx2") -> Loop:
+    body = replace(histogram([]), forms=forms)
+    return Loop(name, source, source.startswith("avx"), blocks, ("VPCLMULQDQ", "AVX"), body)
+
+
+def test_of_ours_the_lowest_bound_of_each_isa_and_size_is_taken_and_every_peer() -> None:
+    product = "vpclmulqdq y,y,y,i8"
+    rows = compare(
+        [
+            loop("slow", {product: 3}),
+            loop("fast", {product: 2}),
+            loop("long", {product: 2, "vpxor y,y,y": 1}),
+            loop("other_size", {product: 8}, 2),
+            loop("peer_a", {product: 9}, 1, "Toy 1"),
+            loop("peer_b", {product: 1}, 1, "Toy 2"),
+        ]
+    )
+    shown = [row.loop.name for row in rows["sapphirerapids"]]
+    assert shown == ["peer_b", "fast", "other_size", "peer_a"]
+    assert rows["skylake-avx512"] == ()
+
+
+def test_a_peer_stands_beside_the_lowest_of_ours_that_is_no_longer() -> None:
+    product = "vpclmulqdq y,y,y,i8"
+    peer = loop("peer", {product: 9}, 2, "Toy 1")
+    own = [loop("one", {product: 6}), loop("two", {product: 6}, 2), loop("four", {product: 4}, 4)]
+    (found,) = match([peer, *own])["sapphirerapids"]
+    assert matched(found) == ("peer", "2", "0.281", "two", "2", "0.188", "1.50")
+    assert match([peer, own[2]])["sapphirerapids"] == ()
+    wide = replace(own[0], features=("AVX", "AVX512F", "VPCLMULQDQ"))
+    assert match([peer, wide])["sapphirerapids"] == ()
+    # What another kernel of its size and ISA outdoes is still matched where that one is too wide.
+    better = replace(wide, name="better", body=loop("l", {product: 1}).body)
+    (found,) = match([peer, better, own[0]])["sapphirerapids"]
+    assert found.ours.loop.name == "one"
+
+
+def test_generations_go_by_the_last_extension_needed() -> None:
+    needs = (["SSSE3"], ["AVX", "PCLMULQDQ"], ["AVX", "VPCLMULQDQ"], ["AVX512VL", "AVX"])
+    assert [generation(features) for features in needs] == [-1, 0, 1, 2]
+
+
+def test_what_binds_is_named() -> None:
+    xor, load, idiom = "vpxor x,x,x", "vmovdqu x,m128", "vpxor x,0"
+    said = [
+        binds(histogram_bound(loop("l", forms).body, uarch("skylake-avx512")), uarch("cascadelake"))
+        for forms in ({"vpclmulqdq x,x,x,i8": 2}, {load: 4}, {idiom: 8}, {xor: 9})
+    ]
+    assert said == ["p5", "loads (p2 p3)", "front end", "p0 p1 p5"]
+
+
+def test_a_bound_without_data_is_marked_and_the_form_named() -> None:
+    (row,) = compare([loop("gap", {"vpclmulqdq y,y,y,i8": 1, "popcnt r64,r64": 1})])[
+        "sapphirerapids"
+    ]
+    assert any(cell.endswith(GAP) for cell in cells(row))
+    assert notes([row])[0].endswith("popcnt r64,r64")
+    assert ports_name(("FP0", "FP1", "pA")) == "FP01/pA"
+
+
+def test_bounds_stand_beside_measurements_only_where_a_table_fits() -> None:
+    (peer,) = (peer for peer in peers() if peer.bench == "openssl_avx")
+    row = Timing(LONG, "gone", 0.25, "openssl_avx", 1.5)
+    speed = Speed("CPU (cpu family 6, model 85, stepping 7)", "", (row, replace(row, size=64)))
+    machine, found = checks([], peers(), speed)
+    (one,) = found
+    assert (machine, one.name, one.measured) == (speed.machine, peer.name, 0.375)
+    assert checks([], peers(), replace(speed, machine="cpu family 6, model 1")) == ("", ())
+    assert checks([], peers(), None) == ("", ())
+
+
+@pytest.fixture(scope="module")
+def shown() -> tuple[str, Comparison]:
+    """The page's block, and what the kernels that it names give now."""
+    block = block_of((project_root() / PAGE).read_text(encoding="utf-8"), MARKERS, PAGE)
+    known = {kernel.name for kernel in catalogue()}
+    names = set(re.findall(r"\| (ghash_\w+) \|", block))
+    names &= known
+    assert names
+    where = target("sysv")
+    kernels = choose(Choice(name=tuple(sorted(names))))
+    own = ours(build(kernels, where, default_out(), build_folder("obj")), where)
+    speed = stored_speed(project_root() / RESULTS)
+    machine, beside = checks(own, peers(), speed)
+    loops = (*own, *theirs(peers()))
+    return block, Comparison(compare(loops), match(loops), beside, machine)
+
+
+def test_the_page_holds_what_its_kernels_and_peers_give_now(
+    shown: tuple[str, Comparison],
+) -> None:
+    block, comparison = shown
+    assert markdown(comparison, peers()) == block, "run ghashgen model --write"
+
+
+def test_every_figure_is_called_a_model(shown: tuple[str, Comparison]) -> None:
+    block, comparison = shown
+    heads = re.findall(r"^### (.*)$", block, re.MULTILINE)
+    assert [head for head in heads if head.endswith(LABEL)] == [
+        f"{table.title}: {LABEL}" for table in uarches().values()
+    ]
+    whole = comparison.as_json()
+    assert whole["is"] == LABEL
+    assert {row["is"] for rows in whole["uarches"].values() for row in rows} == {LABEL}
+    json.dumps(whole)
+
+
+def invoke(*words: str) -> tuple[int, str]:
+    result = CliRunner().invoke(command.COMMAND, words)
+    refused = isinstance(result.exception, GhashgenError)
+    return result.exit_code, str(result.exception) if refused else result.stdout
+
+
+def test_the_command_writes_checks_and_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "OURS", Choice(name=("ghash_avx512_k_clmul1_x16",)))
+    monkeypatch.setattr(command, "project_root", lambda: tmp_path)
+    page = tmp_path / PAGE
+    page.parent.mkdir()
+    text = (project_root() / PAGE).read_text(encoding="utf-8")
+    page.write_text(replaced(text, "old\n", MARKERS, PAGE), encoding="utf-8")
+    assert "stale; run ghashgen model --write" in invoke("--check")[1]
+    assert invoke("--write")[0] == 0
+    assert invoke("--check")[0] == 0
+    answered = json.loads(invoke("--json", "--uarch", "znver4")[1])
+    assert set(answered["uarches"]) == {"zen4"}
+    own = [row for row in answered["uarches"]["zen4"] if row["ours"]]
+    assert [row["kernel"] for row in own] == ["ghash_avx512_k_clmul1_x16"]
+    table = invoke("--uarch", "sapphirerapids")[1]
+    assert table.splitlines()[0].startswith(f"Sapphire Rapids: {LABEL}")
