@@ -1,6 +1,6 @@
 """What assembled objects say: hashes to compare with proofs and timings, and port bounds."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ghashgen.artefact import sha256
 from ghashgen.audit import loop
@@ -9,9 +9,29 @@ from ghashgen.objects import read_object
 from ghashgen.parallel import run
 from ghashgen.report.data import Examined, PortBound
 from ghashgen.uarch import uarches
-from ghashgen.uarch.bound import levelled, port_bound
+from ghashgen.uarch.bound import port_bound, spread
 from ghashgen.verify.elf import load_image
 from ghashgen.verify.prove import code_sha256
+
+
+def levelled(demand: Mapping[tuple[str, ...], int]) -> dict[str, float]:
+    """Return each port's time, given uops by the ports that may take them, spread evenly.
+
+    The tightest set of ports takes the uops that fit nowhere else, evenly; the others are spread
+    over what is left, and so on: of all ways to spread them, the one whose times, sorted from the
+    longest, are the least. Ports that no uop may use are absent.
+    """
+    out: dict[str, float] = {}
+    left = {frozenset(ports): count for ports, count in demand.items()}
+    while left:
+        cycles, tight = spread(left)
+        out |= dict.fromkeys(tight, cycles)
+        rest: dict[frozenset[str], int] = {}
+        for ports, count in left.items():
+            if others := ports - set(tight):
+                rest[others] = rest.get(others, 0) + count
+        left = rest
+    return out
 
 
 def _examine(built: Built) -> Examined:

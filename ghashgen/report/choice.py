@@ -191,10 +191,15 @@ def bound_rows(report: Report, uarch: str) -> tuple[tuple[Variant, PortBound], .
     return tuple(sorted(best, key=lambda row: (-row[1].per_block, row[0].name)))
 
 
-def used_ports(report: Report, uarch: str) -> tuple[str, ...]:
-    """Return the ports that one of these kernels uses."""
+def used_ports(report: Report, uarch: str) -> tuple[tuple[str, ...], ...]:
+    """Return the ports that one of these kernels uses; those loaded alike in all, together."""
     loads = [bound.load for _, bound in bound_rows(report, uarch)]
-    return tuple(port for port in report.ports[uarch] if any(load.get(port) for load in loads))
+    alike: dict[tuple[float, ...], list[str]] = {}
+    for port in report.ports[uarch]:
+        column = tuple(round(load.get(port, 0.0), 9) for load in loads)
+        if any(column):
+            alike.setdefault(column, []).append(port)
+    return tuple(tuple(ports) for ports in alike.values())
 
 
 def unrunnable(report: Report, uarch: str) -> dict[str, tuple[str, ...]]:

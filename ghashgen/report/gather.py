@@ -200,7 +200,9 @@ def _notes(
         yield "No measurement: run ghashgen bench."
         return
     digests = {v.name: v.examined.object_sha256 for v in variants if v.examined}
-    other = {t.name for t in speed.timings if t.digest and digests.get(t.name) not in ("", t.digest)}
+    other = {
+        t.name for t in speed.timings if t.digest and digests.get(t.name) not in ("", t.digest)
+    }
     if other and not unexamined:
         yield (
             f"{_kernels(len(other))} measured as other bytes than those here "

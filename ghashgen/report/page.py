@@ -117,7 +117,7 @@ def page(report: Report, drawn: Mapping[str, Plot], links: Links) -> str:
                                    for n in report.uarches]),
             filters=filters(report.variants),
             constants=constants(report.variants),
-            sizes=shown_sizes(report.speed),
+            sizes=[size_name(size) for size in shown_sizes(report.speed)],
             columns=columns(report),
             dagger=bool(measured_elsewhere(report)),
             rows=rows(report, links.kernels, links.to),
@@ -138,8 +138,8 @@ def _figures(report: Report) -> list[dict[str, str]]:
         {
             "figure": f"{proofs.theorems}",
             "unit": "theorems",
-            "what": f"{_joined([row.what for row in proofs.rows])}; "
-            f"bytes by {_joined(report.assemblers)}",
+            "what": f"{_joined([row.what for row in proofs.rows] or ['of no kind'])}; "
+            f"assembled by {_joined(report.assemblers)}",
         },
     ]
     kernels = costs(report.variants)
@@ -181,7 +181,7 @@ def _headline(speed: Speed) -> Timing | None:
 
 def _joined(names: Any) -> str:
     """Return a, b and c."""
-    *most, last = [str(name) for name in names] or ["nothing"]
+    *most, last = [str(name) for name in names] or [""]
     return f"{', '.join(most)} and {last}" if most else last
 
 
@@ -263,10 +263,11 @@ def _panels(report: Report) -> list[dict[str, Any]]:
         panel_rows = []
         for variant, bound in found:
             limit = set(bound.limit.split())
-            loads = [(bound.load.get(port, 0.0), port in limit) for port in ports]
+            loads = [(bound.load.get(alike[0], 0.0), alike[0] in limit) for alike in ports]
             loads.append((bound.front_end, bound.limit == "front end"))
             panel_rows.append(
                 {
+                    "isa": variant.axes["isa"],
                     "name": variant.name,
                     "bound": f"{bound.per_block:.2f}",
                     "cells": [
@@ -279,13 +280,13 @@ def _panels(report: Report) -> list[dict[str, Any]]:
                     ],
                 }
             )
-        unused = [port for port in report.ports[name] if port not in ports]
+        used = {port for alike in ports for port in alike}
         panels.append(
             {
                 "name": name,
                 "title": title,
-                "ports": ports,
-                "unused": unused,
+                "ports": [" ".join(alike) for alike in ports],
+                "unused": [port for port in report.ports[name] if port not in used],
                 "rows": panel_rows,
                 "notes": _panel_notes(report, name),
             }
@@ -341,12 +342,12 @@ def write(report: Report, links: Links) -> tuple[Path, ...]:
     Raises:
         GhashgenError: the folder cannot be written; nothing has changed then.
     """
+    _make(links.out)
     drawn = plots(report)
     files = {PAGE: page(report, drawn, links).encode()}
     files |= {f"{name}.png": plot.png for name, plot in drawn.items()}
     pending = {links.out / f".{name}.new": links.out / name for name in files}
     try:
-        links.out.mkdir(parents=True, exist_ok=True)
         for unfinished, path in pending.items():
             unfinished.write_bytes(files[path.name])
         for unfinished, path in pending.items():
@@ -355,10 +356,16 @@ def write(report: Report, links: Links) -> tuple[Path, ...]:
             if name not in drawn:
                 (links.out / f"{name}.png").unlink(missing_ok=True)
     except OSError as error:
-        raise GhashgenError(
-            f"{error.filename or links.out}: {error.strerror}", "choose another --out"
-        ) from None
+        raise GhashgenError(f"{error.filename}: {error.strerror}", "choose another --out") from None
     finally:
         for unfinished in pending:
             unfinished.unlink(missing_ok=True)
     return tuple(pending.values())
+
+
+def _make(folder: Path) -> None:
+    """Make the folder before anything that takes time."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise GhashgenError(f"{folder}: {error.strerror}", "choose another --out") from None

@@ -73,7 +73,7 @@ def plots(report: Report) -> dict[str, Plot]:
 def _style(salt: str) -> Iterator[None]:
     import matplotlib as mpl
 
-    settings: dict[str, Any] = {
+    settings: Any = {
         "svg.hashsalt": salt,
         "svg.fonttype": "none",
         "font.family": "DejaVu Sans",
@@ -97,7 +97,9 @@ def _style(salt: str) -> Iterator[None]:
         yield
 
 
-def _plot(name: str, draw: Callable[[str], "Figure"], widths: Sequence[str] = tuple(WIDTHS)) -> Plot:
+def _plot(
+    name: str, draw: Callable[[str], "Figure"], widths: Sequence[str] = tuple(WIDTHS)
+) -> Plot:
     svg, png = {}, io.BytesIO()
     for width in widths:
         with _style(f"{name}-{width}"):
@@ -309,15 +311,15 @@ def _heat(report: Report, uarch: str, axes: "Axes") -> None:
 
     rows, ports = bound_rows(report, uarch), used_ports(report, uarch)
     for y, (_, bound) in enumerate(rows):
-        for x, port in enumerate(ports):
-            load = bound.load.get(port, 0.0)
+        for x, alike in enumerate(ports):
+            load = bound.load.get(alike[0], 0.0)
             part = load / bound.per_block
             axes.add_patch(Rectangle((x, y), 0.96, 0.92, color=PALETTE["vermilion"],
                                      alpha=0.06 + 0.5 * part, linewidth=0))  # fmt: skip
             axes.text(x + 0.48, y + 0.48, f"{load:.2f}", ha="center", va="center", fontsize=6.5)
     axes.set_xlim(0, len(ports))
     axes.set_ylim(len(rows), 0)
-    axes.set_xticks([x + 0.48 for x in range(len(ports))], ports)
+    axes.set_xticks([x + 0.48 for x in range(len(ports))], [" ".join(alike) for alike in ports])
     axes.xaxis.tick_top()
     axes.set_yticks([y + 0.46 for y in range(len(rows))],
                     [f"{v.axes['isa']}: {b.per_block:.2f}" for v, b in rows])  # fmt: skip

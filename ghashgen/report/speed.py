@@ -27,10 +27,11 @@ def read_speed(path: Path, shown: str, session: int | None = None) -> Speed:
         GhashgenError: the file is unreadable, is none of the three, or has no such session.
     """
     try:
-        stored = path.open("rb").read(len(_SQLITE)) == _SQLITE
+        with path.open("rb") as file:
+            stored = file.read(len(_SQLITE)) == _SQLITE
         if stored:
-            return _of_results(load(path, session), shown if session is None else
-                               f"{shown}, number {session}")  # fmt: skip
+            which = "" if session is None else f", number {session}"
+            return _of_results(load(path, session), f"{shown}{which}")
         if session is not None:
             raise GhashgenError(f"{path} is no store of sessions", "leave out --session")
         body = json.loads(path.read_text(encoding="utf-8"))

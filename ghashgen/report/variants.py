@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -56,39 +57,47 @@ def columns(report: Report) -> tuple[Column, ...]:
     bounds = report.uarches if any(variant.examined for variant in report.variants) else ()
     return (
         Column("name", "kernel", number=False),
-        *(Column(axis, axis, number=_is_number(report, axis)) for axis in axes(report.variants)),
-        Column("instructions", "instructions", "a block"),
-        Column("clmul", "clmul", "a block"),
-        Column("table", "table", "bytes"),
-        Column("code", "code", "bytes"),
-        *(Column(f"bound-{name}", name, "model, c/B") for name in bounds),
-        Column("proved", "theorems", "proved"),
         *(
             Column(f"at-{size}", size_name(size), "measured, c/B")
             for size in shown_sizes(report.speed)
         ),
+        *(Column(f"bound-{name}", name, "model, c/B") for name in bounds),
+        Column("instructions", "instructions", "a block"),
+        Column("clmul", "clmul", "a block"),
+        Column("proved", "theorems", "proved"),
+        Column("table", "table", "bytes"),
+        Column("code", "code", "bytes"),
+        *(Column(axis, axis, number=_is_number(report, axis)) for axis in axes(report.variants)),
     )
 
 
 def rows(report: Report, folder: Path, link: Callable[[Path], str]) -> tuple[Row, ...]:
-    """Return a row a kernel; `link` makes a link to a file."""
+    """Return a row a kernel, the fastest first; `link` makes a link to a file.
+
+    Fastest at the largest size shown; kernels not measured there follow by instructions a block.
+    """
     elsewhere = measured_elsewhere(report)
     timings = {(t.name, t.size): t for t in (report.speed.timings if report.speed else ())}
     varying = axes(report.variants)
     examined = any(variant.examined for variant in report.variants)
     sizes = shown_sizes(report.speed)
     out = []
-    for variant in report.variants:
+
+    def rank(variant: Variant) -> tuple[float, Any, str]:
+        timing = timings.get((variant.name, sizes[-1])) if sizes else None
+        return timing.per_byte if timing else inf, variant.total_per_block, variant.name
+
+    for variant in sorted(report.variants, key=rank):
         values = {axis: text(variant.axes.get(axis)) for axis in varying}
         cells = [
-            *(Cell(values[axis], "num" if _is_number(report, axis) else "") for axis in varying),
+            *(_measured(timings.get((variant.name, size)), elsewhere) for size in sizes),
+            *(_bound(variant, uarch) for uarch in (report.uarches if examined else ())),
             _exact(variant.total_per_block),
             _exact(variant.per_block["clmul"]),
+            _proved(variant),
             Cell(str(variant.table_bytes), "num"),
             Cell(str(variant.code_bytes), "num"),
-            *(_bound(variant, uarch) for uarch in (report.uarches if examined else ())),
-            _proved(variant),
-            *(_measured(timings.get((variant.name, size)), elsewhere) for size in sizes),
+            *(Cell(values[axis], "num" if _is_number(report, axis) else "") for axis in varying),
         ]
         words = (variant.name, *values.values(), *variant.features)
         out.append(

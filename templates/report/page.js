@@ -99,6 +99,7 @@
   addEventListener("hashchange", () => { if (read()) { sort(); filter(); } });
 
   form.hidden = false;
+  document.getElementById("unscripted").hidden = true;
   if (read()) document.getElementById("variants").scrollIntoView();
   sort(); filter();
 })();
