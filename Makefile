@@ -6,8 +6,8 @@ BIN := $(VENV)/bin
 GHASHGEN := $(BIN)/ghashgen
 STAMP := $(VENV)/.installed
 
-.PHONY: all help setup nasm chromium generate prove prove-kernels mutate validate audit test check lint \
-  types bench bench-tool report clean
+.PHONY: all help setup nasm chromium generate prove prove-kernels mutate validate audit test check \
+  lint types bench tune compare bench-tool report clean
 
 all: generate prove validate ## set up, generate, prove the identities, validate (the default)
 
@@ -61,6 +61,13 @@ mutate: setup ## plant faults in kernels: the proof must reject them; many minut
 bench: setup ## measure kernels against the peers that are installed
 	@$(GHASHGEN) bench
 
+tune: setup ## measure the catalogue here and name the best kernel of each class of lengths
+	@$(GHASHGEN) tune
+
+compare: setup ## repeat the comparisons of papers; --record of the verb stores them
+	@$(GHASHGEN) compare solaris
+	@$(GHASHGEN) compare intel-2023
+
 validate: setup generate ## run every kernel against pyca/cryptography and CAVP
 	@$(GHASHGEN) validate
 
@@ -84,6 +91,7 @@ check: lint types test ## format, lint, types, tests, generated/ regenerated, ke
 	@$(GHASHGEN) generate --check
 	@$(GHASHGEN) prove
 	@$(GHASHGEN) summary --check
+	@$(GHASHGEN) compare --check
 	@$(GHASHGEN) model --check
 
 bench-tool: setup ## how long the tool itself takes

@@ -6,6 +6,10 @@
  * aligned to NAME_TABLE_ALIGN. NAME_update continues GHASH over len bytes (any number) and pads the
  * last block with zeros; it reads no byte outside [in, in + len).
  *
+ * A kernel whose name says segments hashes a message in pieces, for threads: NAME_power gives
+ * y = H^m for any m, NAME_combine x = x*p + y for p = H^m and the hash y, from state 0, of a
+ * segment of m blocks. For POLYVAL the product is RFC 8452's dot, p has the form of h.
+ *
  * Call a kernel only on a CPU that has the features named beside it. Kernels of abi win64 follow
  * the Microsoft x64 calling convention, the others System V.
  *
@@ -308,12 +312,40 @@ void ghash_avx2_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx2_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
+/* ghash_avx2_winograd_clmul1_x16_ahead: 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_BYTES 768
+#define GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_ALIGN 32
+void ghash_avx2_winograd_clmul1_x16_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx2_winograd_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx2_winograd_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_avx2_winograd_clmul1_x16_ahead_wipe: 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD_WIPE_TABLE_BYTES 768
+#define GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD_WIPE_TABLE_ALIGN 32
+void ghash_avx2_winograd_clmul1_x16_ahead_wipe_init(void *table, const uint8_t h[16]);
+void ghash_avx2_winograd_clmul1_x16_ahead_wipe_mul(const void *table, uint8_t x[16]);
+void ghash_avx2_winograd_clmul1_x16_ahead_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_avx2_winograd_clmul1_x16_icx: 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX_TABLE_BYTES 768
+#define GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX_TABLE_ALIGN 32
+void ghash_avx2_winograd_clmul1_x16_icx_init(void *table, const uint8_t h[16]);
+void ghash_avx2_winograd_clmul1_x16_icx_mul(const void *table, uint8_t x[16]);
+void ghash_avx2_winograd_clmul1_x16_icx_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
 /* ghash_avx2_winograd_clmul1_x16_lanes: 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_LANES_TABLE_BYTES 1312
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_LANES_TABLE_ALIGN 32
 void ghash_avx2_winograd_clmul1_x16_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx2_winograd_clmul1_x16_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x16_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_avx2_winograd_clmul1_x16_lanes_ahead: 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX2_WINOGRAD_CLMUL1_X16_LANES_AHEAD_TABLE_BYTES 1312
+#define GHASH_AVX2_WINOGRAD_CLMUL1_X16_LANES_AHEAD_TABLE_ALIGN 32
+void ghash_avx2_winograd_clmul1_x16_lanes_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx2_winograd_clmul1_x16_lanes_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx2_winograd_clmul1_x16_lanes_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
 /* ghash_avx2_winograd_clmul1_x16_natural: 16 blocks a group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_NATURAL_TABLE_BYTES 768
@@ -328,6 +360,24 @@ void ghash_avx2_winograd_clmul1_x16_natural_update(const void *table, uint8_t x[
 void ghash_avx2_winograd_clmul1_x16_natural_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx2_winograd_clmul1_x16_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x16_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_avx2_winograd_clmul1_x16_segments: 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX2_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_BYTES 768
+#define GHASH_AVX2_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_ALIGN 32
+void ghash_avx2_winograd_clmul1_x16_segments_init(void *table, const uint8_t h[16]);
+void ghash_avx2_winograd_clmul1_x16_segments_mul(const void *table, uint8_t x[16]);
+void ghash_avx2_winograd_clmul1_x16_segments_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx2_winograd_clmul1_x16_segments_power(const void *table, uint8_t y[16], uint64_t m);
+void ghash_avx2_winograd_clmul1_x16_segments_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
+
+/* ghash_avx2_winograd_clmul1_x16_segments_wipe: 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX2_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_BYTES 768
+#define GHASH_AVX2_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_ALIGN 32
+void ghash_avx2_winograd_clmul1_x16_segments_wipe_init(void *table, const uint8_t h[16]);
+void ghash_avx2_winograd_clmul1_x16_segments_wipe_mul(const void *table, uint8_t x[16]);
+void ghash_avx2_winograd_clmul1_x16_segments_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx2_winograd_clmul1_x16_segments_wipe_power(const void *table, uint8_t y[16], uint64_t m);
+void ghash_avx2_winograd_clmul1_x16_segments_wipe_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
 
 /* ghash_avx2_winograd_clmul1_x16_wipe: 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_WIPE_TABLE_BYTES 768
@@ -398,6 +448,13 @@ void ghash_avx2_winograd_clmul1_x48_natural_update(const void *table, uint8_t x[
 void ghash_avx2_winograd_clmul1_x48_natural_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx2_winograd_clmul1_x48_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x48_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_avx2_winograd_clmul1_x48_zen4: 48 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX2_WINOGRAD_CLMUL1_X48_ZEN4_TABLE_BYTES 2304
+#define GHASH_AVX2_WINOGRAD_CLMUL1_X48_ZEN4_TABLE_ALIGN 32
+void ghash_avx2_winograd_clmul1_x48_zen4_init(void *table, const uint8_t h[16]);
+void ghash_avx2_winograd_clmul1_x48_zen4_mul(const void *table, uint8_t x[16]);
+void ghash_avx2_winograd_clmul1_x48_zen4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
 /* ghash_avx2_winograd_clmul1_x4_natural: 4 blocks a group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X4_NATURAL_TABLE_BYTES 192
@@ -672,12 +729,33 @@ void ghash_avx512_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
+/* ghash_avx512_winograd_clmul1_x16_ahead: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_BYTES 896
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_ALIGN 64
+void ghash_avx512_winograd_clmul1_x16_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_avx512_winograd_clmul1_x16_ahead_wipe: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X16_AHEAD_WIPE_TABLE_BYTES 896
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X16_AHEAD_WIPE_TABLE_ALIGN 64
+void ghash_avx512_winograd_clmul1_x16_ahead_wipe_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x16_ahead_wipe_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x16_ahead_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
 /* ghash_avx512_winograd_clmul1_x16_lanes: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_TABLE_BYTES 1472
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_TABLE_ALIGN 64
 void ghash_avx512_winograd_clmul1_x16_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x16_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_avx512_winograd_clmul1_x16_lanes_ahead: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_AHEAD_TABLE_BYTES 1472
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_AHEAD_TABLE_ALIGN 64
+void ghash_avx512_winograd_clmul1_x16_lanes_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x16_lanes_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x16_lanes_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
 /* ghash_avx512_winograd_clmul1_x16_natural: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_NATURAL_TABLE_BYTES 896
@@ -699,6 +777,31 @@ void ghash_avx512_winograd_clmul1_x16_natural_lanes_update(const void *table, ui
 void ghash_avx512_winograd_clmul1_x16_regs_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x16_regs_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_regs_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_avx512_winograd_clmul1_x16_segments: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_BYTES 896
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_ALIGN 64
+void ghash_avx512_winograd_clmul1_x16_segments_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x16_segments_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x16_segments_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512_winograd_clmul1_x16_segments_power(const void *table, uint8_t y[16], uint64_t m);
+void ghash_avx512_winograd_clmul1_x16_segments_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
+
+/* ghash_avx512_winograd_clmul1_x16_segments_wipe: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_BYTES 896
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_ALIGN 64
+void ghash_avx512_winograd_clmul1_x16_segments_wipe_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x16_segments_wipe_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x16_segments_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512_winograd_clmul1_x16_segments_wipe_power(const void *table, uint8_t y[16], uint64_t m);
+void ghash_avx512_winograd_clmul1_x16_segments_wipe_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
+
+/* ghash_avx512_winograd_clmul1_x16_spr: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X16_SPR_TABLE_BYTES 896
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X16_SPR_TABLE_ALIGN 64
+void ghash_avx512_winograd_clmul1_x16_spr_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x16_spr_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x16_spr_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
 /* ghash_avx512_winograd_clmul1_x16_wipe: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_WIPE_TABLE_BYTES 896
@@ -735,12 +838,26 @@ void ghash_avx512_winograd_clmul1_x48_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x48_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
+/* ghash_avx512_winograd_clmul1_x48_icx: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X48_ICX_TABLE_BYTES 2432
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X48_ICX_TABLE_ALIGN 64
+void ghash_avx512_winograd_clmul1_x48_icx_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x48_icx_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x48_icx_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
 /* ghash_avx512_winograd_clmul1_x48_lanes: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_LANES_TABLE_BYTES 4032
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_LANES_TABLE_ALIGN 64
 void ghash_avx512_winograd_clmul1_x48_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x48_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_avx512_winograd_clmul1_x48_lanes_spr: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X48_LANES_SPR_TABLE_BYTES 4032
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X48_LANES_SPR_TABLE_ALIGN 64
+void ghash_avx512_winograd_clmul1_x48_lanes_spr_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x48_lanes_spr_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x48_lanes_spr_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
 /* ghash_avx512_winograd_clmul1_x48_natural: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL_TABLE_BYTES 2432
@@ -749,12 +866,33 @@ void ghash_avx512_winograd_clmul1_x48_natural_init(void *table, const uint8_t h[
 void ghash_avx512_winograd_clmul1_x48_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
+/* ghash_avx512_winograd_clmul1_x48_natural_ahead: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL_AHEAD_TABLE_BYTES 2432
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL_AHEAD_TABLE_ALIGN 64
+void ghash_avx512_winograd_clmul1_x48_natural_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x48_natural_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x48_natural_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
 /* ghash_avx512_winograd_clmul1_x48_natural_lanes: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL_LANES_TABLE_BYTES 4032
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL_LANES_TABLE_ALIGN 64
 void ghash_avx512_winograd_clmul1_x48_natural_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x48_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_avx512_winograd_clmul1_x48_spr: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR_TABLE_BYTES 2432
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR_TABLE_ALIGN 64
+void ghash_avx512_winograd_clmul1_x48_spr_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x48_spr_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x48_spr_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_avx512_winograd_clmul1_x48_zen4: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X48_ZEN4_TABLE_BYTES 2432
+#define GHASH_AVX512_WINOGRAD_CLMUL1_X48_ZEN4_TABLE_ALIGN 64
+void ghash_avx512_winograd_clmul1_x48_zen4_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x48_zen4_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x48_zen4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
 /* ghash_avx512_winograd_clmul1_x4_natural: 4 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X4_NATURAL_TABLE_BYTES 320
@@ -1029,12 +1167,33 @@ void ghash_avx512vl_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
+/* ghash_avx512vl_winograd_clmul1_x16_ahead: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_BYTES 832
+#define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_ALIGN 32
+void ghash_avx512vl_winograd_clmul1_x16_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx512vl_winograd_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx512vl_winograd_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_avx512vl_winograd_clmul1_x16_ahead_wipe: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_AHEAD_WIPE_TABLE_BYTES 832
+#define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_AHEAD_WIPE_TABLE_ALIGN 32
+void ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_init(void *table, const uint8_t h[16]);
+void ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_mul(const void *table, uint8_t x[16]);
+void ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
 /* ghash_avx512vl_winograd_clmul1_x16_lanes: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_LANES_TABLE_BYTES 1376
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_LANES_TABLE_ALIGN 32
 void ghash_avx512vl_winograd_clmul1_x16_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_winograd_clmul1_x16_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x16_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_avx512vl_winograd_clmul1_x16_lanes_ahead: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_LANES_AHEAD_TABLE_BYTES 1376
+#define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_LANES_AHEAD_TABLE_ALIGN 32
+void ghash_avx512vl_winograd_clmul1_x16_lanes_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx512vl_winograd_clmul1_x16_lanes_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx512vl_winograd_clmul1_x16_lanes_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
 /* ghash_avx512vl_winograd_clmul1_x16_natural: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_NATURAL_TABLE_BYTES 832
@@ -1056,6 +1215,24 @@ void ghash_avx512vl_winograd_clmul1_x16_natural_lanes_update(const void *table, 
 void ghash_avx512vl_winograd_clmul1_x16_regs_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_winograd_clmul1_x16_regs_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x16_regs_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_avx512vl_winograd_clmul1_x16_segments: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_BYTES 832
+#define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_ALIGN 32
+void ghash_avx512vl_winograd_clmul1_x16_segments_init(void *table, const uint8_t h[16]);
+void ghash_avx512vl_winograd_clmul1_x16_segments_mul(const void *table, uint8_t x[16]);
+void ghash_avx512vl_winograd_clmul1_x16_segments_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512vl_winograd_clmul1_x16_segments_power(const void *table, uint8_t y[16], uint64_t m);
+void ghash_avx512vl_winograd_clmul1_x16_segments_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
+
+/* ghash_avx512vl_winograd_clmul1_x16_segments_wipe: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+#define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_BYTES 832
+#define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_ALIGN 32
+void ghash_avx512vl_winograd_clmul1_x16_segments_wipe_init(void *table, const uint8_t h[16]);
+void ghash_avx512vl_winograd_clmul1_x16_segments_wipe_mul(const void *table, uint8_t x[16]);
+void ghash_avx512vl_winograd_clmul1_x16_segments_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512vl_winograd_clmul1_x16_segments_wipe_power(const void *table, uint8_t y[16], uint64_t m);
+void ghash_avx512vl_winograd_clmul1_x16_segments_wipe_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
 
 /* ghash_avx512vl_winograd_clmul1_x16_wipe: 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_WIPE_TABLE_BYTES 832
@@ -1113,6 +1290,13 @@ void ghash_avx512vl_winograd_clmul1_x48_natural_init(void *table, const uint8_t 
 void ghash_avx512vl_winograd_clmul1_x48_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
+/* ghash_avx512vl_winograd_clmul1_x48_natural_ahead: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+#define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_NATURAL_AHEAD_TABLE_BYTES 2368
+#define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_NATURAL_AHEAD_TABLE_ALIGN 32
+void ghash_avx512vl_winograd_clmul1_x48_natural_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx512vl_winograd_clmul1_x48_natural_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx512vl_winograd_clmul1_x48_natural_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
 /* ghash_avx512vl_winograd_clmul1_x48_natural_lanes: 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_NATURAL_LANES_TABLE_BYTES 3936
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_NATURAL_LANES_TABLE_ALIGN 32
@@ -1155,6 +1339,13 @@ void ghash_avx_k_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx_k_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
+/* ghash_avx_k_clmul1_x16_ahead: 16 blocks a group; abi sysv; cpu avx pclmulqdq */
+#define GHASH_AVX_K_CLMUL1_X16_AHEAD_TABLE_BYTES 512
+#define GHASH_AVX_K_CLMUL1_X16_AHEAD_TABLE_ALIGN 16
+void ghash_avx_k_clmul1_x16_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx_k_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx_k_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
 /* ghash_avx_k_clmul1_x16_stackswap: 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq */
 #define GHASH_AVX_K_CLMUL1_X16_STACKSWAP_TABLE_BYTES 512
 #define GHASH_AVX_K_CLMUL1_X16_STACKSWAP_TABLE_ALIGN 16
@@ -1168,6 +1359,13 @@ void ghash_avx_k_clmul1_x16_stackswap_update(const void *table, uint8_t x[16], c
 void ghash_avx_k_clmul1_x2_init(void *table, const uint8_t h[16]);
 void ghash_avx_k_clmul1_x2_mul(const void *table, uint8_t x[16]);
 void ghash_avx_k_clmul1_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_avx_k_clmul1_x32_stackswap: 32 blocks a group; abi sysv; cpu avx avx2 pclmulqdq */
+#define GHASH_AVX_K_CLMUL1_X32_STACKSWAP_TABLE_BYTES 1024
+#define GHASH_AVX_K_CLMUL1_X32_STACKSWAP_TABLE_ALIGN 16
+void ghash_avx_k_clmul1_x32_stackswap_init(void *table, const uint8_t h[16]);
+void ghash_avx_k_clmul1_x32_stackswap_mul(const void *table, uint8_t x[16]);
+void ghash_avx_k_clmul1_x32_stackswap_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
 /* ghash_avx_k_clmul1_x4: 4 blocks a group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_K_CLMUL1_X4_TABLE_BYTES 128
@@ -1189,6 +1387,13 @@ void ghash_avx_k_clmul1_x6_update(const void *table, uint8_t x[16], const uint8_
 void ghash_avx_k_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_avx_k_clmul1_x8_ahead: 8 blocks a group; abi sysv; cpu avx pclmulqdq */
+#define GHASH_AVX_K_CLMUL1_X8_AHEAD_TABLE_BYTES 256
+#define GHASH_AVX_K_CLMUL1_X8_AHEAD_TABLE_ALIGN 16
+void ghash_avx_k_clmul1_x8_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx_k_clmul1_x8_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx_k_clmul1_x8_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
 /* ghash_avx_k_clmul1_x8_stackswap: 8 blocks a group; abi sysv; cpu avx avx2 pclmulqdq */
 #define GHASH_AVX_K_CLMUL1_X8_STACKSWAP_TABLE_BYTES 256
@@ -1512,6 +1717,38 @@ void ghash_avx_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
+/* ghash_avx_winograd_clmul1_x16_ahead: 16 blocks a group; abi sysv; cpu avx pclmulqdq */
+#define GHASH_AVX_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_BYTES 768
+#define GHASH_AVX_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_ALIGN 16
+void ghash_avx_winograd_clmul1_x16_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx_winograd_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx_winograd_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_avx_winograd_clmul1_x16_segments: 16 blocks a group; abi sysv; cpu avx pclmulqdq */
+#define GHASH_AVX_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_BYTES 768
+#define GHASH_AVX_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_ALIGN 16
+void ghash_avx_winograd_clmul1_x16_segments_init(void *table, const uint8_t h[16]);
+void ghash_avx_winograd_clmul1_x16_segments_mul(const void *table, uint8_t x[16]);
+void ghash_avx_winograd_clmul1_x16_segments_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx_winograd_clmul1_x16_segments_power(const void *table, uint8_t y[16], uint64_t m);
+void ghash_avx_winograd_clmul1_x16_segments_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
+
+/* ghash_avx_winograd_clmul1_x16_segments_wipe: 16 blocks a group; abi sysv; cpu avx pclmulqdq */
+#define GHASH_AVX_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_BYTES 768
+#define GHASH_AVX_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_ALIGN 16
+void ghash_avx_winograd_clmul1_x16_segments_wipe_init(void *table, const uint8_t h[16]);
+void ghash_avx_winograd_clmul1_x16_segments_wipe_mul(const void *table, uint8_t x[16]);
+void ghash_avx_winograd_clmul1_x16_segments_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx_winograd_clmul1_x16_segments_wipe_power(const void *table, uint8_t y[16], uint64_t m);
+void ghash_avx_winograd_clmul1_x16_segments_wipe_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
+
+/* ghash_avx_winograd_clmul1_x16_skx: 16 blocks a group; abi sysv; cpu avx pclmulqdq */
+#define GHASH_AVX_WINOGRAD_CLMUL1_X16_SKX_TABLE_BYTES 768
+#define GHASH_AVX_WINOGRAD_CLMUL1_X16_SKX_TABLE_ALIGN 16
+void ghash_avx_winograd_clmul1_x16_skx_init(void *table, const uint8_t h[16]);
+void ghash_avx_winograd_clmul1_x16_skx_mul(const void *table, uint8_t x[16]);
+void ghash_avx_winograd_clmul1_x16_skx_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
 /* ghash_avx_winograd_clmul1_x16_stackswap: 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq */
 #define GHASH_AVX_WINOGRAD_CLMUL1_X16_STACKSWAP_TABLE_BYTES 768
 #define GHASH_AVX_WINOGRAD_CLMUL1_X16_STACKSWAP_TABLE_ALIGN 16
@@ -1526,6 +1763,13 @@ void ghash_avx_winograd_clmul1_x16_wipe_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x16_wipe_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x16_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
+/* ghash_avx_winograd_clmul1_x16_wipe_skx: 16 blocks a group; abi sysv; cpu avx pclmulqdq */
+#define GHASH_AVX_WINOGRAD_CLMUL1_X16_WIPE_SKX_TABLE_BYTES 768
+#define GHASH_AVX_WINOGRAD_CLMUL1_X16_WIPE_SKX_TABLE_ALIGN 16
+void ghash_avx_winograd_clmul1_x16_wipe_skx_init(void *table, const uint8_t h[16]);
+void ghash_avx_winograd_clmul1_x16_wipe_skx_mul(const void *table, uint8_t x[16]);
+void ghash_avx_winograd_clmul1_x16_wipe_skx_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
 /* ghash_avx_winograd_clmul1_x2: 2 blocks a group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_WINOGRAD_CLMUL1_X2_TABLE_BYTES 96
 #define GHASH_AVX_WINOGRAD_CLMUL1_X2_TABLE_ALIGN 16
@@ -1533,12 +1777,26 @@ void ghash_avx_winograd_clmul1_x2_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x2_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
+/* ghash_avx_winograd_clmul1_x32_stackswap: 32 blocks a group; abi sysv; cpu avx avx2 pclmulqdq */
+#define GHASH_AVX_WINOGRAD_CLMUL1_X32_STACKSWAP_TABLE_BYTES 1536
+#define GHASH_AVX_WINOGRAD_CLMUL1_X32_STACKSWAP_TABLE_ALIGN 16
+void ghash_avx_winograd_clmul1_x32_stackswap_init(void *table, const uint8_t h[16]);
+void ghash_avx_winograd_clmul1_x32_stackswap_mul(const void *table, uint8_t x[16]);
+void ghash_avx_winograd_clmul1_x32_stackswap_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
 /* ghash_avx_winograd_clmul1_x4: 4 blocks a group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_WINOGRAD_CLMUL1_X4_TABLE_BYTES 192
 #define GHASH_AVX_WINOGRAD_CLMUL1_X4_TABLE_ALIGN 16
 void ghash_avx_winograd_clmul1_x4_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x4_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_avx_winograd_clmul1_x4_skxopt: 4 blocks a group; abi sysv; cpu avx pclmulqdq */
+#define GHASH_AVX_WINOGRAD_CLMUL1_X4_SKXOPT_TABLE_BYTES 192
+#define GHASH_AVX_WINOGRAD_CLMUL1_X4_SKXOPT_TABLE_ALIGN 16
+void ghash_avx_winograd_clmul1_x4_skxopt_init(void *table, const uint8_t h[16]);
+void ghash_avx_winograd_clmul1_x4_skxopt_mul(const void *table, uint8_t x[16]);
+void ghash_avx_winograd_clmul1_x4_skxopt_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
 /* ghash_avx_winograd_clmul1_x6: 6 blocks a group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_WINOGRAD_CLMUL1_X6_TABLE_BYTES 288
@@ -1553,6 +1811,20 @@ void ghash_avx_winograd_clmul1_x6_update(const void *table, uint8_t x[16], const
 void ghash_avx_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_avx_winograd_clmul1_x8_ahead: 8 blocks a group; abi sysv; cpu avx pclmulqdq */
+#define GHASH_AVX_WINOGRAD_CLMUL1_X8_AHEAD_TABLE_BYTES 384
+#define GHASH_AVX_WINOGRAD_CLMUL1_X8_AHEAD_TABLE_ALIGN 16
+void ghash_avx_winograd_clmul1_x8_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx_winograd_clmul1_x8_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx_winograd_clmul1_x8_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_avx_winograd_clmul1_x8_skx: 8 blocks a group; abi sysv; cpu avx pclmulqdq */
+#define GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX_TABLE_BYTES 384
+#define GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX_TABLE_ALIGN 16
+void ghash_avx_winograd_clmul1_x8_skx_init(void *table, const uint8_t h[16]);
+void ghash_avx_winograd_clmul1_x8_skx_mul(const void *table, uint8_t x[16]);
+void ghash_avx_winograd_clmul1_x8_skx_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
 /* ghash_avx_winograd_clmul1_x8_stackswap: 8 blocks a group; abi sysv; cpu avx avx2 pclmulqdq */
 #define GHASH_AVX_WINOGRAD_CLMUL1_X8_STACKSWAP_TABLE_BYTES 384
@@ -1582,6 +1854,13 @@ void ghash_sse_k_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_sse_k_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_sse_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
+/* ghash_sse_k_clmul1_x16_ahead: 16 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+#define GHASH_SSE_K_CLMUL1_X16_AHEAD_TABLE_BYTES 512
+#define GHASH_SSE_K_CLMUL1_X16_AHEAD_TABLE_ALIGN 16
+void ghash_sse_k_clmul1_x16_ahead_init(void *table, const uint8_t h[16]);
+void ghash_sse_k_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_sse_k_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
 /* ghash_sse_k_clmul1_x2: 2 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_K_CLMUL1_X2_TABLE_BYTES 64
 #define GHASH_SSE_K_CLMUL1_X2_TABLE_ALIGN 16
@@ -1609,6 +1888,13 @@ void ghash_sse_k_clmul1_x6_update(const void *table, uint8_t x[16], const uint8_
 void ghash_sse_k_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_sse_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_sse_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_sse_k_clmul1_x8_ahead: 8 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+#define GHASH_SSE_K_CLMUL1_X8_AHEAD_TABLE_BYTES 256
+#define GHASH_SSE_K_CLMUL1_X8_AHEAD_TABLE_ALIGN 16
+void ghash_sse_k_clmul1_x8_ahead_init(void *table, const uint8_t h[16]);
+void ghash_sse_k_clmul1_x8_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_sse_k_clmul1_x8_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
 /* ghash_sse_karatsuba_clmul2_x1: 1 block a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_KARATSUBA_CLMUL2_X1_TABLE_BYTES 32
@@ -1925,6 +2211,31 @@ void ghash_sse_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_sse_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_sse_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
+/* ghash_sse_winograd_clmul1_x16_ahead: 16 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+#define GHASH_SSE_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_BYTES 768
+#define GHASH_SSE_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_ALIGN 16
+void ghash_sse_winograd_clmul1_x16_ahead_init(void *table, const uint8_t h[16]);
+void ghash_sse_winograd_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_sse_winograd_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_sse_winograd_clmul1_x16_segments: 16 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+#define GHASH_SSE_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_BYTES 768
+#define GHASH_SSE_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_ALIGN 16
+void ghash_sse_winograd_clmul1_x16_segments_init(void *table, const uint8_t h[16]);
+void ghash_sse_winograd_clmul1_x16_segments_mul(const void *table, uint8_t x[16]);
+void ghash_sse_winograd_clmul1_x16_segments_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_sse_winograd_clmul1_x16_segments_power(const void *table, uint8_t y[16], uint64_t m);
+void ghash_sse_winograd_clmul1_x16_segments_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
+
+/* ghash_sse_winograd_clmul1_x16_segments_wipe: 16 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+#define GHASH_SSE_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_BYTES 768
+#define GHASH_SSE_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_ALIGN 16
+void ghash_sse_winograd_clmul1_x16_segments_wipe_init(void *table, const uint8_t h[16]);
+void ghash_sse_winograd_clmul1_x16_segments_wipe_mul(const void *table, uint8_t x[16]);
+void ghash_sse_winograd_clmul1_x16_segments_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_sse_winograd_clmul1_x16_segments_wipe_power(const void *table, uint8_t y[16], uint64_t m);
+void ghash_sse_winograd_clmul1_x16_segments_wipe_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
+
 /* ghash_sse_winograd_clmul1_x16_wipe: 16 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_WINOGRAD_CLMUL1_X16_WIPE_TABLE_BYTES 768
 #define GHASH_SSE_WINOGRAD_CLMUL1_X16_WIPE_TABLE_ALIGN 16
@@ -1959,6 +2270,13 @@ void ghash_sse_winograd_clmul1_x6_update(const void *table, uint8_t x[16], const
 void ghash_sse_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_sse_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_sse_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+
+/* ghash_sse_winograd_clmul1_x8_ahead: 8 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+#define GHASH_SSE_WINOGRAD_CLMUL1_X8_AHEAD_TABLE_BYTES 384
+#define GHASH_SSE_WINOGRAD_CLMUL1_X8_AHEAD_TABLE_ALIGN 16
+void ghash_sse_winograd_clmul1_x8_ahead_init(void *table, const uint8_t h[16]);
+void ghash_sse_winograd_clmul1_x8_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_sse_winograd_clmul1_x8_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
 /* paper_baseline: 1 block a group; abi sysv; cpu avx pclmulqdq */
 #define PAPER_BASELINE_TABLE_BYTES 16

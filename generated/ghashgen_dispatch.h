@@ -61,6 +61,9 @@ struct ghashgen_kernel_info {
     void (*init)(void *table, const uint8_t h[16]);
     void (*mul)(const void *table, uint8_t x[16]);
     void (*update)(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+    void (*power)(const void *table, uint8_t y[16], uint64_t m);
+    void (*combine)(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
+    /* The last two are NULL for kernels whose name does not say segments. */
 };
 
 /* The preferred kernel among those that this CPU can run. NULL if it can run none of them: the

@@ -224,10 +224,8 @@ def _full_name(name: str) -> str:
 
 def audit(kernel: Kernel, symbol: str, code: ObjectCode) -> Audit:
     """Audit an assembled kernel whose symbols begin with `symbol`."""
-    bodies = {
-        name: code.between(f"{symbol}_{name}", f"{symbol}_{name}.end")
-        for name in ("init", "mul", "update")
-    }
+    names = ("init", "mul", "update", *(("power", "combine") if kernel.segments else ()))
+    bodies = {name: code.between(f"{symbol}_{name}", f"{symbol}_{name}.end") for name in names}
     sizes = {name: sum(i.len for i in body) for name, body in bodies.items()}
     return Audit(
         name=kernel.name,

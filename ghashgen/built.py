@@ -49,6 +49,7 @@ class Built:
             table_align=self.kernel.table_align,
             obj=self.obj,
             op=self.kernel.op,
+            segments=self.kernel.segments,
         )
 
 

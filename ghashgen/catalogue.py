@@ -12,6 +12,7 @@ from ghashgen.isa.registry import isas
 from ghashgen.kernel import FOLDS, OPERATIONS, PIPELINES, POWERS, SWAPS, Kernel, check
 from ghashgen.schemes.aggregate import MAX_BLOCKS
 from ghashgen.schemes.registry import multiplies, reduces
+from ghashgen.uarch.schedules import schedules
 
 REFLECTED, NATURAL = Order.REFLECTED.value, Order.NATURAL.value
 
@@ -20,6 +21,25 @@ PAPER = (
     Kernel("avx", "k", "clmul1", 1, alias="paper_optimized"),
 )
 """The two columns of papers/intel-2023, Table 11."""
+
+SCHEDULED = (
+    Kernel("avx", "winograd", "clmul1", 8, schedule="skylake-avx512"),
+    Kernel("avx", "winograd", "clmul1", 16, schedule="skylake-avx512"),
+    Kernel("avx", "winograd", "clmul1", 16, wipe=True, schedule="skylake-avx512"),
+    Kernel("avx2", "winograd", "clmul1", 16, schedule="icelake-server"),
+    Kernel("avx2", "winograd", "clmul1", 48, schedule="zen4"),
+    Kernel("avx512", "winograd", "clmul1", 16, schedule="sapphirerapids"),
+    Kernel("avx512", "winograd", "clmul1", 48, schedule="icelake-server"),
+    Kernel("avx512", "winograd", "clmul1", 48, schedule="sapphirerapids"),
+    Kernel("avx512", "winograd", "clmul1", 48, schedule="zen4"),
+    Kernel("avx512", "winograd", "clmul1", 48, fold="end", schedule="sapphirerapids"),
+)
+"""The scheduled kernels: the multiply scheme with the fewest instructions, once for each CPU with a
+table, at a short and a long group, and one each that wipes and that keeps a sum a lane. Few, since
+an out-of-order core gains little (docs/scheduling.md); any other is made on demand."""
+
+SOLVED = (Kernel("avx", "winograd", "clmul1", 4, schedule="skylake-avx512-solved"),)
+"""Kernels whose loop body has a stored order from `ghashgen solve`."""
 
 Axes = Mapping[str, tuple[Any, ...]]
 
@@ -44,7 +64,7 @@ def _families(isa: Isa) -> Iterable[Axes]:
     if isa.vector_registers == 32:
         yield {"powers": ("registers",), "multiply": _PRECOMPUTED, "blocks": (16,)}
     if "shuffle_bytes@256" in isa.lower:
-        yield {"swap": ("stack",), "multiply": _PRECOMPUTED, "blocks": (8, 16)}
+        yield {"swap": ("stack",), "multiply": _PRECOMPUTED, "blocks": (8, 16, 32)}
     yield {"wipe": (True,), "multiply": ("winograd",), "blocks": (16,)}
     ahead: Axes = {"pipeline": ("ahead",), "multiply": ("winograd",), "blocks": (16,)}
     if wide:
@@ -54,6 +74,13 @@ def _families(isa: Isa) -> Iterable[Axes]:
         yield {**ahead, "multiply": _PRECOMPUTED, "blocks": (8, 16)}
     if isa.vector_registers == 32:
         yield {**ahead, "order": (NATURAL,), "blocks": (48,)}
+    yield {
+        "segments": (True,),
+        "wipe": (False, True),
+        "multiply": ("winograd",),
+        "reduce": ("clmul1",),
+        "blocks": (16,),
+    }
 
 
 @dataclass(frozen=True)
@@ -70,7 +97,9 @@ class Choice:
     swap: tuple[str, ...] = ()
     powers: tuple[str, ...] = ()
     pipeline: tuple[str, ...] = ()
+    schedule: tuple[str, ...] = ()
     wipe: tuple[bool, ...] = ()
+    segments: tuple[bool, ...] = ()
     name: tuple[str, ...] = ()
     """Kernel names, instead of axes."""
 
@@ -82,13 +111,13 @@ class Choice:
 
 
 def catalogue() -> tuple[Kernel, ...]:
-    """Return every checked-in kernel, ISA by ISA; papers' last."""
+    """Return every checked-in kernel, ISA by ISA; scheduled ones and papers' last."""
     found: dict[Kernel, None] = {}
     for isa in isas().values():
         for family in _families(isa):
             kernels, _ = _combinations({"isa": (isa.name,), **family})
             found.update(dict.fromkeys(kernels))
-    return (*found, *PAPER)
+    return (*found, *SCHEDULED, *SOLVED, *PAPER)
 
 
 def choose(choice: Choice) -> tuple[Kernel, ...]:
@@ -139,6 +168,7 @@ def _require_known(axes: Axes) -> None:
         "swap": SWAPS,
         "powers": POWERS,
         "pipeline": PIPELINES,
+        "schedule": schedules() if "schedule" in axes else (),
     }
     for axis, values in axes.items():
         for value in values:

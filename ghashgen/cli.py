@@ -45,11 +45,15 @@ def cli() -> None:
 def main() -> None:
     """Run the command line and exit."""
     try:
-        cli(standalone_mode=True)
+        # Standalone, click would end an interrupted verb with status 1.
+        sys.exit(cli(standalone_mode=False))
     except GhashgenError as refusal:
         click.echo(f"ghashgen: {refusal}", err=True)
         sys.exit(REFUSED)
-    except KeyboardInterrupt:
+    except click.ClickException as misuse:
+        misuse.show()
+        sys.exit(misuse.exit_code)
+    except (click.Abort, KeyboardInterrupt):
         click.echo("ghashgen: interrupted", err=True)
         sys.exit(INTERRUPTED)
 

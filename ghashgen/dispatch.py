@@ -100,5 +100,6 @@ def _row(entry: Entry, library: str) -> dict[str, Any]:
         "table_align": entry["table"]["align"],
         # A kernel that needs nothing would fit every x86-64 CPU.
         "needs": " | ".join(bit + n.upper() for n in FEATURES if n in needed) or "0",
-        "symbols": {name: entry["symbols"][name] for name in PROTOTYPES},
+        "symbols": entry["symbols"],
+        "pointers": [entry["symbols"].get(name, "NULL") for name in PROTOTYPES],
     }

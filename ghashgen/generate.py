@@ -9,15 +9,18 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ghashgen import manifest
 from ghashgen.artefact import Artefact, make, manifest_entry, sha256
+from ghashgen.chosen import Chosen
 from ghashgen.dispatch import NAMES as DISPATCH
 from ghashgen.dispatch import render_dispatch
+from ghashgen.dispatch_chosen import NAMES as BY_LENGTH
+from ghashgen.dispatch_chosen import render_chosen
 from ghashgen.errors import GhashgenError
 from ghashgen.kernel import Kernel
 from ghashgen.parallel import run
@@ -54,8 +57,12 @@ def produce(
     old: dict[str, manifest.Entry],
     whole: bool,
     on_done: Callable[[Kernel], None] = lambda kernel: None,
+    chosen: Chosen | None = None,
 ) -> Output:
-    """Make every kernel; `whole` says that entries of `old` not made again are stale."""
+    """Make every kernel; `whole` says that entries of `old` not made again are stale.
+
+    With a chosen set there is a dispatcher by length too.
+    """
     nasm = find_nasm()
     artefacts = run(partial(_make, target, nasm), kernels, on_done)
     fresh = {a.kernel.name: manifest_entry(a, nasm) for a in artefacts}
@@ -70,6 +77,7 @@ def produce(
         .render(entries=ordered, prototypes=PROTOTYPES, library=target.library, macro=_macro)
     }
     beside |= render_dispatch(ordered, target.library)
+    beside |= render_chosen(chosen, fresh) if chosen else {}
     files |= beside
     hashes = {name: sha256(text.encode()) for name, text in beside.items()}
     files[manifest.NAME] = manifest.dump(ordered, hashes)
@@ -108,8 +116,9 @@ def generate(
     whole: bool = False,
     force: bool = False,
     on_done: Callable[[Kernel], None] = lambda kernel: None,
+    chosen: Chosen | None = None,
 ) -> Output:
-    """Make the kernels and write them to `out`.
+    """Make the kernels and write them to `out`, with the dispatcher of a chosen set if given.
 
     Raises:
         GhashgenError: the folder is not writable, a file was edited by hand, or a tool is missing;
@@ -121,7 +130,10 @@ def generate(
         _refuse_another_prefix(out, old, target)
     if not force:
         _refuse_edited(out, old)
-    output = produce(kernels, target, old, whole, on_done)
+    output = produce(kernels, target, old, whole, on_done, chosen)
+    # A dispatcher by length goes with the chosen set that it was emitted for.
+    gone = sorted(manifest.companions(out).keys() - output.files.keys())
+    output = replace(output, stale=(*output.stale, *gone))
     if not force:
         _refuse_unknown(out, old, output)
     _write(out, output)
@@ -163,6 +175,7 @@ def _refuse_unknown(out: Path, old: dict[str, manifest.Entry], output: Output) -
     """Refuse to overwrite a file that no manifest vouches for."""
     vouched = {entry["file"] for entry in old.values()} | {manifest.NAME}
     vouched |= {output.prefix + name for name in (HEADER, *DISPATCH)}
+    vouched |= set(BY_LENGTH) & manifest.companions(out).keys()
     for name, text in output.files.items():
         path = out / name
         if name not in vouched and path.exists() and path.read_text(encoding="utf-8") != text:

@@ -44,7 +44,7 @@ FEATURES = (
 """The CPU features that a kernel may need, as ``harness/cpu.h`` names them."""
 
 ABIS = ("sysv", "win64")
-PORTABLE_KERNELS = ("ref_bitwise", "ref_4bit", "ref_ctmul64")
+PORTABLE_KERNELS = ("ref_branching", "ref_bitwise", "ref_4bit", "ref_ctmul64")
 """The kernels in C that every harness holds, in the order of ``Harness.list``."""
 
 _CHECK_FAILED, _MISSING = 1, 3
@@ -72,6 +72,8 @@ class HarnessKernel:
     table_align: int
     obj: Path
     op: str = "ghash"
+    segments: bool = False
+    """Whether it defines ``name_power`` and ``name_combine`` too."""
 
 
 @dataclass(frozen=True)
@@ -176,6 +178,20 @@ class Harness:
         """
         return self._states("mul", name, vectors)
 
+    def segments(self, name: str, vectors: Sequence[Vector]) -> States:
+        """The state of each vector after its chunks, each hashed from state 0 and combined.
+
+        Raises MissingFeatures, or GhashgenError when the kernel faults or cannot combine.
+        """
+        return self._states("segments", name, vectors)
+
+    def power(self, name: str, vectors: Sequence[Vector]) -> States:
+        """H^m of each vector; m is the first 8 bytes of its x, little-endian; no chunks.
+
+        Raises MissingFeatures, or GhashgenError when the kernel faults or has no power.
+        """
+        return self._states("power", name, vectors)
+
     def check(self, name: str) -> Report:
         """Checks convention, bounds, alignment and results of a kernel.
 
@@ -268,6 +284,7 @@ def write_table(kernels: Sequence[HarnessKernel], out_dir: Path) -> Path:
             "blocks": kernel.blocks,
             "table_bytes": kernel.table_bytes,
             "table_align": kernel.table_align,
+            "segments": kernel.segments,
         }
         for kernel in kernels
     ]

@@ -11,6 +11,7 @@ from ghashgen.isa.registry import isas
 from ghashgen.schemes.aggregate import MAX_BLOCKS
 from ghashgen.schemes.core import Multiply, Reduce
 from ghashgen.schemes.registry import multiplies, reduces
+from ghashgen.uarch.schedules import WRITTEN, schedules, suffix, table_of
 
 ENTRY_BYTES = 16
 
@@ -113,6 +114,10 @@ class Kernel:
     """Where the group loop has its powers: memory or registers."""
     pipeline: str = "none"
     """What a group prepares of the next one: nothing, or as much as registers hold; PIPELINES."""
+    schedule: str = WRITTEN
+    """Order of operations: written, or for a microarchitecture, see `uarch.schedules`."""
+    segments: bool = False
+    """Export power and combine too, which put the hashes of a message's segments together."""
 
     @property
     def name(self) -> str:
@@ -130,8 +135,12 @@ class Kernel:
             parts.append("regs")
         if self.pipeline != "none":
             parts.append(self.pipeline)
+        if self.segments:
+            parts.append("segments")
         if self.wipe:
             parts.append("wipe")
+        if self.schedule != WRITTEN:
+            parts.append(suffix(self.schedule))
         return "_".join(parts).replace("-", "")
 
     @property
@@ -222,6 +231,17 @@ def _refusals(kernel: Kernel) -> Iterable[tuple[bool, str, str]]:
         "choose swap register",
     )
     registers, room = kernel.power_registers, isa.vector_registers - WORKING_REGISTERS
+    if kernel.schedule != WRITTEN:
+        width = isa.lanes * 128
+        rows = [isa.rows[step.row] for step in isa.steps("clmul", width)]
+        cpu = table_of(kernel.schedule)
+        lacking = {name.upper() for row in rows for name in row.features} - cpu.features
+        yield (
+            bool(lacking),
+            f"schedule {kernel.schedule!r} is for a CPU without {', '.join(sorted(lacking))}, "
+            f"which isa {isa.name!r} needs",
+            "choose the schedule of another CPU, or another isa",
+        )
     yield (
         kernel.powers == "registers" and registers > room,
         f"powers 'registers' would take {registers} of {isa.vector_registers} vector registers, "
@@ -278,6 +298,8 @@ def check(kernel: Kernel) -> Kernel:
     _choose("swap", kernel.swap, SWAPS)
     _choose("powers", kernel.powers, POWERS)
     _choose("pipeline", kernel.pipeline, PIPELINES)
+    if kernel.schedule != WRITTEN:
+        _choose("schedule", kernel.schedule, schedules())
     for refused, cause, remedy in _refusals(kernel):
         if refused:
             raise GhashgenError(cause, remedy)

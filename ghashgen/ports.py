@@ -1,8 +1,9 @@
 """Port pressure of a kernel's group loop on CPUs that need not be here: two models, no measurement.
 
-One is the table of `uarch/` and the bound that follows from it; the other is llvm-mca, where
-installed. Each is shown beside the other, since neither is the machine. llvm-mca accepts
-instructions that the CPU lacks, so what the CPU lacks is looked up and said.
+One is the table of `uarch/`, the bound that follows from it and what a simple core makes of the
+order (`uarch.simulate`); the other is llvm-mca, where installed. Each is shown beside the other,
+since neither is the machine. llvm-mca accepts instructions that the CPU lacks, so what the CPU
+lacks is looked up and said.
 """
 
 import json
@@ -17,6 +18,8 @@ from ghashgen.errors import GhashgenError
 from ghashgen.toolchain import Tool, find_llvm_mca, run_llvm_mca
 from ghashgen.uarch import Uarch, uarches
 from ghashgen.uarch.bound import Bound, port_bound
+from ghashgen.uarch.decoded import work_of
+from ghashgen.uarch.simulate import Estimate, estimate
 
 BATCH = 24
 """Loops in one run of llvm-mca."""
@@ -52,6 +55,8 @@ class Pressure:
     lacks: tuple[str, ...]
     """CPUID features that the loop needs and the CPU has not."""
     bound: Bound
+    estimate: Estimate | None
+    """What this project's model of a core says; None where the CPU lacks an instruction."""
     model: Model | None
     no_model: str
     """Why there is no `model`; empty if there is one."""
@@ -86,6 +91,12 @@ class Pressure:
                 "front_end_per_group": round(bound.front_end, 4),
                 "no_data": list(bound.no_data),
                 "doubts": list(bound.doubts),
+            },
+            "simulated": None
+            if self.estimate is None
+            else {
+                "cycles_per_group": round(self.estimate.windowed, 4),
+                "in_order_per_group": round(self.estimate.in_order, 4),
             },
             "llvm_mca": {
                 "cycles_per_group": model.reciprocal_throughput,
@@ -197,13 +208,16 @@ def port_audit(
     for uarch, batch in product(uarches().values(), batches):
         models, reasons = _models(mca, batch, uarch) if mca else ({}, {})
         for loop in batch:
+            lacks = uarch.lacks(loop.instructions)
+            work = work_of(loop.instructions, uarch)
             pressures[loop.name].append(
                 Pressure(
                     loop=loop.name,
                     blocks=loop.blocks,
                     uarch=uarch.name,
-                    lacks=uarch.lacks(loop.instructions),
+                    lacks=lacks,
                     bound=port_bound(loop.instructions, uarch),
+                    estimate=None if lacks else estimate(work, uarch, True),
                     model=models.get(loop.name),
                     no_model=reasons.get(loop.name, "" if mca else "not found"),
                 )

@@ -38,6 +38,7 @@ def statement(kernel: Kernel, symbol: str, abi: str) -> KernelSpec:
         functions=tuple(
             FunctionSpec(operation, f"{symbol}_{operation}", parameters)
             for operation, parameters in OPERATIONS.items()
+            if operation not in ("power", "combine") or kernel.segments
         ),
         table_align=kernel.table_align,
         wipe=kernel.wipe,

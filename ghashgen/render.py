@@ -13,6 +13,7 @@ from ghashgen.kernel import Kernel
 from ghashgen.passes.pipeline import Compiled, compile_kernel
 from ghashgen.target import Target
 from ghashgen.templates import environment
+from ghashgen.uarch.schedules import WRITTEN
 
 COMMENT_COLUMN = 52
 
@@ -20,13 +21,17 @@ PROTOTYPES: Mapping[str, str] = {
     "init": "void {symbol}(void *table, const uint8_t h[16])",
     "mul": "void {symbol}(const void *table, uint8_t x[16])",
     "update": "void {symbol}(const void *table, uint8_t x[16], const uint8_t *in, size_t len)",
+    "power": "void {symbol}(const void *table, uint8_t y[16], uint64_t m)",
+    "combine": "void {symbol}(uint8_t x[16], const uint8_t y[16], const uint8_t p[16])",
 }
-"""C prototypes of the emitted functions."""
+"""C prototypes of the emitted functions; the last two are those of kernels with segments."""
 
 PURPOSES: Mapping[str, str] = {
     "init": "fill the table from the hash subkey h",
     "mul": "x = x·H",
     "update": "x = GHASH continued over len bytes, the last block zero-padded",
+    "power": "y = H^m, for every m from 0",
+    "combine": "x = x·p + y: p = H^m of power, y the hash of a segment of m blocks from state 0",
 }
 """What each function does, in one line."""
 
@@ -79,9 +84,10 @@ def regenerate_command(kernel: Kernel, target: Target) -> str:
             f"--isa {kernel.isa} --multiply {kernel.multiply} --reduce {kernel.reduce}",
             f"--blocks {kernel.blocks} --order {kernel.order} --op {kernel.op}",
             f"--fold {kernel.fold} --swap {kernel.swap} --powers {kernel.powers}",
-            f"--pipeline {kernel.pipeline}",
+            f"--pipeline {kernel.pipeline} --schedule {kernel.schedule}",
             f"--{'wipe' if kernel.wipe else 'no-wipe'}",
         ]
+        words += ["--segments"] if kernel.segments else []
     words += [f"--abi {target.abi.name}"] if target.abi.name != "sysv" else []
     words += [f"--prefix {target.prefix}"] if target.prefix else []
     return " ".join(words)
@@ -179,6 +185,9 @@ def listing(kernel: Kernel, target: Target, compiled: Mapping[str, Compiled]) ->
             constants=_constants(compiled),
             group=class_counts(kernel, group.ops),
             group_total=len(group.ops),
+            scheduled={
+                name: item.order for name, item in compiled.items() if kernel.schedule != WRITTEN
+            },
             command=regenerate_command(kernel, target),
         )
     )

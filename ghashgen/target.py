@@ -75,3 +75,14 @@ def target(abi: str = "sysv", fmt: str = "", prefix: str = "", syntax: str = "na
     if prefix and not (prefix.isascii() and prefix.isidentifier()):
         raise GhashgenError(f"prefix {prefix!r} is not a C identifier", "use letters, digits and _")
     return Target(ABIS[abi], syntaxes()[syntax], FORMATS[fmt], prefix)
+
+
+def runnable(abi: str, prefix: str = "") -> Target:
+    """Return the target whose objects can be run and proved here: ELF in either convention.
+
+    The instructions are those of the convention's own container.
+
+    Raises:
+        GhashgenError: as `target`.
+    """
+    return target(abi, "elf64", prefix)

@@ -195,6 +195,71 @@ static int mul(struct checker *c, struct place state, int dirty_upper, enum cate
     return call(c, &mul) && check_state(c, x, expected, wrong);
 }
 
+/* H^m by multiplications with H, the highest bit first; the first is that of the subkey's form. */
+static void expected_power(struct checker *c, uint8_t p[16], uint64_t m)
+{
+    static const uint8_t ghash_one[16] = {0x80};
+    static const uint8_t polyval_one[16] = {[0] = 1, [15] = 0xC2}; /* x^128: dot's unit */
+    memcpy(p, strcmp(c->k->op, "polyval") == 0 ? polyval_one : ghash_one, 16);
+    for (uint64_t i = 0; i < m; i++)
+        expected_mul(&c->expected, p);
+}
+
+static int power(struct checker *c, uint64_t m, struct place result, int dirty_upper,
+                 enum category wrong)
+{
+    uint8_t expected[16];
+    expected_power(c, expected, m);
+    uint8_t *y = put(&c->b.state, result, c->sweep->x, 16);
+    say_where(c, "power of %llu, y %zu from the guard page at its %s", (unsigned long long)m,
+              result.distance, result.at_end ? "end" : "start");
+    struct checked_call power = {
+        .entry = c->k->power,
+        .args = {(uintptr_t)c->table, (uintptr_t)y, m, ~UINT64_C(0) - 43},
+        .dirty_upper = dirty_upper,
+    };
+    return call(c, &power) && check_state(c, y, expected, wrong);
+}
+
+/* x*H^m + y for the state y of the sweep turned round. */
+static int combine(struct checker *c, uint64_t m, struct place state, struct place other,
+                   int dirty_upper, enum category wrong)
+{
+    uint8_t p[16], expected[16], addend[16];
+    expected_power(c, p, m);
+    memcpy(expected, c->sweep->x, 16);
+    for (uint64_t i = 0; i < m; i++)
+        expected_mul(&c->expected, expected);
+    for (int i = 0; i < 16; i++) {
+        addend[i] = (uint8_t)(c->sweep->x[15 - i] ^ 0x5A);
+        expected[i] ^= addend[i];
+    }
+    const uint8_t *factor = put(&c->b.factor, other, p, 16);
+    guard_read_only(&c->b.factor);
+    const uint8_t *y = put(&c->b.addend, other, addend, 16);
+    guard_read_only(&c->b.addend);
+    uint8_t *x = put(&c->b.state, state, c->sweep->x, 16);
+    say_where(c, "combine over %llu blocks, x %zu from the guard page at its %s, y and p %zu",
+              (unsigned long long)m, state.distance, state.at_end ? "end" : "start",
+              other.distance);
+    struct checked_call combine = {
+        .entry = c->k->combine,
+        .args = {(uintptr_t)x, (uintptr_t)y, (uintptr_t)factor, ~UINT64_C(0) - 43},
+        .dirty_upper = dirty_upper,
+    };
+    return call(c, &combine) && check_state(c, x, expected, wrong);
+}
+
+static void sweep_segments(struct checker *c, struct place p, int dirty_upper)
+{
+    if (!c->k->power || !c->k->combine)
+        return;
+    for (uint64_t m = 0; m <= 65; m++) {
+        power(c, m, p, dirty_upper, CHECK_RESULTS);
+        combine(c, m, p, p, dirty_upper, CHECK_RESULTS);
+    }
+}
+
 static void sweep_lengths(struct checker *c, struct place p, int dirty_upper)
 {
     if (!prepare(c, p))
@@ -202,6 +267,7 @@ static void sweep_lengths(struct checker *c, struct place p, int dirty_upper)
     mul(c, p, dirty_upper, CHECK_RESULTS);
     for (size_t len = 0; len <= c->max_len; len++)
         update(c, len, p, p, dirty_upper, CHECK_RESULTS);
+    sweep_segments(c, p, dirty_upper);
 }
 
 /* A wrong result is one of alignment where the same call is right without a distance. */
@@ -229,6 +295,11 @@ static void sweep_state_alignment(struct checker *c, size_t len)
             int right = mul(c, state, 0, wrong) & update(c, len, against_start, state, 0, wrong);
             if (distance == 0 && right)
                 wrong = CHECK_ALIGNMENT;
+            if (c->k->power && c->k->combine) {
+                power(c, len, state, 0, wrong);
+                combine(c, len, state, against_end, 0, wrong);
+                combine(c, len, against_end, state, 0, wrong);
+            }
         }
     }
 }

@@ -18,6 +18,10 @@ int command_decode(char *const registers[5]);
 int command_list(void);
 int command_run(const struct ghashgen_kernel *k);
 int command_mul(const struct ghashgen_kernel *k);
+/* As run, each chunk hashed from state 0 and combined with what stands before it. */
+int command_segments(const struct ghashgen_kernel *k);
+/* H^m for every vector; m is the first 8 bytes of x, little-endian. */
+int command_power(const struct ghashgen_kernel *k);
 int command_check(const struct ghashgen_kernel *k);
 
 /* One line on standard error: "ghashgen-harness: ..." */

@@ -15,6 +15,8 @@ int buffers_open(struct buffers *b, const struct ghashgen_kernel *k, size_t inpu
         return -1;
     if (guard_open(&b->table, "table", k->table_bytes + 2 * SLACK_BYTES) != 0)
         return -1;
+    if (guard_open(&b->addend, "y", 16) != 0 || guard_open(&b->factor, "p", 16) != 0)
+        return -1;
     return guard_open(&b->state, "x", 16);
 }
 
@@ -37,6 +39,7 @@ static const struct guard *guard_at(const struct buffers *b, const void *address
     } rows[] = {
         {&b->input, CHECK_INPUT_BOUNDS}, {&b->key, CHECK_INPUT_BOUNDS},
         {&b->table, CHECK_TABLE_BOUNDS}, {&b->state, CHECK_STATE_BOUNDS},
+        {&b->addend, CHECK_STATE_BOUNDS}, {&b->factor, CHECK_STATE_BOUNDS},
         {abi_stack(), CHECK_ABI},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
@@ -94,11 +97,14 @@ static void describe_instruction(const struct trap *t, const struct ghashgen_ker
     const struct {
         const char *name;
         kernel_entry entry;
-    } rows[] = {{"init", k->init}, {"mul", k->mul}, {"update", k->update}};
+    } rows[] = {{"init", k->init}, {"mul", k->mul}, {"update", k->update},
+              {"power", k->power}, {"combine", k->combine}};
     uintptr_t at = (uintptr_t)t->instruction;
     uintptr_t best = UINTPTR_MAX;
     text[0] = 0;
-    for (size_t i = 0; t->instruction && i < 3; i++) {
+    for (size_t i = 0; t->instruction && i < sizeof rows / sizeof rows[0]; i++) {
+        if (!rows[i].entry)
+            continue;
         uintptr_t offset = at - (uintptr_t)rows[i].entry;
         if (offset < 65536 && offset < best) {
             best = offset;

@@ -19,6 +19,7 @@ enum category {
 
 struct buffers {
     struct guard input, key, table, state;
+    struct guard addend, factor; /* y and p of combine; power writes to the latter */
 };
 
 /* Room for input_bytes of message and for the table at any place; 0, or -1 with errno set. */

@@ -42,3 +42,19 @@ void kernel_update(const struct ghashgen_kernel *k, const void *table, uint8_t *
     else
         ((native_update *)k->update)(table, x, in, len);
 }
+
+void kernel_power(const struct ghashgen_kernel *k, const void *table, uint8_t *y, uint64_t m)
+{
+    if (kernel_is_win64(k))
+        win64_call_power(k->power, table, y, m);
+    else
+        ((native_power *)k->power)(table, y, m);
+}
+
+void kernel_combine(const struct ghashgen_kernel *k, uint8_t *x, const uint8_t *y, const uint8_t *p)
+{
+    if (kernel_is_win64(k))
+        win64_call_combine(k->combine, x, y, p);
+    else
+        ((native_combine *)k->combine)(x, y, p);
+}

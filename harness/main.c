@@ -37,7 +37,7 @@ static int refuse_missing(const struct ghashgen_kernel *k)
 static int usage(void)
 {
     complain("usage: features | decode LEAF1_ECX LEAF1_EDX LEAF7_EBX LEAF7_ECX XCR0 | list | "
-             "run NAME | mul NAME | check NAME");
+             "run NAME | mul NAME | segments NAME | power NAME | check NAME");
     return EXIT_USAGE;
 }
 
@@ -46,7 +46,11 @@ static int kernel_command(const char *command, const char *name)
     static const struct {
         const char *name;
         int (*run)(const struct ghashgen_kernel *);
-    } commands[] = {{"run", command_run}, {"mul", command_mul}, {"check", command_check}};
+    } commands[] = {{"run", command_run},
+                  {"mul", command_mul},
+                  {"segments", command_segments},
+                  {"power", command_power},
+                  {"check", command_check}};
 
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         if (strcmp(command, commands[i].name) != 0)

@@ -9,6 +9,7 @@
     }
 
 const struct ghashgen_kernel reference_kernels[] = {
+    PORTABLE(ref_branching, 16),
     PORTABLE(ref_bitwise, 16),
     PORTABLE(ref_4bit, 256),
     PORTABLE(ref_ctmul64, 48),

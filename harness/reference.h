@@ -51,8 +51,8 @@ static inline void reference_update(native_mul *mul, const void *table, uint8_t 
     }
 }
 
-native_init ref_bitwise_init, ref_4bit_init, ref_ctmul64_init;
-native_mul ref_bitwise_mul, ref_4bit_mul, ref_ctmul64_mul;
-native_update ref_bitwise_update, ref_4bit_update, ref_ctmul64_update;
+native_init ref_branching_init, ref_bitwise_init, ref_4bit_init, ref_ctmul64_init;
+native_mul ref_branching_mul, ref_bitwise_mul, ref_4bit_mul, ref_ctmul64_mul;
+native_update ref_branching_update, ref_bitwise_update, ref_4bit_update, ref_ctmul64_update;
 
 #endif

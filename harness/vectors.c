@@ -1,5 +1,5 @@
 /*
- * `run` and `mul`: vectors from standard input, final states to standard output. Format, all
+ * `run`, `mul`, `segments` and `power`: vectors from standard input, final states to standard output. Format, all
  * little-endian: "GHV1", u32 count, then a vector: h[16], x[16], u32 n, u64 len[n], the n chunks.
  */
 #include <errno.h>
@@ -11,11 +11,15 @@
 #include "fault.h"
 #include "guard.h"
 
+enum what { RUN, MUL, SEGMENTS, POWER };
+
 struct call {
     const struct ghashgen_kernel *k;
     uint8_t *table, *x;
     const uint8_t *h, *in;
     size_t len;
+    uint8_t *y, *p; /* segments: a segment's hash, and the power of its blocks */
+    uint64_t m;
 };
 
 static void call_init(void *argument)
@@ -34,6 +38,18 @@ static void call_update(void *argument)
 {
     struct call *c = argument;
     kernel_update(c->k, c->table, c->x, c->in, c->len);
+}
+
+static void call_power(void *argument)
+{
+    struct call *c = argument;
+    kernel_power(c->k, c->table, c->p, c->m);
+}
+
+static void call_combine(void *argument)
+{
+    struct call *c = argument;
+    kernel_combine(c->k, c->x, c->y, c->p);
 }
 
 static int read_exactly(void *to, size_t size)
@@ -67,6 +83,28 @@ static int guarded(struct call *c, const struct buffers *b, const char *entry,
     return EXIT_FAULT;
 }
 
+/* y = hash of the chunk from state 0, p = H^(its blocks), x = x*p + y. */
+static int fold_segment(struct call *c, struct buffers *b, uint64_t vector)
+{
+    uint8_t x[16], y[16];
+    memcpy(x, c->x, 16);
+    c->x = memset(guard_place_end(&b->state, 16, 0), 0, 16);
+    int code = guarded(c, b, "update", call_update, c->len, vector);
+    if (code)
+        return code;
+    memcpy(y, c->x, 16);
+    c->p = guard_place_end(&b->factor, 16, 0);
+    c->m = c->len / 16 + (c->len % 16 != 0);
+    code = guarded(c, b, "power", call_power, 0, vector);
+    if (code)
+        return code;
+    guard_read_only(&b->factor);
+    c->y = memcpy(guard_place_end(&b->addend, 16, 0), y, 16);
+    guard_read_only(&b->addend);
+    c->x = memcpy(guard_place_end(&b->state, 16, 0), x, 16);
+    return guarded(c, b, "combine", call_combine, 0, vector);
+}
+
 static int begin_vector(struct call *c, struct buffers *b, uint64_t vector)
 {
     uint8_t start[32];
@@ -82,7 +120,8 @@ static int begin_vector(struct call *c, struct buffers *b, uint64_t vector)
     return code;
 }
 
-static int run_chunk(struct call *c, struct buffers *b, uint64_t len, uint64_t vector)
+static int run_chunk(struct call *c, struct buffers *b, enum what what, uint64_t len,
+                     uint64_t vector)
 {
     if (len > b->input.capacity) {
         guard_close(&b->input);
@@ -99,10 +138,13 @@ static int run_chunk(struct call *c, struct buffers *b, uint64_t len, uint64_t v
     guard_read_only(&b->input);
     c->in = in;
     c->len = len;
+    if (what == SEGMENTS)
+        return fold_segment(c, b, vector);
     return guarded(c, b, "update", call_update, len, vector);
 }
 
-static int run_chunks(struct call *c, struct buffers *b, uint64_t count, uint64_t vector)
+static int run_chunks(struct call *c, struct buffers *b, enum what what, uint64_t count,
+                      uint64_t vector)
 {
     uint64_t *len = calloc(count ? count : 1, sizeof *len);
     if (!len) {
@@ -114,31 +156,53 @@ static int run_chunks(struct call *c, struct buffers *b, uint64_t count, uint64_
     for (uint64_t i = 0; code == EXIT_OK && i < count; i++)
         code = read_little_endian(&len[i], 8);
     for (uint64_t i = 0; code == EXIT_OK && i < count; i++)
-        code = run_chunk(c, b, len[i], vector);
+        code = run_chunk(c, b, what, len[i], vector);
     free(len);
     return code;
 }
 
-static int one_vector(struct call *c, struct buffers *b, int only_mul, uint64_t vector)
+/* p = H^m, in place of the state. */
+static int raise_power(struct call *c, struct buffers *b, uint64_t vector)
+{
+    c->m = 0;
+    for (size_t i = 8; i > 0; i--)
+        c->m = c->m << 8 | c->x[i - 1];
+    c->p = guard_place_end(&b->factor, 16, 0);
+    int code = guarded(c, b, "power", call_power, 0, vector);
+    c->x = c->p;
+    return code;
+}
+
+static int one_vector(struct call *c, struct buffers *b, enum what what, uint64_t vector)
 {
     uint64_t chunks;
     int code = begin_vector(c, b, vector);
     if (code || (code = read_little_endian(&chunks, 4)) != EXIT_OK)
         return code;
-    if (only_mul && chunks) {
-        complain("vector %llu: mul takes no chunks", (unsigned long long)vector);
+    if ((what == MUL || what == POWER) && chunks) {
+        complain("vector %llu: %s takes no chunks", (unsigned long long)vector,
+                 what == MUL ? "mul" : "power");
         return EXIT_USAGE;
     }
-    code = only_mul ? guarded(c, b, "mul", call_mul, 0, vector) : run_chunks(c, b, chunks, vector);
+    if (what == MUL)
+        code = guarded(c, b, "mul", call_mul, 0, vector);
+    else if (what == POWER)
+        code = raise_power(c, b, vector);
+    else
+        code = run_chunks(c, b, what, chunks, vector);
     if (code == EXIT_OK && fwrite(c->x, 1, 16, stdout) != 16)
         code = EXIT_INTERNAL;
     return code;
 }
 
-static int all_vectors(const struct ghashgen_kernel *k, int only_mul)
+static int all_vectors(const struct ghashgen_kernel *k, enum what what)
 {
     struct call c = {.k = k};
     struct buffers b;
+    if ((what == SEGMENTS || what == POWER) && !(k->power && k->combine)) {
+        complain("%s has no power and combine", k->name);
+        return EXIT_USAGE;
+    }
     if (buffers_open(&b, k, 0) != 0) {
         perror("ghashgen-harness");
         return EXIT_INTERNAL;
@@ -154,16 +218,26 @@ static int all_vectors(const struct ghashgen_kernel *k, int only_mul)
     }
     code = read_little_endian(&count, 4);
     for (uint64_t i = 0; code == EXIT_OK && i < count; i++)
-        code = one_vector(&c, &b, only_mul, i);
+        code = one_vector(&c, &b, what, i);
     return code;
 }
 
 int command_run(const struct ghashgen_kernel *k)
 {
-    return all_vectors(k, 0);
+    return all_vectors(k, RUN);
 }
 
 int command_mul(const struct ghashgen_kernel *k)
 {
-    return all_vectors(k, 1);
+    return all_vectors(k, MUL);
+}
+
+int command_segments(const struct ghashgen_kernel *k)
+{
+    return all_vectors(k, SEGMENTS);
+}
+
+int command_power(const struct ghashgen_kernel *k)
+{
+    return all_vectors(k, POWER);
 }

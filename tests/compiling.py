@@ -16,7 +16,7 @@ from ghashgen.passes.allocate import Allocation, allocate
 from ghashgen.passes.frame import frame
 from ghashgen.passes.fuse import fuse
 from ghashgen.passes.hoist import hoist
-from ghashgen.passes.pipeline import FUNCTIONS, Compiled, compile_kernel
+from ghashgen.passes.pipeline import Compiled, compile_kernel, functions_of
 from ghashgen.passes.recheck import recheck
 from ghashgen.passes.select import select
 from ghashgen.placement import place
@@ -98,7 +98,7 @@ def allocated(
     kernel: Kernel, function: str, abi: Abi, vectors: int
 ) -> tuple[Compiled, Allocation, Isa]:
     """Compile one function with the first so many vector registers, re-checked."""
-    abstract = FUNCTIONS[function](kernel)
+    abstract = functions_of(kernel)[function](kernel)
     selected = select(hoist(fuse(abstract, kernel.set)), kernel.set)
     allocation = allocate(selected, kernel.set, abi, vectors)
     recheck(selected, allocation.program, allocation.slots, kernel.set, abi)
@@ -109,7 +109,10 @@ def allocated(
 def compiled(job: Job) -> dict[str, Compiled]:
     if not job.vectors:
         return compile_kernel(job.kernel, job.target.abi)
-    return {name: allocated(job.kernel, name, job.target.abi, job.vectors)[0] for name in FUNCTIONS}
+    return {
+        name: allocated(job.kernel, name, job.target.abi, job.vectors)[0]
+        for name in functions_of(job.kernel)
+    }
 
 
 def assembled(nasm: Tool, job: Job) -> Assembled:

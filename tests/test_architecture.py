@@ -40,7 +40,7 @@ FORBIDDEN = {
 PROCESSES = {"subprocess", "multiprocessing", "concurrent.futures.ProcessPoolExecutor", "pty"}
 STARTS_PROCESSES = {"toolchain", "emulate", "harness", "peachpy", "bench"}
 """Parts that start programs of others."""
-POOLS = {"parallel", "identities"}
+POOLS = {"parallel", "identities", "tune"}
 """Parts that run the package's own functions in worker processes."""
 
 

@@ -126,3 +126,25 @@ def test_doctor_lists_what_is_there() -> None:
     assert found["python"]["ok"]
     assert found["nasm"]["ok"]
     assert {"cpu: sse", "cpu: avx", "cpu: avx512", "peachpy", "bochscpu"} <= found.keys()
+
+
+def test_an_interrupt_ends_with_status_130() -> None:
+    source = (
+        "import os, signal, sys; from ghashgen import cli;"
+        "interrupt = lambda *_: os.kill(os.getpid(), signal.SIGINT);"
+        "cli.Verbs.list_commands = interrupt; sys.argv = ['ghashgen', '--help']; cli.main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", source], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 130
+    assert done.stderr.strip() == "ghashgen: interrupted"
+
+
+def test_misuse_and_help_keep_their_status() -> None:
+    wrong = ghashgen("list", "--colour")
+    assert wrong.returncode == REFUSED
+    assert "No such option" in wrong.stderr
+    assert ghashgen("--help").returncode == 0
+    assert ghashgen("list", "--help").returncode == 0
+    assert ghashgen().returncode == wrong.returncode

@@ -28,10 +28,13 @@ from ghashgen.paths import project_root
 from ghashgen.schemes import reduce
 from ghashgen.summary import block_of
 from ghashgen.target import target
-from ghashgen.toolchain import Tool, assemble_text, find_cc
+from ghashgen.toolchain import Tool, assemble_text, find_cc, find_nasm
 
 ROOT = project_root()
-NAMES = ("README.md", "CONTRIBUTING.md", "SOUNDNESS.md", "CHANGELOG.md", "docs/architecture.md")
+NAMES = (
+    *("README.md", "CONTRIBUTING.md", "SOUNDNESS.md", "CHANGELOG.md"),
+    *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")),
+)
 TEXTS = {name: (ROOT / name).read_text(encoding="utf-8") for name in NAMES}
 # The generated block has tests of its own, and may name the verb that would fill it.
 TEXTS["README.md"] = TEXTS["README.md"].replace(block_of(TEXTS["README.md"]), "")
@@ -41,7 +44,7 @@ SPAN = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 PLACEHOLDERS = ("NAME", "ISA", "…", "*")
 FOLDERS = ("ghashgen/", "tests/", "harness/", "templates/", "generated/", "docs/", ".ci/")
-WORDS = {"ghashgen", "make", "cp", "rm", "nasm"}
+WORDS = {"ghashgen", "make", "cp", "rm", "nasm", "dask"}
 """What the examples for a shell may start."""
 
 each = pytest.mark.parametrize("name", NAMES)
@@ -57,7 +60,8 @@ def spans(name: str) -> list[str]:
 
 def lines(name: str) -> list[list[str]]:
     """The command lines of a document, as words: those in fences and those in code spans."""
-    shell = [line for text in blocks(name, "sh") for line in text.splitlines() if line.strip()]
+    texts = [text.replace("\\\n", " ") for text in blocks(name, "sh")]
+    shell = [line for text in texts for line in text.splitlines() if line.strip()]
     inline = [span for span in spans(name) if span.partition(" ")[0] in ("ghashgen", "make")]
     return [words for line in shell + inline if len(words := shlex.split(line, comments=True)) > 1]
 
@@ -246,7 +250,7 @@ def test_the_example_in_c_runs(tmp_path: Path, nasm: Tool) -> None:
     """README's C example, compiled with the checked-in header and run."""
     if platform.machine() not in ("x86_64", "AMD64"):
         pytest.skip("the kernels are x86-64 code and this machine is not")
-    (source,) = (text for text in blocks("README.md", "c") if "main" in text)
+    (source,) = (t for t in blocks("README.md", "c") if "main" in t and "pthread" not in t)
     (name,) = set(re.findall(r"\b(ghash_\w+)_update\(", source))
     kernel = ROOT / "generated" / "avx" / f"{name}.asm"
     (tmp_path / "k.o").write_bytes(
@@ -262,6 +266,28 @@ def test_the_example_in_c_runs(tmp_path: Path, nasm: Tool) -> None:
     if not {"avx", "pclmulqdq"} <= _features(tmp_path):
         pytest.skip("this CPU lacks avx or pclmulqdq: the example is compiled and not run")
     assert subprocess.run([program], check=False).returncode == 0
+
+
+def test_the_example_with_threads_runs(tmp_path: Path) -> None:
+    """README's second C example, with the kernels that the command above it generates."""
+    if platform.machine() not in ("x86_64", "AMD64"):
+        pytest.skip("the kernels are x86-64 code and this machine is not")
+    (source,) = (t for t in blocks("README.md", "c") if "pthread" in t)
+    (command,) = (span for span in re.findall(r"`(ghashgen generate [^`]*segments[^`]*)`",
+                                              TEXTS["README.md"]))  # fmt: skip
+    words = [str(tmp_path) if word == "my-kernels" else word for word in shlex.split(command)]
+    result = CliRunner().invoke(verbs()["generate"], words[2:])
+    assert result.exit_code == 0, result.output
+    (name,) = set(re.findall(r"\b(ghash_\w+)_combine\(", source))
+    text = (tmp_path / "avx" / f"{name}.asm").read_text(encoding="utf-8")
+    (tmp_path / "k.o").write_bytes(assemble_text(find_nasm(), name, text, "elf64"))
+    (tmp_path / "example.c").write_text(source, encoding="utf-8")
+    options = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-pthread", f"-I{tmp_path}"]
+    files = [tmp_path / "example.c", tmp_path / "k.o", "-o", tmp_path / "example"]
+    subprocess.run([*find_cc().command, *options, *files], check=True)
+    if not {"avx", "pclmulqdq"} <= _features(tmp_path):
+        pytest.skip("this CPU lacks avx or pclmulqdq: the example is compiled and not run")
+    assert subprocess.run([tmp_path / "example"], check=False).returncode == 0
 
 
 def _features(folder: Path) -> set[str]:

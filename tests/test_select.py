@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from random_programs import CONSTANTS, programs
 from row_machine import run
 
+from ghashgen.abi import SYSV
 from ghashgen.builder import Builder, Value
 from ghashgen.errors import GhashgenError
 from ghashgen.ir import Mem, Program, RegClass, VReg
@@ -168,10 +169,10 @@ def test_hoisting_takes_the_constants_of_loops_alone() -> None:
 
 
 def test_the_schedule_as_written_changes_nothing() -> None:
-    program = FUNCTIONS["mul"](Kernel("avx", "k", "clmul1", 1))
-    assert schedule(program) is program
-    with pytest.raises(KeyError):
-        schedule(program, "random")
+    program = select(FUNCTIONS["mul"](Kernel("avx", "k", "clmul1", 1)), AVX)
+    assert schedule(program, AVX, SYSV).program is program
+    with pytest.raises(GhashgenError, match="unknown schedule 'random'"):
+        schedule(program, AVX, SYSV, "random")
 
 
 def test_a_recorded_operation_with_the_wrong_operands_is_refused() -> None:

@@ -57,7 +57,7 @@ IMMEDIATES = {
 }  # fmt: skip
 
 UNTESTABLE = ("JMP", "CALL", "RET", "PUSH", "POP", "J", "LEAVEQ")
-"""Control flow and stack: they have tests of their own."""
+"""Control flow and stack: test_verify_control.py compares them, a few instructions at a time."""
 
 BUFFER, BUFFER_BYTES, START = "buffer", 256, 64
 

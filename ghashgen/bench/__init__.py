@@ -1,9 +1,20 @@
 """Measures kernels against peers in one process; what each module does stands in its first line."""
 
-from ghashgen.bench.core import MODES, QUICK_SIZES, SIZES, Cell, Machine, Results, Run, Subject
+from ghashgen.bench.core import (
+    DEFAULT_MODES,
+    MODES,
+    QUICK_SIZES,
+    SIZES,
+    Cell,
+    Machine,
+    Results,
+    Run,
+    Subject,
+)
 from ghashgen.bench.run import PEER_CHOICES, QUICK, Effort, bench
 
 __all__ = [
+    "DEFAULT_MODES",
     "MODES",
     "PEER_CHOICES",
     "QUICK",

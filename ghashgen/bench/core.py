@@ -4,9 +4,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median, quantiles
 
-MODES = ("throughput", "latency", "init", "init-throughput")
+DEFAULT_MODES = ("throughput", "latency", "init", "init-throughput")
 """What is measured: independent calls; calls whose state and data address depend on the one before;
 key set-up from call to result; key set-ups back to back. See ``harness/bench/loops.h``."""
+
+GCM = "gcm"
+"""Independent messages, each three calls as AES-GCM makes them: 12 bytes of AAD, the message, 16
+bytes of lengths. The size is the message's alone."""
+
+MODES = (*DEFAULT_MODES, GCM)
+"""Every mode; gcm is measured when asked for."""
 
 INIT_MODES = frozenset({"init", "init-throughput"})
 """Modes without a message: their cells have size 0."""

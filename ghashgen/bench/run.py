@@ -12,6 +12,7 @@ from typing import Any
 
 from ghashgen.bench.build import Program, build
 from ghashgen.bench.core import (
+    DEFAULT_MODES,
     INIT_MODES,
     MODES,
     SIZES,
@@ -77,7 +78,7 @@ def bench(
     kernels: Sequence[HarnessKernel],
     peers: Sequence[str] = PEER_CHOICES,
     sizes: Sequence[int] = SIZES,
-    modes: Sequence[str] = MODES,
+    modes: Sequence[str] = DEFAULT_MODES,
     runs: int = 3,
     on_done: Callable[[Cell], None] = lambda cell: None,
     *,

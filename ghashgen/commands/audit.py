@@ -20,7 +20,7 @@ from ghashgen.commands.options import (
 )
 from ghashgen.objects import read_object
 from ghashgen.ports import Loop, PortAudit, Pressure, port_audit
-from ghashgen.target import Target, target
+from ghashgen.target import Target, runnable
 from ghashgen.uarch import uarches
 
 VIEWS = ("block", "group", "single", "functions")
@@ -45,7 +45,7 @@ VIEWS = ("block", "group", "single", "functions")
 def COMMAND(choice: Choice, abi: str, prefix: str, per: str, ports: bool, as_json: bool) -> None:
     """Count instructions by class, from the assembled bytes; one row a kernel, side by side."""
     kernels = choose(choice)
-    where = target(abi, prefix=prefix)
+    where = runnable(abi, prefix)
     with progress("audit", len(kernels)) as advance:
         built = build(kernels, where, default_out(), build_folder("obj"), advance)
     audits = [item.audit for item in built]
@@ -153,6 +153,8 @@ def _print_ports(pressures: PortAudit) -> None:
         ">table",
         "busiest",
         ">front end",
+        ">simulated",
+        ">in order",
         f">llvm-mca {pressures.llvm_mca}".rstrip(),
         "busiest",
         ">pressure",
@@ -179,7 +181,10 @@ def _ports_row(item: Pressure) -> tuple[str, ...]:
 
     # A bound that leaves out what the CPU cannot run says nothing.
     ours = (both(bound.cycles), " ".join(bound.busiest), f"{bound.front_end:.2f}")
+    order = ("no data", "")
+    if item.estimate:
+        order = (both(item.estimate.windowed), f"{item.estimate.in_order:.2f}")
     theirs = ("no data", "", "")
     if model:
         theirs = (both(model.reciprocal_throughput), model.busiest, both(model.pressure))
-    return (item.loop, item.uarch, *(("no data", "", "") if item.lacks else ours), *theirs)
+    return (item.loop, item.uarch, *(("no data", "", "") if item.lacks else ours), *order, *theirs)

@@ -5,7 +5,16 @@ from pathlib import Path
 
 import click
 
-from ghashgen.bench import MODES, PEER_CHOICES, QUICK, QUICK_SIZES, SIZES, Effort, bench
+from ghashgen.bench import (
+    DEFAULT_MODES,
+    MODES,
+    PEER_CHOICES,
+    QUICK,
+    QUICK_SIZES,
+    SIZES,
+    Effort,
+    bench,
+)
 from ghashgen.bench.core import INIT_MODES, Results
 from ghashgen.bench.export import as_csv, as_plain, as_record
 from ghashgen.bench.peers import INSTALL, PEERS
@@ -22,9 +31,9 @@ from ghashgen.commands.options import (
     json_option,
     print_json,
     progress,
+    sizes_option,
     table,
 )
-from ghashgen.errors import GhashgenError
 from ghashgen.paths import project_root
 from ghashgen.summary import RESULTS
 from ghashgen.target import target
@@ -33,22 +42,13 @@ _FULL_UP_TO = 24
 """Subjects that a table of every cell may have before it must be asked for."""
 
 
-def _numbers(context: click.Context, option: click.Parameter, text: str | None) -> tuple[int, ...]:
-    units = {"k": 1 << 10, "m": 1 << 20}
-    try:
-        parts = [part.strip().lower() for part in text.split(",")] if text else []
-        return tuple(int(p[:-1]) * units[p[-1]] if p[-1:] in units else int(p) for p in parts)
-    except ValueError:
-        raise GhashgenError(f"{text!r} is no list of sizes", "write 16,64,1500,4k,1m") from None
-
-
 @click.command("bench")
 @choice_options
 @click.option(
     "--peer", multiple=True, help=f"Compare with: {', '.join(PEER_CHOICES)} (default: all)."
 )
-@click.option("--sizes", callback=_numbers, help="Bytes, as 16,64,1500,4k,1m.")
-@click.option("--mode", multiple=True, help=f"Measure: {', '.join(MODES)} (default: all).")
+@sizes_option
+@click.option("--mode", multiple=True, help=f"Measure: {', '.join(MODES)} (default: all but gcm).")
 @click.option("--runs", type=click.IntRange(1), help="Processes to start, one after another.")
 @click.option("--core", type=int, default=-1, help="Core to stay on (default: the last allowed).")
 @click.option("--quick", is_flag=True, help="A first look: few sizes and samples, one run.")
@@ -74,7 +74,7 @@ def COMMAND(
     """Measure kernels, after a check that every one gives the same GHASH."""
     peers = peer or PEER_CHOICES
     sizes = sizes or (QUICK_SIZES if quick else SIZES)
-    modes = mode or MODES
+    modes = mode or DEFAULT_MODES
     runs = runs or (1 if quick else 3)
     base = QUICK if quick else Effort()
     effort = Effort(**{**vars(base), "core": core})

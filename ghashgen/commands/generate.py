@@ -5,7 +5,9 @@ from pathlib import Path
 import click
 
 from ghashgen import generate as generator
+from ghashgen.artefact import sha256
 from ghashgen.catalogue import Choice, catalogue, choose
+from ghashgen.chosen import load
 from ghashgen.commands.options import (
     choice_options,
     default_out,
@@ -14,6 +16,7 @@ from ghashgen.commands.options import (
     progress,
     target_options,
 )
+from ghashgen.dispatch_chosen import NAMES
 from ghashgen.errors import GhashgenError
 from ghashgen.manifest import NAME
 from ghashgen.placement import place
@@ -27,6 +30,12 @@ from ghashgen.toolchain import find_nasm
 @target_options
 @click.option("--format", "fmt", default="", help="elf64, win64 or macho64; default by --abi.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder; - prints one kernel.")
+@click.option(
+    "--chosen",
+    "chosen_file",
+    type=click.Path(path_type=Path),
+    help="Only the kernels of this chosen set (ghashgen tune), and a dispatcher by length.",
+)
 @click.option("--force", is_flag=True, help="Overwrite files that were edited by hand.")
 @click.option("--check", "only_check", is_flag=True, help="Regenerate and compare; write nothing.")
 @json_option
@@ -36,12 +45,16 @@ def COMMAND(
     prefix: str,
     fmt: str,
     out: Path | None,
+    chosen_file: Path | None,
     force: bool,
     only_check: bool,
     as_json: bool,
 ) -> None:
     """Emit kernels as assembly, with a header and MANIFEST.json; without filters, the catalogue."""
     where = target(abi, fmt, prefix)
+    if chosen_file is not None:
+        _chosen(chosen_file, where, out, choice, force, only_check, as_json)
+        return
     kernels = choose(choice)
     if str(out) == "-":
         if len(kernels) != 1:
@@ -63,6 +76,47 @@ def COMMAND(
         print_json({"out": str(folder), "files": sorted(output.files), "removed": output.stale})
     else:
         click.echo(f"{len(kernels)} kernels, {prefix}{generator.HEADER} and {NAME} in {folder}")
+
+
+def _chosen(
+    path: Path,
+    where: Target,
+    out: Path | None,
+    choice: Choice,
+    force: bool,
+    only_check: bool,
+    as_json: bool,
+) -> None:
+    """Emit a chosen set into a folder of its own."""
+    if out is None or str(out) == "-" or out.resolve() == default_out().resolve():
+        raise GhashgenError("a chosen set goes to a folder of its own", "give --out FOLDER")
+    if where.prefix:
+        raise GhashgenError("the dispatcher of a chosen set takes no --prefix", "leave it out")
+    if choice != Choice() or only_check:
+        raise GhashgenError(
+            "--chosen names the kernels already, and takes no choice by axes and no --check",
+            "leave them out",
+        )
+    found = load(path)
+    with progress("generate", len(found.kernels)) as advance:
+        output = generator.generate(
+            found.kernels, where, out, whole=True, force=force, on_done=advance, chosen=found
+        )
+    codes = {artefact.kernel: sha256(artefact.code) for artefact in output.artefacts}
+    stale = sorted(
+        {
+            pick.kernel.name
+            for item in found.sets
+            for pick in item.picks
+            if codes[pick.kernel] != pick.code_sha256
+        }
+    )
+    if as_json:
+        print_json({"out": str(out), "files": sorted(output.files), "changed_since_chosen": stale})
+        return
+    click.echo(f"{len(found.kernels)} kernels, {', '.join(NAMES)} and {NAME} in {out}")
+    for name in stale:
+        click.echo(f"{name}: its code is not what was chosen; run ghashgen tune again", err=True)
 
 
 def _only_the_catalogue(kernels: tuple[object, ...], where: Target) -> None:

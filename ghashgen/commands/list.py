@@ -27,6 +27,8 @@ def COMMAND(choice: Choice, as_json: bool) -> None:
         "swap",
         "powers",
         "pipeline",
+        "schedule",
+        "segments",
         "wipe",
     )
     out = table(f"{len(kernels)} kernels", "kernel", *columns, ">blocks", ">table bytes")

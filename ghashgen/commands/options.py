@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from ghashgen.catalogue import Choice
+from ghashgen.errors import GhashgenError
 from ghashgen.paths import project_root
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -30,7 +31,13 @@ _FILTERS: tuple[tuple[str, type, str], ...] = (
     ("swap", str, "Byte swap: register, stack."),
     ("powers", str, "Powers of the group loop: memory, registers."),
     ("pipeline", str, "What a group prepares of the next: none, ahead."),
+    ("schedule", str, "Order of operations: written, a CPU's name, or NAME-solved."),
     ("name", str, "Kernel of the catalogue, by name."),
+)
+
+_FLAGS: tuple[tuple[str, str], ...] = (
+    ("wipe", "Zero secrets on return."),
+    ("segments", "Export power and combine too, for hashing in threads."),
 )
 
 
@@ -38,14 +45,16 @@ def choice_options(function: F) -> F:
     """Add the filters by axis; the verb receives one `choice`."""
 
     @wraps(function)
-    def gather(*args: Any, wipe: bool | None, **kwargs: Any) -> Any:
+    def gather(*args: Any, **kwargs: Any) -> Any:
         axes = {name: kwargs.pop(name) for name, _, _ in _FILTERS}
-        choice = Choice(**axes, wipe=() if wipe is None else (wipe,))
-        return function(*args, choice=choice, **kwargs)
+        for name, _ in _FLAGS:
+            value = kwargs.pop(name)
+            axes[name] = () if value is None else (value,)
+        return function(*args, choice=Choice(**axes), **kwargs)
 
-    out: Any = click.option("--wipe/--no-wipe", default=None, help="Zero secrets on return.")(
-        gather
-    )
+    out: Any = gather
+    for name, text in _FLAGS:
+        out = click.option(f"--{name}/--no-{name}", default=None, help=text)(out)
     for name, kind, text in reversed(_FILTERS):
         out = click.option(f"--{name}", multiple=True, type=kind, help=text)(out)
     return out  # type: ignore[no-any-return]
@@ -62,6 +71,17 @@ def target_options(function: F) -> F:
     return out  # type: ignore[no-any-return]
 
 
+def _sizes(context: click.Context, option: click.Parameter, text: str | None) -> tuple[int, ...]:
+    units = {"k": 1 << 10, "m": 1 << 20}
+    try:
+        parts = [part.strip().lower() for part in text.split(",")] if text else []
+        return tuple(int(p[:-1]) * units[p[-1]] if p[-1:] in units else int(p) for p in parts)
+    except ValueError:
+        raise GhashgenError(f"{text!r} is no list of sizes", "write 16,64,1500,4k,1m") from None
+
+
+sizes_option = click.option("--sizes", callback=_sizes, help="Bytes, as 16,64,1500,4k,1m.")
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 
 
@@ -75,9 +95,9 @@ def build_folder(name: str) -> Path:
     return project_root() / "build" / name
 
 
-def console() -> Console:
+def console(width: int = 160) -> Console:
     """Return the console for results; wide enough to keep a table's rows whole in a pipe."""
-    return Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+    return Console(width=None if sys.stdout.isatty() else width, highlight=False)
 
 
 def print_json(value: Any) -> None:

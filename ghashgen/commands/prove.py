@@ -23,7 +23,7 @@ from ghashgen.errors import GhashgenError
 from ghashgen.identities import prove_all, selected
 from ghashgen.parallel import workers
 from ghashgen.paths import project_root
-from ghashgen.target import target
+from ghashgen.target import runnable
 
 
 @click.command("prove")
@@ -55,9 +55,7 @@ def COMMAND(
         return
     kernels = choose(choice)
     with progress("assemble", len(kernels)) as advance:
-        built = build(
-            kernels, target(abi, prefix=prefix), default_out(), build_folder("obj"), advance
-        )
+        built = build(kernels, runnable(abi, prefix), default_out(), build_folder("obj"), advance)
     with progress("prove", len(built)) as advance:
         verdicts = proofs.prove(built, build_folder("proofs"), prefix, advance)
     if write:

@@ -25,7 +25,7 @@ from ghashgen.commands.options import (
 from ghashgen.emulate import Emulator
 from ghashgen.errors import GhashgenError
 from ghashgen.parallel import workers
-from ghashgen.target import target
+from ghashgen.target import runnable
 from ghashgen.validation.runners import Emulated, Runner, native
 from ghashgen.validation.validate import Validation, validate
 
@@ -40,9 +40,7 @@ def COMMAND(choice: Choice, abi: str, prefix: str, emulate: bool, as_json: bool)
     start = time.perf_counter()
     kernels = choose(choice)
     with progress("assemble", len(kernels)) as advance:
-        built = build(
-            kernels, target(abi, prefix=prefix), default_out(), build_folder("obj"), advance
-        )
+        built = build(kernels, runnable(abi, prefix), default_out(), build_folder("obj"), advance)
     with ExitStack() as stack:
         runner_for = _runners(built, emulate, stack)
         with progress("validate", len(built)) as advance:

@@ -34,7 +34,9 @@ class CallResult:
     (after a fault: as the faulting instruction found them).  `retired` says how often each
     mnemonic retired, sorted, and `accesses` lists the memory accesses in order; both are empty
     unless asked for.  `stack` is the part of the stack below the return address that the call
-    changed: its length is the stack use, its content what was left behind.
+    changed: its length is the stack use, its content what was left behind.  `runs` are the straight
+    runs that were executed to their end, each as (first, last, how often): the addresses of its
+    first and last instruction, which `decode_run` decodes.
     """
 
     outcome: Outcome
@@ -44,6 +46,7 @@ class CallResult:
     retired: Mapping[str, int]
     accesses: tuple[Access, ...]
     stack: bytes
+    runs: tuple[tuple[int, int, int], ...] = ()
 
     @property
     def instructions(self) -> int:
@@ -97,4 +100,5 @@ def result_of(
             for kind, address, size in run["accesses"]
         ),
         stack=take(run["used"]),
+        runs=tuple((start, last, times) for start, last, times in run["runs"]),
     )

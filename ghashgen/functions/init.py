@@ -1,7 +1,6 @@
 """NAME_init(table, h): the table of the powers of H, by the kernel's own multiply.
 
-A product of two twisted operands is twisted again (A·x^-1 and B·x^-1, read as A·B·x, give
-(A·B)·x^-1), so B_(i+j) = B_i·B_j with the kernel's multiply and reduction.
+B_(i+j) = B_i·B_j, see `functions.power`.
 
 With L lanes a register holds L powers, V_1 = (B_L, …, B_1), V_2 = (B_2L, …), and so on; times B_kL
 in every lane moves it k registers on. Registers grow in strides of s = min(all of them, 4): V_1 …
@@ -10,25 +9,15 @@ multiplications has about log2(L) + log2(s) + n/(s·L) links instead of n.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ghashgen.builder import Builder, Value
 from ghashgen.functions.interface import load_block
+from ghashgen.functions.power import Key, in_register, key_of, key_operand, times
 from ghashgen.ir import Mem, Program, VReg
 from ghashgen.kernel import ENTRY_BYTES, LOOP, Kernel
-from ghashgen.schemes import aggregate
-from ghashgen.schemes.twist import twist
 
 STRIDE = 4
 """Registers computed side by side: enough to cover the latency of a multiplication."""
-
-
-@dataclass(frozen=True)
-class _Key:
-    """A key operand in registers: its table entries, and its own reduced key term."""
-
-    entries: tuple[Value, ...]
-    term: VReg | None
 
 
 class _Table:
@@ -39,17 +28,17 @@ class _Table:
         self.total: VReg | None = None
         self.loop_total: VReg | None = None
 
-    def store(self, base: VReg, moved: int, power: int, key: _Key) -> None:
+    def store(self, base: VReg, moved: int, power: int, key: Key) -> None:
         """Store the entries whose lane 0 is H^power; `base` is `moved` bytes from the table."""
         b, layout = self.b, self.kernel.layout
         names = self.kernel.multiplier.entries
         for name, value in zip(names, key.entries, strict=True):
             b.store(Mem(base=base, disp=layout.offset(name, power) - moved), value, name)
         if key.term is not None:
-            R = self._sum(key.term)
+            R = self._sum(in_register(key.term))
             b.store(Mem(base=base, disp=layout.offset("R", power) - moved), R, "R")
 
-    def store_loop(self, base: VReg, moved: int, power: int, key: _Key) -> None:
+    def store_loop(self, base: VReg, moved: int, power: int, key: Key) -> None:
         """Store the entries of H^power in every lane, where lanes are added up at the end."""
         b, kernel = self.b, self.kernel
         at = ENTRY_BYTES * (kernel.blocks - power) - moved
@@ -95,20 +84,20 @@ def build(kernel: Kernel) -> Program:
     H = load_block(b, kernel, h, name="H")
     b.about("B_1")
     writer = _Table(b, kernel)
-    V: dict[int, Value] = {1: _first_register(b, kernel, _first_power(b, kernel, H))}
-    keys: dict[int, _Key] = {}
+    V: dict[int, Value] = {1: _first_register(b, kernel, key_operand(b, kernel, H))}
+    keys: dict[int, Key] = {}
 
-    def spread(i: int) -> _Key:
+    def spread(i: int) -> Key:
         """Return the key B_(i·L), the highest power of V_i, in every lane."""
         if i not in keys:
-            keys[i] = _key(b, kernel, b.spread_lane(_register(V[i]), lanes, "in every lane"))
+            keys[i] = key_of(b, kernel, b.spread_lane(in_register(V[i]), lanes, "in every lane"))
         return keys[i]
 
     for i in range(1, s + 1):
         if i > 1:
             b.about(f"V_{i} = V_{i - i // 2}·B_{i // 2 * lanes}")
-            V[i] = _times(b, kernel, V[i - i // 2], spread(i // 2))
-        own = _key(b, kernel, V[i])
+            V[i] = times(b, kernel, V[i - i // 2], spread(i // 2))
+        own = key_of(b, kernel, V[i])
         if lanes == 1:
             keys[i] = own
         writer.store(table, 0, i * lanes, own)
@@ -146,7 +135,7 @@ def _round(
     place: tuple[VReg, int],
     done: int,
     streams: Sequence[VReg],
-    key: _Key,
+    key: Key,
 ) -> None:
     """Multiply every stream by the key; they then are registers done + 1, done + 2, …
 
@@ -154,15 +143,15 @@ def _round(
     """
     for j, stream in enumerate(streams):
         b.about(f"V_(i+{j + 1}) = V_(i+{j + 1}-s)·B_sL")
-        b.assign(stream, _times(b, kernel, stream, key))
+        b.assign(stream, times(b, kernel, stream, key))
     base, moved = place
     for j, stream in enumerate(streams):
         b.about(f"entries of V_(i+{j + 1})")
         power = (done + j + 1) * kernel.lane_count
-        writer.store(base, moved, power, _key(b, kernel, stream))
+        writer.store(base, moved, power, key_of(b, kernel, stream))
         if kernel.fold == "end":
             lanes = b.spread_lane(stream, kernel.lane_count, "in every lane")
-            writer.store_loop(base, moved, power, _key(b, kernel, lanes))
+            writer.store_loop(base, moved, power, key_of(b, kernel, lanes))
 
 
 def _first_register(b: Builder, kernel: Kernel, B1: Value) -> VReg:
@@ -171,20 +160,12 @@ def _first_register(b: Builder, kernel: Kernel, B1: Value) -> VReg:
     B: dict[int, Value] = {1: B1}
     for i in range(2, lanes + 1):
         b.about(f"B_{i} = B_{i - i // 2}·B_{i // 2}")
-        B[i] = _times(b, kernel, B[i - i // 2], _key(b, kernel, B[i // 2]))
-    out = _register(B[lanes])
+        B[i] = times(b, kernel, B[i - i // 2], key_of(b, kernel, B[i // 2]))
+    out = in_register(B[lanes])
     for lane in range(1, lanes):
         b.about("")
         out = b.insert_lane(out, lane, B[lanes - lane], lanes, f"lane {lane}: B_{lanes - lane}")
     return out
-
-
-def _first_power(b: Builder, kernel: Kernel, H: VReg) -> Value:
-    """Return B_1 = twist(H); for POLYVAL, whose H stands for H·x in GHASH, the twist is undone.
-
-    RFC 8452, appendix A: POLYVAL(H, …) is GHASH with the subkey mulX_GHASH(ByteReverse(H)).
-    """
-    return H if kernel.op == "polyval" else twist(b, H, kernel.bit_order)
 
 
 def _padding(b: Builder, kernel: Kernel, table: VReg) -> None:
@@ -193,25 +174,3 @@ def _padding(b: Builder, kernel: Kernel, table: VReg) -> None:
         zeros = b.zero("zeros", "keys past H^1", lanes=kernel.lane_count)
         for name in kernel.multiplier.entries:
             b.store(Mem(base=table, disp=kernel.layout.offset(name, 0)), zeros, "zeros")
-
-
-def _register(value: Value) -> VReg:
-    if isinstance(value, Mem):
-        raise TypeError("a power must be computed")
-    return value
-
-
-def _times(b: Builder, kernel: Kernel, A: Value, key: _Key) -> VReg:
-    """Return A·B lane by lane; the key's term is lane by lane too."""
-    multiply, order = kernel.multiplier, kernel.bit_order
-    acc = aggregate.accumulate(b, multiply, order, {}, A, key.entries)
-    return _register(aggregate.finish(b, multiply, kernel.reducer, order, acc, key.term))
-
-
-def _key(b: Builder, kernel: Kernel, B: Value) -> _Key:
-    multiply, order = kernel.multiplier, kernel.bit_order
-    entries = multiply.derive(b, B, order)
-    if multiply.key_term is None:
-        return _Key(entries, None)
-    term = aggregate.key_constant(b, multiply, kernel.reducer, order, entries)
-    return _Key(entries, _register(term))

@@ -64,10 +64,10 @@ def load_block(
     return to_register(b, kernel, raw, name)
 
 
-def store_block(b: Builder, kernel: Kernel, base: VReg, value: VReg) -> None:
+def store_block(b: Builder, kernel: Kernel, base: VReg, value: VReg, name: str = "X") -> None:
     """Store a block from register form."""
-    raw = to_register(b, kernel, b.first_lane(value), "X, bytes as in memory")
-    b.store(Mem(base=base), raw, "X")
+    raw = to_register(b, kernel, b.first_lane(value), f"{name}, bytes as in memory")
+    b.store(Mem(base=base), raw, name)
 
 
 def finish_group(b: Builder, kernel: Kernel, acc: Mapping[str, Value], R: Value | None) -> VReg:

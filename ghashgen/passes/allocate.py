@@ -30,10 +30,17 @@ class Allocation:
     """Instructions that only move a spilled value."""
 
 
-def allocate(program: Program, isa: Isa, abi: Abi, vector_limit: int | None = None) -> Allocation:
+def allocate(
+    program: Program,
+    isa: Isa,
+    abi: Abi,
+    vector_limit: int | None = None,
+    max_slots: int = MAX_SLOTS,
+) -> Allocation:
     """Return the program on physical registers.
 
-    `vector_limit` restricts the vector registers to the first so many (tests use it).
+    `vector_limit` restricts the vector registers to the first so many (tests use it), `max_slots`
+    the values that may be spilled.
 
     Raises:
         GhashgenError: the general registers do not suffice.
@@ -54,7 +61,7 @@ def allocate(program: Program, isa: Isa, abi: Abi, vector_limit: int | None = No
         for reg, width in isa.rows[op.code].widths(op)
         if isinstance(reg, VReg) and width > 128 * isa.lanes
     )
-    for slots in range(program.slots, program.slots + MAX_SLOTS):
+    for slots in range(program.slots, program.slots + max_slots + 1):
         graph = Interference(program, isa)
         _coalesce(graph, fixed)
         colours, failed = _colour(graph, pools, fixed)

@@ -4,7 +4,8 @@ functions.*   Kernel → Program            abstract operations, virtual registe
 fuse          Program → Program           a + b + c at once, where the ISA has it
 hoist         Program → Program           loop constants into registers
 select        Program → Program           instruction rows of the ISA
-schedule      Program → Program           order of independent operations
+schedule      Program → Program           order of independent operations, by a uarch's table
+replay        (Program, Program)          independent check of that order
 allocate      Program → Allocation        physical registers, spills counted
 recheck       (Program, Allocation)       independent replay; refuses a wrong allocation
 frame         Allocation → Function       prologue, epilogue, wipe
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from ghashgen.abi import Abi
-from ghashgen.functions import init, mul, update
+from ghashgen.functions import init, mul, segments, update
 from ghashgen.ir import Program
 from ghashgen.kernel import Kernel
 from ghashgen.passes.allocate import allocate
@@ -24,12 +25,25 @@ from ghashgen.passes.fuse import fuse
 from ghashgen.passes.hoist import hoist
 from ghashgen.passes.recheck import recheck
 from ghashgen.passes.schedule import schedule
+from ghashgen.passes.schedule.replay import replay
+from ghashgen.passes.schedule.solutions import find
 from ghashgen.passes.select import select
+from ghashgen.uarch.schedules import is_solved
 
 FUNCTIONS: Mapping[str, Callable[[Kernel], Program]] = MappingProxyType(
     {"init": init.build, "mul": mul.build, "update": update.build}
 )
 """The functions that every kernel exports, in the order they are emitted."""
+
+SEGMENT_FUNCTIONS: Mapping[str, Callable[[Kernel], Program]] = MappingProxyType(
+    {"power": segments.build_power, "combine": segments.build_combine}
+)
+"""What a kernel with `segments` exports after them."""
+
+
+def functions_of(kernel: Kernel) -> Mapping[str, Callable[[Kernel], Program]]:
+    """Return the functions that a kernel exports, in the order they are emitted."""
+    return {**FUNCTIONS, **SEGMENT_FUNCTIONS} if kernel.segments else FUNCTIONS
 
 
 @dataclass(frozen=True)
@@ -39,17 +53,32 @@ class Compiled:
     abstract: Program
     selected: Program
     function: Function
+    order: str = ""
+    """How its order was found; "" if it is as written."""
+
+
+def in_rows(program: Program, kernel: Kernel) -> Program:
+    """Return an abstract program in the rows of the kernel's ISA, in the order as written."""
+    return select(hoist(fuse(program, kernel.set)), kernel.set)
 
 
 def compile_function(program: Program, kernel: Kernel, abi: Abi) -> Compiled:
     """Run the pipeline on one abstract program."""
     isa = kernel.set
-    selected = schedule(select(hoist(fuse(program, isa)), isa))
+    written = in_rows(program, kernel)
+    solution = find(kernel.name) if is_solved(kernel.schedule) else None
+    scheduled = schedule(written, isa, abi, kernel.schedule, solution)
+    selected = scheduled.program
+    replay(written, selected, isa)
     allocation = allocate(selected, isa, abi)
     recheck(selected, allocation.program, allocation.slots, isa, abi)
-    return Compiled(program, selected, frame(allocation, isa, abi, kernel.wipe))
+    function = frame(allocation, isa, abi, kernel.wipe)
+    return Compiled(program, selected, function, scheduled.account)
 
 
 def compile_kernel(kernel: Kernel, abi: Abi) -> dict[str, Compiled]:
     """Compile every function of a kernel, by name."""
-    return {name: compile_function(build(kernel), kernel, abi) for name, build in FUNCTIONS.items()}
+    return {
+        name: compile_function(build(kernel), kernel, abi)
+        for name, build in functions_of(kernel).items()
+    }

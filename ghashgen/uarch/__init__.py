@@ -84,6 +84,8 @@ class Uarch:
     name: str
     title: str
     aliases: tuple[str, ...]
+    suffix: str
+    """How the names of kernels end that are scheduled for it."""
     llvm: str
     """Its -mcpu name for LLVM."""
     llvm_resources: str
@@ -92,6 +94,8 @@ class Uarch:
     """Execution ports, or throughput limits that act like one (the file says which)."""
     issue: int
     """Fused-domain uops issued per cycle."""
+    window: int
+    """Fused-domain uops in flight: the reorder buffer, or retire queue."""
     closed_by_512: frozenset[str]
     """Ports that take no vector uop while 512-bit instructions are in flight."""
     features: frozenset[str]
@@ -237,9 +241,10 @@ class _Reader:
     def uarch(self) -> Uarch:
         data, what = self.data, "the head"
         lists = ("aliases", "ports", "closed_by_512", "features")
-        cited = ("issue_source", "closed_source", "features_source")
-        texts = ("name", "title", "llvm", "llvm_resources")
-        self.only(data, (*texts, *lists, *cited, "issue", "sources", "row", "fusion"), what)
+        cited = ("issue_source", "window_source", "closed_source", "features_source")
+        texts = ("name", "title", "suffix", "llvm", "llvm_resources")
+        numbers = ("issue", "window")
+        self.only(data, (*texts, *lists, *cited, *numbers, "sources", "row", "fusion"), what)
         self.field(data, "sources", dict, what)
         named = {key: self.names(data, key, what) for key in lists}
         for key in cited:
@@ -254,7 +259,7 @@ class _Reader:
             **{key: self.field(data, key, str, what) for key in texts},
             aliases=named["aliases"],
             ports=named["ports"],
-            issue=self.field(data, "issue", int, what),
+            **{key: self.field(data, key, int, what) for key in numbers},
             closed_by_512=closed,
             features=frozenset(named["features"]),
             sources=MappingProxyType(dict(data["sources"])),

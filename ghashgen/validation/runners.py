@@ -14,7 +14,7 @@ from ghashgen.emulate.image import Image, load_object
 from ghashgen.errors import GhashgenError
 from ghashgen.harness import Harness, Vector
 from ghashgen.harness import build as build_harness
-from ghashgen.validation.cases import BLOCK
+from ghashgen.validation.cases import BLOCK, ZERO
 
 
 class Runner(Protocol):
@@ -38,6 +38,14 @@ class Runner(Protocol):
         """Return x·H of each vector after init."""
         ...
 
+    def segments(self, built: Built, vectors: Sequence[Vector]) -> list[bytes]:
+        """Return the final state of each vector, every chunk hashed apart and combined."""
+        ...
+
+    def powers(self, built: Built, vectors: Sequence[Vector]) -> list[bytes]:
+        """Return H^m of each vector; m is the first 8 bytes of x, little-endian."""
+        ...
+
     def check(self, built: Built) -> list[str]:
         """Return what is wrong with bounds, alignment and calling convention, one line each."""
         ...
@@ -58,6 +66,14 @@ class Native:
     def products(self, built: Built, vectors: Sequence[Vector]) -> list[bytes]:
         """Run NAME_mul in the harness."""
         return self.harness.mul(built.kernel.name, vectors)
+
+    def segments(self, built: Built, vectors: Sequence[Vector]) -> list[bytes]:
+        """Hash and combine in the harness."""
+        return self.harness.segments(built.kernel.name, vectors)
+
+    def powers(self, built: Built, vectors: Sequence[Vector]) -> list[bytes]:
+        """Run NAME_power in the harness."""
+        return self.harness.power(built.kernel.name, vectors)
 
     def check(self, built: Built) -> list[str]:
         """Run the harness's own sweep."""
@@ -84,6 +100,47 @@ class Emulated:
         """Call init and mul for every vector."""
         return self._run(built, vectors, "mul")
 
+    def segments(self, built: Built, vectors: Sequence[Vector]) -> list[bytes]:
+        """Call update from state 0, power and combine for every chunk."""
+        tables = self._tables(built, vectors)
+        states = [vector.x for vector in vectors]
+        abi = abi_name(built)
+        for turn in range(max((len(v.chunks) for v in vectors), default=0)):
+            active = [i for i, v in enumerate(vectors) if turn < len(v.chunks)]
+            chunks = [vectors[i].chunks[turn] for i in active]
+            zero = [Vector(vectors[i].h, ZERO, (vectors[i].chunks[turn],)) for i in active]
+            hashes = self._run(built, zero, "update")
+            factors = self._powers(
+                built,
+                [tables[vectors[i].h] for i in active],
+                [-(-len(chunk) // BLOCK) for chunk in chunks],
+            )
+            calls = []
+            for i, y, p in zip(active, hashes, factors, strict=True):
+                x = Buffer("x", states[i], writable=True)
+                buffers = (x, Buffer("y", y), Buffer("p", p))
+                calls.append(Call(("x", "y", "p"), buffers, abi=abi))
+            for i, state in zip(active, self._batch(built, "combine", calls, "x"), strict=True):
+                states[i] = state
+        return states
+
+    def powers(self, built: Built, vectors: Sequence[Vector]) -> list[bytes]:
+        """Call power for every vector."""
+        tables = self._tables(built, vectors)
+        exponents = [int.from_bytes(vector.x[:8], "little") for vector in vectors]
+        return self._powers(built, [tables[vector.h] for vector in vectors], exponents)
+
+    def _powers(self, built: Built, tables: list[bytes], exponents: list[int]) -> list[bytes]:
+        calls = [
+            Call(
+                ("table", "y", m),
+                (Buffer("table", table), Buffer("y", BLOCK, writable=True)),
+                abi=abi_name(built),
+            )
+            for table, m in zip(tables, exponents, strict=True)
+        ]
+        return self._batch(built, "power", calls, "y")
+
     def check(self, built: Built) -> list[str]:
         """Compare the registers before and after; memory was checked by every call above."""
         key = bytes(range(BLOCK))
@@ -96,26 +153,28 @@ class Emulated:
         return out
 
     def _observe(self, built: Built, vector: Vector) -> list[tuple[str, CallResult]]:
-        """Call the three functions once each, for their registers."""
+        """Call every function once, for its registers."""
         abi = abi_name(built)
         table = self._table(built)
         x = Buffer("x", vector.x, writable=True)
         chunk = vector.chunks[0]
         data = Buffer("in", chunk)
-        calls = (
+        calls = [
             ("init", Call(("table", "h"), (table, Buffer("h", vector.h)), abi=abi)),
             ("mul", Call(("table", "x"), (table, x), abi=abi)),
             ("update", Call(("table", "x", "in", len(chunk)), (table, x, data), abi=abi)),
-        )
+        ]
+        if built.kernel.segments:
+            y = Buffer("y", BLOCK, writable=True)
+            others = (Buffer("y", vector.h), Buffer("p", vector.h))
+            calls += [
+                ("power", Call(("table", "y", len(chunk)), (table, y), abi=abi)),
+                ("combine", Call(("x", "y", "p"), (x, *others), abi=abi)),
+            ]
         return [(name, self._many(built, name, [call])[0]) for name, call in calls]
 
     def _run(self, built: Built, vectors: Sequence[Vector], function: str) -> list[bytes]:
-        keys = list(dict.fromkeys(vector.h for vector in vectors))
-        inits = [
-            Call(("table", "h"), (self._table(built), Buffer("h", h)), abi=abi_name(built))
-            for h in keys
-        ]
-        tables = dict(zip(keys, self._batch(built, "init", inits, "table"), strict=True))
+        tables = self._tables(built, vectors)
         states = [vector.x for vector in vectors]
         turns = 1 if function == "mul" else max((len(v.chunks) for v in vectors), default=0)
         for turn in range(turns):
@@ -135,6 +194,15 @@ class Emulated:
             for i, state in zip(active, self._batch(built, function, calls, "x"), strict=True):
                 states[i] = state
         return states
+
+    def _tables(self, built: Built, vectors: Sequence[Vector]) -> dict[bytes, bytes]:
+        """Return the table of every hash subkey."""
+        keys = list(dict.fromkeys(vector.h for vector in vectors))
+        inits = [
+            Call(("table", "h"), (self._table(built), Buffer("h", h)), abi=abi_name(built))
+            for h in keys
+        ]
+        return dict(zip(keys, self._batch(built, "init", inits, "table"), strict=True))
 
     @staticmethod
     def _table(built: Built) -> Buffer:

@@ -11,7 +11,7 @@ from ghashgen.errors import GhashgenError
 from ghashgen.harness import Vector
 from ghashgen.kernel import Kernel
 from ghashgen.parallel import workers
-from ghashgen.validation import cavp, siv
+from ghashgen.validation import cavp, segments, siv
 from ghashgen.validation.cases import (
     Case,
     every_length,
@@ -23,6 +23,9 @@ from ghashgen.validation.cases import (
 from ghashgen.validation.runners import Runner
 
 PRODUCTS = 64
+
+SPLITS = 200
+"""Messages of a kernel with segments that are hashed in segments too."""
 
 
 @dataclass(frozen=True)
@@ -78,14 +81,29 @@ def _products(runner: Runner, built: Built) -> Iterator[str]:
             yield f"mul of {case.block.hex()}: got {state.hex()}, expected {case.expected.hex()}"
 
 
+def _segments(
+    runner: Runner, built: Built, split: Sequence[Case], exponents: Sequence[Case]
+) -> Iterator[str]:
+    """Hash split messages in segments, and raise H to powers."""
+    answers = runner.segments(built, [case.vector for case in split])
+    answers += runner.powers(built, [case.vector for case in exponents])
+    for case, got in zip([*split, *exponents], answers, strict=True):
+        if not case.accepts(got):
+            yield f"{case.what}: got {got.hex()}, expected {case.expected.hex()}"
+
+
 def validate_one(runner: Runner, built: Built, bound: int) -> Validation:
     """Validate one kernel; `bound` is the largest tail bound of the run, for sharing vectors."""
     start = time.perf_counter()
     cases = cases_for(built.kernel, bound, runner.sample)
     failures: list[str] = []
+    split = list(segments.resplit(cases, SPLITS)) if built.kernel.segments else []
+    exponents = segments.powers(built.kernel.op) if built.kernel.segments else []
     try:
         failures += list(_updates(runner, built, cases))
         failures += list(_products(runner, built))
+        if built.kernel.segments:
+            failures += list(_segments(runner, built, split, exponents))
         failures += runner.check(built)
     except GhashgenError as error:
         failures.append(str(error))
@@ -93,7 +111,7 @@ def validate_one(runner: Runner, built: Built, bound: int) -> Validation:
         name=built.kernel.name,
         isa=built.kernel.isa,
         how=runner.how,
-        cases=len(cases) + PRODUCTS,
+        cases=len(cases) + PRODUCTS + len(split) + len(exponents),
         longest_tail=tail_bound(built.kernel.blocks),
         seconds=time.perf_counter() - start,
         failures=tuple(failures),

@@ -95,8 +95,8 @@ def cut(entry: Entry, naming: Naming, flow: Flow, address: int) -> tuple[object,
         return None
     entry.weights = fresh
     _rebase(entry, BLOCK_BYTES * blocks, live)
-    _replace(entry, naming, flow, live, names, kept)
-    return _key(entry, address, live)
+    forget(entry, naming, flow, live, names, kept)
+    return cut_key(entry, address, live)
 
 
 def _made_up(entry: Entry, naming: Naming, lanes: Sequence[Term]) -> tuple[int, list[int]] | None:
@@ -142,7 +142,7 @@ def _rebase(entry: Entry, amount: int, live: frozenset[int]) -> None:
         stack[offset] = (same.setdefault(id(value), moved(value)), k)
 
 
-def _replace(
+def forget(
     entry: Entry,
     naming: Naming,
     flow: Flow,
@@ -208,7 +208,8 @@ def _replace(
             stack[offset] = (stale, k)
 
 
-def _key(entry: Entry, address: int, live: frozenset[int]) -> tuple[object, ...]:
+def cut_key(entry: Entry, address: int, live: frozenset[int]) -> tuple[object, ...]:
+    """Return all that the rest of a run depends on."""
     m = entry.machine
     stack = tuple(
         (offset, value, k) for offset, (value, k) in sorted(m.memory.written[STACK].items())

@@ -11,6 +11,8 @@ Pair = tuple[str, str]
 def spoken(name: str) -> str:
     """Return a variable in words."""
     number = name[1:]
+    if name in ("B0", "Y"):
+        return "the factor" if name == "B0" else "the addend"
     match name[0]:
         case "B":
             return f"H^{number}"

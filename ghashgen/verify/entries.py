@@ -53,6 +53,14 @@ Q_REFLECTED = 0xC200000000000000
 """bitreflect64(Q >> 1)."""
 
 
+def apply(value: int, moves: Moves) -> int:
+    """Return a linear function, given as moves, of a number."""
+    out = 0
+    for shift, keep in moves:
+        out ^= (value << shift if shift >= 0 else value >> -shift) & keep
+    return out
+
+
 def moves_of(function: Callable[[int], int]) -> Moves:
     """Return a linear function on 128 bits as moves, from its values on the 128 unit vectors."""
     keeps: dict[int, int] = {}
@@ -251,6 +259,22 @@ class Algebra:
         linear = {v: _identity() for v, m in exponents.items() if m == 0}
         quadratic = {(f"B{m}", v): rows for v, m in exponents.items() if m > 0}
         return Form(128, 0, linear, quadratic)
+
+    def product(self, value: str, power: int) -> Form:
+        """Return the register v·H^power of a variable v, for a power that may be 0 (any factor)."""
+        return Form(128, 0, {}, {(f"B{power}", value): product_rows(self.order)})
+
+    @property
+    def unit(self) -> int:
+        """Return the register that power's result has for the exponent 0.
+
+        It is that of B_0 = twist(1).
+        """
+        return self.result(register_from_element(twist(1, self.order), self.order))
+
+    def result(self, B: int) -> int:
+        """Return the register, as a state has it, of the block that B_i is as a subkey."""
+        return apply(apply(B, subkey_moves(self.order, self.op)), self.register)
 
     def recognise(self, form: Form) -> dict[str, int] | None:
         """Return {v: m} if the form is exactly Σ v·H^m over blocks and states v, else None."""

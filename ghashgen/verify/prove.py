@@ -18,6 +18,7 @@ from typing import Any
 from ghashgen.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.elf import Image, load_image
 from ghashgen.verify.induction import GREATEST_LENGTH, prove_longer
+from ghashgen.verify.power import GREATEST_EXPONENT, prove_power
 from ghashgen.verify.refutation import Refutation
 from ghashgen.verify.spec import FunctionSpec, KernelSpec
 from ghashgen.verify.theorem import Prover
@@ -34,6 +35,11 @@ class Theorem:
     symbol: str
     lengths: str
     method: str
+
+
+def covered(theorem: Theorem) -> str:
+    """Return the lengths or exponents of a theorem in words."""
+    return theorem.lengths if theorem.lengths[0] == "m" else f"lengths {theorem.lengths}"
 
 
 @dataclass(frozen=True)
@@ -87,9 +93,7 @@ class Proof:
                 f"  {function.symbol}: {function.instructions} instructions followed, "
                 f"{function.seconds:.2f} s"
             )
-            lines += [
-                f"    {t.what}: lengths {t.lengths}, by {t.method}" for t in function.theorems
-            ]
+            lines += [f"    {t.what}: {covered(t)}, by {t.method}" for t in function.theorems]
         if self.refutation is not None:
             lines.append(f"  {self.refutation}")
             if self.refutation.difference is not None:
@@ -189,7 +193,11 @@ def _prove(prover: Prover, lengths: list[int] | None, began: float) -> FunctionP
     def add(lengths: str, method: str) -> None:
         theorems.extend(Theorem(what, function.symbol, lengths, method) for what in whats)
 
-    if function.operation != "update":
+    if function.operation == "power":
+        prove_power(prover)
+        add("m = 0..2", "execution")
+        add(f"m = 3..{GREATEST_EXPONENT}", "induction")
+    elif function.operation != "update":
         prover.prove()
         add("none", "execution")
     elif lengths is not None:

@@ -216,6 +216,9 @@ def _shift(name: str, bits: int, flags: bool) -> Builder:
                     m.flags = Flags("shift", a, out, result, bits)
                 elif isinstance(a, Term):
                     m.flags = Flags("shift", a, a, result, bits)
+                elif isinstance(a, Affine) and name in ("shr", "sar"):
+                    # Shifted exactly, so that the bits below come from the offset alone.
+                    m.flags = Flags("shift", result, a.offset >> count - 1 & 1, result, bits)
                 else:
                     m.flags = Flags("shift", result, 0, result, bits)
             write(m, result)

@@ -12,8 +12,11 @@ from ghashgen.verify.spec import ZERO, FunctionSpec, KernelSpec
 from ghashgen.verify.terms import RAW, Lane
 from ghashgen.verify.values import Affine, Number, Pointer, Value, shift_right
 
-STATE = "X"
-"""The variable of the state on entry."""
+STATE, ADDEND = "X", "Y"
+"""The variables of the state on entry, and of what combine adds to it."""
+
+FACTOR = 0
+"""B_0 is the key operand of an arbitrary factor: of combine's p, of power's P at the loop."""
 
 STACK_LIMIT = 1 << 16
 """Bytes of stack that a kernel may use."""
@@ -61,8 +64,11 @@ def enter(
     naming: Naming,
     length: Number,
     stack_align: tuple[int, int] = (16, 8),
+    exponent: Number = 0,
 ) -> Entry:
     """Return the machine at the entry of a function, for a message of `length` bytes.
+
+    `exponent` is power's third argument.
 
     `stack_align` is what is known of the entry's stack pointer: its residue modulo a power of two.
     Both ABIs promise 8 modulo 16.
@@ -75,7 +81,8 @@ def enter(
         return cells[index] if index < len(cells) else None
 
     state = terms.moves(terms.variable(STATE), naming.algebra.memory)
-    subkey = terms.entry("subkey", 1)
+    addend = terms.moves(terms.variable(ADDEND), naming.algebra.memory)
+    subkey, factor = terms.entry("subkey", 1), terms.entry("subkey", FACTOR)
     init = function.operation == "init"
     regions = [
         Region(
@@ -88,6 +95,9 @@ def enter(
         ),
         Region("state", 0, BLOCK_BYTES, True, lambda index: state),
         Region("subkey", 0, BLOCK_BYTES, False, lambda index: subkey),
+        Region("addend", 0, BLOCK_BYTES, False, lambda index: addend),
+        Region("factor", 0, BLOCK_BYTES, False, lambda index: factor),
+        Region("result", 0, BLOCK_BYTES, True, lambda index: None),
         Region("input", 0, length, False, lambda index: data_cell(entry, naming, index)),
         Region(
             STACK,
@@ -113,6 +123,8 @@ def enter(
             else:
                 in_units = length // unit
             machine.gpr[register] = in_units
+        elif parameter == "exponent":
+            machine.gpr[register] = exponent
         else:
             machine.gpr[register] = Pointer(parameter, 0)
     entry = Entry(machine, abi, length, list(machine.gpr), list(machine.vec))

@@ -42,8 +42,13 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
     "init": ("table", "subkey"),
     "mul": ("table", "state"),
     "update": ("table", "state", "input", "length"),
+    "power": ("table", "result", "exponent"),
+    "combine": ("state", "addend", "factor"),
 }
-"""The operations, each with its parameters in the order of this package's own interface."""
+"""The operations, each with its parameters in the order of this package's own interface.
+
+power writes result = H^exponent for every exponent below 2^64, in the form of the hash subkey;
+combine makes state = state·factor + addend, the factor in that form."""
 
 ABIS = ("sysv", "win64")
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ghashgen.field.bitorder import BLOCK_BYTES
-from ghashgen.ops.forms import Form
+from ghashgen.ops.forms import Form, variable
 from ghashgen.verify.abi import ABIS, check_return
 from ghashgen.verify.cut import cut
 from ghashgen.verify.dataflow import guard
@@ -23,13 +23,16 @@ from ghashgen.verify.naming import PARTIAL, Naming, block_name
 from ghashgen.verify.refutation import Category, Refutation, unsupported
 from ghashgen.verify.semantics import step_of
 from ghashgen.verify.semantics_flow import END
-from ghashgen.verify.setup import Entry, enter
+from ghashgen.verify.setup import ADDEND, FACTOR, STATE, Entry, enter
 from ghashgen.verify.spec import FunctionSpec, KernelSpec
 from ghashgen.verify.terms import Lane, NotPolynomialError, Term
 from ghashgen.verify.values import Number, Pointer, UndecidedError, Value
 from ghashgen.verify.wipe import check_wiped
 
 BLOCK_BITS = 128
+
+CUT = ("update", "power")
+"""The operations whose loops are cut; init's are run as they are, once for every kernel."""
 
 STEPS, STEPS_A_BLOCK = 5_000, 1_000
 """More instructions than any kernel needs for a length that is executed: so many, plus so many for
@@ -85,12 +88,16 @@ class Prover:
             self._prove_aligned(length)
             self.proved.add(length)
         except Refutation as refutation:
-            refutation.symbol = self.function.symbol
             if self.function.operation == "update":
                 refutation.length = length
-            if refutation.at is not None and refutation.at in self.flow.instructions:
-                refutation.instruction = text_of(self.flow.instructions[refutation.at])
-            raise
+            raise self.named(refutation) from None
+
+    def named(self, refutation: Refutation) -> Refutation:
+        """Return a refutation with the function and the instruction that it is about."""
+        refutation.symbol = self.function.symbol
+        if refutation.at is not None and refutation.at in self.flow.instructions:
+            refutation.instruction = text_of(self.flow.instructions[refutation.at])
+        return refutation
 
     def _prove_aligned(self, length: int) -> None:
         if self.stack_align[0] == 16:
@@ -127,9 +134,11 @@ class Prover:
         if self.stack_align[1] == 8:
             self.first_keys[length] = arrived
 
-    def start(self, length: Number) -> Entry:
+    def start(self, length: Number, exponent: Number = 0) -> Entry:
         """Return the machine at the function's entry."""
-        return enter(self.image, self.spec, self.function, self.naming, length, self.stack_align)
+        return enter(
+            self.image, self.spec, self.function, self.naming, length, self.stack_align, exponent
+        )
 
     def _decode(self, address: int) -> Decoded:
         known = self._decoded.get(address)
@@ -153,14 +162,14 @@ class Prover:
     def run(self, entry: Entry, address: int, at_cut: Callable[[int], bool]) -> bool:
         """Execute until the return (True) or until `at_cut` says to stop (False)."""
         m, terms = entry.machine, self.naming.terms
-        init, update = (self.function.operation == op for op in ("init", "update"))
+        init, cuts = self.function.operation == "init", self.function.operation in CUT
         terms.settle = lambda term: self._settle(entry, term)
         stack_pointer = m.gpr[RSP]
         decoded = self._decoded
         limit = STEPS + STEPS_A_BLOCK * self.spec.blocks
         for _ in range(limit):
             now = decoded.get(address) or self._decode(address)
-            if now.cut and update and at_cut(address):
+            if now.cut and cuts and at_cut(address):
                 return False
             terms.at = address
             if now.guard is not None:
@@ -205,21 +214,39 @@ class Prover:
         number, present = divmod(entry.length, BLOCK_BYTES)
         return self.naming.padded(term, present, number + 1, forms)
 
-    def check_end(self, entry: Entry) -> None:
+    def check_end(self, entry: Entry, result: Form | None = None) -> None:
         """Compare what the function has left with what it should leave.
+
+        `result` is the register that power should have written.
 
         Raises:
             Refutation: it differs.
         """
         m, at = entry.machine, self.naming.terms.at
         check_return(entry.abi, m, entry.gpr, entry.vec)
-        if self.function.operation == "init":
-            self._check_table(entry)
-        else:
-            self._check_state(entry)
+        match self.function.operation:
+            case "init":
+                self._check_table(entry)
+            case "combine":
+                wanted = self.naming.algebra.product(STATE, FACTOR) ^ variable(ADDEND)
+                self._check_block(entry, "state", wanted, "the state")
+            case "power":
+                assert result is not None
+                self._check_block(entry, "result", result, "the power")
+            case _:
+                self._check_state(entry)
         if self.spec.wipe:
             self.naming.terms.at = at
             check_wiped(m)
+
+    def _check_block(self, entry: Entry, region: str, wanted: Form, name: str) -> None:
+        naming = self.naming
+        if any(k not in entry.machine.memory.written[region] for k in range(BLOCK_BYTES)):
+            raise Refutation(Category.FUNCTION, f"{name} is not written")
+        naming.terms.at = 0
+        lane = entry.machine.memory.load(Pointer(region, 0), BLOCK_BYTES)
+        assert isinstance(lane, int | Term)
+        self.compare(naming.terms.moves(lane, naming.algebra.register), wanted, name)
 
     def _check_table(self, entry: Entry) -> None:
         terms = self.naming.terms
@@ -233,7 +260,7 @@ class Prover:
             terms.at = 0
             lane = entry.machine.memory.load(Pointer("table", BLOCK_BYTES * index), BLOCK_BYTES)
             wanted = terms.form(terms.entry(*cell)) if cell[1] else Form(BLOCK_BITS)
-            self._compare(lane, wanted, name)
+            self.compare(lane, wanted, name)
 
     def _check_state(self, entry: Entry) -> None:
         naming, terms = self.naming, self.naming.terms
@@ -275,9 +302,14 @@ class Prover:
         expected = {v: blocks - at for v, at in weights.items()}
         if min(expected.values()) < 0:
             raise unsupported("a state that is ahead of the input")
-        self._compare(register, naming.algebra.state(expected), "the state")
+        self.compare(register, naming.algebra.state(expected), "the state")
 
-    def _compare(self, lane: object, wanted: Form, name: str) -> None:
+    def compare(self, lane: object, wanted: Form, name: str) -> None:
+        """Compare a value with its definition.
+
+        Raises:
+            Refutation: they differ.
+        """
         naming = self.naming
         assert isinstance(lane, int | Term)
         try:

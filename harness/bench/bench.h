@@ -7,9 +7,21 @@
 
 #include "../kernel.h"
 
-enum bench_mode { BENCH_THROUGHPUT, BENCH_LATENCY, BENCH_INIT, BENCH_INIT_THROUGHPUT, BENCH_MODES };
+enum bench_mode {
+    BENCH_THROUGHPUT,
+    BENCH_LATENCY,
+    BENCH_INIT,
+    BENCH_INIT_THROUGHPUT,
+    BENCH_GCM,
+    BENCH_MODES
+};
 
 extern const char *const bench_mode_names[BENCH_MODES];
+
+/* Mode gcm: bytes of AAD before the message and of the lengths after it; what they are is no
+ * matter, so both are read from the key. */
+#define BENCH_AAD 12
+#define BENCH_LENGTHS 16
 
 /* States used in turn by independent calls: enough that one is free before its next turn. */
 #define BENCH_STATES 16

@@ -7,6 +7,7 @@
  * latency          each call's state and the address of its data depend on the call before
  * init             a call begins when the results of the one before are there
  * init-throughput  back to back
+ * gcm              independent messages, each three calls as AES-GCM makes them: AAD, message, lengths
  */
 #ifndef GHASHGEN_BENCH_LOOPS_H
 #define GHASHGEN_BENCH_LOOPS_H
@@ -54,12 +55,22 @@
         for (size_t i = 0; i < w->reps; i++)                                                       \
             INIT(s, w->table, w->h);                                                               \
     }                                                                                              \
+    static void WAY##_loop_gcm(const struct bench_subject *s, const struct bench_work *w)          \
+    {                                                                                              \
+        for (size_t i = 0; i < w->reps; i++) {                                                     \
+            uint8_t *x = w->states + 16 * (i % BENCH_STATES);                                      \
+            UPDATE(s, w->table, x, w->h, BENCH_AAD);                                               \
+            UPDATE(s, w->table, x, w->in, w->len);                                                 \
+            UPDATE(s, w->table, x, w->h, BENCH_LENGTHS);                                           \
+        }                                                                                          \
+    }                                                                                              \
     static void WAY##_fill(struct bench_subject *s)                                                \
     {                                                                                              \
         s->loops[BENCH_THROUGHPUT] = WAY##_loop_throughput;                                        \
         s->loops[BENCH_LATENCY] = WAY##_loop_latency;                                              \
         s->loops[BENCH_INIT] = WAY##_loop_init;                                                    \
         s->loops[BENCH_INIT_THROUGHPUT] = WAY##_loop_inits;                                        \
+        s->loops[BENCH_GCM] = WAY##_loop_gcm;                                                      \
         s->call_init = WAY##_call_init;                                                            \
         s->call_update = WAY##_call_update;                                                        \
     }

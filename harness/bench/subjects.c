@@ -12,6 +12,7 @@ const char *const bench_mode_names[BENCH_MODES] = {
     [BENCH_LATENCY] = "latency",
     [BENCH_INIT] = "init",
     [BENCH_INIT_THROUGHPUT] = "init-throughput",
+    [BENCH_GCM] = "gcm",
 };
 
 #define ROOM 2048

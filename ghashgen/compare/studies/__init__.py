@@ -1,0 +1,1 @@
+"""Studies, one paper a file: each exports STUDY, a `compare.core.Study`."""

@@ -1,0 +1,341 @@
+"""Comparisons of papers: what is compared, how ratios are taken, and how they are written down."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from ghashgen.bench import Cell, Machine, Results, Run, Subject
+from ghashgen.commands import compare as command
+from ghashgen.compare import document
+from ghashgen.compare.core import Group, PaperRow, Study, Variant, paper_ratio
+from ghashgen.compare.document import NAME, block, current, markers, read, rendered
+from ghashgen.compare.measure import combine, figure, measure
+from ghashgen.compare.record import Record, as_json, load, path_of
+from ghashgen.compare.registry import studies
+from ghashgen.compare.table import as_csv, missing, table
+from ghashgen.errors import GhashgenError
+from ghashgen.harness import PORTABLE_KERNELS
+from ghashgen.kernel import check
+from ghashgen.paths import project_root
+
+ROOT = project_root()
+
+STUDY = Study(
+    name="toy",
+    title="a toy",
+    source="papers/toy",
+    mode="throughput",
+    sizes=(16, 32),
+    groups=(
+        Group("one", (Variant("old", "ref_bitwise", 8.0), Variant("new", "ref_4bit", 2.0, False))),
+        Group("two", (Variant("base", "ref_ctmul64"), Variant("gone", "ref_branching"))),
+    ),
+    paper_rows=(PaperRow("theirs", "papers/toy, Table 1", {32: 1.25}),),
+    seconds_source="papers/toy",
+    differs=("Everything.",),
+)
+
+
+def process(figures: dict[tuple[str, int], float], kept: int = 50) -> Results:
+    """One process's results, from core cycles a call by name and size."""
+    cells = tuple(
+        Cell(name, size, "throughput", (Run(cycles, cycles - 1, cycles + 2, kept, 3),))
+        for (name, size), cycles in figures.items()
+    )
+    names = dict.fromkeys(name for name, _ in figures)
+    return Results(
+        Machine("a core", (), 3.0, "abc"),
+        {name: Subject(name, "portable", 16) for name in names},
+        cells,
+        {"ref_branching": "this CPU lacks courage"},
+    )
+
+
+def processes() -> list[Results]:
+    """Three processes; the core was three times as slow during the second."""
+    return [
+        process(
+            {
+                ("ref_bitwise", 16): 100 * slow,
+                ("ref_bitwise", 32): 200 * slow,
+                ("ref_4bit", 16): quarter * slow,
+                ("ref_4bit", 32): 40 * slow,
+                ("ref_ctmul64", 16): 7,
+            }
+        )
+        for slow, quarter in ((1, 25), (3, 20), (1, 24))
+    ]
+
+
+RECORD = combine(STUDY, processes(), samples=51)
+
+
+# --- what is compared
+
+
+def test_the_studies() -> None:
+    assert tuple(studies()) == ("intel-2023", "solaris")
+    for study in studies().values():
+        assert all(check(kernel) for kernel in study.kernels)
+        assert set(study.portable) <= set(PORTABLE_KERNELS)
+        assert all(len({v.label for v in g.variants}) == len(g.variants) for g in study.groups)
+
+
+def test_a_group_of_intel_2023_differs_in_the_multiplication_alone() -> None:
+    for group in studies()["intel-2023"].groups:
+        kernels = [v.subject for v in group.variants if not isinstance(v.subject, str)]
+        axes = {(k.isa, k.blocks, k.order, k.swap, k.powers, k.wipe) for k in kernels}
+        assert len(kernels) == len(group.variants)
+        assert len(axes) == 1
+        schemes = [(k.multiply, k.reduce, k.fold) for k in kernels]
+        assert schemes[0] == ("schoolbook", "clmul3", "group")
+        assert {s[0] for s in schemes[1:]} == {"k", "winograd"}
+        assert len(set(schemes)) == len(schemes)
+
+
+def test_every_portable_kernel_is_in_solaris() -> None:
+    assert sorted(studies()["solaris"].portable) == sorted(PORTABLE_KERNELS)
+
+
+def test_the_paper_of_solaris() -> None:
+    (group,) = studies()["solaris"].groups
+    stated = {v.label: paper_ratio(group, v) for v in group.variants if v.paper_seconds}
+    assert stated == {
+        "C, masks": 1.0,
+        "school book": pytest.approx(7.83 / 1.18),
+        "linear folding": pytest.approx(7.83 / 1.36),
+        "Karatsuba": pytest.approx(7.83 / 1.19),
+    }
+
+
+def test_tables_12_and_13_are_whole() -> None:
+    study = studies()["intel-2023"]
+    assert all(set(row.ratios) == set(study.sizes) for row in study.paper_rows)
+    # The largest message and the smallest, where a reversed row would show.
+    ends = [(row.ratios[16384], row.ratios[64]) for row in study.paper_rows]
+    assert ends == [(1.09, 1.26), (1.10, 1.43), (1.07, 1.16), (1.00, 1.38)]
+
+
+# --- how ratios are taken
+
+
+def test_ratios_are_taken_within_a_process() -> None:
+    new = RECORD.rows[1].figure(16)
+    assert new is not None
+    # 100/25, 300/60, 100/24: medians over all processes would give 100/25 and hide their spread.
+    assert (new.ratio_low, new.ratio, new.ratio_high) == (4.0, 4.1667, 5.0)
+    assert (new.cycles, new.low, new.high) == (25, 23, 62)
+    assert new.processes == 3
+    assert (new.kept, new.dropped) == (150, 9)
+    old = RECORD.rows[0].figure(32)
+    assert old is not None
+    assert (old.ratio_low, old.ratio, old.ratio_high) == (1, 1, 1)
+    assert old.per_byte == 200 / 32
+
+
+def test_a_process_that_lost_most_of_its_samples_has_no_say() -> None:
+    disturbed = process({("ref_bitwise", 16): 500, ("ref_4bit", 16): 5}, kept=24)
+    found = combine(STUDY, [*processes()[:1], disturbed], 51).rows[1].figure(16)
+    assert found is not None
+    assert (found.ratio, found.processes) == (4.0, 1)
+
+
+def test_a_ratio_needs_both_in_the_same_process() -> None:
+    run = Run(10, 9, 11, 50, 0)
+    alone = figure(16, [run, None], [None, run])
+    assert alone is not None
+    assert (alone.cycles, alone.ratio, alone.ratio_low) == (10, None, None)
+    assert figure(16, [None, None], [run, run]) is None
+
+
+def test_what_was_not_measured_says_why() -> None:
+    gone = RECORD.rows[3]
+    assert (gone.figures, gone.missing) == ((), "this CPU lacks courage")
+    assert missing(RECORD) == (("this CPU lacks courage", "ref_branching"),)
+    base = replace(RECORD.rows[2], figures=(), missing=gone.missing)
+    whole = replace(RECORD, rows=(*RECORD.rows[:2], base, gone))
+    assert missing(whole) == (("this CPU lacks courage", "two"),)
+
+
+def test_nothing_is_measured_without_a_run(tmp_path: Path) -> None:
+    with pytest.raises(GhashgenError, match="nothing to measure"):
+        measure(STUDY, (), (16,), 0, command.QUICK, tmp_path)
+
+
+# --- tables
+
+
+def test_the_table() -> None:
+    found = table(STUDY, RECORD)
+    assert found.columns == (
+        *("group", "variant", "measured", "time", ">the paper's"),
+        *(">16 B", ">32 B", ">spread", ">ratio ±"),
+    )
+    assert found.rows == (
+        (
+            *("one", "old", "ref_bitwise", "constant", "8.00 s ×1.00"),
+            *("6.250 ×1.00", "6.250 ×1.00", "203.0%", "0.0%"),
+        ),
+        (
+            *("one", "new", "ref_4bit", "variable", "2.00 s ×4.00"),
+            *("1.562 ×4.17", "1.250 ×5.00", "207.5%", "20.0%"),
+        ),
+        ("two", "base", "ref_ctmul64", "constant", "–", "0.438 ×1.00", "–", "42.9%", "0.0%"),
+        ("two", "gone", "ref_branching", "constant", "–", "not measured", "–", "–", "–"),
+        ("the paper's", "theirs", "papers/toy, Table 1", "–", "–", "–", "×1.25", "–", "–"),
+    )
+
+
+def test_columns_that_would_say_nothing_are_left_out() -> None:
+    rows = tuple(row for row in RECORD.rows if row.group == "two")
+    plain = replace(STUDY, groups=STUDY.groups[1:], paper_rows=())
+    found = table(plain, replace(RECORD, rows=rows, processes=1))
+    assert found.columns == ("variant", "measured", ">16 B", ">32 B", ">spread", ">ratio ±")
+    assert {len(row) for row in found.rows} == {len(found.columns)}
+
+
+def test_csv() -> None:
+    rows = list(csv.DictReader(io.StringIO(as_csv(STUDY, RECORD))))
+    assert [(r["label"], r["size"], r["ratio"], r["paper_ratio"]) for r in rows] == [
+        ("old", "16", "1.0", "1.0"),
+        ("old", "32", "1.0", "1.0"),
+        ("new", "16", "4.1667", "4.0"),
+        ("new", "32", "5.0", "4.0"),
+        ("base", "16", "1.0", ""),
+        ("gone", "", "", ""),
+    ]
+    assert rows[-1]["missing"] == "this CPU lacks courage"
+
+
+# --- what is kept
+
+
+def test_a_record_comes_back_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    assert load(path) is None
+    path.write_text(as_json(RECORD), encoding="utf-8")
+    assert load(path) == RECORD
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"rows": [{}], "sizes": []}'])
+def test_a_file_that_is_no_record_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "r.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(GhashgenError, match="is no stored comparison"):
+        load(path)
+
+
+def test_the_block_says_how_and_what_differs() -> None:
+    text = block(STUDY, RECORD)
+    assert text.startswith("a core, 3.00 GHz, sources abc. Independent calls of one update")
+    assert "3 processes, up to 51 samples" in " ".join(text.split())
+    assert "| two | base | ref_ctmul64 | constant |" in text
+    assert "Not measured: ref_branching: this CPU lacks courage." in text
+    assert "- Everything." in text
+    assert "ghashgen compare toy --record" in block(STUDY, None)
+
+
+def test_only_the_block_is_replaced() -> None:
+    begin, end = markers(STUDY)
+    text = f"before\n{begin}old\n{end}after\n"
+    assert rendered(text, [(STUDY, None)]) == f"before\n{begin}{block(STUDY, None)}{end}after\n"
+    for broken in ("before\n", f"{end}{begin}", f"{text}{text}"):
+        with pytest.raises(GhashgenError, match="once each"):
+            rendered(broken, [(STUDY, None)])
+
+
+def test_the_document_is_current() -> None:
+    assert read(ROOT) == current(ROOT)
+
+
+def test_the_stored_records_fit_their_studies() -> None:
+    for study in studies().values():
+        record = load(path_of(ROOT, study))
+        assert record is not None
+        assert (record.study, record.mode) == (study.name, study.mode)
+        rows = [(row.group, row.label) for row in record.rows]
+        assert rows == [(g.title, v.label) for g in study.groups for v in g.variants]
+
+
+# --- the command
+
+
+@pytest.fixture
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The document and the records alone, as the command sees them."""
+    (tmp_path / "docs").mkdir()
+    for path in (ROOT / "docs").glob("compar*"):
+        (tmp_path / "docs" / path.name).write_bytes(path.read_bytes())
+    monkeypatch.setattr(command, "project_root", lambda: tmp_path)
+    return tmp_path
+
+
+def call(*options: str) -> Any:
+    return CliRunner().invoke(command.COMMAND, options, catch_exceptions=False)
+
+
+def test_a_stale_document_is_noticed_and_written_again(clone: Path) -> None:
+    assert "is current" in call("--check").output
+    path = clone / NAME
+    right = path.read_text(encoding="utf-8")
+    edited = right.replace("×1.00", "×9.99", 1)
+    assert edited != right
+    path.write_text(edited, encoding="utf-8")
+    with pytest.raises(GhashgenError, match="is stale; run ghashgen compare --write"):
+        call("--check")
+    assert json.loads(call("--write", "--json").stdout) == {"file": NAME, "changed": True}
+    assert path.read_text(encoding="utf-8") == right
+    assert sorted(found.name for found in (clone / "docs").iterdir()) == sorted(
+        found.name for found in (ROOT / "docs").glob("compar*")
+    )
+
+
+def test_record_keeps_the_result_and_writes_the_document(
+    clone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = studies()["solaris"]
+    result = combine(study, processes(), 51)
+    monkeypatch.setattr(command, "_measured", lambda *arguments: result)
+    answer = json.loads(call("solaris", "--record", "--json").stdout)
+    assert answer["machine"] == "a core"
+    assert answer["paper"]["seconds"]["school book"] == 1.18
+    assert load(path_of(clone, study)) == result
+    assert read(clone) == current(clone)
+    assert "a core, 3.00 GHz" in read(clone)
+
+
+def test_record_refuses_before_it_measures(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def measured(*arguments: object) -> Record:
+        raise AssertionError("measured")
+
+    monkeypatch.setattr(command, "_measured", measured)
+    (clone / NAME).write_text("no markers\n", encoding="utf-8")
+    with pytest.raises(GhashgenError, match="once each"):
+        call("solaris", "--record")
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ((), "no comparison is named; choose intel-2023 or solaris"),
+        (("nonesuch",), "no comparison is named 'nonesuch'"),
+        (("--write", "--check"), "stand alone"),
+        (("solaris", "--write"), "stand alone"),
+    ],
+)
+def test_refusals(options: tuple[str, ...], why: str) -> None:
+    with pytest.raises(GhashgenError, match=why):
+        call(*options)
+
+
+def test_a_file_that_cannot_be_written_is_left_alone(tmp_path: Path) -> None:
+    with pytest.raises(GhashgenError, match="No such file"):
+        document.write(tmp_path / "none" / "f.md", "text")

@@ -1,0 +1,120 @@
+"""What comparisons measure is right: against pyca/cryptography, and in three updates a message."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from queue import Queue
+
+import pytest
+from click.testing import CliRunner
+from test_bench import ANY, planted
+
+from ghashgen.bench import bench
+from ghashgen.bench.core import GCM
+from ghashgen.built import Built, build
+from ghashgen.catalogue import catalogue
+from ghashgen.commands import compare as command
+from ghashgen.compare.registry import studies
+from ghashgen.emulate import Emulator
+from ghashgen.errors import GhashgenError
+from ghashgen.paths import project_root
+from ghashgen.target import target
+from ghashgen.validation import cavp
+from ghashgen.validation.cases import Case, every_length, long_messages, tail_bound
+from ghashgen.validation.runners import Emulated, Native, missing_features, native
+
+STUDIES = tuple(studies().values())
+PORTABLE = sorted({name for study in STUDIES for name in study.portable})
+KERNELS = tuple(dict.fromkeys(kernel for study in STUDIES for kernel in study.kernels))
+
+
+def cases(blocks: int) -> list[Case]:
+    """Answers of pyca and of NIST: lengths around the group, long messages, a few records."""
+    lengths = list(every_length(tail_bound(blocks)))
+    near = [case for i, case in enumerate(lengths) if i < 34 or i % 16 in (0, 1, 15)]
+    return [*near, *list(long_messages(blocks))[:4], *cavp.cases()[::97]]
+
+
+def wrong(got: list[bytes], wanted: list[Case]) -> list[str]:
+    return [case.what for case, state in zip(wanted, got, strict=True) if not case.accepts(state)]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Built]:
+    folder = tmp_path_factory.mktemp("objects")
+    made = build(KERNELS, target(), project_root() / "generated", folder)
+    return {item.kernel.name: item for item in made}
+
+
+@pytest.fixture(scope="module")
+def runner(built: dict[str, Built], tmp_path_factory: pytest.TempPathFactory) -> Native:
+    return native(tuple(built.values()), tmp_path_factory.mktemp("harness"))
+
+
+@pytest.mark.parametrize("name", PORTABLE)
+def test_c_agrees_with_pyca(runner: Native, name: str) -> None:
+    wanted = cases(1)
+    assert wrong(runner.harness.run(name, [case.vector for case in wanted]), wanted) == []
+
+
+def test_a_wrong_state_is_noticed(runner: Native) -> None:
+    wanted = cases(1)
+    states = runner.harness.run("ref_branching", [case.vector for case in wanted])
+    states[5] = bytes([states[5][0] ^ 1, *states[5][1:]])
+    assert wrong(states, wanted) == [wanted[5].what]
+
+
+@pytest.mark.parametrize("name", [kernel.name for kernel in KERNELS])
+def test_a_kernel_agrees_with_pyca(runner: Native, built: dict[str, Built], name: str) -> None:
+    item = built[name]
+    lacking = missing_features(runner.harness, item)
+    wanted = cases(item.kernel.blocks)
+    if not lacking:
+        assert wrong(runner.updates(item, [case.vector for case in wanted]), wanted) == []
+        return
+    if item.kernel in catalogue():
+        pytest.skip(f"this CPU lacks {' '.join(lacking)}; the catalogue's tests emulate it")
+    if importlib.util.find_spec("bochscpu") is None:
+        pytest.skip(f"this CPU lacks {' '.join(lacking)}, and bochscpu-python is not installed")
+    free: Queue[Emulator] = Queue()
+    with Emulator() as emulator:
+        free.put(emulator)
+        few = wanted[::8]
+        assert wrong(Emulated(free).updates(item, [case.vector for case in few]), few) == []
+
+
+# One byte of the state is changed, but only by an update of 12 bytes.
+WRONG_AT_12 = "    cmp rcx, 12\n    jne .fine\n    xor byte [rsi], 1\n.fine:\n"
+
+
+def test_the_three_updates_of_a_message_are_checked(tmp_path: Path) -> None:
+    kernel = planted(tmp_path, "wrong12", WRONG_AT_12)
+    once = bench([kernel], (), (16,), ("throughput",), 1, effort=ANY)
+    if "wrong12" in once.missing:
+        pytest.skip(once.missing["wrong12"])
+    assert once.cell("wrong12", 16, "throughput") is not None
+    with pytest.raises(GhashgenError, match="wrong12 gives a wrong GHASH"):
+        bench([kernel], (), (16,), (GCM,), 1, effort=ANY)
+    right = planted(tmp_path, "right", "")
+    found = bench([right], (), (16,), (GCM,), 1, effort=ANY)
+    assert found.cell("right", 16, GCM) is not None
+
+
+@pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.name)
+def test_the_command_measures_every_row(
+    study: command.Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "QUICK", ANY)
+    options = [study.name, "--quick", "--sizes", "16", "--json"]
+    result = CliRunner().invoke(command.COMMAND, options, catch_exceptions=False)
+    assert result.exit_code == 0
+    rows = json.loads(result.stdout)["rows"]
+    assert [(row["group"], row["label"]) for row in rows] == [
+        (group.title, variant.label) for group in study.groups for variant in group.variants
+    ]
+    for row in rows:
+        assert bool(row["figures"]) != bool(row["missing"])
+        assert all(found["cycles"] > 0 and found["size"] == 16 for found in row["figures"])
+    assert any(row["figures"] for row in rows)

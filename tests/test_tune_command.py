@@ -1,0 +1,150 @@
+"""Tuning as a user sees it: the model, a real sweep, the command. No timing decides a test."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from tuning import COARSE, FINE, SSE, Fake, host, real_candidates
+
+from ghashgen.artefact import make
+from ghashgen.chosen import MEASURED, MODEL, load
+from ghashgen.commands.tune import COMMAND
+from ghashgen.errors import GhashgenError
+from ghashgen.target import target
+from ghashgen.toolchain import assemble_text, find_nasm
+from ghashgen.tune.choose import decide
+from ghashgen.tune.classes import SizeClass
+from ghashgen.tune.measure import describe, measure
+from ghashgen.tune.rank import rank
+from ghashgen.tune.store import open_store
+from ghashgen.tune.sweep import Here, Plan, sweep
+
+SMALL = (SizeClass(64, (16, 64)), SizeClass(None, (1024,)))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "tune.sqlite"
+
+
+# --- model
+
+
+def test_the_model_ranks_by_what_a_call_executes() -> None:
+    pytest.importorskip("bochscpu", reason="the emulator is not installed")
+    items = real_candidates(1, 8)
+    found, unranked = rank(items, "cascadelake", SMALL)
+    assert unranked == {}
+    assert {(d.basis, d.on, d.stage, d.peer) for d in found} == {(MODEL, "skylake-avx512", "", "")}
+    assert found[-1].winner.unit.blocks == 8
+    assert found[-1].cycles > found[0].cycles > 0
+    assert any("no data" in note for d in found for note in d.notes)
+    # Four carry-less products a block and more share one port: a bound that no kernel can beat.
+    assert found[-1].cycles >= 64 * 3
+
+
+def test_a_model_without_the_isa_ranks_nothing() -> None:
+    pytest.importorskip("bochscpu", reason="the emulator is not installed")
+    (item,) = real_candidates(1)
+    wide = replace(item.kernel, isa="avx512", blocks=4)
+    made = make(wide, target(), find_nasm())
+    obj = assemble_text(find_nasm(), wide.name, made.text, "elf64")
+    unit = replace(
+        item.unit,
+        name=wide.name,
+        isa="avx512",
+        table_bytes=wide.table_bytes,
+        table_align=wide.table_align,
+        obj=obj,
+    )
+    found, unranked = rank([replace(item, kernel=wide, unit=unit)], "skylake-avx512", SMALL)
+    assert found == []
+    assert "skylake-avx512 lacks what isa avx512 needs" in unranked[wide.name]
+    with pytest.raises(GhashgenError, match="no table for 'z80'"):
+        rank([], "z80", SMALL)
+
+
+# --- real
+
+
+def test_a_tiny_sweep_measures(path: Path) -> None:
+    here = describe()
+    items = real_candidates(1, 2)
+    if not all(here.runs(item.unit) for item in items):
+        pytest.skip("this CPU lacks avx or pclmulqdq: nothing is measured")
+    classes = (SizeClass(None, (48,)),)
+    plan = Plan(classes=classes, coarse=COARSE, fine=FINE)
+    with open_store(path) as store:
+        swept = sweep(items, Here(here, measure), store, plan)
+        assert (swept.measured, swept.failures) == (4, [])
+        (decision,) = decide(items, [here], store, (FINE, COARSE), classes)
+        assert decision.cycles > 0
+        assert store.db.execute("select git, ghz > 0 from run limit 1").fetchone()[1] == 1
+        again = sweep(items, Here(here, measure), store, plan)
+        assert (again.measured, again.kept) == (0, 4)
+
+
+def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("bochscpu", reason="the emulator is not installed")
+    here = describe()
+    plan = Plan(classes=SMALL, coarse=COARSE, fine=FINE, finalists=1)
+    monkeypatch.setattr("ghashgen.commands.tune.Plan", lambda **_: plan)
+    fake = Fake(here, lambda name, size: 100.0 + size)
+    monkeypatch.setattr("ghashgen.commands.tune.measure", lambda batch, core: fake(batch))
+    path, store = tmp_path / "chosen.json", tmp_path / "s.sqlite"
+    choice = ["--isa", "sse", "--isa", "avx512", "--multiply", "k", "--reduce", "clmul1"]
+    choice += ["--blocks", "8", "--op", "ghash"]
+    choice += ["--fold", "group", "--order", "reflected", "--powers", "memory"]
+    arguments = [*choice, "--store", str(store), "--write", str(path)]
+    if {"vpclmulqdq", "avx512f"} <= set(here.features):
+        monkeypatch.setattr("ghashgen.commands.tune.describe", lambda: host("no AVX", SSE))
+    result = CliRunner().invoke(COMMAND, [*arguments, "--json"], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    answer = json.loads(result.stdout)
+    basis = {row["isa"]: (row["basis"], row["on"]) for row in answer["choices"]}
+    assert basis["avx512"] == (MODEL, "icelake-server")
+    if set(SSE) <= set(here.features):
+        assert basis["sse"][0] == MEASURED
+        assert [item.isa for item in load(path).sets] == ["avx512", "sse"]
+    text = CliRunner().invoke(COMMAND, arguments, catch_exceptions=False).stdout
+    assert "MODEL, not measured" in text
+    before = path.read_bytes()
+    assert b"\x00" not in before
+    CliRunner().invoke(COMMAND, arguments, catch_exceptions=False)
+    assert path.read_bytes() == before
+
+
+def test_a_sweep_that_is_not_done_writes_no_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ghashgen.commands.tune.describe", lambda: host("no AVX", SSE))
+    path = tmp_path / "chosen.json"
+    arguments = ["--isa", "sse", "--multiply", "k", "--reduce", "clmul1", "--blocks", "8"]
+    arguments += ["--store", str(tmp_path / "s.sqlite"), "--write", str(path), "--budget", "0"]
+    result = CliRunner().invoke(COMMAND, arguments)
+    assert "is not written: the sweep is not done" in str(result.exception)
+    assert "the budget was spent" in result.output
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "why"),
+    [(["--uarch", "z80"], "no table for 'z80'"), (["--write", "none/c.json"], "is no folder")],
+)
+def test_what_cannot_end_well_is_refused_before_the_sweep(
+    tmp_path: Path, option: list[str], why: str
+) -> None:
+    store = tmp_path / "s.sqlite"
+    result = CliRunner().invoke(COMMAND, ["--isa", "sse", "--store", str(store), *option])
+    assert why in str(result.exception)
+    assert not store.exists()
+
+
+def test_the_command_refuses_polyval(tmp_path: Path) -> None:
+    arguments = ["--op", "polyval", "--store", str(tmp_path / "s.sqlite")]
+    result = CliRunner().invoke(COMMAND, arguments)
+    assert "only kernels of op ghash" in str(result.exception)

@@ -1,0 +1,100 @@
+"""Intel's list of instructions with operand-independent timing: whole, disjoint, and enforced."""
+
+import random
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import verify_cases as cases
+from iced_x86 import Instruction, OpCodeInfo, OpKind
+
+from ghashgen.isa.registry import isas
+from ghashgen.paths import project_root
+from ghashgen.verify import dataflow
+from ghashgen.verify.refutation import Category, Refutation
+from ghashgen.verify.semantics import code_name, rows
+from ghashgen.verify.terms import DATA, Terms
+
+TABLE: dict[str, Any] = tomllib.loads(dataflow.DATA_FILE.read_text(encoding="utf-8"))
+EXCLUDED = frozenset(TABLE["excluded"]["mnemonics"])
+CHECKED = ("jasmin", "spark", "s2n")
+
+
+def mnemonic(code: int) -> str:
+    return dataflow._mnemonics()[OpCodeInfo(code).mnemonic]
+
+
+def emitted() -> set[str]:
+    """Mnemonics of the kernels that are checked in, from their text."""
+    found = set()
+    for path in sorted((project_root() / "generated").glob("*/*.asm")):
+        found |= set(re.findall(r"^    ([a-z]\w+)", path.read_text(encoding="utf-8"), re.MULTILINE))
+    return found - {"db", "dd"}
+
+
+def test_every_row_stands_in_exactly_one_group() -> None:
+    groups = (dataflow.listed(), dataflow.no_operands(), EXCLUDED)
+    assert sum(map(len, groups)) == len(frozenset().union(*groups))
+    assert {mnemonic(code) for code in rows()} == frozenset().union(*groups)
+
+
+def secrets() -> Any:
+    """Return a machine all of whose registers hold secrets, but for the one that addresses."""
+    state = cases.random_state(random.Random(1))
+    terms = Terms(lambda kind, power: NotImplemented)
+    m = cases.machine_of(state, terms)
+    m.gpr = [m.gpr[k] if k in (4, 6) else terms.variable(f"g{k}", DATA) for k in range(16)]
+    m.vec = [tuple(terms.variable(f"v{k}{j}", DATA) for j in range(4)) for k in range(32)]
+    return m
+
+
+def zeroes(instruction: Instruction) -> bool:
+    """Whether this is XORPS of a register with itself, which depends on nothing."""
+    last = instruction.op_count - 1
+    return (
+        "xorp" in mnemonic(instruction.code)
+        and instruction.op_kind(last) == OpKind.REGISTER
+        and instruction.op_register(last) == instruction.op_register(last - 1)
+    )
+
+
+def test_no_row_off_the_list_meets_a_secret() -> None:
+    seen = set()
+    for code in rows():
+        for instruction, _ in cases.instances(code, 4, 3):
+            guard = dataflow.guard(instruction)
+            if mnemonic(code) not in EXCLUDED:
+                assert guard is None
+                continue
+            assert guard is not None, code_name(code)
+            if not zeroes(instruction):
+                with pytest.raises(Refutation) as caught:
+                    guard(secrets())
+                assert caught.value.category is Category.CONSTANT_TIME
+                seen.add(mnemonic(code))
+    assert seen == EXCLUDED
+
+
+def test_what_kernels_use_is_listed_or_public() -> None:
+    """BZHI makes a mask from the length; everything else that is emitted is on the list."""
+    assert emitted() - dataflow.listed() - dataflow.no_operands() == {"bzhi"}
+    written = {row.mnemonic for isa in isas().values() for row in isa.rows.values()}
+    assert written - dataflow.listed() - dataflow.no_operands() == {"bzhi"}
+
+
+def test_the_cross_check_says_what_it_does_not_cover() -> None:
+    found = {name: frozenset(TABLE["cross_check"][name]) for name in (*CHECKED, "alone")}
+    confirmed = frozenset().union(*(found[name] for name in CHECKED))
+    assert all(names <= dataflow.listed() for names in found.values())
+    assert not confirmed & found["alone"]
+    assert (emitted() & dataflow.listed()) - confirmed == found["alone"]
+
+
+def test_the_source_is_recorded() -> None:
+    text = Path(dataflow.DATA_FILE).read_text(encoding="utf-8")
+    head = text.partition("[instructions]")[0]
+    assert "Data Operand Independent Timing Instructions" in head
+    assert "768873" in head
+    assert len(re.findall(r"\b[0-9a-f]{40}\b", text)) == 6

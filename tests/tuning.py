@@ -1,0 +1,103 @@
+"""What the tests of tuning share: candidates without code, and a machine whose figures are set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from ghashgen.artefact import make, sha256
+from ghashgen.bench.core import Cell, Run, Subject
+from ghashgen.kernel import Kernel
+from ghashgen.target import target
+from ghashgen.toolchain import assemble_text, find_nasm
+from ghashgen.tune.measure import Batch, Effort, Host, Measured, Stage
+from ghashgen.tune.measure import method as real_method
+from ghashgen.tune.space import Candidate, Unit
+
+PLAIN = Kernel("avx", "winograd", "clmul1", 4)
+ANY = Effort(samples=5, cycles=2000, patience=0, nops=0)
+COARSE = Stage("coarse", ANY, 1, False)
+FINE = Stage("fine", ANY, 2, True)
+AVX = ("avx", "pclmulqdq", "sse2", "ssse3")
+SSE = ("pclmulqdq", "sse2", "ssse3")
+
+
+def candidate(
+    isa: str = "avx", blocks: int = 4, code: str = "", needs: tuple[str, ...] = ()
+) -> Candidate:
+    """A candidate that says what it is, without an object."""
+    kernel = replace(PLAIN, isa=isa, blocks=blocks)
+    unit = Unit(
+        name=kernel.name,
+        isa=isa,
+        needs=needs or (AVX if isa == "avx" else SSE),
+        blocks=blocks,
+        table_bytes=kernel.table_bytes,
+        table_align=kernel.table_align,
+        op="ghash",
+        obj=b"",
+        code=code or sha256(kernel.name.encode()),
+    )
+    return Candidate(kernel, unit, 100 * blocks)
+
+
+def host(cpu: str = "CPU A", features: tuple[str, ...] = AVX) -> Host:
+    return Host(cpu, features, real_method())
+
+
+Cycles = Callable[[str, int], float]
+"""Core cycles of a unit (by name) for a message of so many bytes; 0: what init takes."""
+
+
+def per_group(name: str, size: int) -> float:
+    """A machine on which more blocks a group are better, if the message fills a group."""
+    blocks = int(name.rpartition("_x")[2])
+    return 10.0 + size / 16 * (4 + 2 / blocks) + (0 if size >= 16 * blocks else 12 * blocks)
+
+
+@dataclass
+class Fake:
+    """Measures nothing; counts what it was asked for."""
+
+    where: Host
+    cycles: Cycles = per_group
+    peers: Mapping[str, float] = field(default_factory=lambda: {"peer": 2.0})
+    asked: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+    stop_after: int | None = None
+    """Batches after which an interrupt comes."""
+
+    def __call__(self, batch: Batch) -> Measured:
+        if self.stop_after is not None and len(self.asked) >= self.stop_after:
+            raise KeyboardInterrupt
+        self.asked.append((batch.stage.name, tuple(unit.name for unit in batch.units)))
+        return measured(self.where, batch, self.cycles, self.peers if batch.stage.peers else {})
+
+
+def measured(
+    where: Host, batch: Batch, cycles: Cycles = per_group, peers: Mapping[str, float] | None = None
+) -> Measured:
+    """What a machine with these figures answers; a peer's are per byte."""
+    subjects = [Subject(u.name, "kernel", u.table_bytes, u.code) for u in batch.units]
+    subjects += [Subject(name, "peer") for name in peers or {}]
+
+    def cell(name: str, size: int, mode: str) -> Cell:
+        value = size * peers[name] if peers and name in peers else cycles(name, size)
+        run = Run(value, value - 0.1, value + 0.1, 5, 0)
+        return Cell(name, size, mode, (run,) * batch.stage.runs)
+
+    cells = [cell(s.name, size, "throughput") for s in subjects for size in batch.sizes]
+    cells += [cell(s.name, 0, "init") for s in subjects if s.kind == "kernel"]
+    return Measured(where, 2.5, "abc", tuple(subjects), tuple(cells), {})
+
+
+def real_candidates(*blocks: int) -> tuple[Candidate, ...]:
+    """Candidates with objects, of the plainest AVX kernel."""
+    nasm = find_nasm()
+    out = []
+    for number in blocks:
+        made = make(replace(PLAIN, blocks=number), target(), nasm)
+        obj = assemble_text(nasm, made.kernel.name, made.text, "elf64")
+        base = candidate("avx", number, sha256(made.code), made.features)
+        size = sum(made.audit.code_bytes.values())
+        out.append(replace(base, unit=replace(base.unit, obj=obj), code_bytes=size))
+    return tuple(out)
