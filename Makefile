@@ -6,8 +6,8 @@ BIN := $(VENV)/bin
 GHASHGEN := $(BIN)/ghashgen
 STAMP := $(VENV)/.installed
 
-.PHONY: all help setup nasm generate prove prove-kernels mutate validate audit test check lint \
-  types bench tune compare bench-tool clean
+.PHONY: all help setup nasm chromium generate prove prove-kernels mutate validate audit test check \
+  lint types bench tune compare bench-tool report clean
 
 all: generate prove validate ## set up, generate, prove the identities, validate (the default)
 
@@ -35,6 +35,16 @@ nasm:
 	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then sh -c "$$install" >/dev/null; \
 	  elif command -v apt-get >/dev/null && sudo -n true 2>/dev/null; then sudo -n sh -c "$$install" >/dev/null; \
 	  else echo "nasm not found: run: sudo apt-get install nasm (2.14 or later)" >&2; exit 1; fi; }
+
+chromium: # a browser for the tests of the report; without one they are skipped
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || \
+	command -v google-chrome >/dev/null || { \
+	  install="apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq -y install chromium"; \
+	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then sh -c "$$install" >/dev/null 2>&1; \
+	  elif command -v apt-get >/dev/null && sudo -n true 2>/dev/null; then \
+	    sudo -n sh -c "$$install" >/dev/null 2>&1; \
+	  else false; fi; } || \
+	  echo "no chromium: tests that look at the report are skipped; sudo apt-get install chromium" >&2
 
 generate: setup ## emit the catalogue into generated/
 	@$(GHASHGEN) generate
@@ -64,7 +74,10 @@ validate: setup generate ## run every kernel against pyca/cryptography and CAVP
 audit: setup ## count instructions in the assembled bytes
 	@$(GHASHGEN) audit
 
-test: setup ## the tests
+report: setup ## one page of what is proved, counted and measured: build/report/report.html
+	@$(GHASHGEN) report
+
+test: setup chromium ## the tests
 	@$(BIN)/pytest -n 2
 
 lint: setup

@@ -1,0 +1,80 @@
+"""ghashgen report: one page of what is proved, counted, modelled and measured."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from ghashgen.commands.options import (
+    build_folder,
+    default_out,
+    json_option,
+    print_json,
+    progress,
+)
+from ghashgen.errors import GhashgenError
+from ghashgen.paths import project_root
+from ghashgen.summary import RESULTS
+
+
+@click.command("report")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder (default: build/report).")
+@click.option(
+    "--kernels",
+    type=click.Path(path_type=Path),
+    help="Folder with MANIFEST.json and PROOFS.json (default: generated).",
+)
+@click.option(
+    "--bench",
+    type=click.Path(path_type=Path),
+    help="Measurement: a store or the JSON of ghashgen bench, or docs/bench.json (default: the "
+    "store build/bench.sqlite, without one docs/bench.json).",
+)
+@click.option("--session", type=click.IntRange(1), help="Number in the store (default: the last).")
+@json_option
+def COMMAND(
+    out: Path | None,
+    kernels: Path | None,
+    bench: Path | None,
+    session: int | None,
+    as_json: bool,
+) -> None:
+    """Write report.html, which needs no network, and its plots as PNG.
+
+    The page takes kernels from the manifest, theorems from PROOFS.json (compared with the bytes
+    assembled here), port bounds from this project's tables, speed from a stored measurement. What
+    is missing or stale is said on it. With --json the data are printed and nothing is written.
+    """
+    from ghashgen.report.gather import Sources, gather
+
+    root = project_root()
+    sources = Sources(
+        root=root,
+        kernels=kernels or default_out(),
+        objects=build_folder("obj"),
+        bench=_measurement(bench),
+        session=session,
+    )
+    if session is not None and sources.bench is None:
+        raise GhashgenError("there is no store to take a session from", "run ghashgen bench")
+    report = gather(sources, progress)
+    if as_json:
+        print_json(asdict(report))
+        return
+    from ghashgen.report.page import Links, write
+
+    links = Links(out or build_folder("report"), sources.kernels, root)
+    for path in write(report, links):
+        click.echo(path)
+    for note in report.notes:
+        click.echo(note, err=True)
+
+
+def _measurement(named: Path | None) -> Path | None:
+    """Return the file of the measurement: the one named, or the first that is there."""
+    if named is not None:
+        if not named.is_file():
+            raise GhashgenError(f"{named} is no file", "name a measurement, or leave out --bench")
+        return named
+    places = (build_folder("bench.sqlite"), project_root() / RESULTS)
+    return next((path for path in places if path.is_file()), None)

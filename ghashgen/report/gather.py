@@ -1,0 +1,243 @@
+"""Gathers the report's data: manifest, objects, proofs and a measurement become one value."""
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from ghashgen import manifest
+from ghashgen.built import Built, build
+from ghashgen.errors import GhashgenError
+from ghashgen.kernel import Kernel
+from ghashgen.proofs import NAME as PROOFS
+from ghashgen.report.bounds import examine
+from ghashgen.report.data import Examined, Report, Speed, Theorem, Variant
+from ghashgen.report.speed import read_speed
+from ghashgen.target import target
+from ghashgen.toolchain import find_nasm
+from ghashgen.uarch import uarches
+
+Progress = Callable[[str, int], AbstractContextManager[Callable[[object], None]]]
+"""Opens a bar: what is done, how many items; yields what to call after each."""
+
+
+def _silent(what: str, total: int) -> AbstractContextManager[Callable[[object], None]]:
+    return nullcontext(lambda item: None)
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where the data lie."""
+
+    root: Path
+    """What paths are shown relative to."""
+    kernels: Path
+    """A folder with MANIFEST.json, and PROOFS.json if there are proofs."""
+    objects: Path
+    """Where assembled objects are kept."""
+    bench: Path | None
+    """A measurement; None if there is none."""
+    session: int | None = None
+    """Which session of a store; the last by default."""
+
+
+def shown(path: Path, root: Path) -> str:
+    """Return how the page names a path: below the project where it lies there, else its name."""
+    resolved = path.resolve()
+    return (
+        resolved.relative_to(root.resolve()).as_posix()
+        if resolved.is_relative_to(root.resolve())
+        else path.name
+    )
+
+
+def gather(sources: Sources, progress: Progress = _silent) -> Report:
+    """Gather everything.
+
+    What is missing or stale becomes a note of the report.
+
+    Raises:
+        GhashgenError: there is no manifest, a kernel was edited by hand, or a file is malformed.
+    """
+    entries = manifest.load(sources.kernels)
+    if not entries:
+        raise GhashgenError(f"{sources.kernels} has no {manifest.NAME}", "run ghashgen generate")
+    ordered = [entries[name] for name in sorted(entries)]
+    examined, why = _examined(ordered, sources, progress)
+    proofs, proofs_why = _proofs(sources.kernels / PROOFS)
+    variants = tuple(
+        _variant(entry, examined.get(entry["name"]), proofs.get(entry["name"])) for entry in ordered
+    )
+    speed = None
+    if sources.bench is not None:
+        speed = read_speed(sources.bench, shown(sources.bench, sources.root), sources.session)
+    return Report(
+        generator=_generator(sources.kernels),
+        assemblers=tuple(sorted({entry["object"]["assembler"] for entry in ordered})),
+        folder=shown(sources.kernels, sources.root),
+        variants=variants,
+        uarches={uarch.name: uarch.title for uarch in uarches().values()},
+        ports={uarch.name: uarch.ports for uarch in uarches().values()},
+        speed=speed,
+        notes=tuple(_notes(variants, speed, why, proofs_why)),
+    )
+
+
+def _generator(folder: Path) -> str:
+    body = json.loads((folder / manifest.NAME).read_text(encoding="utf-8"))
+    return str(body.get("generator", "ghashgen"))
+
+
+def kernel_of(entry: manifest.Entry) -> Kernel:
+    """Return the kernel that an entry of a manifest describes.
+
+    Raises:
+        GhashgenError: its functions are not named after it, as with --prefix.
+    """
+    axes, name = entry["axes"], entry["name"]
+    if entry["symbols"]["update"] != f"{name}_update":
+        raise GhashgenError(
+            f"the functions of {name} have a prefix", "report on a folder generated without one"
+        )
+    known = {field.name for field in fields(Kernel)}
+    kernel = Kernel(**{axis: value for axis, value in axes.items() if axis in known})
+    if kernel.name == name:
+        return kernel
+    return Kernel(**{axis: axes[axis] for axis in axes if axis in known}, alias=name)
+
+
+def _examined(
+    entries: list[manifest.Entry], sources: Sources, progress: Progress
+) -> tuple[Mapping[str, Examined], str]:
+    """Return what the objects say by kernel, or why there are none."""
+    try:
+        find_nasm()
+    except GhashgenError as refusal:
+        return {}, str(refusal)
+    built: list[Built] = []
+    with progress("assemble", len(entries)) as advance:
+        for abi in sorted({entry["axes"]["abi"] for entry in entries}):
+            kernels = [kernel_of(entry) for entry in entries if entry["axes"]["abi"] == abi]
+            built += build(kernels, target(abi), sources.kernels, sources.objects, advance)
+    with progress("examine", len(built)) as advance:
+        return examine(built, advance), ""
+
+
+def _proofs(path: Path) -> tuple[dict[str, dict[str, Any]], str]:
+    """Return the verdicts by kernel, and why there are none."""
+    if not path.exists():
+        return {}, f"There is no {path.name}: nothing is recorded as proved."
+    try:
+        verdicts = json.loads(path.read_text(encoding="utf-8"))["proofs"]
+        for verdict in verdicts:
+            _ = verdict["proved"], verdict["code_sha256"], list(_theorems(verdict))
+        return {str(verdict["kernel"]): verdict for verdict in verdicts}, ""
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise GhashgenError(
+            f"{path} is no list of proofs: {type(error).__name__} {error}",
+            "run ghashgen prove --write",
+        ) from None
+
+
+def _theorems(verdict: Mapping[str, Any]) -> Iterable[Theorem]:
+    for function in verdict["functions"]:
+        for theorem in function["theorems"]:
+            yield Theorem(
+                str(function["operation"]),
+                str(theorem["what"]),
+                str(theorem["lengths"]),
+                str(theorem["method"]),
+            )
+
+
+def _state(examined: Examined | None, verdict: Mapping[str, Any] | None) -> str:
+    if verdict is None:
+        return "missing"
+    if examined is not None and verdict["code_sha256"] != examined.image_sha256:
+        return "stale"
+    if not verdict["proved"]:
+        return "refuted"
+    return "recorded" if examined is None else "proved"
+
+
+def _variant(
+    entry: manifest.Entry, examined: Examined | None, verdict: Mapping[str, Any] | None
+) -> Variant:
+    state, group = _state(examined, verdict), entry["counts"]["group"]
+    counted = state in ("proved", "recorded") and verdict is not None
+    return Variant(
+        name=entry["name"],
+        axes=dict(entry["axes"]),
+        file=entry["file"],
+        features=tuple(entry["cpu_features"]),
+        blocks=int(entry["axes"]["blocks"]),
+        table_bytes=int(entry["table"]["bytes"]),
+        code_bytes=sum(entry["code_bytes"].values()),
+        instructions=int(group["instructions"]),
+        classes=dict(group["classes"]),
+        theorems=tuple(_theorems(verdict)) if counted and verdict is not None else (),
+        proof=state,
+        examined=examined,
+    )
+
+
+def _notes(
+    variants: tuple[Variant, ...], speed: Speed | None, unexamined: str, unproved: str
+) -> Iterable[str]:
+    if unexamined:
+        yield (
+            f"No port bounds, and proofs not compared with the bytes, since nothing could be "
+            f"assembled: {unexamined}."
+        )
+    if unproved:
+        yield f"{unproved} Run ghashgen prove --write."
+    else:
+        yield from _proof_notes(variants)
+    if speed is None:
+        yield "No measurement: run ghashgen bench."
+        return
+    digests = {v.name: v.examined.object_sha256 for v in variants if v.examined}
+    other = {
+        t.name for t in speed.timings if t.digest and digests.get(t.name) not in ("", t.digest)
+    }
+    if other and not unexamined:
+        yield (
+            f"{_kernels(len(other))} measured as other bytes than those here "
+            f"({_some(other)}): measure again, with ghashgen bench."
+        )
+    if any(timing.low is None for timing in speed.timings):
+        yield (
+            f"{speed.source} holds only the best kernel and the best peer at each size, without "
+            "spread and without a hash of what was measured; a store of ghashgen bench has these."
+        )
+
+
+def _proof_notes(variants: tuple[Variant, ...]) -> Iterable[str]:
+    sentences = {
+        "stale": "proved as other bytes than those here",
+        "missing": "without a recorded proof",
+        "refuted": "refuted",
+    }
+    for state, sentence in sentences.items():
+        names = {variant.name for variant in variants if variant.proof == state}
+        if names:
+            yield f"{_kernels(len(names))} {sentence} ({_some(names)}): ghashgen prove --write."
+
+
+def _kernels(count: int) -> str:
+    return f"{count} kernel{'' if count == 1 else 's'}"
+
+
+def _some(names: Iterable[str], most: int = 3) -> str:
+    """Return the first names, and how many more there are."""
+    ordered = sorted(names)
+    rest = len(ordered) - most
+    return ", ".join(ordered[:most]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def relative(path: Path, start: Path) -> str:
+    """Return the link from a page in folder `start` to a path."""
+    return Path(os.path.relpath(path.resolve(), start.resolve())).as_posix()

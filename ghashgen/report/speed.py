@@ -1,0 +1,122 @@
+"""A measurement, from the store of `ghashgen bench`, its JSON, or docs/bench.json.
+
+The store and the JSON of `bench --json` hold every subject with its spread; docs/bench.json only
+the best kernel and the best peer at each size, without spread.
+"""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from ghashgen.bench.core import Results
+from ghashgen.bench.store import load
+from ghashgen.errors import GhashgenError
+from ghashgen.report.data import Speed, Timing
+
+MODE = "throughput"
+_SQLITE = b"SQLite format 3\0"
+
+
+def read_speed(path: Path, shown: str, session: int | None = None) -> Speed:
+    """Return the measurement in a file; `shown` is how the page names the file.
+
+    `session` chooses one of a store, the last by default.
+
+    Raises:
+        GhashgenError: the file is unreadable, is none of the three, or has no such session.
+    """
+    try:
+        with path.open("rb") as file:
+            stored = file.read(len(_SQLITE)) == _SQLITE
+        if stored:
+            which = "" if session is None else f", number {session}"
+            return _of_results(load(path, session), f"{shown}{which}")
+        if session is not None:
+            raise GhashgenError(f"{path} is no store of sessions", "leave out --session")
+        body = json.loads(path.read_text(encoding="utf-8"))
+        return _of_json(body, shown) if "cells" in body else _of_record(body, shown)
+    except OSError as error:
+        raise GhashgenError(f"{path}: {error.strerror}", "run ghashgen bench") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise GhashgenError(
+            f"{path} is no measurement: {type(error).__name__} {error}",
+            "name a file of ghashgen bench --store or --json, or docs/bench.json",
+        ) from None
+
+
+def _ordered(timings: Iterable[Timing]) -> tuple[Timing, ...]:
+    return tuple(sorted(timings, key=lambda t: (t.kind, t.name, t.size)))
+
+
+def _of_results(results: Results, shown: str) -> Speed:
+    timings = []
+    for cell in results.cells:
+        if cell.mode != MODE or not cell.size:
+            continue
+        subject, (low, high) = results.subjects[cell.name], cell.spread
+        timings.append(
+            Timing(
+                name=cell.name,
+                kind=subject.kind,
+                size=cell.size,
+                per_byte=cell.per_byte,
+                low=low / cell.size,
+                high=high / cell.size,
+                samples=sum(run.kept for run in cell.usable),
+                digest=subject.digest,
+            )
+        )
+    runs = max((len(cell.runs) for cell in results.cells), default=0)
+    return Speed(
+        source=shown,
+        machine=f"{results.machine.cpu}, {results.machine.clock_ghz:.2f} GHz",
+        method=_method(runs, results.machine.git),
+        timings=_ordered(timings),
+        missing=dict(sorted(results.missing.items())),
+    )
+
+
+def _method(runs: int, git: str) -> str:
+    times = "one run" if runs == 1 else f"{runs} runs"
+    sources = f"; sources {git}" if git else ""
+    return (
+        f"{MODE}, kernels and peers in turns in one process on one core; median of {times}' "
+        f"medians, spread from the lowest first to the highest third quartile{sources}"
+    )
+
+
+def _of_json(body: dict[str, Any], shown: str) -> Speed:
+    rows = [row for row in body["cells"] if row["mode"] == MODE and row["size"]]
+    machine = body["machine"]
+    return Speed(
+        source=shown,
+        machine=f"{machine['cpu']}, {machine['clock_ghz']:.2f} GHz",
+        method=_method(max((row["runs"] for row in body["cells"]), default=0), machine["git"]),
+        timings=_ordered(
+            Timing(
+                name=str(row["name"]),
+                kind=str(row["kind"]),
+                size=int(row["size"]),
+                per_byte=row["cycles"] / row["size"],
+                low=row["low"] / row["size"],
+                high=row["high"] / row["size"],
+                samples=int(row["kept"]),
+                digest=str(row["digest"]),
+            )
+            for row in rows
+        ),
+        missing=dict(sorted(body["missing"].items())),
+    )
+
+
+def _of_record(body: dict[str, Any], shown: str) -> Speed:
+    timings = []
+    for row in body["rows"]:
+        size, cycles = int(row["size"]), float(row["cycles_per_byte"])
+        for name, kind, figure in (
+            (row["kernel"], "kernel", cycles),
+            (row["peer"], "peer", cycles * float(row["ratio"])),
+        ):
+            timings.append(Timing(str(name), kind, size, figure, None, None, 0, ""))
+    return Speed(shown, str(body["machine"]), str(body["method"]), _ordered(timings), {})

@@ -1,0 +1,273 @@
+"""The report's data agree with their sources, say what is missing, and give the same bytes."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from reporting import NAMES, STALE, UNPROVED, Folder, entries, make_folder, results
+
+from ghashgen.bench.export import as_plain, as_record
+from ghashgen.bench.store import save
+from ghashgen.commands import report as command
+from ghashgen.errors import GhashgenError
+from ghashgen.paths import project_root
+from ghashgen.report import choice
+from ghashgen.report.bounds import levelled
+from ghashgen.report.data import Report
+from ghashgen.report.gather import gather
+from ghashgen.report.page import PAGE, PLOTS, Links, page, policy, write
+from ghashgen.report.plots import CLASS_COLOURS, OURS, PALETTE, PEERS, Plot, apart, inline, plots
+from ghashgen.report.speed import read_speed
+
+STYLE = project_root() / "templates" / "report" / "style.css"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
+    made = make_folder(tmp_path_factory.mktemp("report"))
+    report = gather(made.sources(None))
+    made.bench.write_text(json.dumps(as_plain(results(report))), encoding="utf-8")
+    return made
+
+
+@pytest.fixture(scope="module")
+def report(folder: Folder) -> Report:
+    return gather(folder.sources(folder.bench))
+
+
+def links(folder: Folder, out: Path) -> Links:
+    return Links(out, folder.kernels, project_root())
+
+
+# -- data -----------------------------------------------------------------------------------------
+
+
+def test_counts_are_the_manifests(report: Report, folder: Folder) -> None:
+    assert [variant.name for variant in report.variants] == sorted(NAMES)
+    for entry in entries(folder.kernels)["kernels"]:
+        variant = report.variant(entry["name"])
+        assert variant is not None
+        assert variant.total_per_block * variant.blocks == entry["counts"]["group"]["instructions"]
+        assert sum(variant.per_block.values()) == variant.total_per_block
+        assert variant.table_bytes == entry["table"]["bytes"]
+
+
+def test_a_proof_of_other_bytes_proves_nothing_here(report: Report) -> None:
+    states = {variant.name: variant.proof for variant in report.variants}
+    expected = dict.fromkeys(NAMES, "proved") | {STALE: "stale", UNPROVED: "missing"}
+    assert states == expected
+    table = choice.proof_table(report.variants)
+    assert table.kernels == len(NAMES) - 2
+    # Four kinds for each of three functions, and wipe for the one kernel that wipes.
+    assert table.theorems == 12 * (len(NAMES) - 2) + 3
+    assert {STALE, UNPROVED} <= {n for n in NAMES if any(n in note for note in report.notes)}
+
+
+def test_bounds_are_missing_only_where_the_cpu_lacks_instructions(report: Report) -> None:
+    wide, narrow = report.variant(NAMES[0]), report.variant("ghash_avx_k_clmul1_x8")
+    assert wide is not None
+    assert narrow is not None
+    assert wide.examined is not None
+    assert narrow.examined is not None
+    assert set(narrow.examined.bounds) == set(report.uarches)
+    assert "VPCLMULQDQ" in wide.examined.lacks["skylake-avx512"]
+    assert "skylake-avx512" not in wide.examined.bounds
+    for bound in narrow.examined.bounds.values():
+        assert max(*bound.load.values(), bound.front_end) == pytest.approx(bound.per_block)
+
+
+def test_uops_are_spread_as_evenly_as_their_ports_allow() -> None:
+    found = levelled({("p5",): 8, ("p0", "p5"): 4, ("p0", "p1"): 2, ("p2", "p3"): 3})
+    assert found == {"p5": 8, "p0": 4, "p1": 2, "p2": 1.5, "p3": 1.5}
+    assert levelled({}) == {}
+
+
+def test_axes_are_what_the_kernels_differ_in(report: Report) -> None:
+    varying, same = set(choice.axes(report.variants)), choice.constants(report.variants)
+    assert varying >= {"isa", "multiply", "reduce", "blocks", "op", "wipe"}
+    assert same["abi"] == "sysv"
+    assert varying.isdisjoint(same)
+    assert varying | set(same) == set(report.variants[0].axes)
+    assert choice.filters(report.variants)["blocks"] == ("1", "4", "8", "16")
+
+
+# -- speed ----------------------------------------------------------------------------------------
+
+
+def test_store_and_json_give_the_same_measurement(folder: Folder, tmp_path: Path) -> None:
+    store = tmp_path / "bench.sqlite"
+    measured = results(gather(folder.sources(None)))
+    for _ in range(2):
+        save(measured, store)
+    stored, from_json = read_speed(store, "x"), read_speed(folder.bench, "x")
+    assert stored.sizes == from_json.sizes
+    assert [(t.name, t.kind, t.size) for t in stored.timings] == [
+        (t.name, t.kind, t.size) for t in from_json.timings
+    ]
+    for ours, theirs in zip(stored.timings, from_json.timings, strict=True):
+        assert ours.per_byte == pytest.approx(theirs.per_byte, abs=1e-3 / ours.size)
+    assert stored.best("kernel", 16384) == stored.of("ghash_avx_winograd_clmul1_x16")[-1]
+    assert read_speed(store, "x", 2).timings == stored.timings
+    with pytest.raises(GhashgenError, match="no such measurement"):
+        read_speed(store, "x", 3)
+
+
+def test_the_record_has_the_best_only_and_the_report_says_so(
+    folder: Folder, tmp_path: Path
+) -> None:
+    path = tmp_path / "record.json"
+    path.write_text(json.dumps(as_record(results())), encoding="utf-8")
+    found = gather(folder.sources(path))
+    assert found.speed is not None
+    assert [line.kind for line in choice.lines(found.speed)] == ["kernel", "peer"]
+    assert any("without spread" in note for note in found.notes)
+
+
+def test_a_measurement_of_other_bytes_is_said(folder: Folder, tmp_path: Path) -> None:
+    body = json.loads(folder.bench.read_text(encoding="utf-8"))
+    for row in body["cells"]:
+        row["digest"] = row["digest"] and "0" * 64
+    path = tmp_path / "old.json"
+    path.write_text(json.dumps(body), encoding="utf-8")
+    assert any("2 kernels measured as other" in n for n in gather(folder.sources(path)).notes)
+    assert not any("measured as" in n for n in gather(folder.sources(folder.bench)).notes)
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"rows": [{}]}', '{"cells": [{}]}'])
+def test_what_is_no_measurement_is_refused(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(GhashgenError, match="is no measurement"):
+        read_speed(path, "x")
+
+
+# -- page -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def written(report: Report, folder: Folder) -> dict[str, bytes]:
+    """The files of the report, by name; they lie in folder.root/a/report."""
+    paths = write(report, links(folder, folder.root / "a" / "report"))
+    return {path.name: path.read_bytes() for path in paths}
+
+
+def test_same_data_same_bytes(report: Report, folder: Folder, written: dict[str, bytes]) -> None:
+    drawn = plots(report)
+    again = {f"{name}.png": plot.png for name, plot in drawn.items()}
+    again[PAGE] = page(report, drawn, links(folder, folder.root / "a" / "report")).encode()
+    assert again == written
+    assert set(written) == {PAGE, *(f"{name}.png" for name in PLOTS)}
+    assert {path.name for path in (folder.root / "a" / "report").iterdir()} == set(written)
+
+
+def test_links_lead_somewhere_and_nowhere_outside(
+    folder: Folder, written: dict[str, bytes]
+) -> None:
+    out, html = folder.root / "a" / "report", written[PAGE].decode()
+    targets = re.findall(r'href="([^"#:]+)"', html)
+    assert sum(target.endswith(".asm") for target in targets) == len(NAMES)
+    assert [target for target in targets if not (out / target).exists()] == []
+    ids = re.findall(r'\bid="([^"]+)"', html)
+    assert len(ids) == len(set(ids))
+    assert re.findall(r"(?:src|href|action)=\"?(?:https?:)?//", html) == []
+
+
+def test_what_is_missing_stands_on_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GHASHGEN_NASM", str(tmp_path / "none"))
+    bare = make_folder(tmp_path, proofs=False)
+    found = gather(bare.sources(None))
+    assert [v for v in found.variants if v.examined or v.theorems] == []
+    drawn = {"instructions": Plot("instructions", b"", {"wide": "", "narrow": ""})}
+    html = page(found, drawn, links(bare, tmp_path))
+    for text in ("No port bounds", "nothing is recorded as proved", "No measurement"):
+        assert text in html
+    assert "speed.png" not in html
+
+
+def test_the_policy_names_the_script_that_stands_there(written: dict[str, bytes]) -> None:
+    html = written[PAGE].decode()
+    script = html.partition("<script>\n")[2].partition("</script>")[0]
+    assert policy(script) != policy(script + " ")
+    assert policy(script).replace("'", "&#39;") in html
+
+
+def test_an_unwritable_folder_leaves_nothing(
+    report: Report, folder: Folder, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(GhashgenError, match="file"):
+        write(report, links(folder, tmp_path / "file"))
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_the_verb_writes_and_prints(folder: Folder, tmp_path: Path) -> None:
+    options = ["--kernels", str(folder.kernels), "--bench", str(folder.bench)]
+    told = CliRunner().invoke(command.COMMAND, [*options, "--json"], catch_exceptions=False)
+    assert [v["name"] for v in json.loads(told.stdout)["variants"]] == sorted(NAMES)
+    with pytest.raises(GhashgenError, match="is no file"):
+        CliRunner().invoke(
+            command.COMMAND, ["--bench", str(tmp_path / "x")], catch_exceptions=False
+        )
+    with pytest.raises(GhashgenError, match="has no"):
+        CliRunner().invoke(command.COMMAND, ["--kernels", str(tmp_path)], catch_exceptions=False)
+
+
+# -- plots ----------------------------------------------------------------------------------------
+
+
+def test_labels_are_moved_apart_and_keep_their_order() -> None:
+    places = [1.0, 1.01, 1.02, 3.0, 0.0, 1.0]
+    moved = apart(places, 0.2, 0.0)
+    ordered = sorted(moved)
+    assert all(high - low >= 0.2 - 1e-9 for low, high in pairwise(ordered))
+    assert [places[moved.index(place)] for place in ordered] == sorted(places)
+    assert moved[3] == 3.0
+    assert min(moved) >= 0.0
+
+
+def test_a_drawing_takes_the_pages_colours() -> None:
+    svg = (
+        '<?xml version="1.0"?><svg width="2pt" viewBox="0 0 2 2"><metadata>x</metadata>'
+        f'<g id="a" style="fill: {PALETTE["blue"]}"/><use xlink:href="#a" '
+        'clip-path="url(#a)"/></svg>'
+    )
+    assert inline(svg, "n") == (
+        '<svg viewBox="0 0 2 2" aria-hidden="true" focusable="false">'
+        '<g id="n-a" style="fill: var(--blue)"/><use href="#n-a" clip-path="url(#n-a)"/></svg>'
+    )
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(a: str, b: str) -> float:
+    low, high = sorted((luminance(a), luminance(b)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def schemes() -> list[dict[str, str]]:
+    """The colours of the style sheet: light, dark."""
+    light, _, dark = STYLE.read_text(encoding="utf-8").partition("@media")
+    return [dict(re.findall(r"--([a-z]+): (#[0-9a-f]{6})", text)) for text in (light, dark)]
+
+
+@pytest.mark.parametrize("scheme", schemes(), ids=["light", "dark"])
+def test_labels_of_lines_and_bars_can_be_read(scheme: dict[str, str]) -> None:
+    # Lines carry labels in their colour; bars carry labels in the colour of the page.
+    colours = {*CLASS_COLOURS.values(), *PEERS, OURS, "fg", "muted"}
+    assert {c: r for c in colours if (r := contrast(scheme[c], scheme["bg"])) < 4.5} == {}
+    assert contrast("#777777", "#888888") < 4.5
+
+
+def test_the_light_scheme_is_the_palette() -> None:
+    assert {name: schemes()[0][name] for name in PALETTE} == dict(PALETTE)

@@ -1,0 +1,218 @@
+"""The report in a real browser: light and dark, narrow and wide, without a network."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from reporting import NAMES, chromium, make_folder, results
+
+from ghashgen.paths import project_root
+from ghashgen.report.gather import gather
+from ghashgen.report.page import Links, write
+
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="playwright is missing: pip install playwright"
+)
+
+SCHEMES, WIDTHS = ("light", "dark"), (360, 1600)
+TEXTS = (
+    *("h1", "h2", ".lede", "nav a", "figcaption", "caption", "p", ".figures dt", ".figures dd"),
+    *("thead th", "tbody th a", "tbody td", ".heat td", ".limit", ".model", ".unit", ".ok", ".bad"),
+    *("legend", ".chip span", ".search button", "output", ".notes li"),
+)
+"""Texts whose contrast is computed."""
+
+CONTRAST = """(selectors) => {
+  const parse = (text) => (text.match(/[\\d.]+/g) ?? []).map(Number);
+  const over = ([r, g, b, a = 1], under) =>
+    [r, g, b].map((value, i) => value * a + under[i] * (1 - a));
+  const ground = (node) => {
+    const chain = [];
+    for (let at = node; at; at = at.parentElement) {
+      chain.unshift(parse(getComputedStyle(at).backgroundColor));
+    }
+    return chain.reduce((under, colour) => over(colour, under), [255, 255, 255]);
+  };
+  const luminance = (colour) => colour.map((value) => value / 255)
+    .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const out = {};
+  for (const selector of selectors) {
+    const ratios = Array.from(document.querySelectorAll(selector)).map((node) => {
+      const under = ground(node);
+      const [low, high] = [luminance(over(parse(getComputedStyle(node).color), under)),
+        luminance(under)].sort((a, b) => a - b);
+      return (high + 0.05) / (low + 0.05);
+    });
+    out[selector] = ratios.length ? Math.min(...ratios) : 0;
+  }
+  return out;
+}"""
+"""The least contrast of the elements of each selector; 0 where there is none."""
+
+OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+DRAWINGS = """Array.from(document.querySelectorAll("figure svg"))
+  .map((svg) => svg.getBoundingClientRect()).filter((box) => box.width > 0 && box.height > 0)
+  .map((box) => [box.width, box.height])"""
+SHOWN = """Array.from(document.querySelectorAll("#variants-table tbody tr"))
+  .filter((row) => row.offsetHeight > 0).map((row) => row.cells[0].textContent.trim())"""
+
+
+@dataclass
+class Seen:
+    """What a page did beside showing itself."""
+
+    console: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+    sent: list[str] = field(default_factory=list)
+    """Those that the policy let pass."""
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The page of a small folder, every part of it present."""
+    folder = make_folder(tmp_path_factory.mktemp("browser"))
+    measured = results(gather(folder.sources(None)))
+    from ghashgen.bench.export import as_plain
+
+    folder.bench.write_text(json.dumps(as_plain(measured)), encoding="utf-8")
+    report = gather(folder.sources(folder.bench))
+    path, *_ = write(report, Links(folder.root / "out", folder.kernels, project_root()))
+    return path.as_uri()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    path = chromium()
+    if path is None:
+        pytest.skip("no Chromium to look at the page with: apt-get install chromium")
+    root = hasattr(os, "geteuid") and os.geteuid() == 0
+    with playwright.sync_playwright() as driver:
+        running = driver.chromium.launch(
+            executable_path=path, args=["--no-sandbox"] if root else []
+        )
+        yield running
+        running.close()
+
+
+@contextmanager
+def opened(browser: Any, address: str, width: int = 1600, **options: Any) -> Iterator[Any]:
+    """Open the page; yields it and what it does. No request leaves the machine."""
+    context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+    seen, page = Seen(), context.new_page()
+
+    def refuse(route: Any) -> None:
+        seen.sent.append(route.request.url)
+        route.abort()
+
+    page.route(lambda url: url.startswith("http"), refuse)
+    page.on("request", lambda request: seen.requests.append(request.url))
+    page.on("console", lambda message: seen.console.append(message.text))
+    page.on("pageerror", lambda error: seen.console.append(str(error)))
+    page.goto(address)
+    try:
+        yield page, seen
+    finally:
+        context.close()
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_page_in_each_setting(
+    browser: Any, address: str, tmp_path: Path, scheme: str, width: int
+) -> None:
+    with opened(browser, address, width, color_scheme=scheme) as (page, seen):
+        assert page.evaluate(OVERFLOW) == 0
+        found = page.evaluate(CONTRAST, TEXTS)
+        assert {name: ratio for name, ratio in found.items() if ratio < 4.5} == {}
+        drawings = page.evaluate(DRAWINGS)
+        # Speed and instructions, each in the one size that fits the window.
+        assert len(drawings) == 2
+        assert all(200 < wide <= width and high > 100 for wide, high in drawings)
+        ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (ground == "rgb(252, 252, 250)") == (scheme == "light")
+        page.screenshot(path=tmp_path / "page.png", full_page=True)
+        assert (tmp_path / "page.png").stat().st_size > 10_000
+        assert seen.requests == [address]
+        assert seen.console == []
+
+
+def test_filters_sorting_and_the_address(browser: Any, address: str) -> None:
+    with opened(browser, address) as (page, seen):
+        count = page.locator("#count")
+        everything = page.evaluate(SHOWN)
+        assert sorted(everything) == sorted(NAMES)
+        assert count.inner_text() == f"{len(NAMES)} of {len(NAMES)} kernels"
+
+        # By keyboard alone: the label is no control, the box is.
+        box = page.get_by_role("group", name="isa").get_by_role("checkbox", name="avx", exact=True)
+        box.focus()
+        page.keyboard.press("Space")
+        avx = [name for name in NAMES if "_avx_" in name or name.startswith("paper")]
+        assert sorted(page.evaluate(SHOWN)) == sorted(avx)
+        assert count.inner_text() == f"{len(avx)} of {len(NAMES)} kernels"
+        page.get_by_label("words in name").fill("winograd wipe")
+        assert page.evaluate(SHOWN) == ["ghash_avx_winograd_clmul1_x16_wipe"]
+        page.get_by_label("words in name").fill("")
+
+        head = page.locator("th[data-key=code]")
+        head.get_by_role("button").click()
+        rising = page.evaluate(SHOWN)
+        assert head.get_attribute("aria-sort") == "ascending"
+        head.get_by_role("button").click()
+        assert head.get_attribute("aria-sort") == "descending"
+        assert page.evaluate(SHOWN) == rising[::-1] != rising
+
+        where = page.url
+        with opened(browser, where) as (other, _):
+            assert other.evaluate(SHOWN) == rising[::-1]
+        page.get_by_role("button", name="Reset").click()
+        page.wait_for_function("!location.hash.includes('=')")
+        assert page.evaluate(SHOWN) == everything
+        assert seen.console == []
+
+
+def test_what_is_not_there_sorts_last_either_way(browser: Any, address: str) -> None:
+    with opened(browser, f"{address}#sort=at-16384") as (page, _):
+        rising = page.evaluate(SHOWN)
+        page.locator("th[data-key=at-16384] button").click()
+        falling = page.evaluate(SHOWN)
+        assert rising[:2] == falling[1::-1] == [NAMES[3], NAMES[5]]
+        assert sorted(rising[2:]) == sorted(falling[2:])
+
+
+def test_the_table_is_whole_without_scripts(browser: Any, address: str) -> None:
+    with opened(browser, address, java_script_enabled=False) as (page, _):
+        assert page.locator("#variants-table tbody tr").count() == len(NAMES)
+        assert page.locator("#variants-table").is_visible()
+        assert not page.locator("#filters").is_visible()
+        assert page.get_by_text("need JavaScript").is_visible()
+
+
+def test_faults_are_noticed(browser: Any, address: str, tmp_path: Path) -> None:
+    """An outside image, a wide element and a pale text, each with and without the policy."""
+    text = Path(address.removeprefix("file://")).read_text(encoding="utf-8")
+    fault = (
+        '<img src="http://127.0.0.1:8080/x.png" alt=""><div style="width: 3000px">x</div>'
+        '<p id="pale" style="color: #ccc">x</p></body>'
+    )
+    guarded = text.replace("</body>", fault)
+    for name, html in (
+        ("guarded", guarded),
+        ("open", guarded.replace("Content-Security-Policy", "none")),
+    ):
+        path = tmp_path / f"{name}.html"
+        path.write_text(html, encoding="utf-8")
+        with opened(browser, path.as_uri(), color_scheme="light") as (page, seen):
+            assert bool(seen.sent) == (name == "open")
+            assert len(seen.requests) == 2
+            assert seen.console
+            assert page.evaluate(OVERFLOW) > 1000
+            assert page.evaluate(CONTRAST, ["#pale"])["#pale"] < 2
