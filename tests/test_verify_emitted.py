@@ -4,7 +4,7 @@ import pytest
 
 from ghashgen.artefact import make
 from ghashgen.kernel import Kernel, check
-from ghashgen.proofs import statement_of
+from ghashgen.proofs import statement
 from ghashgen.target import Target
 from ghashgen.toolchain import Tool, assemble_text
 from ghashgen.verify.prove import prove_object
@@ -21,7 +21,7 @@ CORNERS = [
 def test_a_corner_of_the_axes_is_proved(kernel: Kernel, nasm: Tool) -> None:
     made = make(check(kernel), Target(), nasm)
     elf = assemble_text(nasm, kernel.name, made.text, "elf64")
-    proof = prove_object(elf, statement_of(kernel))
+    proof = prove_object(elf, statement(kernel, kernel.name, "sysv"))
     assert proof.refutation is None, proof.report()
 
 
@@ -32,4 +32,4 @@ def test_a_wrong_sum_of_halves_of_a_partial_block_is_refused(nasm: Tool) -> None
     wrong = tail.replace("0x4e", "0xee", 1)
     assert wrong != tail
     elf = assemble_text(nasm, kernel.name, head + mark + wrong, "elf64")
-    assert prove_object(elf, statement_of(kernel)).refutation is not None
+    assert prove_object(elf, statement(kernel, kernel.name, "sysv")).refutation is not None
