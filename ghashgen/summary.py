@@ -2,13 +2,7 @@
 
 Every figure is computed: kernels and instruction counts from the MANIFEST.json of the checked-in
 output, theorems from the list that `ghashgen prove --identities` works through, proofs of the bytes
-from PROOFS.json beside the kernels, speed from docs/bench.json:
-
-    {"machine": TEXT, "method": TEXT,
-     "rows": [{"size": BYTES, "kernel": NAME, "cycles_per_byte": NUMBER,
-               "peer": NAME, "ratio": NUMBER}]}
-
-where ratio is the peer's time by the kernel's: above 1, the kernel is the faster one.
+from PROOFS.json beside the kernels, speed from docs/bench.json (`ghashgen.speed`).
 """
 
 import json
@@ -18,13 +12,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 from ghashgen import manifest
 from ghashgen.errors import GhashgenError
 from ghashgen.identities import theorems
 from ghashgen.proofs import NAME as PROOFS
 from ghashgen.proofs import theorems as proved_theorems
+from ghashgen.speed import (
+    SETUP_COLUMNS,
+    TIMING_COLUMNS,
+    Speed,
+    setup_rows,
+    stored_speed,
+    timing_rows,
+)
 
 BEGIN, END = "<!-- summary:begin -->", "<!-- summary:end -->"
 """The markers in README.md; each stands alone on its line."""
@@ -89,26 +90,6 @@ class Single:
     kernel: str
     instructions: int
     classes: Mapping[str, int]
-
-
-@dataclass(frozen=True)
-class Timing:
-    """One row of the stored measurement; size in bytes, ratio as the module says."""
-
-    size: int
-    kernel: str
-    cycles_per_byte: float
-    peer: str
-    ratio: float
-
-
-@dataclass(frozen=True)
-class Speed:
-    """The stored measurement."""
-
-    machine: str
-    method: str
-    rows: tuple[Timing, ...]
 
 
 @dataclass(frozen=True)
@@ -205,34 +186,6 @@ def _single(entry: manifest.Entry) -> Single:
     region = entry["counts"]["single_block"]
     classes = {name: count for name, count in region["classes"].items() if count}
     return Single(entry["name"], region["instructions"], classes)
-
-
-def stored_speed(path: Path) -> Speed | None:
-    """Return the stored measurement of a file; None if there is no such file.
-
-    Raises:
-        GhashgenError: it is malformed.
-    """
-    if not path.exists():
-        return None
-    try:
-        body: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        rows = tuple(
-            Timing(
-                int(row["size"]),
-                str(row["kernel"]),
-                float(row["cycles_per_byte"]),
-                str(row["peer"]),
-                float(row["ratio"]),
-            )
-            for row in body["rows"]
-        )
-        return Speed(str(body["machine"]), str(body["method"]), rows)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise GhashgenError(
-            f"{path} is not a stored measurement: {type(error).__name__} {error}",
-            "measure again, or delete it",
-        ) from None
 
 
 # -- Markdown -------------------------------------------------------------------------------------
@@ -334,13 +287,11 @@ def _singles_text(singles: tuple[Single, ...]) -> str:
 def _speed_text(speed: Speed | None) -> str:
     if speed is None:
         return "Speed: not measured yet: `ghashgen bench`."
-    rows = [
-        (row.kernel, row.peer, str(row.size), f"{row.cycles_per_byte:.3f}", f"{row.ratio:.2f}")
-        for row in speed.rows
-    ]
-    header = ("kernel", "peer", "bytes", "core cycles per byte", "peer's time by the kernel's")
     title = _wrapped(f"Speed on {speed.machine}; {speed.method}:")
-    return f"{title}\n\n{_table(header, rows, 2)}"
+    text = f"{title}\n\n{_table(TIMING_COLUMNS, timing_rows(speed), 2)}"
+    if speed.setups:
+        text += f"\n\n{_table(SETUP_COLUMNS, setup_rows(speed), 1)}"
+    return text
 
 
 # -- README ---------------------------------------------------------------------------------------

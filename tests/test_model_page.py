@@ -31,7 +31,8 @@ from ghashgen.model.rows import (
     theirs,
 )
 from ghashgen.paths import project_root
-from ghashgen.summary import RESULTS, Speed, Timing, block_of, replaced, stored_speed
+from ghashgen.speed import Speed, Timing, stored_speed
+from ghashgen.summary import RESULTS, block_of, replaced
 from ghashgen.target import target
 from ghashgen.uarch import uarch, uarches
 from ghashgen.uarch.bound import histogram_bound
@@ -100,8 +101,8 @@ def test_a_bound_without_data_is_marked_and_the_form_named() -> None:
 
 def test_bounds_stand_beside_measurements_only_where_a_table_fits() -> None:
     (peer,) = (peer for peer in peers() if peer.bench == "openssl_avx")
-    row = Timing(LONG, "gone", 0.25, "openssl_avx", 1.5)
-    speed = Speed("CPU (cpu family 6, model 85, stepping 7)", "", (row, replace(row, size=64)))
+    row = Timing(LONG, "gone", 0.25, "openssl_avx", 1.5, None, None)
+    speed = Speed("CPU (cpu family 6, model 85, stepping 7)", "", (row, replace(row, size=64)), ())
     machine, found = checks([], peers(), speed)
     (one,) = found
     assert (machine, one.name, one.measured) == (speed.machine, peer.name, 0.375)

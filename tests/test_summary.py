@@ -151,8 +151,18 @@ def test_speed_comes_from_the_stored_measurement(clone: Path) -> None:
     (clone / RESULTS).write_text(json.dumps(BENCH), encoding="utf-8")
     text = markdown(gather(clone))
     assert "Speed on a core; median of 9:" in text
-    assert "| k | p | 16384 | 0.250 | 1.50 |" in text
+    assert "| k | p | 16384 | 0.250 |  | 1.50 |  |" in text
     assert "not measured" not in text
+    assert "key set-up" not in text
+
+
+def test_spread_chained_calls_and_key_set_up_are_shown_where_stored(clone: Path) -> None:
+    init = [{"name": "k", "table_bytes": 384, "cycles": 170.4}]
+    full = {**BENCH, "rows": [{**ROW, "spread": 0.034}], "latency": [{**ROW, "ratio": 1.2}]}
+    (clone / RESULTS).write_text(json.dumps({**full, "init": init}), encoding="utf-8")
+    text = markdown(gather(clone))
+    assert "| k | p | 16384 | 0.250 | 3.4% | 1.50 | 1.20 |" in text
+    assert "| k | 384 | 170 |" in text
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,8 @@ from ghashgen.model.page import COLUMNS, MARKERS, MATCHED, PAGE, cells, markdown
 from ghashgen.model.peers import Recount, peers, recount
 from ghashgen.model.rows import LABEL, Comparison, checks, compare, match, ours, theirs
 from ghashgen.paths import project_root
-from ghashgen.summary import RESULTS, block_of, replaced, stored_speed
+from ghashgen.speed import stored_speed
+from ghashgen.summary import RESULTS, block_of, replaced
 from ghashgen.target import target
 from ghashgen.uarch import uarch, uarches
 

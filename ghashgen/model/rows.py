@@ -16,7 +16,7 @@ from ghashgen.model.count import classes, memory_operands
 from ghashgen.model.loops import BLOCK
 from ghashgen.model.peers import Peer
 from ghashgen.objects import read_object
-from ghashgen.summary import Speed
+from ghashgen.speed import Speed
 from ghashgen.target import Target
 from ghashgen.uarch import Uarch, needs, uarches
 from ghashgen.uarch.bound import Bound, histogram_bound
