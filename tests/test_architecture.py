@@ -38,8 +38,8 @@ FORBIDDEN = {
 """What a part must not import."""
 
 PROCESSES = {"subprocess", "multiprocessing", "concurrent.futures.ProcessPoolExecutor", "pty"}
-STARTS_PROCESSES = {"toolchain", "emulate", "harness", "peachpy", "bench"}
-"""Parts that start programs of others."""
+STARTS_PROCESSES = {"toolchain", "emulate", "harness", "peachpy", "bench", "child"}
+"""Parts that start programs of others; child ends them."""
 POOLS = {"parallel", "identities", "tune"}
 """Parts that run the package's own functions in worker processes."""
 

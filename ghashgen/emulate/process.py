@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from ghashgen.child import end
 from ghashgen.emulate.frames import read_frame, write_frame
 from ghashgen.emulate.image import Image
 from ghashgen.errors import GhashgenError
@@ -106,15 +107,5 @@ class WorkerProcess:
 
     def close(self) -> None:
         """End the process and release the pipes."""
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                try:
-                    pipe.close()
-                except OSError:
-                    continue
-        try:
-            self._process.wait(timeout=5)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        end(self._process)
         self._log.close()

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Mapping
 from typing import Any
 
+from ghashgen.child import end
 from ghashgen.errors import GhashgenError
 from ghashgen.peachpy.tool import WORKER, PeachPyTool
 
@@ -79,17 +80,7 @@ class WorkerProcess:
     def close(self) -> None:
         """End the process and release the pipes."""
         self.dead = True
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                try:
-                    pipe.close()
-                except OSError:
-                    continue
-        try:
-            self._process.wait(timeout=5)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        end(self._process)
         self._log.close()
 
 
