@@ -78,7 +78,7 @@ report: setup ## one page of what is proved, counted and measured: build/report/
 	@$(GHASHGEN) report
 
 test: setup chromium ## the tests
-	@$(BIN)/pytest -n 2
+	@$(BIN)/pytest -n 2 -rs
 
 lint: setup
 	@$(BIN)/ruff format --check .
