@@ -271,3 +271,10 @@ def test_labels_of_lines_and_bars_can_be_read(scheme: dict[str, str]) -> None:
 
 def test_the_light_scheme_is_the_palette() -> None:
     assert {name: schemes()[0][name] for name in PALETTE} == dict(PALETTE)
+
+
+def test_ranges_of_lengths_and_of_exponents_are_told_in_a_phrase() -> None:
+    phrase = choice._lengths
+    assert phrase(["0..287", "0..1567", "none"]) == "0 to 287…1567"
+    assert phrase(["m = 3..18446744073709551615"]) == "m = 3 to 2^64 − 1"
+    assert phrase(["none"]) == ""

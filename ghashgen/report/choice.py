@@ -1,5 +1,6 @@
 """Which kernels a plot or a table shows, and the totals above them: rules, no list of names."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -115,17 +116,24 @@ def proof_table(variants: Sequence[Variant]) -> ProofTable:
     )  # fmt: skip
 
 
+_RANGE = re.compile(r"(\w+ = )?(\d+)\.\.(\d+)")
+
+
 def _key(theorem: Any) -> tuple[str, str]:
     return theorem.operation, theorem.method
 
 
 def _lengths(texts: Iterable[str]) -> str:
-    """Return the lengths of theorems that differ from kernel to kernel, in one phrase."""
-    ranges = {tuple(map(int, found.split(".."))) for found in set(texts) if ".." in found}
+    """Return the ranges of theorems that differ from kernel to kernel, in one phrase.
+
+    A range is of lengths in bytes, "0..287", or of something named, "m = 0..2".
+    """
+    ranges = {found.groups() for text in texts if (found := _RANGE.fullmatch(text))}
     if not ranges:
         return ""
-    low, high = sorted({r[0] for r in ranges}), sorted({r[1] for r in ranges})
-    return f"{_span(low)} to {_span(high)}"
+    low, high = (sorted({int(found[part]) for found in ranges}) for part in (1, 2))
+    name = "".join(sorted({found[0] or "" for found in ranges}))
+    return f"{name}{_span(low)} to {_span(high)}"
 
 
 def _span(numbers: list[int]) -> str:
