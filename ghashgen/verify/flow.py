@@ -46,7 +46,7 @@ class Flow:
 
     instructions: dict[int, Instruction]
     cuts: frozenset[int]
-    """Heads and exits of loops: targets of backward jumps, and what follows such a jump."""
+    """Heads and exits of loops, and where a jump over a loop lands."""
     live: dict[int, frozenset[int]]
     written: frozenset[int]
     """Registers that some instruction writes."""
@@ -125,13 +125,20 @@ def flow_of(image: Image, entry: int, saved: frozenset[int]) -> Flow:
         successors[address] = _successors(instruction)
         work.extend(successors[address] or ())
     jumps = (FlowControl.CONDITIONAL_BRANCH, FlowControl.UNCONDITIONAL_BRANCH)
-    cuts: set[int] = set()
-    for address, instruction in instructions.items():
-        target = int(instruction.near_branch_target)
-        if instruction.flow_control in jumps and target <= address:
-            cuts.add(target)
-            if int(instruction.next_ip) in instructions:
-                cuts.add(int(instruction.next_ip))
+    leaps = [
+        (address, int(instruction.near_branch_target), int(instruction.next_ip))
+        for address, instruction in instructions.items()
+        if instruction.flow_control in jumps
+    ]
+    loops = [(target, address, after) for address, target, after in leaps if target <= address]
+    cuts = {head for head, _, _ in loops}
+    cuts |= {after for _, _, after in loops if after in instructions}
+    # Where those who skip a loop meet those who come out of it.
+    cuts |= {
+        target
+        for address, target, _ in leaps
+        if any(address < head and last < target for head, last, _ in loops)
+    }
     factory = InstructionInfoFactory()
     uses = {address: use_of(i, factory) for address, i in instructions.items()}
     calls = any(i.flow_control == FlowControl.CALL for i in instructions.values())

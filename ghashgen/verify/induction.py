@@ -8,13 +8,16 @@ from the entry to a loop's cut, giving a state S(u), and once around, giving a s
 2. S'(u) is S(u - d), d > 0 being what one turn consumes: the same registers, stack and accumulator
    variable, with every length shorter by one turn. So S(u) goes to S(u - d) for every u >= low;
 3. every S(r) with low - d <= r < low is a state from which executed lengths have been proved;
-4. every length with u < low has been executed from the entry.
+4. so is every length with u < low: executed from the entry, or led, by a run with the length
+   unknown and all branches decided by its range, to states from which it has been proved.
 
 By descent every u >= low arrives at a proved state, and the blocks absorbed on the way are absorbed
 as the specification says, because each cut has checked that (`ghashgen.verify.cut`). What the loop
 carries beside the accumulator, a function of the input ahead, is part of S like any register: 1
 shows that it holds on entry, and 2 that a turn from any state in which it holds leads to one.
 """
+
+from dataclasses import replace
 
 from ghashgen.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.cut import cut, shifted_unknown, with_unknown
@@ -97,6 +100,7 @@ def _descend(prover: Prover, length: Affine) -> None:
     if prover.run(entry, prover.entry_address, at_cut) or found is None:
         raise unsupported("induction: no loop takes in a message of unknown length")
     key, consumed = found
+    _below(prover, length)
     for u in range(length.low - consumed, length.low):
         if with_unknown(key, u) not in prover.finished:
             align = prover.stack_align
@@ -107,11 +111,58 @@ def _descend(prover: Prover, length: Affine) -> None:
                 f"induction: the loop's state for the length {length.at(u)} is not among those "
                 "proved by execution"
             )
+
+
+def _below(prover: Prover, length: Affine) -> None:
+    """Prove the lengths below the induction's base that have not been executed.
+
+    Those that fill as many groups go the same way: one run with the length unknown may lead from
+    the entry to states from which every one of them has been proved. If not, each is executed.
+    """
+    group = BLOCK_BYTES * prover.spec.blocks
+    turns: dict[int, list[int]] = {}
     for u in range(length.low):
         if length.at(u) not in prover.proved:
+            turns.setdefault(length.at(u) // group, []).append(u)
+    for _, chunk in sorted(turns.items()):
+        together = len(chunk) == chunk[-1] - chunk[0] + 1
+        if together and _reaches_proved(prover, replace(length, low=chunk[0], high=chunk[-1])):
+            continue
+        for u in chunk:
             align = prover.stack_align
             prover.prove(length.at(u))
             prover.stack_align = align
+
+
+def _reaches_proved(prover: Prover, length: Affine) -> bool:
+    entry = prover.start(length)
+    unknowns = range(length.low, length.high + 1)
+    passed: list[Key] = []
+    arrived = False
+
+    def at_cut(address: int) -> bool:
+        nonlocal arrived
+        key = cut(entry, prover.naming, prover.flow, address)
+        if key is None:
+            return False
+        key = (*key, prover.stack_align)
+        arrived = all(_at(key, u) in prover.finished for u in unknowns)
+        passed.append(key)
+        return arrived
+
+    try:
+        prover.run(entry, prover.entry_address, at_cut)
+    except (UndecidedError, Refutation):
+        # One length after the other then, which also tells which of them is wrong.
+        return False
+    if arrived:
+        for key in passed:
+            prover.finished.update(_at(key, u) for u in unknowns)
+    return arrived
+
+
+def _at(key: Key, u: int) -> Key:
+    return tuple(with_unknown(part, u) for part in key)
 
 
 def _consumed(before: Key, after: Key) -> int:
