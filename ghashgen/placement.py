@@ -3,8 +3,7 @@
 On Skylake and its kin up to Comet Lake (erratum SKX102; Intel, "Mitigations for Jump Conditional
 Code Erratum", 2019) a jump that crosses or touches the end of a 32-byte line of code leaves the
 cache of decoded instructions, with all that shares its line. A call of GHASH for one block is about
-twenty instructions, so one such jump costs it a third of its speed. Elsewhere the few bytes of
-padding cost nothing that can be measured.
+twenty instructions, so one such jump weighs there. Elsewhere padding is a few bytes of NOPs.
 
 How long instructions are, the assembler says: the listing is assembled, padded, and assembled again
 until every jump is in place. A jump fused with the comparison before it counts as one. The padding

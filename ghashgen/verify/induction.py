@@ -102,11 +102,11 @@ def _descend(prover: Prover, length: Affine) -> None:
     key, consumed = found
     _below(prover, length)
     for u in range(length.low - consumed, length.low):
-        if with_unknown(key, u) not in prover.finished:
+        if _at(key, u) not in prover.finished:
             align = prover.stack_align
             prover.prove(length.at(u))
             prover.stack_align = align
-        if with_unknown(key, u) not in prover.finished:
+        if _at(key, u) not in prover.finished:
             raise unsupported(
                 f"induction: the loop's state for the length {length.at(u)} is not among those "
                 "proved by execution"
@@ -125,7 +125,7 @@ def _below(prover: Prover, length: Affine) -> None:
         if length.at(u) not in prover.proved:
             turns.setdefault(length.at(u) // group, []).append(u)
     for _, chunk in sorted(turns.items()):
-        together = len(chunk) == chunk[-1] - chunk[0] + 1
+        together = 1 < len(chunk) == chunk[-1] - chunk[0] + 1
         if together and _reaches_proved(prover, replace(length, low=chunk[0], high=chunk[-1])):
             continue
         for u in chunk:
