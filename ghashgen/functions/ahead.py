@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from ghashgen.builder import Builder
 from ghashgen.field.bitorder import BLOCK_BYTES
 from ghashgen.functions.group import Given, Keys, registers
-from ghashgen.functions.interface import load_block
-from ghashgen.ir import Mem, VReg
+from ghashgen.functions.interface import in_register, load_block
+from ghashgen.ir import VReg
 from ghashgen.kernel import Kernel
 from ghashgen.schemes import aggregate
 
@@ -75,7 +75,7 @@ class Ahead:
         multiply = kernel.multiplier
         entries = self._keys(len(self._places) + 1 - part.number)[: len(multiply.entries)]
         operands = multiply.prepared(b, block, entries, kernel.bit_order)
-        return [_computed(operand) for operand in operands]
+        return [in_register(operand) for operand in operands]
 
     def given(self, *, prepare_next: bool) -> Given:
         """Return what a group finds; with `prepare_next` it fills the registers again."""
@@ -90,9 +90,3 @@ class Ahead:
             values = self._prepare(part, BLOCK_BYTES * self._kernel.blocks)
             for register, value in zip(self._held[part.number], values, strict=True):
                 self._b.assign(register, value)
-
-
-def _computed(operand: VReg | Mem) -> VReg:
-    if isinstance(operand, Mem):
-        raise TypeError("an operand must be computed")
-    return operand

@@ -10,7 +10,14 @@ from functools import partial
 
 from ghashgen.builder import Builder, Value
 from ghashgen.field.bitorder import BLOCK_BYTES
-from ghashgen.functions.interface import close_group, entries, key_sum, load_block, to_register
+from ghashgen.functions.interface import (
+    close_group,
+    entries,
+    in_register,
+    key_sum,
+    load_block,
+    to_register,
+)
 from ghashgen.ir import Mem, Slot, VReg
 from ghashgen.kernel import LOOP, Kernel
 from ghashgen.schemes import aggregate
@@ -106,9 +113,7 @@ def reduce_group(
         given.operands,
         given.meanwhile,
     )
-    if isinstance(out, Mem):
-        raise TypeError("a reduction must compute its result")
-    return out
+    return in_register(out)
 
 
 def _held(block: VReg) -> VReg:
@@ -160,8 +165,8 @@ class _StackSwap:
     def __init__(self, b: Builder, kernel: Kernel, source: VReg) -> None:
         self.b, self.kernel, self.source = b, kernel, source
         pairs = kernel.blocks // 2
-        # The order in which `aggregate.group` asks for blocks: those of pair 0 come last.
-        self.order = [*range(1, pairs), 0][:pairs]
+        asked = dict.fromkeys((i - 1) // 2 for i in aggregate.sequence(kernel.blocks))
+        self.order = [pair for pair in asked if pair < pairs]
         self.low: dict[int, VReg] = {}
         b.buffer(pairs)
 

@@ -11,8 +11,8 @@ multiplications has about log2(L) + log2(s) + n/(s·L) links instead of n.
 from collections.abc import Sequence
 
 from ghashgen.builder import Builder, Value
-from ghashgen.functions.interface import load_block
-from ghashgen.functions.power import Key, in_register, key_of, key_operand, times
+from ghashgen.functions.interface import in_register, load_block
+from ghashgen.functions.power import Key, key_of, key_operand, times
 from ghashgen.ir import Mem, Program, VReg
 from ghashgen.kernel import ENTRY_BYTES, LOOP, Kernel
 

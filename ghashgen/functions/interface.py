@@ -86,13 +86,19 @@ def times_h(b: Builder, kernel: Kernel, table: VReg, A: VReg) -> VReg:
     return finish_group(b, kernel, acc, key_sum(kernel, table, 1))
 
 
+def in_register(value: Value) -> VReg:
+    """Return a computed value, which is no memory operand."""
+    if isinstance(value, Mem):
+        raise TypeError("a value that must be computed is in memory")
+    return value
+
+
 def close_group(b: Builder, lanes: Value, R: Value | None) -> VReg:
     """Add up the lanes of a reduced group, and subtract the key terms."""
-    if isinstance(lanes, Mem):
-        raise TypeError("a reduction must compute its result")
-    while b.lanes_of(lanes) > 1:
-        lanes = b.add_halves(lanes, "add up the lanes")
-    return lanes if R is None else b.xor(lanes, R, "minus the key terms")
+    out = in_register(lanes)
+    while b.lanes_of(out) > 1:
+        out = b.add_halves(out, "add up the lanes")
+    return out if R is None else b.xor(out, R, "minus the key terms")
 
 
 __all__ = [
@@ -102,6 +108,7 @@ __all__ = [
     "close_group",
     "entries",
     "finish_group",
+    "in_register",
     "key_sum",
     "load_block",
     "store_block",

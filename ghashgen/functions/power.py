@@ -7,7 +7,8 @@ A product of two twisted operands is twisted again (A·x^-1 and B·x^-1, read as
 from dataclasses import dataclass
 
 from ghashgen.builder import Builder, Value
-from ghashgen.ir import Mem, VReg
+from ghashgen.functions.interface import in_register
+from ghashgen.ir import VReg
 from ghashgen.kernel import Kernel
 from ghashgen.schemes import aggregate
 from ghashgen.schemes.twist import twist
@@ -44,10 +45,3 @@ def key_operand(b: Builder, kernel: Kernel, H: VReg) -> Value:
     RFC 8452, appendix A: POLYVAL(H, …) is GHASH with the subkey mulX_GHASH(ByteReverse(H)).
     """
     return H if kernel.op == "polyval" else twist(b, H, kernel.bit_order)
-
-
-def in_register(value: Value) -> VReg:
-    """Return a value that is no memory operand."""
-    if isinstance(value, Mem):
-        raise TypeError("a power must be computed")
-    return value
