@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ghashgen.bench.objects import PeerObject, isolated, write_objects
 from ghashgen.bench.peers import PEERS
 from ghashgen.errors import GhashgenError
 from ghashgen.harness import HarnessKernel, check_linkable, write_table
@@ -23,8 +24,13 @@ class Program:
     absent: Mapping[str, str]
 
 
-def build(kernels: Sequence[HarnessKernel], peers: Sequence[str], out_dir: Path) -> Program:
-    """Compile into ``out_dir`` and link with ``kernels`` (System V only) and the named peers.
+def build(
+    kernels: Sequence[HarnessKernel],
+    peers: Sequence[str],
+    out_dir: Path,
+    given: Sequence[PeerObject] = (),
+) -> Program:
+    """Compile into ``out_dir`` and link with ``kernels`` (System V only), named and given peers.
 
     Files there are named by a hash of all that they are made from, and used again.
 
@@ -40,7 +46,11 @@ def build(kernels: Sequence[HarnessKernel], peers: Sequence[str], out_dir: Path)
                 "choose --abi sysv",
             )
     cc = find_cc()
+    out_dir.mkdir(parents=True, exist_ok=True)
     adapters, inputs, absent = _find(cc, peers, out_dir)
+    if given:
+        adapters.append(write_objects(given, out_dir))
+        inputs += [isolated(cc, peer, out_dir) for peer in given]
     sources = [*_sources(), *adapters, write_table(kernels, out_dir)]
     objects = [*(kernel.obj for kernel in kernels), *inputs]
     return Program(program(cc, "bench", sources, objects, out_dir), absent)

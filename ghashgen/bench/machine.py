@@ -5,20 +5,31 @@ import platform
 import subprocess
 from pathlib import Path
 
+from ghashgen.bench.cpus import slug_of
 from ghashgen.paths import project_root
 
 
 def cpu_model() -> str:
     """Return the CPU's model name, or the architecture where the system does not say."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.machine()
-    pairs = [line.partition(":") for line in reversed(lines)]
-    fields = {key.strip(): value.strip() for key, _, value in pairs}
+    fields = _cpuinfo()
     name = fields.get("model name", platform.machine())
     place = [f"{key} {fields[key]}" for key in ("cpu family", "model", "stepping") if key in fields]
     return f"{name} ({', '.join(place)})" if place else name
+
+
+def cpu_slug() -> str:
+    """Return the name of this CPU's records, such as intel-6-85-7 or amd-26-2-1."""
+    return slug_of(cpu_model(), _cpuinfo().get("vendor_id", platform.machine()))
+
+
+def _cpuinfo() -> dict[str, str]:
+    """Return what the system says of the first CPU; nothing where it does not say."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return {}
+    pairs = [line.partition(":") for line in reversed(lines)]
+    return {key.strip(): value.strip() for key, _, value in pairs}
 
 
 def git_commit() -> str:

@@ -26,6 +26,7 @@ from ghashgen.bench.core import (
 )
 from ghashgen.bench.interface import INTERFACES, measure_interfaces
 from ghashgen.bench.machine import cpu_model, git_commit
+from ghashgen.bench.objects import PeerObject
 from ghashgen.bench.peers import PEERS
 from ghashgen.errors import GhashgenError
 from ghashgen.harness import PORTABLE_KERNELS, HarnessKernel
@@ -47,8 +48,9 @@ class Effort:
     """Core cycles that a sample takes at least, if one call takes less."""
     budget: int = 100_000_000
     """Core cycles after which a cell has enough, whatever its number of samples."""
-    nops: float = 3.6
-    """Nops a cycle below which the core counts as shared and the sample is dropped."""
+    nops: float = 0.9
+    """Part of the nops per cycle that the core retires when it is not shared; a sample beside which
+    it retired fewer met a neighbour and is dropped. 0 drops none."""
     patience: float = 10.0
     """Seconds to wait, for each size and mode, for moments in which the core is not shared; when
     they are spent the size ends with what it has. 0 never waits."""
@@ -84,12 +86,13 @@ def bench(
     *,
     effort: Effort = Effort(),
     out_dir: Path | None = None,
+    given: Sequence[PeerObject] = (),
 ) -> Results:
     """Measure kernels and peers in one process a run, in turns, after a check of their results.
 
-    Sizes are in bytes, results in core cycles a call. ``on_done`` is called for each cell of each
-    run, without statistics where too few samples were undisturbed. What this CPU cannot run, and
-    peers not installed, stand in ``Results.missing``.
+    ``given`` are peers from files. Sizes are in bytes, results in core cycles a call. ``on_done``
+    is called for each cell of each run, without statistics where too few samples were undisturbed.
+    What this CPU cannot run, and peers not installed, stand in ``Results.missing``.
 
     Raises:
         GhashgenError: a subject gives a wrong GHASH or faults (it is named), a choice is unknown,
@@ -97,7 +100,7 @@ def bench(
     """
     _refuse_unknown(peers, sizes, modes, runs)
     out_dir = out_dir or project_root() / "build" / "bench"
-    program = build(kernels, [name for name in peers if name in PEERS], out_dir)
+    program = build(kernels, [name for name in peers if name in PEERS], out_dir, given)
     subjects = _subjects(program, kernels, PORTABLE in peers)
     gathered = _Gathered(missing=dict(program.absent))
     plan = _plan(subjects, sizes, modes, effort)

@@ -1,6 +1,5 @@
 """ghashgen bench: measure kernels against other implementations, in one process, in turns."""
 
-import json
 from pathlib import Path
 
 import click
@@ -16,8 +15,11 @@ from ghashgen.bench import (
     bench,
 )
 from ghashgen.bench.core import INIT_MODES, Results
-from ghashgen.bench.export import as_csv, as_plain, as_record
+from ghashgen.bench.export import as_csv, as_plain
+from ghashgen.bench.machine import cpu_slug
+from ghashgen.bench.objects import load_objects
 from ghashgen.bench.peers import INSTALL, PEERS
+from ghashgen.bench.records import FOLDER, write_record
 from ghashgen.bench.run import cells_in_plan
 from ghashgen.bench.store import save
 from ghashgen.bench.table import Table, best_table, full_table, init_table
@@ -35,7 +37,6 @@ from ghashgen.commands.options import (
     table,
 )
 from ghashgen.paths import project_root
-from ghashgen.summary import RESULTS
 from ghashgen.target import target
 
 _FULL_UP_TO = 24
@@ -47,6 +48,11 @@ _FULL_UP_TO = 24
 @click.option(
     "--peer", multiple=True, help=f"Compare with: {', '.join(PEER_CHOICES)} (default: all)."
 )
+@click.option(
+    "--objects",
+    type=click.Path(path_type=Path),
+    help="TOML file of peers in object files or static libraries; see docs/bench.md.",
+)
 @sizes_option
 @click.option("--mode", multiple=True, help=f"Measure: {', '.join(MODES)} (default: all but gcm).")
 @click.option("--runs", type=click.IntRange(1), help="Processes to start, one after another.")
@@ -55,11 +61,12 @@ _FULL_UP_TO = 24
 @click.option("--every", is_flag=True, help="Show every cell, however many subjects there are.")
 @click.option("--csv", "csv_out", is_flag=True, help="Print CSV instead of a table.")
 @click.option("--store", type=click.Path(path_type=Path), help="SQLite file to add the results to.")
-@click.option("--record", is_flag=True, help="Write the throughput table to docs/bench.json.")
+@click.option("--record", is_flag=True, help="Write this CPU's record, docs/bench/CPU.json.")
 @json_option
 def COMMAND(
     choice: Choice,
     peer: tuple[str, ...],
+    objects: Path | None,
     sizes: tuple[int, ...],
     mode: tuple[str, ...],
     runs: int | None,
@@ -73,6 +80,7 @@ def COMMAND(
 ) -> None:
     """Measure kernels, after a check that every one gives the same GHASH."""
     peers = peer or PEER_CHOICES
+    given = load_objects(objects) if objects else ()
     sizes = sizes or (QUICK_SIZES if quick else SIZES)
     modes = mode or DEFAULT_MODES
     runs = runs or (1 if quick else 3)
@@ -83,7 +91,7 @@ def COMMAND(
     with progress("assemble", len(kernels)) as advance:
         built = build(kernels, target(), default_out(), build_folder("obj"), advance)
     # Peers bring a few subjects each; the bar is close enough without asking the program.
-    cells = cells_in_plan(len(built) + 2 * len(peers), sizes, modes, runs)
+    cells = cells_in_plan(len(built) + 2 * len(peers) + len(given), sizes, modes, runs)
     with progress("measure", cells) as advance:
         results = bench(
             [item.harness_kernel for item in built],
@@ -94,12 +102,13 @@ def COMMAND(
             advance,
             effort=effort,
             out_dir=build_folder("bench"),
+            given=given,
         )
     path = store or build_folder("bench.sqlite")
     session = save(results, path)
     if record:
-        target_file = project_root() / RESULTS
-        target_file.write_text(json.dumps(as_record(results), indent=1) + "\n", encoding="utf-8")
+        written = write_record(results, cpu_slug(), project_root() / FOLDER)
+        click.echo(f"recorded in {written}", err=True)
     if as_json:
         print_json(as_plain(results))
     elif csv_out:

@@ -15,9 +15,12 @@ int clock_pin(int core);
 /* Finds what an empty measurement takes. */
 void clock_open(void);
 
+/* Nops that this core retires per cycle when it is not shared: the best of many short looks. */
+double clock_idle_rate(void);
+
 /*
- * Runs function(argument), with a chain of dependent additions (one a cycle) and a loop of nops
- * (four a cycle on a core of one's own) on either side.
+ * Runs function(argument), with a chain of dependent additions (one a cycle) and a loop of nops (as
+ * clock_idle_rate on a core of one's own) on either side.
  */
 struct clock_sample clock_run(void (*function)(const void *), const void *argument);
 

@@ -79,7 +79,10 @@ int main(int argc, char **argv)
         return EXIT_INTERNAL;
     }
     clock_open();
-    printf("{\"event\": \"start\", \"core\": %d, \"ghz\": %.3f, \"features\": ", core, clock_ghz());
+    double idle = plan.nops > 0 ? clock_idle_rate() : 0;
+    plan.rate = plan.nops * idle;
+    printf("{\"event\": \"start\", \"core\": %d, \"ghz\": %.3f, \"nops\": %.2f, \"features\": ", core,
+           clock_ghz(), idle);
     write_features(cpu_features());
     printf("}\n");
     drop_missing(&plan);

@@ -84,7 +84,7 @@ static int take_sample(const struct plan *plan, struct cell *c, const struct tim
 
     struct clock_sample sample = clock_run(run_loop, t);
     c->used += sample.cycles;
-    if (!sample.undisturbed || sample.per_cycle < plan->nops) {
+    if (!sample.undisturbed || sample.per_cycle < plan->rate) {
         c->dropped++;
         return 0;
     }
@@ -106,7 +106,7 @@ static int next_batch(const struct plan *plan, struct batch *b, int keep, double
     if (plan->patience <= 0)
         return 1;
     if (!keep)
-        clock_wait(plan->nops, patience);
+        clock_wait(plan->rate, patience);
     b->start = clock_seconds();
     return *patience > 0;
 }
@@ -133,7 +133,7 @@ static int take_turn(const struct plan *plan, struct cell *cells, enum bench_mod
         if (kept)
             b->cells[b->count++] = c;
         if (!kept || is_full(b)) {
-            kept = kept && clock_was_quiet(plan->nops);
+            kept = kept && clock_was_quiet(plan->rate);
             if (!next_batch(plan, b, kept, patience))
                 return 0;
         }
@@ -169,11 +169,11 @@ static int measure_row(const struct plan *plan, struct bench_memory *m, enum ben
         choose_reps(plan, &t, &cells[i].work);
     }
     struct batch batch = {.count = 0};
-    clock_wait(plan->nops, &patience);
+    clock_wait(plan->rate, &patience);
     batch.start = clock_seconds();
     while (take_turn(plan, cells, mode, &batch, &patience))
         continue;
-    if (batch.count && !clock_was_quiet(plan->nops))
+    if (batch.count && !clock_was_quiet(plan->rate))
         next_batch(plan, &batch, 0, &patience);
     for (size_t i = 0; i < n; i++) {
         const struct timed t = {plan->subjects[i], &cells[i].work, mode};

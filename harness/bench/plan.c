@@ -59,7 +59,7 @@ static int set_budget(struct plan *p, const char *value)
 
 static int set_nops(struct plan *p, const char *value)
 {
-    return number(value, 0, 16, &p->nops);
+    return number(value, 0, 1, &p->nops);
 }
 
 static int set_patience(struct plan *p, const char *value)
@@ -110,7 +110,7 @@ int plan_read(FILE *stream, struct plan *plan, char *text, size_t text_size)
     plan->samples = 51;
     plan->cycles = 20000;
     plan->budget = 1e8;
-    plan->nops = 3.6;
+    plan->nops = 0.9;
     plan->patience = 10;
     plan->core = -1;
     while (fgets(line, sizeof line, stream)) {

@@ -19,7 +19,8 @@ struct plan {
     size_t samples;  /* wanted of each cell */
     double cycles;   /* that one sample should take, where one call takes less */
     double budget;   /* cycles after which a cell has enough, if it has a few samples */
-    double nops;     /* a sample with fewer a cycle is dropped */
+    double nops;     /* part of the idle core's rate; a sample with less is dropped */
+    double rate;     /* that rate, in nops per cycle; set once the core is known */
     double patience; /* seconds to wait for a core of its own, for each size; 0: never wait */
     size_t offset;   /* of the data from a page boundary */
     int core;        /* -1: the last allowed */
@@ -27,7 +28,7 @@ struct plan {
 
 /*
  * Lines of a word and a value: subject NAME, size BYTES, mode NAME, samples N, cycles N, budget N,
- * nops RATE, patience SECONDS, offset BYTES, core N. Returns 0, or -1 with the cause in text.
+ * nops PART, patience SECONDS, offset BYTES, core N. Returns 0, or -1 with the cause in text.
  */
 int plan_read(FILE *stream, struct plan *plan, char *text, size_t text_size);
 

@@ -1,5 +1,6 @@
-/* The list of subjects: portable kernels, emitted kernels, then the peers that were found. */
+/* The list of subjects: portable kernels, emitted kernels, then the peers found and given. */
 #include "loops.h"
+#include "objects.h"
 
 #define NATIVE_INIT(s, table, h) ((native_init *)(s)->init)((table), (h))
 #define NATIVE_UPDATE(s, table, x, in, len)                                                        \
@@ -52,6 +53,7 @@ const struct bench_subject *bench_subjects(size_t *count)
             add_kernel(&ghashgen_kernels[i], "kernel");
         add_peers(&bench_openssl);
         add_peers(&bench_ipsecmb);
+        add_peers(&bench_given);
     }
     *count = filled;
     return subjects;

@@ -1,0 +1,27 @@
+/* Kernels of other libraries that were given as object files; a rendered table lists them. */
+#ifndef GHASHGEN_BENCH_OBJECTS_H
+#define GHASHGEN_BENCH_OBJECTS_H
+
+#include "bench.h"
+
+enum bench_way {
+    WAY_GHASHGEN, /* init(table, h), update(table, x, in, len): the interface of emitted kernels */
+    WAY_OPENSSL,  /* way_openssl.h */
+    WAY_IPSECMB   /* init(h, table), update(table, in, len, x, 16): Intel's multi-buffer library */
+};
+
+struct bench_object {
+    const char *name;
+    enum bench_way way;
+    uint64_t needs; /* CPU_* bits */
+    size_t table_bytes;
+    kernel_entry init, update;
+};
+
+/* Rendered by templates/bench_objects.c.j2; absent where no object was given. */
+extern const struct bench_object bench_objects[] __attribute__((weak));
+extern const size_t bench_object_count __attribute__((weak));
+
+extern const struct bench_peers bench_given;
+
+#endif
