@@ -1,8 +1,8 @@
-"""What the tool proves, counts and has measured, as the block of Markdown between README's markers.
+"""What the tool proves, counts and has measured: README's block and that of docs/results.md.
 
 Every figure is computed: kernels and instruction counts from the MANIFEST.json of the checked-in
 output, theorems from the list that `ghashgen prove --identities` works through, proofs of the bytes
-from PROOFS.json beside the kernels, speed from docs/bench.json (`ghashgen.speed`).
+from PROOFS.json beside the kernels, speed from the records in docs/bench (`ghashgen.speed`).
 """
 
 import json
@@ -14,24 +14,29 @@ from fractions import Fraction
 from pathlib import Path
 
 from ghashgen import manifest
+from ghashgen.bench.records import FOLDER, METHOD, Record, load_records
 from ghashgen.errors import GhashgenError
 from ghashgen.identities import theorems
 from ghashgen.proofs import NAME as PROOFS
 from ghashgen.proofs import theorems as proved_theorems
 from ghashgen.speed import (
+    LONG_COLUMNS,
     SETUP_COLUMNS,
-    TIMING_COLUMNS,
-    Speed,
+    SHORT_COLUMNS,
+    long_rows,
+    markdown_table,
     setup_rows,
-    stored_speed,
-    timing_rows,
+    short_rows,
 )
 
 BEGIN, END = "<!-- summary:begin -->", "<!-- summary:end -->"
 """The markers in README.md; each stands alone on its line."""
 
-OUTPUT, RESULTS = "generated", "docs/bench.json"
-"""The checked-in output and the stored measurement, below the project's root."""
+OUTPUT = "generated"
+"""The checked-in output, below the project's root."""
+
+README, RESULTS = "README.md", "docs/results.md"
+"""The pages with a block, below the project's root."""
 
 MULTIPLIES = ("schoolbook", "karatsuba", "k", "winograd")
 GROUPS = (8, 16)
@@ -102,21 +107,22 @@ class Proved:
 
 @dataclass(frozen=True)
 class Summary:
-    """Everything that the block shows; `proved` and `speed` are None where nothing is stored."""
+    """Everything that the blocks show; `proved` is None where nothing is stored."""
 
     shelves: tuple[Shelf, ...]
     families: tuple[Family, ...]
     costs: tuple[Cost, ...]
     singles: tuple[Single, ...]
     proved: Proved | None
-    speed: Speed | None
+    records: tuple[Record, ...]
+    """One for each CPU measured."""
 
 
 def gather(root: Path) -> Summary:
     """Compute the summary of the project below `root`.
 
     Raises:
-        GhashgenError: the manifest is missing or empty, or the stored measurement is malformed.
+        GhashgenError: the manifest is missing or empty, or a stored measurement is malformed.
     """
     entries = manifest.load(root / OUTPUT)
     if not entries:
@@ -128,7 +134,7 @@ def gather(root: Path) -> Summary:
         costs=tuple(_costs(kernels)),
         singles=tuple(_single(entries[name]) for name in PAPER if name in entries),
         proved=_proved(root / OUTPUT / PROOFS),
-        speed=stored_speed(root / RESULTS),
+        records=load_records(root / FOLDER),
     )
 
 
@@ -191,24 +197,24 @@ def _single(entry: manifest.Entry) -> Single:
 # -- Markdown -------------------------------------------------------------------------------------
 
 
-def markdown(summary: Summary) -> str:
-    """Return the block that stands between the markers, without them, ending in a newline."""
-    parts = [
+def blocks(summary: Summary) -> dict[str, str]:
+    """Return what stands between the markers of each page, without them, ending in a newline."""
+    short = [_proved_text(summary.proved), _short_speed(summary.records)]
+    long = [
+        "## Kernels",
         _kernels_table(summary.shelves),
+        "## Theorems",
         _proved_text(summary.proved),
         _theorems_text(summary.families),
+        "## Instructions",
         _costs_text(summary.costs),
         _singles_text(summary.singles),
-        _speed_text(summary.speed),
+        *(part for record in summary.records for part in _speed_parts(record)),
     ]
-    return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]], right: int) -> str:
-    """Return a table whose columns from number `right` on are right-aligned."""
-    rule = ["---" if i < right else "---:" for i in range(len(header))]
-    lines = (header, rule, *rows)
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return {
+        page: "\n\n".join(part for part in parts if part) + "\n"
+        for page, parts in ((README, short), (RESULTS, long))
+    }
 
 
 def _wrapped(text: str) -> str:
@@ -218,7 +224,7 @@ def _wrapped(text: str) -> str:
 def _kernels_table(shelves: tuple[Shelf, ...]) -> str:
     rows = [(s.isa, _features(s), ", ".join(map(str, s.blocks)), str(s.kernels)) for s in shelves]
     rows.append(("all", "", "", str(sum(s.kernels for s in shelves))))
-    return _table(("ISA", "CPU features needed", "blocks a group", "kernels"), rows, 3)
+    return markdown_table(("ISA", "CPU features needed", "blocks per group", ">kernels"), rows)
 
 
 def _features(shelf: Shelf) -> str:
@@ -258,7 +264,8 @@ def _costs_text(costs: tuple[Cost, ...]) -> str:
         "brackets; of each kind the checked-in GHASH kernel with the fewest, whatever its other "
         "axes, counted in its bytes:"
     )
-    return f"{title}\n\n" + _table(("ISA", "blocks a group", *MULTIPLIES), rows, 1)
+    columns = ("ISA", ">blocks per group", *(f">{name}" for name in MULTIPLIES))
+    return f"{title}\n\n" + markdown_table(columns, rows)
 
 
 def _cell(cost: Cost) -> str:
@@ -284,20 +291,38 @@ def _singles_text(singles: tuple[Single, ...]) -> str:
     )
 
 
-def _speed_text(speed: Speed | None) -> str:
-    if speed is None:
-        return "Speed: not measured yet: `ghashgen bench`."
-    title = _wrapped(f"Speed on {speed.machine}; {speed.method}:")
-    text = f"{title}\n\n{_table(TIMING_COLUMNS, timing_rows(speed), 2)}"
-    if speed.setups:
-        text += f"\n\n{_table(SETUP_COLUMNS, setup_rows(speed), 1)}"
-    return text
+def _short_speed(records: tuple[Record, ...]) -> str:
+    if not records:
+        return "Speed: not measured yet: `ghashgen bench --record`."
+    title = _wrapped(
+        "Speed, back-to-back calls, in core cycles per call, or per byte (/B): the fastest kernel "
+        "beside the fastest other library of the same run (above 1, the kernel is faster):"
+    )
+    return f"{title}\n\n{markdown_table(SHORT_COLUMNS, short_rows(records))}"
 
 
-# -- README ---------------------------------------------------------------------------------------
+def _speed_parts(record: Record) -> Iterable[str]:
+    machine = record.results.machine
+    clock = f", {machine.clock_ghz:.2f} GHz" if machine.clock_ghz else ""
+    sources = f", sources {machine.git}" if machine.git else ""
+    yield f"## Speed on {record.title}"
+    runs = f"{record.runs} run{'s' * (record.runs != 1)}"
+    note = f" Note: {record.note}." if record.note else ""
+    yield _wrapped(f"{machine.cpu}{clock}{sources}; {runs}; {METHOD}.{note}")
+    yield markdown_table(LONG_COLUMNS, long_rows(record))
+    yield _wrapped(
+        "Key set-up, from call to result, of the kernels in the table and of every peer measured:"
+    )
+    yield markdown_table(SETUP_COLUMNS, setup_rows(record))
+    if machine.features and record.results.missing:
+        absent = sorted(record.results.missing.items())
+        yield _wrapped("Not measured: " + "; ".join(f"{name}: {why}" for name, why in absent) + ".")
 
 
-def block_of(text: str, markers: tuple[str, str] = (BEGIN, END), name: str = "README.md") -> str:
+# -- pages ---------------------------------------------------------------------------------------
+
+
+def block_of(text: str, markers: tuple[str, str] = (BEGIN, END), name: str = README) -> str:
     """Return what stands between the markers of the file called `name`.
 
     Raises:
@@ -307,7 +332,7 @@ def block_of(text: str, markers: tuple[str, str] = (BEGIN, END), name: str = "RE
 
 
 def replaced(
-    text: str, block: str, markers: tuple[str, str] = (BEGIN, END), name: str = "README.md"
+    text: str, block: str, markers: tuple[str, str] = (BEGIN, END), name: str = README
 ) -> str:
     """Return the text with `block` between its markers.
 

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from ghashgen.bench.core import Cell, Machine, Results, Run, Subject
+from ghashgen.bench.records import FOLDER, Record, load_records
 from ghashgen.built import build
 from ghashgen.catalogue import Choice, catalogue, choose
 from ghashgen.commands import model as command
@@ -31,8 +33,7 @@ from ghashgen.model.rows import (
     theirs,
 )
 from ghashgen.paths import project_root
-from ghashgen.speed import Speed, Timing, stored_speed
-from ghashgen.summary import RESULTS, block_of, replaced
+from ghashgen.summary import block_of, replaced
 from ghashgen.target import target
 from ghashgen.uarch import uarch, uarches
 from ghashgen.uarch.bound import histogram_bound
@@ -101,13 +102,21 @@ def test_a_bound_without_data_is_marked_and_the_form_named() -> None:
 
 def test_bounds_stand_beside_measurements_only_where_a_table_fits() -> None:
     (peer,) = (peer for peer in peers() if peer.bench == "openssl_avx")
-    row = Timing(LONG, "gone", 0.25, "openssl_avx", 1.5, None, None)
-    speed = Speed("CPU (cpu family 6, model 85, stepping 7)", "", (row, replace(row, size=64)), ())
-    machine, found = checks([], peers(), speed)
+    cells = tuple(
+        Cell(name, size, "throughput", (Run(0.375 * size, 1, 1, 1, 0),))
+        for name in ("openssl_avx", "gone")
+        for size in (64, LONG)
+    )
+    subjects = {"openssl_avx": Subject("openssl_avx", "peer"), "gone": Subject("gone", "kernel")}
+    machine = Machine("CPU (cpu family 6, model 85, stepping 7)", (), 3.0, "")
+    known = Record("x", 1, "", Results(machine, subjects, cells, {}))
+    ((title, found),) = checks([], peers(), [known]).items()
     (one,) = found
-    assert (machine, one.name, one.measured) == (speed.machine, peer.name, 0.375)
-    assert checks([], peers(), replace(speed, machine="cpu family 6, model 1")) == ("", ())
-    assert checks([], peers(), None) == ("", ())
+    assert (title, one.name, one.size, one.measured) == ("Cascade Lake", peer.name, LONG, 0.375)
+    other = replace(machine, cpu="CPU (cpu family 6, model 1, stepping 0)")
+    assert (
+        checks([], peers(), [replace(known, results=replace(known.results, machine=other))]) == {}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -121,10 +130,9 @@ def shown() -> tuple[str, Comparison]:
     where = target("sysv")
     kernels = choose(Choice(name=tuple(sorted(names))))
     own = ours(build(kernels, where, default_out(), build_folder("obj")), where)
-    speed = stored_speed(project_root() / RESULTS)
-    machine, beside = checks(own, peers(), speed)
+    beside = checks(own, peers(), load_records(project_root() / FOLDER))
     loops = (*own, *theirs(peers()))
-    return block, Comparison(compare(loops), match(loops), beside, machine)
+    return block, Comparison(compare(loops), match(loops), beside)
 
 
 def test_the_page_holds_what_its_kernels_and_peers_give_now(

@@ -5,21 +5,30 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from ghashgen import identities
+from ghashgen.bench.core import Cell, Machine, Results, Run, Subject
+from ghashgen.bench.records import FOLDER, write_record
 from ghashgen.catalogue import catalogue
 from ghashgen.commands import summary as command
 from ghashgen.errors import GhashgenError
 from ghashgen.paths import project_root
-from ghashgen.summary import BEGIN, END, RESULTS, Summary, block_of, gather, markdown, replaced
+from ghashgen.summary import (
+    BEGIN,
+    END,
+    README,
+    RESULTS,
+    Summary,
+    block_of,
+    blocks,
+    gather,
+    replaced,
+)
 
-README = project_root() / "README.md"
-ROW = {"size": 16384, "kernel": "k", "cycles_per_byte": 0.25, "peer": "p", "ratio": 1.5}
-BENCH = {"machine": "a core", "method": "median of 9", "rows": [ROW]}
+PAGES = (README, RESULTS)
 
 
 @pytest.fixture(scope="module")
@@ -29,14 +38,13 @@ def current() -> Summary:
 
 @pytest.fixture
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """README, manifest and stored results alone, as the command sees them."""
-    shutil.copy(README, tmp_path)
-    (tmp_path / "docs").mkdir()
+    """The pages, manifest and stored results alone, as the command sees them."""
+    shutil.copytree(project_root() / FOLDER, tmp_path / FOLDER)
+    for page in PAGES:
+        shutil.copy(project_root() / page, tmp_path / page)
     (tmp_path / "generated").mkdir()
     for name in ("MANIFEST.json", "PROOFS.json"):
         shutil.copy(project_root() / "generated" / name, tmp_path / "generated")
-    if (project_root() / RESULTS).exists():
-        shutil.copy(project_root() / RESULTS, tmp_path / "docs")
     monkeypatch.setattr(command, "project_root", lambda: tmp_path)
     return tmp_path
 
@@ -57,8 +65,9 @@ def edit_manifest(root: Path, name: str, instructions: int) -> None:
 
 def test_readme_holds_what_the_command_prints(clone: Path) -> None:
     printed = call()
-    assert printed
-    assert block_of(README.read_text(encoding="utf-8")) == printed
+    shown = [block_of((project_root() / page).read_text(encoding="utf-8")) for page in PAGES]
+    assert all(shown)
+    assert "\n".join(shown) == printed
 
 
 def test_figures_are_those_of_the_project(current: Summary) -> None:
@@ -94,17 +103,18 @@ def test_costs_are_the_fewest_of_their_kind(clone: Path, current: Summary) -> No
 
 
 def test_check_passes_on_a_current_readme(clone: Path) -> None:
-    assert "is current" in call("--check")
+    assert "are current" in call("--check")
 
 
-def test_check_notices_an_edit_of_the_readme(clone: Path) -> None:
-    text = (clone / "README.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("page", PAGES)
+def test_check_notices_an_edit_of_a_page(clone: Path, page: str) -> None:
+    text = (clone / page).read_text(encoding="utf-8")
     edited = text.replace(BEGIN + "\n", BEGIN + "\nFastest ever.\n")
-    (clone / "README.md").write_text(edited, encoding="utf-8")
+    (clone / page).write_text(edited, encoding="utf-8")
     with pytest.raises(GhashgenError, match="is stale; run ghashgen summary --write"):
         call("--check")
     call("--write")
-    assert (clone / "README.md").read_text(encoding="utf-8") == text
+    assert (clone / page).read_text(encoding="utf-8") == text
 
 
 def test_check_notices_a_change_of_the_manifest(clone: Path, current: Summary) -> None:
@@ -141,44 +151,47 @@ def test_json_has_the_same_figures(clone: Path, current: Summary) -> None:
     ]
 
 
+CPU = "a core (cpu family 26, model 2, stepping 1)"
+
+
+def measured(*figures: tuple[str, str, int, float]) -> Results:
+    """A measurement: (name, mode, size, cycles); names that begin with p are peers'."""
+    cells = tuple(
+        Cell(name, size, mode, (Run(cycles, 0.98 * cycles, 1.02 * cycles, 9, 0),))
+        for name, mode, size, cycles in figures
+    )
+    kinds = {name: "peer" if name[0] == "p" else "kernel" for name, *_ in figures}
+    subjects = {name: Subject(name, kind, 384) for name, kind in kinds.items()}
+    return Results(Machine(CPU, ("avx",), 3.0, "abc"), subjects, cells, {})
+
+
 def test_speed_is_not_invented(clone: Path) -> None:
-    (clone / RESULTS).unlink(missing_ok=True)
-    assert gather(clone).speed is None
-    assert "Speed: not measured yet: `ghashgen bench`." in markdown(gather(clone))
+    shutil.rmtree(clone / FOLDER)
+    assert gather(clone).records == ()
+    assert "Speed: not measured yet: `ghashgen bench --record`." in blocks(gather(clone))[README]
 
 
-def test_speed_comes_from_the_stored_measurement(clone: Path) -> None:
-    (clone / RESULTS).write_text(json.dumps(BENCH), encoding="utf-8")
-    text = markdown(gather(clone))
-    assert "Speed on a core; median of 9:" in text
-    assert "| k | p | 16384 | 0.250 |  | 1.50 |  |" in text
-    assert "not measured" not in text
-    assert "key set-up" not in text
+def test_speed_comes_from_the_record_of_each_cpu(clone: Path) -> None:
+    shutil.rmtree(clone / FOLDER)
+    both = (("k", "throughput", 16, 10.0), ("p", "throughput", 16, 15.0))
+    write_record(measured(*both), "amd-26-2-1", clone / FOLDER)
+    write_record(measured(*both, ("k", "init", 0, 170.4)), "other", clone / FOLDER)
+    pages = blocks(gather(clone))
+    assert pages[README].count("| 16 B | Zen 5 | `k` | 10.0 | 1.50 | p |") == 2
+    assert pages[RESULTS].count("| 16 | `k` | 10.0 | 4.0% | p | 1.50 |  |  |") == 2
+    assert pages[RESULTS].count("| `k` | 384 | 170 |") == 1
 
 
-def test_spread_chained_calls_and_key_set_up_are_shown_where_stored(clone: Path) -> None:
-    init = [{"name": "k", "table_bytes": 384, "cycles": 170.4}]
-    full = {**BENCH, "rows": [{**ROW, "spread": 0.034}], "latency": [{**ROW, "ratio": 1.2}]}
-    (clone / RESULTS).write_text(json.dumps({**full, "init": init}), encoding="utf-8")
-    text = markdown(gather(clone))
-    assert "| k | p | 16384 | 0.250 | 3.4% | 1.50 | 1.20 |" in text
-    assert "| k | 384 | 170 |" in text
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        {},
-        {**BENCH, "rows": 1},
-        {**BENCH, "rows": [{**ROW, "ratio": "fast"}]},
-        {**BENCH, "rows": [{key: ROW[key] for key in ROW if key != "peer"}]},
-        [],
-    ],
-)
-def test_a_malformed_measurement_is_refused(clone: Path, body: Any) -> None:
-    (clone / RESULTS).write_text(json.dumps(body), encoding="utf-8")
-    with pytest.raises(GhashgenError, match="is not a stored measurement"):
-        gather(clone)
+def test_chained_calls_and_whole_messages_are_shown_where_measured(clone: Path) -> None:
+    shutil.rmtree(clone / FOLDER)
+    figures = [
+        (name, mode, 1024, cycles * factor)
+        for mode, factor in (("throughput", 1), ("latency", 2), ("gcm", 3))
+        for name, cycles in (("k", 256.0), ("q", 256.5), ("p", 256.0 * (1 + factor / 10)))
+    ]
+    write_record(measured(*figures), "x", clone / FOLDER)
+    row = "| 1024 | `k` | 0.250/B | 4.0% | p | 1.10 | 1.20 | 1.30 |"
+    assert row in blocks(gather(clone))[RESULTS]
 
 
 def test_a_folder_without_a_manifest_is_refused(tmp_path: Path) -> None:
@@ -187,9 +200,9 @@ def test_a_folder_without_a_manifest_is_refused(tmp_path: Path) -> None:
 
 
 def test_proofs_are_counted_and_their_absence_is_said(clone: Path) -> None:
-    assert "kernels from their assembled bytes" in markdown(gather(clone))
+    assert "kernels from their assembled bytes" in blocks(gather(clone))[README]
     (clone / "generated" / "PROOFS.json").unlink()
-    assert "not recorded yet: `ghashgen prove --write`" in markdown(gather(clone))
+    assert "not recorded yet: `ghashgen prove --write`" in blocks(gather(clone))[README]
     (clone / "generated" / "PROOFS.json").write_text("{}", encoding="utf-8")
     with pytest.raises(GhashgenError, match="no list of proofs"):
         gather(clone)

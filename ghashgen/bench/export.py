@@ -6,8 +6,6 @@ from dataclasses import asdict
 from typing import Any
 
 from ghashgen.bench.core import Cell, Results, ratio
-from ghashgen.bench.peers import INSTALL
-from ghashgen.errors import GhashgenError
 
 COLUMNS = (
     *("name", "kind", "mode", "size", "cycles", "cycles_per_byte", "low", "high", "runs"),
@@ -52,63 +50,6 @@ def as_plain(results: Results) -> dict[str, Any]:
         "missing": dict(results.missing),
         "cells": as_rows(results),
     }
-
-
-def as_record(results: Results) -> dict[str, Any]:
-    """Return what README's tables are made of.
-
-    Size by size the best kernel against the best peer, for back-to-back and for chained calls; and
-    the key set-up of every subject that stands there.
-
-    Raises:
-        GhashgenError: no peer was measured, so there is nothing to compare with.
-    """
-    rows, latency = _best(results, "throughput"), _best(results, "latency")
-    if not rows:
-        raise GhashgenError("no kernel was measured beside a peer", INSTALL)
-    runs = max(len(cell.runs) for cell in results.cells)
-    method = (
-        "back-to-back calls, the best kernel beside the best peer, in turns in one process on one "
-        f"core, median of {runs} runs' medians"
-    )
-    named = {row[part]: None for row in [*rows, *latency] for part in ("kernel", "peer")}
-    setups = [
-        {
-            "name": name,
-            "table_bytes": results.subjects[name].table_bytes,
-            "cycles": round(cell.cycles, 1),
-        }
-        for name in sorted(named, key=lambda name: (results.subjects[name].kind, name))
-        if (cell := results.cell(name, 0, "init")) is not None
-    ]
-    return {
-        "machine": results.machine.cpu,
-        "method": method,
-        "rows": rows,
-        "latency": latency,
-        "init": setups,
-    }
-
-
-def _best(results: Results, mode: str) -> list[dict[str, Any]]:
-    rows = []
-    for size in [size for found, size in results.rows() if found == mode]:
-        kernels = results.of_kind(("kernel",), size, mode)
-        peers = results.of_kind(("peer",), size, mode)
-        times = ratio(kernels[0], peers[0]) if kernels and peers else None
-        if times is not None:
-            low, high = kernels[0].spread
-            rows.append(
-                {
-                    "size": size,
-                    "kernel": kernels[0].name,
-                    "cycles_per_byte": round(kernels[0].per_byte, 4),
-                    "spread": round((high - low) / kernels[0].cycles, 4),
-                    "peer": peers[0].name,
-                    "ratio": round(times, 3),
-                }
-            )
-    return rows
 
 
 def as_csv(results: Results) -> str:

@@ -26,7 +26,7 @@ from ghashgen.errors import GhashgenError
 from ghashgen.harness import FEATURES
 from ghashgen.programs import digest
 from ghashgen.templates import environment
-from ghashgen.toolchain import Tool, first_error
+from ghashgen.toolchain import Tool
 
 WAYS: Mapping[str, int] = MappingProxyType({"ghashgen": 4096, "openssl": 256, "ipsecmb": 1280})
 """Whose interface a kernel has (harness/bench/objects.h), and the bytes of table that suffice."""
@@ -132,7 +132,8 @@ def _run(command: Sequence[str]) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise GhashgenError(f"{command[0]}: {error}") from None
     if done.returncode != 0:
-        raise GhashgenError(first_error(done.stderr) or f"{command[0]} fails")
+        # The linker's own first line; what the compiler driver adds at the end says less.
+        raise GhashgenError((done.stderr.splitlines() or [f"{command[0]} fails"])[0])
 
 
 def write_objects(peers: Sequence[PeerObject], folder: Path) -> Path:

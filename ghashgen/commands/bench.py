@@ -62,6 +62,7 @@ _FULL_UP_TO = 24
 @click.option("--csv", "csv_out", is_flag=True, help="Print CSV instead of a table.")
 @click.option("--store", type=click.Path(path_type=Path), help="SQLite file to add the results to.")
 @click.option("--record", is_flag=True, help="Write this CPU's record, docs/bench/CPU.json.")
+@click.option("--note", default="", help="What a reader of the record must know, as peers' builds.")
 @json_option
 def COMMAND(
     choice: Choice,
@@ -76,6 +77,7 @@ def COMMAND(
     csv_out: bool,
     store: Path | None,
     record: bool,
+    note: str,
     as_json: bool,
 ) -> None:
     """Measure kernels, after a check that every one gives the same GHASH."""
@@ -107,7 +109,7 @@ def COMMAND(
     path = store or build_folder("bench.sqlite")
     session = save(results, path)
     if record:
-        written = write_record(results, cpu_slug(), project_root() / FOLDER)
+        written = write_record(results, cpu_slug(), project_root() / FOLDER, note)
         click.echo(f"recorded in {written}", err=True)
     if as_json:
         print_json(as_plain(results))

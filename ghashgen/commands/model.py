@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from ghashgen.bench.records import FOLDER, load_records
 from ghashgen.built import build
 from ghashgen.catalogue import Choice, choose
 from ghashgen.commands.options import (
@@ -25,8 +26,7 @@ from ghashgen.model.page import COLUMNS, MARKERS, MATCHED, PAGE, cells, markdown
 from ghashgen.model.peers import Recount, peers, recount
 from ghashgen.model.rows import LABEL, Comparison, checks, compare, match, ours, theirs
 from ghashgen.paths import project_root
-from ghashgen.speed import stored_speed
-from ghashgen.summary import RESULTS, block_of, replaced
+from ghashgen.summary import block_of, replaced
 from ghashgen.target import target
 from ghashgen.uarch import uarch, uarches
 
@@ -93,9 +93,9 @@ def _gather() -> Comparison:
     with progress("model", len(kernels)) as advance:
         built = build(kernels, where, default_out(), build_folder("obj"), advance)
     own, stored = ours(built, where), peers()
-    machine, beside = checks(own, stored, stored_speed(project_root() / RESULTS))
+    beside = checks(own, stored, load_records(project_root() / FOLDER))
     loops = (*own, *theirs(stored))
-    return Comparison(compare(loops), match(loops), beside, machine)
+    return Comparison(compare(loops), match(loops), beside)
 
 
 def _page(comparison: Comparison, write: bool) -> str:
@@ -131,12 +131,12 @@ def _show(comparison: Comparison, names: set[str], as_json: bool) -> None:
         for pair in comparison.matches[name]:
             beside.add_row(*matched(pair))
         wide.print(beside)
-    if comparison.checks:
+    for title, found in comparison.checks.items():
         out = table(
-            f"Model beside measurement, cycles per byte, {comparison.machine}",
+            f"Model beside measurement, cycles per byte, {title}",
             *("kernel", ">bytes", f">{LABEL}", ">measured", ">measured by model"),
         )
-        for item in comparison.checks:
+        for item in found:
             figures = (f"{item.model:.3f}", f"{item.measured:.3f}", f"{item.quotient:.2f}")
             out.add_row(item.name, str(item.size), *figures)
         wide.print(out)

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import click
 
+from ghashgen.bench.machine import cpu_slug
+from ghashgen.bench.records import FOLDER
 from ghashgen.commands.options import (
     build_folder,
     default_out,
@@ -14,7 +16,6 @@ from ghashgen.commands.options import (
 )
 from ghashgen.errors import GhashgenError
 from ghashgen.paths import project_root
-from ghashgen.summary import RESULTS
 
 
 @click.command("report")
@@ -27,8 +28,8 @@ from ghashgen.summary import RESULTS
 @click.option(
     "--bench",
     type=click.Path(path_type=Path),
-    help="Measurement: a store or the JSON of ghashgen bench, or docs/bench.json (default: the "
-    "store build/bench.sqlite, without one docs/bench.json).",
+    help="Measurement: a store or the JSON of ghashgen bench, or a record (default: this CPU's "
+    "record in docs/bench, else the first there).",
 )
 @click.option("--session", type=click.IntRange(1), help="Number in the store (default: the last).")
 @json_option
@@ -76,5 +77,6 @@ def _measurement(named: Path | None) -> Path | None:
         if not named.is_file():
             raise GhashgenError(f"{named} is no file", "name a measurement, or leave out --bench")
         return named
-    places = (build_folder("bench.sqlite"), project_root() / RESULTS)
+    folder = project_root() / FOLDER
+    places = (folder / f"{cpu_slug()}.json", *sorted(folder.glob("*.json")))
     return next((path for path in places if path.is_file()), None)

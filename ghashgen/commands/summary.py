@@ -1,6 +1,6 @@
 """ghashgen summary: what the tool proves, counts and has measured, as Markdown."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
@@ -8,30 +8,40 @@ import click
 from ghashgen.commands.options import json_option, print_json
 from ghashgen.errors import GhashgenError
 from ghashgen.paths import project_root
-from ghashgen.summary import block_of, gather, markdown, replaced
+from ghashgen.speed import long_rows
+from ghashgen.summary import Summary, block_of, blocks, gather, replaced
 
 
 @click.command("summary")
-@click.option("--write", is_flag=True, help="Replace the block between README.md's markers.")
-@click.option("--check", "only_check", is_flag=True, help="Fail if README.md's block is stale.")
+@click.option("--write", is_flag=True, help="Replace the blocks between the pages' markers.")
+@click.option("--check", "only_check", is_flag=True, help="Fail if a page's block is stale.")
 @json_option
 def COMMAND(write: bool, only_check: bool, as_json: bool) -> None:
-    """Print README's table: kernels, theorems, instructions per block, stored measurements."""
+    """Print the tables of README and docs/results.md: kernels, theorems, counts, measurements."""
     if write and only_check:
         raise GhashgenError("--write and --check exclude each other", "choose one")
-    summary = gather(project_root())
-    block = markdown(summary)
-    readme = project_root() / "README.md"
-    if write:
-        write_page(readme, replaced(read_page(readme), block))
-    elif only_check and block_of(read_page(readme)) != block:
-        raise GhashgenError(f"the summary in {readme} is stale", "run ghashgen summary --write")
+    root = project_root()
+    summary = gather(root)
+    pages = blocks(summary)
+    for name, block in pages.items():
+        page = root / name
+        if write:
+            write_page(page, replaced(read_page(page), block, name=name))
+        elif only_check and block_of(read_page(page), name=name) != block:
+            raise GhashgenError(f"the summary in {page} is stale", "run ghashgen summary --write")
     if as_json:
-        print_json(asdict(summary))
+        print_json({**asdict(replace(summary, records=())), "records": _records(summary)})
     elif write or only_check:
-        click.echo(f"the summary in {readme} is {'written' if write else 'current'}")
+        click.echo(f"{' and '.join(pages)} are {'written' if write else 'current'}")
     else:
-        click.echo(block, nl=False)
+        click.echo("\n".join(pages.values()), nl=False)
+
+
+def _records(summary: Summary) -> list[dict[str, object]]:
+    return [
+        {"cpu": record.results.machine.cpu, "title": record.title, "rows": list(long_rows(record))}
+        for record in summary.records
+    ]
 
 
 def read_page(readme: Path) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from ghashgen.model.count import classes, memory_operands
 from ghashgen.model.peers import Peer
 from ghashgen.model.rows import LABEL, Comparison, Match, Row
+from ghashgen.speed import markdown_table
 from ghashgen.uarch import uarches
 
 PAGE = "docs/model.md"
@@ -100,29 +101,25 @@ def _side(row: Row) -> tuple[str, str, str]:
     return row.loop.name, str(row.loop.blocks), f"{row.cycles_per_byte:.3f}"
 
 
-def _table(columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    heads = [column.removeprefix(">") for column in columns]
-    rule = ["---:" if column.startswith(">") else "---" for column in columns]
-    return "\n".join(f"| {' | '.join(line)} |" for line in (heads, rule, *rows))
-
-
 def markdown(comparison: Comparison, peers: Iterable[Peer]) -> str:
     """Return the block between the page's markers, ending in a newline."""
     parts = []
     for name, rows in comparison.rows.items():
         parts.append(f"### {uarches()[name].title}: {LABEL}")
-        parts.append(_table(COLUMNS, map(cells, rows)))
+        parts.append(markdown_table(COLUMNS, map(cells, rows)))
         parts.append("\n".join(f"- {note}" for note in notes(rows)))
-        parts.append(_table(MATCHED, map(matched, comparison.matches[name])))
-    parts.append(f"### Model beside measurement: {comparison.machine or 'nothing stored'}")
-    if comparison.checks:
+        parts.append(markdown_table(MATCHED, map(matched, comparison.matches[name])))
+    for title, checks in comparison.checks.items():
+        parts.append(f"### Model beside measurement: {title}")
         columns = ("kernel", ">bytes", f">{LABEL}", ">measured", ">measured by model")
         figures = (
             (c.name, str(c.size), f"{c.model:.3f}", f"{c.measured:.3f}", f"{c.quotient:.2f}")
-            for c in comparison.checks
+            for c in checks
         )
-        parts.append(_table(columns, figures))
+        parts.append(markdown_table(columns, figures))
     parts.append("### Where the peers' counts come from")
     origins = ((p.name, p.project, p.version, p.file, p.loop.symbol, p.how) for p in peers)
-    parts.append(_table(("peer", "project", "version", "file", "function", "counted"), origins))
+    parts.append(
+        markdown_table(("peer", "project", "version", "file", "function", "counted"), origins)
+    )
     return "\n\n".join(part for part in parts if part) + "\n"

@@ -5,18 +5,19 @@ kernel of the catalogue with the lowest bound; of several, the one with fewer in
 first by name. A CPU that has VPCLMULQDQ is shown only loops that use it, another what it can run.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ghashgen.audit import loop as group_loop
+from ghashgen.bench.core import Cell, Results
+from ghashgen.bench.cpus import core_of
+from ghashgen.bench.records import Record
 from ghashgen.built import Built
 from ghashgen.model.count import classes, memory_operands
 from ghashgen.model.loops import BLOCK
 from ghashgen.model.peers import Peer
 from ghashgen.objects import read_object
-from ghashgen.speed import Speed
 from ghashgen.target import Target
 from ghashgen.uarch import Uarch, needs, uarches
 from ghashgen.uarch.bound import Bound, histogram_bound
@@ -36,16 +37,6 @@ GENERATIONS: tuple[tuple[str, ...], ...] = (("AVX",), ("AVX2", WIDE), ("AVX512",
 
 LONG = 4096
 """Bytes of a message from which the main loop is nearly all of the time."""
-
-MODELS: Mapping[tuple[int, int], str] = {
-    (6, 85): "skylake-avx512",
-    (6, 106): "icelake-server",
-    (6, 143): "sapphirerapids",
-    (25, 17): "zen4",
-}
-"""CPUID family and model, and the table: Intel SDM vol. 4, Table 2-1; AMD PPR 55901 (Genoa)."""
-
-_MACHINE = re.compile(r"cpu family (\d+), model (\d+)")
 
 
 @dataclass(frozen=True)
@@ -157,9 +148,8 @@ class Comparison:
     """By microarchitecture, ours and peers' together, the lowest bound first."""
     matches: Mapping[str, tuple[Match, ...]]
     """By microarchitecture."""
-    checks: tuple[Check, ...]
-    machine: str
-    """Where the checks were measured; empty where no table describes it."""
+    checks: Mapping[str, tuple[Check, ...]]
+    """By the title of each CPU that was measured and that a table describes."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the comparison."""
@@ -171,8 +161,7 @@ class Comparison:
                 for name, matches in self.matches.items()
             },
             "model_beside_measurement": {
-                "machine": self.machine,
-                "rows": [check.as_json() for check in self.checks],
+                title: [check.as_json() for check in found] for title, found in self.checks.items()
             },
         }
 
@@ -286,23 +275,32 @@ def _matches(rows: Sequence[Row]) -> Iterator[Match]:
 
 
 def checks(
-    loops: Sequence[Loop], peers: Sequence[Peer], speed: Speed | None
-) -> tuple[str, tuple[Check, ...]]:
-    """Return (machine, bounds beside stored measurements); nothing where no table describes it."""
-    match = _MACHINE.search(speed.machine) if speed else None
-    name = MODELS.get((int(match[1]), int(match[2]))) if match else None
-    if speed is None or name is None:
-        return "", ()
-    uarch = uarches()[name]
+    loops: Sequence[Loop], peers: Sequence[Peer], records: Sequence[Record]
+) -> dict[str, tuple[Check, ...]]:
+    """Return bounds beside measurements, by the title of each CPU that a table describes.
+
+    Kernels are those that were the fastest at a size; every peer with a stored loop is there.
+    """
     known = {loop.name: loop for loop in loops}
     by_bench = dict(zip((peer.bench for peer in peers), theirs(peers), strict=True))
-    out = []
-    for row in speed.rows:
-        measured = (
-            (known.get(row.kernel), row.cycles_per_byte),
-            (by_bench.get(row.peer), row.cycles_per_byte * row.ratio),
-        )
-        for loop, cycles in measured:
-            if loop is not None and row.size >= LONG:
-                out.append(Check(loop.name, row.size, _row(loop, uarch).cycles_per_byte, cycles))
-    return speed.machine, tuple(sorted(out, key=lambda check: (check.name, check.size)))
+    out: dict[str, tuple[Check, ...]] = {}
+    for record in records:
+        core = core_of(record.results.machine.cpu)
+        if core is None or not core.uarch:
+            continue
+        uarch = uarches()[core.uarch]
+        found = [
+            Check(loop.name, cell.size, _row(loop, uarch).cycles_per_byte, cell.per_byte)
+            for cell in _long(record.results)
+            if (loop := known.get(cell.name) or by_bench.get(cell.name)) is not None
+        ]
+        out[record.title] = tuple(sorted(found, key=lambda check: (check.name, check.size)))
+    return out
+
+
+def _long(results: Results) -> Iterator[Cell]:
+    """Yield the measurements of long messages: of each size the best kernel, and every peer."""
+    for mode, size in results.rows():
+        if mode == "throughput" and size >= LONG:
+            yield from results.of_kind(("kernel",), size, mode)[:1]
+            yield from results.of_kind(("peer",), size, mode)

@@ -210,8 +210,7 @@ def _notes(
         )
     if any(timing.low is None for timing in speed.timings):
         yield (
-            f"{speed.source} holds only the best kernel and the best peer at each size, without "
-            "spread and without a hash of what was measured; a store of ghashgen bench has these."
+            f"{speed.source} holds figures without spread and without a hash of what was measured."
         )
 
 

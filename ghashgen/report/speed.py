@@ -1,15 +1,14 @@
-"""A measurement, from the store of `ghashgen bench`, its JSON, or docs/bench.json.
-
-The store and the JSON of `bench --json` hold every subject with its spread; docs/bench.json only
-the best kernel and the best peer at each size, without spread.
-"""
+"""A measurement, from the store of `ghashgen bench`, its JSON, or a record of docs/bench."""
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
+from math import isnan
 from pathlib import Path
 from typing import Any
 
 from ghashgen.bench.core import Results
+from ghashgen.bench.records import Record, load_record
 from ghashgen.bench.store import load
 from ghashgen.errors import GhashgenError
 from ghashgen.report.data import Speed, Timing
@@ -35,14 +34,16 @@ def read_speed(path: Path, shown: str, session: int | None = None) -> Speed:
         if session is not None:
             raise GhashgenError(f"{path} is no store of sessions", "leave out --session")
         body = json.loads(path.read_text(encoding="utf-8"))
-        return _of_json(body, shown) if "cells" in body else _of_record(body, shown)
+        if "cells" in body:
+            return _of_json(body, shown)
     except OSError as error:
         raise GhashgenError(f"{path}: {error.strerror}", "run ghashgen bench") from None
     except (ValueError, KeyError, TypeError) as error:
         raise GhashgenError(
             f"{path} is no measurement: {type(error).__name__} {error}",
-            "name a file of ghashgen bench --store or --json, or docs/bench.json",
+            "name a file of ghashgen bench --store or --json, or a record of docs/bench",
         ) from None
+    return _of_record(load_record(path), shown)
 
 
 def _ordered(timings: Iterable[Timing]) -> tuple[Timing, ...]:
@@ -61,8 +62,8 @@ def _of_results(results: Results, shown: str) -> Speed:
                 kind=subject.kind,
                 size=cell.size,
                 per_byte=cell.per_byte,
-                low=low / cell.size,
-                high=high / cell.size,
+                low=None if isnan(low) else low / cell.size,
+                high=None if isnan(high) else high / cell.size,
                 samples=sum(run.kept for run in cell.usable),
                 digest=subject.digest,
             )
@@ -110,13 +111,6 @@ def _of_json(body: dict[str, Any], shown: str) -> Speed:
     )
 
 
-def _of_record(body: dict[str, Any], shown: str) -> Speed:
-    timings = []
-    for row in body["rows"]:
-        size, cycles = int(row["size"]), float(row["cycles_per_byte"])
-        for name, kind, figure in (
-            (row["kernel"], "kernel", cycles),
-            (row["peer"], "peer", cycles * float(row["ratio"])),
-        ):
-            timings.append(Timing(str(name), kind, size, figure, None, None, 0, ""))
-    return Speed(shown, str(body["machine"]), str(body["method"]), _ordered(timings), {})
+def _of_record(record: Record, shown: str) -> Speed:
+    speed = _of_results(record.results, shown)
+    return replace(speed, method=_method(record.runs, record.results.machine.git))
