@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from ghashgen.compare import document
 from ghashgen.compare.core import Group, PaperRow, Study, Variant, paper_ratio
 from ghashgen.compare.document import NAME, block, current, markers, read, rendered
 from ghashgen.compare.measure import combine, figure, measure
-from ghashgen.compare.record import Record, as_json, load, path_of
+from ghashgen.compare.record import FOLDER, Record, as_json, load, path_of, records_of
 from ghashgen.compare.registry import studies
 from ghashgen.compare.table import as_csv, missing, table
 from ghashgen.errors import GhashgenError
@@ -220,7 +221,6 @@ def test_csv() -> None:
 
 def test_a_record_comes_back_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
-    assert load(path) is None
     path.write_text(as_json(RECORD), encoding="utf-8")
     assert load(path) == RECORD
 
@@ -234,22 +234,22 @@ def test_a_file_that_is_no_record_is_refused(tmp_path: Path, text: str) -> None:
 
 
 def test_the_block_says_how_and_what_differs() -> None:
-    text = block(STUDY, RECORD)
-    assert text.startswith("a core, 3.00 GHz, sources abc. Independent calls of one update")
+    text = block(STUDY, [RECORD])
+    assert text.startswith("### a core\n\na core, 3.00 GHz, sources abc. Independent calls of one")
     assert "3 processes, up to 51 samples" in " ".join(text.split())
     assert "| two | base | ref_ctmul64 | constant |" in text
     assert "Not measured: ref_branching: this CPU lacks courage." in text
     assert "- Everything." in text
-    assert "ghashgen compare toy --record" in block(STUDY, None)
+    assert "ghashgen compare toy --record" in block(STUDY, ())
 
 
 def test_only_the_block_is_replaced() -> None:
     begin, end = markers(STUDY)
     text = f"before\n{begin}old\n{end}after\n"
-    assert rendered(text, [(STUDY, None)]) == f"before\n{begin}{block(STUDY, None)}{end}after\n"
+    assert rendered(text, [(STUDY, ())]) == f"before\n{begin}{block(STUDY, ())}{end}after\n"
     for broken in ("before\n", f"{end}{begin}", f"{text}{text}"):
         with pytest.raises(GhashgenError, match="once each"):
-            rendered(broken, [(STUDY, None)])
+            rendered(broken, [(STUDY, ())])
 
 
 def test_the_document_is_current() -> None:
@@ -258,11 +258,12 @@ def test_the_document_is_current() -> None:
 
 def test_the_stored_records_fit_their_studies() -> None:
     for study in studies().values():
-        record = load(path_of(ROOT, study))
-        assert record is not None
-        assert (record.study, record.mode) == (study.name, study.mode)
-        rows = [(row.group, row.label) for row in record.rows]
-        assert rows == [(g.title, v.label) for g in study.groups for v in g.variants]
+        records = records_of(ROOT, study)
+        assert records
+        for record in records:
+            assert (record.study, record.mode) == (study.name, study.mode)
+            rows = [(row.group, row.label) for row in record.rows]
+            assert rows == [(g.title, v.label) for g in study.groups for v in g.variants]
 
 
 # --- the command
@@ -271,9 +272,8 @@ def test_the_stored_records_fit_their_studies() -> None:
 @pytest.fixture
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The document and the records alone, as the command sees them."""
-    (tmp_path / "docs").mkdir()
-    for path in (ROOT / "docs").glob("compar*"):
-        (tmp_path / "docs" / path.name).write_bytes(path.read_bytes())
+    shutil.copytree(ROOT / FOLDER, tmp_path / FOLDER)
+    shutil.copy(ROOT / NAME, tmp_path / NAME)
     monkeypatch.setattr(command, "project_root", lambda: tmp_path)
     return tmp_path
 
@@ -293,9 +293,10 @@ def test_a_stale_document_is_noticed_and_written_again(clone: Path) -> None:
         call("--check")
     assert json.loads(call("--write", "--json").stdout) == {"file": NAME, "changed": True}
     assert path.read_text(encoding="utf-8") == right
-    assert sorted(found.name for found in (clone / "docs").iterdir()) == sorted(
-        found.name for found in (ROOT / "docs").glob("compar*")
-    )
+    assert sorted(found.name for found in (clone / "docs").iterdir()) == [
+        "compare",
+        Path(NAME).name,
+    ]
 
 
 def test_record_keeps_the_result_and_writes_the_document(
@@ -304,10 +305,13 @@ def test_record_keeps_the_result_and_writes_the_document(
     study = studies()["solaris"]
     result = combine(study, processes(), 51)
     monkeypatch.setattr(command, "_measured", lambda *arguments: result)
+    monkeypatch.setattr(command, "cpu_slug", lambda: "new-cpu")
+    others = records_of(clone, study)
     answer = json.loads(call("solaris", "--record", "--json").stdout)
     assert answer["machine"] == "a core"
     assert answer["paper"]["seconds"]["school book"] == 1.18
-    assert load(path_of(clone, study)) == result
+    assert load(path_of(clone, study, "new-cpu")) == result
+    assert records_of(clone, study) == (*others, result)
     assert read(clone) == current(clone)
     assert "a core, 3.00 GHz" in read(clone)
 

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from ghashgen.bench import QUICK, Effort
+from ghashgen.bench.machine import cpu_slug
 from ghashgen.built import build
 from ghashgen.commands.options import (
     build_folder,
@@ -21,7 +22,7 @@ from ghashgen.commands.options import (
 from ghashgen.compare.core import Study
 from ghashgen.compare.document import NAME, current, method, read, rendered, write
 from ghashgen.compare.measure import measure
-from ghashgen.compare.record import Record, as_json, path_of
+from ghashgen.compare.record import Record, as_json, path_of, records_of
 from ghashgen.compare.registry import studies
 from ghashgen.compare.table import as_csv as csv_text
 from ghashgen.compare.table import missing
@@ -41,7 +42,7 @@ _WIDTH = 200
 @click.option("--core", type=int, default=-1, help="Core to stay on (default: the last allowed).")
 @click.option("--quick", is_flag=True, help="A first look: few samples, one run.")
 @click.option("--csv", "csv_out", is_flag=True, help="Print CSV instead of a table.")
-@click.option("--record", is_flag=True, help=f"Store the result in docs/ and write {NAME}.")
+@click.option("--record", is_flag=True, help=f"Store this CPU's result and write {NAME}.")
 @click.option("--write", "rewrite", is_flag=True, help=f"Write {NAME} from what is stored.")
 @click.option("--check", "only_check", is_flag=True, help=f"Fail if {NAME} is stale.")
 @json_option
@@ -71,7 +72,7 @@ def COMMAND(
     root = project_root()
     if record:
         # What would fail after minutes of measuring fails now.
-        rendered(read(root), [(chosen, None)])
+        rendered(read(root), [(chosen, ())])
     effort = replace(QUICK if quick else Effort(), core=core)
     result = _measured(chosen, sizes or chosen.sizes, runs or (1 if quick else 5), effort)
     if record:
@@ -109,9 +110,10 @@ def _measured(study: Study, sizes: tuple[int, ...], runs: int, effort: Effort) -
 
 
 def _keep(root: Path, study: Study, result: Record) -> None:
-    document = rendered(read(root), [(study, result)])
-    write(path_of(root, study), as_json(result))
-    write(root / NAME, document)
+    path = path_of(root, study, cpu_slug())
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write(path, as_json(result))
+    write(root / NAME, rendered(read(root), [(study, records_of(root, study))]))
 
 
 def _document(rewrite: bool, as_json: bool) -> None:

@@ -1,11 +1,12 @@
 """docs/comparisons.md: the stored comparisons as Markdown, between a pair of markers each."""
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from ghashgen.bench.cpus import core_of
 from ghashgen.compare.core import Study
-from ghashgen.compare.record import Record, load, path_of
+from ghashgen.compare.record import Record, records_of
 from ghashgen.compare.registry import studies
 from ghashgen.compare.table import missing, table
 from ghashgen.errors import GhashgenError
@@ -26,18 +27,24 @@ def markers(study: Study) -> tuple[str, str]:
     return f"<!-- compare {study.name}:begin -->\n", f"<!-- compare {study.name}:end -->\n"
 
 
-def block(study: Study, record: Record | None) -> str:
-    """Return what stands between a study's markers, ending in a newline."""
-    if record is None:
+def block(study: Study, records: Sequence[Record]) -> str:
+    """Return what stands between a study's markers, CPU by CPU, ending in a newline."""
+    if not records:
         return f"Not measured yet: `ghashgen compare {study.name} --record`.\n"
     differs = "\n".join(_item(text) for text in study.differs)
     parts = [
-        _wrapped(method(study, record)),
-        _markdown(study, record),
-        *(_wrapped(f"Not measured: {names}: {why}.") for why, names in missing(record)),
+        *(part for record in records for part in _measured(study, record)),
         f"What differs from the paper:\n\n{differs}" if differs else "",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _measured(study: Study, record: Record) -> Iterator[str]:
+    core = core_of(record.machine)
+    yield f"### {core.title if core else record.machine}"
+    yield _wrapped(method(study, record))
+    yield _markdown(study, record)
+    yield from (_wrapped(f"Not measured: {names}: {why}.") for why, names in missing(record))
 
 
 def method(study: Study, record: Record) -> str:
@@ -86,15 +93,15 @@ def _bounds(text: str, study: Study) -> tuple[int, int]:
     return text.index(begin) + len(begin), text.index(end)
 
 
-def rendered(text: str, records: Iterable[tuple[Study, Record | None]]) -> str:
+def rendered(text: str, records: Iterable[tuple[Study, Sequence[Record]]]) -> str:
     """Return the document with the block of each study replaced.
 
     Raises:
         GhashgenError: a study's markers are not there once each, in their order.
     """
-    for study, record in records:
+    for study, found in records:
         start, end = _bounds(text, study)
-        text = f"{text[:start]}{block(study, record)}{text[end:]}"
+        text = f"{text[:start]}{block(study, found)}{text[end:]}"
     return text
 
 
@@ -116,7 +123,7 @@ def current(root: Path) -> str:
     Raises:
         GhashgenError: the document or a record cannot be read, or a marker is missing.
     """
-    stored = [(study, load(path_of(root, study))) for study in studies().values()]
+    stored = [(study, records_of(root, study)) for study in studies().values()]
     return rendered(read(root), stored)
 
 

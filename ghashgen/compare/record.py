@@ -1,4 +1,4 @@
-"""What a comparison found: rows of figures, as values and as JSON (`docs/compare-STUDY.json`)."""
+"""What a comparison found: rows of figures, as values and as JSON (docs/compare/STUDY/CPU.json)."""
 
 import json
 from collections.abc import Mapping
@@ -9,8 +9,8 @@ from typing import Any
 from ghashgen.compare.core import Study
 from ghashgen.errors import GhashgenError
 
-FOLDER = "docs"
-"""Where records are kept, below the project's root."""
+FOLDER = "docs/compare"
+"""Where records are kept, below the project's root: one folder a study, one file a CPU."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +77,18 @@ class Record:
     rows: tuple[Row, ...]
 
 
-def path_of(root: Path, study: Study) -> Path:
-    """Return where a study's record is kept."""
-    return root / FOLDER / f"compare-{study.name}.json"
+def path_of(root: Path, study: Study, slug: str) -> Path:
+    """Return where a study's record of a CPU is kept; see `bench.cpus.slug_of`."""
+    return root / FOLDER / study.name / f"{slug}.json"
+
+
+def records_of(root: Path, study: Study) -> tuple[Record, ...]:
+    """Return a study's records of all CPUs, by the CPU's slug.
+
+    Raises:
+        GhashgenError: a file is no record.
+    """
+    return tuple(load(path) for path in sorted((root / FOLDER / study.name).glob("*.json")))
 
 
 def as_json(record: Record) -> str:
@@ -92,14 +101,12 @@ def _row(plain: Mapping[str, Any]) -> Row:
     return Row(**{**plain, "figures": figures})
 
 
-def load(path: Path) -> Record | None:
-    """Return a record, or None where none is kept.
+def load(path: Path) -> Record:
+    """Return a record.
 
     Raises:
         GhashgenError: the file is no record.
     """
-    if not path.exists():
-        return None
     try:
         plain = json.loads(path.read_text(encoding="utf-8"))
         rows = tuple(_row(row) for row in plain["rows"])
