@@ -11,7 +11,7 @@ import pytest
 from test_bench import ANY, NEEDS, folder, planted, runs_avx  # noqa: F401 - fixtures
 
 from ghashgen.bench import bench
-from ghashgen.bench.core import Cell, Machine, Results, Run, Subject
+from ghashgen.bench.core import LEVELS, Cell, Machine, Results, Run, Subject
 from ghashgen.bench.cpus import core_of, slug_of
 from ghashgen.bench.objects import load_objects
 from ghashgen.bench.records import FOLDER, load_record, load_records, write_record
@@ -28,7 +28,10 @@ def measured(sizes: tuple[int, ...] = (16, 1024)) -> Results:
         for size in sizes
     ]
     cells.append(Cell("k", 0, "init", (Run(170.46, 169, 172, 9, 0), Run(171, 170, 175, 9, 0))))
-    subjects = {"k": Subject("k", "kernel", 128, "abc"), "p": Subject("p", "peer", 256)}
+    subjects = {
+        "k": Subject("k", "kernel", 128, "abc", ("avx", "pclmulqdq")),
+        "p": Subject("p", "peer", 256),
+    }
     machine = Machine(CPU, ("avx", "sse2"), 3.012, "0123")
     return Results(machine, subjects, tuple(cells), {"q": "not installed"})
 
@@ -57,6 +60,21 @@ def test_an_unknown_cpu_has_a_slug_and_no_core() -> None:
     assert slug_of(CPU, "GenuineIntel") == "intel-6-85-7"
     assert slug_of("X (cpu family 7, model 1)", "Shanghai  !") == "shanghai-7-1-0"
     assert slug_of("aarch64", "aarch64") == "aarch64-unknown"
+
+
+@pytest.mark.parametrize(
+    ("needs", "level"),
+    [
+        ((), 0),
+        (("pclmulqdq", "ssse3"), 0),
+        (("avx", "pclmulqdq"), 1),
+        (("avx2", "bmi2", "pclmulqdq"), 1),
+        (("avx2", "vpclmulqdq"), 2),
+        (("avx512f", "vpclmulqdq"), 3),
+    ],
+)
+def test_the_level_is_that_of_the_widest_product(needs: tuple[str, ...], level: int) -> None:
+    assert Subject("x", "peer", needs=needs).level == LEVELS[level]
 
 
 # --- records

@@ -29,6 +29,10 @@ KINDS = ("kernel", "peer", "portable", "interface")
 a library as its user calls it (not comparable with a kernel: the call itself is in the time)."""
 
 
+LEVELS = ("SSE", "AVX", "VPCLMULQDQ, 256 bits", "AVX-512")
+"""Generations of vector code, the narrowest first; like is compared with like or narrower."""
+
+
 @dataclass(frozen=True)
 class Subject:
     """Something measured; ``digest`` is the SHA-256 of a kernel's object, else empty."""
@@ -37,6 +41,17 @@ class Subject:
     kind: str
     table_bytes: int = 0
     digest: str = ""
+    needs: tuple[str, ...] = ()
+    """CPU features; empty where the source does not tell."""
+
+    @property
+    def level(self) -> str:
+        """The widest carry-less product that it can use, one of LEVELS."""
+        if any(name.startswith("avx512") for name in self.needs):
+            return LEVELS[3]
+        if "vpclmulqdq" in self.needs:
+            return LEVELS[2]
+        return LEVELS[1 if "avx" in self.needs or "avx2" in self.needs else 0]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ghashgen.bench.core import INIT_MODES, Cell, Machine, Results, Run, Subject, size_name
+from ghashgen.bench.core import INIT_MODES, MODES, Cell, Machine, Results, Run, Subject, size_name
 from ghashgen.bench.cpus import core_of
 from ghashgen.errors import GhashgenError
 
@@ -79,6 +79,7 @@ def record_text(results: Results, note: str = "") -> str:
             "kind": subject.kind,
             "table_bytes": subject.table_bytes,
             "digest": subject.digest,
+            "needs": list(subject.needs),
         }
         for mode in modes:
             if mode in INIT_MODES:
@@ -113,7 +114,13 @@ def load_record(path: Path) -> Record:
         if body["schema"] != SCHEMA:
             raise ValueError(f"schema {body['schema']}, this version reads {SCHEMA}")
         subjects = {
-            name: Subject(name, str(row["kind"]), int(row["table_bytes"]), str(row["digest"]))
+            name: Subject(
+                name,
+                str(row["kind"]),
+                int(row["table_bytes"]),
+                str(row["digest"]),
+                tuple(map(str, row["needs"])),
+            )
             for name, row in body["subjects"].items()
         }
         cells = tuple(
@@ -136,7 +143,7 @@ def load_record(path: Path) -> Record:
 
 def _cells(name: str, row: Mapping[str, Any], body: Mapping[str, Any]) -> Iterator[Cell]:
     for mode, values in row.items():
-        if mode in ("kind", "table_bytes", "digest") or values is None:
+        if mode not in MODES or values is None:
             continue
         pairs = [(0, values)] if mode in INIT_MODES else zip(body["sizes"], values, strict=True)
         for size, value in pairs:

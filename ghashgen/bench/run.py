@@ -162,7 +162,11 @@ def _subjects(
     rows = [json.loads(line) for line in listed.stdout.splitlines()]
     return {
         row["name"]: Subject(
-            row["name"], row["kind"], row["table_bytes"], objects.get(row["name"], "")
+            row["name"],
+            row["kind"],
+            row["table_bytes"],
+            objects.get(row["name"], ""),
+            tuple(row["needs"]),
         )
         for row in rows
         if portable or row["name"] not in PORTABLE_KERNELS

@@ -32,7 +32,9 @@ static int list(void)
         json_string(all[i].name);
         printf(", \"kind\": ");
         json_string(all[i].kind);
-        printf(", \"table_bytes\": %zu, \"missing\": ", all[i].table_bytes);
+        printf(", \"table_bytes\": %zu, \"needs\": ", all[i].table_bytes);
+        write_features(all[i].needs);
+        printf(", \"missing\": ");
         write_features(all[i].needs & ~cpu_features());
         printf("}\n");
     }
