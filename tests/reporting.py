@@ -38,8 +38,9 @@ class Folder:
     objects: Path
     bench: Path
 
-    def sources(self, bench: Path | None, session: int | None = None) -> Sources:
-        return Sources(self.root, self.kernels, self.objects, bench, session)
+    def sources(self, *bench: Path | None) -> Sources:
+        found = tuple(path for path in bench if path is not None)
+        return Sources(self.root, self.kernels, self.objects, found)
 
 
 def entries(folder: Path) -> dict[str, Any]:
@@ -95,7 +96,8 @@ def results(report: Report | None = None) -> Results:
     ]
     cells.append(Cell("openssl_avx", 64, "latency", (_run(1, 64),)))
     subjects = {
-        name: Subject(name, kind, 256, digests.get(name, "")) for name, (kind, _) in rates.items()
+        name: Subject(name, kind, 256, digests.get(name, ""), ("avx",) if "avx" in name else ())
+        for name, (kind, _) in rates.items()
     }
     machine = Machine("a core", ("avx",), 2.5, "abc")
     return Results(machine, subjects, tuple(cells), {"pyca_gmac": "not here"})

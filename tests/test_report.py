@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -113,6 +114,7 @@ def test_store_and_json_give_the_same_measurement(folder: Folder, tmp_path: Path
     for ours, theirs in zip(stored.timings, from_json.timings, strict=True):
         assert ours.per_byte == pytest.approx(theirs.per_byte, abs=1e-3 / ours.size)
     assert stored.best("kernel", 16384) == stored.of("ghash_avx_winograd_clmul1_x16")[-1]
+    assert {t.level for t in stored.timings} == {t.level for t in from_json.timings} == {0, 1}
     assert read_speed(store, "x", 2).timings == stored.timings
     with pytest.raises(GhashgenError, match="no such measurement"):
         read_speed(store, "x", 3)
@@ -123,8 +125,8 @@ def test_a_record_gives_the_same_and_says_where_spread_is_not_known(
 ) -> None:
     path = write_record(results(), "some-cpu", tmp_path)
     found = gather(folder.sources(path))
-    assert found.speed is not None
-    assert [line.kind for line in choice.lines(found.speed)] == ["kernel", "peer", "peer"]
+    (speed,) = found.speeds
+    assert [line.kind for line in choice.lines(speed)] == ["kernel", "peer", "peer"]
     assert not any("without spread" in note for note in found.notes)
     body = json.loads(path.read_text(encoding="utf-8"))
     for row in body["subjects"].values():
@@ -151,6 +153,48 @@ def test_what_is_no_measurement_is_refused(text: str, tmp_path: Path) -> None:
         read_speed(path, "x")
 
 
+def test_every_record_has_its_place(folder: Folder, tmp_path: Path) -> None:
+    one, two = (write_record(results(), slug, tmp_path) for slug in ("cpu-a", "cpu-b"))
+    found = gather(folder.sources(one, two))
+    assert [speed.slug for speed in found.speeds] == ["cpu-a", "cpu-b"]
+    assert {"speed-cpu-a", "speed-cpu-b"} <= set(plots(found))
+    html = page(found, plots(found), links(folder, tmp_path))
+    assert html.count('<div data-cpu="cpu-b">') == 2
+    keys = re.findall(r'data-key="(cpu-[^"]+)"', html)
+    assert keys == [f"cpu-{cpu}-{size}" for cpu in "ab" for size in (64, 1024, 16384)]
+
+
+def test_narrow_kernels_are_held_against_narrow_peers(folder: Folder, tmp_path: Path) -> None:
+    measured = results()
+    wide = replace(measured.subjects["openssl_avx"], needs=("avx512f", "vpclmulqdq"))
+    subjects = {**measured.subjects, "openssl_avx": wide}
+    path = write_record(replace(measured, subjects=subjects), "cpu", tmp_path)
+    found = gather(folder.sources(path))
+    (speed,) = found.speeds
+    fastest, like = speed.best("peer", 16384), speed.best("peer", 16384, 1)
+    assert fastest is not None
+    assert like is not None
+    assert (fastest.name, like.name) == ("openssl_avx", "ipsecmb_avx_safe")
+    html = page(found, plots(found), links(folder, tmp_path))
+    first = html.partition('<section id="take"')[2].partition("</section>")[0]
+    assert "ipsecmb_avx_safe" in first
+    assert "openssl_avx" not in first
+
+
+def test_the_headline_has_the_fewest_of_its_own_table(
+    report: Report, written: dict[str, bytes]
+) -> None:
+    least = min(v.total_per_block for v in report.variants if v.name.startswith(("ghash", "paper")))
+    html = written[PAGE].decode()
+    assert f"<dd>{float(least):.2f} <small>instructions per block</small>" in html
+
+
+def test_a_range_is_called_what_it_is_of() -> None:
+    assert choice.of_lengths("0 to 63…1567") == "0 to 63…1567 bytes"
+    assert choice.of_lengths("m = 0 to 2") == "m = 0 to 2"
+    assert choice.of_lengths("") == "no length"
+
+
 # -- page -----------------------------------------------------------------------------------------
 
 
@@ -166,7 +210,7 @@ def test_same_data_same_bytes(report: Report, folder: Folder, written: dict[str,
     again = {f"{name}.png": plot.png for name, plot in drawn.items()}
     again[PAGE] = page(report, drawn, links(folder, folder.root / "a" / "report")).encode()
     assert again == written
-    assert set(written) == {PAGE, *(f"{name}.png" for name in PLOTS)}
+    assert set(written) == {PAGE, *(f"{name}.png" for name in ("speed-measured", *PLOTS))}
     assert {path.name for path in (folder.root / "a" / "report").iterdir()} == set(written)
 
 
@@ -193,7 +237,7 @@ def test_what_is_missing_stands_on_the_page(
     html = page(found, drawn, links(bare, tmp_path))
     for text in ("No port bounds", "nothing is recorded as proved", "No measurement"):
         assert text in html
-    assert "speed.png" not in html
+    assert "speed-" not in html.partition("<main>")[2].replace("speed-title", "")
 
 
 def test_the_policy_names_the_script_that_stands_there(written: dict[str, bytes]) -> None:

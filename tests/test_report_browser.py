@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reporting import NAMES, chromium, make_folder, results
+from reporting import NAMES, Folder, chromium, make_folder, results
 
+from ghashgen.bench.export import as_plain
+from ghashgen.bench.records import write_record
 from ghashgen.paths import project_root
 from ghashgen.report.gather import gather
 from ghashgen.report.page import Links, write
@@ -76,12 +78,14 @@ class Seen:
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The page of a small folder, every part of it present."""
-    folder = make_folder(tmp_path_factory.mktemp("browser"))
-    measured = results(gather(folder.sources(None)))
-    from ghashgen.bench.export import as_plain
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
+    return make_folder(tmp_path_factory.mktemp("browser"))
 
+
+@pytest.fixture(scope="module")
+def address(folder: Folder) -> str:
+    """The page of a small folder, every part of it present."""
+    measured = results(gather(folder.sources(None)))
     folder.bench.write_text(json.dumps(as_plain(measured)), encoding="utf-8")
     report = gather(folder.sources(folder.bench))
     path, *_ = write(report, Links(folder.root / "out", folder.kernels, project_root()))
@@ -179,10 +183,63 @@ def test_filters_sorting_and_the_address(browser: Any, address: str) -> None:
         assert seen.console == []
 
 
+def test_no_match_is_said_and_can_be_undone(browser: Any, address: str) -> None:
+    with opened(browser, address) as (page, _):
+        assert not page.locator("#none").is_visible()
+        page.get_by_label("words in name").fill("no such kernel")
+        assert page.locator("#none").is_visible()
+        assert page.get_by_text("No kernel matches").is_visible()
+        assert not page.locator("#variants-table").is_visible()
+        page.get_by_role("button", name="Show all").click()
+        page.wait_for_function("document.getElementById('none').hidden")
+        assert sorted(page.evaluate(SHOWN)) == sorted(NAMES)
+
+
+CLIPPED = """Array.from(document.querySelectorAll(".scroll"))
+  .filter((box) => box.offsetHeight > 0 && box.scrollWidth > box.clientWidth + 1)
+  .map((box) => getComputedStyle(box, "::before").content)"""
+
+
+def test_on_a_phone(browser: Any, address: str) -> None:
+    with opened(browser, address, 390) as (page, _):
+        assert not page.get_by_role("group", name="isa").is_visible()
+        page.locator("#fold > summary").click()
+        assert page.get_by_role("group", name="isa").is_visible()
+        hints = page.evaluate(CLIPPED)
+        assert hints
+        assert all("scroll" in hint for hint in hints)
+        plot = page.locator("#speed figure .narrow svg").bounding_box()
+        lines = page.evaluate(
+            """Math.max(...Array.from(document.querySelectorAll("#speed figure .narrow svg path"))
+            .map((path) => path.getBoundingClientRect().width))"""
+        )
+        assert plot is not None
+        # Labels stand below: the lines have most of the width.
+        assert lines > 0.75 * plot["width"] > 200
+    with opened(browser, address) as (page, _):
+        assert page.get_by_role("group", name="isa").is_visible()
+
+
+def test_one_cpu_at_a_time(browser: Any, tmp_path: Path, folder: Folder) -> None:
+    paths = [write_record(results(), slug, tmp_path) for slug in ("cpu-a", "cpu-b")]
+    report = gather(folder.sources(*paths))
+    write(report, Links(tmp_path / "page", folder.kernels, project_root()))
+    address = (tmp_path / "page" / "report.html").as_uri()
+    shown = """Array.from(document.querySelectorAll("[data-cpu]"))
+      .filter((part) => part.offsetHeight > 0).map((part) => part.dataset.cpu)"""
+    with opened(browser, address) as (page, seen):
+        assert page.evaluate(shown) == ["cpu-a", "cpu-a"]
+        page.locator("#cpus input[value=cpu-b]").check(force=True)
+        assert page.evaluate(shown) == ["cpu-b", "cpu-b"]
+        assert seen.console == []
+    with opened(browser, address, java_script_enabled=False) as (page, _):
+        assert sorted(page.evaluate(shown)) == ["cpu-a", "cpu-a", "cpu-b", "cpu-b"]
+
+
 def test_what_is_not_there_sorts_last_either_way(browser: Any, address: str) -> None:
-    with opened(browser, f"{address}#sort=at-16384") as (page, _):
+    with opened(browser, f"{address}#sort=measured-16384") as (page, _):
         rising = page.evaluate(SHOWN)
-        page.locator("th[data-key=at-16384] button").click()
+        page.locator("th[data-key=measured-16384] button").click()
         falling = page.evaluate(SHOWN)
         assert rising[:2] == falling[1::-1] == [NAMES[3], NAMES[5]]
         assert sorted(rising[2:]) == sorted(falling[2:])

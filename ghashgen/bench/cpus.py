@@ -57,6 +57,12 @@ def core_of(cpu: str) -> Core | None:
     )
 
 
+def title_of(cpu: str) -> str:
+    """Return the core's name where it is known, else the CPU's own words."""
+    core = core_of(cpu)
+    return core.title if core else cpu
+
+
 def slug_of(cpu: str, vendor: str) -> str:
     """Return the name of a CPU's records, such as intel-6-85-7: vendor, family, model, stepping."""
     found = _PLACE.search(cpu)

@@ -9,7 +9,7 @@ from ghashgen.bench.core import Cell, Results, ratio
 
 COLUMNS = (
     *("name", "kind", "mode", "size", "cycles", "cycles_per_byte", "low", "high", "runs"),
-    *("kept", "dropped", "best_peer", "peer_ratio", "digest"),
+    *("kept", "dropped", "best_peer", "peer_ratio", "digest", "needs"),
 )
 """Of a row; low and high are quartiles in core cycles, peer_ratio is best peer / this."""
 
@@ -35,6 +35,7 @@ def _row(results: Results, cell: Cell) -> dict[str, Any]:
         "best_peer": peer.name if peer else None,
         "peer_ratio": None if times is None else round(times, 4),
         "digest": subject.digest,
+        "needs": " ".join(subject.needs),
     }
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ghashgen.bench.core import INIT_MODES, MODES, Cell, Machine, Results, Run, Subject, size_name
-from ghashgen.bench.cpus import core_of
+from ghashgen.bench.cpus import core_of, title_of
 from ghashgen.errors import GhashgenError
 
 FOLDER = "docs/bench"
@@ -42,8 +42,7 @@ class Record:
     @property
     def title(self) -> str:
         """The core's name where it is known, else the CPU's own words."""
-        core = core_of(self.results.machine.cpu)
-        return core.title if core else self.results.machine.cpu
+        return title_of(self.results.machine.cpu)
 
 
 def record_text(results: Results, note: str = "") -> str:

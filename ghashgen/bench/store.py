@@ -19,7 +19,8 @@ create table if not exists session (
     clock_ghz real not null, git text not null, missing text not null);
 create table if not exists subject (
     session integer not null references session, name text not null, kind text not null,
-    table_bytes integer not null, digest text not null, primary key (session, name));
+    table_bytes integer not null, digest text not null, needs text not null,
+    primary key (session, name));
 create table if not exists run (
     session integer not null, name text not null, mode text not null, size integer not null,
     number integer not null, median real not null, low real not null, high real not null,
@@ -42,7 +43,9 @@ def _open(path: Path) -> Iterator[sqlite3.Connection]:
         with connection:
             yield connection
     except sqlite3.Error as error:
-        raise GhashgenError(f"{path}: {error}", "move the file away, it is no store") from None
+        raise GhashgenError(
+            f"{path}: {error}", "move the file away: it is no store, or one of another version"
+        ) from None
     finally:
         connection.close()
 
@@ -70,8 +73,11 @@ def save(results: Results, path: Path) -> int:
         if session is None:
             raise AssertionError("an insert has a row number")
         db.executemany(
-            "insert into subject values (?, ?, ?, ?, ?)",
-            [(session, s.name, s.kind, s.table_bytes, s.digest) for s in results.subjects.values()],
+            "insert into subject values (?, ?, ?, ?, ?, ?)",
+            [
+                (session, s.name, s.kind, s.table_bytes, s.digest, " ".join(s.needs))
+                for s in results.subjects.values()
+            ],
         )
         db.executemany(
             "insert into run values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -106,9 +112,9 @@ def load(path: Path, session: int | None = None) -> Results:
             raise GhashgenError(f"{path} has no such measurement", "run ghashgen bench")
         number, cpu, features, ghz, git, missing = row
         subjects = {
-            name: Subject(name, kind, table_bytes, digest)
-            for name, kind, table_bytes, digest in db.execute(
-                "select name, kind, table_bytes, digest from subject where session = ?"
+            name: Subject(name, kind, table_bytes, digest, tuple(needs.split()))
+            for name, kind, table_bytes, digest, needs in db.execute(
+                "select name, kind, table_bytes, digest, needs from subject where session = ?"
                 " order by rowid",
                 (number,),
             )

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import click
 
-from ghashgen.bench.machine import cpu_slug
 from ghashgen.bench.records import FOLDER
 from ghashgen.commands.options import (
     build_folder,
@@ -28,8 +27,8 @@ from ghashgen.paths import project_root
 @click.option(
     "--bench",
     type=click.Path(path_type=Path),
-    help="Measurement: a store or the JSON of ghashgen bench, or a record (default: this CPU's "
-    "record in docs/bench, else the first there).",
+    help="Measurement: a store or the JSON of ghashgen bench, or a record (default: every record "
+    "in docs/bench).",
 )
 @click.option("--session", type=click.IntRange(1), help="Number in the store (default: the last).")
 @json_option
@@ -53,11 +52,11 @@ def COMMAND(
         root=root,
         kernels=kernels or default_out(),
         objects=build_folder("obj"),
-        bench=_measurement(bench),
+        bench=_measurements(bench),
         session=session,
     )
-    if session is not None and sources.bench is None:
-        raise GhashgenError("there is no store to take a session from", "run ghashgen bench")
+    if session is not None and bench is None:
+        raise GhashgenError("--session needs a store", "name it by --bench")
     report = gather(sources, progress)
     if as_json:
         print_json(asdict(report))
@@ -71,12 +70,10 @@ def COMMAND(
         click.echo(note, err=True)
 
 
-def _measurement(named: Path | None) -> Path | None:
-    """Return the file of the measurement: the one named, or the first that is there."""
-    if named is not None:
-        if not named.is_file():
-            raise GhashgenError(f"{named} is no file", "name a measurement, or leave out --bench")
-        return named
-    folder = project_root() / FOLDER
-    places = (folder / f"{cpu_slug()}.json", *sorted(folder.glob("*.json")))
-    return next((path for path in places if path.is_file()), None)
+def _measurements(named: Path | None) -> tuple[Path, ...]:
+    """Return the file of the measurement named, else every record."""
+    if named is None:
+        return tuple(sorted((project_root() / FOLDER).glob("*.json")))
+    if not named.is_file():
+        raise GhashgenError(f"{named} is no file", "name a measurement, or leave out --bench")
+    return (named,)

@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from ghashgen.bench.cpus import core_of
+from ghashgen.bench.cpus import title_of
 from ghashgen.compare.core import Study
 from ghashgen.compare.record import Record, records_of
 from ghashgen.compare.registry import studies
@@ -40,8 +40,7 @@ def block(study: Study, records: Sequence[Record]) -> str:
 
 
 def _measured(study: Study, record: Record) -> Iterator[str]:
-    core = core_of(record.machine)
-    yield f"### {core.title if core else record.machine}"
+    yield f"### {title_of(record.machine)}"
     yield _wrapped(method(study, record))
     yield _markdown(study, record)
     yield from (_wrapped(f"Not measured: {names}: {why}.") for why, names in missing(record))

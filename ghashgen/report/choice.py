@@ -15,6 +15,9 @@ size, its largest."""
 SIZE_CLASSES = ((0, 128, "up to 128 B"), (129, 1500, "to 1500 B"), (1501, 1 << 62, "above"))
 """Message sizes from, to, and how the class is called."""
 
+TAKEN_SIZES = (16, 64, 256, 1024, 1500, 16384)
+"""Sizes of the first screen, where they were measured."""
+
 SHOWN_SIZES = (64, 1024, 16384)
 """Sizes whose cycles a byte stand in the table of variants, where they were measured."""
 
@@ -121,6 +124,13 @@ _RANGE = re.compile(r"(\w+ = )?(\d+)\.\.(\d+)")
 
 def _key(theorem: Any) -> tuple[str, str]:
     return theorem.operation, theorem.method
+
+
+def of_lengths(text: str) -> str:
+    """Return a range with its unit: bytes, or what the range names itself."""
+    if not text:
+        return "no length"
+    return text if " = " in text else f"{text} bytes"
 
 
 def _lengths(texts: Iterable[str]) -> str:
@@ -246,7 +256,7 @@ def lines(speed: Speed) -> tuple[Line, ...]:
     them; one kernel may be best in two classes. Where the source holds only the best at each size,
     that is the one line, and the best peers are the other.
     """
-    if any(timing.low is None for timing in speed.timings):
+    if not speed.spread:
         return tuple(
             Line(f"best {kind}", speed.names(kind), kind, _best(speed, kind))
             for kind in ("kernel", "peer")
@@ -277,9 +287,12 @@ def _winner(speed: Speed, sizes: Sequence[int]) -> str:
     return min(means)[1] if means else ""
 
 
-def shown_sizes(speed: Speed | None) -> tuple[int, ...]:
+def tabled(report: Report) -> tuple[Speed, ...]:
+    """Return the measurements that the table of variants shows: those of all kernels."""
+    return tuple(speed for speed in report.speeds if speed.spread)
+
+
+def shown_sizes(speed: Speed) -> tuple[int, ...]:
     """Return the sizes that the table of variants shows."""
-    if speed is None:
-        return ()
     measured = {timing.size for timing in speed.timings if timing.kind == "kernel"}
     return tuple(size for size in SHOWN_SIZES if size in measured) or tuple(sorted(measured)[-1:])

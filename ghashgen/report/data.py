@@ -107,12 +107,18 @@ class Timing:
     samples: int
     digest: str
     """SHA-256 of the kernel's object; empty for others, and where the source does not tell."""
+    level: int = 0
+    """Place in `bench.core.LEVELS`: the widest carry-less product that it can use."""
 
 
 @dataclass(frozen=True)
 class Speed:
-    """One measurement of throughput."""
+    """One measurement of throughput, on one CPU."""
 
+    slug: str
+    """Names the CPU in ids and files."""
+    title: str
+    """The CPU's core, as a reader knows it."""
     source: str
     """The file that it was read from, and which part."""
     machine: str
@@ -131,10 +137,24 @@ class Speed:
         found = [timing for timing in self.timings if timing.name == name]
         return tuple(sorted(found, key=lambda timing: timing.size))
 
-    def best(self, kind: str, size: int) -> Timing | None:
-        """Return the fastest of a kind at a size."""
-        found = [t for t in self.timings if (t.kind, t.size) == (kind, size)]
+    def best(self, kind: str, size: int, level: int | None = None) -> Timing | None:
+        """Return the fastest of a kind at a size; with `level`, of that level or narrower."""
+        found = [
+            t
+            for t in self.timings
+            if (t.kind, t.size) == (kind, size) and (level is None or t.level <= level)
+        ]
         return min(found, key=lambda t: (t.per_byte, t.name), default=None)
+
+    @property
+    def spread(self) -> bool:
+        """Whether every figure has its quartiles: a whole record, no summary of one."""
+        return all(timing.low is not None for timing in self.timings)
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """The levels of the kernels measured, the widest first."""
+        return tuple(sorted({t.level for t in self.timings if t.kind == "kernel"}, reverse=True))
 
     def names(self, kind: str) -> tuple[str, ...]:
         """Return the subjects of a kind, sorted."""
@@ -154,7 +174,8 @@ class Report:
     """Titles of the modelled microarchitectures, by name."""
     ports: Mapping[str, tuple[str, ...]]
     """Ports of each microarchitecture."""
-    speed: Speed | None
+    speeds: tuple[Speed, ...]
+    """One for each CPU, in the order of their slugs."""
     notes: tuple[str, ...]
     """What is missing or stale, and the command that mends it: one sentence each."""
 

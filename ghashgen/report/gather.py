@@ -38,8 +38,8 @@ class Sources:
     """A folder with MANIFEST.json, and PROOFS.json if there are proofs."""
     objects: Path
     """Where assembled objects are kept."""
-    bench: Path | None
-    """A measurement; None if there is none."""
+    bench: tuple[Path, ...]
+    """Measurements, one for each CPU; mostly the records."""
     session: int | None = None
     """Which session of a store; the last by default."""
 
@@ -71,9 +71,9 @@ def gather(sources: Sources, progress: Progress = _silent) -> Report:
     variants = tuple(
         _variant(entry, examined.get(entry["name"]), proofs.get(entry["name"])) for entry in ordered
     )
-    speed = None
-    if sources.bench is not None:
-        speed = read_speed(sources.bench, shown(sources.bench, sources.root), sources.session)
+    speeds = tuple(
+        read_speed(path, shown(path, sources.root), sources.session) for path in sources.bench
+    )
     return Report(
         generator=_generator(sources.kernels),
         assemblers=tuple(sorted({entry["object"]["assembler"] for entry in ordered})),
@@ -81,8 +81,8 @@ def gather(sources: Sources, progress: Progress = _silent) -> Report:
         variants=variants,
         uarches={uarch.name: uarch.title for uarch in uarches().values()},
         ports={uarch.name: uarch.ports for uarch in uarches().values()},
-        speed=speed,
-        notes=tuple(_notes(variants, speed, why, proofs_why)),
+        speeds=speeds,
+        notes=tuple(_notes(variants, speeds, why, proofs_why)),
     )
 
 
@@ -185,7 +185,7 @@ def _variant(
 
 
 def _notes(
-    variants: tuple[Variant, ...], speed: Speed | None, unexamined: str, unproved: str
+    variants: tuple[Variant, ...], speeds: tuple[Speed, ...], unexamined: str, unproved: str
 ) -> Iterable[str]:
     if unexamined:
         yield (
@@ -196,22 +196,23 @@ def _notes(
         yield f"{unproved} Run ghashgen prove --write."
     else:
         yield from _proof_notes(variants)
-    if speed is None:
-        yield "No measurement: run ghashgen bench."
-        return
+    if not speeds:
+        yield "No measurement: run ghashgen bench --record."
     digests = {v.name: v.examined.object_sha256 for v in variants if v.examined}
-    other = {
-        t.name for t in speed.timings if t.digest and digests.get(t.name) not in ("", t.digest)
-    }
-    if other and not unexamined:
-        yield (
-            f"{_kernels(len(other))} measured as other bytes than those here "
-            f"({_some(other)}): measure again, with ghashgen bench."
-        )
-    if any(timing.low is None for timing in speed.timings):
-        yield (
-            f"{speed.source} holds figures without spread and without a hash of what was measured."
-        )
+    for speed in speeds:
+        other = {
+            t.name for t in speed.timings if t.digest and digests.get(t.name) not in ("", t.digest)
+        }
+        if other and not unexamined:
+            yield (
+                f"{speed.title}: {_kernels(len(other))} measured as other bytes than those here "
+                f"({_some(other)}): measure again, with ghashgen bench."
+            )
+        if not speed.spread:
+            yield (
+                f"{speed.title}: {speed.source} holds figures without spread and without a hash of "
+                "what was measured."
+            )
 
 
 def _proof_notes(variants: tuple[Variant, ...]) -> Iterable[str]:

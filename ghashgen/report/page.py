@@ -14,35 +14,36 @@ from markupsafe import Markup
 
 from ghashgen import manifest
 from ghashgen.audit import CLASSES
-from ghashgen.bench.core import size_name
-from ghashgen.bench.peers import PEERS
+from ghashgen.bench.core import LEVELS, size_name
 from ghashgen.errors import GhashgenError
 from ghashgen.paths import project_root
 from ghashgen.proofs import NAME as PROOFS
 from ghashgen.report.choice import (
+    DEFAULT_OP,
+    TAKEN_SIZES,
     bound_rows,
     constants,
     costs,
     filters,
     lines,
+    of_lengths,
     proof_table,
-    shown_sizes,
+    tabled,
     unrunnable,
     used_ports,
 )
 from ghashgen.report.data import Report, Speed, Timing
 from ghashgen.report.gather import relative
-from ghashgen.report.plots import Plot, plots
+from ghashgen.report.plots import SPEED, Plot, plots, speed_plot
 from ghashgen.report.variants import columns, measured_elsewhere, rows
+from ghashgen.speed import CYCLES_UP_TO
 
 PAGE = "report.html"
-PLOTS = ("speed", "instructions", "ports")
-"""The names of all PNG files, without suffix; one without data is not written."""
-
-HEADLINE_SIZE = 16384
-"""The message size of the headline's speed, or the largest measured."""
+PLOTS = ("instructions", "ports")
+"""PNG files beside those of speed, without suffix; one without data is not written."""
 
 SECTIONS = (
+    ("take", "Which kernel"),
     ("proved", "Proved"),
     ("speed", "Speed"),
     ("instructions", "Instructions"),
@@ -109,7 +110,9 @@ def page(report: Report, drawn: Mapping[str, Plot], links: Links) -> str:
             proofs=proof_table(report.variants),
             compared=any(variant.examined for variant in report.variants),
             proof_links=_proof_links(links),
-            speed=_speed(report.speed) if report.speed else None,
+            speeds=[_speed(speed) for speed in report.speeds],
+            taken=[_taken(speed, report) for speed in report.speeds],
+            of_lengths=of_lengths,
             classes=CLASSES,
             costs=_costs(report),
             panels=_panels(report),
@@ -117,9 +120,9 @@ def page(report: Report, drawn: Mapping[str, Plot], links: Links) -> str:
                                    for n in report.uarches]),
             filters=filters(report.variants),
             constants=constants(report.variants),
-            sizes=[size_name(size) for size in shown_sizes(report.speed)],
+            tabled=[speed.title for speed in tabled(report)],
             columns=columns(report),
-            dagger=bool(measured_elsewhere(report)),
+            dagger=any(measured_elsewhere(report).values()),
             rows=rows(report, links.kernels, links.to),
             source_links=_source_links(report, links),
         )
@@ -128,7 +131,7 @@ def page(report: Report, drawn: Mapping[str, Plot], links: Links) -> str:
 
 def _figures(report: Report) -> list[dict[str, str]]:
     """Return the headline's figures."""
-    proofs, speed = proof_table(report.variants), report.speed
+    proofs = proof_table(report.variants)
     out = [
         {
             "figure": f"{proofs.kernels}",
@@ -142,41 +145,17 @@ def _figures(report: Report) -> list[dict[str, str]]:
             f"assembled by {_joined(report.assemblers)}",
         },
     ]
-    kernels = costs(report.variants)
+    kernels = [v for v in report.variants if v.axes.get("op", DEFAULT_OP) == DEFAULT_OP]
     if kernels:
         least = min(kernels, key=lambda v: (v.total_per_block, v.name))
         out.append(
             {
                 "figure": f"{float(least.total_per_block):.2f}",
-                "unit": "instructions a block",
-                "what": f"the fewest: {least.name}",
+                "unit": "instructions per block",
+                "what": f"the fewest of a GHASH kernel: {least.name}",
             }
         )
-    timing = _headline(speed) if speed else None
-    if timing is None or speed is None:
-        out.append({"figure": "not measured", "unit": "", "what": "speed: run ghashgen bench"})
-        return out
-    peer = speed.best("peer", timing.size)
-    beside = (
-        f"{peer.per_byte / timing.per_byte:.2f} times as fast as {peer.name}, the best peer; "
-        if peer
-        else "no peer was measured; "
-    )
-    out.append(
-        {
-            "figure": f"{timing.per_byte:.3f}",
-            "unit": f"cycles a byte at {size_name(timing.size)}",
-            "what": f"{beside}{timing.name}",
-        }
-    )
     return out
-
-
-def _headline(speed: Speed) -> Timing | None:
-    sizes = [size for size in speed.sizes if speed.best("kernel", size)]
-    if not sizes:
-        return None
-    return speed.best("kernel", HEADLINE_SIZE if HEADLINE_SIZE in sizes else sizes[-1])
 
 
 def _joined(names: Any) -> str:
@@ -188,19 +167,59 @@ def _joined(names: Any) -> str:
 # -- sections -------------------------------------------------------------------------------------
 
 
+def _taken(speed: Speed, report: Report) -> dict[str, Any]:
+    """Return the first screen's rows of a CPU: of each size the kernel to take."""
+    isas = {variant.name: str(variant.axes["isa"]) for variant in report.variants}
+    sizes = [size for size in TAKEN_SIZES if speed.best("kernel", size)] or speed.sizes[-1:]
+    rows = []
+    for size in sizes:
+        kernel = speed.best("kernel", size)
+        # A run of narrow kernels alone is held against narrow peers.
+        peer = speed.best("peer", size, max(speed.levels, default=0))
+        if kernel is not None:
+            rows.append(
+                {
+                    "size": size_name(size),
+                    "kernel": kernel.name,
+                    "isa": isas.get(kernel.name, LEVELS[kernel.level]),
+                    "figure": _cycles(kernel),
+                    "peer": peer.name if peer else "no peer",
+                    "peer_isa": LEVELS[peer.level] if peer else "",
+                    "ratio": _ratio(kernel, peer),
+                }
+            )
+    return {"slug": speed.slug, "title": speed.title, "rows": rows}
+
+
+def _cycles(timing: Timing) -> str:
+    """Return cycles of a call up to 256 bytes, per byte above."""
+    if timing.size <= CYCLES_UP_TO:
+        return f"{timing.per_byte * timing.size:.1f}"
+    return f"{timing.per_byte:.3f}/B"
+
+
+def _ratio(kernel: Timing, peer: Timing | None) -> str:
+    return f"{peer.per_byte / kernel.per_byte:.2f}" if peer else "–"
+
+
 def _speed(speed: Speed) -> dict[str, Any]:
     found = lines(speed)
-    peers = speed.names("peer")
     return {
+        "slug": speed.slug,
+        "title": speed.title,
+        "machine": speed.machine,
+        "method": speed.method,
+        "source": speed.source,
+        "missing": speed.missing,
         "ours": [line for line in found if line.kind == "kernel"],
-        "peers": [
-            f"{peer.title}: {_joined([n for n in peers if n.startswith(f'{key}_')])}"
-            for key, peer in PEERS.items()
-            if any(n.startswith(f"{key}_") for n in peers)
-        ],
-        "spread": all(timing.low is not None for timing in speed.timings),
+        "spread": speed.spread,
         "kernels": len(speed.names("kernel")),
-        "best": [_best_row(speed, size) for size in speed.sizes if speed.best("kernel", size)],
+        "best": [
+            _best_row(speed, level, size)
+            for level in speed.levels
+            for size in speed.sizes
+            if speed.best("kernel", size, level)
+        ],
         "sizes": [size_name(size) for size in speed.sizes],
         "lines": [
             {
@@ -218,15 +237,16 @@ def _at(timings: tuple[Timing, ...], size: int) -> str:
     return next((f"{t.per_byte:.3f}" for t in timings if t.size == size), "–")
 
 
-def _best_row(speed: Speed, size: int) -> dict[str, Any]:
-    kernel, peer = speed.best("kernel", size), speed.best("peer", size)
-    ratio = peer.per_byte / kernel.per_byte if kernel and peer else None
+def _best_row(speed: Speed, level: int, size: int) -> dict[str, Any]:
+    """Return the best kernel of a level of vector code beside the best peer that is no wider."""
+    kernel, peer = speed.best("kernel", size, level), speed.best("peer", size, level)
     return {
+        "level": LEVELS[level],
         "size": size_name(size),
         "kernel": _timing(kernel),
         "peer": _timing(peer),
-        "ratio": "–" if ratio is None else f"{ratio:.2f}",
-        "faster": ratio is not None and ratio > 1,
+        "ratio": _ratio(kernel, peer) if kernel else "–",
+        "faster": bool(kernel and peer and peer.per_byte > kernel.per_byte),
     }
 
 
@@ -327,9 +347,8 @@ def _source_links(report: Report, links: Links) -> list[dict[str, str]]:
         for path, what in wanted
         if path.exists()
     ]
-    for name in PLOTS:
-        if name != "speed" or report.speed:
-            out.append({"href": f"{name}.png", "text": f"{name}.png", "what": "the plot alone"})
+    for name in (*(speed_plot(speed) for speed in report.speeds), *PLOTS):
+        out.append({"href": f"{name}.png", "text": f"{name}.png", "what": "the plot alone"})
     return out
 
 
@@ -352,9 +371,10 @@ def write(report: Report, links: Links) -> tuple[Path, ...]:
             unfinished.write_bytes(files[path.name])
         for unfinished, path in pending.items():
             unfinished.replace(path)
-        for name in PLOTS:
-            if name not in drawn:
-                (links.out / f"{name}.png").unlink(missing_ok=True)
+        for path in links.out.glob("*.png"):
+            # What an earlier report drew and this one does not.
+            if path.stem not in drawn and path.stem.startswith((SPEED, *PLOTS)):
+                path.unlink(missing_ok=True)
     except OSError as error:
         raise GhashgenError(f"{error.filename}: {error.strerror}", "choose another --out") from None
     finally:

@@ -10,12 +10,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ghashgen.audit import CLASSES
 from ghashgen.bench.core import size_name
 from ghashgen.report.choice import Line, bound_rows, costs, lines, used_ports
-from ghashgen.report.data import Report
+from ghashgen.report.data import Report, Speed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,6 +35,9 @@ PALETTE: Mapping[str, str] = {
     "grey": "#5f6772",
 }
 """Colours by the name of their CSS variable; style.css has the dark ones."""
+
+SPEED = "speed"
+"""What the names of plots of speed begin with; the CPU's slug follows."""
 
 OURS = "blue"
 PEERS = ("vermilion", "green", "purple", "olive", "grey")
@@ -57,12 +61,17 @@ class Plot:
     svg: Mapping[str, str]
 
 
+def speed_plot(speed: Speed) -> str:
+    """Return the name of a CPU's plot of speed."""
+    return f"{SPEED}-{speed.slug}"
+
+
 def plots(report: Report) -> dict[str, Plot]:
     """Return every plot for which there are data, by name."""
     drawn = {}
-    if report.speed is not None and report.speed.timings:
-        found = lines(report.speed)
-        drawn["speed"] = _plot("speed", lambda width: _speed(found, width))
+    for speed in report.speeds:
+        if speed.timings:
+            drawn[speed_plot(speed)] = _plot(speed_plot(speed), partial(_speed, lines(speed)))
     drawn["instructions"] = _plot("instructions", lambda width: _instructions(report, width))
     if any(bound_rows(report, uarch) for uarch in report.uarches):
         drawn["ports"] = _plot("ports", lambda width: _ports(report, width), ())
@@ -148,7 +157,7 @@ def _figure(width: str, height: float) -> tuple["Figure", "Axes"]:
 
 def _speed(found: Sequence[Line], width: str) -> "Figure":
     wide = width == "wide"
-    figure, axes = _figure(width, 4.6 if wide else 4.4)
+    figure, axes = _figure(width, 4.6 if wide else 3.2 + 0.17 * len(found))
     peers, ours = 0, 0
     ends = []
     for line, marker in zip(found, MARKERS * len(found), strict=False):
@@ -165,7 +174,14 @@ def _speed(found: Sequence[Line], width: str) -> "Figure":
         axes.fill_between(x, low, high, color=colour, alpha=0.16, linewidth=0, zorder=1)
         ends.append((y[-1], line.label, colour, own))
     _speed_axes(axes, sorted({t.size for line in found for t in line.timings}), wide)
-    _labels(axes, ends, max(t.size for line in found for t in line.timings), wide)
+    if wide:
+        _labels(axes, ends, max(t.size for line in found for t in line.timings))
+    else:
+        # Beside the lines, labels would leave a phone no room for the plot.
+        figure.legend(
+            axes.lines, [line.label for line in found], loc="outside lower left", ncols=1,
+            frameon=False, fontsize=7.5, handlelength=2.6, borderpad=0, labelspacing=0.35,
+        )  # fmt: skip
     return figure
 
 
@@ -188,21 +204,21 @@ def _speed_axes(axes: "Axes", sizes: Sequence[int], wide: bool) -> None:
     axes.set_title("core cycles per byte (log scale), lower is faster", loc="left", fontsize=8.5)
 
 
-def _labels(axes: "Axes", ends: list[Any], at: float, wide: bool) -> None:
+def _labels(axes: "Axes", ends: list[Any], at: float) -> None:
     """Write each line's label beside its end, moved apart where they would touch."""
     from math import log2
 
     low, high = (log2(value) for value in axes.get_ylim())
-    gap = (high - low) * (0.047 if wide else 0.05)
+    gap = (high - low) * 0.047
     places = apart([log2(end[0]) for end in ends], gap, low)
     for (y, label, colour, own), place in zip(ends, places, strict=True):
         axes.annotate(
             label,
             (at, y),
-            (at * (1.6 if wide else 2.2), 2**place),
+            (at * 1.6, 2**place),
             color=colour,
             va="center",
-            fontsize=8.5 if wide else 7.5,
+            fontsize=8.5,
             fontweight="bold" if own else "normal",
             arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5,
                         "relpos": (0, 0.5), "shrinkA": 1, "shrinkB": 3},
@@ -271,7 +287,7 @@ def _instructions(report: Report, width: str) -> "Figure":
     for isa in isas:
         own = [r for v, r in zip(chosen, rows, strict=True) if v.axes["isa"] == isa]
         blocks = next(v.blocks for v in chosen if v.axes["isa"] == isa)
-        axes.text(0, own[0] - 0.72, f"{isa}, {blocks} blocks a group", color=PALETTE["muted"],
+        axes.text(0, own[0] - 0.72, f"{isa}, {blocks} blocks per group", color=PALETTE["muted"],
                   fontsize=8.5, va="center_baseline")  # fmt: skip
     axes.set_yticks(rows, [str(variant.axes["multiply"]) for variant in chosen])
     axes.tick_params(axis="y", colors=PALETTE["fg"])
@@ -281,7 +297,7 @@ def _instructions(report: Report, width: str) -> "Figure":
     axes.grid(axis="x")
     axes.set_axisbelow(True)
     axes.spines[["left", "bottom"]].set_visible(False)
-    axes.set_xlabel("instructions a block")
+    axes.set_xlabel("instructions per block")
     figure.legend(
         [Rectangle((0, 0), 1, 1, color=PALETTE[CLASS_COLOURS[cls]]) for cls in CLASSES],
         CLASSES, loc="outside upper left", ncols=len(CLASSES) if wide else 3, frameon=False,
@@ -325,4 +341,4 @@ def _heat(report: Report, uarch: str, axes: "Axes") -> None:
                     [f"{v.axes['isa']}: {b.per_block:.2f}" for v, b in rows])  # fmt: skip
     axes.tick_params(length=0, labelsize=7)
     axes.spines[:].set_visible(False)
-    axes.set_title(f"{uarch}: model, cycles a block", loc="left", fontsize=8.5)
+    axes.set_title(f"{uarch}: model, cycles per block", loc="left", fontsize=8.5)

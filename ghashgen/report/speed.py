@@ -7,11 +7,15 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
-from ghashgen.bench.core import Results
+from ghashgen.bench.core import LEVELS, Results, Subject
+from ghashgen.bench.cpus import title_of
 from ghashgen.bench.records import Record, load_record
 from ghashgen.bench.store import load
 from ghashgen.errors import GhashgenError
 from ghashgen.report.data import Speed, Timing
+
+HERE = "measured"
+"""The slug of a measurement that is no record."""
 
 MODE = "throughput"
 _SQLITE = b"SQLite format 3\0"
@@ -50,7 +54,7 @@ def _ordered(timings: Iterable[Timing]) -> tuple[Timing, ...]:
     return tuple(sorted(timings, key=lambda t: (t.kind, t.name, t.size)))
 
 
-def _of_results(results: Results, shown: str) -> Speed:
+def _of_results(results: Results, shown: str, slug: str = HERE) -> Speed:
     timings = []
     for cell in results.cells:
         if cell.mode != MODE or not cell.size:
@@ -66,16 +70,23 @@ def _of_results(results: Results, shown: str) -> Speed:
                 high=None if isnan(high) else high / cell.size,
                 samples=sum(run.kept for run in cell.usable),
                 digest=subject.digest,
+                level=LEVELS.index(subject.level),
             )
         )
     runs = max((len(cell.runs) for cell in results.cells), default=0)
     return Speed(
+        slug=slug,
+        title=title_of(results.machine.cpu),
         source=shown,
-        machine=f"{results.machine.cpu}, {results.machine.clock_ghz:.2f} GHz",
+        machine=_machine(results.machine.cpu, results.machine.clock_ghz),
         method=_method(runs, results.machine.git),
         timings=_ordered(timings),
         missing=dict(sorted(results.missing.items())),
     )
+
+
+def _machine(cpu: str, clock_ghz: float) -> str:
+    return f"{cpu}, {clock_ghz:.2f} GHz" if clock_ghz else cpu
 
 
 def _method(runs: int, git: str) -> str:
@@ -91,8 +102,10 @@ def _of_json(body: dict[str, Any], shown: str) -> Speed:
     rows = [row for row in body["cells"] if row["mode"] == MODE and row["size"]]
     machine = body["machine"]
     return Speed(
+        slug=HERE,
+        title=title_of(machine["cpu"]),
         source=shown,
-        machine=f"{machine['cpu']}, {machine['clock_ghz']:.2f} GHz",
+        machine=_machine(machine["cpu"], machine["clock_ghz"]),
         method=_method(max((row["runs"] for row in body["cells"]), default=0), machine["git"]),
         timings=_ordered(
             Timing(
@@ -104,6 +117,7 @@ def _of_json(body: dict[str, Any], shown: str) -> Speed:
                 high=row["high"] / row["size"],
                 samples=int(row["kept"]),
                 digest=str(row["digest"]),
+                level=LEVELS.index(Subject("", "", needs=tuple(row["needs"].split())).level),
             )
             for row in rows
         ),
@@ -112,5 +126,6 @@ def _of_json(body: dict[str, Any], shown: str) -> Speed:
 
 
 def _of_record(record: Record, shown: str) -> Speed:
-    speed = _of_results(record.results, shown)
-    return replace(speed, method=_method(record.runs, record.results.machine.git))
+    speed = _of_results(record.results, shown, record.slug)
+    method = _method(record.runs, record.results.machine.git)
+    return replace(speed, method=f"{method}; {record.note}" if record.note else method)

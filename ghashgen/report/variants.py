@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ghashgen.bench.core import size_name
-from ghashgen.report.choice import axes, shown_sizes, text
+from ghashgen.report.choice import axes, shown_sizes, tabled, text
 from ghashgen.report.data import Report, Timing, Variant
 
 NONE = "–"
@@ -58,12 +58,13 @@ def columns(report: Report) -> tuple[Column, ...]:
     return (
         Column("name", "kernel", number=False),
         *(
-            Column(f"at-{size}", size_name(size), "measured, c/B")
-            for size in shown_sizes(report.speed)
+            Column(f"{speed.slug}-{size}", f"{speed.title}, {size_name(size)}", "measured, c/B")
+            for speed in tabled(report)
+            for size in shown_sizes(speed)
         ),
         *(Column(f"bound-{name}", name, "model, c/B") for name in bounds),
-        Column("instructions", "instructions", "a block"),
-        Column("clmul", "clmul", "a block"),
+        Column("instructions", "instructions", "per block"),
+        Column("clmul", "clmul", "per block"),
         Column("proved", "theorems", "proved"),
         Column("table", "table", "bytes"),
         Column("code", "code", "bytes"),
@@ -74,23 +75,29 @@ def columns(report: Report) -> tuple[Column, ...]:
 def rows(report: Report, folder: Path, link: Callable[[Path], str]) -> tuple[Row, ...]:
     """Return a row a kernel, the fastest first; `link` makes a link to a file.
 
-    Fastest at the largest size shown; kernels not measured there follow by instructions a block.
+    Fastest at the largest size shown of the first CPU; kernels not measured there follow by
+    instructions per block.
     """
     elsewhere = measured_elsewhere(report)
-    timings = {(t.name, t.size): t for t in (report.speed.timings if report.speed else ())}
+    timings = {(speed.slug, t.name, t.size): t for speed in report.speeds for t in speed.timings}
     varying = axes(report.variants)
     examined = any(variant.examined for variant in report.variants)
-    sizes = shown_sizes(report.speed)
+    shown = [(speed.slug, size) for speed in tabled(report) for size in shown_sizes(speed)]
+    first = [place for place in shown if place[0] == shown[0][0]]
     out = []
 
     def rank(variant: Variant) -> tuple[float, Any, str]:
-        timing = timings.get((variant.name, sizes[-1])) if sizes else None
+        slug, size = first[-1] if first else ("", 0)
+        timing = timings.get((slug, variant.name, size))
         return timing.per_byte if timing else inf, variant.total_per_block, variant.name
 
     for variant in sorted(report.variants, key=rank):
         values = {axis: text(variant.axes.get(axis)) for axis in varying}
         cells = [
-            *(_measured(timings.get((variant.name, size)), elsewhere) for size in sizes),
+            *(
+                _measured(timings.get((slug, variant.name, size)), elsewhere[slug])
+                for slug, size in shown
+            ),
             *(_bound(variant, uarch) for uarch in (report.uarches if examined else ())),
             _exact(variant.total_per_block),
             _exact(variant.per_block["clmul"]),
@@ -112,14 +119,17 @@ def rows(report: Report, folder: Path, link: Callable[[Path], str]) -> tuple[Row
     return tuple(out)
 
 
-def measured_elsewhere(report: Report) -> frozenset[str]:
-    """Return the kernels whose timings are those of another object."""
+def measured_elsewhere(report: Report) -> dict[str, frozenset[str]]:
+    """Return, by the CPU's slug, the kernels whose timings are those of another object."""
     digests = {v.name: v.examined.object_sha256 for v in report.variants if v.examined}
-    return frozenset(
-        timing.name
-        for timing in (report.speed.timings if report.speed else ())
-        if timing.digest and digests.get(timing.name, timing.digest) != timing.digest
-    )
+    return {
+        speed.slug: frozenset(
+            timing.name
+            for timing in speed.timings
+            if timing.digest and digests.get(timing.name, timing.digest) != timing.digest
+        )
+        for speed in report.speeds
+    }
 
 
 def _exact(value: Any) -> Cell:

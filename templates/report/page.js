@@ -28,6 +28,8 @@
       shown += row.hidden ? 0 : 1;
     }
     count.textContent = `${shown} of ${rows.length} kernels`;
+    document.getElementById("none").hidden = shown > 0;
+    document.getElementById("variants-scroll").hidden = shown === 0;
   };
 
   const valueOf = (row, column) => row.cells[column].dataset.v ?? row.cells[column].textContent.trim();
@@ -97,6 +99,33 @@
     });
   });
   addEventListener("hashchange", () => { if (read()) { sort(); filter(); } });
+
+  // One CPU at a time; without scripts all of them stand there.
+  const picker = document.getElementById("cpus");
+  const parts = Array.from(document.querySelectorAll("[data-cpu]"));
+  const pick = () => {
+    const cpu = new FormData(picker).get("cpu");
+    for (const part of parts) part.hidden = part.dataset.cpu !== cpu;
+    clip();
+  };
+
+  // A table wider than its frame says so, since a phone shows no scroll bar.
+  const frames = Array.from(document.querySelectorAll(".scroll"));
+  const clip = () => {
+    for (const frame of frames) {
+      frame.toggleAttribute("data-clipped", frame.scrollWidth > frame.clientWidth + 1);
+    }
+  };
+
+  if (picker) {
+    picker.addEventListener("input", pick);
+    picker.hidden = parts.length < 2;
+    pick();
+  }
+  addEventListener("resize", clip);
+  document.addEventListener("toggle", clip, true);
+  document.getElementById("fold").open = !matchMedia("(max-width: 45rem)").matches;
+  clip();
 
   form.hidden = false;
   document.getElementById("unscripted").hidden = true;
