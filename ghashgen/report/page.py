@@ -16,7 +16,7 @@ from ghashgen import manifest
 from ghashgen.audit import CLASSES
 from ghashgen.bench.core import size_name
 from ghashgen.bench.peers import PEERS
-from ghashgen.errors import GhashgenError
+from ghashgen.files import unwritten
 from ghashgen.paths import project_root
 from ghashgen.proofs import NAME as PROOFS
 from ghashgen.report.choice import (
@@ -34,6 +34,7 @@ from ghashgen.report.data import Report, Speed, Timing
 from ghashgen.report.gather import relative
 from ghashgen.report.plots import Plot, plots
 from ghashgen.report.variants import columns, measured_elsewhere, rows
+from ghashgen.wording import counted
 
 PAGE = "report.html"
 PLOTS = ("speed", "instructions", "ports")
@@ -132,7 +133,7 @@ def _figures(report: Report) -> list[dict[str, str]]:
     out = [
         {
             "figure": f"{proofs.kernels}",
-            "unit": f"of {len(report.variants)} kernels",
+            "unit": f"of {counted(len(report.variants), 'kernel')}",
             "what": "proved from their bytes, for every key, state, message and length",
         },
         {
@@ -356,7 +357,7 @@ def write(report: Report, links: Links) -> tuple[Path, ...]:
             if name not in drawn:
                 (links.out / f"{name}.png").unlink(missing_ok=True)
     except OSError as error:
-        raise GhashgenError(f"{error.filename}: {error.strerror}", "choose another --out") from None
+        raise unwritten(links.out, error, "choose another --out") from None
     finally:
         for unfinished in pending:
             unfinished.unlink(missing_ok=True)
@@ -368,4 +369,4 @@ def _make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise GhashgenError(f"{folder}: {error.strerror}", "choose another --out") from None
+        raise unwritten(folder, error, "choose another --out") from None
