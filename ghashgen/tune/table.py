@@ -28,7 +28,8 @@ def rows(decisions: Sequence[Decision], basis: str) -> Table:
     found = [item for item in decisions if item.basis == basis]
     notes = numbered(found)
     made = tuple(_row(item, notes) for item in found)
-    return Table(_TITLES[basis], _COLUMNS, made, each={"basis": basis})
+    title = _TITLES[basis]
+    return Table(title, _COLUMNS, made, each={"figures": title.partition(":")[0]})
 
 
 def _row(item: Decision, notes: Mapping[str, int]) -> tuple[str, ...]:
