@@ -1,7 +1,9 @@
 """The shipped variants, and the choice of variants by axis."""
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
+from fnmatch import fnmatchcase
 from itertools import product
 from typing import Any
 
@@ -13,6 +15,7 @@ from ghashgen.kernel import FOLDS, OPERATIONS, PIPELINES, POWERS, SWAPS, Kernel,
 from ghashgen.schemes.aggregate import MAX_BLOCKS
 from ghashgen.schemes.registry import multiplies, reduces
 from ghashgen.uarch.schedules import schedules
+from ghashgen.wording import choose_one, did_you_mean
 
 REFLECTED, NATURAL = Order.REFLECTED.value, Order.NATURAL.value
 
@@ -101,13 +104,44 @@ class Choice:
     wipe: tuple[bool, ...] = ()
     segments: tuple[bool, ...] = ()
     name: tuple[str, ...] = ()
-    """Kernel names, instead of axes."""
+    """Names of the catalogue's kernels, or globs over them."""
 
     @property
     def axes(self) -> dict[str, tuple[Any, ...]]:
         """The restricted axes."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {axis: value for axis, value in values.items() if value and axis != "name"}
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A combination of values that was asked for and makes no kernel."""
+
+    values: Mapping[str, Any]
+    """By axis."""
+    why: GhashgenError
+
+    def __str__(self) -> str:
+        return said(self.values)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The kernels that a choice stands for."""
+
+    kernels: tuple[Kernel, ...]
+    made: tuple[Kernel, ...] = ()
+    """Those of them that are not in the catalogue."""
+    left_out: tuple[LeftOut, ...] = ()
+
+
+def said(values: Mapping[str, Any]) -> str:
+    """Return values by axis as words: "isa avx, blocks 3, no wipe"."""
+    words = {True: "{}", False: "no {}"}
+    return ", ".join(
+        words[value].format(axis) if isinstance(value, bool) else f"{axis} {value}"
+        for axis, value in values.items()
+    )
 
 
 def catalogue() -> tuple[Kernel, ...]:
@@ -121,72 +155,125 @@ def catalogue() -> tuple[Kernel, ...]:
 
 
 def choose(choice: Choice) -> tuple[Kernel, ...]:
-    """Return the catalogue's kernels that a choice allows; if there are none, make them.
+    """Return the kernels that a choice stands for; see `look_up`."""
+    return look_up(choice).kernels
 
-    Axes that the choice leaves open then take their defaults, multiply and reduce every value.
+
+def look_up(choice: Choice) -> Selection:
+    """Return the kernels that a choice stands for, the catalogue's first and in its order.
+
+    Each combination of the values given stands for itself: for the catalogue's kernels that have
+    these values; where it has none, for those that are made, with the axes left open at their
+    defaults and every multiply and reduce that fits; where none can be made, it is left out, with
+    the reason. A choice of several values is so the union of the choices of one value each.
+
+    Names and globs stand for kernels of the catalogue; values of axes narrow them down.
 
     Raises:
-        GhashgenError: a value is unknown, or no combination makes sense (says why).
+        GhashgenError: a value or a name is unknown, a glob matches nothing, or no combination makes
+            sense (says why).
     """
-    if choice.name:
-        return _by_name(choice.name)
     axes = choice.axes
     _require_known(axes)
-    shipped = tuple(
-        kernel
-        for kernel in catalogue()
-        if all(getattr(kernel, axis) in values for axis, values in axes.items())
-    )
-    if shipped:
-        return shipped
-    kernels, refusals = _combinations(axes)
-    if not kernels:
-        raise refusals[0]
-    return kernels
+    if choice.name:
+        return Selection(_by_name(choice.name, axes))
+    shipped: dict[tuple[Any, ...], list[Kernel]] = {}
+    for kernel in catalogue():
+        shipped.setdefault(tuple(getattr(kernel, axis) for axis in axes), []).append(kernel)
+    taken: set[Kernel] = set()
+    made: dict[Kernel, None] = {}
+    left_out: list[LeftOut] = []
+    for cell in product(*(dict.fromkeys(values) for values in axes.values())):
+        if cell in shipped:
+            taken.update(shipped[cell])
+            continue
+        values = dict(zip(axes, cell, strict=True))
+        kernels, refusals = _combinations({axis: (value,) for axis, value in values.items()})
+        made.update(dict.fromkeys(kernels))
+        if not kernels:
+            left_out.append(LeftOut(values, refusals[0]))
+    if not taken and not made:
+        raise _nothing(left_out)
+    ours = (kernel for kernel in catalogue() if kernel in taken)
+    return Selection((*ours, *made), tuple(made), tuple(left_out))
 
 
-def _by_name(names: tuple[str, ...]) -> tuple[Kernel, ...]:
+def _nothing(left_out: list[LeftOut]) -> GhashgenError:
+    first = left_out[0]
+    if len(left_out) == 1:
+        return first.why
+    cause = f"none of the {len(left_out)} combinations makes sense, first {first}: "
+    return GhashgenError(cause + first.why.cause, first.why.remedy)
+
+
+def _by_name(patterns: tuple[str, ...], axes: Axes) -> tuple[Kernel, ...]:
+    """Return the kernels of these names and globs, in the order given; axes narrow each down."""
     known = {kernel.name: kernel for kernel in catalogue()}
-    unknown = sorted(set(names) - known.keys())
-    if unknown:
-        raise GhashgenError(
-            f"no kernel of the catalogue is called {unknown[0]!r}",
-            "see ghashgen list, or choose by axes",
-        )
-    return tuple(known[name] for name in names)
+    found: dict[Kernel, None] = {}
+    for pattern in patterns:
+        is_glob = any(mark in pattern for mark in "*?[")
+        names = [name for name in known if fnmatchcase(name, pattern)] if is_glob else [pattern]
+        if not names or names[0] not in known:
+            raise GhashgenError(
+                f"no kernel of the catalogue {'matches' if is_glob else 'is called'} {pattern!r}",
+                did_you_mean(
+                    re.sub(r"[*?\[\]]+", "", pattern), known, "see ghashgen list, or choose by axes"
+                ),
+            )
+        fitting = [
+            known[name]
+            for name in names
+            if all(getattr(known[name], axis) in values for axis, values in axes.items())
+        ]
+        if not fitting:
+            raise GhashgenError(
+                f"the axes leave nothing of {pattern!r}", "leave out --name, or the axes"
+            )
+        found.update(dict.fromkeys(fitting))
+    return tuple(found)
+
+
+def values_of(axis: str) -> tuple[str, ...]:
+    """Return every value of an axis, as words; () for an axis that has none by name."""
+    values: Mapping[str, Callable[[], Iterable[str]]] = {
+        "isa": isas,
+        "multiply": multiplies,
+        "reduce": reduces,
+        "order": lambda: (order.value for order in Order),
+        "blocks": lambda: map(str, range(1, MAX_BLOCKS + 1)),
+        "op": lambda: OPERATIONS,
+        "fold": lambda: FOLDS,
+        "swap": lambda: SWAPS,
+        "powers": lambda: POWERS,
+        "pipeline": lambda: PIPELINES,
+        "schedule": schedules,
+    }
+    return tuple(values[axis]()) if axis in values else ()
 
 
 def _require_known(axes: Axes) -> None:
     """Refuse a value that no kernel can have, whatever the other axes say."""
-    allowed: Axes = {
-        "isa": tuple(isas()),
-        "multiply": tuple(multiplies()),
-        "reduce": tuple(reduces()),
-        "order": tuple(order.value for order in Order),
-        "op": OPERATIONS,
-        "fold": FOLDS,
-        "swap": SWAPS,
-        "powers": POWERS,
-        "pipeline": PIPELINES,
-        "schedule": schedules() if "schedule" in axes else (),
-    }
     for axis, values in axes.items():
-        for value in values:
-            if axis in allowed and value not in allowed[axis]:
-                raise GhashgenError(
-                    f"unknown {axis} {value!r}", f"choose one of {', '.join(allowed[axis])}"
-                )
-            if axis == "blocks" and not 1 <= value <= MAX_BLOCKS:
+        allowed = values_of(axis)
+        for value in values if allowed else ():
+            if axis == "blocks" and str(value) not in allowed:
                 raise GhashgenError(
                     f"blocks must be 1 to {MAX_BLOCKS}, not {value}",
                     "choose a value in that range",
                 )
+            if str(value) not in allowed:
+                raise GhashgenError(f"unknown {axis} {value!r}", choose_one(value, allowed))
 
 
 def _combinations(axes: Axes) -> tuple[tuple[Kernel, ...], list[GhashgenError]]:
-    """Return the kernels of a product of axes that make sense, and why the others do not."""
+    """Return the kernels of a product of axes that make sense, and why the others do not.
+
+    What was tried only because an axis is open comes last among the reasons.
+    """
     found: list[Kernel] = []
     refusals: list[GhashgenError] = []
+    unasked: list[GhashgenError] = []
+    asked_for_both = "multiply" in axes and "reduce" in axes
     for isa in axes.get("isa") or tuple(isas()):
         names = [axis for axis in axes if axis != "isa"]
         values = [axes[axis] for axis in names]
@@ -199,8 +286,10 @@ def _combinations(axes: Axes) -> tuple[tuple[Kernel, ...], list[GhashgenError]]:
                 names.append(axis)
                 values.append(default)
         for combination in product(*values):
+            kernel = Kernel(isa=isa, **dict(zip(names, combination, strict=True)))
             try:
-                found.append(check(Kernel(isa=isa, **dict(zip(names, combination, strict=True)))))
+                found.append(check(kernel))
             except GhashgenError as refusal:
-                refusals.append(refusal)
-    return tuple(found), refusals
+                fits = kernel.multiplier.shape is kernel.reducer.shape
+                (refusals if fits or asked_for_both else unasked).append(refusal)
+    return tuple(found), [*refusals, *unasked]

@@ -8,7 +8,7 @@ import difflib
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,7 @@ from ghashgen.dispatch import render_dispatch
 from ghashgen.dispatch_chosen import NAMES as BY_LENGTH
 from ghashgen.dispatch_chosen import render_chosen
 from ghashgen.errors import GhashgenError
+from ghashgen.files import unwritten
 from ghashgen.kernel import Kernel
 from ghashgen.parallel import run
 from ghashgen.render import PROTOTYPES
@@ -187,26 +188,38 @@ def _refuse_unknown(out: Path, old: dict[str, manifest.Entry], output: Output) -
 
 def _write(out: Path, output: Output) -> None:
     pending: list[tuple[Path, Path]] = []
+    made: list[Path] = []
+    path = out
     try:
         for name, text in output.files.items():
             path = out / name
-            path.parent.mkdir(parents=True, exist_ok=True)
+            _make_folder(path.parent, made)
             unfinished = path.with_name(f".{path.name}.new")
             pending.append((unfinished, path))
             unfinished.write_text(text, encoding="utf-8")
     except BaseException as error:
         for unfinished, _ in pending:
             unfinished.unlink(missing_ok=True)
+        for folder in reversed(made):
+            with suppress(OSError):
+                folder.rmdir()
         if isinstance(error, OSError):
-            raise GhashgenError(
-                f"{error.filename}: {error.strerror}", "change its permissions or choose --out"
-            ) from None
+            raise unwritten(path, error, "change its permissions or choose --out") from None
         raise
     with _uninterrupted():
         for unfinished, path in pending:
             unfinished.replace(path)
         for name in output.stale:
             (out / name).unlink(missing_ok=True)
+
+
+def _make_folder(folder: Path, made: list[Path]) -> None:
+    """Make a folder and those above it; add what was not there before to `made`."""
+    if folder.is_dir():
+        return
+    _make_folder(folder.parent, made)
+    folder.mkdir()
+    made.append(folder)
 
 
 @contextmanager

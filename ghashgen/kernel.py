@@ -12,6 +12,7 @@ from ghashgen.schemes.aggregate import MAX_BLOCKS
 from ghashgen.schemes.core import Multiply, Reduce
 from ghashgen.schemes.registry import multiplies, reduces
 from ghashgen.uarch.schedules import WRITTEN, schedules, suffix, table_of
+from ghashgen.wording import choose_one
 
 ENTRY_BYTES = 16
 
@@ -263,7 +264,7 @@ def _refusals(kernel: Kernel) -> Iterable[tuple[bool, str, str]]:
 def _choose(axis: str, value: str, allowed: Iterable[str]) -> None:
     allowed = list(allowed)
     if value not in allowed:
-        raise GhashgenError(f"unknown {axis} {value!r}", f"choose one of {', '.join(allowed)}")
+        raise GhashgenError(f"unknown {axis} {value!r}", choose_one(value, allowed))
 
 
 def check(kernel: Kernel) -> Kernel:

@@ -7,14 +7,13 @@ length; if it passes, it is right for every input and so equivalent: a survivor,
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from ghashgen.built import Built
 from ghashgen.field.bitorder import BLOCK_BYTES
 from ghashgen.parallel import run
 from ghashgen.proofs import statement
 from ghashgen.verify.elf import Image, load_image
-from ghashgen.verify.mutants import mutants
+from ghashgen.verify.mutants import Mutant, mutants
 from ghashgen.verify.prove import prove_image
 from ghashgen.verify.spec import FunctionSpec, KernelSpec
 
@@ -61,16 +60,42 @@ def _verdict(image: Image, spec: KernelSpec, function: FunctionSpec) -> str:
     return "equivalent" if refutation is None else str(refutation.category)
 
 
-def _kernel(wanted: int, built: Built) -> list[Fate]:
-    """Return the fates of about `wanted` mutants of one kernel, spread evenly over its code."""
+def _planted(built: Built) -> list[tuple[KernelSpec, FunctionSpec, Mutant]]:
+    """Return every mutant of one kernel."""
     spec = statement(built.kernel, built.kernel.name, built.abi)
     image = load_image(built.obj)
-    made = [
-        (function, mutant)
+    return [
+        (spec, function, mutant)
         for function in spec.functions
         for mutant in mutants(image, function.symbol)
     ]
-    step = max(1, len(made) // wanted)
+
+
+def _places(built: Built) -> int:
+    return len(_planted(built))
+
+
+def shares(wanted: int, places: Sequence[int]) -> list[int]:
+    """Return how many mutants each kernel gets: as evenly as their places allow, `wanted` in all.
+
+    Fewer only if there are fewer places.
+    """
+    given = [0] * len(places)
+    left = min(wanted, sum(places))
+    while left:
+        free = [at for at, room in enumerate(places) if given[at] < room]
+        each = max(1, left // len(free))
+        for at in free:
+            more = min(each, places[at] - given[at], left)
+            given[at] += more
+            left -= more
+    return given
+
+
+def _fates(job: tuple[Built, int]) -> list[Fate]:
+    """Return the fates of so many mutants of one kernel, spread evenly over its code."""
+    built, wanted = job
+    made = _planted(built) if wanted else []
     return [
         Fate(
             built.kernel.name,
@@ -79,15 +104,15 @@ def _kernel(wanted: int, built: Built) -> list[Fate]:
             mutant.change,
             _verdict(mutant.image, spec, function),
         )
-        for function, mutant in made[::step]
+        for spec, function, mutant in (made[at * len(made) // wanted] for at in range(wanted))
     ]
 
 
 def mutate(
     kernels: Sequence[Built], wanted: int, on_done: Callable[[Built], None]
 ) -> tuple[list[Fate], float]:
-    """Return the fate of `wanted` mutants or a few more, and the seconds that took."""
+    """Return the fates of `wanted` mutants, of fewer if there are fewer, and the seconds taken."""
     start = time.perf_counter()
-    each = -(-wanted // len(kernels))
-    found = run(partial(_kernel, each), kernels, on_done, spread=True)
+    jobs = list(zip(kernels, shares(wanted, run(_places, kernels, spread=True)), strict=True))
+    found = run(_fates, jobs, lambda job: on_done(job[0]), spread=True)
     return [fate for fates in found for fate in fates], time.perf_counter() - start

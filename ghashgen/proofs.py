@@ -15,6 +15,7 @@ from typing import Any
 from ghashgen.built import Built
 from ghashgen.errors import GhashgenError
 from ghashgen.field.bitorder import Order
+from ghashgen.files import write_whole
 from ghashgen.kernel import Kernel
 from ghashgen.parallel import run
 from ghashgen.verify.prove import prove_object, sources_sha256
@@ -61,9 +62,7 @@ def _prove(folder: Path, sources: str, prefix: str, built: Built) -> Verdict:
         return verdict
     proof = prove_object(obj, spec)
     verdict = {**proof.as_data(), "report": proof.report()}
-    unfinished = kept.with_suffix(".new")
-    unfinished.write_text(json.dumps(verdict), encoding="utf-8")
-    unfinished.replace(kept)
+    write_whole(kept, json.dumps(verdict))
     return verdict
 
 

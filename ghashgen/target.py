@@ -9,6 +9,7 @@ from ghashgen.errors import GhashgenError
 from ghashgen.syntax.core import Syntax
 from ghashgen.syntax.nasm import SYNTAX as NASM
 from ghashgen.syntax.registry import syntaxes
+from ghashgen.wording import choose_one
 
 
 @dataclass(frozen=True)
@@ -58,12 +59,13 @@ class Target:
         return f"{self.prefix}{name}"
 
 
-def target(abi: str = "sysv", fmt: str = "", prefix: str = "", syntax: str = "nasm") -> Target:
-    """Return the target of these names; the format defaults to the convention's own.
+def target(abi: str = "", fmt: str = "", prefix: str = "", syntax: str = "nasm") -> Target:
+    """Return the target of these names; convention and format default to each other's own.
 
     Raises:
         GhashgenError: an unknown name, or a prefix that is no C identifier.
     """
+    abi = abi or (WIN64.name if fmt == "win64" else SYSV.name)
     fmt = fmt or ("win64" if abi == WIN64.name else "elf64")
     for axis, value, table in (
         ("abi", abi, ABIS),
@@ -71,7 +73,7 @@ def target(abi: str = "sysv", fmt: str = "", prefix: str = "", syntax: str = "na
         ("syntax", syntax, syntaxes()),
     ):
         if value not in table:
-            raise GhashgenError(f"unknown {axis} {value!r}", f"choose one of {', '.join(table)}")
+            raise GhashgenError(f"unknown {axis} {value!r}", choose_one(value, table))
     if prefix and not (prefix.isascii() and prefix.isidentifier()):
         raise GhashgenError(f"prefix {prefix!r} is not a C identifier", "use letters, digits and _")
     return Target(ABIS[abi], syntaxes()[syntax], FORMATS[fmt], prefix)

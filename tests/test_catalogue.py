@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ghashgen.catalogue import PAPER, Choice, catalogue, choose
+from ghashgen.catalogue import PAPER, Choice, catalogue, choose, look_up
 from ghashgen.errors import GhashgenError
 from ghashgen.isa.registry import isas
 from ghashgen.kernel import Kernel, check
@@ -71,6 +71,51 @@ def test_a_size_that_is_not_shipped_is_made() -> None:
     assert not set(found) & set(CATALOGUE)
 
 
+def test_a_choice_is_the_union_of_the_choices_of_single_values() -> None:
+    multiply, blocks = ("winograd", "schoolbook"), (1, 3, 5)
+    found = look_up(Choice(isa=("avx", "sse"), multiply=multiply, blocks=blocks))
+    each = [
+        choose(Choice(isa=(isa,), multiply=(m,), blocks=(b,)))
+        for isa in ("avx", "sse")
+        for m in multiply
+        for b in blocks
+    ]
+    assert all(each)
+    assert set(found.kernels) == {kernel for kernels in each for kernel in kernels}
+    assert {kernel.blocks for kernel in found.kernels} == set(blocks)
+    assert set(found.made) == set(found.kernels) - set(CATALOGUE)
+    assert found.left_out == ()
+    # The catalogue's first and in its order, then what is made.
+    ours = [kernel for kernel in CATALOGUE if kernel in found.kernels]
+    assert list(found.kernels) == [*ours, *found.made]
+
+
+def test_a_combination_of_the_values_that_makes_no_sense_is_left_out_with_its_reason() -> None:
+    found = look_up(Choice(isa=("sse", "avx2"), order=("natural",), multiply=("k",), blocks=(4,)))
+    assert [kernel.name for kernel in found.kernels] == ["ghash_avx2_k_clmul1_x4_natural"]
+    (item,) = found.left_out
+    assert str(item) == "isa sse, multiply k, order natural, blocks 4"
+    assert "needs GFNI" in item.why.cause
+
+
+def test_a_reason_is_not_about_a_value_that_nobody_gave() -> None:
+    # clmul1, the first reduction, does not fit schoolbook; nobody asked for it.
+    with pytest.raises(GhashgenError, match="needs GFNI"):
+        choose(Choice(isa=("sse",), multiply=("schoolbook",), order=("natural",)))
+
+
+def test_globs_choose_names_and_axes_narrow_them_down() -> None:
+    wanted = [k for k in CATALOGUE if k.name.startswith("ghash_sse_k_")]
+    assert list(choose(Choice(name=("ghash_sse_k_*",)))) == wanted
+    named = Choice(name=("*_k_clmul1_x8", "ghash_sse_k_*"), isa=("sse",))
+    first = Kernel("sse", "k", "clmul1", 8)
+    found = choose(named)
+    assert found[0] == first
+    assert set(found) == {*wanted, replace(first, op="polyval")}
+    assert len(found) == len(set(found))
+    assert choose(Choice(name=("paper_[bo]*",))) == PAPER
+
+
 def test_names_choose_in_the_order_given() -> None:
     names = ("paper_optimized", "ghash_sse_k_clmul1_x4")
     assert tuple(kernel.name for kernel in choose(Choice(name=names))) == names
@@ -80,7 +125,12 @@ def test_names_choose_in_the_order_given() -> None:
     ("choice", "words"),
     [
         (Choice(name=("ghash_best",)), "no kernel of the catalogue is called 'ghash_best'"),
+        (Choice(name=("ghash_avx_karatuba*",)), "did you mean ghash_avx_karatsuba_"),
+        (Choice(name=("none_*",)), "no kernel of the catalogue matches 'none_*'; see ghashgen"),
+        (Choice(name=("ghash_avx_k*",), isa=("sse",)), "the axes leave nothing of 'ghash_avx_k*'"),
         (Choice(isa=("avx1024",)), "unknown isa 'avx1024'"),
+        (Choice(multiply=("wynograd",)), "did you mean winograd? choose one of"),
+        (Choice(isa=("sse",), order=("natural",), blocks=(3, 5)), "none of the 2 combinations"),
         (Choice(multiply=("x",), isa=("avx",)), "unknown multiply 'x'"),
         (Choice(reduce=("x",)), "unknown reduce 'x'"),
         (Choice(order=("x",)), "unknown order 'x'"),

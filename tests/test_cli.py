@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from ghashgen.catalogue import catalogue
+
 REFUSED = 2
 
 
@@ -38,6 +40,9 @@ def ghashgen(*words: str, env: dict[str, str] | None = None) -> subprocess.Compl
         (["generate", "--isa", "avx", "--multiply", "k", "--blocks", "5"], "give --out"),
         (["generate", "--abi", "aapcs", "--out", "-", "--name", "paper_baseline"], "unknown abi"),
         (["validate", "--name", "nobody"], "no kernel of the catalogue is called 'nobody'"),
+        (["mutate", "--name", "ghash_sse_k_clmul1_x"], "did you mean ghash_sse_k_clmul1_x"),
+        (["genrate"], "no verb is called 'genrate'; did you mean generate?"),
+        (["bench", "--peer", "opensl", "--name", "paper_optimized"], "did you mean openssl?"),
         (["prove", "--theorem", "nothing-like-it"], "nothing-like-it"),
         (["prove-object", "absent.o"], "no such file"),
     ],
@@ -139,6 +144,102 @@ def test_an_interrupt_ends_with_status_130() -> None:
     )
     assert done.returncode == 130
     assert done.stderr.strip() == "ghashgen: interrupted"
+
+
+def test_a_pipe_gets_a_header_and_whole_names_between_tabs() -> None:
+    done = ghashgen("list", env={"COLUMNS": "40"})
+    header, *lines = done.stdout.splitlines()
+    assert header.split("\t")[:2] == ["kernel", "op"]
+    assert [line.split("\t")[0] for line in lines] == [kernel.name for kernel in catalogue()]
+    assert {line.count("\t") for line in lines} == {header.count("\t")}
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    "words", [["audit"], ["audit", "--per", "functions"], ["prove"], ["mutate"]]
+)
+def test_every_table_of_kernels_is_cut_by_its_first_column(words: list[str]) -> None:
+    few = ["--mutants", "3"] if words == ["mutate"] else []
+    done = ghashgen(*words, "--name", "paper_*", *few)
+    header, *lines = done.stdout.splitlines()
+    assert done.returncode == 0
+    assert header.startswith("kernel\t")
+    assert {line.split("\t")[0] for line in lines} == {"paper_baseline", "paper_optimized"}
+
+
+def test_what_is_left_out_is_said_and_what_is_made_is_counted(tmp_path: Path) -> None:
+    choice = ["--isa", "sse", "--isa", "avx2", "--order", "natural", "--multiply", "k"]
+    out = str(tmp_path / "out")
+    done = ghashgen("generate", *choice, "--blocks", "3", "--out", out)
+    assert done.returncode == 0
+    assert done.stdout.startswith("1 kernel (1 of them not in the catalogue), ghashgen.h")
+    assert done.stderr.startswith("left out: (isa sse, multiply k, order natural, blocks 3): order")
+    assert (tmp_path / "out/avx2/ghash_avx2_k_clmul1_x3_natural.asm").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "abi", "said"),
+    [
+        (["--format", "win64"], "win64", "--format win64 without --abi: --abi win64"),
+        (["--format", "win64", "--abi", "sysv"], "sysv", "System V calls in a COFF file"),
+        (["--format", "win64", "--abi", "win64"], "win64", ""),
+        (["--abi", "win64"], "win64", ""),
+        (["--format", "elf64"], "sysv", ""),
+    ],
+)
+def test_a_format_without_a_convention_takes_its_own(words: list[str], abi: str, said: str) -> None:
+    done = ghashgen("generate", "--name", "paper_optimized", "--out", "-", *words)
+    assert done.returncode == 0
+    assert f"; abi        {abi}: " in done.stdout
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == bool(said)
+
+
+@pytest.mark.parametrize("wanted", ["0", "-5"])
+def test_a_number_of_mutants_below_one_is_refused(wanted: str) -> None:
+    done = ghashgen("mutate", "--mutants", wanted)
+    assert done.returncode == REFUSED
+    assert "is not in the range x>=1" in done.stderr
+    assert done.stdout == ""
+
+
+def test_as_many_mutants_are_planted_as_were_asked_for() -> None:
+    names = ["--name", "ghash_sse_k_clmul1_x2", "--name", "paper_*"]
+    done = ghashgen("mutate", "--mutants", "7", *names, "--json")
+    assert len(json.loads(done.stdout)) == 7
+
+
+@pytest.mark.parametrize("words", [["list"], ["list", "--json"], ["--help"]])
+def test_a_reader_that_goes_away_hears_nothing_more(words: list[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "-m", "ghashgen", *words],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(writing)
+    assert done.stderr == ""
+    # --help is click's own.
+    assert done.returncode == (1 if words == ["--help"] else 141)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_a_full_output_is_one_line() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "ghashgen", "list"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == REFUSED
+    assert done.stderr == (
+        "ghashgen: output: No space left on device; make room and run it again\n"
+    )
 
 
 def test_misuse_and_help_keep_their_status() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Callable
@@ -189,6 +190,27 @@ def test_a_failure_while_writing_leaves_what_was_there(
     monkeypatch.undo()
     assert len(written) == 2
     assert contents(out) == fresh
+
+
+def test_a_full_disk_is_said_and_leaves_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = Path.write_text
+
+    def full(path: Path, text: str, encoding: str) -> int:
+        if path.name == f".{HEADER}.new":
+            write(path, text[:10], encoding=encoding)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # a write names no file
+        return write(path, text, encoding=encoding)
+
+    monkeypatch.setattr(Path, "write_text", full)
+    (tmp_path / "there").mkdir()
+    with pytest.raises(GhashgenError) as refusal:
+        generate(KERNELS, Target(), tmp_path / "there" / "new" / "out")
+    place = tmp_path / "there/new/out" / HEADER
+    assert refusal.value.cause == f"{place}: No space left on device"
+    assert "make room" in refusal.value.remedy
+    assert [path.name for path in tmp_path.rglob("*")] == ["there"]
 
 
 def test_a_missing_assembler_leaves_nothing(

@@ -7,7 +7,6 @@ is null where only the median is known.
 
 import json
 import math
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 from ghashgen.bench.core import INIT_MODES, MODES, Cell, Machine, Results, Run, Subject, size_name
 from ghashgen.bench.cpus import core_of, title_of
 from ghashgen.errors import GhashgenError
+from ghashgen.files import unwritten, write_whole
 
 FOLDER = "docs/bench"
 """Where the records lie, below the project's root."""
@@ -175,14 +175,11 @@ def write_record(results: Results, slug: str, folder: Path, note: str = "") -> P
                 f"{path} holds {len(lost)} figures that this run lacks, such as {lost[0]}",
                 "measure all of it, or delete the file first",
             )
-    unfinished = path.with_suffix(f".{os.getpid()}")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        unfinished.write_text(text, encoding="utf-8")
-        unfinished.replace(path)
     except OSError as error:
-        unfinished.unlink(missing_ok=True)
-        raise GhashgenError(f"{path}: {error.strerror}") from None
+        raise unwritten(folder, error, "change its permissions") from None
+    write_whole(path, text)
     return path
 
 

@@ -31,6 +31,7 @@ from ghashgen.bench.peers import PEERS
 from ghashgen.errors import GhashgenError
 from ghashgen.harness import PORTABLE_KERNELS, HarnessKernel
 from ghashgen.paths import project_root
+from ghashgen.wording import choose_one, counted
 
 PORTABLE = "portable"
 PEER_CHOICES = (*PEERS, PORTABLE, *INTERFACES)
@@ -131,7 +132,7 @@ def _disturbed(gathered: _Gathered) -> dict[str, str]:
         if not found
     )
     return {
-        row: f"too few undisturbed samples of {count} subject{'s' * (count > 1)}"
+        row: f"too few undisturbed samples of {counted(count, 'subject')}"
         for row, count in lost.items()
     }
 
@@ -142,7 +143,7 @@ def _refuse_unknown(
     for what, chosen, known in (("peer", peers, PEER_CHOICES), ("mode", modes, MODES)):
         for name in chosen:
             if name not in known:
-                raise GhashgenError(f"no {what} is named {name!r}", f"choose {', '.join(known)}")
+                raise GhashgenError(f"no {what} is named {name!r}", choose_one(name, known))
     if not sizes or any(not 1 <= size <= 1 << 28 for size in sizes):
         raise GhashgenError("sizes must be 1 byte to 256 MiB", "choose --sizes in that range")
     if runs < 1 or not modes:

@@ -1,23 +1,14 @@
 """Results as tables of text: ratios to the best peer size by size, and every cell."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ghashgen.bench.core import INIT_MODES, Cell, Results, ratio, size_name
+from ghashgen.tables import Table
 
 _CYCLES_UP_TO = 256
 """Sizes up to this are shown in cycles a call, larger ones in cycles a byte."""
 
 COMPARED = ("kernel", "peer")
-
-
-@dataclass(frozen=True)
-class Table:
-    """A title, column names (a leading > aligns to the right), and rows of text."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
 
 
 def figure(cell: Cell | None) -> str:
@@ -54,9 +45,10 @@ def best_table(results: Results, mode: str) -> Table:
                 "-" if times is None else f"{times:.2f}",
             )
         )
-    columns = ("size", "best kernel", ">cycles", ">spread", "best peer", ">cycles", ">spread")
+    ours = ("size", "best kernel", ">cycles", ">spread")
+    theirs = ("best peer", ">peer cycles", ">peer spread", ">peer/kernel")
     title = f"{mode}: core cycles, of a call to 256 B, of a byte above"
-    return Table(title, (*columns, ">peer/kernel"), tuple(rows))
+    return Table(title, (*ours, *theirs), tuple(rows), each={"mode": mode})
 
 
 def init_table(results: Results) -> Table:
@@ -84,7 +76,8 @@ def full_table(results: Results, mode: str, kinds: Sequence[str] = ()) -> Table:
             texts = [_with_ratio(cell, peers, subject.kind) for cell in cells]
             rows.append((name, subject.kind, *texts))
     columns = ("subject", "kind", *(f">{size_name(size)}" for size in sizes))
-    return Table(f"{mode}: every subject, with (best peer / it)", columns, tuple(rows))
+    title = f"{mode}: every subject, with (best peer / it)"
+    return Table(title, columns, tuple(rows), each={"mode": mode})
 
 
 def _with_ratio(cell: Cell | None, peers: dict[int, Cell | None], kind: str) -> str:

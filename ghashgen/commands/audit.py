@@ -6,20 +6,20 @@ import click
 
 from ghashgen.audit import CLASSES, Audit, loop
 from ghashgen.built import Built, build
-from ghashgen.catalogue import Choice, choose
+from ghashgen.catalogue import Choice
 from ghashgen.commands.options import (
     build_folder,
     choice_options,
-    console,
+    chosen_kernels,
     default_out,
     json_option,
     print_json,
     progress,
-    table,
     target_options,
 )
 from ghashgen.objects import read_object
 from ghashgen.ports import Loop, PortAudit, Pressure, port_audit
+from ghashgen.tables import Table, say, show
 from ghashgen.target import Target, runnable
 from ghashgen.uarch import uarches
 
@@ -44,7 +44,7 @@ VIEWS = ("block", "group", "single", "functions")
 @json_option
 def COMMAND(choice: Choice, abi: str, prefix: str, per: str, ports: bool, as_json: bool) -> None:
     """Count instructions by class, from the assembled bytes; one row a kernel, side by side."""
-    kernels = choose(choice)
+    kernels = chosen_kernels(choice).kernels
     where = runnable(abi, prefix)
     with progress("audit", len(kernels)) as advance:
         built = build(kernels, where, default_out(), build_folder("obj"), advance)
@@ -57,35 +57,28 @@ def COMMAND(choice: Choice, abi: str, prefix: str, per: str, ports: bool, as_jso
     if pressures is not None:
         _print_ports(pressures)
         return
-    console().print(_functions(audits) if per == "functions" else _loops(audits, per))
+    show(_functions(audits) if per == "functions" else _loops(audits, per))
 
 
-def _loops(audits: list[Audit], per: str) -> object:
+def _loops(audits: list[Audit], per: str) -> Table:
     titles = {
         "block": "Instructions per block of the group loop",
         "group": "Instructions of the group loop",
         "single": "Instructions of one block's multiplication in mul, between load and store",
     }
-    out = table(
-        titles[per],
-        "kernel",
-        "isa",
-        ">blocks",
+    sizes = ("table bytes", "stack bytes", "code bytes")
+    columns = (
+        *("kernel", "isa", ">blocks"),
         *(f">{cls}" for cls in CLASSES),
-        ">total",
-        ">memory operands",
-        ">code bytes",
-        ">table bytes",
-        ">stack bytes",
+        *(">total", ">memory operands", ">code bytes", ">table bytes", ">stack bytes"),
     )
+    rows = []
     for item in audits:
         region = item.single if per == "single" else item.group
         scale = item.blocks if per == "block" else 1
         digits = ".2f" if per == "block" else ".0f"
-        out.add_row(
-            item.name,
-            item.isa,
-            str(item.blocks),
+        row = (
+            *(item.name, item.isa, str(item.blocks)),
             *(f"{region.classes[cls] / scale:{digits}}" for cls in CLASSES),
             f"{region.instructions / scale:{digits}}",
             f"{region.memory_operands / scale:{digits}}",
@@ -93,32 +86,29 @@ def _loops(audits: list[Audit], per: str) -> object:
             str(item.table_bytes),
             str(max(item.stack_bytes.values())),
         )
-    return out
+        rows.append(row)
+    return Table(titles[per], columns, tuple(rows), spare=("isa", *sizes, "memory operands"))
 
 
-def _functions(audits: list[Audit]) -> object:
-    out = table(
-        "Whole functions",
-        "kernel",
-        "function",
+def _functions(audits: list[Audit]) -> Table:
+    columns = (
+        *("kernel", "function"),
         *(f">{cls}" for cls in CLASSES),
-        ">total",
-        ">code bytes",
-        ">stack bytes",
-        "registers written",
+        *(">total", ">code bytes", ">stack bytes", "registers written"),
     )
-    for item in audits:
-        for name, region in item.functions.items():
-            out.add_row(
-                item.name,
-                name,
-                *(str(region.classes[cls]) for cls in CLASSES),
-                str(region.instructions),
-                str(item.code_bytes[name]),
-                str(item.stack_bytes[name]),
-                " ".join(item.registers[name]),
-            )
-    return out
+    rows = tuple(
+        (
+            *(item.name, name),
+            *(str(region.classes[cls]) for cls in CLASSES),
+            str(region.instructions),
+            str(item.code_bytes[name]),
+            str(item.stack_bytes[name]),
+            " ".join(item.registers[name]),
+        )
+        for item in audits
+        for name, region in item.functions.items()
+    )
+    return Table("Whole functions", columns, rows, prose="registers written")
 
 
 def _pressures(built: tuple[Built, ...], where: Target) -> PortAudit:
@@ -146,31 +136,23 @@ def _ports_json(name: str, pressures: PortAudit | None) -> dict[str, object]:
 
 def _print_ports(pressures: PortAudit) -> None:
     """Print the table and, below it, what must be known of its figures."""
-    out = table(
-        "Port bounds of the group loop, cycles a group (a block): models, not measurements",
-        "kernel",
-        "CPU",
-        ">table",
-        "busiest",
-        ">front end",
-        ">simulated",
-        ">in order",
-        f">llvm-mca {pressures.llvm_mca}".rstrip(),
-        "busiest",
-        ">pressure",
-        "notes",
+    title = "Port bounds of the group loop, cycles a group (a block): models, not measurements"
+    columns = (
+        *("kernel", "CPU", ">table", "busiest", ">front end", ">simulated", ">in order"),
+        *(f">llvm-mca {pressures.llvm_mca}".rstrip(), "its busiest", ">pressure", "notes"),
     )
+    rows = []
     notes: dict[str, int] = {}
     for items in pressures.pressures.values():
         for item in items:
             said = [f"{item.uarch}: {note}" for note in item.notes]
             marks = [notes.setdefault(note, len(notes) + 1) for note in said]
-            out.add_row(*_ports_row(item), " ".join(str(mark) for mark in marks))
-    console().print(out)
+            rows.append((*_ports_row(item), " ".join(str(mark) for mark in marks)))
+    show(Table(title, columns, tuple(rows), each={"figures": "models, not measurements"}))
     for note, mark in notes.items():
-        console().print(f"{mark:3} {note}", soft_wrap=True, markup=False)
+        say(f"{mark:3} {note}")
     if pressures.missing:
-        console().print(pressures.missing, soft_wrap=True, markup=False)
+        say(pressures.missing)
 
 
 def _ports_row(item: Pressure) -> tuple[str, ...]:

@@ -22,22 +22,24 @@ from ghashgen.bench.peers import INSTALL, PEERS
 from ghashgen.bench.records import FOLDER, write_record
 from ghashgen.bench.run import cells_in_plan
 from ghashgen.bench.store import save
-from ghashgen.bench.table import Table, best_table, full_table, init_table
+from ghashgen.bench.table import best_table, full_table, init_table
 from ghashgen.built import build
-from ghashgen.catalogue import Choice, choose
+from ghashgen.catalogue import Choice
 from ghashgen.commands.options import (
     build_folder,
     choice_options,
-    console,
+    chosen_kernels,
     default_out,
     json_option,
+    one_of,
     print_json,
     progress,
     sizes_option,
-    table,
 )
 from ghashgen.paths import project_root
+from ghashgen.tables import say, show
 from ghashgen.target import target
+from ghashgen.wording import counted
 
 _FULL_UP_TO = 24
 """Subjects that a table of every cell may have before it must be asked for."""
@@ -46,7 +48,10 @@ _FULL_UP_TO = 24
 @click.command("bench")
 @choice_options
 @click.option(
-    "--peer", multiple=True, help=f"Compare with: {', '.join(PEER_CHOICES)} (default: all)."
+    "--peer",
+    multiple=True,
+    help=f"Compare with: {', '.join(PEER_CHOICES)} (default: all).",
+    shell_complete=one_of(lambda: PEER_CHOICES),
 )
 @click.option(
     "--objects",
@@ -54,7 +59,12 @@ _FULL_UP_TO = 24
     help="TOML file of peers in object files or static libraries; see docs/bench.md.",
 )
 @sizes_option
-@click.option("--mode", multiple=True, help=f"Measure: {', '.join(MODES)} (default: all but gcm).")
+@click.option(
+    "--mode",
+    multiple=True,
+    help=f"Measure: {', '.join(MODES)} (default: all but gcm).",
+    shell_complete=one_of(lambda: MODES),
+)
 @click.option("--runs", type=click.IntRange(1), help="Processes to start, one after another.")
 @click.option("--core", type=int, default=-1, help="Core to stay on (default: the last allowed).")
 @click.option("--quick", is_flag=True, help="A first look: few sizes and samples, one run.")
@@ -88,8 +98,12 @@ def COMMAND(
     runs = runs or (1 if quick else 3)
     base = QUICK if quick else Effort()
     effort = Effort(**{**vars(base), "core": core})
+    found = chosen_kernels(choice).kernels
     # POLYVAL is another function: what runs here must agree on one result.
-    kernels = tuple(kernel for kernel in choose(choice) if kernel.op == "ghash")
+    kernels = tuple(kernel for kernel in found if kernel.op == "ghash")
+    if choice != Choice() and len(kernels) < len(found):
+        other = counted(len(found) - len(kernels), "kernel")
+        click.echo(f"left out: {other} of op polyval: what is measured here is GHASH", err=True)
     with progress("assemble", len(kernels)) as advance:
         built = build(kernels, target(), default_out(), build_folder("obj"), advance)
     # Peers bring a few subjects each; the bar is close enough without asking the program.
@@ -117,28 +131,19 @@ def COMMAND(
         click.echo(as_csv(results), nl=False)
     else:
         _print(results, modes, every)
-        click.echo(f"stored as number {session} in {path}")
+        say(f"stored as number {session} in {path}")
 
 
 def _print(results: Results, modes: tuple[str, ...], every: bool) -> None:
     machine = results.machine
-    click.echo(f"{machine.cpu}, {machine.clock_ghz:.2f} GHz; sources {machine.git or 'unknown'}")
+    say(f"{machine.cpu}, {machine.clock_ghz:.2f} GHz; sources {machine.git or 'unknown'}")
+    tables = []
     for mode in [mode for mode in modes if mode not in INIT_MODES]:
-        _show(best_table(results, mode))
+        tables.append(best_table(results, mode))
         if every or len(results.subjects) <= _FULL_UP_TO:
-            _show(full_table(results, mode))
-    _show(init_table(results))
+            tables.append(full_table(results, mode))
+    show(*tables, init_table(results))
     for name, why in sorted(results.missing.items()):
-        click.echo(f"not measured: {name}: {why}")
+        say(f"not measured: {name}: {why}")
     if any(name in results.missing for name in PEERS):
-        click.echo(f"all peers: {INSTALL}")
-
-
-def _show(text: Table) -> None:
-    if not text.rows:
-        return
-    out = table(text.title, *text.columns)
-    for row in text.rows:
-        out.add_row(*row)
-    console().print(out)
-    click.echo("")
+        say(f"all peers: {INSTALL}")

@@ -8,11 +8,13 @@ from pathlib import Path
 import click
 
 from ghashgen.catalogue import catalogue
-from ghashgen.commands.options import console, json_option, print_json, table
+from ghashgen.commands.options import json_option, print_json
 from ghashgen.generate import generate
 from ghashgen.kernel import Kernel
 from ghashgen.render import render
+from ghashgen.tables import Table, show
 from ghashgen.target import target
+from ghashgen.wording import counted
 
 RUNS = 5
 TARGETS = {"one kernel": 0.050, "the catalogue": 15.0}
@@ -44,12 +46,9 @@ def COMMAND(as_json: bool) -> None:
     if as_json:
         print_json({"seconds": figures, "target": TARGETS, "slowest": slowest})
         return
-    out = table("", "what", ">seconds", ">target", "")
-    out.add_row("one kernel", f"{singles[slowest]:.3f}", f"{TARGETS['one kernel']:.3f}", slowest)
-    out.add_row(
-        "the catalogue",
-        f"{whole:.1f}",
-        f"{TARGETS['the catalogue']:.1f}",
-        f"{len(kernels)} kernels",
+    one, every = TARGETS.values()
+    rows = (
+        ("one kernel", f"{singles[slowest]:.3f}", f"{one:.3f}", slowest),
+        ("the catalogue", f"{whole:.1f}", f"{every:.1f}", counted(len(kernels), "kernel")),
     )
-    console().print(out)
+    show(Table("", ("what", ">seconds", ">target", "which"), rows))

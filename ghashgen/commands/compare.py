@@ -11,32 +11,30 @@ from ghashgen.bench.machine import cpu_slug
 from ghashgen.built import build
 from ghashgen.commands.options import (
     build_folder,
-    console,
     default_out,
     json_option,
+    one_of,
     print_json,
     progress,
     sizes_option,
-    table,
 )
 from ghashgen.compare.core import Study
-from ghashgen.compare.document import NAME, current, method, read, rendered, write
+from ghashgen.compare.document import NAME, current, method, read, rendered
 from ghashgen.compare.measure import measure
 from ghashgen.compare.record import Record, as_json, path_of, records_of
 from ghashgen.compare.registry import studies
 from ghashgen.compare.table import as_csv as csv_text
-from ghashgen.compare.table import missing
-from ghashgen.compare.table import table as text_table
+from ghashgen.compare.table import missing, table
 from ghashgen.errors import GhashgenError
+from ghashgen.files import write_whole
 from ghashgen.paths import project_root
+from ghashgen.tables import say, show
 from ghashgen.target import target
-
-_WIDTH = 200
-"""Columns of the table in a pipe: names of kernels stay whole."""
+from ghashgen.wording import choose_one
 
 
 @click.command("compare")
-@click.argument("study", required=False)
+@click.argument("study", required=False, shell_complete=one_of(studies))
 @sizes_option
 @click.option("--runs", type=click.IntRange(1), help="Processes to start, one after another.")
 @click.option("--core", type=int, default=-1, help="Core to stay on (default: the last allowed).")
@@ -89,7 +87,7 @@ def _chosen(name: str | None) -> Study:
     known = studies()
     if name is None or name not in known:
         cause = "no comparison is named" if name is None else f"no comparison is named {name!r}"
-        raise GhashgenError(cause, f"choose {' or '.join(known)}")
+        raise GhashgenError(cause, choose_one(name or "", known))
     return known[name]
 
 
@@ -112,8 +110,8 @@ def _measured(study: Study, sizes: tuple[int, ...], runs: int, effort: Effort) -
 def _keep(root: Path, study: Study, result: Record) -> None:
     path = path_of(root, study, cpu_slug())
     path.parent.mkdir(parents=True, exist_ok=True)
-    write(path, as_json(result))
-    write(root / NAME, rendered(read(root), [(study, records_of(root, study))]))
+    write_whole(path, as_json(result))
+    write_whole(root / NAME, rendered(read(root), [(study, records_of(root, study))]))
 
 
 def _document(rewrite: bool, as_json: bool) -> None:
@@ -121,7 +119,7 @@ def _document(rewrite: bool, as_json: bool) -> None:
     text = current(root)
     stale = text != read(root)
     if rewrite:
-        write(root / NAME, text)
+        write_whole(root / NAME, text)
     elif stale:
         raise GhashgenError(f"{root / NAME} is stale", "run ghashgen compare --write")
     if as_json:
@@ -143,14 +141,9 @@ def _plain(study: Study, result: Record) -> dict[str, Any]:
 
 
 def _print(study: Study, result: Record) -> None:
-    found = text_table(study, result)
-    out = table(found.title, *found.columns)
-    for row in found.rows:
-        out.add_row(*row)
-    console(_WIDTH).print(out)
-    click.echo("")
+    show(table(study, result))
     for why, names in missing(result):
-        click.echo(f"not measured: {names}: {why}")
-    click.echo(method(study, result))
+        say(f"not measured: {names}: {why}")
+    say(method(study, result))
     for text in study.differs:
-        click.echo(f"differs from the paper: {text}")
+        say(f"differs from the paper: {text}")

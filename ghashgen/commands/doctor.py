@@ -4,9 +4,10 @@ from dataclasses import asdict
 
 import click
 
-from ghashgen.commands.options import build_folder, console, json_option, print_json, table
+from ghashgen.commands.options import build_folder, json_option, print_json
 from ghashgen.doctor import examine
 from ghashgen.errors import GhashgenError
+from ghashgen.tables import Table, show
 
 
 @click.command("doctor")
@@ -17,16 +18,17 @@ def COMMAND(as_json: bool) -> None:
     if as_json:
         print_json([{**asdict(finding), "ok": finding.ok} for finding in findings])
     else:
-        out = table("", "", "item", "needed for", "found, or what to do")
-        for finding in findings:
-            mark = "ok" if finding.ok else "MISSING" if finding.required else "absent"
-            out.add_row(
-                mark,
+        rows = tuple(
+            (
                 finding.item,
+                "ok" if finding.ok else "MISSING" if finding.required else "absent",
                 finding.needed_for,
                 finding.found if finding.ok else finding.remedy,
             )
-        console().print(out)
+            for finding in findings
+        )
+        columns = ("item", "state", "needed for", "found, or what to do")
+        show(Table("", columns, rows, prose=columns[-1]))
     lacking = [finding for finding in findings if finding.required and not finding.ok]
     if lacking:
         raise GhashgenError(f"{lacking[0].item} is missing", lacking[0].remedy)

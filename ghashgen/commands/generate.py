@@ -5,13 +5,16 @@ from pathlib import Path
 import click
 
 from ghashgen import generate as generator
+from ghashgen.abi import SYSV, WIN64
 from ghashgen.artefact import sha256
-from ghashgen.catalogue import Choice, catalogue, choose
+from ghashgen.catalogue import Choice, catalogue
 from ghashgen.chosen import load
 from ghashgen.commands.options import (
     choice_options,
+    chosen_kernels,
     default_out,
     json_option,
+    one_of,
     print_json,
     progress,
     target_options,
@@ -21,14 +24,21 @@ from ghashgen.errors import GhashgenError
 from ghashgen.manifest import NAME
 from ghashgen.placement import place
 from ghashgen.render import render
-from ghashgen.target import Target, target
+from ghashgen.target import FORMATS, Target, target
 from ghashgen.toolchain import find_nasm
+from ghashgen.wording import counted
 
 
 @click.command("generate")
 @choice_options
 @target_options
-@click.option("--format", "fmt", default="", help="elf64, win64 or macho64; default by --abi.")
+@click.option(
+    "--format",
+    "fmt",
+    default="",
+    help="elf64, win64 or macho64; without it --abi decides, and win64 alone means --abi win64.",
+    shell_complete=one_of(lambda: FORMATS),
+)
 @click.option("--out", type=click.Path(path_type=Path), help="Folder; - prints one kernel.")
 @click.option(
     "--chosen",
@@ -51,14 +61,15 @@ def COMMAND(
     as_json: bool,
 ) -> None:
     """Emit kernels as assembly, with a header and MANIFEST.json; without filters, the catalogue."""
-    where = target(abi, fmt, prefix)
+    where = _target(abi, fmt, prefix)
     if chosen_file is not None:
         _chosen(chosen_file, where, out, choice, force, only_check, as_json)
         return
-    kernels = choose(choice)
+    found = chosen_kernels(choice)
+    kernels = found.kernels
     if str(out) == "-":
         if len(kernels) != 1:
-            raise GhashgenError(f"{len(kernels)} kernels chosen for --out -", "choose one")
+            raise GhashgenError(f"{len(kernels)} kernels are chosen for --out -", "choose one")
         click.echo(place(render(kernels[0], where), find_nasm()).listing.text, nl=False)
         return
     folder = out or default_out()
@@ -75,7 +86,26 @@ def COMMAND(
     if as_json:
         print_json({"out": str(folder), "files": sorted(output.files), "removed": output.stale})
     else:
-        click.echo(f"{len(kernels)} kernels, {prefix}{generator.HEADER} and {NAME} in {folder}")
+        count = counted(len(kernels), "kernel")
+        if found.made:
+            count += f" ({len(found.made)} of them not in the catalogue)"
+        click.echo(f"{count}, {prefix}{generator.HEADER} and {NAME} in {folder}")
+
+
+def _target(abi: str, fmt: str, prefix: str) -> Target:
+    """Return the target; say on standard error what a format without its convention stands for."""
+    source = click.get_current_context().get_parameter_source("abi")
+    given = source is not None and source.name != "DEFAULT"
+    where = target(abi if given else "", fmt, prefix)
+    if where.fmt.name == WIN64.name and where.abi == SYSV:
+        click.echo(
+            "System V calls in a COFF file, as asked: C must declare the functions with "
+            "__attribute__((sysv_abi)) (GCC, Clang); MSVC cannot call them",
+            err=True,
+        )
+    elif where.abi == WIN64 and not given:
+        click.echo(f"--format {fmt} without --abi: --abi {WIN64.name}, {WIN64.title}", err=True)
+    return where
 
 
 def _chosen(
@@ -114,7 +144,8 @@ def _chosen(
     if as_json:
         print_json({"out": str(out), "files": sorted(output.files), "changed_since_chosen": stale})
         return
-    click.echo(f"{len(found.kernels)} kernels, {', '.join(NAMES)} and {NAME} in {out}")
+    count = counted(len(found.kernels), "kernel")
+    click.echo(f"{count}, {', '.join(NAMES)} and {NAME} in {out}")
     for name in stale:
         click.echo(f"{name}: its code is not what was chosen; run ghashgen tune again", err=True)
 
@@ -139,7 +170,7 @@ def _compare(where: Target, folder: Path, as_json: bool) -> None:
         click.echo(f"{folder}/{line}", err=True)
     if lines:
         raise GhashgenError(
-            f"{folder} differs from what this version emits in {len(lines)} files",
+            f"{folder} differs from what this version emits in {counted(len(lines), 'file')}",
             "run ghashgen generate (--force where a file was edited by hand)",
         )
     if not as_json:

@@ -4,8 +4,10 @@ from dataclasses import asdict
 
 import click
 
-from ghashgen.catalogue import Choice, choose
-from ghashgen.commands.options import choice_options, console, json_option, print_json, table
+from ghashgen.catalogue import Choice
+from ghashgen.commands.options import choice_options, chosen_kernels, json_option, print_json
+from ghashgen.tables import Table, show
+from ghashgen.wording import counted
 
 
 @click.command("list")
@@ -13,7 +15,7 @@ from ghashgen.commands.options import choice_options, console, json_option, prin
 @json_option
 def COMMAND(choice: Choice, as_json: bool) -> None:
     """List kernels; without filters, the checked-in catalogue."""
-    kernels = choose(choice)
+    kernels = chosen_kernels(choice).kernels
     if as_json:
         print_json([{"name": k.name, **asdict(k), "table_bytes": k.table_bytes} for k in kernels])
         return
@@ -31,8 +33,10 @@ def COMMAND(choice: Choice, as_json: bool) -> None:
         "segments",
         "wipe",
     )
-    out = table(f"{len(kernels)} kernels", "kernel", *columns, ">blocks", ">table bytes")
+    rows = []
     for k in kernels:
         axes = [{True: "yes", False: "no"}.get(v, v) for v in (getattr(k, c) for c in columns)]
-        out.add_row(k.name, *axes, str(k.blocks), str(k.table_bytes))
-    console().print(out)
+        rows.append((k.name, *axes, str(k.blocks), str(k.table_bytes)))
+    # A name says every axis that is not at its default.
+    heads = ("kernel", *columns, ">blocks", ">table bytes")
+    show(Table(counted(len(kernels), "kernel"), heads, tuple(rows), spare=columns[::-1]))

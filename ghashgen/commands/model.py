@@ -1,23 +1,20 @@
 """ghashgen model: our group loops beside peers' published ones, by the port tables alone."""
 
-import sys
 import tomllib
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from ghashgen.bench.records import FOLDER, load_records
 from ghashgen.built import build
 from ghashgen.catalogue import Choice, choose
 from ghashgen.commands.options import (
     build_folder,
-    console,
     default_out,
     json_option,
+    one_of,
     print_json,
     progress,
-    table,
 )
 from ghashgen.commands.summary import read_page, write_page
 from ghashgen.errors import GhashgenError
@@ -27,15 +24,25 @@ from ghashgen.model.peers import Recount, peers, recount
 from ghashgen.model.rows import LABEL, Comparison, checks, compare, match, ours, theirs
 from ghashgen.paths import project_root
 from ghashgen.summary import block_of, replaced
+from ghashgen.tables import Table, say, show
 from ghashgen.target import target
 from ghashgen.uarch import uarch, uarches
+
+SPARE = ("uops by port", "memory", "load", "other")
+"""Columns that a narrow terminal does without: the bound and what binds it stay."""
 
 OURS = Choice(op=("ghash",), wipe=(False,))
 """The kernels that may stand for ours."""
 
 
 @click.command("model")
-@click.option("--uarch", "chosen", multiple=True, help="Only this CPU; see audit --ports.")
+@click.option(
+    "--uarch",
+    "chosen",
+    multiple=True,
+    help="Only this CPU; see audit --ports.",
+    shell_complete=one_of(uarches),
+)
 @click.option("--write", is_flag=True, help=f"Replace the block between {PAGE}'s markers.")
 @click.option("--check", "only_check", is_flag=True, help=f"Fail if {PAGE}'s block is stale.")
 @click.option("--recount", "again", is_flag=True, help="Count stored loops in installed libraries.")
@@ -115,31 +122,30 @@ def _show(comparison: Comparison, names: set[str], as_json: bool) -> None:
             whole[part] = {name: rows for name, rows in whole[part].items() if name in names}
         print_json(whole)
         return
-    # A row has many columns: in a pipe, 160 of text are too few for them.
-    wide = Console(width=None if sys.stdout.isatty() else 220, highlight=False)
-    for name, rows in comparison.rows.items():
+    tables, said = [], []
+    for name, loops in comparison.rows.items():
         if name not in names:
             continue
         title = f"{uarches()[name].title}: {LABEL}; counts per block, bounds in cycles per byte"
-        out = table(title, *COLUMNS)
-        for row in rows:
-            out.add_row(*cells(row))
-        wide.print(out)
-        for line in notes(rows):
-            wide.print(line, soft_wrap=True, markup=False)
-        beside = table(f"Peers beside ours on {uarches()[name].title}: {LABEL}", *MATCHED)
-        for pair in comparison.matches[name]:
-            beside.add_row(*matched(pair))
-        wide.print(beside)
-    for title, found in comparison.checks.items():
-        out = table(
-            f"Model beside measurement, cycles per byte, {title}",
-            *("kernel", ">bytes", f">{LABEL}", ">measured", ">measured by model"),
+        cpu = {"CPU": name, "figures": LABEL}
+        counts = tuple(map(cells, loops))
+        tables.append(Table(title, COLUMNS, counts, spare=SPARE, prose="uops by port", each=cpu))
+        said += [f"{name}: {line}" for line in notes(loops)]
+        beside = f"Peers beside ours on {uarches()[name].title}: {LABEL}"
+        tables.append(
+            Table(beside, MATCHED, tuple(map(matched, comparison.matches[name])), each=cpu)
         )
-        for item in found:
-            figures = (f"{item.model:.3f}", f"{item.measured:.3f}", f"{item.quotient:.2f}")
-            out.add_row(item.name, str(item.size), *figures)
-        wide.print(out)
+    columns = ("kernel", ">bytes", f">{LABEL}", ">measured", ">measured by model")
+    for machine, found in comparison.checks.items():
+        rows = tuple(
+            (c.name, str(c.size), f"{c.model:.3f}", f"{c.measured:.3f}", f"{c.quotient:.2f}")
+            for c in found
+        )
+        title = f"Model beside measurement, cycles per byte, {machine}"
+        tables.append(Table(title, columns, rows, each={"measured on": machine}))
+    show(*tables)
+    for line in said:
+        say(line)
 
 
 def _recount(as_json: bool) -> None:
@@ -147,10 +153,11 @@ def _recount(as_json: bool) -> None:
     if as_json:
         print_json([vars(item) for item in found])
     else:
-        out = table("Stored loops in the libraries installed here", "peer", "library", "", "")
-        for item in found:
-            out.add_row(item.peer, item.library, item.state, item.said)
-        console().print(out)
+        rows = tuple((item.peer, item.library, item.state, item.said) for item in found)
+        columns = ("peer", "library", "state", "what was found")
+        show(
+            Table("Stored loops in the libraries installed here", columns, rows, prose=columns[-1])
+        )
     _refuse_differing(found)
 
 

@@ -9,20 +9,32 @@ from ghashgen.built import build
 from ghashgen.catalogue import Choice, choose
 from ghashgen.commands.options import (
     build_folder,
-    console,
+    complete,
     default_out,
     json_option,
     print_json,
     progress,
-    table,
 )
 from ghashgen.mutation import KERNELS, mutate
+from ghashgen.tables import Table, say, show
 from ghashgen.target import target
+from ghashgen.wording import counted
 
 
 @click.command("mutate")
-@click.option("--name", multiple=True, help="Kernel of the catalogue; a fixed set by default.")
-@click.option("--mutants", default=2000, show_default=True, help="How many, over all kernels.")
+@click.option(
+    "--name",
+    multiple=True,
+    help="Kernel of the catalogue, or a glob in quotes; a fixed set by default.",
+    shell_complete=complete,
+)
+@click.option(
+    "--mutants",
+    type=click.IntRange(1),
+    default=2000,
+    show_default=True,
+    help="How many, over all kernels.",
+)
 @json_option
 def COMMAND(name: tuple[str, ...], mutants: int, as_json: bool) -> None:
     """Plant faults in assembled kernels; each must be rejected or be shown equivalent."""
@@ -35,14 +47,18 @@ def COMMAND(name: tuple[str, ...], mutants: int, as_json: bool) -> None:
         return
     verdicts = sorted({fate.verdict for fate in fates})
     counts = Counter((fate.kernel, fate.verdict) for fate in fates)
-    out = table(f"{len(fates)} mutants", "kernel", *(f">{verdict}" for verdict in verdicts))
-    for kernel in kernels:
-        out.add_row(kernel.name, *(str(counts[kernel.name, verdict]) for verdict in verdicts))
-    console().print(out)
+    rows = tuple(
+        (kernel.name, *(str(counts[kernel.name, verdict]) for verdict in verdicts))
+        for kernel in kernels
+    )
+    columns = ("kernel", *(f">{verdict}" for verdict in verdicts))
+    show(Table(counted(len(fates), "mutant"), columns, rows))
     survivors = [fate for fate in fates if fate.verdict == "equivalent"]
     for fate in survivors:
-        click.echo(f"equivalent: {fate.kernel}_{fate.function}: {fate.kind}: {fate.change}")
-    click.echo(
-        f"{len(fates) - len(survivors)} of {len(fates)} mutants rejected, {len(survivors)} proved "
-        f"equivalent, {seconds:.0f} s"
+        say(f"equivalent: {fate.kernel}_{fate.function}: {fate.kind}: {fate.change}")
+    say(
+        f"{len(fates) - len(survivors)} of {counted(len(fates), 'mutant')} rejected, "
+        f"{len(survivors)} proved equivalent, {seconds:.0f} s"
     )
+    if len(fates) < mutants:
+        say(f"these kernels have no more places for faults: {len(fates)} of {mutants} planted")

@@ -1,19 +1,17 @@
 """Options that several verbs share: the choice of kernels, the target, how results are printed."""
 
 import json
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
+from click.shell_completion import CompletionItem
 
-from ghashgen.catalogue import Choice
+from ghashgen.abi import ABIS
+from ghashgen.catalogue import Choice, Selection, catalogue, look_up, values_of
 from ghashgen.errors import GhashgenError
 from ghashgen.paths import project_root
 
@@ -32,13 +30,20 @@ _FILTERS: tuple[tuple[str, type, str], ...] = (
     ("powers", str, "Powers of the group loop: memory, registers."),
     ("pipeline", str, "What a group prepares of the next: none, ahead."),
     ("schedule", str, "Order of operations: written, a CPU's name, or NAME-solved."),
-    ("name", str, "Kernel of the catalogue, by name."),
+    ("name", str, "Kernel of the catalogue, or a glob in quotes: 'ghash_avx_*'."),
 )
 
 _FLAGS: tuple[tuple[str, str], ...] = (
     ("wipe", "Zero secrets on return."),
     ("segments", "Export power and combine too, for hashing in threads."),
 )
+
+RULE = """
+    Which kernels: an option may be given several times, and each combination of the values given
+    stands for the kernels of the catalogue that have them. Where the catalogue has none, what makes
+    sense is made, other axes at their defaults, with every multiply and reduce that fits; a
+    combination that makes no sense is named and left out. --name stands for kernels of the
+    catalogue, and other filters narrow it down."""
 
 
 def choice_options(function: F) -> F:
@@ -52,12 +57,46 @@ def choice_options(function: F) -> F:
             axes[name] = () if value is None else (value,)
         return function(*args, choice=Choice(**axes), **kwargs)
 
+    gather.__doc__ = f"{function.__doc__}\n{RULE}\n"
     out: Any = gather
     for name, text in _FLAGS:
         out = click.option(f"--{name}/--no-{name}", default=None, help=text)(out)
     for name, kind, text in reversed(_FILTERS):
-        out = click.option(f"--{name}", multiple=True, type=kind, help=text)(out)
+        out = click.option(
+            f"--{name}", multiple=True, type=kind, help=text, shell_complete=complete
+        )(out)
     return out  # type: ignore[no-any-return]
+
+
+def complete(
+    context: click.Context, option: click.Parameter, begun: str
+) -> list[CompletionItem[str]]:
+    """Return the values of an axis, or the kernels' names, that begin so."""
+    axis = option.name or ""
+    known = [kernel.name for kernel in catalogue()] if axis == "name" else values_of(axis)
+    return _beginning(known, begun)
+
+
+def one_of(
+    known: Callable[[], Iterable[str]],
+) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem[str]]]:
+    """Return what completes one of these values."""
+    return lambda context, option, begun: _beginning(known(), begun)
+
+
+def _beginning(known: Iterable[str], begun: str) -> list[CompletionItem[str]]:
+    return [CompletionItem(value) for value in known if value.startswith(begun)]
+
+
+def chosen_kernels(choice: Choice) -> Selection:
+    """Return the kernels of a choice; say on standard error what was left out, and why."""
+    found = look_up(choice)
+    reasons: dict[str, list[str]] = {}
+    for item in found.left_out:
+        reasons.setdefault(str(item.why), []).append(f"({item})")
+    for why, combinations in reasons.items():
+        click.echo(f"left out: {', '.join(combinations)}: {why}", err=True)
+    return found
 
 
 def target_options(function: F) -> F:
@@ -65,7 +104,13 @@ def target_options(function: F) -> F:
     out: Any = function
     for option in (
         click.option("--prefix", default="", help="Put before every symbol, macro and file name."),
-        click.option("--abi", default="sysv", show_default=True, help="sysv or win64."),
+        click.option(
+            "--abi",
+            default="sysv",
+            show_default=True,
+            help="sysv or win64.",
+            shell_complete=one_of(lambda: ABIS),
+        ),
     ):
         out = option(out)
     return out  # type: ignore[no-any-return]
@@ -95,34 +140,32 @@ def build_folder(name: str) -> Path:
     return project_root() / "build" / name
 
 
-def console(width: int = 160) -> Console:
-    """Return the console for results; wide enough to keep a table's rows whole in a pipe."""
-    return Console(width=None if sys.stdout.isatty() else width, highlight=False)
-
-
 def print_json(value: Any) -> None:
     """Print a value as JSON."""
     click.echo(json.dumps(value, indent=1, ensure_ascii=False))
 
 
-def table(title: str, *columns: str) -> Table:
-    """Return an empty table; a column named with a leading > is right-aligned."""
-    out = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        right = column.startswith(">")
-        out.add_column(column.removeprefix(">"), justify="right" if right else "left")
-    return out
-
-
 @contextmanager
 def progress(what: str, total: int) -> Iterator[Callable[[object], None]]:
     """Show a bar on standard error; yields what to call after each item."""
+    # Slow to import, and completion has no use for it.
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    watched = Console(stderr=True)
+    hidden = not watched.is_terminal
+    with Progress(*columns, console=watched, transient=True, disable=hidden) as bar:
         task = bar.add_task(what, total=total)
         yield lambda item: bar.advance(task)

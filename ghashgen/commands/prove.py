@@ -7,23 +7,25 @@ import click
 
 from ghashgen import proofs
 from ghashgen.built import build
-from ghashgen.catalogue import Choice, catalogue, choose
+from ghashgen.catalogue import Choice, catalogue
 from ghashgen.commands.options import (
     build_folder,
     choice_options,
-    console,
+    chosen_kernels,
     default_out,
     json_option,
     print_json,
     progress,
-    table,
     target_options,
 )
 from ghashgen.errors import GhashgenError
+from ghashgen.files import write_whole
 from ghashgen.identities import prove_all, selected
 from ghashgen.parallel import workers
 from ghashgen.paths import project_root
+from ghashgen.tables import Table, say, show
 from ghashgen.target import runnable
+from ghashgen.wording import counted
 
 
 @click.command("prove")
@@ -53,7 +55,7 @@ def COMMAND(
     if identities or theorem:
         _identities(theorem, as_json)
         return
-    kernels = choose(choice)
+    kernels = chosen_kernels(choice).kernels
     with progress("assemble", len(kernels)) as advance:
         built = build(kernels, runnable(abi, prefix), default_out(), build_folder("obj"), advance)
     with progress("prove", len(built)) as advance:
@@ -73,32 +75,30 @@ def COMMAND(
 def _write(whole: bool, abi: str, verdicts: list[dict[str, Any]]) -> None:
     if not whole or abi != "sysv":
         raise GhashgenError("--write records the whole catalogue", "leave out the filters")
-    path = default_out() / proofs.NAME
-    unfinished = path.with_suffix(".new")
-    unfinished.write_text(proofs.dump(verdicts), encoding="utf-8")
-    unfinished.replace(path)
+    write_whole(default_out() / proofs.NAME, proofs.dump(verdicts))
 
 
 def _print(verdicts: list[dict[str, Any]]) -> None:
-    out = table(
-        f"{len(verdicts)} kernels, from their bytes, for every key, state and message",
-        "kernel", "function", "lengths", "theorems", ">instructions", ">seconds",
-    )  # fmt: skip
+    rows = []
     for verdict in verdicts:
         if not verdict["proved"]:
-            out.add_row(verdict["kernel"], "", "", "NOT PROVED", "", f"{verdict['seconds']:.1f}")
+            seconds = f"{verdict['seconds']:.1f}"
+            rows.append((verdict["kernel"], "", "", "NOT PROVED", "", seconds))
         for function in verdict["functions"]:
             whats = list(dict.fromkeys(item["what"] for item in function["theorems"]))
             lengths = list(dict.fromkeys(item["lengths"] for item in function["theorems"]))
-            out.add_row(
+            row = (
                 verdict["kernel"], function["operation"], " and ".join(lengths),
                 " ".join(whats), str(function["instructions"]), f"{function['seconds']:.1f}",
             )  # fmt: skip
-    console().print(out)
+            rows.append(row)
+    kernels = counted(len(verdicts), "kernel")
+    title = f"{kernels}, from their bytes, for every key, state and message"
+    columns = ("kernel", "function", "lengths", "theorems", ">instructions", ">seconds")
+    show(Table(title, columns, tuple(rows), spare=("seconds", "instructions"), prose="lengths"))
     proved = sum(verdict["proved"] for verdict in verdicts)
-    click.echo(
-        f"{proved} of {len(verdicts)} kernels proved, {len(proofs.theorems(verdicts))} theorems"
-    )
+    theorems = counted(len(proofs.theorems(verdicts)), "theorem")
+    say(f"{proved} of {kernels} proved, {theorems}")
 
 
 def _require(verdicts: list[dict[str, Any]]) -> None:
@@ -107,13 +107,14 @@ def _require(verdicts: list[dict[str, Any]]) -> None:
         for verdict in failed:
             click.echo(verdict["report"], err=True)
         raise GhashgenError(
-            f"{len(failed)} of {len(verdicts)} kernels are not proved, first {failed[0]['kernel']}",
+            f"not proved: {len(failed)} of {counted(len(verdicts), 'kernel')}, "
+            f"first {failed[0]['kernel']}",
             "do not use them",
         )
     lost = proofs.missing(verdicts, project_root() / proofs.EXPECTED)
     if lost:
         raise GhashgenError(
-            f"{len(lost)} expected theorems were not proved, first: {lost[0]}",
+            f"not proved: {counted(len(lost), 'expected theorem')}, first: {lost[0]}",
             f"{proofs.EXPECTED} is the list",
         )
 
@@ -126,14 +127,16 @@ def _identities(theorem: str | None, as_json: bool) -> None:
     if as_json:
         print_json([asdict(proof) for proof in found])
     else:
-        out = table(f"{len(found)} identities", "theorem", "covers", ">seconds", "proved")
-        for proof in found:
-            verdict = "yes" if proof.ok else f"NO: {proof.detail}"
-            out.add_row(proof.name, proof.covers, f"{proof.seconds:.2f}", verdict)
-        console().print(out)
+        rows = tuple(
+            (p.name, p.covers, f"{p.seconds:.2f}", "yes" if p.ok else f"NO: {p.detail}")
+            for p in found
+        )
+        title = counted(len(found), "identity", "identities")
+        columns = ("theorem", "covers", ">seconds", "proved")
+        show(Table(title, columns, rows, prose="covers"))
     if failed:
         raise GhashgenError(
-            f"{len(failed)} of {len(found)} identities fail, first {failed[0].name}: "
-            f"{failed[0].detail}",
+            f"not proved: {len(failed)} of {counted(len(found), 'identity', 'identities')}, "
+            f"first {failed[0].name}: {failed[0].detail}",
             "the scheme's file states its claim",
         )

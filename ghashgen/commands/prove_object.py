@@ -4,8 +4,15 @@ from pathlib import Path
 
 import click
 
-from ghashgen.catalogue import Choice, choose
-from ghashgen.commands.options import choice_options, json_option, print_json
+from ghashgen.abi import ABIS
+from ghashgen.catalogue import Choice
+from ghashgen.commands.options import (
+    choice_options,
+    chosen_kernels,
+    json_option,
+    one_of,
+    print_json,
+)
 from ghashgen.errors import GhashgenError
 from ghashgen.proofs import statement
 from ghashgen.verify.prove import prove_object
@@ -16,7 +23,13 @@ from ghashgen.verify.spec import KernelSpec, load_spec
 @click.argument("obj", type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--spec", type=click.Path(path_type=Path, dir_okay=False), help="TOML statement.")
 @click.option("--symbol", default="", help="What the functions' names begin with.")
-@click.option("--abi", default="sysv", show_default=True, help="sysv or win64.")
+@click.option(
+    "--abi",
+    default="sysv",
+    show_default=True,
+    help="sysv or win64.",
+    shell_complete=one_of(lambda: ABIS),
+)
 @choice_options
 @json_option
 def COMMAND(
@@ -39,9 +52,10 @@ def COMMAND(
 
 
 def _by_axes(choice: Choice, symbol: str, abi: str) -> KernelSpec:
-    kernels = choose(choice)
+    kernels = chosen_kernels(choice).kernels
     if len(kernels) != 1:
         raise GhashgenError(
-            f"{len(kernels)} kernels fit these axes", "name one by its axes, or give --spec"
+            f"these axes stand for {len(kernels)} kernels",
+            "name one by its axes, or give --spec",
         )
     return statement(kernels[0], symbol or kernels[0].name, abi)

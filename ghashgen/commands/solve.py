@@ -6,16 +6,16 @@ from typing import Any
 import click
 
 from ghashgen.abi import SYSV
-from ghashgen.catalogue import SOLVED, Choice, choose
+from ghashgen.catalogue import SOLVED, Choice
 from ghashgen.commands.options import (
     choice_options,
-    console,
+    chosen_kernels,
     json_option,
     print_json,
     progress,
-    table,
 )
 from ghashgen.errors import GhashgenError
+from ghashgen.files import write_whole
 from ghashgen.functions.interface import GROUP
 from ghashgen.kernel import Kernel
 from ghashgen.passes.liveness import liveness, row_effects
@@ -31,6 +31,7 @@ from ghashgen.passes.schedule import (
 from ghashgen.passes.schedule.costs import single
 from ghashgen.passes.schedule.replay import replay
 from ghashgen.passes.schedule.solutions import Solution, body_hash, dump, folder
+from ghashgen.tables import Table, show
 from ghashgen.uarch.schedules import is_solved, table_of
 
 EFFORT = 60.0
@@ -51,7 +52,8 @@ def COMMAND(choice: Choice, effort: float, write: bool, as_json: bool) -> None:
     Without filters, every kernel of the catalogue whose schedule is solved. Cycles are those of the
     model, in order and in the CPU's window: no measurements.
     """
-    kernels = choose(choice) if choice.axes or choice.name else SOLVED
+    given = choice.axes or choice.name
+    kernels = chosen_kernels(choice).kernels if given else SOLVED
     for kernel in kernels:
         if not is_solved(kernel.schedule):
             raise GhashgenError(
@@ -110,9 +112,7 @@ def _solve(kernel: Kernel, effort: float, write: bool) -> dict[str, Any]:
     if write:
         folder().mkdir(exist_ok=True)
         path = folder() / f"{kernel.name}.json"
-        unfinished = path.with_suffix(".new")
-        unfinished.write_text(dump(solution), encoding="utf-8")
-        unfinished.replace(path)
+        write_whole(path, dump(solution))
     models = {
         name: region_cycles(block, region, tuple(order), isa, uarch)
         for name, order in orders.items()
@@ -132,25 +132,15 @@ def _solve(kernel: Kernel, effort: float, write: bool) -> dict[str, Any]:
 
 
 def _print(results: list[dict[str, Any]]) -> None:
-    out = table(
-        "Cycles of a turn of the group loop in the model, not measurements",
-        "kernel",
-        "order",
-        ">in the window",
-        ">in order",
-        "solver",
-    )
+    rows = []
     for result in results:
         for name, cycles in result["model"].items():
             said = ""
             if name == "solved":
                 proof = "proved best" if result["best"] else f"no order below {result['least']}"
                 said = f"{result['cycles']}, {proof}{', stored' if result['stored'] else ''}"
-            out.add_row(
-                result["kernel"],
-                name,
-                f"{cycles['windowed']:.2f}",
-                f"{cycles['in_order']:.2f}",
-                said,
-            )
-    console().print(out)
+            figures = (f"{cycles['windowed']:.2f}", f"{cycles['in_order']:.2f}")
+            rows.append((result["kernel"], name, *figures, said))
+    title = "Cycles of a turn of the group loop in the model, not measurements"
+    columns = ("kernel", "order", ">in the window", ">in order", "solver")
+    show(Table(title, columns, tuple(rows), prose="solver", each={"figures": "model"}))

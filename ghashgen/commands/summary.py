@@ -7,6 +7,7 @@ import click
 
 from ghashgen.commands.options import json_option, print_json
 from ghashgen.errors import GhashgenError
+from ghashgen.files import write_whole
 from ghashgen.paths import project_root
 from ghashgen.speed import long_rows
 from ghashgen.summary import Summary, block_of, blocks, gather, replaced
@@ -54,10 +55,4 @@ def read_page(readme: Path) -> str:
 
 def write_page(readme: Path, text: str) -> None:
     """Write a page whole or not at all."""
-    unfinished = readme.with_name(f".{readme.name}.new")
-    try:
-        unfinished.write_text(text, encoding="utf-8")
-        unfinished.replace(readme)
-    except OSError as error:
-        unfinished.unlink(missing_ok=True)
-        raise GhashgenError(f"{readme}: {error.strerror}", "change its permissions") from None
+    write_whole(readme, text)

@@ -1,6 +1,5 @@
 """ghashgen tune: find the best kernel of each class of message lengths on this machine or a lab."""
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -14,14 +13,16 @@ from ghashgen.chosen import BASES, Chosen, dump
 from ghashgen.commands.options import (
     build_folder,
     choice_options,
-    console,
+    chosen_kernels,
     default_out,
     json_option,
+    one_of,
     print_json,
     progress,
-    table,
 )
 from ghashgen.errors import GhashgenError
+from ghashgen.files import write_whole
+from ghashgen.tables import say, show
 from ghashgen.target import target
 from ghashgen.tune.choose import Decision, chosen, decide
 from ghashgen.tune.classes import SizeClass
@@ -33,6 +34,7 @@ from ghashgen.tune.sweep import Here, Plan, Runner, Swept, sweep
 from ghashgen.tune.table import LEGEND, numbered, rows
 from ghashgen.tune.table import as_json as decision_json
 from ghashgen.uarch import uarch as uarch_named
+from ghashgen.uarch import uarches
 
 
 @click.command("tune")
@@ -67,7 +69,10 @@ from ghashgen.uarch import uarch as uarch_named
     help="Write the chosen set, for ghashgen generate --chosen.",
 )
 @click.option(
-    "--uarch", default="", help="Microarchitecture of the model, for ISAs that no machine here has."
+    "--uarch",
+    default="",
+    help="Microarchitecture of the model, for ISAs that no machine here has.",
+    shell_complete=one_of(uarches),
 )
 @click.option(
     "--lab",
@@ -128,14 +133,14 @@ def COMMAND(
         print_json(_plain(swept, decisions, left_out, path))
     else:
         _print(swept, decisions, left_out)
-        click.echo(f"{swept.measured} measured now, {swept.kept} in {path} before")
+        say(f"{swept.measured} measured now, {swept.kept} in {path} before")
     if write is not None:
         if swept.out_of_time:
             raise GhashgenError(f"{write} is not written: the sweep is not done", "run it again")
         sets = _write(write, decisions, plan.classes).sets
         if not as_json:
             named = ", ".join(f"{item.isa} ({item.basis})" for item in sets)
-            click.echo(f"chosen set of {named} in {write}")
+            say(f"chosen set of {named} in {write}")
 
 
 def _refuse_early(uarch: str, write: Path | None) -> None:
@@ -158,6 +163,8 @@ def _modelled(
 
 
 def _candidates(choice: Choice, kind: str) -> tuple[Candidate, ...]:
+    if not choice.name:
+        chosen_kernels(choice)  # says what it leaves out
     kernels = space(choice, kind)
     if {kernel.op for kernel in kernels} != {"ghash"}:
         raise GhashgenError("only kernels of op ghash can be compared here", "choose --op ghash")
@@ -198,13 +205,7 @@ def _write(path: Path, decisions: Sequence[Decision], classes: Sequence[SizeClas
     found = chosen(decisions, classes)
     if not found.sets:
         raise GhashgenError("no ISA has a kernel for every class of lengths", "tune for longer")
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        unfinished.write_text(dump(found), encoding="utf-8")
-        unfinished.replace(path)
-    except OSError as error:
-        unfinished.unlink(missing_ok=True)
-        raise GhashgenError(f"{path}: {error.strerror}", "choose another --write") from None
+    write_whole(path, dump(found), "choose another --write")
     return found
 
 
@@ -225,22 +226,20 @@ def _plain(
 
 def _print(swept: Swept, decisions: Sequence[Decision], left_out: dict[str, str]) -> None:
     for host in swept.hosts:
-        click.echo(f"{host.cpu}: {' '.join(host.features)}")
+        say(f"{host.cpu}: {' '.join(host.features)}")
+    tables, notes = [], []
     for basis in BASES:
         found = [item for item in decisions if item.basis == basis]
         if not found:
             continue
-        text = rows(found, basis)
-        out = table(text.title, *text.columns)
-        for row in text.rows:
-            out.add_row(*row)
-        console().print(out)
-        for note, number in numbered(found).items():
-            console().print(f"{number:3} {note}", soft_wrap=True, markup=False)
-    click.echo(LEGEND)
+        tables.append(rows(found, basis))
+        notes += [f"{basis}: {number} {note}" for note, number in numbered(found).items()]
+    show(*tables)
+    for line in (*notes, LEGEND):
+        say(line)
     for name, why in left_out.items():
-        click.echo(f"left out: {name}: {why}")
+        say(f"left out: {name}: {why}")
     for failure in swept.failures:
-        click.echo(f"not measured: {failure}")
+        say(f"not measured: {failure}")
     if swept.out_of_time:
-        click.echo("the budget was spent before the sweep was done: run it again to go on")
+        say("the budget was spent before the sweep was done: run it again to go on")

@@ -10,24 +10,25 @@ import click
 
 from ghashgen.audit import CLASSES
 from ghashgen.built import Built, build
-from ghashgen.catalogue import Choice, choose
+from ghashgen.catalogue import Choice
 from ghashgen.commands.options import (
     build_folder,
     choice_options,
-    console,
+    chosen_kernels,
     default_out,
     json_option,
     print_json,
     progress,
-    table,
     target_options,
 )
 from ghashgen.emulate import Emulator
 from ghashgen.errors import GhashgenError
 from ghashgen.parallel import workers
+from ghashgen.tables import Table, say, show
 from ghashgen.target import runnable
 from ghashgen.validation.runners import Emulated, Runner, native
 from ghashgen.validation.validate import Validation, validate
+from ghashgen.wording import counted
 
 
 @click.command("validate")
@@ -38,7 +39,7 @@ from ghashgen.validation.validate import Validation, validate
 def COMMAND(choice: Choice, abi: str, prefix: str, emulate: bool, as_json: bool) -> None:
     """Run kernels on real input: every tail length, long and split messages, CAVP, bounds, ABI."""
     start = time.perf_counter()
-    kernels = choose(choice)
+    kernels = chosen_kernels(choice).kernels
     with progress("assemble", len(kernels)) as advance:
         built = build(kernels, runnable(abi, prefix), default_out(), build_folder("obj"), advance)
     with ExitStack() as stack:
@@ -58,7 +59,7 @@ def COMMAND(choice: Choice, abi: str, prefix: str, emulate: bool, as_json: bool)
     failed = [result for result in results if not result.ok]
     if failed:
         raise GhashgenError(
-            f"{len(failed)} of {len(results)} kernels fail, first {failed[0].name}: "
+            f"wrong: {len(failed)} of {counted(len(results), 'kernel')}, first {failed[0].name}: "
             f"{failed[0].failures[0]}",
             "do not use them",
         )
@@ -86,25 +87,20 @@ def _runners(
 
 
 def _print(results: list[Validation], built: tuple[Built, ...], seconds: float) -> None:
-    out = table(
+    title = (
         "Instructions per block of the group loop; every length from 0 to the longest tail, long "
-        "and split messages,\nNIST CAVP, bounds and calling convention",
-        "kernel",
-        "isa",
-        ">blocks",
-        *(f">{cls}" for cls in CLASSES),
-        ">total",
-        ">cases",
-        ">tail bytes",
-        "validated",
-        ">seconds",
+        "and split messages, NIST CAVP, bounds and calling convention"
     )
+    columns = (
+        *("kernel", "isa", ">blocks"),
+        *(f">{cls}" for cls in CLASSES),
+        *(">total", ">cases", ">tail bytes", "validated", ">seconds"),
+    )
+    rows = []
     for result, item in zip(results, built, strict=True):
         counts = item.audit
-        out.add_row(
-            result.name,
-            result.isa,
-            str(counts.blocks),
+        row = (
+            *(result.name, result.isa, str(counts.blocks)),
             *(f"{counts.per_block[cls]:.2f}" for cls in CLASSES),
             f"{counts.group.instructions / counts.blocks:.2f}",
             str(result.cases),
@@ -112,10 +108,13 @@ def _print(results: list[Validation], built: tuple[Built, ...], seconds: float) 
             result.how if result.ok else f"FAILED ({result.how})",
             f"{result.seconds:.2f}",
         )
-    console().print(out)
+        rows.append(row)
+    # The counts are audit's.
+    spare = (*CLASSES[::-1], "total", "isa", "seconds", "tail bytes", "cases")
+    show(Table(title, columns, tuple(rows), spare=spare))
     good = sum(result.ok for result in results)
     how = sorted({result.how for result in results})
-    click.echo(
-        f"{good} of {len(results)} kernels agree with pyca/cryptography and CAVP "
+    say(
+        f"agree with pyca/cryptography and CAVP: {good} of {counted(len(results), 'kernel')} "
         f"({', '.join(f'{sum(r.how == h for r in results)} {h}' for h in how)}), {seconds:.1f} s"
     )

@@ -124,18 +124,3 @@ def current(root: Path) -> str:
     """
     stored = [(study, records_of(root, study)) for study in studies().values()]
     return rendered(read(root), stored)
-
-
-def write(path: Path, text: str) -> None:
-    """Replace a file at once, or leave it as it was.
-
-    Raises:
-        GhashgenError: it cannot be written.
-    """
-    unfinished = path.with_name(f".{path.name}.new")
-    try:
-        unfinished.write_text(text, encoding="utf-8")
-        unfinished.replace(path)
-    except OSError as error:
-        unfinished.unlink(missing_ok=True)
-        raise GhashgenError(f"{path}: {error.strerror}", "change its permissions") from None

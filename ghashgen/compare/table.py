@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import asdict, fields
 
 from ghashgen.bench.core import size_name
-from ghashgen.bench.table import Table
 from ghashgen.compare.core import Study, paper_ratio
 from ghashgen.compare.record import Figure, Record, Row
+from ghashgen.tables import Table
 
 NOTHING = "–"
 

@@ -19,6 +19,7 @@ from ghashgen.report.speed import read_speed
 from ghashgen.target import target
 from ghashgen.toolchain import find_nasm
 from ghashgen.uarch import uarches
+from ghashgen.wording import counted
 
 Progress = Callable[[str, int], AbstractContextManager[Callable[[object], None]]]
 """Opens a bar: what is done, how many items; yields what to call after each."""
@@ -205,8 +206,8 @@ def _notes(
         }
         if other and not unexamined:
             yield (
-                f"{speed.title}: {_kernels(len(other))} measured as other bytes than those here "
-                f"({_some(other)}): measure again, with ghashgen bench."
+                f"{speed.title}: {counted(len(other), 'kernel')} measured as other bytes than "
+                f"those here ({_some(other)}): measure again, with ghashgen bench."
             )
         if not speed.spread:
             yield (
@@ -224,11 +225,8 @@ def _proof_notes(variants: tuple[Variant, ...]) -> Iterable[str]:
     for state, sentence in sentences.items():
         names = {variant.name for variant in variants if variant.proof == state}
         if names:
-            yield f"{_kernels(len(names))} {sentence} ({_some(names)}): ghashgen prove --write."
-
-
-def _kernels(count: int) -> str:
-    return f"{count} kernel{'' if count == 1 else 's'}"
+            kernels = counted(len(names), "kernel")
+            yield f"{kernels} {sentence} ({_some(names)}): ghashgen prove --write."
 
 
 def _some(names: Iterable[str], most: int = 3) -> str:

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from ghashgen import manifest
 from ghashgen.audit import CLASSES
 from ghashgen.bench.core import LEVELS, size_name
-from ghashgen.errors import GhashgenError
+from ghashgen.files import unwritten
 from ghashgen.paths import project_root
 from ghashgen.proofs import NAME as PROOFS
 from ghashgen.report.choice import (
@@ -37,6 +37,7 @@ from ghashgen.report.gather import relative
 from ghashgen.report.plots import SPEED, Plot, plots, speed_plot
 from ghashgen.report.variants import columns, measured_elsewhere, rows
 from ghashgen.speed import CYCLES_UP_TO
+from ghashgen.wording import counted
 
 PAGE = "report.html"
 PLOTS = ("instructions", "ports")
@@ -135,7 +136,7 @@ def _figures(report: Report) -> list[dict[str, str]]:
     out = [
         {
             "figure": f"{proofs.kernels}",
-            "unit": f"of {len(report.variants)} kernels",
+            "unit": f"of {counted(len(report.variants), 'kernel')}",
             "what": "proved from their bytes, for every key, state, message and length",
         },
         {
@@ -376,7 +377,7 @@ def write(report: Report, links: Links) -> tuple[Path, ...]:
             if path.stem not in drawn and path.stem.startswith((SPEED, *PLOTS)):
                 path.unlink(missing_ok=True)
     except OSError as error:
-        raise GhashgenError(f"{error.filename}: {error.strerror}", "choose another --out") from None
+        raise unwritten(links.out, error, "choose another --out") from None
     finally:
         for unfinished in pending:
             unfinished.unlink(missing_ok=True)
@@ -388,4 +389,4 @@ def _make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise GhashgenError(f"{folder}: {error.strerror}", "choose another --out") from None
+        raise unwritten(folder, error, "choose another --out") from None

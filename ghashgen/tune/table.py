@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ghashgen.bench.table import Table
 from ghashgen.chosen import MEASURED, MODEL, axes_of
+from ghashgen.tables import Table
 from ghashgen.tune.choose import Decision
 
 _COLUMNS = (
-    *("isa", "length", "kernel", ">cycles", "runner-up", ">time", "best peer", ">time"),
+    *("isa", "length", "kernel", ">cycles", "runner-up", ">its time", "best peer", ">peer's time"),
     *(">fill", "notes"),
 )
 
@@ -27,7 +27,9 @@ def rows(decisions: Sequence[Decision], basis: str) -> Table:
     """Return the decisions of one basis: measured figures and a model's never share a table."""
     found = [item for item in decisions if item.basis == basis]
     notes = numbered(found)
-    return Table(_TITLES[basis], _COLUMNS, tuple(_row(item, notes) for item in found))
+    made = tuple(_row(item, notes) for item in found)
+    title = _TITLES[basis]
+    return Table(title, _COLUMNS, made, each={"figures": title.partition(":")[0]})
 
 
 def _row(item: Decision, notes: Mapping[str, int]) -> tuple[str, ...]:

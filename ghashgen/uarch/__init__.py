@@ -19,6 +19,7 @@ from iced_x86 import CpuidFeature, Instruction
 
 from ghashgen.errors import GhashgenError
 from ghashgen.uarch.forms import is_memory, known
+from ghashgen.wording import choose_one
 
 _UOPS = re.compile(r"([1-9]\d*)\*([A-Za-z]+?)(\d[0-9A-F]*)")
 _CYCLES = re.compile(r"(<=)?(\d+)")
@@ -299,4 +300,4 @@ def uarch(name: str) -> Uarch:
     for table in uarches().values():
         if name in (table.name, table.llvm, *table.aliases):
             return table
-    raise GhashgenError(f"no table for {name!r}", f"choose one of {', '.join(uarches())}")
+    raise GhashgenError(f"no table for {name!r}", choose_one(name, uarches()))

@@ -6,6 +6,7 @@
 
 from ghashgen.errors import GhashgenError
 from ghashgen.uarch import Uarch, uarches
+from ghashgen.wording import choose_one
 
 WRITTEN = "written"
 SOLVED = "-solved"
@@ -29,9 +30,7 @@ def table_of(schedule: str) -> Uarch:
     """
     name = schedule.removesuffix(SOLVED)
     if name not in uarches():
-        raise GhashgenError(
-            f"unknown schedule {schedule!r}", f"choose one of {', '.join(schedules())}"
-        )
+        raise GhashgenError(f"unknown schedule {schedule!r}", choose_one(schedule, schedules()))
     return uarches()[name]
 
 
