@@ -14,6 +14,7 @@ from ghashgen.artefact import make
 from ghashgen.chosen import MEASURED, MODEL, load
 from ghashgen.commands.tune import COMMAND
 from ghashgen.errors import GhashgenError
+from ghashgen.harness import FEATURES
 from ghashgen.target import target
 from ghashgen.toolchain import assemble_text, find_nasm
 from ghashgen.tune.choose import decide
@@ -88,30 +89,39 @@ def test_a_tiny_sweep_measures(path: Path) -> None:
         assert (again.measured, again.kept) == (0, 4)
 
 
-def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("features", "measured"),
+    [
+        pytest.param(SSE, {"sse"}, id="no AVX"),
+        pytest.param(FEATURES, {"sse", "avx512"}, id="every feature"),
+        pytest.param(("sse2", "ssse3"), set(), id="no PCLMULQDQ"),
+    ],
+)
+def test_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, features: tuple[str, ...], measured: set[str]
+) -> None:
     pytest.importorskip("bochscpu", reason="the emulator is not installed")
-    here = describe()
+    here = host("a CPU", features)
     plan = Plan(classes=SMALL, coarse=COARSE, fine=FINE, finalists=1)
     monkeypatch.setattr("ghashgen.commands.tune.Plan", lambda **_: plan)
     fake = Fake(here, lambda name, size: 100.0 + size)
+    monkeypatch.setattr("ghashgen.commands.tune.describe", lambda: here)
     monkeypatch.setattr("ghashgen.commands.tune.measure", lambda batch, core: fake(batch))
     path, store = tmp_path / "chosen.json", tmp_path / "s.sqlite"
     choice = ["--isa", "sse", "--isa", "avx512", "--multiply", "k", "--reduce", "clmul1"]
     choice += ["--blocks", "8", "--op", "ghash"]
     choice += ["--fold", "group", "--order", "reflected", "--powers", "memory"]
     arguments = [*choice, "--store", str(store), "--write", str(path)]
-    if {"vpclmulqdq", "avx512f"} <= set(here.features):
-        monkeypatch.setattr("ghashgen.commands.tune.describe", lambda: host("no AVX", SSE))
     result = CliRunner().invoke(COMMAND, [*arguments, "--json"], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     answer = json.loads(result.stdout)
-    basis = {row["isa"]: (row["basis"], row["on"]) for row in answer["choices"]}
-    assert basis["avx512"] == (MODEL, "icelake-server")
-    if set(SSE) <= set(here.features):
-        assert basis["sse"][0] == MEASURED
-        assert [item.isa for item in load(path).sets] == ["avx512", "sse"]
+    basis = {row["isa"]: row["basis"] for row in answer["choices"]}
+    assert basis == {isa: MEASURED if isa in measured else MODEL for isa in ("sse", "avx512")}
+    on = {row["on"] for row in answer["choices"] if row["basis"] == MODEL}
+    assert on == ({"icelake-server"} if MODEL in basis.values() else set())
+    assert [item.isa for item in load(path).sets] == ["avx512", "sse"]
     text = CliRunner().invoke(COMMAND, arguments, catch_exceptions=False).stdout
-    assert "MODEL, not measured" in text
+    assert ("MODEL, not measured" in text) == (MODEL in basis.values())
     before = path.read_bytes()
     assert b"\x00" not in before
     CliRunner().invoke(COMMAND, arguments, catch_exceptions=False)
