@@ -8,18 +8,19 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from cpus import features, lacking, too_little
 from tuning import COARSE, FINE, SSE, Fake, host, real_candidates
 
 from ghashgen.artefact import make
 from ghashgen.chosen import MEASURED, MODEL, load
 from ghashgen.commands.tune import COMMAND
 from ghashgen.errors import GhashgenError
-from ghashgen.harness import FEATURES
+from ghashgen.harness import FEATURES, MissingFeatures
 from ghashgen.target import target
 from ghashgen.toolchain import assemble_text, find_nasm
 from ghashgen.tune.choose import decide
 from ghashgen.tune.classes import SizeClass
-from ghashgen.tune.measure import describe, measure
+from ghashgen.tune.measure import Batch, describe, measure
 from ghashgen.tune.rank import rank
 from ghashgen.tune.store import open_store
 from ghashgen.tune.sweep import Here, Plan, sweep
@@ -72,11 +73,22 @@ def test_a_model_without_the_isa_ranks_nothing() -> None:
 # --- real
 
 
-def test_a_tiny_sweep_measures(path: Path) -> None:
+def refuse(batch: Batch) -> None:
+    """Refuse as the harness does when `measure` refuses a kernel because of the CPU."""
+    with pytest.raises(GhashgenError, match=f"{batch.units[0].name} cannot run on"):
+        measure(batch)
+    raise MissingFeatures("refused", lacking(batch.units[0].needs))
+
+
+@pytest.mark.cpu
+def test_a_tiny_sweep_measures(path: Path, as_cpu: str) -> None:
     here = describe()
+    assert set(here.features) == features()
     items = real_candidates(1, 2)
-    if not all(here.runs(item.unit) for item in items):
-        pytest.skip("this CPU lacks avx or pclmulqdq: nothing is measured")
+    units = tuple(item.unit for item in items)
+    assert {here.runs(unit) for unit in units} == {not lacking(units[0].needs)}
+    if too_little(as_cpu, units[0].needs, lambda: refuse(Batch(COARSE, units, (48,)))):
+        return
     classes = (SizeClass(None, (48,)),)
     plan = Plan(classes=classes, coarse=COARSE, fine=FINE)
     with open_store(path) as store:
