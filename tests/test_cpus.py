@@ -149,7 +149,7 @@ def test_marked_for_one(as_cpu):
 """
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
+@pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["alone", "xdist"])
 def test_a_test_that_looks_without_the_marker_fails(
     tmp_path: Path, workers: tuple[str, ...]
 ) -> None:

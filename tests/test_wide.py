@@ -108,6 +108,34 @@ def test_the_emulated_check_notices_a_broken_convention(
     assert abi_faults("win64", before, after) != []
 
 
+@pytest.mark.parametrize(
+    ("code", "dirty"),
+    [
+        ("c5fd76c0", True),  # vpcmpeqd ymm0, ymm0, ymm0
+        ("660f76c0", False),  # pcmpeqd xmm0, xmm0 leaves the upper part as the caller's
+        ("c5f976c0", False),  # vpcmpeqd xmm0, xmm0, xmm0 clears it
+    ],
+)
+def test_the_emulated_check_blames_for_upper_parts_that_were_written(
+    emulated: Emulated, code: str, dirty: bool
+) -> None:
+    from ghashgen.emulate import raw_image
+
+    emulator = emulated.free.get()
+    try:
+        answer = emulator.call(raw_image(bytes.fromhex(f"{code}c3"), symbol="f"), "f", ())
+    finally:
+        emulated.free.put(emulator)
+    found = abi_faults("sysv", answer.before, answer.after)
+    assert found == (["the upper part of vector register 0 is in use"] if dirty else [])
+
+
+def test_an_emulated_kernel_of_legacy_instructions_passes(
+    emulated: Emulated, built: dict[str, Built]
+) -> None:
+    assert emulated.check(built["ghash_sse_k_clmul1_x1"]) == []
+
+
 def test_bochs_does_not_shift_by_64(emulated: Emulated, tmp_path: Path) -> None:
     """The manual defines a count of 64 as 0 left; this emulator returns the operand unchanged.
 
