@@ -6,7 +6,9 @@ BIN := $(VENV)/bin
 GHASHGEN := $(BIN)/ghashgen
 STAMP := $(VENV)/.installed
 
-.PHONY: all help setup nasm chromium generate prove prove-kernels mutate validate audit test check \
+DEBIAN := sh .ci/debian.sh
+
+.PHONY: all help setup nasm packages peers generate prove prove-kernels mutate validate audit test check \
   lint types bench tune compare bench-tool report clean
 
 all: generate prove validate ## set up, generate, prove the identities, validate (the default)
@@ -29,22 +31,23 @@ $(STAMP): pyproject.toml .ci/requirements.lock .ci/emulate.lock
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -e .
 	@touch $@
 
-nasm:
-	@command -v $${GHASHGEN_NASM:-nasm} >/dev/null || { \
-	  install="apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq -y install nasm"; \
-	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then sh -c "$$install" >/dev/null; \
-	  elif command -v apt-get >/dev/null && sudo -n true 2>/dev/null; then sudo -n sh -c "$$install" >/dev/null; \
-	  else echo "nasm not found: run: sudo apt-get install nasm (2.14 or later)" >&2; exit 1; fi; }
+nasm: # 2.14 or later
+	@$(DEBIAN) nasm "nothing can be assembled" command -v $${GHASHGEN_NASM:-nasm}
 
-chromium: # a browser for the tests of the report; without one they are skipped
-	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || \
-	command -v google-chrome >/dev/null || { \
-	  install="apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq -y install chromium"; \
-	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then sh -c "$$install" >/dev/null 2>&1; \
-	  elif command -v apt-get >/dev/null && sudo -n true 2>/dev/null; then \
-	    sudo -n sh -c "$$install" >/dev/null 2>&1; \
-	  else false; fi; } || \
-	  echo "no chromium: tests that look at the report are skipped; sudo apt-get install chromium" >&2
+# For tests that are skipped without them.
+packages: setup peers
+	@$(DEBIAN) chromium "no test looks at the report" sh -c 'test -n "$$GHASHGEN_CHROMIUM" || \
+	  command -v chromium || command -v chromium-browser || command -v google-chrome' || true
+	@$(DEBIAN) python3-peachpy "the second backend is not tested" \
+	  $(BIN)/python -c 'from ghashgen.peachpy import require; require()' || true
+	@$(DEBIAN) llvm "no port bound is compared with LLVM's" \
+	  $(BIN)/python -c 'from ghashgen.toolchain import find_llvm_mca; find_llvm_mca()' || true
+
+peers: # libraries to compare with
+	@$(DEBIAN) libssl-dev "OpenSSL is not compared" \
+	  sh -c 'test -f "$$(cc -print-file-name=libcrypto.a)"' || true
+	@$(DEBIAN) libipsec-mb-dev "Intel's library is not compared" \
+	  sh -c 'test -f "$$(cc -print-file-name=libIPSec_MB.a)"' || true
 
 generate: setup ## emit the catalogue into generated/
 	@$(GHASHGEN) generate
@@ -58,7 +61,7 @@ prove-kernels: setup ## prove every kernel from its bytes, for every input; minu
 mutate: setup ## plant faults in kernels: the proof must reject them; many minutes
 	@$(GHASHGEN) mutate
 
-bench: setup ## measure kernels against the peers that are installed
+bench: setup peers ## measure kernels against the peers that are installed
 	@$(GHASHGEN) bench
 
 tune: setup ## measure the catalogue here and name the best kernel of each class of lengths
@@ -77,7 +80,7 @@ audit: setup ## count instructions in the assembled bytes
 report: setup ## one page of what is proved, counted and measured: build/report/report.html
 	@$(GHASHGEN) report
 
-test: setup chromium ## the tests
+test: setup packages ## the tests
 	@$(BIN)/pytest -n 2 -rs
 
 lint: setup

@@ -43,6 +43,14 @@ FEATURES = (
 )
 """The CPU features that a kernel may need, as ``harness/cpu.h`` names them."""
 
+FEATURES_OFF = "GHASHGEN_FEATURES_OFF"
+"""Environment variable: CPU features that this machine is to lack, separated by commas.
+
+``harness/cpu.c`` reads it, so it holds for every program that runs kernels: the harness and the
+benchmark, and what asks them (validate, bench, tune, compare, doctor). The emitted dispatcher knows
+it by the same name.
+"""
+
 ABIS = ("sysv", "win64")
 PORTABLE_KERNELS = ("ref_branching", "ref_bitwise", "ref_4bit", "ref_ctmul64")
 """The kernels in C that every harness holds, in the order of ``Harness.list``."""
@@ -153,7 +161,7 @@ class Harness:
     program: Path
 
     def features(self) -> dict[str, bool]:
-        """Which of FEATURES this CPU and its operating system offer."""
+        """Which of FEATURES this CPU and its operating system offer, less those of FEATURES_OFF."""
         answer: dict[str, bool] = self._json("features")
         return answer
 

@@ -39,7 +39,14 @@ struct cpu_registers {
 /* Pure: the features that a machine with these registers can use. */
 uint64_t cpu_decode(const struct cpu_registers *r);
 
-/* The features that this machine can use; 0 on anything but x86-64. */
+/* Environment variable: features that this machine is to be treated as lacking, comma-separated. */
+#define CPU_FEATURES_OFF "GHASHGEN_FEATURES_OFF"
+
+/*
+ * The features that this machine can use, less those of CPU_FEATURES_OFF; none on anything but
+ * x86-64. Ends the program with EXIT_USAGE if the variable names what is no feature: ask before
+ * anything is printed.
+ */
 uint64_t cpu_features(void);
 
 /* Whether XGETBV with ECX = 1 (XINUSE) can be executed: CPUID.(0xD,1):EAX[2]. */

@@ -75,6 +75,7 @@ static int kernel_command(const char *command, const char *name)
 int main(int argc, char **argv)
 {
     int code;
+    (void)cpu_features();
     if (argc == 2 && strcmp(argv[1], "features") == 0)
         code = command_features();
     else if (argc == 2 && strcmp(argv[1], "list") == 0)

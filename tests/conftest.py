@@ -6,6 +6,7 @@ Under pytest-xdist the expensive ones are made by the first worker and read by t
 from __future__ import annotations
 
 import fcntl
+import os
 import pickle
 import platform
 import subprocess
@@ -17,12 +18,13 @@ from typing import TypeVar
 
 import pytest
 from compiling import ISAS, PAIRS, Assembled, Job, assembled
+from cpus import CPUS, UNMARKED, mask
 from emulating import Assemble
 
 from ghashgen import parallel
 from ghashgen.catalogue import catalogue
 from ghashgen.emulate import Emulator
-from ghashgen.harness import Harness, build
+from ghashgen.harness import FEATURES_OFF, Harness, build
 from ghashgen.kernel import Kernel
 from ghashgen.toolchain import Tool, find_nasm
 
@@ -56,6 +58,37 @@ FRAMED = tuple(
     for multiply, reduce in pairs
 )
 """Kernels with a prologue: another convention, or wiping."""
+
+
+FEATURES_OFF_BEFORE = pytest.StashKey[str]()
+"""What the environment takes away from every CPU that the tests are run as."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Mask the CPU, in the process that runs tests (xdist's controller starts those with its own
+    environment and runs none)."""
+    config.stash[FEATURES_OFF_BEFORE] = os.environ.get(FEATURES_OFF, "")
+    if hasattr(config, "workerinput") or not config.getoption("numprocesses", default=None):
+        os.environ[FEATURES_OFF] = UNMARKED
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    os.environ[FEATURES_OFF] = config.stash[FEATURES_OFF_BEFORE]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test that looks at the CPU as each of CPUS, or as those that its marker names."""
+    if marker := metafunc.definition.get_closest_marker("cpu"):
+        metafunc.parametrize("as_cpu", marker.args or CPUS, indirect=True)
+
+
+@pytest.fixture(autouse=True)
+def as_cpu(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str | None:
+    """The CPU of CPUS that a test is run as; None, with the CPU masked, without the marker."""
+    cpu: str | None = getattr(request, "param", None)
+    if cpu is not None:
+        monkeypatch.setenv(FEATURES_OFF, mask(cpu, request.config.stash[FEATURES_OFF_BEFORE]))
+    return cpu
 
 
 def sample(kernels: Sequence[Kernel]) -> list[Kernel]:

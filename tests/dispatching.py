@@ -11,16 +11,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cpus import masked
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
 from ghashgen import manifest
 from ghashgen.dispatch import ranked, render_dispatch
+from ghashgen.harness import FEATURES_OFF
 from ghashgen.paths import project_root
 from ghashgen.toolchain import compile_c, find_cc, link
 
 FLAGS = ("-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
 DRIVER = Path(__file__).with_name("dispatch_driver.c")
+LOOKS_AT_THE_CPU = ("best", "features", "ghash")
+"""Questions whose answer depends on it."""
+
 Entry = dict[str, Any]
 
 SSE = ("pclmulqdq", "sse2", "ssse3")
@@ -81,18 +86,22 @@ class Program:
     path: Path
     object: Path
 
-    def ask(self, *question: str, data: str = "", **variables: str) -> list[str]:
+    def answer(self, *question: str, data: bytes = b"", **variables: str) -> bytes:
+        """Ask; `variables` are added to the environment, and FEATURES_OFF to the test's mask."""
         kept = {name: value for name, value in os.environ.items() if "GHASHGEN_" not in name}
-        answer = subprocess.run(
+        if question[0] in LOOKS_AT_THE_CPU:
+            variables[FEATURES_OFF] = masked(variables.get(FEATURES_OFF, ""))
+        return subprocess.run(
             [self.path, *question],
             input=data,
             env={**kept, **variables},
             capture_output=True,
-            text=True,
             check=True,
             timeout=60,
-        )
-        return answer.stdout.splitlines()
+        ).stdout
+
+    def ask(self, *question: str, data: str = "", **variables: str) -> list[str]:
+        return self.answer(*question, data=data.encode(), **variables).decode().splitlines()
 
     def one(self, *question: str, data: str = "", **variables: str) -> str:
         (line,) = self.ask(*question, data=data, **variables)

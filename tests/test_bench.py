@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from cpus import AS_FOUND, CPUS, features, lacking, too_little
 
 from ghashgen.bench import Cell, Effort, Machine, Results, Run, Subject, bench
 from ghashgen.bench.archive import member
@@ -20,7 +21,7 @@ from ghashgen.bench.store import load, measured, save, sessions
 from ghashgen.bench.table import best_table, full_table, init_table
 from ghashgen.commands.bench import COMMAND
 from ghashgen.errors import GhashgenError
-from ghashgen.harness import FEATURES, HarnessKernel
+from ghashgen.harness import FEATURES, HarnessKernel, MissingFeatures
 from ghashgen.kernel import Kernel
 from ghashgen.render import render
 from ghashgen.target import target
@@ -37,14 +38,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("bench")
 
 
-@pytest.fixture(scope="module")
-def runs_avx(folder: Path) -> None:
-    """Skip where this CPU cannot run the kernels that the test plants faults in."""
-    program = build([planted(folder, "probe", "")], (), folder)
-    listed = [json.loads(line) for line in output([str(program.path), "list"]).splitlines()]
-    missing = next(row["missing"] for row in listed if row["name"] == "probe")
-    if missing:
-        pytest.skip(f"this CPU lacks {' '.join(missing)}")
+def left_out(as_cpu: str, kernel: HarnessKernel, folder: Path) -> bool:
+    """Whether the CPU cannot run the kernel, which the run then names with what is lacking."""
+
+    def attempt() -> None:
+        found = bench([kernel], (), (16,), ("throughput",), 1, effort=ANY, out_dir=folder)
+        assert all(cell.name != kernel.name for cell in found.cells)
+        words = found.missing[kernel.name].removeprefix("this CPU lacks ")
+        raise MissingFeatures("left out", tuple(words.split()))
+
+    return too_little(as_cpu, kernel.needs, attempt)
 
 
 def output(command: list[str], text: str = "") -> str:
@@ -72,9 +75,11 @@ WRONG_AT_48 = "    cmp rcx, 48\n    jne .fine\n    xor byte [rsi], 1\n.fine:\n"
 # --- the program
 
 
-@pytest.mark.usefixtures("runs_avx")
-def test_everything_is_checked_and_measured(folder: Path) -> None:
+@pytest.mark.cpu
+def test_everything_is_checked_and_measured(folder: Path, as_cpu: str) -> None:
     kernel = planted(folder, "plain", "")
+    if left_out(as_cpu, kernel, folder):
+        return
     done: list[Cell] = []
     modes = ("throughput", "latency", "init", "init-throughput")
     results = bench(
@@ -99,32 +104,36 @@ def test_everything_is_checked_and_measured(folder: Path) -> None:
     assert all(cell.cycles > 0 for cell in results.cells)
 
 
-@pytest.mark.usefixtures("runs_avx")
-def test_a_wrong_kernel_ends_the_run_with_its_name(folder: Path) -> None:
+@pytest.mark.cpu
+def test_a_wrong_kernel_ends_the_run_with_its_name(folder: Path, as_cpu: str) -> None:
     kernels = [planted(folder, "right", ""), planted(folder, "wrong48", WRONG_AT_48)]
+    if left_out(as_cpu, kernels[1], folder):
+        return
     arguments = {"peers": ("portable",), "modes": ("throughput",), "runs": 1}
     assert bench(kernels, sizes=(16, 64), effort=ANY, out_dir=folder, **arguments).cells
     with pytest.raises(GhashgenError, match="wrong48 gives a wrong GHASH of 48 bytes"):
         bench(kernels, sizes=(16, 48, 64), effort=ANY, out_dir=folder, **arguments)
 
 
-@pytest.mark.usefixtures("runs_avx")
-def test_a_fault_is_reported_with_the_kernel(folder: Path) -> None:
+@pytest.mark.cpu
+def test_a_fault_is_reported_with_the_kernel(folder: Path, as_cpu: str) -> None:
     kernel = planted(folder, "faulty", "    ud2\n")
+    if left_out(as_cpu, kernel, folder):
+        return
     with pytest.raises(GhashgenError, match="ended by SIGILL in faulty"):
         bench([kernel], (), (16,), ("throughput",), 1, effort=ANY, out_dir=folder)
 
 
+@pytest.mark.cpu(*(cpu for cpu in CPUS if cpu != AS_FOUND))
 def test_what_this_cpu_lacks_is_named_and_left_out(folder: Path) -> None:
-    start = output([str(build([], (), folder).path)]).splitlines()[0]
-    if set(FEATURES) <= set(json.loads(start)["features"]):
-        pytest.skip("this CPU has every feature that a kernel can need")
     kernel = replace(planted(folder, "demanding", "    ud2\n"), needs=FEATURES)
     results = bench([kernel], (), (16,), ("throughput",), 1, effort=ANY, out_dir=folder)
-    assert "this CPU lacks" in results.missing["demanding"]
+    assert results.missing["demanding"] == f"this CPU lacks {' '.join(lacking(FEATURES))}"
     assert all(cell.name != "demanding" for cell in results.cells)
+    assert set(results.machine.features) == features()
 
 
+@pytest.mark.cpu(AS_FOUND)
 @pytest.mark.parametrize(
     "line", ["subject nobody", "size 0", "size x", "mode fast", "samples 0", "nonsense 1", "size"]
 )
@@ -140,6 +149,7 @@ def test_a_plan_that_cannot_be_used_is_refused(folder: Path, line: str) -> None:
 # --- building
 
 
+@pytest.mark.cpu(AS_FOUND)
 def test_an_absent_peer_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def absent(cc: object, out: object) -> tuple[Path, ...]:
         raise GhashgenError("libnone.a is not installed", "apt-get install none")
@@ -287,6 +297,7 @@ def test_a_file_that_is_no_store_is_left_alone(tmp_path: Path) -> None:
 # --- the command
 
 
+@pytest.mark.cpu
 def test_the_command_prints_json_and_stores(tmp_path: Path) -> None:
     store = tmp_path / "s.sqlite"
     arguments = "--multiply winograd --isa avx --blocks 1 --peer portable --sizes 16 --quick --json"
@@ -297,6 +308,8 @@ def test_the_command_prints_json_and_stores(tmp_path: Path) -> None:
     answer = json.loads(result.stdout)
     assert answer["machine"]["cpu"]
     assert {cell["size"] for cell in answer["cells"]} <= {16}
+    assert set(answer["machine"]["features"]) == features()
+    assert ("ghash_avx_winograd_clmul1_x1" in answer["missing"]) == bool(lacking(NEEDS))
     assert len(sessions(store)) == 1
 
 

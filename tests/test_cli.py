@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from cpus import AS_FOUND, NO_PCLMULQDQ, lacking
 
 from ghashgen.catalogue import catalogue
 
@@ -88,12 +89,14 @@ def test_audit_counts_table_11() -> None:
     assert optimized["single"]["instructions"] == 10
 
 
+@pytest.mark.cpu(AS_FOUND, NO_PCLMULQDQ)
 def test_validate_says_how_and_passes() -> None:
     done = ghashgen("validate", "--name", "ghash_sse_k_clmul1_x1", "--json")
     (result,) = json.loads(done.stdout)
     assert done.returncode == 0
     assert result["ok"]
-    assert result["how"] in ("native", "emulated")
+    needs = ("sse2", "ssse3", "pclmulqdq")
+    assert result["how"] == ("emulated" if lacking(needs) else "native")
     assert result["longest_tail"] == 63
 
 
@@ -125,12 +128,14 @@ def test_prove_covers_every_length_of_a_kernel_and_prove_object_agrees(tmp_path:
     assert "H^1" in refuted.stdout
 
 
+@pytest.mark.cpu
 def test_doctor_lists_what_is_there() -> None:
     done = ghashgen("doctor", "--json")
     found = {finding["item"]: finding for finding in json.loads(done.stdout)}
     assert found["python"]["ok"]
     assert found["nasm"]["ok"]
     assert {"cpu: sse", "cpu: avx", "cpu: avx512", "peachpy", "bochscpu"} <= found.keys()
+    assert bool(found["cpu: sse"]["found"]) == (not lacking(("sse2", "ssse3", "pclmulqdq")))
 
 
 def test_an_interrupt_ends_with_status_130() -> None:

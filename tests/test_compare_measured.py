@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
 from queue import Queue
 
 import pytest
 from click.testing import CliRunner
-from test_bench import ANY, planted
+from cpus import AS_FOUND, NO_PCLMULQDQ, lacking
+from test_bench import ANY, left_out, planted
 
 from ghashgen.bench import bench
 from ghashgen.bench.core import GCM
 from ghashgen.built import Built, build
-from ghashgen.catalogue import catalogue
 from ghashgen.commands import compare as command
 from ghashgen.compare.registry import studies
 from ghashgen.emulate import Emulator
 from ghashgen.errors import GhashgenError
+from ghashgen.harness import MissingFeatures
 from ghashgen.paths import project_root
 from ghashgen.target import target
 from ghashgen.validation import cavp
@@ -53,12 +53,14 @@ def runner(built: dict[str, Built], tmp_path_factory: pytest.TempPathFactory) ->
     return native(tuple(built.values()), tmp_path_factory.mktemp("harness"))
 
 
+@pytest.mark.cpu
 @pytest.mark.parametrize("name", PORTABLE)
 def test_c_agrees_with_pyca(runner: Native, name: str) -> None:
     wanted = cases(1)
     assert wrong(runner.harness.run(name, [case.vector for case in wanted]), wanted) == []
 
 
+@pytest.mark.cpu(AS_FOUND)
 def test_a_wrong_state_is_noticed(runner: Native) -> None:
     wanted = cases(1)
     states = runner.harness.run("ref_branching", [case.vector for case in wanted])
@@ -66,18 +68,21 @@ def test_a_wrong_state_is_noticed(runner: Native) -> None:
     assert wrong(states, wanted) == [wanted[5].what]
 
 
+@pytest.mark.cpu(AS_FOUND, NO_PCLMULQDQ)
 @pytest.mark.parametrize("name", [kernel.name for kernel in KERNELS])
 def test_a_kernel_agrees_with_pyca(runner: Native, built: dict[str, Built], name: str) -> None:
+    """Natively where the CPU can, else emulated."""
     item = built[name]
-    lacking = missing_features(runner.harness, item)
+    missing = missing_features(runner.harness, item)
+    assert set(missing) == set(lacking(item.features))
     wanted = cases(item.kernel.blocks)
-    if not lacking:
-        assert wrong(runner.updates(item, [case.vector for case in wanted]), wanted) == []
+    vectors = [case.vector for case in wanted]
+    if not missing:
+        assert wrong(runner.updates(item, vectors), wanted) == []
         return
-    if item.kernel in catalogue():
-        pytest.skip(f"this CPU lacks {' '.join(lacking)}; the catalogue's tests emulate it")
-    if importlib.util.find_spec("bochscpu") is None:
-        pytest.skip(f"this CPU lacks {' '.join(lacking)}, and bochscpu-python is not installed")
+    with pytest.raises(MissingFeatures):
+        runner.updates(item, vectors)
+    pytest.importorskip("bochscpu", reason="the emulator is not installed")
     free: Queue[Emulator] = Queue()
     with Emulator() as emulator:
         free.put(emulator)
@@ -89,11 +94,12 @@ def test_a_kernel_agrees_with_pyca(runner: Native, built: dict[str, Built], name
 WRONG_AT_12 = "    cmp rcx, 12\n    jne .fine\n    xor byte [rsi], 1\n.fine:\n"
 
 
-def test_the_three_updates_of_a_message_are_checked(tmp_path: Path) -> None:
+@pytest.mark.cpu
+def test_the_three_updates_of_a_message_are_checked(tmp_path: Path, as_cpu: str) -> None:
     kernel = planted(tmp_path, "wrong12", WRONG_AT_12)
+    if left_out(as_cpu, kernel, tmp_path):
+        return
     once = bench([kernel], (), (16,), ("throughput",), 1, effort=ANY)
-    if "wrong12" in once.missing:
-        pytest.skip(once.missing["wrong12"])
     assert once.cell("wrong12", 16, "throughput") is not None
     with pytest.raises(GhashgenError, match="wrong12 gives a wrong GHASH"):
         bench([kernel], (), (16,), (GCM,), 1, effort=ANY)
@@ -102,12 +108,18 @@ def test_the_three_updates_of_a_message_are_checked(tmp_path: Path) -> None:
     assert found.cell("right", 16, GCM) is not None
 
 
+@pytest.mark.cpu
 @pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.name)
 def test_the_command_measures_every_row(
-    study: command.Study, monkeypatch: pytest.MonkeyPatch
+    study: command.Study, monkeypatch: pytest.MonkeyPatch, built: dict[str, Built]
 ) -> None:
+    """Or refuses a study of which the CPU can run nothing."""
     monkeypatch.setattr(command, "QUICK", ANY)
     options = [study.name, "--quick", "--sizes", "16", "--json"]
+    if not study.portable and all(lacking(built[k.name].features) for k in study.kernels):
+        with pytest.raises(GhashgenError, match=r"none of the .* this CPU lacks "):
+            CliRunner().invoke(command.COMMAND, options, catch_exceptions=False)
+        return
     result = CliRunner().invoke(command.COMMAND, options, catch_exceptions=False)
     assert result.exit_code == 0
     rows = json.loads(result.stdout)["rows"]

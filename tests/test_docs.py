@@ -16,11 +16,10 @@ from types import ModuleType
 import click
 import pytest
 from click.testing import CliRunner
+from cpus import AS_FOUND, lacking
 
 from ghashgen import commands, isa, syntax
 from ghashgen.artefact import make
-from ghashgen.errors import GhashgenError
-from ghashgen.harness import build as build_harness
 from ghashgen.identities import prove_all
 from ghashgen.isa.registry import isas
 from ghashgen.kernel import Kernel
@@ -246,6 +245,7 @@ def test_the_example_syntax_gives_the_same_bytes(
     exec(compile(snippet, "CONTRIBUTING.md", "exec"), {})
 
 
+@pytest.mark.cpu(AS_FOUND)
 def test_the_example_in_c_runs(tmp_path: Path, nasm: Tool) -> None:
     """README's C example, compiled with the checked-in header and run."""
     if platform.machine() not in ("x86_64", "AMD64"):
@@ -263,11 +263,12 @@ def test_the_example_in_c_runs(tmp_path: Path, nasm: Tool) -> None:
         [*find_cc().command, *options, tmp_path / "example.c", tmp_path / "k.o", "-o", program],
         check=True,
     )
-    if not {"avx", "pclmulqdq"} <= _features(tmp_path):
-        pytest.skip("this CPU lacks avx or pclmulqdq: the example is compiled and not run")
+    if missing := lacking(("avx", "pclmulqdq")):
+        pytest.skip(f"this CPU has no {', '.join(missing)}: the example is compiled and not run")
     assert subprocess.run([program], check=False).returncode == 0
 
 
+@pytest.mark.cpu(AS_FOUND)
 def test_the_example_with_threads_runs(tmp_path: Path) -> None:
     """README's second C example, with the kernels that the command above it generates."""
     if platform.machine() not in ("x86_64", "AMD64"):
@@ -285,14 +286,6 @@ def test_the_example_with_threads_runs(tmp_path: Path) -> None:
     options = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-pthread", f"-I{tmp_path}"]
     files = [tmp_path / "example.c", tmp_path / "k.o", "-o", tmp_path / "example"]
     subprocess.run([*find_cc().command, *options, *files], check=True)
-    if not {"avx", "pclmulqdq"} <= _features(tmp_path):
-        pytest.skip("this CPU lacks avx or pclmulqdq: the example is compiled and not run")
+    if missing := lacking(("avx", "pclmulqdq")):
+        pytest.skip(f"this CPU has no {', '.join(missing)}: the example is compiled and not run")
     assert subprocess.run([tmp_path / "example"], check=False).returncode == 0
-
-
-def _features(folder: Path) -> set[str]:
-    try:
-        present = build_harness([], folder).features()
-    except GhashgenError as refused:
-        pytest.skip(f"the CPU cannot be asked: {refused}")
-    return {name for name, there in present.items() if there}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ctypes
 import mmap
 import random
-from pathlib import Path
 
 import pytest
+from cpus import AS_FOUND, lacking
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from emulating import (
     FFFF,
@@ -144,26 +144,27 @@ def test_the_cpu_has_every_feature(emulator: Emulator) -> None:
 # The host against the emulator, where both can.
 
 NATIVE = {
-    "pclmulqdq": ("pclmulqdq", [f"pclmulqdq xmm0, xmm1, {i}" for i in IMMEDIATES]),
-    "aes": ("aes", ["aesenc xmm0, xmm1", "aesenclast xmm0, xmm1", "aesimc xmm0, xmm1"]),
-    "ssse3": ("ssse3", ["pshufb xmm0, xmm1", "palignr xmm0, xmm1, 8"]),
-    "avx pclmul": ("avx", [f"{{vex3}} vpclmulqdq xmm0, xmm0, xmm1, {i}" for i in IMMEDIATES]),
-    "avx2": ("avx2", ["vpshufb ymm0, ymm0, ymm1", "vpsrlq ymm0, ymm1, 57"]),
-    "avx512": ("avx512bw", ["vpternlogq zmm0, zmm1, zmm0, 0x6A", "vpshufb zmm0, zmm0, zmm1"]),
+    "pclmulqdq": (("pclmulqdq",), [f"pclmulqdq xmm0, xmm1, {i}" for i in IMMEDIATES]),
+    "aes": (("aesni",), ["aesenc xmm0, xmm1", "aesenclast xmm0, xmm1", "aesimc xmm0, xmm1"]),
+    "ssse3": (("ssse3",), ["pshufb xmm0, xmm1", "palignr xmm0, xmm1, 8"]),
+    "avx pclmul": (
+        ("avx", "pclmulqdq"),
+        [f"{{vex3}} vpclmulqdq xmm0, xmm0, xmm1, {i}" for i in IMMEDIATES],
+    ),
+    "avx2": (("avx2",), ["vpshufb ymm0, ymm0, ymm1", "vpsrlq ymm0, ymm1, 57"]),
+    "avx512": (
+        ("avx512f", "avx512bw"),
+        ["vpternlogq zmm0, zmm1, zmm0, 0x6A", "vpshufb zmm0, zmm0, zmm1"],
+    ),
 }
 
 
-def host_flags() -> set[str]:
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
-    return next((set(x.split()) for x in lines if x.startswith("flags")), set())
-
-
+@pytest.mark.cpu(AS_FOUND)
 @pytest.mark.parametrize("group", NATIVE)
 def test_the_host_agrees(emulator: Emulator, assemble: Assemble, group: str) -> None:
-    flag, texts = NATIVE[group]
-    if flag not in host_flags():
-        pytest.skip(f"the host's CPU has no {flag}")
+    needs, texts = NATIVE[group]
+    if missing := lacking(needs):
+        pytest.skip(f"this CPU has no {', '.join(missing)}")
     load, store = ("movdqu", "movdqu")
     width = 16
     if "avx" in group:

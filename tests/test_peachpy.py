@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from cpus import AS_FOUND, lacking
 
 from ghashgen.abi import SYSV
 from ghashgen.errors import GhashgenError
@@ -59,13 +60,10 @@ def session() -> Iterator[Session]:
 
 
 @pytest.fixture
-def cpu() -> None:
-    """Skips where the kernels cannot run."""
-    text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
-    flags = next(line.split() for line in text.splitlines() if line.startswith("flags"))
-    missing = [name for name in ("avx", "pclmulqdq") if name not in flags]
-    if missing:
-        pytest.skip(f"this CPU lacks {' '.join(missing)}")
+def avx() -> None:
+    """Skips where the kernels cannot run; for tests with the marker `cpu`."""
+    if missing := lacking(("avx", "pclmulqdq")):
+        pytest.skip(f"this CPU has no {', '.join(missing)}")
 
 
 @cache
@@ -109,9 +107,10 @@ def changed(program: Program, code: str, **operands: object) -> Program:
     return replace(program, blocks=tuple(blocks))
 
 
+@pytest.mark.cpu(AS_FOUND)
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 def test_peachpys_kernel_agrees_with_the_standard_and_with_nasms(
-    session: Session, kernel: Kernel, cpu: None
+    session: Session, kernel: Kernel, avx: None
 ) -> None:
     functions = session.load(kernel, selected(kernel))
     assert list(functions) == ["init", "mul", "update"]
@@ -122,7 +121,8 @@ def test_peachpys_kernel_agrees_with_the_standard_and_with_nasms(
     assert session.multiply(kernel, vectors[:20]) == products
 
 
-def test_several_updates_continue_the_state(session: Session, cpu: None) -> None:
+@pytest.mark.cpu(AS_FOUND)
+def test_several_updates_continue_the_state(session: Session, avx: None) -> None:
     kernel = Kernel("avx", "karatsuba", "clmul2", 4)
     rng = random.Random(7)
     chunks = tuple(rng.randbytes(n) for n in (0, 64, 16, 5000, 160, 7))
@@ -133,8 +133,9 @@ def test_several_updates_continue_the_state(session: Session, cpu: None) -> None
     assert run(kernel, vectors) == [state, bytes(16)]
 
 
+@pytest.mark.cpu(AS_FOUND)
 def test_a_swapped_immediate_is_caught_by_results_and_by_instructions(
-    session: Session, cpu: None
+    session: Session, avx: None
 ) -> None:
     good = selected(SMALL)
     clmul = next(op for op in good["update"].ops if op.code == "vpclmulqdq")
@@ -246,7 +247,8 @@ def test_the_same_bytes_from_every_process(session: Session) -> None:
     assert compile_function(update, kernel, "update") == session.load(kernel)["update"]
 
 
-def test_a_write_outside_a_buffer_is_reported(session: Session, cpu: None) -> None:
+@pytest.mark.cpu(AS_FOUND)
+def test_a_write_outside_a_buffer_is_reported(session: Session, avx: None) -> None:
     good = selected(SMALL)
     x = good["mul"].params[1]
     bad = {**good, "mul": changed(good["mul"], "vmovdqu.store", o0=Mem(base=x, disp=8))}
@@ -255,7 +257,8 @@ def test_a_write_outside_a_buffer_is_reported(session: Session, cpu: None) -> No
         session.multiply(PLANTED, [Vector(bytes(16), b"\x01" * 16)])
 
 
-def test_a_fault_ends_the_worker_and_not_the_session(session: Session, cpu: None) -> None:
+@pytest.mark.cpu(AS_FOUND)
+def test_a_fault_ends_the_worker_and_not_the_session(session: Session, avx: None) -> None:
     good = selected(SMALL)
     null = VReg(RegClass.GPR, 998)
     first, *rest = changed(good["mul"], "vmovdqu.load", o1=Mem(base=null)).blocks

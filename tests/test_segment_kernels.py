@@ -6,6 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from cpus import too_little
 from verify_objects import assembled
 
 from ghashgen.abi import SYSV
@@ -29,6 +30,7 @@ from ghashgen.verify.refutation import Category
 
 SMALL = Kernel("avx", "winograd", "clmul1", 1, segments=True)
 PLAIN = Kernel("avx", "k", "clmul1", 1, segments=True)
+NEEDS = ("avx", "pclmulqdq")
 FUNCTION = Category.FUNCTION
 
 
@@ -194,15 +196,15 @@ def harness(tmp_path_factory: pytest.TempPathFactory) -> Harness:
     folder = tmp_path_factory.mktemp("segments")
     kernels = (SMALL, replace(PLAIN, op="polyval"), replace(SMALL, segments=False))
     made = build(kernels, target(), project_root() / "generated", folder)
-    runner = native(made, folder)
-    if not runner.harness.features()["avx"]:
-        pytest.skip("this CPU has no AVX")
-    return runner.harness
+    return native(made, folder).harness
 
 
+@pytest.mark.cpu
 @pytest.mark.parametrize("op", ["ghash", "polyval"])
-def test_segments_agree_with_the_specification(op: str, harness: Harness) -> None:
+def test_segments_agree_with_the_specification(op: str, harness: Harness, as_cpu: str) -> None:
     kernel = SMALL if op == "ghash" else replace(PLAIN, op="polyval")
+    if too_little(as_cpu, NEEDS, lambda: harness.segments(kernel.name, [])):
+        return
     h, x = bytes(range(1, 17)), bytes(range(200, 216))
     data = bytes(7 * k & 0xFF for k in range(150))
     cuts = [(0, 48, 48, 96, 150), (0, 0, 150), (0, 150, 150), (0, 16, 32, 64, 128, 150)]
@@ -223,12 +225,17 @@ def test_the_first_power_is_the_subkey_and_powers_add(op: str) -> None:
     assert power_of(h, (1 << 64) - 1, op) != power_of(h, 0, op)
 
 
-def test_a_kernel_without_segments_is_refused(harness: Harness) -> None:
+@pytest.mark.cpu
+def test_a_kernel_without_segments_is_refused(harness: Harness, as_cpu: str) -> None:
+    name = replace(SMALL, segments=False).name
+    if too_little(as_cpu, NEEDS, lambda: harness.segments(name, [])):
+        return
     with pytest.raises(GhashgenError, match="has no power and combine"):
-        harness.segments(replace(SMALL, segments=False).name, [])
+        harness.segments(name, [])
 
 
-def test_a_wrong_combination_would_be_noticed(tmp_path: Path) -> None:
+@pytest.mark.cpu
+def test_a_wrong_combination_would_be_noticed(tmp_path: Path, as_cpu: str) -> None:
     """A kernel whose power is one block too high fails its validation."""
     built = build((SMALL,), target(), project_root() / "generated", tmp_path)[0]
     before, lines, after = body(text(SMALL), f"{SMALL.name}_power")
@@ -238,8 +245,8 @@ def test_a_wrong_combination_would_be_noticed(tmp_path: Path) -> None:
     obj.write_bytes(assembled(before + wrong + after))
     item = replace(built, obj=obj)
     runner = native([item], tmp_path)
-    if not runner.harness.features()["avx"]:
-        pytest.skip("this CPU has no AVX")
+    if too_little(as_cpu, NEEDS, lambda: runner.check(item)):
+        return
     cases = powers("ghash")[:8]
     got = runner.powers(item, [case.vector for case in cases])
     assert not any(case.accepts(state) for case, state in zip(cases, got, strict=True))

@@ -8,17 +8,19 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from cpus import features, lacking, too_little
 from tuning import COARSE, FINE, SSE, Fake, host, real_candidates
 
 from ghashgen.artefact import make
 from ghashgen.chosen import MEASURED, MODEL, load
 from ghashgen.commands.tune import COMMAND
 from ghashgen.errors import GhashgenError
+from ghashgen.harness import FEATURES, MissingFeatures
 from ghashgen.target import target
 from ghashgen.toolchain import assemble_text, find_nasm
 from ghashgen.tune.choose import decide
 from ghashgen.tune.classes import SizeClass
-from ghashgen.tune.measure import describe, measure
+from ghashgen.tune.measure import Batch, describe, measure
 from ghashgen.tune.rank import rank
 from ghashgen.tune.store import open_store
 from ghashgen.tune.sweep import Here, Plan, sweep
@@ -71,11 +73,22 @@ def test_a_model_without_the_isa_ranks_nothing() -> None:
 # --- real
 
 
-def test_a_tiny_sweep_measures(path: Path) -> None:
+def refuse(batch: Batch) -> None:
+    """Refuse as the harness does when `measure` refuses a kernel because of the CPU."""
+    with pytest.raises(GhashgenError, match=f"{batch.units[0].name} cannot run on"):
+        measure(batch)
+    raise MissingFeatures("refused", lacking(batch.units[0].needs))
+
+
+@pytest.mark.cpu
+def test_a_tiny_sweep_measures(path: Path, as_cpu: str) -> None:
     here = describe()
+    assert set(here.features) == features()
     items = real_candidates(1, 2)
-    if not all(here.runs(item.unit) for item in items):
-        pytest.skip("this CPU lacks avx or pclmulqdq: nothing is measured")
+    units = tuple(item.unit for item in items)
+    assert {here.runs(unit) for unit in units} == {not lacking(units[0].needs)}
+    if too_little(as_cpu, units[0].needs, lambda: refuse(Batch(COARSE, units, (48,)))):
+        return
     classes = (SizeClass(None, (48,)),)
     plan = Plan(classes=classes, coarse=COARSE, fine=FINE)
     with open_store(path) as store:
@@ -88,30 +101,39 @@ def test_a_tiny_sweep_measures(path: Path) -> None:
         assert (again.measured, again.kept) == (0, 4)
 
 
-def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("features", "measured"),
+    [
+        pytest.param(SSE, {"sse"}, id="no AVX"),
+        pytest.param(FEATURES, {"sse", "avx512"}, id="every feature"),
+        pytest.param(("sse2", "ssse3"), set(), id="no PCLMULQDQ"),
+    ],
+)
+def test_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, features: tuple[str, ...], measured: set[str]
+) -> None:
     pytest.importorskip("bochscpu", reason="the emulator is not installed")
-    here = describe()
+    here = host("a CPU", features)
     plan = Plan(classes=SMALL, coarse=COARSE, fine=FINE, finalists=1)
     monkeypatch.setattr("ghashgen.commands.tune.Plan", lambda **_: plan)
     fake = Fake(here, lambda name, size: 100.0 + size)
+    monkeypatch.setattr("ghashgen.commands.tune.describe", lambda: here)
     monkeypatch.setattr("ghashgen.commands.tune.measure", lambda batch, core: fake(batch))
     path, store = tmp_path / "chosen.json", tmp_path / "s.sqlite"
     choice = ["--isa", "sse", "--isa", "avx512", "--multiply", "k", "--reduce", "clmul1"]
     choice += ["--blocks", "8", "--op", "ghash"]
     choice += ["--fold", "group", "--order", "reflected", "--powers", "memory"]
     arguments = [*choice, "--store", str(store), "--write", str(path)]
-    if {"vpclmulqdq", "avx512f"} <= set(here.features):
-        monkeypatch.setattr("ghashgen.commands.tune.describe", lambda: host("no AVX", SSE))
     result = CliRunner().invoke(COMMAND, [*arguments, "--json"], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     answer = json.loads(result.stdout)
-    basis = {row["isa"]: (row["basis"], row["on"]) for row in answer["choices"]}
-    assert basis["avx512"] == (MODEL, "icelake-server")
-    if set(SSE) <= set(here.features):
-        assert basis["sse"][0] == MEASURED
-        assert [item.isa for item in load(path).sets] == ["avx512", "sse"]
+    basis = {row["isa"]: row["basis"] for row in answer["choices"]}
+    assert basis == {isa: MEASURED if isa in measured else MODEL for isa in ("sse", "avx512")}
+    on = {row["on"] for row in answer["choices"] if row["basis"] == MODEL}
+    assert on == ({"icelake-server"} if MODEL in basis.values() else set())
+    assert [item.isa for item in load(path).sets] == ["avx512", "sse"]
     text = CliRunner().invoke(COMMAND, arguments, catch_exceptions=False).stdout
-    assert "MODEL, not measured" in text
+    assert ("MODEL, not measured" in text) == (MODEL in basis.values())
     before = path.read_bytes()
     assert b"\x00" not in before
     CliRunner().invoke(COMMAND, arguments, catch_exceptions=False)

@@ -12,14 +12,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from cpus import AS_FOUND, NO_PCLMULQDQ, lacking, masked
 from distributed import Client, get_worker
 from distributed.deploy.spec import SpecCluster
 from tuning import AVX, COARSE, FINE, SSE, candidate, host, measured, real_candidates
 
 from ghashgen.commands.tune import _unmeasurable
 from ghashgen.errors import GhashgenError
+from ghashgen.harness import FEATURES_OFF
 from ghashgen.tune.lab import Lab, lab
-from ghashgen.tune.measure import FEATURES_OFF, Batch, Host, Measured, alone, describe, measure
+from ghashgen.tune.measure import Batch, Host, Measured, alone, describe, measure
 from ghashgen.tune.store import complete, open_store
 from ghashgen.tune.sweep import Plan, Task, sweep
 
@@ -154,16 +156,22 @@ def test_a_scheduler_by_its_address() -> None:
         assert list(named.tags().values()) == [host("with AVX", AVX)]
 
 
-def test_real_workers_measure(processes: tuple[Client, Path]) -> None:
+@pytest.mark.cpu(AS_FOUND, NO_PCLMULQDQ)
+def test_real_workers_measure() -> None:
     """No fake: the workers are asked for their CPU, and measure what it can run."""
-    client, _ = processes
-    runner = Lab(client)
+    with lab(workers=2) as runner:
+        measure_really(runner)
+
+
+def measure_really(runner: Lab) -> None:
     assert runner.hosts() == (describe(),)
     (here,) = runner.hosts()
-    units = [item.unit for item in real_candidates(1, 4) if here.runs(item.unit)]
-    if len(units) < 2:
-        pytest.skip("this CPU lacks what the kernels need: none is measured")
+    units = [item.unit for item in real_candidates(1, 4)]
     tasks = [Task(here, Batch(COARSE, (unit,), (16, 80))) for unit in units]
+    if lacking(units[0].needs):
+        with pytest.raises(GhashgenError, match=f"{units[0].name} cannot run on"):
+            run_all(runner, tasks)
+        return
     for task, found in zip(tasks, sorted_by_name(run_all(runner, tasks)), strict=True):
         names = {(cell.name, cell.mode, cell.size) for cell in found.cells}
         name = task.batch.units[0].name
@@ -225,9 +233,10 @@ def test_one_batch_at_a_time_on_a_machine() -> None:
     assert most_at_once(nullcontext) > 1
 
 
+@pytest.mark.cpu(AS_FOUND)
 def test_features_can_be_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:
     present = set(describe().features)
-    monkeypatch.setenv(FEATURES_OFF, "avx,avx2")
+    monkeypatch.setenv(FEATURES_OFF, masked("avx,avx2"))
     assert set(describe().features) == present - {"avx", "avx2"}
     batch = Batch(COARSE, (candidate("avx", 1).unit,), (16,))
     with pytest.raises(GhashgenError, match="cannot run on"):

@@ -17,6 +17,7 @@ import pytest
 import test_verify_semantics as semantics
 import verify_cases as cases
 import verify_native as native
+from cpus import AS_FOUND
 from iced_x86 import Decoder, Instruction
 
 from ghashgen.toolchain import find_nasm
@@ -127,7 +128,7 @@ def compare(name: str, data: bytes, state: cases.State, *after: object) -> list[
 
 def run(todo: list[tuple[str, bytes, cases.State]], folder: Path) -> list[str]:
     source, blob = folder / "row.asm", folder / "row.bin"
-    source.write_text(native.SOURCE)
+    source.write_text(native.source(semantics.vectors()))
     nasm = [*find_nasm().command, "-f", "bin", str(source), "-o", str(blob)]
     subprocess.run(nasm, check=True)
     sent = [(data, semantics.context_of(state), state.memory) for _, data, state in todo]
@@ -142,12 +143,8 @@ def run(todo: list[tuple[str, bytes, cases.State]], folder: Path) -> list[str]:
         todo, pickle.loads(done.stdout), strict=True
     ):
         words = [int.from_bytes(context[k : k + 8], "little") for k in range(0, 200, 8)]
-        vectors = [
-            int.from_bytes(context[k : k + 64], "little") for k in range(256, len(context), 64)
-        ]
-        wrong += compare(
-            name, data, state, words[:16], words[16], words[17:25], vectors, memory, at
-        )
+        vec = [int.from_bytes(context[k : k + 64], "little") for k in range(256, len(context), 64)]
+        wrong += compare(name, data, state, words[:16], words[16], words[17:25], vec, memory, at)
     return wrong
 
 
@@ -162,8 +159,8 @@ def todo(each: int) -> list[tuple[str, bytes, cases.State]]:
     ]
 
 
+@pytest.mark.cpu
 def test_control_flow_and_stack_match_this_cpu(tmp_path: Path) -> None:
-    semantics.need_harness()
     assert max(len(data) for _, data in PIECES) <= native.SLOT_BYTES
     assert run(todo(12), tmp_path) == []
 
@@ -177,13 +174,13 @@ def test_every_condition_is_seen_true_and_false() -> None:
     assert all(both == {True, False} for both in seen.values())
 
 
+@pytest.mark.cpu(AS_FOUND)
 @pytest.mark.parametrize(
     ("piece_name", "other"),
     [("push rbx", "push rcx"), ("jb near", "jae near"), ("pop rax", "pop rcx")],
 )
 def test_a_mistake_in_a_row_would_be_noticed(piece_name: str, other: str, tmp_path: Path) -> None:
     """The CPU runs one piece, the rows another."""
-    semantics.need_harness()
     data, wrong = dict(PIECES)[piece_name], dict(PIECES)[other]
     state = cases.random_state(random.Random(5))
     assert run([(piece_name, data, state)], tmp_path) == []

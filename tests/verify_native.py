@@ -16,7 +16,11 @@ CONTEXT, CONTEXT_BYTES = 0x1000, 256 + 32 * 64
 BUFFER, BUFFER_BYTES = 0x2000, 256
 BASE_REGISTER_AT = 6 * 8  # rsi in the order rax rcx rdx rbx rsp rbp rsi rdi r8 …
 
-SOURCE = f"""
+MOVES = {"xmm": "movdqu", "ymm": "vmovdqu", "zmm": "vmovdqu64"}
+"""What loads and stores a vector register of each kind; which of them a CPU has, decides how much
+of its registers an instruction is given and compared in."""
+
+_SOURCE = f"""
 bits 64
 default rel
 org 0
@@ -30,13 +34,15 @@ org 0
     push qword [context + 128]
     popfq
 %assign i 0
+%ifidn VECTOR, zmm
 %rep 8
     kmovq k%[i], [context + 136 + 8*i]
 %assign i i+1
 %endrep
+%endif
 %assign i 0
-%rep 32
-    vmovdqu64 zmm%[i], [context + 256 + 64*i]
+%rep VECTORS
+    MOVE VECTOR%[i], [context + 256 + 64*i]
 %assign i i+1
 %endrep
     mov rax, [context]
@@ -71,16 +77,20 @@ times {SLOT_BYTES} nop
     pushfq
     pop qword [context + 128]
 %assign i 0
+%ifidn VECTOR, zmm
 %rep 8
     kmovq [context + 136 + 8*i], k%[i]
 %assign i i+1
 %endrep
+%endif
 %assign i 0
-%rep 32
-    vmovdqu64 [context + 256 + 64*i], zmm%[i]
+%rep VECTORS
+    MOVE [context + 256 + 64*i], VECTOR%[i]
 %assign i i+1
 %endrep
+%ifnidn VECTOR, xmm
     vzeroupper
+%endif
     cld
     pop r15
     pop r14
@@ -92,6 +102,15 @@ times {SLOT_BYTES} nop
 times {CONTEXT}-($-$$) nop
 context:
 """
+
+
+def source(vector: str) -> str:
+    """Return the code around an instruction on a CPU whose widest registers are these.
+
+    What is not loaded, registers 16 to 31 and masks without zmm, keeps its place in the context.
+    """
+    text = _SOURCE.replace("VECTORS", "32" if vector == "zmm" else "16")
+    return text.replace("VECTOR", vector).replace("MOVE", MOVES[vector])
 
 
 def main() -> None:

@@ -36,7 +36,8 @@ def measure(
 
     Raises:
         GhashgenError: a wrong GHASH (its kernel is named), sizes out of range, a program that
-            cannot be built or run, or a core that was never quiet.
+            cannot be built or run, a CPU that can run nothing of the study, or a core that was
+            never quiet.
     """
     if processes < 1:
         raise GhashgenError("nothing to measure", "choose at least one run")
@@ -46,6 +47,12 @@ def measure(
         for _ in range(processes)
     ]
     if not any(results.cells for results in found):
+        lacks = [f"{k.name}: {why}" for k in kernels if (why := found[0].missing.get(k.name))]
+        if not study.portable and len(lacks) == len(kernels):
+            raise GhashgenError(
+                f"none of the {len(lacks)} kernels compared can be measured here; {lacks[0]}",
+                "use a machine that has it",
+            )
         raise GhashgenError("the core was never quiet: nothing measured", "try again, or --core")
     return combine(study, found, effort.samples)
 

@@ -24,10 +24,6 @@ from ghashgen.harness import build as build_harness
 from ghashgen.paths import project_root
 from ghashgen.tune.space import Unit
 
-FEATURES_OFF = "GHASHGEN_FEATURES_OFF"
-"""Environment variable: CPU features that a machine is to be treated as lacking, comma-separated;
-the emitted dispatcher knows it by the same name."""
-
 MODES = ("throughput", "init")
 """What a sweep measures: independent messages, and what filling a table costs."""
 
@@ -117,8 +113,7 @@ def describe() -> Host:
     """
     # In a folder of its own, which no measurement tidies meanwhile.
     present = build_harness([], folder() / "harness").features()
-    off = set(os.environ.get(FEATURES_OFF, "").split(","))
-    features = sorted(name for name, there in present.items() if there and name not in off)
+    features = sorted(name for name, there in present.items() if there)
     return Host(cpu_model(), tuple(features), method())
 
 

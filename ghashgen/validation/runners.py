@@ -247,9 +247,10 @@ def abi_faults(abi: str, before: Registers, after: Registers) -> list[str]:
         for number in convention.saved_vectors
         if before.xmm(number) != after.xmm(number)
     ]
-    # Registers 16-31 have no legacy form: their upper parts slow nobody down.
+    # Registers 16-31 have no legacy form: their upper parts slow nobody down. A legacy instruction
+    # leaves the upper part of the caller's as it was.
     wide = [number for number in range(16) if after.zmm[number] >> 128]
-    dirty = [number for number in wide if before.zmm[number] != after.zmm[number]]
+    dirty = [number for number in wide if before.zmm[number] >> 128 != after.zmm[number] >> 128]
     out += [f"the upper part of vector register {number} is in use" for number in dirty]
     if after.rflags & DIRECTION_FLAG:
         out.append("the direction flag is set")

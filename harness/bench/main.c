@@ -65,6 +65,7 @@ int main(int argc, char **argv)
 {
     static struct plan plan;
     char text[640];
+    (void)cpu_features();
     if (argc == 2 && strcmp(argv[1], "list") == 0)
         return list();
     if (argc != 1) {

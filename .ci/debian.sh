@@ -1,0 +1,17 @@
+#!/bin/sh
+# Installs a Debian package that a check does not find, where that needs no question: as root, or by
+# sudo without a password. Says what is missing without it, and fails, where it may not.
+#
+#   debian.sh PACKAGE CONSEQUENCE CHECK [ARGUMENT…]     CHECK succeeds where the package is not needed
+package=$1 consequence=$2
+shift 2
+"$@" >/dev/null 2>&1 && exit 0
+if command -v apt-get >/dev/null; then
+  install="apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq -y install $package"
+  if [ "$(id -u)" = 0 ]; then sh -c "$install" >/dev/null 2>&1
+  elif sudo -n true 2>/dev/null; then sudo -n sh -c "$install" >/dev/null 2>&1
+  fi
+fi
+"$@" >/dev/null 2>&1 && exit 0
+echo "no $package: $consequence; run: sudo apt-get install $package" >&2
+exit 1
