@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from test_bench import ANY, NEEDS, folder, planted, runs_avx  # noqa: F401 - fixtures
+from test_bench import ANY, NEEDS, left_out, planted
 
 from ghashgen.bench import bench
 from ghashgen.bench.core import LEVELS, Cell, Machine, Results, Run, Subject
@@ -176,9 +176,11 @@ def listed(where: Path, **changes: object) -> Path:
     return path
 
 
-@pytest.mark.usefixtures("runs_avx")
-def test_two_versions_of_one_symbol_stand_in_one_program(tmp_path: Path) -> None:
+@pytest.mark.cpu
+def test_two_versions_of_one_symbol_stand_in_one_program(as_cpu: str, tmp_path: Path) -> None:
     kernel = planted(tmp_path, "given_source", "")
+    if left_out(as_cpu, kernel, tmp_path):
+        return
     (peer,) = load_objects(listed(tmp_path))
     other = replace(peer, name="again")
     results = bench(
@@ -196,9 +198,11 @@ def test_two_versions_of_one_symbol_stand_in_one_program(tmp_path: Path) -> None
     assert {cell.name for cell in results.cells} == set(kinds)
 
 
-@pytest.mark.usefixtures("runs_avx")
-def test_a_peer_with_a_wrong_result_is_named(tmp_path: Path) -> None:
-    planted(tmp_path, "given_source", "    xor byte [rsi], 1\n")
+@pytest.mark.cpu
+def test_a_peer_with_a_wrong_result_is_named(as_cpu: str, tmp_path: Path) -> None:
+    kernel = planted(tmp_path, "given_source", "    xor byte [rsi], 1\n")
+    if left_out(as_cpu, kernel, tmp_path):
+        return
     given = load_objects(listed(tmp_path))
     with pytest.raises(GhashgenError, match="given gives a wrong GHASH of 16 bytes"):
         bench([], (), (16,), ("throughput",), 1, effort=ANY, out_dir=tmp_path / "out", given=given)

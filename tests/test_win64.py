@@ -133,4 +133,4 @@ def test_the_verb_takes_the_convention() -> None:
     words = ["--abi", "win64", "--name", "ghash_avx512vl_k_clmul1_x2"]
     result = CliRunner().invoke(prove_command.COMMAND, words)
     assert result.exit_code == 0, result.output
-    assert "1 of 1 kernels proved" in result.output
+    assert "1 of 1 kernel proved" in result.output
