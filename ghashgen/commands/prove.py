@@ -1,11 +1,12 @@
 """ghashgen prove: named theorems, about the algebra and about the bytes of every kernel."""
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import click
 
-from ghashgen import proofs
+from ghashgen import ledger, manifest, proofs
 from ghashgen.built import build
 from ghashgen.catalogue import Choice, catalogue, choose
 from ghashgen.commands.options import (
@@ -48,18 +49,22 @@ def COMMAND(
 
     Each kernel's functions are decoded and followed for every length around the group, longer
     messages by induction: result, memory, constant time, calling convention and, where the kernel
-    has it, wipe. Verdicts are kept under build/proofs; only what changed is proved anew.
+    has it, wipe. Verdicts are kept under build/proofs; only what changed is proved anew. What is
+    proved of the catalogue's kernels must be what docs/expected-theorems.txt lists of them, and all
+    of it what generated/PROOFS.json records.
     """
     if identities or theorem:
         _identities(theorem, as_json)
         return
     kernels = choose(choice)
+    whole = kernels == catalogue()
+    recorded = whole and abi == "sysv" and not prefix
+    if write and not recorded:
+        raise GhashgenError("--write records the whole catalogue", "leave out the filters")
     with progress("assemble", len(kernels)) as advance:
         built = build(kernels, runnable(abi, prefix), default_out(), build_folder("obj"), advance)
     with progress("prove", len(built)) as advance:
         verdicts = proofs.prove(built, build_folder("proofs"), prefix, advance)
-    if write:
-        _write(kernels == catalogue(), abi, verdicts)
     if as_json:
         print_json([{k: v for k, v in x.items() if k != "report"} for x in verdicts])
     elif report:
@@ -67,15 +72,19 @@ def COMMAND(
             click.echo(verdict["report"])
     else:
         _print(verdicts)
-    _require(verdicts)
+    _require(verdicts, whole)
+    path = default_out() / ledger.NAME
+    if write:
+        _write(path, verdicts)
+    elif recorded:
+        ledger.require_same(path, verdicts)
+    if recorded:
+        ledger.require_fresh(path, verdicts, manifest.load(default_out()))
 
 
-def _write(whole: bool, abi: str, verdicts: list[dict[str, Any]]) -> None:
-    if not whole or abi != "sysv":
-        raise GhashgenError("--write records the whole catalogue", "leave out the filters")
-    path = default_out() / proofs.NAME
+def _write(path: Path, verdicts: list[dict[str, Any]]) -> None:
     unfinished = path.with_suffix(".new")
-    unfinished.write_text(proofs.dump(verdicts), encoding="utf-8")
+    unfinished.write_text(ledger.dump(verdicts), encoding="utf-8")
     unfinished.replace(path)
 
 
@@ -97,11 +106,11 @@ def _print(verdicts: list[dict[str, Any]]) -> None:
     console().print(out)
     proved = sum(verdict["proved"] for verdict in verdicts)
     click.echo(
-        f"{proved} of {len(verdicts)} kernels proved, {len(proofs.theorems(verdicts))} theorems"
+        f"{proved} of {len(verdicts)} kernels proved, {len(ledger.theorems(verdicts))} theorems"
     )
 
 
-def _require(verdicts: list[dict[str, Any]]) -> None:
+def _require(verdicts: list[dict[str, Any]], whole: bool) -> None:
     failed = [verdict for verdict in verdicts if not verdict["proved"]]
     if failed:
         for verdict in failed:
@@ -110,11 +119,15 @@ def _require(verdicts: list[dict[str, Any]]) -> None:
             f"{len(failed)} of {len(verdicts)} kernels are not proved, first {failed[0]['kernel']}",
             "do not use them",
         )
-    lost = proofs.missing(verdicts, project_root() / proofs.EXPECTED)
-    if lost:
+    names = [kernel.name for kernel in catalogue()]
+    differ = ledger.mismatches(verdicts, project_root() / ledger.EXPECTED, names, whole)
+    if differ:
+        for item in differ:
+            click.echo(item.report(), err=True)
         raise GhashgenError(
-            f"{len(lost)} expected theorems were not proved, first: {lost[0]}",
-            f"{proofs.EXPECTED} is the list",
+            f"{ledger.EXPECTED} lists other theorems than were proved, of {len(differ)} kernels, "
+            f"first {differ[0].kernel}",
+            "if what was proved is what should be, change the lines above",
         )
 
 

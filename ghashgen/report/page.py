@@ -17,8 +17,8 @@ from ghashgen.audit import CLASSES
 from ghashgen.bench.core import size_name
 from ghashgen.bench.peers import PEERS
 from ghashgen.errors import GhashgenError
+from ghashgen.ledger import NAME as PROOFS
 from ghashgen.paths import project_root
-from ghashgen.proofs import NAME as PROOFS
 from ghashgen.report.choice import (
     bound_rows,
     constants,
