@@ -74,7 +74,7 @@ def require_fresh(path: Path, verdicts: Iterable[Verdict], entries: Mapping[str,
     names = recorded.keys() | listed.keys()
     if stale := sorted(name for name in names if recorded.get(name) != listed.get(name)):
         raise GhashgenError(
-            f"{path} and MANIFEST.json differ on the code of {_first(stale)}: not proved", WRITE
+            f"{path} and MANIFEST.json differ on the code of {some(stale)}: not proved", WRITE
         )
 
 
@@ -89,7 +89,7 @@ def require_same(path: Path, verdicts: Iterable[Verdict]) -> None:
     now = {v["kernel"]: _timeless(v) for v in json.loads(json.dumps(_kept(verdicts)))}
     names = recorded.keys() | now.keys()
     if other := sorted(name for name in names if recorded.get(name) != now.get(name)):
-        raise GhashgenError(f"{path} is not what was proved now, of {_first(other)}", WRITE)
+        raise GhashgenError(f"{path} is not what was proved now, of {some(other)}", WRITE)
 
 
 def _timeless(item: Any) -> Any:
@@ -98,7 +98,8 @@ def _timeless(item: Any) -> Any:
     return [_timeless(value) for value in item] if isinstance(item, list) else item
 
 
-def _first(names: Sequence[str]) -> str:
+def some(names: Sequence[str]) -> str:
+    """Return one name, or how many there are and the first."""
     return f"{len(names)} kernels, first {names[0]}" if len(names) > 1 else names[0]
 
 

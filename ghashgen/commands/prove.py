@@ -125,8 +125,8 @@ def _require(verdicts: list[dict[str, Any]], whole: bool) -> None:
         for item in differ:
             click.echo(item.report(), err=True)
         raise GhashgenError(
-            f"{ledger.EXPECTED} lists other theorems than were proved, of {len(differ)} kernels, "
-            f"first {differ[0].kernel}",
+            f"{ledger.EXPECTED} lists other theorems than were proved of "
+            f"{ledger.some([item.kernel for item in differ])}",
             "if what was proved is what should be, change the lines above",
         )
 
