@@ -1,30 +1,26 @@
 """Proves built kernels from their bytes, in parallel, and keeps the verdicts.
 
 A verdict is kept under build/proofs by the hash of the object's bytes, of the statement and of
-every source that the verdict rests on, so that only what changed is proved anew. PROOFS.json beside
-the kernels lists what was proved; `EXPECTED` is the hand-kept list of what must be.
+every source that the verdict rests on, so that only what changed is proved anew. What is recorded,
+and what must be proved, is the business of `ghashgen.ledger`.
 """
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
+from ghashgen.artefact import sha256
 from ghashgen.built import Built
-from ghashgen.errors import GhashgenError
 from ghashgen.field.bitorder import Order
 from ghashgen.files import write_whole
 from ghashgen.kernel import Kernel
+from ghashgen.ledger import Verdict
+from ghashgen.objects import read_object
 from ghashgen.parallel import run
 from ghashgen.verify.prove import prove_object, sources_sha256
 from ghashgen.verify.spec import OPERATIONS, FunctionSpec, KernelSpec, parse_cell
-
-NAME = "PROOFS.json"
-EXPECTED = Path("docs") / "expected-theorems.txt"
-
-Verdict = dict[str, Any]
 
 
 def statement(kernel: Kernel, symbol: str, abi: str) -> KernelSpec:
@@ -56,6 +52,10 @@ def _key(obj: bytes, spec: KernelSpec, sources: str) -> str:
 def _prove(folder: Path, sources: str, prefix: str, built: Built) -> Verdict:
     spec = statement(built.kernel, prefix + built.kernel.name, built.abi)
     obj = built.obj.read_bytes()
+    return {**_verdict(folder, sources, obj, spec), "text_sha256": sha256(read_object(obj).code)}
+
+
+def _verdict(folder: Path, sources: str, obj: bytes, spec: KernelSpec) -> Verdict:
     kept = folder / f"{_key(obj, spec, sources)}.json"
     if kept.exists():
         verdict: Verdict = json.loads(kept.read_text(encoding="utf-8"))
@@ -75,56 +75,3 @@ def prove(
     """Return the verdict on each kernel, proving in parallel what `folder` does not hold."""
     folder.mkdir(parents=True, exist_ok=True)
     return run(partial(_prove, folder, sources_sha256(), prefix), kernels, on_done, spread=True)
-
-
-def dump(verdicts: Iterable[Verdict]) -> str:
-    """Return the text of PROOFS.json; seconds are those of the run that proved."""
-    kept = [{k: v for k, v in verdict.items() if k != "report"} for verdict in verdicts]
-    body = {"proofs": sorted(kept, key=lambda verdict: str(verdict["kernel"]))}
-    return json.dumps(body, indent=1, ensure_ascii=False) + "\n"
-
-
-def theorems(verdicts: Iterable[Verdict]) -> set[str]:
-    """Return what was proved, one line a kernel, function and theorem."""
-    return {
-        f"{verdict['kernel']} {function['operation']} {theorem['what']}"
-        for verdict in verdicts
-        if verdict["proved"]
-        for function in verdict["functions"]
-        for theorem in function["theorems"]
-    }
-
-
-def expected(path: Path) -> set[str]:
-    """Read the hand-kept list: `kernel: function function … = theorem theorem …` a line.
-
-    Raises:
-        GhashgenError: the file is missing or a line has no meaning.
-    """
-    out: set[str] = set()
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise GhashgenError(f"{path}: {error.strerror}", "restore it from the repository") from None
-    for number, line in enumerate(lines, 1):
-        text = line.partition("#")[0].strip()
-        if not text:
-            continue
-        kernel, colon, rest = text.partition(":")
-        functions, equals, whats = rest.partition("=")
-        if not (colon and equals and functions.split() and whats.split()):
-            raise GhashgenError(f"{path}:{number}: {line!r}", "write kernel: functions = theorems")
-        out |= {f"{kernel} {f} {what}" for f in functions.split() for what in whats.split()}
-    return out
-
-
-def missing(verdicts: Sequence[Verdict], path: Path) -> list[str]:
-    """Return the expected theorems about these kernels that were not proved, sorted."""
-    names = {str(verdict["kernel"]) for verdict in verdicts}
-    wanted = {line for line in expected(path) if line.split()[0] in names}
-    return sorted(wanted - theorems(verdicts))
-
-
-def unlisted(kernels: Iterable[str], path: Path) -> list[str]:
-    """Return the kernels that the hand-kept list does not name, sorted."""
-    return sorted(set(kernels) - {line.split()[0] for line in expected(path)})

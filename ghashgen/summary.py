@@ -5,7 +5,6 @@ output, theorems from the list that `ghashgen prove --identities` works through,
 from PROOFS.json beside the kernels, speed from the records in docs/bench (`ghashgen.speed`).
 """
 
-import json
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -17,8 +16,10 @@ from ghashgen import manifest
 from ghashgen.bench.records import FOLDER, METHOD, Record, load_records
 from ghashgen.errors import GhashgenError
 from ghashgen.identities import theorems
-from ghashgen.proofs import NAME as PROOFS
-from ghashgen.proofs import theorems as proved_theorems
+from ghashgen.ledger import NAME as PROOFS
+from ghashgen.ledger import load as load_proofs
+from ghashgen.ledger import require_fresh
+from ghashgen.ledger import theorems as proved_theorems
 from ghashgen.speed import (
     LONG_COLUMNS,
     SETUP_COLUMNS,
@@ -133,23 +134,18 @@ def gather(root: Path) -> Summary:
         families=_families(theorem.name for theorem in theorems()),
         costs=tuple(_costs(kernels)),
         singles=tuple(_single(entries[name]) for name in PAPER if name in entries),
-        proved=_proved(root / OUTPUT / PROOFS),
+        proved=_proved(root / OUTPUT / PROOFS, entries),
         records=load_records(root / FOLDER),
     )
 
 
-def _proved(path: Path) -> Proved | None:
+def _proved(path: Path, entries: Mapping[str, manifest.Entry]) -> Proved | None:
     if not path.exists():
         return None
-    try:
-        verdicts = json.loads(path.read_text(encoding="utf-8"))["proofs"]
-        good = [verdict for verdict in verdicts if verdict["proved"]]
-        return Proved(len(good), len(proved_theorems(good)))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise GhashgenError(
-            f"{path} is no list of proofs: {type(error).__name__} {error}",
-            "run ghashgen prove --write",
-        ) from None
+    verdicts = load_proofs(path)
+    require_fresh(path, verdicts, entries)
+    good = [verdict for verdict in verdicts if verdict["proved"]]
+    return Proved(len(good), len(proved_theorems(good)))
 
 
 def _shelves(kernels: list[manifest.Entry]) -> Iterable[Shelf]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ghashgen.bench.core import Cell, Machine, Results, Run, Subject
+from ghashgen.ledger import dump
 from ghashgen.paths import project_root
 from ghashgen.report.data import Report
 from ghashgen.report.gather import Sources, gather
@@ -76,7 +77,7 @@ def write_proofs(folder: Folder) -> None:
     for verdict in verdicts:
         if verdict["kernel"] == STALE:
             verdict["code_sha256"] = "0" * 64
-    (folder.kernels / "PROOFS.json").write_text(json.dumps({"proofs": verdicts}), encoding="utf-8")
+    (folder.kernels / "PROOFS.json").write_text(dump(verdicts), encoding="utf-8")
 
 
 def results(report: Report | None = None) -> Results:

@@ -206,3 +206,18 @@ def test_proofs_are_counted_and_their_absence_is_said(clone: Path) -> None:
     (clone / "generated" / "PROOFS.json").write_text("{}", encoding="utf-8")
     with pytest.raises(GhashgenError, match="no list of proofs"):
         gather(clone)
+
+
+def test_a_record_of_other_code_is_not_called_current(clone: Path) -> None:
+    path = clone / "generated" / "PROOFS.json"
+    text = path.read_text(encoding="utf-8")
+    code = json.loads(text)["proofs"][0]["code_sha256"]
+    path.write_text(text.replace(code, "0" * 64), encoding="utf-8")
+    with pytest.raises(GhashgenError, match="not as it was written"):
+        call("--check")
+    path.write_text(text, encoding="utf-8")
+    manifest = clone / "generated" / "MANIFEST.json"
+    entry = json.loads(manifest.read_text(encoding="utf-8"))["kernels"][0]["object"]["text_sha256"]
+    manifest.write_text(manifest.read_text(encoding="utf-8").replace(entry, "0" * 64))
+    with pytest.raises(GhashgenError, match="differ on the code of"):
+        call("--check")

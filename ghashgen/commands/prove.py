@@ -1,11 +1,12 @@
 """ghashgen prove: named theorems, about the algebra and about the bytes of every kernel."""
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import click
 
-from ghashgen import proofs
+from ghashgen import ledger, manifest, proofs
 from ghashgen.built import build
 from ghashgen.catalogue import Choice, catalogue
 from ghashgen.commands.options import (
@@ -50,18 +51,22 @@ def COMMAND(
 
     Each kernel's functions are decoded and followed for every length around the group, longer
     messages by induction: result, memory, constant time, calling convention and, where the kernel
-    has it, wipe. Verdicts are kept under build/proofs; only what changed is proved anew.
+    has it, wipe. Verdicts are kept under build/proofs; only what changed is proved anew. What is
+    proved of the catalogue's kernels must be what docs/expected-theorems.txt lists of them, and all
+    of it what generated/PROOFS.json records.
     """
     if identities or theorem:
         _identities(theorem, as_json)
         return
     kernels = chosen_kernels(choice).kernels
+    whole = kernels == catalogue()
+    recorded = whole and abi == "sysv" and not prefix
+    if write and not recorded:
+        raise GhashgenError("--write records the whole catalogue", "leave out the filters")
     with progress("assemble", len(kernels)) as advance:
         built = build(kernels, runnable(abi, prefix), default_out(), build_folder("obj"), advance)
     with progress("prove", len(built)) as advance:
         verdicts = proofs.prove(built, build_folder("proofs"), prefix, advance)
-    if write:
-        _write(kernels == catalogue(), abi, verdicts)
     if as_json:
         print_json([{k: v for k, v in x.items() if k != "report"} for x in verdicts])
     elif report:
@@ -69,13 +74,14 @@ def COMMAND(
             click.echo(verdict["report"])
     else:
         _print(verdicts)
-    _require(verdicts)
-
-
-def _write(whole: bool, abi: str, verdicts: list[dict[str, Any]]) -> None:
-    if not whole or abi != "sysv":
-        raise GhashgenError("--write records the whole catalogue", "leave out the filters")
-    write_whole(default_out() / proofs.NAME, proofs.dump(verdicts))
+    _require(verdicts, whole)
+    path = default_out() / ledger.NAME
+    if write:
+        write_whole(path, ledger.dump(verdicts))
+    elif recorded:
+        ledger.require_same(path, verdicts)
+    if recorded:
+        ledger.require_fresh(path, verdicts, manifest.load(default_out()))
 
 
 def _print(verdicts: list[dict[str, Any]]) -> None:
@@ -97,11 +103,11 @@ def _print(verdicts: list[dict[str, Any]]) -> None:
     columns = ("kernel", "function", "lengths", "theorems", ">instructions", ">seconds")
     show(Table(title, columns, tuple(rows), spare=("seconds", "instructions"), prose="lengths"))
     proved = sum(verdict["proved"] for verdict in verdicts)
-    theorems = counted(len(proofs.theorems(verdicts)), "theorem")
+    theorems = counted(len(ledger.theorems(verdicts)), "theorem")
     say(f"{proved} of {kernels} proved, {theorems}")
 
 
-def _require(verdicts: list[dict[str, Any]]) -> None:
+def _require(verdicts: list[dict[str, Any]], whole: bool) -> None:
     failed = [verdict for verdict in verdicts if not verdict["proved"]]
     if failed:
         for verdict in failed:
@@ -111,11 +117,15 @@ def _require(verdicts: list[dict[str, Any]]) -> None:
             f"first {failed[0]['kernel']}",
             "do not use them",
         )
-    lost = proofs.missing(verdicts, project_root() / proofs.EXPECTED)
-    if lost:
+    names = [kernel.name for kernel in catalogue()]
+    differ = ledger.mismatches(verdicts, project_root() / ledger.EXPECTED, names, whole)
+    if differ:
+        for item in differ:
+            click.echo(item.report(), err=True)
         raise GhashgenError(
-            f"not proved: {counted(len(lost), 'expected theorem')}, first: {lost[0]}",
-            f"{proofs.EXPECTED} is the list",
+            f"{ledger.EXPECTED} lists other theorems than were proved of "
+            f"{ledger.some([item.kernel for item in differ])}",
+            "if what was proved is what should be, change the lines above",
         )
 
 

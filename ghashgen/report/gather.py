@@ -12,7 +12,8 @@ from ghashgen import manifest
 from ghashgen.built import Built, build
 from ghashgen.errors import GhashgenError
 from ghashgen.kernel import Kernel
-from ghashgen.proofs import NAME as PROOFS
+from ghashgen.ledger import NAME as PROOFS
+from ghashgen.ledger import load as load_proofs
 from ghashgen.report.bounds import examine
 from ghashgen.report.data import Examined, Report, Speed, Theorem, Variant
 from ghashgen.report.speed import read_speed
@@ -131,16 +132,7 @@ def _proofs(path: Path) -> tuple[dict[str, dict[str, Any]], str]:
     """Return the verdicts by kernel, and why there are none."""
     if not path.exists():
         return {}, f"There is no {path.name}: nothing is recorded as proved."
-    try:
-        verdicts = json.loads(path.read_text(encoding="utf-8"))["proofs"]
-        for verdict in verdicts:
-            _ = verdict["proved"], verdict["code_sha256"], list(_theorems(verdict))
-        return {str(verdict["kernel"]): verdict for verdict in verdicts}, ""
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise GhashgenError(
-            f"{path} is no list of proofs: {type(error).__name__} {error}",
-            "run ghashgen prove --write",
-        ) from None
+    return {str(verdict["kernel"]): verdict for verdict in load_proofs(path)}, ""
 
 
 def _theorems(verdict: Mapping[str, Any]) -> Iterable[Theorem]:

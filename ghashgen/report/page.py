@@ -16,8 +16,8 @@ from ghashgen import manifest
 from ghashgen.audit import CLASSES
 from ghashgen.bench.core import LEVELS, size_name
 from ghashgen.files import unwritten
+from ghashgen.ledger import NAME as PROOFS
 from ghashgen.paths import project_root
-from ghashgen.proofs import NAME as PROOFS
 from ghashgen.report.choice import (
     DEFAULT_OP,
     TAKEN_SIZES,

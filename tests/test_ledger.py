@@ -1,0 +1,245 @@
+"""What must be proved and what is recorded as proved: whatever differs is refused, by name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from ghashgen import ledger, manifest
+from ghashgen.built import Built
+from ghashgen.catalogue import Choice, catalogue, choose
+from ghashgen.commands import prove as command
+from ghashgen.commands.options import default_out
+from ghashgen.errors import GhashgenError
+from ghashgen.paths import project_root
+
+NAMES = ("ghash_avx_k_clmul1_x1", "ghash_avx_winograd_clmul1_x16_wipe", "ghash_sse_k_clmul1_x1")
+FIRST, WIPES, _ = NAMES
+SMALL = choose(Choice(name=NAMES))
+RECORD = {verdict["kernel"]: verdict for verdict in ledger.load(default_out() / ledger.NAME)}
+LISTED = "init mul update = function memory constant-time abi"
+
+Change = Callable[[dict[str, Any]], None]
+
+
+def test_the_list_is_what_is_recorded_of_every_kernel_of_the_catalogue() -> None:
+    names = [kernel.name for kernel in catalogue()]
+    path = project_root() / ledger.EXPECTED
+    assert ledger.mismatches(list(RECORD.values()), path, names, True) == []
+    assert RECORD.keys() == set(names)
+    ledger.require_fresh(path, RECORD.values(), manifest.load(default_out()))
+
+
+class Project:
+    """The verb in a project of three kernels, with verdicts as they are recorded."""
+
+    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.verdicts = [json.loads(json.dumps(RECORD[kernel.name])) for kernel in SMALL]
+        self.list, self.record = root / ledger.EXPECTED, root / ledger.NAME
+        self.list.parent.mkdir()
+        self.list.write_text(
+            "".join(f"{name}: {LISTED}{' wipe' * (name == WIPES)}\n" for name in NAMES)
+        )
+        entries = manifest.load(default_out())
+        body = manifest.dump([entries[kernel.name] for kernel in SMALL], {})
+        (root / manifest.NAME).write_text(body)
+        monkeypatch.setattr(command, "project_root", lambda: root)
+        monkeypatch.setattr(command, "default_out", lambda: root)
+        monkeypatch.setattr(command, "build_folder", lambda name: root / name)
+        monkeypatch.setattr(command, "catalogue", lambda: SMALL)
+        monkeypatch.setattr(
+            command, "choose", lambda choice: choose(choice) if choice.name else SMALL
+        )
+        monkeypatch.setattr(command, "build", lambda kernels, *rest: tuple(kernels))
+        monkeypatch.setattr(command.proofs, "prove", self.prove)
+        assert self.run("--write").exit_code == 0
+
+    def prove(self, kernels: tuple[Built, ...], *rest: object) -> list[dict[str, Any]]:
+        names = {kernel.name for kernel in kernels}  # type: ignore[attr-defined]
+        return [verdict for verdict in self.verdicts if verdict["kernel"] in names]
+
+    def run(self, *options: str) -> Result:
+        return CliRunner().invoke(command.COMMAND, options)
+
+    def refused(self, *options: str) -> tuple[str, str]:
+        """Return the refusal and what stands above it; nothing may be written."""
+        before = self.record.read_bytes()
+        result = self.run(*options)
+        assert isinstance(result.exception, GhashgenError), result.output
+        assert self.record.read_bytes() == before
+        return str(result.exception), result.stderr
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    return Project(tmp_path, monkeypatch)
+
+
+WAYS = [(), ("--write",), ("--json",), ("--report",)]
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if way != ("--report",)])
+def test_agreement_passes(project: Project, way: tuple[str, ...]) -> None:
+    assert project.run(*way).exit_code == 0
+
+
+@pytest.mark.parametrize("way", WAYS[:3])
+def test_a_kernel_that_is_proved_and_not_listed_is_refused(
+    project: Project, way: tuple[str, ...]
+) -> None:
+    text = project.list.read_text()
+    line = f"{WIPES}: {LISTED} wipe"
+    project.list.write_text(text.replace(f"{line}\n", ""))
+    why, lines = project.refused(*way)
+    assert f"were proved of {WIPES};" in why
+    assert lines.splitlines()[-2:] == [f"proved and not listed: {line}", f"  + {line}"]
+    # The line that is printed is the one that mends it.
+    project.list.write_text(project.list.read_text() + lines.splitlines()[-1].strip(" +") + "\n")
+    assert project.run(*way).exit_code == 0
+
+
+@pytest.mark.parametrize("way", WAYS[:3])
+def test_a_kernel_that_is_listed_and_not_proved_is_refused(
+    project: Project, way: tuple[str, ...]
+) -> None:
+    line = f"ghash_avx_k_clmul1_x3: {LISTED}"
+    project.list.write_text(f"{project.list.read_text()}{line}  # gone\n")
+    why, lines = project.refused(*way)
+    assert "were proved of ghash_avx_k_clmul1_x3;" in why
+    assert lines.splitlines()[-2:] == [f"listed and not proved: {line}", f"  - {line}  # gone"]
+
+
+@pytest.mark.parametrize("way", WAYS[:3])
+def test_a_theorem_that_is_listed_and_not_proved_is_refused(
+    project: Project, way: tuple[str, ...]
+) -> None:
+    text = project.list.read_text()
+    project.list.write_text(text.replace(f"{FIRST}: {LISTED}", f"{FIRST}: {LISTED} wipe"))
+    _, lines = project.refused(*way)
+    assert lines.splitlines()[-3:] == [
+        f"listed and not proved: {FIRST}: init mul update = wipe",
+        f"  - {FIRST}: {LISTED} wipe",
+        f"  + {FIRST}: {LISTED}",
+    ]
+
+
+@pytest.mark.parametrize("way", WAYS[:3])
+def test_a_theorem_that_is_proved_and_not_listed_is_refused(
+    project: Project, way: tuple[str, ...]
+) -> None:
+    update = project.verdicts[0]["functions"][2]
+    extra = {**update["theorems"][0], "what": "patience"}
+    update["theorems"].append(extra)
+    _, lines = project.refused(*way)
+    name = project.verdicts[0]["kernel"]
+    assert f"proved and not listed: {name}: update = patience\n" in lines
+    assert f"  + {name}: update = function memory constant-time abi" in lines
+
+
+@pytest.mark.parametrize("way", WAYS[:3])
+def test_a_kernel_that_is_not_proved_is_refused(project: Project, way: tuple[str, ...]) -> None:
+    project.verdicts[1] |= {"proved": False, "functions": [], "report": "NOT proved: a fault"}
+    why, lines = project.refused(*way)
+    assert "1 of 3 kernels are not proved" in why
+    assert "NOT proved: a fault" in lines
+
+
+def test_a_choice_of_kernels_speaks_of_those_alone(project: Project) -> None:
+    text = project.list.read_text()
+    project.list.write_text(text.replace(f"{FIRST}: ", "ghash_of_nobody: "))
+    assert project.run("--name", WIPES).exit_code == 0
+    assert project.run("--name", WIPES, "--abi", "win64").exit_code == 0
+    why, _ = project.refused("--name", WIPES, "--name", FIRST)
+    assert "were proved of ghash_avx_k_clmul1_x1;" in why
+    why, _ = project.refused()
+    assert "were proved of 2 kernels, first " in why
+    # What is recorded is the business of a run of everything.
+    project.list.write_text(text)
+    project.record.write_text("{}")
+    assert project.run("--name", WIPES).exit_code == 0
+    assert project.run("--abi", "win64").exit_code == 0
+    assert "no list of proofs" in project.refused()[0]
+    assert "leave out the filters" in project.refused("--write", "--name", WIPES)[0]
+    assert "leave out the filters" in project.refused("--write", "--abi", "win64")[0]
+
+
+def test_a_kernel_of_no_catalogue_need_not_be_listed(project: Project) -> None:
+    verdict = {**project.verdicts[0], "kernel": "ghash_on_demand"}
+    names = [kernel.name for kernel in SMALL]
+    assert ledger.mismatches([verdict], project.list, names, False) == []
+
+
+def zeroed(body: dict[str, Any]) -> None:
+    for verdict in body["proofs"]:
+        verdict["code_sha256"] = "0" * 64
+
+
+def text_zeroed(body: dict[str, Any]) -> None:
+    for verdict in body["proofs"]:
+        verdict["text_sha256"] = "0" * 64
+
+
+def shorter(body: dict[str, Any]) -> None:
+    body["proofs"].pop()
+
+
+def fewer_lengths(body: dict[str, Any]) -> None:
+    theorems = body["proofs"][0]["functions"][2]["theorems"]
+    assert {theorem["method"] for theorem in theorems} == {"execution", "induction"}
+    theorems[:] = [theorem for theorem in theorems if theorem["method"] == "execution"]
+
+
+def unsealed(body: dict[str, Any]) -> None:
+    del body["sha256"]
+
+
+CHANGES: list[Change] = [zeroed, text_zeroed, shorter, fewer_lengths, unsealed]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_an_edited_record_is_not_read(project: Project, change: Change) -> None:
+    body = json.loads(project.record.read_text())
+    change(body)
+    project.record.write_text(json.dumps(body))
+    with pytest.raises(GhashgenError, match=r"not as it was written|no list of proofs"):
+        ledger.load(project.record)
+    project.refused()
+    assert project.run("--write").exit_code == 0
+    assert project.run().exit_code == 0
+
+
+@pytest.mark.parametrize("change", CHANGES[:4])
+def test_a_record_that_was_written_anew_is_not_what_was_proved(
+    project: Project, change: Change
+) -> None:
+    """With a right hash of itself: only proving again tells."""
+    body = json.loads(project.record.read_text())
+    change(body)
+    project.record.write_text(ledger.dump(body["proofs"]))
+    why, _ = project.refused()
+    assert "is not what was proved now" in why
+    assert why.endswith("run ghashgen prove --write")
+
+
+def test_seconds_are_no_difference(project: Project) -> None:
+    for verdict in project.verdicts:
+        verdict["seconds"] += 1
+        verdict["functions"][0]["seconds"] += 1
+    assert project.run().exit_code == 0
+
+
+def test_a_record_of_other_code_than_the_manifest_lists_is_refused(project: Project) -> None:
+    path = project.record.parent / manifest.NAME
+    body = json.loads(path.read_text())
+    body["kernels"][2]["object"]["text_sha256"] = "1" * 64
+    path.write_text(json.dumps(body))
+    why, _ = project.refused()
+    assert f"differ on the code of {body['kernels'][2]['name']}" in why
+    entries = manifest.load(path.parent)
+    with pytest.raises(GhashgenError, match="of 2 kernels, first"):
+        ledger.require_fresh(project.record, project.verdicts[1:], entries)
