@@ -1,7 +1,6 @@
 """ghashgen prove: named theorems, about the algebra and about the bytes of every kernel."""
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import click
