@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from ghashgen import ledger, manifest
 from ghashgen.built import Built
-from ghashgen.catalogue import Choice, catalogue, choose
+from ghashgen.catalogue import Choice, Selection, catalogue, choose, look_up
 from ghashgen.commands import prove as command
 from ghashgen.commands.options import default_out
 from ghashgen.errors import GhashgenError
@@ -53,7 +53,9 @@ class Project:
         monkeypatch.setattr(command, "build_folder", lambda name: root / name)
         monkeypatch.setattr(command, "catalogue", lambda: SMALL)
         monkeypatch.setattr(
-            command, "choose", lambda choice: choose(choice) if choice.name else SMALL
+            command,
+            "chosen_kernels",
+            lambda choice: look_up(choice) if choice.name else Selection(SMALL),
         )
         monkeypatch.setattr(command, "build", lambda kernels, *rest: tuple(kernels))
         monkeypatch.setattr(command.proofs, "prove", self.prove)
