@@ -27,8 +27,12 @@ EXPECTED = Path("docs") / "expected-theorems.txt"
 Verdict = dict[str, Any]
 
 
-def statement(kernel: Kernel, symbol: str, abi: str) -> KernelSpec:
-    """Return what a kernel claims to be; `symbol` begins the names of its functions."""
+def statement(kernel: Kernel, symbol: str, abi: str, table_align: int = 0) -> KernelSpec:
+    """Return what a kernel claims to be.
+
+    `symbol` begins the names of its functions; callers promise a table aligned to `table_align`
+    bytes, 0 standing for what the instructions need.
+    """
     return KernelSpec(
         name=kernel.name,
         abi=abi,
@@ -41,7 +45,7 @@ def statement(kernel: Kernel, symbol: str, abi: str) -> KernelSpec:
             for operation, parameters in OPERATIONS.items()
             if operation not in ("power", "combine") or kernel.segments
         ),
-        table_align=kernel.table_align,
+        table_align=table_align or kernel.set.operand_align,
         wipe=kernel.wipe,
         op=kernel.op,
     )
@@ -54,7 +58,7 @@ def _key(obj: bytes, spec: KernelSpec, sources: str) -> str:
 
 
 def _prove(folder: Path, sources: str, prefix: str, built: Built) -> Verdict:
-    spec = statement(built.kernel, prefix + built.kernel.name, built.abi)
+    spec = statement(built.kernel, prefix + built.kernel.name, built.abi, built.table_align)
     obj = built.obj.read_bytes()
     kept = folder / f"{_key(obj, spec, sources)}.json"
     if kept.exists():

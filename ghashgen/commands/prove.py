@@ -40,6 +40,7 @@ def COMMAND(
     choice: Choice,
     abi: str,
     prefix: str,
+    table_align: int,
     identities: bool,
     theorem: str | None,
     report: bool,
@@ -55,13 +56,13 @@ def COMMAND(
     if identities or theorem:
         _identities(theorem, as_json)
         return
-    kernels = chosen_kernels(choice).kernels
+    kernels, where = chosen_kernels(choice).kernels, runnable(abi, prefix, table_align)
     with progress("assemble", len(kernels)) as advance:
-        built = build(kernels, runnable(abi, prefix), default_out(), build_folder("obj"), advance)
+        built = build(kernels, where, default_out(), build_folder("obj"), advance)
     with progress("prove", len(built)) as advance:
         verdicts = proofs.prove(built, build_folder("proofs"), prefix, advance)
     if write:
-        _write(kernels == catalogue(), abi, verdicts)
+        _write(kernels == catalogue() and where == runnable("sysv"), verdicts)
     if as_json:
         print_json([{k: v for k, v in x.items() if k != "report"} for x in verdicts])
     elif report:
@@ -72,9 +73,9 @@ def COMMAND(
     _require(verdicts)
 
 
-def _write(whole: bool, abi: str, verdicts: list[dict[str, Any]]) -> None:
-    if not whole or abi != "sysv":
-        raise GhashgenError("--write records the whole catalogue", "leave out the filters")
+def _write(whole: bool, verdicts: list[dict[str, Any]]) -> None:
+    if not whole:
+        raise GhashgenError("--write records the whole catalogue", "leave out all other options")
     write_whole(default_out() / proofs.NAME, proofs.dump(verdicts))
 
 
