@@ -23,7 +23,7 @@ from iced_x86 import CpuidFeature, Instruction
 from ghashgen.abi import WIN64
 from ghashgen.artefact import sha256
 from ghashgen.audit import mnemonic
-from ghashgen.catalogue import PAPER, Choice, choose
+from ghashgen.catalogue import PAPER
 from ghashgen.errors import GhashgenError
 from ghashgen.kernel import Kernel
 from ghashgen.passes.pipeline import functions_of
@@ -154,18 +154,19 @@ def test_a_prefix_changes_symbols_alone(kernel: Kernel) -> None:
     assert re.sub(" +;", " ;", without) == re.sub(" +;", " ;", plain)
 
 
-@samples
-def test_the_regenerate_command_names_this_kernel(kernel: Kernel) -> None:
-    command = emitted(kernel, Target()).text.splitlines()[1].split()[3:]
-    axes: dict[str, tuple[object, ...]] = {}
-    words = iter(command)
-    for word in words:
-        if word in ("--wipe", "--no-wipe"):
-            axes["wipe"] = (word == "--wipe",)
-        else:
-            value = next(words)
-            axes[word.removeprefix("--")] = (int(value) if value.isdigit() else value,)
-    assert choose(Choice(**axes)) == (kernel,)  # type: ignore[arg-type]
+@pytest.mark.parametrize("isa", ["sse", "avx2"])
+@pytest.mark.parametrize("segments", [False, True])
+def test_polyval_is_called_polyval(isa: str, segments: bool) -> None:
+    kernel = Kernel(isa, "k", "clmul1", 2, op="polyval", segments=segments)
+    text = emitted(kernel, Target()).text
+    assert "; POLYVAL (RFC 8452, section 3), 2 blocks a group.\n" in text
+    assert "byte order of RFC 8452\n" in text
+    assert ";   x = POLYVAL continued over len bytes" in text
+    assert ";   x = dot(x, H)\n" in text
+    assert not re.search(r"GHASH|800-38D", text)
+    other = emitted(replace(kernel, op="ghash"), Target()).text
+    assert "; GHASH (SP 800-38D, section 6.4), 2 blocks a group.\n" in other
+    assert not re.search(r"POLYVAL|8452|dot\(", other)
 
 
 def elf(item: Assembled) -> ELFFile:
