@@ -314,6 +314,7 @@ def test_no_other_state_no_allocation_no_loading(synthetic: Program) -> None:
     assert ours - kernels - by_the_compiler == {"getenv", "memcmp", "strcmp", "strcspn", "strlen"}
 
 
+@pytest.mark.cpu(AS_FOUND)
 def test_cpuid_is_asked_once_a_process(folder: Path) -> None:
     files = render_dispatch(SYNTHETIC)
     once = "features = detect_features() |"
