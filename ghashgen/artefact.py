@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ghashgen.audit import Audit, Region, audit
+from ghashgen.audit import Audit, Region
 from ghashgen.kernel import Kernel
 from ghashgen.placement import place
 from ghashgen.render import regenerate_command, render
@@ -20,7 +20,6 @@ class Artefact:
     kernel: Kernel
     target: Target
     text: str
-    features: tuple[str, ...]
     symbols: Mapping[str, str]
     code: bytes
     """The bytes of .text, before relocation."""
@@ -37,15 +36,14 @@ class Artefact:
 def make(kernel: Kernel, target: Target, nasm: Tool) -> Artefact:
     """Compile, render, assemble and audit one kernel."""
     placed = place(render(kernel, target), nasm)
-    listing, code = placed.listing, placed.code
+    listing = placed.listing
     return Artefact(
         kernel=kernel,
         target=target,
         text=listing.text,
-        features=listing.features,
         symbols={function.name: function.symbol for function in listing.functions},
-        code=code.code,
-        audit=audit(kernel, target.symbol(kernel.name), code),
+        code=placed.code.code,
+        audit=placed.audit,
         spill_slots={function.name: function.spill_slots for function in listing.functions},
     )
 
@@ -70,11 +68,12 @@ def manifest_entry(artefact: Artefact, nasm: Tool) -> dict[str, Any]:
     return {
         "name": kernel.name,
         "axes": {**axes, "abi": target.abi.name, "syntax": target.syntax.name},
-        "cpu_features": list(artefact.features),
+        "cpu_features": list(counted.features),
         "symbols": dict(artefact.symbols),
         "table": {
             "bytes": kernel.table_bytes,
-            "align": kernel.table_align,
+            "align": target.table_align_of(kernel),
+            "best_align": max(kernel.best_align, target.table_align_of(kernel)),
             "top_power": kernel.layout.top,
             "arrays": dict(kernel.layout.arrays),
             "cells": list(kernel.layout.cells),
@@ -82,6 +81,10 @@ def manifest_entry(artefact: Artefact, nasm: Tool) -> dict[str, Any]:
         "stack_bytes": dict(counted.stack_bytes),
         "spill_slots": dict(artefact.spill_slots),
         "registers": {name: list(used) for name, used in counted.registers.items()},
+        "left": {
+            name: {"registers": list(left.registers), "stack_bytes": left.stack_bytes}
+            for name, left in counted.left.items()
+        },
         "counts": {
             "group": _counts(counted.group),
             "single_block": _counts(counted.single),

@@ -2,7 +2,8 @@
 
 Classes as in papers/intel-2023, Table 11, widened: clmul, xor (every bitwise operation), shuffle
 (half, byte and bit moves), load and store (instructions that do nothing else), other. A memory
-operand of a computing instruction is counted beside the classes, as `memory_operands`.
+operand of a computing instruction is counted beside the classes, as `memory_operands`. What the
+instructions need of the CPU and what they leave behind is found in the same bytes.
 """
 
 from collections import Counter
@@ -12,7 +13,9 @@ from functools import cache
 
 from iced_x86 import Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register
 
+from ghashgen.cpuid import cpu_features
 from ghashgen.kernel import Kernel
+from ghashgen.left import Left, left_by
 from ghashgen.objects import ObjectCode
 from ghashgen.uarch.forms import is_memory
 
@@ -148,6 +151,10 @@ class Audit:
     stack_bytes: Mapping[str, int]
     registers: Mapping[str, tuple[str, ...]]
     """Registers that each function writes, widest form, rsp aside."""
+    features: tuple[str, ...]
+    """CPU features that the instructions need, by their CPUID names."""
+    left: Mapping[str, Left]
+    """Where secrets may be when each function returns."""
 
     @property
     def per_block(self) -> dict[str, float]:
@@ -238,4 +245,6 @@ def audit(kernel: Kernel, symbol: str, code: ObjectCode) -> Audit:
         table_bytes=kernel.table_bytes,
         stack_bytes={name: _stack(body) for name, body in bodies.items()},
         registers={name: _written(body) for name, body in bodies.items()},
+        features=cpu_features(i for body in bodies.values() for i in body),
+        left={name: left_by(body) for name, body in bodies.items()},
     )

@@ -30,11 +30,17 @@ class Built:
 
     kernel: Kernel
     obj: Path
-    features: tuple[str, ...]
     abi: str
+    table_align: int
+    """Alignment in bytes that callers promise for the table."""
     audit: Audit
     source: str
     """The file it was assembled from, or "rendered"."""
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The CPU features that the object's instructions need."""
+        return self.audit.features
 
     @property
     def harness_kernel(self) -> HarnessKernel:
@@ -46,7 +52,7 @@ class Built:
             needs=self.features,
             blocks=self.kernel.blocks,
             table_bytes=self.kernel.table_bytes,
-            table_align=self.kernel.table_align,
+            table_align=self.table_align,
             obj=self.obj,
             op=self.kernel.op,
             segments=self.kernel.segments,
@@ -55,9 +61,9 @@ class Built:
 
 def _text(
     kernel: Kernel, target: Target, folder: Path, entry: dict[str, Any] | None, nasm: Tool
-) -> tuple[str, tuple[str, ...], str]:
-    """Return (text, CPU features, source)."""
-    if entry is not None and entry["axes"]["abi"] == target.abi.name and not target.prefix:
+) -> tuple[str, str]:
+    """Return (text, source)."""
+    if entry is not None and not target.prefix and _made_for(entry, kernel, target):
         path = folder / entry["file"]
         if not path.exists():
             raise GhashgenError(f"{path} is missing", "run ghashgen generate")
@@ -67,16 +73,20 @@ def _text(
                 f"{path} was edited by hand: it differs from {manifest.NAME}",
                 "run ghashgen generate --force to restore it",
             )
-        return text, tuple(entry["cpu_features"]), entry["file"]
-    listing = place(render(kernel, target), nasm).listing
-    return listing.text, listing.features, "rendered"
+        return text, str(entry["file"])
+    return place(render(kernel, target), nasm).listing.text, "rendered"
+
+
+def _made_for(entry: dict[str, Any], kernel: Kernel, target: Target) -> bool:
+    made = entry["axes"]["abi"], entry["table"]["align"]
+    return made == (target.abi.name, target.table_align_of(kernel))
 
 
 def _build(
     target: Target, folder: Path, objects: Path, nasm: Tool, item: tuple[Kernel, Any]
 ) -> Built:
     kernel, entry = item
-    text, features, source = _text(kernel, target, folder, entry, nasm)
+    text, source = _text(kernel, target, folder, entry, nasm)
     stem = f"{kernel.name}-{sha256(f'{nasm.version} {text}'.encode())[:16]}"
     obj = objects / f"{stem}.o"
     if not obj.exists():
@@ -84,7 +94,7 @@ def _build(
         asm.write_text(text, encoding="utf-8")
         assemble(nasm, asm, obj, FORMATS["elf64"].name)
     counted = audit(kernel, target.symbol(kernel.name), read_object(obj.read_bytes()))
-    return Built(kernel, obj, features, target.abi.name, counted, source)
+    return Built(kernel, obj, target.abi.name, target.table_align_of(kernel), counted, source)
 
 
 def build(

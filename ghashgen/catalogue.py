@@ -135,6 +135,9 @@ class Selection:
     left_out: tuple[LeftOut, ...] = ()
 
 
+_AXES = tuple(field.name for field in fields(Choice) if field.name != "name")
+
+
 def said(values: Mapping[str, Any]) -> str:
     """Return values by axis as words: "isa avx, blocks 3, no wipe"."""
     words = {True: "{}", False: "no {}"}
@@ -167,6 +170,8 @@ def look_up(choice: Choice) -> Selection:
     defaults and every multiply and reduce that fits; where none can be made, it is left out, with
     the reason. A choice of several values is so the union of the choices of one value each.
 
+    One value for every axis names one kernel, in the catalogue or not, whatever a paper calls it.
+
     Names and globs stand for kernels of the catalogue; values of axes narrow them down.
 
     Raises:
@@ -177,6 +182,8 @@ def look_up(choice: Choice) -> Selection:
     _require_known(axes)
     if choice.name:
         return Selection(_by_name(choice.name, axes))
+    if len(axes) == len(_AXES) and all(len(values) == 1 for values in axes.values()):
+        return _one(axes)
     shipped: dict[tuple[Any, ...], list[Kernel]] = {}
     for kernel in catalogue():
         shipped.setdefault(tuple(getattr(kernel, axis) for axis in axes), []).append(kernel)
@@ -196,6 +203,11 @@ def look_up(choice: Choice) -> Selection:
         raise _nothing(left_out)
     ours = (kernel for kernel in catalogue() if kernel in taken)
     return Selection((*ours, *made), tuple(made), tuple(left_out))
+
+
+def _one(axes: Axes) -> Selection:
+    kernel = check(Kernel(**{axis: value for axis, (value,) in axes.items()}))
+    return Selection((kernel,), () if kernel in set(catalogue()) else (kernel,))
 
 
 def _nothing(left_out: list[LeftOut]) -> GhashgenError:

@@ -76,6 +76,7 @@ def render_dispatch(entries: Iterable[Entry], library: str = LIBRARY) -> dict[st
         "prototypes": PROTOTYPES,
         "max_bytes": max((kernel["table_bytes"] for kernel in kernels), default=1),
         "max_align": max((kernel["table_align"] for kernel in kernels), default=1),
+        "best_align": max((kernel["best_align"] for kernel in kernels), default=1),
         "detection": (project_root() / "harness" / "cpu_detect.h").read_text(encoding="utf-8"),
     }
     return {
@@ -98,6 +99,7 @@ def _row(entry: Entry, library: str) -> dict[str, Any]:
         "blocks": entry["axes"]["blocks"],
         "table_bytes": entry["table"]["bytes"],
         "table_align": entry["table"]["align"],
+        "best_align": entry["table"]["best_align"],
         # A kernel that needs nothing would fit every x86-64 CPU.
         "needs": " | ".join(bit + n.upper() for n in FEATURES if n in needed) or "0",
         "symbols": entry["symbols"],

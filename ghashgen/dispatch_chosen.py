@@ -46,6 +46,7 @@ def render_chosen(chosen: Chosen, entries: Mapping[str, Entry]) -> dict[str, str
         "classes": max(len(item["classes"]) for item in sets),
         "bytes": max(item["bytes"] for item in sets),
         "align": max(slot["align"] for slot in kernels.values()),
+        "best_align": max(entries[name]["table"]["best_align"] for name in kernels),
     }
     return {name: environment().get_template(f"{name}.j2").render(values) for name in NAMES}
 
@@ -56,7 +57,9 @@ def _set(item: Set, entries: Mapping[str, Entry]) -> dict[str, Any]:
     for name in names:
         entry = entries[name]
         align = entry["table"]["align"]
-        offset = -(-end // align) * align
+        # Aligned to the best: it is so where the context is.
+        best = entry["table"]["best_align"]
+        offset = -(-end // best) * best
         end = offset + entry["table"]["bytes"]
         slots.append(
             {

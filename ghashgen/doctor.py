@@ -79,7 +79,8 @@ def _cpu(folder: Path) -> list[Finding]:
         return [Finding("cpu", "", "native runs", False, str(refusal))]
     out = []
     for isa in isas().values():
-        needs = sorted({name for row in isa.rows.values() for name in row.features})
+        of_rows = {name for row in isa.rows.values() for name in row.features}
+        needs = sorted(of_rows | set(isa.features))
         missing = [name for name in needs if not present.get(name, False)]
         out.append(
             Finding(

@@ -25,7 +25,7 @@ from ghashgen.errors import GhashgenError
 from ghashgen.files import unwritten
 from ghashgen.kernel import Kernel
 from ghashgen.parallel import run
-from ghashgen.render import PROTOTYPES
+from ghashgen.render import OPERATIONS, PROTOTYPES
 from ghashgen.target import Target
 from ghashgen.templates import environment
 from ghashgen.toolchain import find_nasm
@@ -75,7 +75,14 @@ def produce(
     beside = {
         target.prefix + HEADER: environment()
         .get_template(f"{HEADER}.j2")
-        .render(entries=ordered, prototypes=PROTOTYPES, library=target.library, macro=_macro)
+        .render(
+            entries=ordered,
+            operations=OPERATIONS,
+            ops=[OPERATIONS[op] for op in sorted({entry["axes"]["op"] for entry in ordered})],
+            prototypes=PROTOTYPES,
+            library=target.library,
+            macro=_macro,
+        )
     }
     beside |= render_dispatch(ordered, target.library)
     beside |= render_chosen(chosen, fresh) if chosen else {}

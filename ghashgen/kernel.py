@@ -198,9 +198,32 @@ class Kernel:
         return ENTRY_BYTES * len(self.layout.cells)
 
     @property
-    def table_align(self) -> int:
-        """Alignment that the table needs, in bytes."""
+    def best_align(self) -> int:
+        """Alignment of the table, in bytes, at which no whole register of a group crosses a line.
+
+        Speed alone: what a kernel needs is `Target.table_align_of`.
+        """
         return ENTRY_BYTES * self.lane_count
+
+    @property
+    def expected_features(self) -> tuple[str, ...]:
+        """CPU features that it should need, sorted; an expectation, see `Isa.features`."""
+        rows = (
+            self.set.rows[step.row]
+            for code, width in self._byte_operations
+            for step in self.set.steps(code, width)
+        )
+        return tuple(sorted({*self.set.features, *(name for row in rows for name in row.features)}))
+
+    @property
+    def _byte_operations(self) -> tuple[tuple[str, int], ...]:
+        """How blocks get into register form and back: operation and width."""
+        if self.op == "polyval":
+            return ()
+        if self.bit_order is Order.NATURAL:
+            return (("reverse_bits", 128 * self.lane_count),)
+        wide = (("shuffle_bytes", 256),) if self.swap == "stack" else ()
+        return (("shuffle_bytes", 128), *wide)
 
 
 def _refusals(kernel: Kernel) -> Iterable[tuple[bool, str, str]]:

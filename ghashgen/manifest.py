@@ -63,6 +63,8 @@ def _read(folder: Path) -> dict[str, Any]:
             # What the generator itself relies on when it meets an older output.
             _ = entry["name"], entry["file"], entry["sha256"], entry["object"]["text_sha256"]
             _ = entry["symbols"]["init"]
+            # Earlier versions stated one alignment, the best, as the one that is needed.
+            entry["table"].setdefault("best_align", entry["table"]["align"])
             _ = entry["axes"]["abi"], entry["cpu_features"], entry["object"]["assembler"]
             if not (folder / entry["file"]).resolve().is_relative_to(folder.resolve()):
                 raise ValueError(f"{entry['file']} lies outside the folder")

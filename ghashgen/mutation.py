@@ -62,7 +62,7 @@ def _verdict(image: Image, spec: KernelSpec, function: FunctionSpec) -> str:
 
 def _planted(built: Built) -> list[tuple[KernelSpec, FunctionSpec, Mutant]]:
     """Return every mutant of one kernel."""
-    spec = statement(built.kernel, built.kernel.name, built.abi)
+    spec = statement(built.kernel, built.kernel.name, built.abi, built.table_align)
     image = load_image(built.obj)
     return [
         (spec, function, mutant)

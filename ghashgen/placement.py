@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from iced_x86 import FlowControl, Instruction
 
+from ghashgen.audit import Audit, audit
 from ghashgen.errors import GhashgenError
 from ghashgen.ir import Block, Op, Program
 from ghashgen.objects import ObjectCode, read_object
@@ -41,17 +42,18 @@ _FUSED = frozenset({"cmp", "add", "sub", "and"})
 
 @dataclass(frozen=True)
 class Placed:
-    """A listing whose jumps are in place, and its ELF object."""
+    """A listing whose jumps are in place, its ELF object, and what was found in the bytes."""
 
     listing: Listing
     code: ObjectCode
+    audit: Audit
 
 
 def place(first: Listing, nasm: Tool) -> Placed:
-    """Return the listing with padding where a jump would touch the end of a line.
+    """Return the listing with padding where a jump would touch the end of a line, and its banner.
 
     Raises:
-        GhashgenError: nasm fails, or no padding settles.
+        GhashgenError: nasm fails, no padding settles, or a kernel that should wipe does not.
     """
     target = first.target
     as_elf = replace(target, fmt=FORMATS["elf64"])
@@ -63,7 +65,10 @@ def place(first: Listing, nasm: Tool) -> Placed:
             for name, item in compiled.items()
         }
         if padded == compiled:
-            return Placed(listing(first.kernel, target, compiled), code)
+            found = audit(first.kernel, target.symbol(first.kernel.name), code)
+            if first.kernel.wipe and any(left.names for left in found.left.values()):
+                raise GhashgenError(f"{first.kernel.name} does not wipe all", "report this kernel")
+            return Placed(listing(first.kernel, target, compiled, found), code, found)
         compiled = padded
         code = _assemble(listing(first.kernel, as_elf, compiled), nasm)
     raise GhashgenError(

@@ -23,8 +23,12 @@ from ghashgen.verify.prove import prove_object, sources_sha256
 from ghashgen.verify.spec import OPERATIONS, FunctionSpec, KernelSpec, parse_cell
 
 
-def statement(kernel: Kernel, symbol: str, abi: str) -> KernelSpec:
-    """Return what a kernel claims to be; `symbol` begins the names of its functions."""
+def statement(kernel: Kernel, symbol: str, abi: str, table_align: int = 0) -> KernelSpec:
+    """Return what a kernel claims to be.
+
+    `symbol` begins the names of its functions; callers promise a table aligned to `table_align`
+    bytes, 0 standing for what the instructions need.
+    """
     return KernelSpec(
         name=kernel.name,
         abi=abi,
@@ -37,7 +41,7 @@ def statement(kernel: Kernel, symbol: str, abi: str) -> KernelSpec:
             for operation, parameters in OPERATIONS.items()
             if operation not in ("power", "combine") or kernel.segments
         ),
-        table_align=kernel.table_align,
+        table_align=table_align or kernel.set.operand_align,
         wipe=kernel.wipe,
         op=kernel.op,
     )
@@ -50,7 +54,7 @@ def _key(obj: bytes, spec: KernelSpec, sources: str) -> str:
 
 
 def _prove(folder: Path, sources: str, prefix: str, built: Built) -> Verdict:
-    spec = statement(built.kernel, prefix + built.kernel.name, built.abi)
+    spec = statement(built.kernel, prefix + built.kernel.name, built.abi, built.table_align)
     obj = built.obj.read_bytes()
     return {**_verdict(folder, sources, obj, spec), "text_sha256": sha256(read_object(obj).code)}
 

@@ -1,17 +1,20 @@
 """Rendering: compiled functions and a target become the text of one file.
 
-The template holds the envelope (banner, sections, notes); every instruction comes from here.
+The template holds the envelope (banner, sections, notes); every instruction comes from here. The
+banner states what was found in the assembled bytes, so a listing has none before it is assembled:
+`placement.place` adds it.
 """
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ghashgen.abi import GPR_NAMES
-from ghashgen.ir import Constant, Mem, Op
+from ghashgen.abi import GPR_NAMES, SYSV
+from ghashgen.audit import Audit
+from ghashgen.ir import Constant, Mem
 from ghashgen.kernel import Kernel
+from ghashgen.left import Left, register_order
 from ghashgen.passes.pipeline import Compiled, compile_kernel
-from ghashgen.target import Target
+from ghashgen.target import FORMATS, Target
 from ghashgen.templates import environment
 from ghashgen.uarch.schedules import WRITTEN
 
@@ -26,14 +29,37 @@ PROTOTYPES: Mapping[str, str] = {
 }
 """C prototypes of the emitted functions; the last two are those of kernels with segments."""
 
-PURPOSES: Mapping[str, str] = {
-    "init": "fill the table from the hash subkey h",
-    "mul": "x = x·H",
-    "update": "x = GHASH continued over len bytes, the last block zero-padded",
-    "power": "y = H^m, for every m from 0",
-    "combine": "x = x·p + y: p = H^m of power, y the hash of a segment of m blocks from state 0",
+
+@dataclass(frozen=True)
+class Operation:
+    """How a file names what its kernel computes."""
+
+    name: str
+    source: str
+    """The document that defines it, and with it the byte order of every 16-byte argument."""
+    section: str
+    subkey: str
+    product: str
+    """What x becomes by one multiplication."""
+
+    @property
+    def purposes(self) -> Mapping[str, str]:
+        """What each function does, in one line."""
+        return {
+            "init": f"fill the table from {self.subkey} h",
+            "mul": f"x = {self.product.format('x', 'H')}",
+            "update": f"x = {self.name} continued over len bytes, the last block zero-padded",
+            "power": "y = H^m, for every m from 0",
+            "combine": f"x = {self.product.format('x', 'p')} + y: p = H^m of power, "
+            f"y the {self.name} of a segment of m blocks from state 0",
+        }
+
+
+OPERATIONS: Mapping[str, Operation] = {
+    "ghash": Operation("GHASH", "SP 800-38D", "section 6.4", "the hash subkey", "{}·{}"),
+    "polyval": Operation("POLYVAL", "RFC 8452", "section 3", "the key", "dot({}, {})"),
 }
-"""What each function does, in one line."""
+"""By the value of the axis `op`."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +74,8 @@ class RenderedFunction:
     stack_bytes: int
     spill_slots: int
     registers: str
+    left: str | None
+    """Where secrets may be when it returns, "" if nowhere, None if its bytes are not known yet."""
 
 
 @dataclass(frozen=True)
@@ -57,39 +85,29 @@ class Listing:
     kernel: Kernel
     target: Target
     text: str
-    features: tuple[str, ...]
     functions: tuple[RenderedFunction, ...]
     compiled: Mapping[str, Compiled]
 
 
-def features_of(kernel: Kernel, compiled: Mapping[str, Compiled]) -> tuple[str, ...]:
-    """Return the CPUID features that the instructions really used need, sorted."""
-    rows = kernel.set.rows
-    needed = {
-        feature
-        for function in compiled.values()
-        for op in function.function.program.ops
-        for feature in rows[op.code].features
-    }
-    return tuple(sorted(needed))
-
-
 def regenerate_command(kernel: Kernel, target: Target) -> str:
     """Return the command that emits this file again."""
+    words = ["ghashgen generate"]
     if kernel.alias:
-        words = ["ghashgen generate", f"--name {kernel.alias}"]
+        words += [f"--name {kernel.alias}"]
     else:
-        words = [
-            "ghashgen generate",
+        words += [
             f"--isa {kernel.isa} --multiply {kernel.multiply} --reduce {kernel.reduce}",
             f"--blocks {kernel.blocks} --order {kernel.order} --op {kernel.op}",
             f"--fold {kernel.fold} --swap {kernel.swap} --powers {kernel.powers}",
             f"--pipeline {kernel.pipeline} --schedule {kernel.schedule}",
             f"--{'wipe' if kernel.wipe else 'no-wipe'}",
+            f"--{'segments' if kernel.segments else 'no-segments'}",
         ]
-        words += ["--segments"] if kernel.segments else []
-    words += [f"--abi {target.abi.name}"] if target.abi.name != "sysv" else []
+    if (target.abi, target.fmt) != (SYSV, FORMATS["elf64"]):
+        words += [f"--abi {target.abi.name} --format {target.fmt.name}"]
     words += [f"--prefix {target.prefix}"] if target.prefix else []
+    align = target.table_align_of(kernel)
+    words += [f"--table-align {align}"] if align != kernel.set.operand_align else []
     return " ".join(words)
 
 
@@ -110,11 +128,21 @@ def _lines(kernel: Kernel, target: Target, symbol: str, compiled: Compiled) -> t
     return tuple(lines)
 
 
-def _registers(kernel: Kernel, compiled: Compiled) -> str:
+def _registers(compiled: Compiled) -> str:
     function = compiled.function
     vectors = f"xmm{_ranges(function.vectors)}" if function.vectors else ""
     generals = " ".join(GPR_NAMES[number] for number in function.generals)
     return ", ".join(part for part in (vectors, generals) if part)
+
+
+def places(left: Left) -> str:
+    """Return what is left behind in words: xmm0-3, rax, 64 bytes of stack; "" for nothing."""
+    vectors = tuple(int(name[3:]) for name in left.registers if name.startswith("xmm"))
+    words = [f"xmm{_ranges(vectors)}"] if vectors else []
+    others = " ".join(name for name in left.registers if not name.startswith("xmm"))
+    words += [others] if others else []
+    words += [f"{left.stack_bytes} bytes of stack"] if left.stack_bytes else []
+    return ", ".join(words)
 
 
 def _ranges(numbers: tuple[int, ...]) -> str:
@@ -143,20 +171,25 @@ def _constants(compiled: Mapping[str, Compiled]) -> list[Constant]:
     return [used[name] for name in sorted(used)]
 
 
-def class_counts(kernel: Kernel, ops: tuple[Op, ...]) -> dict[str, int]:
-    """Count operations by audit class; a memory operand of a computing instruction is no load."""
-    counts = Counter(kernel.set.rows[op.code].audit_class for op in ops)
-    return dict(sorted(counts.items()))
-
-
 def render(kernel: Kernel, target: Target) -> Listing:
-    """Compile a kernel and return its file."""
-    return listing(kernel, target, compile_kernel(kernel, target.abi))
+    """Compile a kernel and return what the assembler is given: its file without the banner."""
+    return listing(
+        kernel, target, compile_kernel(kernel, target.abi, target.table_align_of(kernel))
+    )
 
 
-def listing(kernel: Kernel, target: Target, compiled: Mapping[str, Compiled]) -> Listing:
-    """Return the file of functions that were compiled for the target's calling convention."""
+def listing(
+    kernel: Kernel,
+    target: Target,
+    compiled: Mapping[str, Compiled],
+    counted: Audit | None = None,
+) -> Listing:
+    """Return the file of functions that were compiled for the target's calling convention.
+
+    It has a banner if the audit of its assembled bytes is given.
+    """
     functions = []
+    operation = OPERATIONS[kernel.op]
     for name, item in compiled.items():
         symbol = target.symbol(f"{kernel.name}_{name}")
         functions.append(
@@ -164,15 +197,14 @@ def listing(kernel: Kernel, target: Target, compiled: Mapping[str, Compiled]) ->
                 name=name,
                 symbol=symbol,
                 prototype=PROTOTYPES[name].format(symbol=symbol),
-                purpose=PURPOSES[name],
+                purpose=operation.purposes[name],
                 lines=_lines(kernel, target, symbol, item),
                 stack_bytes=item.function.stack_bytes,
                 spill_slots=item.function.spill_slots,
-                registers=_registers(kernel, item),
+                registers=_registers(item),
+                left=None if counted is None else places(counted.left[name]),
             )
         )
-    features = features_of(kernel, compiled)
-    group = next(b for b in compiled["update"].function.program.blocks if b.label == "group")
     text = (
         environment()
         .get_template(target.syntax.template)
@@ -180,15 +212,23 @@ def listing(kernel: Kernel, target: Target, compiled: Mapping[str, Compiled]) ->
             kernel=kernel,
             target=target,
             symbol=target.symbol(kernel.name),
-            features=features,
+            counted=counted,
+            left=None if counted is None else places(_everywhere(counted)),
+            operation=operation,
+            align=target.table_align_of(kernel),
             functions=functions,
             constants=_constants(compiled),
-            group=class_counts(kernel, group.ops),
-            group_total=len(group.ops),
             scheduled={
                 name: item.order for name, item in compiled.items() if kernel.schedule != WRITTEN
             },
             command=regenerate_command(kernel, target),
         )
     )
-    return Listing(kernel, target, text, features, tuple(functions), compiled)
+    return Listing(kernel, target, text, tuple(functions), compiled)
+
+
+def _everywhere(counted: Audit) -> Left:
+    """Return what any function may leave behind."""
+    found = {name for left in counted.left.values() for name in left.registers}
+    ordered = tuple(sorted(found, key=register_order))
+    return Left(ordered, max(left.stack_bytes for left in counted.left.values()))

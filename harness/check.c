@@ -1,6 +1,8 @@
 /*
  * `check`: every length up to a block past two unrolled groups, every placement against a guard
- * page, every alignment, by calls that check the convention; results against ref_ctmul64.
+ * page, every alignment, by calls that check the convention; results against ref_ctmul64. The table
+ * goes to every place in a line of 64 bytes that its promised alignment allows, once written there
+ * and once copied there.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,6 +17,7 @@
 #include "report.h"
 
 #define CALL_CPU_SECONDS 1
+#define LINE_BYTES 64
 
 /* What varies over a sweep: one key, one state, one place of the table. */
 struct sweep {
@@ -27,6 +30,7 @@ struct checker {
     struct buffers b;
     struct report report;
     uint8_t *data; /* max_len bytes of message */
+    uint8_t *copy; /* of a table */
     size_t max_len;
     const struct sweep *sweep;
     uint8_t *table;
@@ -127,14 +131,11 @@ static int check_state(struct checker *c, const uint8_t x[16], const uint8_t exp
     return 0;
 }
 
-static int init_at(struct checker *c, enum table_place table, struct place key)
+/* Fills the table where it is; `where` has been said. */
+static int init(struct checker *c, struct place key)
 {
-    static const char *const names[] = {"ends at a guard page", "begins after a guard page",
-                                        "is no more aligned than promised"};
     const uint8_t *h = put(&c->b.key, key, c->sweep->h, 16);
     guard_read_only(&c->b.key);
-    c->table = place_table(&c->b, c->k, table);
-    say_where(c, "init, table %s", names[table]);
     struct checked_call init = {
         .entry = c->k->init,
         .args = {(uintptr_t)c->table, (uintptr_t)h, ~UINT64_C(0) - 41, ~UINT64_C(0) - 43},
@@ -144,6 +145,15 @@ static int init_at(struct checker *c, enum table_place table, struct place key)
         check_canaries(c, &c->b.table, CHECK_TABLE_BOUNDS);
     guard_read_only(&c->b.table);
     return returned;
+}
+
+static int init_at(struct checker *c, enum table_place table, struct place key)
+{
+    static const char *const names[] = {"ends at a guard page", "begins after a guard page",
+                                        "is no more aligned than promised"};
+    c->table = place_table(&c->b, c->k, table);
+    say_where(c, "init, table %s", names[table]);
+    return init(c, key);
 }
 
 /* A table for the sweep; where init faults at the wanted place, one with room on both sides. */
@@ -325,6 +335,53 @@ static void sweep_alignments(struct checker *c)
     sweep_state_alignment(c, group + 21);
 }
 
+/*
+ * What a table makes of a block, of tails and of groups. Returns the calls that were right, one bit
+ * each; what was right at a multiple of 64, as `before` says, is wrong elsewhere by its alignment.
+ */
+static unsigned use_table(struct checker *c, unsigned before)
+{
+    const size_t group = (size_t)c->k->blocks * 16;
+    const size_t lengths[] = {5, group - 1, group, c->max_len};
+    const unsigned count = sizeof lengths / sizeof lengths[0];
+    unsigned right = 0;
+    for (unsigned i = 0; i <= count; i++) {
+        enum category wrong = before >> i & 1 ? CHECK_ALIGNMENT : CHECK_RESULTS;
+        int good = i < count ? update(c, lengths[i], against_end, against_end, 0, wrong)
+                             : mul(c, against_end, 0, wrong);
+        right |= (unsigned)good << i;
+    }
+    if (c->k->power && c->k->combine)
+        power(c, 41, against_end, 0, before ? CHECK_ALIGNMENT : CHECK_RESULTS);
+    return right;
+}
+
+/* Wherever init writes a table it writes the same bytes, and they serve wherever they are copied. */
+static void sweep_table_alignment(struct checker *c)
+{
+    unsigned right = 0;
+    for (size_t residue = 0; residue < LINE_BYTES; residue += c->k->table_align) {
+        c->table = place_table_at(&c->b, c->k, residue);
+        say_where(c, "init, table %zu past a multiple of 64", residue);
+        if (!init(c, against_end))
+            continue;
+        if (residue == 0) {
+            memcpy(c->copy, c->table, c->k->table_bytes);
+            right = use_table(c, 0);
+            continue;
+        }
+        if (memcmp(c->copy, c->table, c->k->table_bytes) != 0)
+            report_failure(&c->report, CHECK_ALIGNMENT, c->where,
+                           "not the bytes that it writes at a multiple of 64");
+        use_table(c, right);
+
+        c->table = place_table_at(&c->b, c->k, residue);
+        memcpy(c->table, c->copy, c->k->table_bytes);
+        guard_read_only(&c->b.table);
+        use_table(c, right);
+    }
+}
+
 /* The yardstick itself, against algorithm 1 of SP 800-38D. */
 static int references_agree(const struct sweep *s, const uint8_t *data, size_t max_len)
 {
@@ -363,7 +420,8 @@ int command_check(const struct ghashgen_kernel *k)
     c.k = k;
     c.max_len = ((size_t)k->blocks * 2 + 1) * 16 + 15;
     c.data = malloc(c.max_len);
-    if (!c.data || buffers_open(&c.b, k, c.max_len + 64) != 0) {
+    c.copy = calloc(1, k->table_bytes);
+    if (!c.data || !c.copy || buffers_open(&c.b, k, c.max_len + 64) != 0) {
         perror("ghashgen-harness");
         return EXIT_INTERNAL;
     }
@@ -385,5 +443,6 @@ int command_check(const struct ghashgen_kernel *k)
     sweep_lengths(&c, against_start, 1);
     c.sweep = &sweeps[2];
     sweep_alignments(&c);
+    sweep_table_alignment(&c);
     return report_write(&c.report, k->name) ? EXIT_OK : EXIT_CHECK_FAILED;
 }

@@ -30,6 +30,11 @@ uint8_t *place_table(struct buffers *b, const struct ghashgen_kernel *k, enum ta
                              place == TABLE_AT_START ? 0 : SLACK_BYTES + align);
 }
 
+uint8_t *place_table_at(struct buffers *b, const struct ghashgen_kernel *k, size_t residue)
+{
+    return guard_place_start(&b->table, k->table_bytes, SLACK_BYTES + residue);
+}
+
 static const struct guard *guard_at(const struct buffers *b, const void *address,
                                     enum category *category)
 {

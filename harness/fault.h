@@ -29,6 +29,9 @@ int buffers_open(struct buffers *b, const struct ghashgen_kernel *k, size_t inpu
 enum table_place { TABLE_AT_END, TABLE_AT_START, TABLE_LEAST_ALIGNED };
 uint8_t *place_table(struct buffers *b, const struct ghashgen_kernel *k, enum table_place place);
 
+/* The same against neither, `residue` bytes past a multiple of 4096. */
+uint8_t *place_table_at(struct buffers *b, const struct ghashgen_kernel *k, size_t residue);
+
 /* Which check a stopped call fails. */
 enum category fault_category(const struct trap *t, const struct buffers *b);
 

@@ -45,11 +45,12 @@ class Job:
     abi: str = "sysv"
     prefix: str = ""
     vectors: int = 0
+    table_align: int = 0
 
     @property
     def target(self) -> Target:
         """ELF whatever the convention: what the harness links."""
-        return target(self.abi, "elf64", self.prefix)
+        return target(self.abi, "elf64", self.prefix, table_align=self.table_align)
 
 
 @dataclass(frozen=True)
@@ -58,13 +59,16 @@ class Assembled:
 
     job: Job
     text: str
-    features: tuple[str, ...]
     functions: tuple[RenderedFunction, ...]
     elf: bytes
 
     @property
     def kernel(self) -> Kernel:
         return self.job.kernel
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        return self.audit.features
 
     @property
     def symbol(self) -> str:
@@ -89,7 +93,7 @@ class Assembled:
             needs=self.features,
             blocks=self.kernel.blocks,
             table_bytes=self.kernel.table_bytes,
-            table_align=self.kernel.table_align,
+            table_align=self.job.target.table_align_of(self.kernel),
             obj=obj,
         )
 
@@ -108,7 +112,7 @@ def allocated(
 
 def compiled(job: Job) -> dict[str, Compiled]:
     if not job.vectors:
-        return compile_kernel(job.kernel, job.target.abi)
+        return compile_kernel(job.kernel, job.target.abi, job.table_align)
     return {
         name: allocated(job.kernel, name, job.target.abi, job.vectors)[0]
         for name in functions_of(job.kernel)
@@ -120,4 +124,4 @@ def assembled(nasm: Tool, job: Job) -> Assembled:
     made = place(listing(job.kernel, job.target, compiled(job)), nasm).listing
     assert job.target.fmt is FORMATS["elf64"]
     elf = assemble_text(nasm, job.kernel.name, made.text, "elf64")
-    return Assembled(job, made.text, made.features, made.functions, elf)
+    return Assembled(job, made.text, made.functions, elf)

@@ -77,6 +77,9 @@ int main(int count, char **arguments)
             print_features(decode_features(words, value));
     } else if (strcmp(question, "best") == 0) {
         print_name(ghashgen_best());
+    } else if (strcmp(question, "thrice") == 0) {
+        for (int i = 0; i < 3; i++)
+            print_name(ghashgen_best());
     } else if (strcmp(question, "features") == 0) {
         print_features(ghashgen_cpu_features());
     } else if (strcmp(question, "find") == 0 && count == 3) {

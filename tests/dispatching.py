@@ -50,7 +50,11 @@ def entry(
         "axes": {"isa": isa, "multiply": multiply, "blocks": blocks, **defaults, **axes},
         "cpu_features": sorted(needs),
         "symbols": {part: f"{name}_{part}" for part in ("init", "mul", "update")},
-        "table": {"bytes": 48 * blocks, "align": 64 if isa == "avx512" else 16},
+        "table": {
+            "bytes": 48 * blocks,
+            "align": 16 if isa == "sse" else 1,
+            "best_align": 64 if isa == "avx512" else 16,
+        },
     }
 
 

@@ -65,7 +65,7 @@ def planted(folder: Path, name: str, first: str) -> HarnessKernel:
     source.write_text(text.replace(head, head + first))
     obj = source.with_suffix(".o")
     assemble(find_nasm(), source, obj)
-    return HarnessKernel(name, "avx", "sysv", NEEDS, 4, PLAIN.table_bytes, PLAIN.table_align, obj)
+    return HarnessKernel(name, "avx", "sysv", NEEDS, 4, PLAIN.table_bytes, 1, obj)
 
 
 # One byte of the state is changed, but only for messages of 48 bytes.

@@ -52,6 +52,7 @@ class Planted:
     abi: str = "sysv"
     value: str = "1"
     needs: tuple[str, ...] = ("sse2",)
+    table_align: int = 16
 
     @property
     def name(self) -> str:
@@ -77,6 +78,9 @@ FAULTS = (
     Planted("STATE_READ_PAST", ("state_bounds",), "read at x+16, 1 byte past the end"),
     Planted("ALIGNED_LOAD", ("alignment",), "update of 17 bytes, in 0 from the guard page"),
     Planted("TABLE_ALIGNED_32", ("alignment",), "general protection fault"),
+    Planted("TABLE_ALIGNED_16", ("alignment",), "general protection fault", table_align=8),
+    Planted("INIT_AT_32", ("alignment",), "init, table 32 past a multiple of 64: not the bytes"),
+    Planted("UPDATE_AT_32", ("alignment",), "update of 5 bytes", table_align=8),
     Planted("WRONG_WHEN_ODD", ("alignment",), "update of 17 bytes"),
     Planted("RBX", ("abi",), "update of 0 bytes"),
     Planted("RBX", ("abi",), "rbx changed", "win64"),
@@ -114,6 +118,8 @@ FAULTS = (
 ALLOWED = (
     Planted("NONE", (), ""),
     Planted("NONE", (), "", "win64"),
+    Planted("TABLE_ALIGNED_16", (), "", "win64"),
+    Planted("ANY_TABLE", (), "", table_align=1),
     Planted("RSI", (), ""),
     Planted("XMM6", (), ""),
     Planted("SHADOW", (), "", "win64"),
@@ -130,7 +136,9 @@ def planted_kernel(planted: Planted, folder: Path) -> HarnessKernel:
     if planted.abi == "win64":
         defines["WIN64"] = "1"
     assemble(find_nasm(), SOURCE, obj, defines=defines)
-    return HarnessKernel(planted.name, "sse2", planted.abi, planted.needs, BLOCKS, 16, 16, obj)
+    return HarnessKernel(
+        planted.name, "sse2", planted.abi, planted.needs, BLOCKS, 16, planted.table_align, obj
+    )
 
 
 @pytest.fixture(scope="module")

@@ -117,7 +117,7 @@ def test_a_name_follows_from_the_axes(kernel: Kernel, name: str) -> None:
 def test_the_table_holds_every_power_of_every_entry_once(kernel: Kernel) -> None:
     layout = kernel.layout
     assert kernel.table_bytes == 16 * len(layout.cells)
-    assert kernel.table_align == 16 * kernel.lane_count
+    assert kernel.best_align == 16 * kernel.lane_count
     assert layout.top % kernel.lane_count == 0
     assert layout.top >= kernel.blocks
     for entry in kernel.multiplier.table_entries:

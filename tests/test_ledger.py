@@ -147,7 +147,7 @@ def test_a_theorem_that_is_proved_and_not_listed_is_refused(
 def test_a_kernel_that_is_not_proved_is_refused(project: Project, way: tuple[str, ...]) -> None:
     project.verdicts[1] |= {"proved": False, "functions": [], "report": "NOT proved: a fault"}
     why, lines = project.refused(*way)
-    assert "1 of 3 kernels are not proved" in why
+    assert "not proved: 1 of 3 kernels" in why
     assert "NOT proved: a fault" in lines
 
 

@@ -23,13 +23,14 @@ from iced_x86 import CpuidFeature, Instruction
 from ghashgen.abi import WIN64
 from ghashgen.artefact import sha256
 from ghashgen.audit import mnemonic
-from ghashgen.catalogue import PAPER, Choice, choose
+from ghashgen.catalogue import PAPER
 from ghashgen.errors import GhashgenError
 from ghashgen.kernel import Kernel
 from ghashgen.passes.pipeline import functions_of
-from ghashgen.render import render
+from ghashgen.placement import place
+from ghashgen.render import Listing, render
 from ghashgen.target import FORMATS, Target, target
-from ghashgen.toolchain import Tool, assemble_text
+from ghashgen.toolchain import Tool, assemble_text, find_nasm
 
 SAMPLE = (
     Kernel("avx", "winograd", "clmul1", 5),
@@ -52,11 +53,16 @@ BASE = {
 FEATURES = {v: k for k, v in vars(CpuidFeature).items() if isinstance(v, int) and k.isupper()}
 
 
+def emitted(kernel: Kernel, where: Target) -> Listing:
+    """The file, banner and all."""
+    return place(render(kernel, where), find_nasm()).listing
+
+
 def in_another_process(seed: str) -> list[str]:
     """Hashes of the sample's texts, rendered where strings hash differently."""
     code = (
         "import test_render as t\n"
-        "for kernel in t.SAMPLE: print(t.sha256(t.render(kernel, t.Target()).text.encode()))"
+        "for kernel in t.SAMPLE: print(t.sha256(t.emitted(kernel, t.Target()).text.encode()))"
     )
     path = os.pathsep.join([str(Path(__file__).parent), str(Path(__file__).parent.parent)])
     environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": path}
@@ -67,14 +73,14 @@ def in_another_process(seed: str) -> list[str]:
 
 
 def test_same_kernel_same_bytes_in_every_process() -> None:
-    here = [sha256(render(kernel, Target()).text.encode()) for kernel in SAMPLE]
+    here = [sha256(emitted(kernel, Target()).text.encode()) for kernel in SAMPLE]
     assert in_another_process("1") == here
     assert in_another_process("2") == here
 
 
 @samples
 def test_nothing_says_when_where_or_by_whom_a_file_was_made(kernel: Kernel) -> None:
-    text = render(kernel, Target()).text
+    text = emitted(kernel, Target()).text
     assert not re.search(r"\b(19|20)\d\d-\d\d-\d\d|\d\d:\d\d", text.partition("SP 800-38D")[2])
     assert str(Path(__file__).parent.parent) not in text
     assert platform.node() not in text or len(platform.node()) < 4
@@ -139,7 +145,7 @@ def test_every_line_that_multiplies_or_adds_says_what(shipped: Mapping[str, Asse
 
 @samples
 def test_a_prefix_changes_symbols_alone(kernel: Kernel) -> None:
-    plain, prefixed = render(kernel, Target()).text, render(kernel, target(prefix="my_")).text
+    plain, prefixed = (emitted(kernel, target(prefix=p)).text for p in ("", "my_"))
     assert prefixed.count(f"my_{kernel.name}") == plain.count(kernel.name) - (
         1 if kernel.alias else 0
     )
@@ -148,18 +154,19 @@ def test_a_prefix_changes_symbols_alone(kernel: Kernel) -> None:
     assert re.sub(" +;", " ;", without) == re.sub(" +;", " ;", plain)
 
 
-@samples
-def test_the_regenerate_command_names_this_kernel(kernel: Kernel) -> None:
-    command = render(kernel, Target()).text.splitlines()[1].split()[3:]
-    axes: dict[str, tuple[object, ...]] = {}
-    words = iter(command)
-    for word in words:
-        if word in ("--wipe", "--no-wipe"):
-            axes["wipe"] = (word == "--wipe",)
-        else:
-            value = next(words)
-            axes[word.removeprefix("--")] = (int(value) if value.isdigit() else value,)
-    assert choose(Choice(**axes)) == (kernel,)  # type: ignore[arg-type]
+@pytest.mark.parametrize("isa", ["sse", "avx2"])
+@pytest.mark.parametrize("segments", [False, True])
+def test_polyval_is_called_polyval(isa: str, segments: bool) -> None:
+    kernel = Kernel(isa, "k", "clmul1", 2, op="polyval", segments=segments)
+    text = emitted(kernel, Target()).text
+    assert "; POLYVAL (RFC 8452, section 3), 2 blocks a group.\n" in text
+    assert "byte order of RFC 8452\n" in text
+    assert ";   x = POLYVAL continued over len bytes" in text
+    assert ";   x = dot(x, H)\n" in text
+    assert not re.search(r"GHASH|800-38D", text)
+    other = emitted(replace(kernel, op="ghash"), Target()).text
+    assert "; GHASH (SP 800-38D, section 6.4), 2 blocks a group.\n" in other
+    assert not re.search(r"POLYVAL|8452|dot\(", other)
 
 
 def elf(item: Assembled) -> ELFFile:
@@ -225,7 +232,7 @@ def test_code_is_position_independent(shipped: Mapping[str, Assembled]) -> None:
 @samples
 def test_other_object_formats_assemble(kernel: Kernel, fmt: str, nasm: Tool) -> None:
     where = replace(target("win64" if fmt == "win64" else "sysv"), fmt=FORMATS[fmt])
-    made = render(kernel, where)
+    made = emitted(kernel, where)
     obj = assemble_text(nasm, kernel.name, made.text, fmt)
     magic = {"elf64": b"\x7fELF", "win64": b"\x64\x86", "macho64": b"\xcf\xfa\xed\xfe"}
     assert obj.startswith(magic[fmt])
@@ -238,7 +245,7 @@ def test_the_convention_of_windows_brings_its_own_format() -> None:
     assert target("win64").fmt is FORMATS["win64"]
     assert target("win64").abi is WIN64
     assert target().fmt is FORMATS["elf64"]
-    assert "abi        win64" in render(SAMPLE[0], target("win64")).text
+    assert "abi        win64" in emitted(SAMPLE[0], target("win64")).text
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def candidate(
         needs=needs or (AVX if isa == "avx" else SSE),
         blocks=blocks,
         table_bytes=kernel.table_bytes,
-        table_align=kernel.table_align,
+        table_align=kernel.set.operand_align,
         op="ghash",
         obj=b"",
         code=code or sha256(kernel.name.encode()),
@@ -97,7 +97,7 @@ def real_candidates(*blocks: int) -> tuple[Candidate, ...]:
     for number in blocks:
         made = make(replace(PLAIN, blocks=number), target(), nasm)
         obj = assemble_text(nasm, made.kernel.name, made.text, "elf64")
-        base = candidate("avx", number, sha256(made.code), made.features)
+        base = candidate("avx", number, sha256(made.code), made.audit.features)
         size = sum(made.audit.code_bytes.values())
         out.append(replace(base, unit=replace(base.unit, obj=obj), code_bytes=size))
     return tuple(out)

@@ -8,13 +8,14 @@
 ; reduce     clmul3: three products by P's tail, the Table 11 baseline
 ;            papers/intel-2023 Table 11, baseline column
 ; order      reflected
-; wipe       no: secrets may remain in vector registers
+; wipe       no: secrets may remain in xmm0-6, rax; see each function
 ; cpu        avx pclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      25 instructions: clmul 7, load 1, other 4, shuffle 6, xor 7
 ;
-; table      16 bytes, aligned to 16, written by init only
+; table      16 bytes, at any address; best aligned to 16; written by init only
 ;            16 bytes a power, H^1 first: B from byte 0
+;            It holds no address: a copy of its bytes is as good.
 ; x, h       16 bytes, any alignment, byte order of SP 800-38D
 ; in         len bytes, any alignment and any len; no byte outside is read
 ; Time depends on len alone. Neither table nor x may overlap what the other arguments point to.
@@ -48,6 +49,7 @@ section .text
 ; void paper_baseline_init(void *table, const uint8_t h[16])
 ;   fill the table from the hash subkey h
 ;   stack 0 bytes; writes xmm0-2
+;   secrets may remain in xmm0-2
 global paper_baseline_init:function (paper_baseline_init.end - paper_baseline_init)
 align 32
 paper_baseline_init:
@@ -69,6 +71,7 @@ paper_baseline_init:
 ; void paper_baseline_mul(const void *table, uint8_t x[16])
 ;   x = x·H
 ;   stack 0 bytes; writes xmm0-3
+;   secrets may remain in xmm0-3
 global paper_baseline_mul:function (paper_baseline_mul.end - paper_baseline_mul)
 align 32
 paper_baseline_mul:
@@ -103,6 +106,7 @@ paper_baseline_mul:
 ; void paper_baseline_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
 ;   stack 0 bytes; writes xmm0-7, rax rcx rdx rdi r8
+;   secrets may remain in xmm0-6, rax
 global paper_baseline_update:function (paper_baseline_update.end - paper_baseline_update)
 align 32
 paper_baseline_update:

@@ -8,13 +8,14 @@
 ; reduce     clmul1: one fold with Q
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
-; wipe       no: secrets may remain in vector registers
+; wipe       no: secrets may remain in xmm0-5, rax; see each function
 ; cpu        avx pclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      17 instructions: clmul 5, load 1, other 4, shuffle 2, xor 5
 ;
-; table      32 bytes, aligned to 16, written by init only
+; table      32 bytes, at any address; best aligned to 16; written by init only
 ;            16 bytes a power, H^1 first: B from byte 0, K from byte 16
+;            It holds no address: a copy of its bytes is as good.
 ; x, h       16 bytes, any alignment, byte order of SP 800-38D
 ; in         len bytes, any alignment and any len; no byte outside is read
 ; Time depends on len alone. Neither table nor x may overlap what the other arguments point to.
@@ -45,6 +46,7 @@ section .text
 ; void paper_optimized_init(void *table, const uint8_t h[16])
 ;   fill the table from the hash subkey h
 ;   stack 0 bytes; writes xmm0-2
+;   secrets may remain in xmm0-2
 global paper_optimized_init:function (paper_optimized_init.end - paper_optimized_init)
 align 32
 paper_optimized_init:
@@ -70,6 +72,7 @@ paper_optimized_init:
 ; void paper_optimized_mul(const void *table, uint8_t x[16])
 ;   x = x·H
 ;   stack 0 bytes; writes xmm0-3
+;   secrets may remain in xmm0-3
 global paper_optimized_mul:function (paper_optimized_mul.end - paper_optimized_mul)
 align 32
 paper_optimized_mul:
@@ -96,6 +99,7 @@ paper_optimized_mul:
 ; void paper_optimized_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
 ;   stack 0 bytes; writes xmm0-6, rax rcx rdx rdi r8
+;   secrets may remain in xmm0-5, rax
 global paper_optimized_update:function (paper_optimized_update.end - paper_optimized_update)
 align 32
 paper_optimized_update:

@@ -8,13 +8,14 @@
 ; reduce     clmul1: one fold with Q
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
-; wipe       no: secrets may remain in vector registers
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq
+; wipe       no: secrets may remain in xmm0-14; see each function
+; cpu        avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      78 instructions: clmul 25, load 8, other 4, shuffle 10, xor 31
 ;
-; table      832 bytes, aligned to 32, written by init only
+; table      832 bytes, at any address; best aligned to 32; written by init only
 ;            16 bytes a power, H^16 first: C1 from byte 0, C2 from byte 288, R from byte 576
+;            It holds no address: a copy of its bytes is as good.
 ; x, h       16 bytes, any alignment, byte order of SP 800-38D
 ; in         len bytes, any alignment and any len; no byte outside is read
 ; Time depends on len alone. Neither table nor x may overlap what the other arguments point to.
@@ -51,6 +52,7 @@ section .text
 ; void ghash_avx512vl_winograd_clmul1_x16_segments_init(void *table, const uint8_t h[16])
 ;   fill the table from the hash subkey h
 ;   stack 0 bytes; writes xmm0-13, rax rdi
+;   secrets may remain in xmm1-13
 global ghash_avx512vl_winograd_clmul1_x16_segments_init:function (ghash_avx512vl_winograd_clmul1_x16_segments_init.end - ghash_avx512vl_winograd_clmul1_x16_segments_init)
 align 32
 ghash_avx512vl_winograd_clmul1_x16_segments_init:
@@ -357,6 +359,7 @@ ghash_avx512vl_winograd_clmul1_x16_segments_init:
 ; void ghash_avx512vl_winograd_clmul1_x16_segments_mul(const void *table, uint8_t x[16])
 ;   x = x·H
 ;   stack 0 bytes; writes xmm0-3
+;   secrets may remain in xmm0-3
 global ghash_avx512vl_winograd_clmul1_x16_segments_mul:function (ghash_avx512vl_winograd_clmul1_x16_segments_mul.end - ghash_avx512vl_winograd_clmul1_x16_segments_mul)
 align 32
 ghash_avx512vl_winograd_clmul1_x16_segments_mul:
@@ -383,6 +386,7 @@ ghash_avx512vl_winograd_clmul1_x16_segments_mul:
 ; void ghash_avx512vl_winograd_clmul1_x16_segments_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
 ;   stack 0 bytes; writes xmm0-14, rax rcx rdx rdi
+;   secrets may remain in xmm0-14
 global ghash_avx512vl_winograd_clmul1_x16_segments_update:function (ghash_avx512vl_winograd_clmul1_x16_segments_update.end - ghash_avx512vl_winograd_clmul1_x16_segments_update)
 align 32
 ghash_avx512vl_winograd_clmul1_x16_segments_update:
@@ -584,6 +588,7 @@ ghash_avx512vl_winograd_clmul1_x16_segments_update:
 ; void ghash_avx512vl_winograd_clmul1_x16_segments_power(const void *table, uint8_t y[16], uint64_t m)
 ;   y = H^m, for every m from 0
 ;   stack 0 bytes; writes xmm0-8, rax rdx
+;   secrets may remain in xmm0-8
 global ghash_avx512vl_winograd_clmul1_x16_segments_power:function (ghash_avx512vl_winograd_clmul1_x16_segments_power.end - ghash_avx512vl_winograd_clmul1_x16_segments_power)
 align 32
 ghash_avx512vl_winograd_clmul1_x16_segments_power:
@@ -651,8 +656,9 @@ ghash_avx512vl_winograd_clmul1_x16_segments_power:
 .end:
 
 ; void ghash_avx512vl_winograd_clmul1_x16_segments_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16])
-;   x = x·p + y: p = H^m of power, y the hash of a segment of m blocks from state 0
+;   x = x·p + y: p = H^m of power, y the GHASH of a segment of m blocks from state 0
 ;   stack 0 bytes; writes xmm0-4
+;   secrets may remain in xmm0-4
 global ghash_avx512vl_winograd_clmul1_x16_segments_combine:function (ghash_avx512vl_winograd_clmul1_x16_segments_combine.end - ghash_avx512vl_winograd_clmul1_x16_segments_combine)
 align 32
 ghash_avx512vl_winograd_clmul1_x16_segments_combine:

@@ -13,8 +13,9 @@
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      202 instructions: clmul 49, load 16, other 37, shuffle 17, xor 83
 ;
-; table      768 bytes, aligned to 16, written by init only
+; table      768 bytes, aligned to 16; written by init only
 ;            16 bytes a power, H^16 first: C1 from byte 0, C2 from byte 256, R from byte 512
+;            It holds no address: a copy of its bytes, aligned alike, is as good.
 ; x, h       16 bytes, any alignment, byte order of SP 800-38D
 ; in         len bytes, any alignment and any len; no byte outside is read
 ; Time depends on len alone. Neither table nor x may overlap what the other arguments point to.
@@ -51,6 +52,7 @@ section .text
 ; void ghash_sse_winograd_clmul1_x16_segments_wipe_init(void *table, const uint8_t h[16])
 ;   fill the table from the hash subkey h
 ;   stack 0 bytes; writes xmm0-13, rax rdi
+;   no secret remains in registers or on the stack
 global ghash_sse_winograd_clmul1_x16_segments_wipe_init:function (ghash_sse_winograd_clmul1_x16_segments_wipe_init.end - ghash_sse_winograd_clmul1_x16_segments_wipe_init)
 align 32
 ghash_sse_winograd_clmul1_x16_segments_wipe_init:
@@ -371,6 +373,7 @@ ghash_sse_winograd_clmul1_x16_segments_wipe_init:
 ; void ghash_sse_winograd_clmul1_x16_segments_wipe_mul(const void *table, uint8_t x[16])
 ;   x = x·H
 ;   stack 0 bytes; writes xmm0-3
+;   no secret remains in registers or on the stack
 global ghash_sse_winograd_clmul1_x16_segments_wipe_mul:function (ghash_sse_winograd_clmul1_x16_segments_wipe_mul.end - ghash_sse_winograd_clmul1_x16_segments_wipe_mul)
 align 32
 ghash_sse_winograd_clmul1_x16_segments_wipe_mul:
@@ -406,6 +409,7 @@ ghash_sse_winograd_clmul1_x16_segments_wipe_mul:
 ; void ghash_sse_winograd_clmul1_x16_segments_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
 ;   stack 0 bytes; writes xmm0-11, rax rcx rdx rdi r8
+;   no secret remains in registers or on the stack
 global ghash_sse_winograd_clmul1_x16_segments_wipe_update:function (ghash_sse_winograd_clmul1_x16_segments_wipe_update.end - ghash_sse_winograd_clmul1_x16_segments_wipe_update)
 align 32
 ghash_sse_winograd_clmul1_x16_segments_wipe_update:
@@ -801,6 +805,7 @@ ghash_sse_winograd_clmul1_x16_segments_wipe_update:
 ; void ghash_sse_winograd_clmul1_x16_segments_wipe_power(const void *table, uint8_t y[16], uint64_t m)
 ;   y = H^m, for every m from 0
 ;   stack 0 bytes; writes xmm0-7, rax rdx
+;   no secret remains in registers or on the stack
 global ghash_sse_winograd_clmul1_x16_segments_wipe_power:function (ghash_sse_winograd_clmul1_x16_segments_wipe_power.end - ghash_sse_winograd_clmul1_x16_segments_wipe_power)
 align 32
 ghash_sse_winograd_clmul1_x16_segments_wipe_power:
@@ -896,8 +901,9 @@ ghash_sse_winograd_clmul1_x16_segments_wipe_power:
 .end:
 
 ; void ghash_sse_winograd_clmul1_x16_segments_wipe_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16])
-;   x = x·p + y: p = H^m of power, y the hash of a segment of m blocks from state 0
+;   x = x·p + y: p = H^m of power, y the GHASH of a segment of m blocks from state 0
 ;   stack 0 bytes; writes xmm0-4
+;   no secret remains in registers or on the stack
 global ghash_sse_winograd_clmul1_x16_segments_wipe_combine:function (ghash_sse_winograd_clmul1_x16_segments_wipe_combine.end - ghash_sse_winograd_clmul1_x16_segments_wipe_combine)
 align 32
 ghash_sse_winograd_clmul1_x16_segments_wipe_combine:

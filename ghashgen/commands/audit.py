@@ -42,10 +42,18 @@ VIEWS = ("block", "group", "single", "functions")
     help="Port bounds of the group loop by this project's tables and by llvm-mca: models.",
 )
 @json_option
-def COMMAND(choice: Choice, abi: str, prefix: str, per: str, ports: bool, as_json: bool) -> None:
+def COMMAND(
+    choice: Choice,
+    abi: str,
+    prefix: str,
+    table_align: int,
+    per: str,
+    ports: bool,
+    as_json: bool,
+) -> None:
     """Count instructions by class, from the assembled bytes; one row a kernel, side by side."""
     kernels = chosen_kernels(choice).kernels
-    where = runnable(abi, prefix)
+    where = runnable(abi, prefix, table_align)
     with progress("audit", len(kernels)) as advance:
         built = build(kernels, where, default_out(), build_folder("obj"), advance)
     audits = [item.audit for item in built]

@@ -53,6 +53,7 @@ def COMMAND(
     choice: Choice,
     abi: str,
     prefix: str,
+    table_align: int,
     fmt: str,
     out: Path | None,
     chosen_file: Path | None,
@@ -61,7 +62,7 @@ def COMMAND(
     as_json: bool,
 ) -> None:
     """Emit kernels as assembly, with a header and MANIFEST.json; without filters, the catalogue."""
-    where = _target(abi, fmt, prefix)
+    where = _target(abi, fmt, prefix, table_align)
     if chosen_file is not None:
         _chosen(chosen_file, where, out, choice, force, only_check, as_json)
         return
@@ -92,11 +93,11 @@ def COMMAND(
         click.echo(f"{count}, {prefix}{generator.HEADER} and {NAME} in {folder}")
 
 
-def _target(abi: str, fmt: str, prefix: str) -> Target:
+def _target(abi: str, fmt: str, prefix: str, table_align: int) -> Target:
     """Return the target; say on standard error what a format without its convention stands for."""
     source = click.get_current_context().get_parameter_source("abi")
     given = source is not None and source.name != "DEFAULT"
-    where = target(abi if given else "", fmt, prefix)
+    where = target(abi if given else "", fmt, prefix, table_align=table_align)
     if where.fmt.name == WIN64.name and where.abi == SYSV:
         click.echo(
             "System V calls in a COFF file, as asked: C must declare the functions with "

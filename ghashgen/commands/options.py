@@ -14,6 +14,7 @@ from ghashgen.abi import ABIS
 from ghashgen.catalogue import Choice, Selection, catalogue, look_up, values_of
 from ghashgen.errors import GhashgenError
 from ghashgen.paths import project_root
+from ghashgen.target import TABLE_ALIGNS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -99,6 +100,15 @@ def chosen_kernels(choice: Choice) -> Selection:
     return found
 
 
+table_align_option = click.option(
+    "--table-align",
+    type=int,
+    default=0,
+    help="Alignment of the table that callers promise, 1 to 64 bytes; default 1, or 16 for sse.",
+    shell_complete=one_of(lambda: map(str, TABLE_ALIGNS)),
+)
+
+
 def target_options(function: F) -> F:
     """Add the rendering axes."""
     out: Any = function
@@ -111,6 +121,7 @@ def target_options(function: F) -> F:
             help="sysv or win64.",
             shell_complete=one_of(lambda: ABIS),
         ),
+        table_align_option,
     ):
         out = option(out)
     return out  # type: ignore[no-any-return]

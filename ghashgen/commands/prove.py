@@ -40,6 +40,7 @@ def COMMAND(
     choice: Choice,
     abi: str,
     prefix: str,
+    table_align: int,
     identities: bool,
     theorem: str | None,
     report: bool,
@@ -57,13 +58,13 @@ def COMMAND(
     if identities or theorem:
         _identities(theorem, as_json)
         return
-    kernels = chosen_kernels(choice).kernels
+    kernels, where = chosen_kernels(choice).kernels, runnable(abi, prefix, table_align)
     whole = kernels == catalogue()
-    recorded = whole and abi == "sysv" and not prefix
+    recorded = whole and where == runnable("sysv")
     if write and not recorded:
-        raise GhashgenError("--write records the whole catalogue", "leave out the filters")
+        raise GhashgenError("--write records the whole catalogue", "leave out all other options")
     with progress("assemble", len(kernels)) as advance:
-        built = build(kernels, runnable(abi, prefix), default_out(), build_folder("obj"), advance)
+        built = build(kernels, where, default_out(), build_folder("obj"), advance)
     with progress("prove", len(built)) as advance:
         verdicts = proofs.prove(built, build_folder("proofs"), prefix, advance)
     if as_json:

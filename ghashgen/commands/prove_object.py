@@ -12,9 +12,11 @@ from ghashgen.commands.options import (
     json_option,
     one_of,
     print_json,
+    table_align_option,
 )
 from ghashgen.errors import GhashgenError
 from ghashgen.proofs import statement
+from ghashgen.target import Target, runnable
 from ghashgen.verify.prove import prove_object
 from ghashgen.verify.spec import KernelSpec, load_spec
 
@@ -30,10 +32,17 @@ from ghashgen.verify.spec import KernelSpec, load_spec
     help="sysv or win64.",
     shell_complete=one_of(lambda: ABIS),
 )
+@table_align_option
 @choice_options
 @json_option
 def COMMAND(
-    obj: Path, spec: Path | None, symbol: str, abi: str, choice: Choice, as_json: bool
+    obj: Path,
+    spec: Path | None,
+    symbol: str,
+    abi: str,
+    table_align: int,
+    choice: Choice,
+    as_json: bool,
 ) -> None:
     """Prove FILE.o right from its bytes.
 
@@ -42,7 +51,8 @@ def COMMAND(
     """
     if not obj.is_file():
         raise GhashgenError(f"{obj}: no such file", "assemble it: nasm -f elf64")
-    proof = prove_object(obj, load_spec(spec) if spec else _by_axes(choice, symbol, abi))
+    where = runnable(abi, table_align=table_align)
+    proof = prove_object(obj, load_spec(spec) if spec else _by_axes(choice, symbol, where))
     if as_json:
         print_json(proof.as_data())
     else:
@@ -51,11 +61,13 @@ def COMMAND(
         raise GhashgenError(f"{obj} is not proved: {proof.refutation}", "do not use it")
 
 
-def _by_axes(choice: Choice, symbol: str, abi: str) -> KernelSpec:
+def _by_axes(choice: Choice, symbol: str, where: Target) -> KernelSpec:
     kernels = chosen_kernels(choice).kernels
     if len(kernels) != 1:
         raise GhashgenError(
             f"these axes stand for {len(kernels)} kernels",
             "name one by its axes, or give --spec",
         )
-    return statement(kernels[0], symbol or kernels[0].name, abi)
+    (kernel,) = kernels
+    align = where.table_align_of(kernel)
+    return statement(kernel, symbol or kernel.name, where.abi.name, align)

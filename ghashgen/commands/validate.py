@@ -36,12 +36,14 @@ from ghashgen.wording import counted
 @target_options
 @click.option("--emulate", is_flag=True, help="Use the emulator even where this CPU could run it.")
 @json_option
-def COMMAND(choice: Choice, abi: str, prefix: str, emulate: bool, as_json: bool) -> None:
+def COMMAND(
+    choice: Choice, abi: str, prefix: str, table_align: int, emulate: bool, as_json: bool
+) -> None:
     """Run kernels on real input: every tail length, long and split messages, CAVP, bounds, ABI."""
     start = time.perf_counter()
-    kernels = chosen_kernels(choice).kernels
+    kernels, where = chosen_kernels(choice).kernels, runnable(abi, prefix, table_align)
     with progress("assemble", len(kernels)) as advance:
-        built = build(kernels, runnable(abi, prefix), default_out(), build_folder("obj"), advance)
+        built = build(kernels, where, default_out(), build_folder("obj"), advance)
     with ExitStack() as stack:
         runner_for = _runners(built, emulate, stack)
         with progress("validate", len(built)) as advance:

@@ -18,6 +18,7 @@ ISA = Isa(
     lanes=1,
     leave=("vzeroupper",),
     catalogue_blocks=(1, 2, 4, 6, 8, 12, 16),
+    features=("avx", "pclmulqdq"),
     rows={
         **ROWS,
         **row_table(

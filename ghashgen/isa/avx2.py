@@ -17,6 +17,7 @@ ISA = Isa(
     vector_registers=16,
     lanes=2,
     catalogue_blocks=(2, 4, 8, 16, 32, 48),
+    features=("avx", "avx2", "pclmulqdq", "vpclmulqdq"),
     leave=("vzeroupper",),
     rows={
         **ROWS,

@@ -1,7 +1,7 @@
 """AVX-512 with VPCLMULQDQ on zmm (Ice Lake, Sapphire Rapids, Zen 4): four blocks a register."""
 
 from ghashgen.isa.core import Isa, lowering
-from ghashgen.isa.evex import LOWER, ROWS
+from ghashgen.isa.evex import FEATURES, LOWER, ROWS
 
 ISA = Isa(
     name="avx512",
@@ -9,6 +9,7 @@ ISA = Isa(
     vector_registers=32,
     lanes=4,
     catalogue_blocks=(4, 8, 16, 32, 48),
+    features=FEATURES,
     leave=("vzeroupper",),
     rows=ROWS,
     lower={

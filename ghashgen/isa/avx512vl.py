@@ -1,10 +1,11 @@
 """AVX-512VL with VPCLMULQDQ on ymm (EVEX.256): two blocks a register, 32 registers, masks.
 
-For processors whose clock drops on zmm: everything of AVX-512 but the width.
+For processors whose clock drops on zmm: everything of AVX-512 but the width. Assemblers write ymm
+instructions on registers 0-15 in their VEX form, whose CPUID bit is AVX2.
 """
 
 from ghashgen.isa.core import Isa, lowering
-from ghashgen.isa.evex import LOWER, ROWS
+from ghashgen.isa.evex import FEATURES, LOWER, ROWS
 
 ISA = Isa(
     name="avx512vl",
@@ -12,6 +13,7 @@ ISA = Isa(
     vector_registers=32,
     lanes=2,
     catalogue_blocks=(2, 8, 16, 32, 48),
+    features=("avx2", *FEATURES),
     leave=("vzeroupper",),
     rows=ROWS,
     lower={

@@ -50,6 +50,9 @@ MEMORY_BYTES = {"mv": 0, "m128": 16, "m128a": 16, "m64": 8, "m32": 4, "m8": 1}
 """Bytes that a memory operand of a kind has; 0 stands for the operation's width."""
 
 
+ALIGNED_BYTES = 16
+"""What the address of an m128a operand is a multiple of."""
+
 _REGISTER = (VReg, PReg)
 _VECTOR_KINDS = ("v", "h", "x")
 _REGISTER_KINDS = {
@@ -76,7 +79,7 @@ class OperandSpec:
         if isinstance(operand, Slot):
             return bool({"mv", "m128", "m128a"} & set(self.kinds))
         if isinstance(operand, Mem):
-            if "m128a" in self.kinds and operand.align < 16:
+            if "m128a" in self.kinds and operand.align < ALIGNED_BYTES:
                 return False
             return any(kind in MEMORY_BYTES or kind == "addr" for kind in self.kinds)
         if isinstance(operand, _REGISTER):
@@ -182,8 +185,17 @@ class Isa:
     lower: Mapping[str, tuple[Step, ...]]
     catalogue_blocks: tuple[int, ...]
     """Group sizes of the checked-in kernels."""
+    features: tuple[str, ...]
+    """CPU features that its kernels should need, beside those for the order of bytes: what tests
+    expect of the decoded bytes, from which an emitted file takes its own list."""
     leave: tuple[str, ...] = ()
     """Rows to run before every return, without operands: VZEROUPPER after wide registers."""
+
+    @cached_property
+    def operand_align(self) -> int:
+        """Alignment in bytes that instructions need of 16 bytes in memory: 1 if they take any."""
+        kinds = {kind for row in self.rows.values() for spec in row.operands for kind in spec.kinds}
+        return ALIGNED_BYTES if "m128a" in kinds else 1
 
     @property
     def masked(self) -> bool:

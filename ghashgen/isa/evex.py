@@ -62,6 +62,12 @@ ROWS = {
 }
 """Rows at 128, 256 and 512 bits."""
 
+FEATURES = (
+    *("avx", "avx512bw", "avx512dq", "avx512f", "avx512vl"),
+    *("bmi2", "pclmulqdq", "vpclmulqdq"),
+)
+"""What kernels of these sets need, whatever the width of their registers."""
+
 LOWER = {
     **GENERAL,
     **lowering("""

@@ -16,6 +16,7 @@ ISA = Isa(
     vector_registers=16,
     lanes=1,
     catalogue_blocks=(1, 2, 4, 6, 8, 12, 16),
+    features=("pclmulqdq", "sse2"),
     rows={
         **ROWS,
         **row_table(

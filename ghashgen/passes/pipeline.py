@@ -1,6 +1,7 @@
 """The compiler on one screen: a kernel goes in, finished functions come out.
 
 functions.*   Kernel → Program            abstract operations, virtual registers
+promise       Program → Program           alignment as far as the caller promises it
 fuse          Program → Program           a + b + c at once, where the ISA has it
 hoist         Program → Program           loop constants into registers
 select        Program → Program           instruction rows of the ISA
@@ -23,6 +24,7 @@ from ghashgen.passes.allocate import allocate
 from ghashgen.passes.frame import Function, frame
 from ghashgen.passes.fuse import fuse
 from ghashgen.passes.hoist import hoist
+from ghashgen.passes.promise import promise
 from ghashgen.passes.recheck import recheck
 from ghashgen.passes.schedule import schedule
 from ghashgen.passes.schedule.replay import replay
@@ -76,9 +78,13 @@ def compile_function(program: Program, kernel: Kernel, abi: Abi) -> Compiled:
     return Compiled(program, selected, function, scheduled.account)
 
 
-def compile_kernel(kernel: Kernel, abi: Abi) -> dict[str, Compiled]:
-    """Compile every function of a kernel, by name."""
+def compile_kernel(kernel: Kernel, abi: Abi, table_align: int = 0) -> dict[str, Compiled]:
+    """Compile every function of a kernel, by name.
+
+    The caller promises `table_align` bytes, 0 standing for what the instructions need.
+    """
+    align = table_align or kernel.set.operand_align
     return {
-        name: compile_function(build(kernel), kernel, abi)
+        name: compile_function(promise(build(kernel), kernel.set, align), kernel, abi)
         for name, build in functions_of(kernel).items()
     }

@@ -114,12 +114,15 @@ class _Selector:
         self, bound: dict[str, Operand], steps: tuple[Step, ...], live_after: Set[Reg]
     ) -> bool:
         a, b = bound["a"], bound["b"]
-        if _is_memory(a) != _is_memory(b):
-            return _is_memory(a)
         destructive = len(steps) > 1
+        if _is_memory(a) != _is_memory(b):
+            memory, other = (a, b) if _is_memory(a) else (b, a)
+            # What must be loaded first is best loaded to where the result is made.
+            first = destructive and other != bound["d"] and not self._takes(steps, "b", memory)
+            return _is_memory(a) != first
         return destructive and a in live_after and b not in live_after
 
-    def _takes(self, steps: tuple[Step, ...], token: str, operand: Mem) -> bool:
+    def _takes(self, steps: tuple[Step, ...], token: str, operand: Operand) -> bool:
         """Whether every place where the lowering puts this token can read memory."""
         for step in steps:
             row = self.isa.rows[step.row]

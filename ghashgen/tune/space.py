@@ -123,7 +123,7 @@ def candidate(built: Built) -> Candidate:
         needs=built.features,
         blocks=kernel.blocks,
         table_bytes=kernel.table_bytes,
-        table_align=kernel.table_align,
+        table_align=built.table_align,
         op=kernel.op,
         obj=obj,
         code=sha256(read_object(obj).code),

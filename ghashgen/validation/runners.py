@@ -16,6 +16,9 @@ from ghashgen.harness import Harness, Vector
 from ghashgen.harness import build as build_harness
 from ghashgen.validation.cases import BLOCK, ZERO
 
+LINE = 64
+"""Bytes of a cache line: the table is run at every place in one that its promise allows."""
+
 
 class Runner(Protocol):
     """Runs vectors through one kernel's exported functions."""
@@ -134,7 +137,7 @@ class Emulated:
         calls = [
             Call(
                 ("table", "y", m),
-                (Buffer("table", table), Buffer("y", BLOCK, writable=True)),
+                (_table(built, table), Buffer("y", BLOCK, writable=True)),
                 abi=abi_name(built),
             )
             for table, m in zip(tables, exponents, strict=True)
@@ -142,9 +145,12 @@ class Emulated:
         return self._batch(built, "power", calls, "y")
 
     def check(self, built: Built) -> list[str]:
-        """Compare the registers before and after; memory was checked by every call above."""
+        """Compare the registers before and after, and tables at other places.
+
+        Memory was checked by every call above.
+        """
         key = bytes(range(BLOCK))
-        name, out = built.kernel.name, []
+        name, out = built.kernel.name, self._misplaced(built)
         for length in (0, 1, 8 * BLOCK + 5, (2 * built.kernel.blocks + 1) * BLOCK + 3):
             vector = Vector(key, key, (bytes(length),))
             for function, answer in self._observe(built, vector):
@@ -155,7 +161,7 @@ class Emulated:
     def _observe(self, built: Built, vector: Vector) -> list[tuple[str, CallResult]]:
         """Call every function once, for its registers."""
         abi = abi_name(built)
-        table = self._table(built)
+        table = _table(built)
         x = Buffer("x", vector.x, writable=True)
         chunk = vector.chunks[0]
         data = Buffer("in", chunk)
@@ -182,7 +188,7 @@ class Emulated:
             calls = []
             for i in active:
                 buffers = [
-                    Buffer("table", tables[vectors[i].h]),
+                    _table(built, tables[vectors[i].h]),
                     Buffer("x", states[i], writable=True),
                 ]
                 args: tuple[int | str, ...] = ("table", "x")
@@ -199,14 +205,39 @@ class Emulated:
         """Return the table of every hash subkey."""
         keys = list(dict.fromkeys(vector.h for vector in vectors))
         inits = [
-            Call(("table", "h"), (self._table(built), Buffer("h", h)), abi=abi_name(built))
-            for h in keys
+            Call(("table", "h"), (_table(built), Buffer("h", h)), abi=abi_name(built)) for h in keys
         ]
         return dict(zip(keys, self._batch(built, "init", inits, "table"), strict=True))
 
-    @staticmethod
-    def _table(built: Built) -> Buffer:
-        return Buffer("table", built.kernel.table_bytes, writable=True)
+    def _misplaced(self, built: Built) -> list[str]:
+        """Return where in a line init writes another table, or a copied table serves worse."""
+        key, abi, out = bytes(range(BLOCK)), abi_name(built), []
+        residues = range(0, LINE, built.table_align)
+        h = Buffer("h", key)
+        tables = self._batch(
+            built,
+            "init",
+            [Call(("table", "h"), (_table(built, residue=r), h), abi=abi) for r in residues],
+            "table",
+        )
+        out += [
+            f"init, table {residue} past a multiple of {LINE}: another table"
+            for residue, table in zip(residues, tables, strict=True)
+            if table != tables[0]
+        ]
+        for length in (5, (2 * built.kernel.blocks + 1) * BLOCK + 3):
+            data, x = Buffer("in", bytes(length)), Buffer("x", key, writable=True)
+            calls = [
+                Call(("table", "x", "in", length), (_table(built, tables[0], r), x, data), abi=abi)
+                for r in residues
+            ]
+            states = self._batch(built, "update", calls, "x")
+            out += [
+                f"update of {length} bytes, table {residue} past a multiple of {LINE}: wrong"
+                for residue, state in zip(residues, states, strict=True)
+                if state != states[0]
+            ]
+        return out
 
     def _batch(self, built: Built, function: str, calls: list[Call], result: str) -> list[bytes]:
         return [answer.buffers[result] for answer in self._many(built, function, calls)]
@@ -223,6 +254,17 @@ class Emulated:
             if not answer.outcome.ok:
                 raise GhashgenError(f"{symbol}: {answer.outcome.text}")
         return answers
+
+
+def _table(built: Built, content: bytes | None = None, residue: int | None = None) -> Buffer:
+    """Return the buffer of a table, to be filled or as it is.
+
+    It ends at an unmapped page as closely as its alignment allows, or, to be at a `residue` modulo
+    a line, up to a line before one.
+    """
+    length = built.kernel.table_bytes
+    offset = -length % built.table_align if residue is None else (-residue - length) % LINE
+    return Buffer("table", length if content is None else content, content is None, "end", offset)
 
 
 @lru_cache(maxsize=64)

@@ -99,6 +99,17 @@ INIT:
 %ifdef FAULT_TABLE_BEFORE
     mov byte [rdi - 1], 0
 %endif
+%ifdef FAULT_TABLE_ALIGNED_16
+    movaps xmm0, [rdi]
+%endif
+%ifdef FAULT_INIT_AT_32
+    mov eax, edi
+    and eax, 63
+    cmp eax, 32
+    jne .elsewhere
+    xor byte [rdi + 15], 1
+.elsewhere:
+%endif
 %ifdef FAULT_TABLE_ALIGNED_32
     test dil, 16
     jz .aligned
@@ -164,6 +175,14 @@ UPDATE:
     mov al, [rdx]
     mov [rdx], al
 .written:
+%endif
+%ifdef FAULT_UPDATE_AT_32
+    mov eax, edi
+    and eax, 63
+    cmp eax, 32
+    jne .elsewhere
+    xor r9, 1
+.elsewhere:
 %endif
 %ifdef FAULT_WRITE_TABLE
     mov rax, [rdi]

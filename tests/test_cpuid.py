@@ -1,0 +1,109 @@
+"""CPU features come from decoded bytes; what a set expects of its kernels is compared with them."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+from iced_x86 import Decoder
+from verify_objects import assembled
+
+from ghashgen import manifest, parallel
+from ghashgen.catalogue import catalogue
+from ghashgen.cpuid import cpu_features
+from ghashgen.harness import FEATURES
+from ghashgen.kernel import Kernel
+from ghashgen.objects import read_object
+from ghashgen.paths import project_root
+
+FOLDER = project_root() / "generated"
+
+# By the instruction pages of the Intel SDM, volume 2, column "CPUID Feature Flag".
+NEEDS = (
+    ("pxor xmm0, xmm1", "sse2"),
+    ("pshufb xmm0, xmm1", "ssse3"),
+    ("pclmulqdq xmm0, xmm1, 0", "pclmulqdq"),
+    ("vpclmulqdq xmm0, xmm1, xmm2, 0", "avx pclmulqdq"),
+    ("vpclmulqdq ymm0, ymm1, ymm2, 0", "avx vpclmulqdq"),
+    ("vpclmulqdq zmm0, zmm1, zmm2, 0", "avx512f vpclmulqdq"),
+    ("vpclmulqdq ymm16, ymm1, ymm2, 0", "avx512f avx512vl vpclmulqdq"),
+    ("vpshufb xmm0, xmm1, xmm2", "avx"),
+    ("vpshufb ymm0, ymm1, ymm2", "avx2"),  # with AVX, which every CPU with AVX2 has
+    ("vpshufb ymm16, ymm1, ymm2", "avx512bw avx512f avx512vl"),
+    ("vpxorq zmm0, zmm1, zmm2", "avx512f"),
+    ("vgf2p8affineqb ymm0, ymm1, ymm2, 0", "avx gfni"),
+    ("vgf2p8affineqb zmm0, zmm1, zmm2, 0", "avx512f gfni"),
+    ("bzhi rax, rcx, rdx", "bmi2"),
+    ("vzeroupper", "avx"),
+    ("endbr64", ""),
+    ("mov rax, rcx", ""),
+    ("nop dword [rax]", ""),
+)
+
+
+@pytest.mark.parametrize(("line", "needs"), NEEDS)
+def test_an_instruction_needs_what_the_manual_says(line: str, needs: str) -> None:
+    code = read_object(assembled(f"section .text\nf: {line}\n")).code
+    assert set(cpu_features(Decoder(64, code))) - {"avx"} == set(needs.split()) - {"avx"}
+    assert ("avx" in cpu_features(Decoder(64, code))) == ("avx" in needs.split() or "avx2" in needs)
+
+
+def emitted(entry: manifest.Entry, text: str) -> tuple[str, ...]:
+    """The features of the functions that a kernel exports."""
+    code = read_object(assembled(text))
+    bodies = (code.between(symbol, f"{symbol}.end") for symbol in entry["symbols"].values())
+    return cpu_features(instruction for body in bodies for instruction in body)
+
+
+def wrong(entries: dict[str, manifest.Entry], kernel: Kernel) -> list[str]:
+    """How the sources of a kernel's features disagree with its bytes."""
+    entry = entries[kernel.name]
+    text = (FOLDER / entry["file"]).read_text(encoding="utf-8")
+    found = emitted(entry, text)
+    (banner,) = (line for line in text.splitlines() if line.startswith("; cpu "))
+    said = {
+        "the set": kernel.expected_features,
+        "the manifest": tuple(entry["cpu_features"]),
+        "the banner": tuple(banner.split()[2:]),
+    }
+    return [f"{kernel.name}: {who} says {what}, the bytes {found}"
+            for who, what in said.items() if what != found]  # fmt: skip
+
+
+def test_every_kernel_of_the_catalogue_needs_what_its_set_expects() -> None:
+    entries = manifest.load(FOLDER)
+    found = parallel.run(partial(wrong, entries), catalogue())
+    assert not [line for lines in found for line in lines]
+    header = (FOLDER / "ghashgen.h").read_text(encoding="utf-8")
+    for kernel in catalogue():
+        line = next(x for x in header.splitlines() if x.startswith(f"/* {kernel.name}: "))
+        assert line.partition("; cpu ")[2].split()[:-1] == list(kernel.expected_features)
+
+
+@pytest.mark.parametrize(
+    ("isa", "planted", "feature"),
+    [
+        ("avx", "vpaddd ymm0, ymm0, ymm1", "avx2"),
+        ("avx", "vaesenc xmm0, xmm0, xmm1", "aesni"),
+        ("sse", "pextrq rax, xmm0, 1", "sse4_1"),
+        ("avx512", "vpshufd ymm0, ymm1, 0", "avx2"),
+        ("avx512vl", "vpermb ymm0, ymm1, ymm2", "avx512vbmi"),
+    ],
+)
+def test_a_planted_instruction_is_seen(isa: str, planted: str, feature: str) -> None:
+    kernel = next(k for k in catalogue() if k.isa == isa)
+    entry = manifest.load(FOLDER)[kernel.name]
+    text = (FOLDER / entry["file"]).read_text(encoding="utf-8")
+    assert feature not in kernel.expected_features
+    dirty = text.replace("    ret\n", f"    {planted}\n    ret\n", 1)
+    assert set(emitted(entry, dirty)) - set(kernel.expected_features) >= {feature}
+
+
+def test_every_feature_is_one_that_the_harness_can_ask_for() -> None:
+    assert {name for kernel in catalogue() for name in kernel.expected_features} <= set(FEATURES)
+
+
+def test_the_wide_set_of_ymm_registers_names_avx2() -> None:
+    for path in sorted(Path(FOLDER / "avx512vl").glob("*.asm")):
+        assert " avx2 " in next(x for x in path.read_text().splitlines() if x.startswith("; cpu "))
