@@ -34,11 +34,13 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    # At first use: every module of the package imports this one, and none needs all of them.
-    if name in __all__:
-        return getattr(importlib.import_module("ghashgen.api"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # to a type checker this would be every name
+
+    def __getattr__(name: str) -> Any:
+        # At first use: every module of the package imports this one, and none needs all of them.
+        if name in __all__:
+            return getattr(importlib.import_module("ghashgen.api"), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -65,5 +65,5 @@ def require(extra: str) -> None:
         verb = "is" if len(absent) == 1 else "are"
         raise GhashgenError(
             f"{' and '.join(absent)}, needed for {USES[extra]}, {verb} not installed",
-            command(extra),
+            f"run: {command(extra)}",
         )

@@ -82,8 +82,10 @@ def cache_folder() -> Path:
         return Path(named).absolute()
     if in_clone():
         return project_root() / "build"
-    if base := os.environ.get("XDG_CACHE_HOME"):
-        return Path(base).absolute() / "ghashgen"
+    # The XDG specification has relative paths ignored.
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if base.is_absolute():
+        return base / "ghashgen"
     try:
         return Path.home() / ".cache" / "ghashgen"
     except RuntimeError:

@@ -175,7 +175,7 @@ def test_a_missing_solver_is_named_with_its_remedy(monkeypatch: pytest.MonkeyPat
     done = CliRunner().invoke(SOLVE, [])
     assert isinstance(done.exception, GhashgenError)
     assert done.exception.cause.startswith("ortools, needed for ")
-    assert done.exception.remedy == command("solve")
+    assert done.exception.remedy == f"run: {command('solve')}"
 
 
 @pytest.mark.parametrize("kernel", FORMS, ids=lambda kernel: kernel.name)

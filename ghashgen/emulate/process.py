@@ -55,12 +55,12 @@ class WorkerProcess:
         except WorkerDiedError:
             words = self.last_words()
             raise GhashgenError(
-                f"the emulator does not start: {words}", command("emulate")
+                f"the emulator does not start: {words}", f"run: {command('emulate')}"
             ) from None
         if header.get("error") == "import":
             detail = header["detail"]
             cause = "is not installed" if "No module" in detail else f"does not load: {detail}"
-            raise GhashgenError(f"bochscpu-python 0.3.1 {cause}", command("emulate"))
+            raise GhashgenError(f"bochscpu-python 0.3.1 {cause}", f"run: {command('emulate')}")
 
     def last_words(self) -> str:
         """The last line that the worker printed, and its exit status."""

@@ -28,7 +28,7 @@ def _read(name: str) -> str:
         return (package / "ciphers" / "AES" / "GCM" / name).read_text(encoding="ascii")
     except FileNotFoundError:
         raise GhashgenError(
-            f"cryptography-vectors here has no {name} of NIST CAVP", command("validate")
+            f"cryptography-vectors here has no {name} of NIST CAVP", f"run: {command('validate')}"
         ) from None
 
 
