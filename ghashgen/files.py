@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 from ghashgen.errors import GhashgenError
+from ghashgen.paths import CACHE, cache_folder
 
 FULL = frozenset((errno.ENOSPC, errno.EDQUOT))
 """Errors that say that no room is left."""
@@ -17,10 +18,11 @@ def unwritten(path: Path, error: OSError, remedy: str = "") -> GhashgenError:
     """Return the refusal for a file that could not be written; `remedy` where space is not it."""
     # A write that fails, unlike an open, does not name its file.
     where = path if error.filename is None else error.filename
-    remedy = remedy or "change its permissions"
+    cached = path.is_relative_to(cache_folder())
+    usual = f"set {CACHE} to a folder that can be written" if cached else "change its permissions"
     if error.errno in FULL:
         remedy = "make room, or choose another place; nothing was written"
-    return GhashgenError(f"{where}: {error.strerror}", remedy)
+    return GhashgenError(f"{where}: {error.strerror}", remedy or usual)
 
 
 def make_folder(folder: Path, remedy: str = "") -> Path:

@@ -22,6 +22,9 @@ CACHE = "GHASHGEN_CACHE"
 CARRIED = Path(__file__).resolve().parent / "carried"
 """What ``setup.py`` puts into a wheel; a clone does not have it."""
 
+GENERATED = "generated"
+"""The folder of the kernels, in a clone and where the user works."""
+
 _NEEDED = ("harness", "templates")
 
 
@@ -64,7 +67,7 @@ def require_clone(what: str) -> None:
 
 def kernels_folder() -> Path:
     """Return the folder of the kernels where no other is named: that of the clone, or a new one."""
-    return (project_root() if in_clone() else Path.cwd()) / "generated"
+    return (project_root() if in_clone() else Path.cwd()) / GENERATED
 
 
 def report_folder() -> Path:

@@ -44,7 +44,7 @@ SPAN = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 PLACEHOLDERS = ("NAME", "ISA", "…", "*")
 FOLDERS = ("ghashgen/", "tests/", "harness/", "templates/", "generated/", "docs/", ".ci/")
-WORDS = {"ghashgen", "make", "cp", "rm", "nasm", "dask"}
+WORDS = {"ghashgen", "make", "cp", "rm", "nasm", "dask", "pip"}
 """What the examples for a shell may start."""
 
 each = pytest.mark.parametrize("name", NAMES)

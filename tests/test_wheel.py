@@ -7,7 +7,7 @@ asking for it fails here.
 
 from __future__ import annotations
 
-import os
+import json
 import re
 import subprocess
 import sys
@@ -26,7 +26,8 @@ from ghashgen import extras
 from ghashgen.errors import GhashgenError
 from ghashgen.toolchain import Tool, assemble
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+TOML = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT, BUILD = TOML["project"], TOML["build-system"]
 OPTIONAL = PROJECT["optional-dependencies"]
 
 NEEDS = {
@@ -158,6 +159,23 @@ def test_extras_are_those_of_the_project() -> None:
     assert set(extras.USES) == set(extras.EXTRAS)
     (every,) = OPTIONAL["all"]
     assert every == f"ghashgen[{','.join(extras.EXTRAS)}]"
+
+
+def test_the_document_names_every_extra() -> None:
+    text = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", text, re.MULTILINE))
+    assert rows == {**extras.USES, "all": "all of them"}
+
+
+def test_the_locks_hold_every_requirement() -> None:
+    texts = [(ROOT / ".ci" / f"{lock}.lock").read_text() for lock in ("requirements", "emulate")]
+    locked = dict(re.findall(r"^([\w-]+)==(\S+)", "\n".join(texts), re.MULTILINE))
+    wanted = [*PROJECT["dependencies"], *(t for e in OPTIONAL if e != "all" for t in OPTIONAL[e])]
+    assert {name_of(text) for text in wanted} <= locked.keys()
+    # The wheel that the tests build is the one that pip builds.
+    (backend,) = BUILD["requires"]
+    assert backend == f"setuptools=={locked['setuptools']}"
+    assert not [line for text in texts for line in text.splitlines() if line.startswith("--")]
 
 
 def test_an_absent_extra_is_refused_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -319,6 +337,9 @@ def test_a_full_install_runs_every_verb(full: Environment, nasm: Tool) -> None:
             assemble(nasm, source, full.work / "kernel.o", "elf64")
     assert files_below(site) == before
     assert (full.work / "page" / "report.html").is_file()
+    # PROOFS.json is the wheel's here, and what it says is compared with the bytes.
+    data = json.loads(full.ghashgen("report", "--kernels", "kernels", "--json").stdout)
+    assert [v["proof"] in ("proved", "stale") for v in data["variants"]] == [True]
 
 
 def test_a_report_without_kernels_says_what_to_run(full: Environment) -> None:
@@ -334,4 +355,5 @@ def test_a_cache_that_cannot_be_made_is_refused(base: Environment) -> None:
     done = run([base.root / "bin" / "ghashgen", "prove", "--name", SMALL], base.work, env)
     assert done.returncode == 2
     assert len(done.stderr.strip().splitlines()) == 1
-    assert os.fspath(blocked) in done.stderr
+    assert f"{blocked}/cache" in done.stderr
+    assert done.stderr.strip().endswith("set GHASHGEN_CACHE to a folder that can be written")
