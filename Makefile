@@ -28,7 +28,7 @@ $(STAMP): pyproject.toml .ci/requirements.lock .ci/emulate.lock
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: \
 	  -r .ci/emulate.lock 2>/dev/null || \
 	  echo "no emulator for this platform (bochscpu-python 0.3.1): wide kernels need a CPU that has them" >&2
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -e .
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
 nasm: # 2.14 or later

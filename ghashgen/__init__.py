@@ -1,3 +1,47 @@
-"""Generates, proves, validates and audits GHASH and AES-GCM kernels."""
+"""Generates, proves, validates and audits GHASH and AES-GCM kernels.
+
+The names below are the public interface, see docs/api.md; whatever else the package holds may
+change with any version.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from ghashgen.api import (
+        GhashgenError,
+        Kernel,
+        Proof,
+        Theorem,
+        assembly,
+        choose,
+        emit,
+        prove,
+    )
+
+__all__ = [
+    "GhashgenError",
+    "Kernel",
+    "Proof",
+    "Theorem",
+    "__version__",
+    "assembly",
+    "choose",
+    "emit",
+    "prove",
+]
+
+
+if not TYPE_CHECKING:  # to a type checker this would be every name
+
+    def __getattr__(name: str) -> Any:
+        # At first use: every module of the package imports this one, and none needs all of them.
+        if name in __all__:
+            return getattr(importlib.import_module("ghashgen.api"), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -14,6 +14,7 @@ from ghashgen import manifest
 from ghashgen.artefact import sha256
 from ghashgen.audit import Audit, audit
 from ghashgen.errors import GhashgenError
+from ghashgen.files import write_whole
 from ghashgen.harness import HarnessKernel
 from ghashgen.kernel import Kernel
 from ghashgen.objects import read_object
@@ -91,7 +92,7 @@ def _build(
     obj = objects / f"{stem}.o"
     if not obj.exists():
         asm = objects / f"{stem}.asm"
-        asm.write_text(text, encoding="utf-8")
+        write_whole(asm, text)
         assemble(nasm, asm, obj, FORMATS["elf64"].name)
     counted = audit(kernel, target.symbol(kernel.name), read_object(obj.read_bytes()))
     return Built(kernel, obj, target.abi.name, target.table_align_of(kernel), counted, source)
@@ -114,7 +115,6 @@ def build(
             f"objects of format {target.fmt.name} cannot be run here", "choose --format elf64"
         )
     nasm = find_nasm()
-    objects.mkdir(parents=True, exist_ok=True)
     entries = manifest.load(folder)
     items = [(kernel, entries.get(kernel.name)) for kernel in kernels]
     work = partial(_build, target, folder, objects, nasm)

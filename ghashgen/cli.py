@@ -19,6 +19,7 @@ from click.shell_completion import CompletionItem
 from ghashgen import __version__, commands
 from ghashgen.errors import GhashgenError
 from ghashgen.files import FULL
+from ghashgen.paths import CACHE, cache_folder, kernels_folder
 from ghashgen.wording import did_you_mean
 
 REFUSED, INTERRUPTED, UNREAD = 2, 130, 141
@@ -42,6 +43,17 @@ class Verbs(click.Group):
         module = importlib.import_module(_module(cmd_name))
         command: click.Command = module.COMMAND
         return command
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Say where verbs write, here and now."""
+        # Written as they are: a path that is wrapped cannot be copied.
+        with formatter.section("Files"):
+            for line in (
+                f"{kernels_folder()}: kernels, where --out names no other folder",
+                f"{cache_folder()}: objects, programs, verdicts, measurements",
+                f"The second may be deleted at any time; {CACHE} in the environment names another.",
+            ):
+                formatter.write(f"  {line}\n")
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

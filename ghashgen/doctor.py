@@ -1,6 +1,5 @@
 """What this machine has and lacks, and the command that mends it."""
 
-import importlib.util
 import platform
 import shutil
 import sys
@@ -8,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ghashgen import peachpy
+from ghashgen import extras, peachpy
 from ghashgen.errors import GhashgenError
 from ghashgen.harness import build as build_harness
 from ghashgen.isa.registry import isas
@@ -53,10 +52,9 @@ def _program(name: str, package: str, needed_for: str) -> Finding:
     return Finding(name, path or "", needed_for, False, f"apt-get install {package}")
 
 
-def _module(name: str, package: str, needed_for: str) -> Finding:
-    spec = importlib.util.find_spec(name)
-    found = package if spec else ""
-    return Finding(name, found, needed_for, False, f".venv/bin/pip install {package}")
+def _extra(name: str) -> Finding:
+    found = "" if extras.missing(name) else " ".join(extras.EXTRAS[name].values())
+    return Finding(f"extra: {name}", found, extras.USES[name], False, extras.command(name))
 
 
 def _peachpy() -> Finding:
@@ -104,7 +102,7 @@ def examine(folder: Path) -> Sequence[Finding]:
         Finding("C compiler", cc, "the harness: validate, bench", True, cc_remedy),
         _program("make", "make", "the Makefile"),
         *_cpu(folder),
-        _module("bochscpu", "bochscpu-python==0.3.1", "running kernels that the CPU cannot"),
+        *(_extra(name) for name in extras.EXTRAS),
         _peachpy(),
         _llvm_mca(),
     ]

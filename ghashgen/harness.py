@@ -7,7 +7,6 @@ check the calling convention; ``harness/commands.h`` lists its subcommands and e
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import struct
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ghashgen.errors import GhashgenError
+from ghashgen.files import write_whole
 from ghashgen.paths import project_root
 from ghashgen.programs import digest, program
 from ghashgen.templates import environment
@@ -297,11 +297,8 @@ def write_table(kernels: Sequence[HarnessKernel], out_dir: Path) -> Path:
         for kernel in kernels
     ]
     text = environment().get_template("kernel_table.c.j2").render(kernels=rows, count=len(rows))
-    out_dir.mkdir(parents=True, exist_ok=True)
     path = out_dir / f"kernel_table-{digest([text])}.c"
-    unfinished = path.with_suffix(f".{os.getpid()}")
-    unfinished.write_text(text)
-    unfinished.replace(path)
+    write_whole(path, text)
     return path
 
 

@@ -77,5 +77,4 @@ def prove(
     on_done: Callable[[Built], None] = lambda built: None,
 ) -> list[Verdict]:
     """Return the verdict on each kernel, proving in parallel what `folder` does not hold."""
-    folder.mkdir(parents=True, exist_ok=True)
     return run(partial(_prove, folder, sources_sha256(), prefix), kernels, on_done, spread=True)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ghashgen.errors import GhashgenError
+from ghashgen.files import make_folder
 
 NASM_MINIMUM = (2, 14)
 """The first nasm release line accepted; VPCLMULQDQ, VAES and GFNI in their EVEX forms need it."""
@@ -223,7 +224,7 @@ def _name(source: Path) -> str:
 def _produce(tool: Tool, arguments: Sequence[str], cwd: Path | None, target: Path) -> None:
     """Runs ``tool arguments -o`` a temporary name beside ``target``, which it then replaces."""
     target = target.absolute()
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target.parent)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
         unfinished = Path(folder) / target.name
         result = _run([*tool.command, *arguments, "-o", str(unfinished)], cwd=cwd)

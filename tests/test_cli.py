@@ -134,7 +134,7 @@ def test_doctor_lists_what_is_there() -> None:
     found = {finding["item"]: finding for finding in json.loads(done.stdout)}
     assert found["python"]["ok"]
     assert found["nasm"]["ok"]
-    assert {"cpu: sse", "cpu: avx", "cpu: avx512", "peachpy", "bochscpu"} <= found.keys()
+    assert {"cpu: sse", "cpu: avx", "cpu: avx512", "peachpy", "extra: emulate"} <= found.keys()
     assert bool(found["cpu: sse"]["found"]) == (not lacking(("sse2", "ssse3", "pclmulqdq")))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
 import platform
 import re
@@ -43,7 +44,7 @@ SPAN = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 PLACEHOLDERS = ("NAME", "ISA", "…", "*")
 FOLDERS = ("ghashgen/", "tests/", "harness/", "templates/", "generated/", "docs/", ".ci/")
-WORDS = {"ghashgen", "make", "cp", "rm", "nasm", "dask"}
+WORDS = {"ghashgen", "make", "cp", "rm", "nasm", "dask", "pip"}
 """What the examples for a shell may start."""
 
 each = pytest.mark.parametrize("name", NAMES)
@@ -243,6 +244,22 @@ def test_the_example_syntax_gives_the_same_bytes(
     # Its own assertion is the test.
     assert "assert upper.text != lower.text and upper.code == lower.code" in snippet
     exec(compile(snippet, "CONTRIBUTING.md", "exec"), {})
+
+
+@pytest.mark.parametrize("number", range(len(blocks("docs/api.md", "python"))))
+def test_the_examples_of_the_interface_run(number: int, tmp_path: Path) -> None:
+    """A build script of its own, in a folder of its own."""
+    script = tmp_path / "build.py"
+    script.write_text(blocks("docs/api.md", "python")[number], encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, script],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.cpu(AS_FOUND)

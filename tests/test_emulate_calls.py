@@ -17,6 +17,7 @@ from emulating import (
 
 from ghashgen.emulate import Buffer, Call, Emulator, raw_image
 from ghashgen.errors import GhashgenError
+from ghashgen.extras import command
 
 pytestmark = needs_emulator
 
@@ -133,4 +134,4 @@ def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with Emulator() as emulator, pytest.raises(GhashgenError) as caught:
         emulator.call(raw_image(b"\xc3"), "code")
     assert caught.value.cause == "bochscpu-python 0.3.1 is not installed"
-    assert caught.value.remedy == "python -m pip install bochscpu-python==0.3.1"
+    assert caught.value.remedy == f"run: {command('emulate')}"

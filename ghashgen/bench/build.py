@@ -46,7 +46,6 @@ def build(
                 "choose --abi sysv",
             )
     cc = find_cc()
-    out_dir.mkdir(parents=True, exist_ok=True)
     adapters, inputs, absent = _find(cc, peers, out_dir)
     if given:
         adapters.append(write_objects(given, out_dir))

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
 
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
 from ghashgen.bench.core import Run, summarise
+from ghashgen.errors import GhashgenError
+from ghashgen.extras import require
 
 _SAMPLES = 21
 _SECONDS = 0.0002
@@ -20,6 +20,9 @@ _SECONDS = 0.0002
 
 
 def _pyca() -> Callable[[bytes], object]:
+    require("bench")
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
     cipher = AESGCM(bytes(range(16)))
     nonce = bytes(12)
     return lambda message: cipher.encrypt(nonce, b"", message)
@@ -28,7 +31,18 @@ def _pyca() -> Callable[[bytes], object]:
 INTERFACES: Mapping[str, Callable[[], Callable[[bytes], object]]] = MappingProxyType(
     {"pyca_gmac": _pyca}
 )
-"""For each name, what makes a function of the message."""
+"""For each name, what makes a function of the message; it refuses where its library is absent."""
+
+
+def absent_interfaces(names: Sequence[str]) -> dict[str, str]:
+    """Return why some of these interfaces cannot be measured, by name."""
+    absent = {}
+    for name in names:
+        try:
+            INTERFACES[name]()
+        except GhashgenError as refusal:
+            absent[name] = str(refusal)
+    return absent
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from ghashgen.bench.cpus import slug_of
-from ghashgen.paths import project_root
+from ghashgen.paths import in_clone, project_root
 
 
 def cpu_model() -> str:
@@ -34,6 +34,9 @@ def _cpuinfo() -> dict[str, str]:
 
 def git_commit() -> str:
     """Return the short commit of the sources, + if the tree has changes; "" outside a clone."""
+    # An installed package, or an unpacked one, may lie in somebody else's repository.
+    if not (in_clone() and (project_root() / ".git").exists()):
+        return ""
     commit = _git("rev-parse", "--short=12", "HEAD")
     if not commit:
         return ""

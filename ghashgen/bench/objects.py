@@ -23,6 +23,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ghashgen.errors import GhashgenError
+from ghashgen.files import make_folder, write_whole
 from ghashgen.harness import FEATURES
 from ghashgen.programs import digest
 from ghashgen.templates import environment
@@ -107,7 +108,7 @@ def isolated(cc: Tool, peer: PeerObject, folder: Path) -> Path:
     made = folder / f"{peer.symbol}-{digest([peer.init, peer.update], contents)}.o"
     if made.exists():
         return made
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     whole = made.with_suffix(".tmp.o")
     wanted = {peer.init: f"{peer.symbol}_init", peer.update: f"{peer.symbol}_update"}
     try:
@@ -149,7 +150,6 @@ def write_objects(peers: Sequence[PeerObject], folder: Path) -> Path:
         for peer in peers
     ]
     text = environment().get_template("bench_objects.c.j2").render(objects=rows)
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"bench_objects-{digest([text])}.c"
-    path.write_text(text, encoding="utf-8")
+    write_whole(path, text)
     return path

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from ghashgen.bench.archive import member
 from ghashgen.errors import GhashgenError
+from ghashgen.files import write_whole
 from ghashgen.toolchain import Tool, find_cc
 
 INSTALL = "apt-get install libssl-dev libipsec-mb-dev"
@@ -62,7 +63,7 @@ def _openssl(cc: Tool, folder: Path) -> tuple[Path, ...]:
         raise GhashgenError(f"{library} holds no GHASH for x86-64")
     path = folder / "openssl-ghash-x86_64.o"
     if not path.exists() or path.read_bytes() != data:
-        path.write_bytes(data)
+        write_whole(path, data)
     return (path,)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from ghashgen.bench.core import INIT_MODES, MODES, Cell, Machine, Results, Run, Subject, size_name
 from ghashgen.bench.cpus import core_of, title_of
 from ghashgen.errors import GhashgenError
-from ghashgen.files import unwritten, write_whole
+from ghashgen.files import write_whole
 
 FOLDER = "docs/bench"
 """Where the records lie, below the project's root."""
@@ -175,10 +175,6 @@ def write_record(results: Results, slug: str, folder: Path, note: str = "") -> P
                 f"{path} holds {len(lost)} figures that this run lacks, such as {lost[0]}",
                 "measure all of it, or delete the file first",
             )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise unwritten(folder, error, "change its permissions") from None
     write_whole(path, text)
     return path
 

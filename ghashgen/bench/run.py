@@ -24,13 +24,13 @@ from ghashgen.bench.core import (
     size_name,
     summarise,
 )
-from ghashgen.bench.interface import INTERFACES, measure_interfaces
+from ghashgen.bench.interface import INTERFACES, absent_interfaces, measure_interfaces
 from ghashgen.bench.machine import cpu_model, git_commit
 from ghashgen.bench.objects import PeerObject
 from ghashgen.bench.peers import PEERS
 from ghashgen.errors import GhashgenError
 from ghashgen.harness import PORTABLE_KERNELS, HarnessKernel
-from ghashgen.paths import project_root
+from ghashgen.paths import cache_folder
 from ghashgen.wording import choose_one, counted
 
 PORTABLE = "portable"
@@ -100,16 +100,17 @@ def bench(
             or the program cannot be built.
     """
     _refuse_unknown(peers, sizes, modes, runs)
-    out_dir = out_dir or project_root() / "build" / "bench"
+    out_dir = out_dir or cache_folder() / "bench"
     program = build(kernels, [name for name in peers if name in PEERS], out_dir, given)
     subjects = _subjects(program, kernels, PORTABLE in peers)
-    gathered = _Gathered(missing=dict(program.absent))
+    interfaces = [name for name in peers if name in INTERFACES]
+    gathered = _Gathered(missing={**program.absent, **absent_interfaces(interfaces)})
     plan = _plan(subjects, sizes, modes, effort)
     for _ in range(runs):
         for event in _events(program.path, plan, gathered):
             _take(event, gathered, on_done)
         for name, size, run in measure_interfaces(
-            [name for name in peers if name in INTERFACES],
+            [name for name in interfaces if name not in gathered.missing],
             sizes,
             modes,
             gathered.ghz,

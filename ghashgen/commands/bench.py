@@ -36,7 +36,7 @@ from ghashgen.commands.options import (
     progress,
     sizes_option,
 )
-from ghashgen.paths import project_root
+from ghashgen.paths import project_root, require_clone
 from ghashgen.tables import say, show
 from ghashgen.target import target
 from ghashgen.wording import counted
@@ -91,6 +91,8 @@ def COMMAND(
     as_json: bool,
 ) -> None:
     """Measure kernels, after a check that every one gives the same GHASH."""
+    if record:
+        require_clone(FOLDER)
     peers = peer or PEER_CHOICES
     given = load_objects(objects) if objects else ()
     sizes = sizes or (QUICK_SIZES if quick else SIZES)

@@ -27,7 +27,7 @@ from ghashgen.compare.table import as_csv as csv_text
 from ghashgen.compare.table import missing, table
 from ghashgen.errors import GhashgenError
 from ghashgen.files import write_whole
-from ghashgen.paths import project_root
+from ghashgen.paths import project_root, require_clone
 from ghashgen.tables import say, show
 from ghashgen.target import target
 from ghashgen.wording import choose_one
@@ -61,6 +61,8 @@ def COMMAND(
     Every variant is checked, then measured in turns in one process, like `bench`; the paper's own
     ratios stand beside those measured here.
     """
+    if record or rewrite or only_check:
+        require_clone(NAME)
     if rewrite or only_check:
         if study or record or (rewrite and only_check):
             raise GhashgenError("--write and --check stand alone", "choose one, without a study")
@@ -108,9 +110,7 @@ def _measured(study: Study, sizes: tuple[int, ...], runs: int, effort: Effort) -
 
 
 def _keep(root: Path, study: Study, result: Record) -> None:
-    path = path_of(root, study, cpu_slug())
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, as_json(result))
+    write_whole(path_of(root, study, cpu_slug()), as_json(result))
     write_whole(root / NAME, rendered(read(root), [(study, records_of(root, study))]))
 
 

@@ -3,6 +3,7 @@
 from dataclasses import asdict
 
 import click
+from rich.markup import escape
 
 from ghashgen.commands.options import build_folder, json_option, print_json
 from ghashgen.doctor import examine
@@ -23,7 +24,7 @@ def COMMAND(as_json: bool) -> None:
                 finding.item,
                 "ok" if finding.ok else "MISSING" if finding.required else "absent",
                 finding.needed_for,
-                finding.found if finding.ok else finding.remedy,
+                escape(finding.found if finding.ok else finding.remedy),
             )
             for finding in findings
         )

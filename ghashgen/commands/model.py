@@ -16,13 +16,14 @@ from ghashgen.commands.options import (
     print_json,
     progress,
 )
-from ghashgen.commands.summary import read_page, write_page
+from ghashgen.commands.summary import read_page
 from ghashgen.errors import GhashgenError
+from ghashgen.files import write_whole
 from ghashgen.model.count import count, read, toml
 from ghashgen.model.page import COLUMNS, MARKERS, MATCHED, PAGE, cells, markdown, matched, notes
 from ghashgen.model.peers import Recount, peers, recount
 from ghashgen.model.rows import LABEL, Comparison, checks, compare, match, ours, theirs
-from ghashgen.paths import project_root
+from ghashgen.paths import project_root, require_clone
 from ghashgen.summary import block_of, replaced
 from ghashgen.tables import Table, say, show
 from ghashgen.target import target
@@ -85,6 +86,7 @@ def COMMAND(
     elif again:
         _recount(as_json)
     elif write or only_check:
+        require_clone(PAGE)
         comparison = _gather()
         said = _page(comparison, write)
         if as_json:
@@ -109,7 +111,7 @@ def _page(comparison: Comparison, write: bool) -> str:
     page = project_root() / PAGE
     text, block = read_page(page), markdown(comparison, peers())
     if write:
-        write_page(page, replaced(text, block, MARKERS, PAGE))
+        write_whole(page, replaced(text, block, MARKERS, PAGE))
     elif block_of(text, MARKERS, PAGE) != block:
         raise GhashgenError(f"the tables in {page} are stale", "run ghashgen model --write")
     return f"the tables in {page} are {'written' if write else 'current'}"

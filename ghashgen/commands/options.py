@@ -13,7 +13,7 @@ from click.shell_completion import CompletionItem
 from ghashgen.abi import ABIS
 from ghashgen.catalogue import Choice, Selection, catalogue, look_up, values_of
 from ghashgen.errors import GhashgenError
-from ghashgen.paths import project_root
+from ghashgen.paths import cache_folder, kernels_folder
 from ghashgen.target import TABLE_ALIGNS
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -142,13 +142,13 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON i
 
 
 def default_out() -> Path:
-    """Return the checked-in output folder."""
-    return project_root() / "generated"
+    """Return the output folder where no other is named: generated/ of the clone, or here."""
+    return kernels_folder()
 
 
 def build_folder(name: str) -> Path:
-    """Return a folder below build/, for what may be deleted at any time."""
-    return project_root() / "build" / name
+    """Return a file or folder in the cache, for what may be deleted at any time."""
+    return cache_folder() / name
 
 
 def print_json(value: Any) -> None:

@@ -14,11 +14,16 @@ from ghashgen.commands.options import (
     progress,
 )
 from ghashgen.errors import GhashgenError
-from ghashgen.paths import project_root
+from ghashgen.extras import require
+from ghashgen.paths import project_root, report_folder
 
 
 @click.command("report")
-@click.option("--out", type=click.Path(path_type=Path), help="Folder (default: build/report).")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Folder (default: build/report of a clone, else report).",
+)
 @click.option(
     "--kernels",
     type=click.Path(path_type=Path),
@@ -47,6 +52,8 @@ def COMMAND(
     """
     from ghashgen.report.gather import Sources, gather
 
+    if not as_json:
+        require("report")
     root = project_root()
     sources = Sources(
         root=root,
@@ -63,7 +70,7 @@ def COMMAND(
         return
     from ghashgen.report.page import Links, write
 
-    links = Links(out or build_folder("report"), sources.kernels, root)
+    links = Links(out or report_folder(), sources.kernels, root)
     for path in write(report, links):
         click.echo(path)
     for note in report.notes:

@@ -15,6 +15,7 @@ from ghashgen.commands.options import (
     progress,
 )
 from ghashgen.errors import GhashgenError
+from ghashgen.extras import require
 from ghashgen.files import write_whole
 from ghashgen.functions.interface import GROUP
 from ghashgen.kernel import Kernel
@@ -31,6 +32,7 @@ from ghashgen.passes.schedule import (
 from ghashgen.passes.schedule.costs import single
 from ghashgen.passes.schedule.replay import replay
 from ghashgen.passes.schedule.solutions import Solution, body_hash, dump, folder
+from ghashgen.paths import require_clone
 from ghashgen.tables import Table, show
 from ghashgen.uarch.schedules import is_solved, table_of
 
@@ -52,6 +54,9 @@ def COMMAND(choice: Choice, effort: float, write: bool, as_json: bool) -> None:
     Without filters, every kernel of the catalogue whose schedule is solved. Cycles are those of the
     model, in order and in the CPU's window: no measurements.
     """
+    require("solve")
+    if write:
+        require_clone("ghashgen/uarch/solved")
     given = choice.axes or choice.name
     kernels = chosen_kernels(choice).kernels if given else SOLVED
     for kernel in kernels:
@@ -110,9 +115,7 @@ def _solve(kernel: Kernel, effort: float, write: bool) -> dict[str, Any]:
     replay(program, ordered, isa)
     schedule(program, isa, SYSV, kernel.schedule, solution)
     if write:
-        folder().mkdir(exist_ok=True)
-        path = folder() / f"{kernel.name}.json"
-        write_whole(path, dump(solution))
+        write_whole(folder() / f"{kernel.name}.json", dump(solution))
     models = {
         name: region_cycles(block, region, tuple(order), isa, uarch)
         for name, order in orders.items()

@@ -8,7 +8,7 @@ import click
 from ghashgen.commands.options import json_option, print_json
 from ghashgen.errors import GhashgenError
 from ghashgen.files import write_whole
-from ghashgen.paths import project_root
+from ghashgen.paths import project_root, require_clone
 from ghashgen.speed import long_rows
 from ghashgen.summary import Summary, block_of, blocks, gather, replaced
 
@@ -21,13 +21,15 @@ def COMMAND(write: bool, only_check: bool, as_json: bool) -> None:
     """Print the tables of README and docs/results.md: kernels, theorems, counts, measurements."""
     if write and only_check:
         raise GhashgenError("--write and --check exclude each other", "choose one")
+    if write or only_check:
+        require_clone("README.md")
     root = project_root()
     summary = gather(root)
     pages = blocks(summary)
     for name, block in pages.items():
         page = root / name
         if write:
-            write_page(page, replaced(read_page(page), block, name=name))
+            write_whole(page, replaced(read_page(page), block, name=name))
         elif only_check and block_of(read_page(page), name=name) != block:
             raise GhashgenError(f"the summary in {page} is stale", "run ghashgen summary --write")
     if as_json:
@@ -51,8 +53,3 @@ def read_page(readme: Path) -> str:
         return readme.read_text(encoding="utf-8")
     except OSError as error:
         raise GhashgenError(f"{readme}: {error.strerror}", "run it in a clone") from None
-
-
-def write_page(readme: Path, text: str) -> None:
-    """Write a page whole or not at all."""
-    write_whole(readme, text)

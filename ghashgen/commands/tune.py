@@ -21,6 +21,7 @@ from ghashgen.commands.options import (
     progress,
 )
 from ghashgen.errors import GhashgenError
+from ghashgen.extras import require
 from ghashgen.files import write_whole
 from ghashgen.tables import say, show
 from ghashgen.target import target
@@ -115,6 +116,8 @@ def COMMAND(
     is not measured again, so an interrupted sweep goes on. ISAs that no machine here has are
     ranked by the port model, and marked so.
     """
+    if in_lab or scheduler:
+        require("lab")
     _refuse_early(uarch, write)
     candidates = _candidates(choice, kind)
     plan = Plan(finalists=finalists, fresh=fresh, budget=budget)

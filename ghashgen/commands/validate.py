@@ -23,6 +23,7 @@ from ghashgen.commands.options import (
 )
 from ghashgen.emulate import Emulator
 from ghashgen.errors import GhashgenError
+from ghashgen.extras import require
 from ghashgen.parallel import workers
 from ghashgen.tables import Table, say, show
 from ghashgen.target import runnable
@@ -40,6 +41,7 @@ def COMMAND(
     choice: Choice, abi: str, prefix: str, table_align: int, emulate: bool, as_json: bool
 ) -> None:
     """Run kernels on real input: every tail length, long and split messages, CAVP, bounds, ABI."""
+    require("validate")
     start = time.perf_counter()
     kernels, where = chosen_kernels(choice).kernels, runnable(abi, prefix, table_align)
     with progress("assemble", len(kernels)) as advance:

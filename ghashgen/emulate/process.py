@@ -14,10 +14,10 @@ from ghashgen.child import end
 from ghashgen.emulate.frames import read_frame, write_frame
 from ghashgen.emulate.image import Image
 from ghashgen.errors import GhashgenError
+from ghashgen.extras import command
 
 # A call's budget ends it long before; this only catches a worker that hangs.
 _REPLY_SECONDS = 300
-_REMEDY = "python -m pip install bochscpu-python==0.3.1"
 
 
 class WorkerDiedError(Exception):
@@ -54,11 +54,13 @@ class WorkerProcess:
             header, _ = self._receive()
         except WorkerDiedError:
             words = self.last_words()
-            raise GhashgenError(f"the emulator does not start: {words}", _REMEDY) from None
+            raise GhashgenError(
+                f"the emulator does not start: {words}", f"run: {command('emulate')}"
+            ) from None
         if header.get("error") == "import":
             detail = header["detail"]
             cause = "is not installed" if "No module" in detail else f"does not load: {detail}"
-            raise GhashgenError(f"bochscpu-python 0.3.1 {cause}", _REMEDY)
+            raise GhashgenError(f"bochscpu-python 0.3.1 {cause}", f"run: {command('emulate')}")
 
     def last_words(self) -> str:
         """The last line that the worker printed, and its exit status."""

@@ -14,6 +14,7 @@ from ghashgen.errors import GhashgenError
 from ghashgen.kernel import Kernel
 from ghashgen.ledger import NAME as PROOFS
 from ghashgen.ledger import load as load_proofs
+from ghashgen.paths import GENERATED, in_clone, project_root
 from ghashgen.report.bounds import examine
 from ghashgen.report.data import Examined, Report, Speed, Theorem, Variant
 from ghashgen.report.speed import read_speed
@@ -69,7 +70,7 @@ def gather(sources: Sources, progress: Progress = _silent) -> Report:
         raise GhashgenError(f"{sources.kernels} has no {manifest.NAME}", "run ghashgen generate")
     ordered = [entries[name] for name in sorted(entries)]
     examined, why = _examined(ordered, sources, progress)
-    proofs, proofs_why = _proofs(sources.kernels / PROOFS)
+    proofs, proofs_why = _proofs_beside(sources.kernels, examined)
     variants = tuple(
         _variant(entry, examined.get(entry["name"]), proofs.get(entry["name"])) for entry in ordered
     )
@@ -126,6 +127,17 @@ def _examined(
             built += build(kernels, target(abi), sources.kernels, sources.objects, advance)
     with progress("examine", len(built)) as advance:
         return examine(built, advance), ""
+
+
+def _proofs_beside(
+    kernels: Path, examined: Mapping[str, Examined]
+) -> tuple[dict[str, dict[str, Any]], str]:
+    """Return the verdicts for a folder of kernels by kernel, and why there are none."""
+    if (kernels / PROOFS).exists() or in_clone():
+        return _proofs(kernels / PROOFS)
+    # A wheel carries the catalogue's: of use where they are compared with the bytes, only there.
+    found, why = _proofs(project_root() / GENERATED / PROOFS)
+    return {name: verdict for name, verdict in found.items() if name in examined}, why
 
 
 def _proofs(path: Path) -> tuple[dict[str, dict[str, Any]], str]:

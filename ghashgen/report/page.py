@@ -15,7 +15,7 @@ from markupsafe import Markup
 from ghashgen import manifest
 from ghashgen.audit import CLASSES
 from ghashgen.bench.core import LEVELS, size_name
-from ghashgen.files import unwritten
+from ghashgen.files import make_folder, unwritten
 from ghashgen.ledger import NAME as PROOFS
 from ghashgen.paths import project_root
 from ghashgen.report.choice import (
@@ -362,7 +362,8 @@ def write(report: Report, links: Links) -> tuple[Path, ...]:
     Raises:
         GhashgenError: the folder cannot be written; nothing has changed then.
     """
-    _make(links.out)
+    # Before anything that takes time.
+    make_folder(links.out, "choose another --out")
     drawn = plots(report)
     files = {PAGE: page(report, drawn, links).encode()}
     files |= {f"{name}.png": plot.png for name, plot in drawn.items()}
@@ -382,11 +383,3 @@ def write(report: Report, links: Links) -> tuple[Path, ...]:
         for unfinished in pending:
             unfinished.unlink(missing_ok=True)
     return tuple(pending.values())
-
-
-def _make(folder: Path) -> None:
-    """Make the folder before anything that takes time."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise unwritten(folder, error, "choose another --out") from None

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ghashgen.audit import CLASSES
 from ghashgen.bench.core import size_name
+from ghashgen.extras import require
 from ghashgen.report.choice import Line, bound_rows, costs, lines, used_ports
 from ghashgen.report.data import Report, Speed
 
@@ -80,6 +81,7 @@ def plots(report: Report) -> dict[str, Plot]:
 
 @contextmanager
 def _style(salt: str) -> Iterator[None]:
+    require("report")
     import matplotlib as mpl
 
     settings: Any = {

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ghashgen.errors import GhashgenError
+from ghashgen.extras import require
 from ghashgen.tune.measure import Host, Measure, describe, measure, method
 from ghashgen.tune.sweep import Outcome, Task
 
@@ -180,8 +181,9 @@ def lab(scheduler: str = "", workers: int = 1) -> Iterator[Lab]:
     """Connect to a scheduler, or start one with `workers` processes on this machine.
 
     Raises:
-        GhashgenError: nobody answers at that address.
+        GhashgenError: nobody answers at that address, or the extra `lab` is not installed.
     """
+    require("lab")
     import distributed
 
     # They have no types that a checker could see.

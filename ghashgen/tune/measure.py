@@ -19,9 +19,10 @@ from ghashgen.bench.machine import cpu_model, git_commit
 from ghashgen.bench.peers import PEERS
 from ghashgen.bench.run import Effort, bench
 from ghashgen.errors import GhashgenError
+from ghashgen.files import make_folder
 from ghashgen.harness import HarnessKernel
 from ghashgen.harness import build as build_harness
-from ghashgen.paths import project_root
+from ghashgen.paths import cache_folder, project_root
 from ghashgen.tune.space import Unit
 
 MODES = ("throughput", "init")
@@ -94,7 +95,7 @@ Measure = Callable[[Batch], Measured]
 
 def folder() -> Path:
     """Return where the measuring program is built."""
-    return project_root() / "build" / "tune"
+    return cache_folder() / "tune"
 
 
 @cache
@@ -139,7 +140,7 @@ def measure(batch: Batch, core: int = -1) -> Measured:
     refused = [unit.name for unit in batch.units if not host.runs(unit)]
     if refused:
         raise GhashgenError(f"{refused[0]} cannot run on {host.cpu}", "send it elsewhere")
-    place = folder()
+    place = make_folder(folder())
     with alone(), tempfile.TemporaryDirectory(prefix="objects-", dir=place) as objects:
         try:
             results = bench(

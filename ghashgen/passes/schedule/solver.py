@@ -14,6 +14,7 @@ from importlib.metadata import version
 from typing import Any
 
 from ghashgen.errors import GhashgenError
+from ghashgen.extras import require
 from ghashgen.ir import RegClass, VReg
 from ghashgen.passes.schedule.graph import Graph
 from ghashgen.passes.schedule.order import Limits, Pressure, list_order
@@ -37,12 +38,9 @@ class Solved:
 
 
 def _ortools() -> Any:
-    try:
-        from ortools.sat.python import cp_model
-    except ImportError:
-        raise GhashgenError(
-            "ortools is not installed, which solving needs", "pip install 'ghashgen[solve]'"
-        ) from None
+    require("solve")
+    from ortools.sat.python import cp_model
+
     return version("ortools"), cp_model
 
 

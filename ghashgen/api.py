@@ -1,0 +1,112 @@
+"""The public interface in Python, named in `ghashgen.__all__`: what a build script needs.
+
+Choose kernels, emit them, prove an object file; docs/api.md shows it at work. Every refusal is a
+GhashgenError whose text is one line, cause and remedy.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from ghashgen import catalogue, generate, proofs
+from ghashgen.catalogue import Choice
+from ghashgen.errors import GhashgenError
+from ghashgen.kernel import Kernel
+from ghashgen.placement import place
+from ghashgen.render import render
+from ghashgen.target import target
+from ghashgen.toolchain import find_nasm
+from ghashgen.verify.prove import Proof, Theorem, prove_object
+
+__all__ = [
+    "GhashgenError",
+    "Kernel",
+    "Proof",
+    "Theorem",
+    "assembly",
+    "choose",
+    "emit",
+    "prove",
+]
+
+Value = str | int | bool
+"""The value of an axis: a name, a number of blocks, or whether."""
+
+
+def choose(*names: str, **axes: Value | Collection[Value]) -> tuple[Kernel, ...]:
+    """Return kernels by name, or by the values of their axes; without either, the catalogue.
+
+    An axis takes one value or several: ``isa="avx2"``, ``blocks=(8, 16)``, ``wipe=True``. The axes
+    are the filters of ``ghashgen list --help``; ``blocks`` is the number of 16-byte blocks that one
+    turn of the loop absorbs, 1 to 48. Where no kernel of the catalogue has these values, kernels
+    are made that do; the axes left open then have their defaults, and the schemes every value.
+
+    Raises:
+        GhashgenError: a name, an axis or a value is unknown, names and axes are given at once, or
+            no kernel can have these values.
+    """
+    if names and axes:
+        raise GhashgenError("kernels are chosen by name or by axes", "leave out one of them")
+    if names:
+        return catalogue.choose(Choice(name=names))
+    known = {field.name for field in fields(Choice)} - {"name"}
+    if unknown := sorted(axes.keys() - known):
+        raise GhashgenError(f"unknown axis {unknown[0]!r}", f"axes are {', '.join(sorted(known))}")
+    values: dict[str, Any] = {
+        axis: (value,) if isinstance(value, str | int) else tuple(value)
+        for axis, value in axes.items()
+    }
+    return catalogue.choose(Choice(**values))
+
+
+def emit(
+    kernels: Sequence[Kernel],
+    folder: str | Path,
+    *,
+    abi: str = "sysv",
+    fmt: str = "",
+    prefix: str = "",
+    force: bool = False,
+) -> tuple[Path, ...]:
+    """Write kernels to a folder, with header, dispatcher and MANIFEST.json: all files or none.
+
+    Return the files, sorted. The same kernels give the same bytes. What the folder's manifest
+    lists besides stays there, in header and dispatcher too. `abi` is ``"sysv"`` or ``"win64"``;
+    `fmt` is ``"elf64"``, ``"win64"`` or ``"macho64"``, and by default that of the convention;
+    `prefix` goes before every symbol, macro and file name; `force` overwrites files that were
+    edited by hand. Kernels are made in as many processes as this one may keep busy.
+
+    Raises:
+        GhashgenError: the folder cannot be written, holds a file that was edited by hand or kernels
+            with another prefix, nasm is missing, or a name is unknown; nothing is written then.
+    """
+    out = Path(folder)
+    made = generate.generate(kernels, target(abi, fmt, prefix), out, force=force)
+    return tuple(out / name for name in sorted(made.files))
+
+
+def assembly(kernel: Kernel, *, abi: str = "sysv", fmt: str = "", prefix: str = "") -> str:
+    """Return the text that `emit` writes for a kernel, in nasm's syntax.
+
+    Raises:
+        GhashgenError: nasm is missing, which says where lines of code end, or a name is unknown.
+    """
+    return place(render(kernel, target(abi, fmt, prefix)), find_nasm()).listing.text
+
+
+def prove(obj: bytes | str | Path, kernel: Kernel, *, abi: str = "sysv", prefix: str = "") -> Proof:
+    """Prove an ELF object, or its file, to be this kernel: from its bytes, for every input.
+
+    Return the proof: ``proved`` says whether all theorems hold (SOUNDNESS.md, section 4), and
+    ``report()`` says it in words, with the first one that fails. `abi` and `prefix` are those that
+    the kernel was emitted with. Takes seconds, and a minute for kernels of many blocks.
+
+    Raises:
+        GhashgenError: the object cannot be read, is no ELF for x86-64, or lacks a symbol.
+    """
+    source = obj if isinstance(obj, bytes) else Path(obj)
+    if isinstance(source, Path) and not source.is_file():
+        raise GhashgenError(f"{source}: no such file", "assemble it: nasm -f elf64")
+    spec = proofs.statement(kernel, target(abi, "elf64", prefix).symbol(kernel.name), abi)
+    return prove_object(source, spec)
