@@ -54,18 +54,20 @@ def place(first: Listing, nasm: Tool) -> Placed:
         GhashgenError: nasm fails, or no padding settles.
     """
     target = first.target
-    as_elf = replace(target, fmt=FORMATS["elf64"])
+    as_elf = target if target.fmt.elf else replace(target, fmt=FORMATS["elf64"])
     compiled = dict(first.compiled)
-    code = _assemble(first if target.fmt.elf else listing(first.kernel, as_elf, compiled), nasm)
+    text = first if target.fmt.elf else listing(first.kernel, as_elf, compiled)
     for _ in range(ROUNDS):
+        code = _assemble(text, nasm)
         padded = {
             name: _pad(item, _body(code, target.symbol(f"{first.kernel.name}_{name}")))
             for name, item in compiled.items()
         }
         if padded == compiled:
-            return Placed(listing(first.kernel, target, compiled), code)
+            final = text if target.fmt.elf else listing(first.kernel, target, compiled)
+            return Placed(final, code)
         compiled = padded
-        code = _assemble(listing(first.kernel, as_elf, compiled), nasm)
+        text = listing(first.kernel, as_elf, compiled)
     raise GhashgenError(
         f"{first.kernel.name}: the padding of its jumps does not settle", "report this kernel"
     )
