@@ -97,7 +97,7 @@ check: lint types test ## format, lint, types, tests, generated/ regenerated, ke
 	@$(GHASHGEN) compare --check
 	@$(GHASHGEN) model --check
 
-bench-tool: setup ## how long the tool itself takes; its --proofs and --record: see --help
+bench-tool: setup ## how long the tool itself takes
 	@$(GHASHGEN) bench-tool
 
 clean: ## delete what make built, generated/ aside
