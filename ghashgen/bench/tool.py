@@ -193,8 +193,8 @@ def every_proof(
     if failed:
         raise GhashgenError(f"{failed[0]} is not proved", "run ghashgen prove")
     slowest = max(verdicts, key=lambda verdict: float(verdict["seconds"]))
-    note = f"{counted(len(verdicts), 'kernel')}, longest {slowest['kernel']} {shown(slowest['seconds'])}"
-    return PROOFS, seconds, note
+    longest = f"longest {slowest['kernel']} {shown(slowest['seconds'])}"
+    return PROOFS, seconds, f"{counted(len(verdicts), 'kernel')}, {longest}"
 
 
 def load(path: Path) -> dict[str, Figure]:
