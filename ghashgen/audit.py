@@ -74,19 +74,18 @@ _WRITES = {OpAccess.WRITE, OpAccess.READ_WRITE, OpAccess.COND_WRITE, OpAccess.RE
 
 @cache
 def _mnemonics() -> Mapping[int, str]:
-    """Return iced's mnemonic names by number."""
-    return {v: k for k, v in vars(Mnemonic).items() if isinstance(v, int) and k.isupper()}
+    """Return iced's mnemonic names by number, in lower case."""
+    return {v: k.lower() for k, v in vars(Mnemonic).items() if isinstance(v, int) and k.isupper()}
 
 
 def mnemonic(instruction: Instruction) -> str:
     """Return the mnemonic in lower case."""
-    return _mnemonics()[instruction.mnemonic].lower()
+    return _mnemonics()[instruction.mnemonic]
 
 
 def _has_memory(instruction: Instruction) -> bool:
-    return any(
-        instruction.op_kind(i) == OpKind.MEMORY for i in range(instruction.op_count)
-    ) and mnemonic(instruction) not in ("lea", "nop")
+    kinds = map(instruction.op_kind, range(instruction.op_count))
+    return OpKind.MEMORY in kinds and mnemonic(instruction) not in ("lea", "nop")
 
 
 def classify(instruction: Instruction) -> str:
@@ -102,6 +101,7 @@ def class_of(form: str) -> str:
     return _class_of(name, any(map(is_memory, kinds)), is_memory(kinds[0]))
 
 
+@cache
 def _class_of(name: str, has_memory: bool, writes_memory: bool) -> str:
     """Return the class, by mnemonic and whether an operand, or the first one, is in memory."""
     name = name.upper()
@@ -112,14 +112,6 @@ def _class_of(name: str, has_memory: bool, writes_memory: bool) -> str:
         if bare.startswith(prefixes):
             return cls
     return "other"
-
-
-def count(instructions: Iterable[Instruction]) -> dict[str, int]:
-    """Count instructions by class; every class is present."""
-    out = dict.fromkeys(CLASSES, 0)
-    for instruction in instructions:
-        out[classify(instruction)] += 1
-    return out
 
 
 @dataclass(frozen=True)
@@ -164,14 +156,16 @@ class Audit:
 
 def region(instructions: list[Instruction]) -> Region:
     """Count a run of instructions."""
-    names = Counter(mnemonic(instruction) for instruction in instructions)
+    names = Counter(map(mnemonic, instructions))
+    classes = [classify(instruction) for instruction in instructions]
+    totals = Counter(classes)
     folded = sum(
         1
-        for instruction in instructions
-        if _has_memory(instruction) and classify(instruction) not in ("load", "store")
+        for instruction, cls in zip(instructions, classes, strict=True)
+        if cls not in ("load", "store") and _has_memory(instruction)
     )
     return Region(
-        classes=count(instructions),
+        classes={cls: totals[cls] for cls in CLASSES},
         instructions=len(instructions),
         memory_operands=folded,
         mnemonics=dict(sorted(names.items())),

@@ -65,7 +65,7 @@ class Builder:
         """Append an operation; `note` is its comment."""
         if len(operands) != len(CODES[code].roles):
             raise ValueError(f"{code} takes {len(CODES[code].roles)} operands")
-        width = LANE_BITS * max((self.lanes_of(operand) for operand in operands), default=1)
+        width = LANE_BITS * max(map(self.lanes_of, operands), default=1)
         self._record(code, operands, width, note)
 
     def _record(self, code: str, operands: tuple[Operand, ...], width: int, note: str) -> None:
@@ -79,7 +79,7 @@ class Builder:
     def _vec(self, code: str, *operands: Operand, note: str = "", lanes: int = 0) -> VReg:
         """Append an operation whose result has `lanes` lanes, by default as many as its widest."""
         out = self._new(RegClass.VEC)
-        self._lanes[out] = lanes or max((self.lanes_of(operand) for operand in operands), default=1)
+        self._lanes[out] = lanes or max(map(self.lanes_of, operands), default=1)
         self.emit(code, out, *operands, note=note)
         return out
 

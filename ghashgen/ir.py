@@ -152,6 +152,10 @@ class Code:
     swap: str = ""
     """How to exchange the sources: "" not at all, "same" freely, "halves" with the immediate."""
 
+    def __post_init__(self) -> None:
+        if "l" in self.roles[:-1]:
+            raise ValueError(f"{self.meaning}: a label stands last (passes.liveness.targets)")
+
 
 CODES: Mapping[str, Code] = {
     # vectors: (destination, sources…, immediate)

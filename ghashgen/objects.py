@@ -1,6 +1,7 @@
 """Reads an assembled ELF object: code, symbols, and the instructions between two symbols."""
 
 import io
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,6 +11,10 @@ from elftools.elf.sections import SymbolTableSection
 from iced_x86 import Decoder, Instruction
 
 from ghashgen.errors import GhashgenError
+
+_SYMBOL = struct.Struct("<IBBHQQ")
+"""Elf64_Sym: name, info, other, section, value, size. Read here, because every kernel is read at
+least twice, and pyelftools takes longer over its symbols than over all else."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +48,9 @@ def read_object(data: bytes) -> ObjectCode:
     if text is None or not isinstance(table, SymbolTableSection):
         raise GhashgenError("the object has no .text or no symbol table", "assemble it as elf64")
     index = elf.get_section_index(".text")
-    symbols = {
-        symbol.name: symbol["st_value"]
-        for symbol in table.iter_symbols()
-        if symbol["st_shndx"] == index and symbol.name
-    }
+    names = elf.get_section(table["sh_link"]).data()
+    symbols = {}
+    for name, _, _, section, value, _ in _SYMBOL.iter_unpack(table.data()):
+        if section == index and names[name]:
+            symbols[names[name : names.index(0, name)].decode()] = value
     return ObjectCode(text.data(), symbols)

@@ -56,10 +56,11 @@ def place(first: Listing, nasm: Tool) -> Placed:
         GhashgenError: nasm fails, no padding settles, or a kernel that should wipe does not.
     """
     target = first.target
-    as_elf = replace(target, fmt=FORMATS["elf64"])
+    as_elf = target if target.fmt.elf else replace(target, fmt=FORMATS["elf64"])
     compiled = dict(first.compiled)
-    code = _assemble(first if target.fmt.elf else listing(first.kernel, as_elf, compiled), nasm)
+    text = first if target.fmt.elf else listing(first.kernel, as_elf, compiled)
     for _ in range(ROUNDS):
+        code = _assemble(text, nasm)
         padded = {
             name: _pad(item, _body(code, target.symbol(f"{first.kernel.name}_{name}")))
             for name, item in compiled.items()
@@ -70,7 +71,7 @@ def place(first: Listing, nasm: Tool) -> Placed:
                 raise GhashgenError(f"{first.kernel.name} does not wipe all", "report this kernel")
             return Placed(listing(first.kernel, target, compiled, found), code, found)
         compiled = padded
-        code = _assemble(listing(first.kernel, as_elf, compiled), nasm)
+        text = listing(first.kernel, as_elf, compiled)
     raise GhashgenError(
         f"{first.kernel.name}: the padding of its jumps does not settle", "report this kernel"
     )

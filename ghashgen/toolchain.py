@@ -211,7 +211,7 @@ def assemble_text(nasm: Tool, name: str, text: str, fmt: str) -> bytes:
     with tempfile.TemporaryDirectory(prefix="ghashgen-") as folder:
         source, obj = Path(folder) / f"{name}.asm", Path(folder) / f"{name}.o"
         source.write_bytes(text.encode())
-        assemble(nasm, source, obj, fmt)
+        _make(nasm, ["-f", fmt, source.name], source.parent, obj)
         return obj.read_bytes()
 
 
@@ -227,14 +227,19 @@ def _produce(tool: Tool, arguments: Sequence[str], cwd: Path | None, target: Pat
     make_folder(target.parent)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
         unfinished = Path(folder) / target.name
-        result = _run([*tool.command, *arguments, "-o", str(unfinished)], cwd=cwd)
-        if result.returncode != 0 or not unfinished.exists():
-            line = first_error(result.stderr or result.stdout)
-            raise GhashgenError(
-                f"{tool.path.name} failed: {line or f'exit status {result.returncode}'}",
-                f"{tool.path.name} here is {tool.version}",
-            )
+        _make(tool, arguments, cwd, unfinished)
         unfinished.replace(target)
+
+
+def _make(tool: Tool, arguments: Sequence[str], cwd: Path | None, output: Path) -> None:
+    """Runs ``tool arguments -o output``; a failure may leave part of ``output`` behind."""
+    result = _run([*tool.command, *arguments, "-o", str(output)], cwd=cwd)
+    if result.returncode != 0 or not output.exists():
+        line = first_error(result.stderr or result.stdout)
+        raise GhashgenError(
+            f"{tool.path.name} failed: {line or f'exit status {result.returncode}'}",
+            f"{tool.path.name} here is {tool.version}",
+        )
 
 
 def first_error(output: str) -> str:

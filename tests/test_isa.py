@@ -272,6 +272,7 @@ def test_a_lowering_uses_every_operand_of_its_operation(isa: Isa) -> None:
     ("changes", "words"),
     [
         ({"source": ""}, "incomplete"),
+        ({"signature": "r:l r:q"}, "a label stands last"),
         ({"audit_class": ""}, "incomplete"),
         ({"audit_class": "fast"}, "incomplete"),
         ({"key": ""}, "incomplete"),

@@ -1,54 +1,70 @@
 """ghashgen bench-tool: how long the tool itself takes."""
 
-import statistics
-import tempfile
-import time
-from pathlib import Path
+from dataclasses import asdict
 
 import click
 
+from ghashgen.bench import tool
+from ghashgen.bench.machine import cpu_model, cpu_slug, git_commit
+from ghashgen.built import build
 from ghashgen.catalogue import catalogue
-from ghashgen.commands.options import json_option, print_json
-from ghashgen.generate import generate
-from ghashgen.kernel import Kernel
-from ghashgen.render import render
+from ghashgen.commands.options import (
+    build_folder,
+    default_out,
+    json_option,
+    print_json,
+    progress,
+)
+from ghashgen.paths import project_root
 from ghashgen.tables import Table, show
 from ghashgen.target import target
 from ghashgen.wording import counted
 
-RUNS = 5
-TARGETS = {"one kernel": 0.050, "the catalogue": 15.0}
-"""Seconds: rendering one kernel, median; the catalogue, generated, assembled and audited."""
-
-
-def _one(kernel: Kernel) -> float:
-    times = []
-    for _ in range(RUNS):
-        start = time.perf_counter()
-        render(kernel, target())
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
-
 
 @click.command("bench-tool")
+@click.option("--job", is_flag=True, help="Also a plain make: generate, identities, validate.")
+@click.option("--emulated", is_flag=True, help="Also that with every kernel emulated; minutes.")
+@click.option("--proofs", is_flag=True, help="Also the proof of every kernel anew; minutes.")
+@click.option("--record", is_flag=True, help=f"Store this CPU's figures in {tool.FOLDER}/.")
 @json_option
-def COMMAND(as_json: bool) -> None:
-    """Time the generator; decides nothing, prints the figures beside their targets."""
+def COMMAND(job: bool, emulated: bool, proofs: bool, record: bool, as_json: bool) -> None:
+    """Time the tool on two cores, beside its targets; decides nothing."""
     kernels = catalogue()
-    render(kernels[0], target())
-    singles = {kernel.name: _one(kernel) for kernel in kernels if kernel.blocks in (1, 16, 48)}
-    slowest = max(singles, key=lambda name: singles[name])
-    with tempfile.TemporaryDirectory(prefix="ghashgen-") as folder:
-        start = time.perf_counter()
-        generate(kernels, target(), Path(folder), whole=True)
-        whole = time.perf_counter() - start
-    figures = {"one kernel": singles[slowest], "the catalogue": whole}
+    sources = git_commit()
+    with tool.two_cores() as cores:
+        with progress("one kernel", len(kernels)) as advance:
+            found = tool.one_kernel(kernels, advance)
+        with progress("the catalogue, make", 1 + job + emulated) as advance:
+            found.append(tool.whole_catalogue(kernels))
+            advance(None)
+            for emulate in (*([False] if job else []), *([True] if emulated else [])):
+                found.append(tool.main_job(emulate))
+                advance(None)
+        if proofs:
+            built = build(kernels, target(), default_out(), build_folder("obj"))
+            with progress("prove", len(built)) as advance:
+                found.append(tool.every_proof(built, advance))
+    figures = {what: tool.Figure(what, s, note, cores, sources) for what, s, note in found}
+    if record:
+        place = project_root() / tool.FOLDER / f"{cpu_slug()}.json"
+        tool.store(figures, cpu_model(), place)
     if as_json:
-        print_json({"seconds": figures, "target": TARGETS, "slowest": slowest})
+        print_json(
+            [
+                {**asdict(figure), "target": tool.TARGETS[what], "verdict": figure.verdict}
+                for what, figure in figures.items()
+            ]
+        )
         return
-    one, every = TARGETS.values()
-    rows = (
-        ("one kernel", f"{singles[slowest]:.3f}", f"{one:.3f}", slowest),
-        ("the catalogue", f"{whole:.1f}", f"{every:.1f}", counted(len(kernels), "kernel")),
+    rows = tuple(
+        (
+            what,
+            "" if (wanted := tool.TARGETS[what]) is None else tool.shown(wanted),
+            tool.shown(figure.seconds),
+            figure.verdict,
+            figure.note,
+        )
+        for what, figure in figures.items()
     )
-    show(Table("", ("what", ">seconds", ">target", "which"), rows))
+    title = f"{cpu_model()}, {counted(cores, 'core')}"
+    show(Table(title, ("what", ">target", ">took", "verdict", "which"), rows, prose="which"))

@@ -39,6 +39,7 @@ ROLES = {
 }
 """Operand roles."""
 
+_VEC = RegClass.VEC
 _READ = frozenset({"r", "rw"})
 _WRITTEN = frozenset({"w", "rw"})
 
@@ -119,7 +120,8 @@ class Row:
     def __post_init__(self) -> None:
         if not (self.key and self.source and self.audit_class in AUDIT_CLASSES):
             raise ValueError(f"row {self.key!r} is incomplete")
-        _ = self.operands
+        if any("l" in spec.kinds for spec in self.operands[:-1]):
+            raise ValueError(f"row {self.key!r}: a label stands last (passes.liveness.targets)")
 
     def widths(self, op: Op) -> list[tuple[Reg, int]]:
         """Return the vector registers that `op` names, each with the bits of it that matter."""
@@ -127,10 +129,10 @@ class Row:
         return [
             (operand, share[spec.vector])
             for spec, operand in zip(self.operands, op.operands, strict=True)
-            if isinstance(operand, _REGISTER) and operand.cls is RegClass.VEC
+            if isinstance(operand, _REGISTER) and operand.cls is _VEC
         ]
 
-    @property
+    @cached_property
     def mnemonic(self) -> str:
         """The mnemonic alone."""
         return self.key.partition(".")[0]
@@ -141,19 +143,19 @@ class Row:
         return _parse(self.signature)
 
     @cached_property
-    def roles(self) -> tuple[str, ...]:
-        """The roles of the operands."""
-        return tuple(spec.role for spec in self.operands)
+    def _flow(self) -> tuple[tuple[bool, bool], ...]:
+        """Of each operand, whether it is read and whether it is written."""
+        return tuple((spec.role in _READ, spec.role in _WRITTEN) for spec in self.operands)
 
     def effects(self, op: Op) -> tuple[tuple[Reg, ...], tuple[Reg, ...]]:
         """Return (registers read, registers written) by `op`, address registers included."""
         reads: list[Reg] = []
         writes: list[Reg] = []
-        for role, operand in zip(self.roles, op.operands, strict=True):
+        for (read, written), operand in zip(self._flow, op.operands, strict=True):
             if isinstance(operand, _REGISTER):
-                if role in _READ:
+                if read:
                     reads.append(operand)
-                if role in _WRITTEN:
+                if written:
                     writes.append(operand)
             elif isinstance(operand, Mem):
                 reads.extend(operand.registers)

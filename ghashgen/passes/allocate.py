@@ -58,6 +58,7 @@ def allocate(
     too_wide = frozenset(
         reg
         for op in program.ops
+        if op.width > 128 * isa.lanes
         for reg, width in isa.rows[op.code].widths(op)
         if isinstance(reg, VReg) and width > 128 * isa.lanes
     )

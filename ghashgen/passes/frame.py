@@ -145,13 +145,16 @@ def _upper_dirty(program: Program, isa: Isa) -> list[bool]:
 def _finish(block: Block, leave: tuple[Op, ...], slot: int) -> Block:
     """Expand returns and turn slots into addresses."""
 
-    def place(operand: Operand) -> Operand:
+    def address(operand: Operand) -> Operand:
         if isinstance(operand, Slot):
             return Mem(base=_STACK, disp=slot * operand.index, align=16)
         return operand
 
+    def placed(op: Op) -> Op:
+        slots = any(isinstance(operand, Slot) for operand in op.operands)
+        return op.on(*map(address, op.operands)) if slots else op
+
     ops: list[Op] = []
     for op in block.ops:
         ops.extend((*leave, op) if op.code == "ret" else (op,))
-    placed = tuple(op.on(*map(place, op.operands)) for op in ops)
-    return replace(block, ops=placed)
+    return replace(block, ops=tuple(map(placed, ops)))

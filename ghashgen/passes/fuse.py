@@ -17,8 +17,9 @@ def fuse(program: Program, isa: Isa) -> Program:
     """Return the program with pairs of additions fused, or unchanged if the ISA cannot."""
     if "xor3" not in isa.supported:
         return program
-    uses = Counter(reg for op in program.ops for reg in abstract_effects(op)[0])
-    written = Counter(reg for op in program.ops for reg in abstract_effects(op)[1])
+    effects = [abstract_effects(op) for op in program.ops]
+    uses = Counter(reg for reads, _ in effects for reg in reads)
+    written = Counter(reg for _, writes in effects for reg in writes)
     once = frozenset(reg for reg, count in uses.items() if count == 1 and written[reg] == 1)
     return replace(program, blocks=tuple(_block(block, once) for block in program.blocks))
 

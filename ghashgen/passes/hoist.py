@@ -45,6 +45,11 @@ def hoist(program: Program) -> Program:
                     return home
         return operand
 
+    def moved(op: Op, block: int) -> Op:
+        if not _constants(op.operands):
+            return op
+        return op.on(*(move(operand, op.width, block) for operand in op.operands))
+
     return replace(
         program,
         blocks=tuple(
@@ -52,7 +57,7 @@ def hoist(program: Program) -> Program:
                 block,
                 ops=(
                     *loads.get(i, ()),
-                    *(op.on(*(move(x, op.width, i) for x in op.operands)) for op in block.ops),
+                    *(moved(op, i) for op in block.ops),
                 ),
             )
             for i, block in enumerate(blocks)

@@ -13,6 +13,7 @@ from ghashgen.isa.core import Row
 
 Effects = Callable[[Op], tuple[tuple[Reg, ...], tuple[Reg, ...]]]
 
+_REGISTER = (VReg, PReg)
 _NO_FALL_THROUGH = frozenset({"jump", "return", "jmp", "ret"})
 
 
@@ -21,10 +22,10 @@ def abstract_effects(op: Op) -> tuple[tuple[Reg, ...], tuple[Reg, ...]]:
     reads: list[Reg] = []
     writes: list[Reg] = []
     for role, operand in zip(CODES[op.code].roles, op.operands, strict=True):
-        if isinstance(operand, Mem):
-            reads.extend(operand.registers)
-        elif isinstance(operand, VReg | PReg):
+        if isinstance(operand, _REGISTER):
             (writes if role == "w" else reads).append(operand)
+        elif isinstance(operand, Mem):
+            reads.extend(operand.registers)
     return tuple(reads), tuple(writes)
 
 
@@ -39,8 +40,12 @@ def positions(blocks: Sequence[Block]) -> dict[str, int]:
 
 
 def targets(op: Op) -> list[str]:
-    """Return the labels to which an operation may branch; a block may branch before its end."""
-    return [x.name for x in op.operands if isinstance(x, Label)]
+    """Return the labels to which an operation may branch; a block may branch before its end.
+
+    A label is an operation's last operand: `isa.core.Row` and `ir.Code` refuse it anywhere else.
+    """
+    last = op.operands[-1] if op.operands else None
+    return [last.name] if isinstance(last, Label) else []
 
 
 def falls_through(blocks: Sequence[Block], index: int) -> bool:

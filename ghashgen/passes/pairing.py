@@ -9,8 +9,8 @@ one.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import count
+from dataclasses import replace
+from typing import NamedTuple
 
 from ghashgen.errors import GhashgenError
 from ghashgen.ir import Block, Mem, Op, Operand, PReg, RegClass, Slot, VReg
@@ -28,8 +28,7 @@ class AllocationError(GhashgenError):
         super().__init__(cause, remedy)
 
 
-@dataclass(frozen=True)
-class Move:
+class Move(NamedTuple):
     """An added load or store: the place `target` now holds what the place `source` holds."""
 
     target: int
@@ -37,8 +36,7 @@ class Move:
     width: int
 
 
-@dataclass(frozen=True)
-class Sets:
+class Sets(NamedTuple):
     """What an instruction says about the bits of what it writes."""
 
     written: tuple[tuple[int, int], ...]
@@ -47,8 +45,7 @@ class Sets:
     """The register that is copied, -1 if the instruction computes."""
 
 
-@dataclass(frozen=True)
-class Vanished:
+class Vanished(NamedTuple):
     """A copy that was left out."""
 
     target: int
@@ -57,8 +54,7 @@ class Vanished:
     sets: Sets
 
 
-@dataclass(frozen=True)
-class Instruction:
+class Instruction(NamedTuple):
     """A selected instruction in its allocated form."""
 
     selected: Op
@@ -76,6 +72,14 @@ class Instruction:
 Step = Move | Vanished | Instruction
 
 
+class _Numbers(dict[Operand, int]):
+    """Gives every register and place a number when it is first asked for."""
+
+    def __missing__(self, operand: Operand) -> int:
+        number = self[operand] = len(self)
+        return number
+
+
 class Pairing:
     """Pairs the blocks of one function; numbers registers and places as they come."""
 
@@ -86,15 +90,11 @@ class Pairing:
         self._writable = writable
         (load,), (store,) = isa.lower["load_aligned"], isa.lower["store"]
         self._moves = frozenset({load.row, store.row})
-        self._numbers: dict[Operand, int] = {}
-        self._fresh = count()
+        self._numbers = _Numbers()
 
     def number(self, operand: Operand) -> int:
         """Return the number of a virtual register or of a place."""
-        known = self._numbers.get(operand)
-        if known is None:
-            known = self._numbers[operand] = next(self._fresh)
-        return known
+        return self._numbers[operand]
 
     def block(self, selected: Block, allocated: Block) -> list[Step]:
         """Return the steps of a block.
@@ -151,21 +151,23 @@ class Pairing:
         return Vanished(self.number(target), self.number(source), op.width, sets)
 
     def _instruction(self, op: Op, physical: Op) -> Instruction:
-        row = self._isa.rows[op.code]
+        row, numbers = self._isa.rows[op.code], self._numbers
         shape = (op.code, op.width, len(op.operands))
         if (physical.code, physical.width, len(physical.operands)) != shape:
             raise self._wrong(f"{show(op)} became {show(physical)}")
         required: list[tuple[int, int, VReg, Operand]] = []
         written: dict[Operand, Operand] = {}
+        named: list[tuple[Operand, Operand]] = []
         for spec, virtual, actual in zip(row.operands, op.operands, physical.operands, strict=True):
             for reg, place in self._required(op, spec, virtual, actual):
-                required.append((self.number(reg), self.number(place), reg, place))
+                required.append((numbers[reg], numbers[place], reg, place))
             if "w" in spec.role:
                 written[virtual] = actual
-        for spec, virtual, actual in zip(row.operands, op.operands, physical.operands, strict=True):
-            # A zeroing idiom is one only while it names the register that it writes.
-            if spec.role == "n" and written.get(virtual) != actual:
-                raise self._wrong(f"{show(op)} became {show(physical)}")
+            elif spec.role == "n":
+                named.append((virtual, actual))
+        # A zeroing idiom is one only while it names the register that it writes.
+        if any(written.get(virtual) != actual for virtual, actual in named):
+            raise self._wrong(f"{show(op)} became {show(physical)}")
         writes = []
         for virtual, place in written.items():
             if isinstance(virtual, VReg):

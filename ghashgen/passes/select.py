@@ -34,20 +34,6 @@ def select(program: Program, isa: Isa) -> Program:
         for op, live_after in zip(block.ops, after, strict=True):
             selector.lower(op, live_after)
         blocks.append(Block(block.label, tuple(selector.out), block.depth))
-    return _number(replace(program, blocks=tuple(blocks)))
-
-
-def _number(program: Program) -> Program:
-    """Give every operation its position in the program as `origin`."""
-    count = 0
-    blocks = []
-    for block in program.blocks:
-        ops = tuple(
-            Op(op.code, op.operands, op.width, op.comment, count + i)
-            for i, op in enumerate(block.ops)
-        )
-        count += len(ops)
-        blocks.append(replace(block, ops=ops))
     return replace(program, blocks=tuple(blocks))
 
 
@@ -61,8 +47,16 @@ class _Selector:
     def __init__(self, program: Program, isa: Isa) -> None:
         self.isa = isa
         self.out: list[Op] = []
+        self._count = 0
         registers = [x for op in program.ops for x in op.operands if isinstance(x, VReg)]
         self._next = max((reg.index for reg in registers), default=0)
+
+    def _append(
+        self, row: str, operands: tuple[Operand, ...], width: int, comment: str = ""
+    ) -> None:
+        """Append an instruction; its `origin` is its position in the program."""
+        self.out.append(Op(row, operands, width, comment, self._count))
+        self._count += 1
 
     def lower(self, op: Op, live_after: Set[Reg]) -> None:
         """Append the instructions for one abstract operation."""
@@ -81,7 +75,7 @@ class _Selector:
             if row.copy and _is_memory(operands[1]):
                 self._load(operands[0], operands[1], op.width)
                 continue
-            self.out.append(Op(step.row, operands, op.width, comment))
+            self._append(step.row, operands, op.width, comment)
 
     def _bind(self, op: Op, steps: tuple[Step, ...], live_after: Set[Reg]) -> dict[str, Operand]:
         bound: dict[str, Operand] = {}
@@ -106,7 +100,7 @@ class _Selector:
                 self._next += 1
                 temporary = VReg(RegClass.VEC, self._next)
                 (copy,) = self.isa.steps("copy", op.width)
-                self.out.append(Op(copy.row, (temporary, bound[token]), op.width))
+                self._append(copy.row, (temporary, bound[token]), op.width)
                 bound[token] = temporary
         return bound
 
@@ -134,7 +128,7 @@ class _Selector:
     def _load(self, target: Operand, memory: Mem, width: int) -> None:
         code = "load_aligned" if memory.align >= width // 8 else "load"
         (step,) = self.isa.steps(code, width)
-        self.out.append(Op(step.row, (target, memory), width, memory.symbol or ""))
+        self._append(step.row, (target, memory), width, memory.symbol or "")
 
     def _operand(self, bound: dict[str, Operand], token: str, spec: OperandSpec) -> Operand:
         if token == "t" and token not in bound:

@@ -20,12 +20,13 @@ NOPS = {
 }
 """The multi-byte NOP of so many bytes (Intel SDM vol. 2, NOP, Table 4-12)."""
 
+_VEC = RegClass.VEC
 _VECTOR = {128: "xmm", 256: "ymm", 512: "zmm"}
 
 
 def register_name(register: PReg, kinds: tuple[str, ...], width: int) -> str:
     """Return the assembler name of a register as an operand of these kinds."""
-    if register.cls is RegClass.VEC:
+    if register.cls is _VEC:
         bits = 128 if "x" in kinds else width // 2 if "h" in kinds else width
         return f"{_VECTOR[bits]}{register.index}"
     if register.cls is RegClass.MASK:

@@ -25,17 +25,16 @@ def _memory(memory: Mem, spec: OperandSpec, prefix: str) -> str:
 
 
 def _operand(operand: Operand, spec: OperandSpec, width: int, prefix: str) -> str:
-    match operand:
-        case Mem():
-            return _memory(operand, spec, prefix)
-        case PReg():
-            return register_name(operand, spec.kinds, width)
-        case Label():
-            return f".{operand.name}"
-        case int():
-            return f"0x{operand:02x}" if 0 <= operand < 256 else str(operand)
-        case _:
-            raise TypeError(f"{operand} cannot be printed: not allocated")
+    # In the order of how often they occur.
+    if isinstance(operand, PReg):
+        return register_name(operand, spec.kinds, width)
+    if isinstance(operand, Mem):
+        return _memory(operand, spec, prefix)
+    if isinstance(operand, int):
+        return f"0x{operand:02x}" if 0 <= operand < 256 else str(operand)
+    if isinstance(operand, Label):
+        return f".{operand.name}"
+    raise TypeError(f"{operand} cannot be printed: not allocated")
 
 
 def instruction(op: Op, row: Row, prefix: str) -> str:

@@ -9,9 +9,11 @@ instruction that also computes is then taken to have run ahead. Not modelled: th
 sizes, the decoders, bank conflicts, cache misses. A model, not a measurement.
 """
 
+from bisect import bisect_left, insort
 from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from ghashgen.uarch import Cost, Uarch, Uops
 from ghashgen.uarch.bound import spread
@@ -36,12 +38,12 @@ class Work:
     cost: Cost | None
     """None where the table has no data: one fused uop, one cycle, no port."""
 
-    @property
+    @cached_property
     def fused(self) -> int:
         """Fused uops."""
         return self.cost.fused if self.cost else 1
 
-    @property
+    @cached_property
     def latency(self) -> int:
         """Cycles from the operands in registers to the result."""
         if self.cost is None:
@@ -50,7 +52,7 @@ class Work:
             return self.cost.latency.cycles
         return self.cost.load_latency.cycles if self.cost.load_latency else 1
 
-    @property
+    @cached_property
     def load_ahead(self) -> int:
         """Cycles by which a load's address must come before the operands in registers."""
         if self.cost is None or self.cost.load_latency is None or self.cost.latency is None:
@@ -72,7 +74,8 @@ class Calendar:
     """Which port is taken in which cycle."""
 
     def __init__(self, ports: Sequence[str]) -> None:
-        self._taken: dict[str, set[int]] = {port: set() for port in ports}
+        # Sorted: what is taken from a cycle on is asked for far more often than one is added.
+        self._taken: dict[str, list[int]] = {port: [] for port in ports}
         self._position = {port: i for i, port in enumerate(ports)}
 
     def slots(self, uops: Sequence[Uops], earliest: int) -> list[tuple[str, int]]:
@@ -82,11 +85,12 @@ class Calendar:
     def bound(self, uops: Sequence[Uops], issued: int, earliest: int) -> list[tuple[str, int]]:
         """Return likewise, with ports bound at the cycle `issued` by what then waits for them."""
         for port, taken in self._taken.items():
-            if len(taken) > _PRUNE:
-                self._taken[port] = {cycle for cycle in taken if cycle >= issued}
+            if len(taken) > _PRUNE and taken[0] < issued:
+                self._taken[port] = taken[bisect_left(taken, issued) :]
 
         def waiting(port: str, chosen: Sequence[tuple[str, int]]) -> int:
-            there = sum(1 for cycle in self._taken[port] if cycle >= issued)
+            taken = self._taken[port]
+            there = len(taken) - bisect_left(taken, issued)
             return there + sum(1 for other, _ in chosen if other == port)
 
         return self._slots(uops, waiting, earliest)
@@ -98,7 +102,9 @@ class Calendar:
         earliest: int,
     ) -> list[tuple[str, int]]:
         found: list[tuple[str, int]] = []
-        for item in sorted(uops, key=lambda u: (len(u.ports), sorted(u.ports))):
+        if len(uops) > 1:
+            uops = sorted(uops, key=lambda u: (len(u.ports), sorted(u.ports)))
+        for item in uops:
             for _ in range(item.count):
                 prices = [
                     (price(p, found), len(self._taken[p]), self._position[p], p) for p in item.ports
@@ -108,15 +114,19 @@ class Calendar:
         return found
 
     def _free(self, port: str, earliest: int, chosen: Sequence[tuple[str, int]]) -> int:
-        cycle = earliest
-        while cycle in self._taken[port] or (port, cycle) in chosen:
+        taken, cycle = self._taken[port], earliest
+        at = bisect_left(taken, cycle)
+        while True:
+            if at < len(taken) and taken[at] == cycle:
+                at += 1
+            elif (port, cycle) not in chosen:
+                return cycle
             cycle += 1
-        return cycle
 
     def take(self, slots: Sequence[tuple[str, int]]) -> None:
         """Mark slots as taken."""
         for port, cycle in slots:
-            self._taken[port].add(cycle)
+            insort(self._taken[port], cycle)
 
 
 def open_uops(work: Sequence[Work], uarch: Uarch) -> list[tuple[Uops, ...]]:

@@ -231,6 +231,10 @@ def cut_key(entry: Entry, address: int, live: frozenset[int]) -> tuple[object, .
     )
 
 
+_WITH_LENGTHS = (tuple, Affine, Pointer)
+"""The parts of a key that may hold a length."""
+
+
 def with_unknown(key: object, u: int) -> object:
     """Return a key with every length that has an unknown replaced by its value at u."""
     if isinstance(key, Affine):
@@ -238,7 +242,10 @@ def with_unknown(key: object, u: int) -> object:
     if isinstance(key, Pointer):
         return Pointer(key.region, key.offset if isinstance(key.offset, int) else key.offset.at(u))
     if isinstance(key, tuple):
-        return tuple(with_unknown(part, u) for part in key)
+        # Most parts are lanes and numbers, of which there is nothing to ask.
+        return tuple(
+            [with_unknown(part, u) if isinstance(part, _WITH_LENGTHS) else part for part in key]
+        )
     return key
 
 

@@ -12,6 +12,8 @@ class Variables:
     def of(self, term: Term) -> frozenset[str]:
         """Return the names of the variables that the term is made of, whatever its form says."""
         known = self._known
+        if term in known:
+            return known[term]
         stack = [term]
         while stack:
             top = stack[-1]

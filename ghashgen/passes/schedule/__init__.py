@@ -132,17 +132,18 @@ def best_order(
     ties = region_graph(program, region, isa, live)
     items = [single(op, isa.rows, uarch) for op in ties.ops]
     written = tuple(range(len(ties.ops)))
-    found = [written] + [
+    orders = [written] + [
         list_order(ties, items, uarch, Limits(registers, reach), overlap).order
         for reach in REACHES
         for overlap in ((False, True) if region.loops else (False,))
     ]
 
-    def price(choice: int) -> tuple[float, float, int]:
-        cycles = region_cycles(block, region, found[choice], isa, uarch)
-        return cycles.windowed, cycles.in_order, choice
+    def price(order: tuple[int, ...]) -> tuple[float, float]:
+        cycles = region_cycles(block, region, order, isa, uarch)
+        return cycles.windowed, cycles.in_order
 
-    return found[min(range(len(found)), key=price)]
+    # Several limits often lead to one order; the first of equals is taken.
+    return min(dict.fromkeys(orders), key=price)
 
 
 def reorder(block: Block, region: Region, order: Sequence[int]) -> Block:
