@@ -21,6 +21,7 @@ from elftools.elf.sections import SymbolTableSection
 
 from ghashgen.errors import GhashgenError
 from ghashgen.verify.elf_kinds import (
+    CALLABLE,
     RELOCATIONS,
     Kind,
     Relocation,
@@ -140,6 +141,9 @@ class _Placed:
     content: bytearray
     kind: Kind
     align: int
+    size: int
+    """Its bytes in memory; a section of zeros has none in the file."""
+    relocated: bool = False
     links: dict[int, Link] = field(default_factory=dict)
     unresolved: dict[int, str] = field(default_factory=dict)
 
@@ -149,16 +153,21 @@ def _load(elf: ELFFile) -> Image:
     symbols: dict[str, int] = {}
     sizes: dict[str, int] = {}
     exported: set[str] = set()
-    tables = [s for s in elf.iter_sections() if isinstance(s, SymbolTableSection)]
-    for table in tables:
+    called: set[str] = set()
+    extents = {index: section.size for index, section in placed.items()}
+    for table in elf.iter_sections():
+        if not isinstance(table, SymbolTableSection):
+            continue
         for number, symbol in enumerate(table.iter_symbols()):
-            sort = sort_of(number, symbol, {i: len(p.content) for i, p in placed.items()})
+            sort = sort_of(number, symbol, table["sh_info"], extents)
             if sort is not Sort.PLACE:
                 continue
             section = placed.get(symbol["st_shndx"])
             if section is None or not symbol.name:
                 continue
             public = symbol["st_info"]["bind"] == "STB_GLOBAL"
+            if public and section.kind is Kind.CODE and symbol["st_info"]["type"] in CALLABLE:
+                called.add(symbol.name)
             if public and symbol.name in exported:
                 raise GhashgenError(
                     f"two global symbols {symbol.name!r}", "a linker takes the one or the other"
@@ -171,14 +180,18 @@ def _load(elf: ELFFile) -> Image:
         if isinstance(part, RelocationSection):
             target = placed.get(part["sh_info"])
             if target is not None and target.kind in (Kind.CODE, Kind.CONSTANTS):
+                if target.relocated:
+                    raise GhashgenError(
+                        f"two lists of relocations of {target.name}", "assemble the file again"
+                    )
+                target.relocated = True
                 _relocate(elf, part, target, placed)
     sections = tuple(
         Section(p.name, p.address, bytes(p.content), p.kind, p.align, p.links, p.unresolved)
         for p in placed.values()
     )
-    code = {name for name in exported if _kind_at(sections, symbols[name]) is Kind.CODE}
     ends = _ends(sections, symbols, sizes, [symbols[name] for name in exported])
-    return Image(sections, symbols, ends, frozenset(code), features_of(elf))
+    return Image(sections, symbols, ends, frozenset(called), features_of(elf))
 
 
 def _place(elf: ELFFile) -> dict[int, _Placed]:
@@ -196,7 +209,9 @@ def _place(elf: ELFFile) -> dict[int, _Placed]:
         align = section["sh_addralign"]
         address = -(-address // max(align, 64)) * max(align, 64)
         content = bytearray(_content(section))
-        placed[index] = _Placed(section.name, address, content, kind, max(align, 1))
+        placed[index] = _Placed(
+            section.name, address, content, kind, max(align, 1), section["sh_size"]
+        )
         address += len(content) + 4096
     return placed
 
@@ -244,11 +259,6 @@ def _relocate(
         if not -(1 << 31) <= value < 1 << 31:
             raise GhashgenError(f"a relocation at {section.name}+{at:#x} out of reach", "mend it")
         content[at : at + kind.width] = (value & (1 << 32) - 1).to_bytes(4, "little")
-
-
-def _kind_at(sections: tuple[Section, ...], address: int) -> Kind | None:
-    section = next((s for s in sections if s.address <= address < s.address + len(s.data)), None)
-    return section.kind if section else None
 
 
 def _ends(

@@ -27,6 +27,9 @@ FLAG_NAMES = {
 }  # fmt: skip
 """SHF_…, for messages."""
 
+RESERVED = 0xFF00
+"""SHN_LORESERVE: from here on a section's number is none."""
+
 SYSV, GNU = "ELFOSABI_SYSV", "ELFOSABI_LINUX"
 
 
@@ -94,6 +97,9 @@ class Sort(Enum):
 
 TYPES = ("STT_NOTYPE", "STT_FUNC", "STT_OBJECT")
 
+CALLABLE = ("STT_NOTYPE", "STT_FUNC")
+"""Of a symbol for data, a dynamic linker may make a copy."""
+
 PRIVATE = ("STV_HIDDEN", "STV_INTERNAL")
 
 ALIASES = {"STT_LOOS": "STT_GNU_IFUNC", "STB_LOOS": "STB_GNU_UNIQUE"}
@@ -111,6 +117,8 @@ def check_file(elf: ELFFile, data: bytes) -> None:
             f"a {elf.elfclass}-bit {elf['e_machine']} {elf['e_type']} file",
             "give a relocatable ELF64 object for x86-64 (nasm -f elf64)",
         )
+    if elf["e_phnum"] or elf.num_sections() >= RESERVED:
+        raise GhashgenError("an object with segments or too many sections", "assemble it again")
     if elf["e_ident"]["EI_OSABI"] not in (SYSV, GNU) or elf["e_flags"]:
         raise GhashgenError(
             f"an object for {elf['e_ident']['EI_OSABI']} with flags {elf['e_flags']:#x}",
@@ -169,8 +177,10 @@ def kind_of(section: Section) -> Kind:
     return found
 
 
-def sort_of(number: int, symbol: Symbol, sizes: dict[int, int]) -> Sort:
-    """Return what a symbol is; `sizes` are those of the allocated sections, by number.
+def sort_of(number: int, symbol: Symbol, first: int, sizes: dict[int, int]) -> Sort:
+    """Return what a symbol is: the `number`-th, of which those from `first` on are not local.
+
+    `sizes` are those of the allocated sections, by number.
 
     Raises:
         GhashgenError: its type, binding, visibility or place is not understood.
@@ -186,6 +196,8 @@ def sort_of(number: int, symbol: Symbol, sizes: dict[int, int]) -> Sort:
             "let functions be plain global symbols, and all else local",
         )
 
+    if (bind == "STB_LOCAL") != (number < first):
+        raise refuse("local among the others, or the other way round")
     if visibility not in ("STV_DEFAULT", "STV_PROTECTED", *PRIVATE):
         raise refuse("a visibility that is not understood")
     if number == 0 and (kind, bind, at) == ("STT_NOTYPE", "STB_LOCAL", "SHN_UNDEF"):
