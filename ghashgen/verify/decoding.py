@@ -226,12 +226,7 @@ def _immediate(i: Instruction) -> str:
     meaning = MEANING.get(name.upper(), 0xFF)
     widths = BY_WIDTH.get(name.upper())
     if widths is not None:
-        size = max(
-            RegisterExt.size(i.op_register(k))
-            for k in range(i.op_count)
-            if i.op_kind(k) == OpKind.REGISTER
-        )
-        meaning = widths[{16: 0, 32: 1, 64: 2}[size]]
+        meaning = widths[{16: 0, 32: 1, 64: 2}[_vector_bytes(i)]]
     return "bits of its immediate that have no meaning" if i.immediate8 & ~meaning else ""
 
 
@@ -274,7 +269,7 @@ def _operands(i: Instruction) -> list[Operand]:
                 away -= int(i.next_ip)
             out.append((
                 _name(i.memory_base), _name(i.memory_index), i.memory_index_scale,
-                away & (1 << 64) - 1, i.is_broadcast,
+                away & (1 << 64) - 1,
             ))  # fmt: skip
         elif kind == OpKind.NEAR_BRANCH64:
             out.append((int(i.near_branch_target),))
@@ -282,7 +277,18 @@ def _operands(i: Instruction) -> list[Operand]:
             out.append((int(i.immediate(k)) & mask,))
     if i.has_op_mask:
         out.insert(1, (_REGISTERS[i.op_mask],))
-    return [*out, (i.zeroing_masking,)]
+    copies = _vector_bytes(i) // MemorySizeExt.element_size(i.memory_size) if i.is_broadcast else 0
+    return [*out, (i.zeroing_masking, copies)]
+
+
+def _vector_bytes(i: Instruction) -> int:
+    return int(
+        max(
+            RegisterExt.size(i.op_register(k))
+            for k in range(i.op_count)
+            if i.op_kind(k) == OpKind.REGISTER
+        )
+    )
 
 
 def _name(register: int) -> str:
@@ -305,11 +311,13 @@ def _capstone_operands(i: Instruction, second: Any) -> list[Operand]:
                 return []
             out.append((
                 second.reg_name(m.base) or "", second.reg_name(m.index) or "", m.scale,
-                m.disp & (1 << 64) - 1, bool(operand.avx_bcast),
+                m.disp & (1 << 64) - 1,
             ))  # fmt: skip
         else:
             return []
-    return [*out, (zeroing,)]
+    # Its own field for a broadcast is not always filled in; the text is right.
+    copies = re.search(r"\{1to(\d+)\}", second.op_str)
+    return [*out, (zeroing, int(copies[1]) if copies else 0)]
 
 
 def address_registers(i: Instruction, factory: InstructionInfoFactory) -> tuple[int, ...]:
