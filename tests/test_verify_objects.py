@@ -325,6 +325,33 @@ def test_a_local_symbol_does_not_answer_for_a_global_one() -> None:
     assert verdict(data) == (FUNCTION, "")
 
 
+SHORT = """%include "mul.inc"
+section .rodata align=16
+CONSTANTS
+section .text
+global attack_mul
+attack_mul:
+    LOAD_CONSTANTS
+    jmp         short .there
+.there:
+    PRODUCT     rdi, rsi
+    movdqa      xmm9, [fold_constant]
+    ret
+"""
+
+
+def test_a_relocation_of_a_short_jump_is_refused(tmp_path: Path) -> None:
+    """It is of 4 bytes, the field is of one."""
+    path = tmp_path / "short.asm"
+    path.write_text(SHORT)
+    right = assemble(path, tmp_path, False).read_bytes()
+    assert verdict(right) == (FUNCTION, "")
+    patch = Patch(bytearray(right))
+    assert patch.data[patch.of_section(".text", "offset") + 16] == 0xEB
+    wrong = patch.relocation(2, offset=17, type=2)
+    refused(bytes(wrong.data), UNSUPPORTED, "wider than what it completes|one instruction")
+
+
 def test_a_file_cut_off_anywhere_is_refused() -> None:
     for size in range(0, len(plain()), 97):
         refused(plain()[:size], ELF, "ELF|overlaps|cut off|damaged")

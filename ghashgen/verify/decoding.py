@@ -19,7 +19,7 @@ import re
 from functools import cache
 from typing import Any
 
-from capstone import CS_ARCH_X86, CS_MODE_64, Cs
+from capstone import CS_ARCH_X86, CS_GRP_CALL, CS_GRP_JUMP, CS_MODE_64, Cs
 from capstone.x86 import X86_OP_IMM, X86_OP_MEM, X86_OP_REG
 from iced_x86 import (
     Code,
@@ -72,6 +72,12 @@ VEX_OR_EVEX = (0xC4, 0xC5, 0x62)
 
 ADDRESS_ONLY = (Code.LEA_R16_M, Code.LEA_R32_M, Code.LEA_R64_M)
 """Their memory operand is arithmetic: nothing is at the address, and no address leaves the core."""
+
+HINTS = ("NOP", "PREFETCH")
+"""How the names of instructions begin that access nothing at their operand."""
+
+LINK_BYTES = 4
+"""The field that a `Link` is of."""
 
 MEMORY_KINDS = frozenset(
     getattr(OpKind, name) for name in dir(OpKind) if name.startswith("MEMORY")
@@ -155,11 +161,13 @@ def _tie(
     elif branch:
         field = start + fields.immediate_offset
     link = section.links.get(field)
-    for offset in range(start - 3, end):
+    for offset in range(start - LINK_BYTES + 1, end):
         if offset >= start and offset in section.unresolved:
             raise unsupported(f"an instruction that needs {section.unresolved[offset]}", at)
         if offset in section.links and offset != field:
             raise unsupported("a relocation of something else than a reference to a place", at)
+    if link is not None and field + LINK_BYTES > end:
+        raise unsupported("a relocation that is wider than what it completes", at)
     if link is not None and link.branch and not branch:
         raise unsupported("a relocation of a call for data", at)
     if i.is_ip_rel_memory_operand:
@@ -269,7 +277,7 @@ def _operands(i: Instruction) -> list[Operand]:
                 away -= int(i.next_ip)
             out.append((
                 _name(i.memory_base), _name(i.memory_index), i.memory_index_scale,
-                away & (1 << 64) - 1,
+                away & (1 << 64) - 1, _accessed(i, MemorySizeExt.size(i.memory_size)),
             ))  # fmt: skip
         elif kind == OpKind.NEAR_BRANCH64:
             out.append((int(i.near_branch_target),))
@@ -291,13 +299,19 @@ def _vector_bytes(i: Instruction) -> int:
     )
 
 
+def _accessed(i: Instruction, size: int) -> int:
+    """Return the bytes accessed, 0 where none are and decoders say what they like."""
+    hint = i.code in ADDRESS_ONLY or _MNEMONICS[i.mnemonic].upper().startswith(HINTS)
+    return 0 if hint else int(size)
+
+
 def _name(register: int) -> str:
     return _REGISTERS[register] if register != Register.NONE else ""
 
 
 def _capstone_operands(i: Instruction, second: Any) -> list[Operand]:
     out: list[Operand] = []
-    mask = (1 << (64 if second.group(1) or second.group(2) else _bits(i))) - 1
+    mask = (1 << (64 if second.group(CS_GRP_JUMP) or second.group(CS_GRP_CALL) else _bits(i))) - 1
     zeroing = False
     for operand in second.operands:
         zeroing |= bool(operand.avx_zero_opmask)
@@ -311,7 +325,7 @@ def _capstone_operands(i: Instruction, second: Any) -> list[Operand]:
                 return []
             out.append((
                 second.reg_name(m.base) or "", second.reg_name(m.index) or "", m.scale,
-                m.disp & (1 << 64) - 1,
+                m.disp & (1 << 64) - 1, _accessed(i, operand.size),
             ))  # fmt: skip
         else:
             return []
