@@ -40,7 +40,7 @@ ATTACKS: dict[str, tuple[Category | None, str]] = {
     # Addresses are a section and an offset.
     "address_absolute": (MEMORY, "the absolute address 0x10010"),
     "address_as_number": (UNSUPPORTED, "in a vector register"),
-    "address_compared": (UNSUPPORTED, "depends on where a section lies"),
+    "address_compared": (UNSUPPORTED, "depends on where a (section|buffer) lies"),
     "address_difference": (UNSUPPORTED, "addresses in different buffers"),
     "address_distance": (MEMORY, "of section .rodata that end 4112 beyond it"),
     "address_other_code": (UNSUPPORTED, "a jump out of its section that no relocation tells of"),
