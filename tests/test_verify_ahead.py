@@ -55,7 +55,7 @@ PLANTED = [
     # It is not filled again: the same block twice.
     ("movdqu      xmm10, [rdx + 96]\n    pshufb      xmm10, xmm1\n", "", 0, FUNCTION),
     # A wrong byte in it.
-    ("pshufb      xmm9, xmm1", "pshufb      xmm9, [.wrong]", 1, FUNCTION),
+    ("pshufb      xmm9, xmm1", "pshufb      xmm9, [wrong]", 1, FUNCTION),
     ("movdqu      xmm9, [rdx + 80]", "movdqu      xmm9, [rdx + 79]", 0, FUNCTION),
     ("movdqu      xmm9, [rdx + 80]", "movq        xmm9, [rdx + 80]", 0, FUNCTION),
     # It is added to the wrong entry of the table.
@@ -81,7 +81,10 @@ PLANTED = [
 def test_a_wrong_carried_value_is_rejected(
     old: str, new: str, occurrence: int, category: Category
 ) -> None:
-    wrong = "align 16\n.wrong: db 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 0, 1\n"
+    wrong = (
+        "section .rodata\nalign 16\n"
+        "wrong: db 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 0, 1\n"
+    )
     end = "section .note.GNU-stack"
     text = text_of("ahead").replace(end, f"{wrong}\n{end}")
     parts = text.split(old)

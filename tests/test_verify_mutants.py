@@ -7,12 +7,17 @@ from dataclasses import replace
 import pytest
 from verify_objects import ASM, original
 
+from ghashgen.artefact import make
 from ghashgen.emulate import Call, Emulator
 from ghashgen.emulate.calls import Buffer
 from ghashgen.emulate.image import raw_image
 from ghashgen.errors import GhashgenError
 from ghashgen.field.bitorder import Order
 from ghashgen.field.ghash import ghash_padded
+from ghashgen.kernel import Kernel
+from ghashgen.proofs import statement
+from ghashgen.target import Target
+from ghashgen.toolchain import Tool, assemble_text
 from ghashgen.verify.elf import Image, load_image
 from ghashgen.verify.entries import Algebra, twisted_register
 from ghashgen.verify.mutants import CHANGES, Mutant, mutants
@@ -115,3 +120,19 @@ def test_every_kind_of_change_occurs() -> None:
     kinds = {m.kind for name in STEP for f in load_spec(ASM / f"{name}.toml").functions
              for m in mutants(load_image(original(name)), f.symbol)}  # fmt: skip
     assert kinds >= {*CHANGES, "dropped", "duplicated", "exchanged with the next", "clobbers rbx"}
+
+
+def test_a_dropped_mark_of_an_emitted_kernel_is_refused(nasm: Tool) -> None:
+    """The object's note promises IBT, so that ENDBR64 is part of what is proved."""
+    kernel = Kernel("avx", "k", "clmul1", 1)
+    image = load_image(assemble_text(nasm, kernel.name, make(kernel, Target(), nasm).text, "elf64"))
+    spec = statement(kernel, kernel.name, "sysv")
+    for function in spec.functions:
+        dropped = next(
+            m for m in mutants(image, function.symbol)
+            if m.kind == "dropped" and m.change.endswith("endbr64")
+        )  # fmt: skip
+        refutation = prove_image(dropped.image, replace(spec, functions=(function,))).refutation
+        assert refutation is not None
+        assert refutation.category is Category.ABI
+        assert "does not begin with ENDBR64" in refutation.message

@@ -6,7 +6,8 @@ instruction does is written from Intel's manual (`semantics_*`), what GHASH is c
 
 - prove: `prove_object`, the entry point; refutation: how a wrong kernel is reported.
 - spec: what a kernel claims to be; entries: what its table holds.
-- elf, decode, flow: from an object file to decoded instructions, their graph and live registers.
+- elf, elf_kinds, elf_notes: an object file as sections and what refers to what; what is understood.
+- decoding, flow: from bytes to instructions that have one reading, their graph and live registers.
 - terms: data values as hash-consed terms with exact forms; values: lengths, pointers, flags.
 - memory, machine, semantics_*: the executor.
 - theorem: function, memory and control for each length; induction: all the other lengths.

@@ -8,10 +8,14 @@ same reason.
 
 from dataclasses import dataclass
 
+from iced_x86 import Code
+
+from ghashgen.verify.decoding import decode
+from ghashgen.verify.elf import Image
 from ghashgen.verify.flow import VECTOR
 from ghashgen.verify.machine import GPR_NAMES, RSP, Machine
 from ghashgen.verify.memory import RETURN_BYTES, STACK
-from ghashgen.verify.refutation import Category, Refutation
+from ghashgen.verify.refutation import Category, Refutation, unsupported
 from ghashgen.verify.terms import Lane
 from ghashgen.verify.values import Pointer, Value
 
@@ -27,6 +31,9 @@ class Abi:
     home_bytes: int
     """Bytes above the return address that the callee may use."""
     red_zone: int
+    page: int
+    """Bytes by which the stack grows when the guard page below it is touched, 0 if it grows on any
+    touch."""
 
     @property
     def saved_numbers(self) -> frozenset[int]:
@@ -34,10 +41,46 @@ class Abi:
         return frozenset(self.saved) | {VECTOR + v for v in self.saved_vectors}
 
 
-SYSV = Abi("sysv", (7, 6, 2, 1, 8, 9), (3, 5, 12, 13, 14, 15), (), 0, 128)
-WIN64 = Abi("win64", (1, 2, 8, 9), (3, 5, 6, 7, 12, 13, 14, 15), tuple(range(6, 16)), 32, 0)
+SYSV = Abi("sysv", (7, 6, 2, 1, 8, 9), (3, 5, 12, 13, 14, 15), (), 0, 128, 0)
+WIN64 = Abi("win64", (1, 2, 8, 9), (3, 5, 6, 7, 12, 13, 14, 15), tuple(range(6, 16)), 32, 0, 4096)
 
 ABIS = {abi.name: abi for abi in (SYSV, WIN64)}
+
+
+def check_entry(image: Image, symbol: str) -> None:
+    """Check that a function begins with ENDBR64 where the object's notes say so (SDM vol. 1, 17.3).
+
+    Raises:
+        Refutation: it does not.
+    """
+    at = image.symbol(symbol)
+    if "IBT" in image.features and decode(image, at).code != Code.ENDBR64:
+        raise Refutation(
+            Category.ABI, "the object's note says IBT, and the function does not begin with "
+            "ENDBR64", at=at,
+        )  # fmt: skip
+
+
+def check_frame(m: Machine) -> None:
+    """Check that the stack pointer has not gone beyond the page that may be touched next.
+
+    Below the pages of the stack in use is a guard page (Microsoft, "x64 prolog and epilog",
+    "Thread Stack Size"): what lies beyond it is no stack yet, for this code or for an exception.
+
+    Raises:
+        Refutation: it has.
+    """
+    memory, pointer = m.memory, m.gpr[RSP]
+    if not memory.page:
+        return
+    assert isinstance(pointer, Pointer)
+    if not isinstance(pointer.offset, int):
+        raise unsupported("a stack pointer with an unknown", m.terms.at)
+    if memory.touched - pointer.offset >= memory.page:
+        raise Refutation(
+            Category.ABI, "the frame grows by a page or more that is not touched in order",
+            at=m.terms.at,
+        )  # fmt: skip
 
 
 def check_return(abi: Abi, m: Machine, gpr: list[Value], vec: list[tuple[Lane, ...]]) -> None:

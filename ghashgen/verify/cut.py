@@ -228,6 +228,8 @@ def cut_key(entry: Entry, address: int, live: frozenset[int]) -> tuple[object, .
         entry.length,
         tuple(entry.weights.items()),
         m.upper_dirty,
+        tuple(m.memory.returns),
+        m.memory.touched,
     )
 
 

@@ -1,4 +1,7 @@
-"""Constant time: what is checked beyond addresses and conditions, which the executor refuses.
+"""Constant time: what is checked beyond conditions and branches, which the executor refuses.
+
+No memory operand, whatever its instruction does with it, may have an address that depends on a
+secret.
 
 An instruction may meet a secret only if its mnemonic stands in doit.toml, the list of instructions
 whose timing does not depend on their operands' values.
@@ -9,10 +12,12 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from iced_x86 import Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind
+from iced_x86 import Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register
 
+from ghashgen.verify.decoding import address_registers
+from ghashgen.verify.elf import SECTION
 from ghashgen.verify.flow import MASK, VECTOR, use_of
-from ghashgen.verify.machine import RSP, Machine
+from ghashgen.verify.machine import RSP, Machine, gpr_index
 from ghashgen.verify.operands import address
 from ghashgen.verify.refutation import Category, Refutation
 from ghashgen.verify.terms import secret
@@ -72,9 +77,32 @@ def guard(instruction: Instruction) -> Callable[[Machine], None] | None:
                 touched = number < MASK + 8 and secret(m.mask[number - MASK])
             if touched:
                 raise _refuse(name, m)
-        if where is not None and isinstance(where(m), Pointer):
+        if where is not None:
             # Every declared buffer may hold secrets; the object's own constants do not.
-            raise _refuse(name, m)
+            place = where(m)
+            if isinstance(place, Pointer) and not place.region.startswith(SECTION):
+                raise _refuse(name, m)
+
+    return check
+
+
+def address_guard(instruction: Instruction) -> Callable[[Machine], None] | None:
+    """Return a check that no memory operand's address is secret, None if there is no such operand.
+
+    It does not depend on what a row does with the operand: a prefetch, a NOP or a store that is
+    masked off has an address all the same.
+    """
+    registers = address_registers(instruction, InstructionInfoFactory())
+    numbers = [gpr_index(register) for register in registers if register != Register.RSP]
+    if not numbers:
+        return None
+
+    def check(m: Machine) -> None:
+        for number in numbers:
+            if secret(m.gpr[number]):
+                raise Refutation(
+                    Category.CONSTANT_TIME, "an address depends on a secret", at=m.terms.at
+                )
 
     return check
 

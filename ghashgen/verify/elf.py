@@ -1,39 +1,77 @@
-"""An ELF64 object file as an image: its allocated sections laid out, its relocations applied.
+"""An ELF64 object file as an image: its code and its constants, and what refers to what.
 
-Sections get addresses of this module's choosing; whatever is proved does not depend on them, since
-code reaches its constants through relocations that are relative to the instruction.
+An address is a section and an offset. Where a section lies is the linker's and the loader's choice,
+and all that is known of it is its own alignment (sh_addralign); what refers from one section to
+another is what a relocation says. Sections have numbers here too, `Section.address`, of this
+module's choosing: they name places of code for the decoder, and are no value of the machine.
+
+What an object may consist of is a whitelist (`ghashgen.verify.elf_kinds`).
 """
 
 import io
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.relocation import RelocationSection
+from elftools.elf.sections import Section as ElfSection
 from elftools.elf.sections import SymbolTableSection
 
 from ghashgen.errors import GhashgenError
-
-R_X86_64_64, R_X86_64_PC32, R_X86_64_PLT32 = 1, 2, 4
-"""ELF relocation types: System V ABI, AMD64 supplement, table 4.9."""
-
-SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 1, 2, 4
+from ghashgen.verify.elf_kinds import (
+    CALLABLE,
+    RELOCATIONS,
+    Kind,
+    Relocation,
+    Sort,
+    check_file,
+    kind_of,
+    replaceable,
+    sort_of,
+)
+from ghashgen.verify.elf_notes import features_of
+from ghashgen.verify.values import Pointer
 
 FIRST_ADDRESS = 0x10000
+
+SECTION = "section "
+"""How the names of regions begin that are sections, and no others."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """What a field of 4 bytes refers to, relative to the field: a place in a section."""
+
+    section: str
+    offset: int
+    branch: bool
+    """Whether only a jump or a call may have it (PLT32)."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """One allocated section: `unresolved` are offsets of bytes that a link would fill in."""
+    """One allocated section; no other has its name."""
 
     name: str
     address: int
     data: bytes
-    writable: bool
-    executable: bool
-    unresolved: frozenset[int]
+    kind: Kind
     align: int
+    links: Mapping[int, Link] = field(default_factory=dict)
+    """By the offset of the field."""
+    unresolved: Mapping[int, str] = field(default_factory=dict)
+    """Offsets of bytes that only a linker knows, and why."""
+
+    @property
+    def region(self) -> str:
+        """Return the region of pointers into the section."""
+        return SECTION + self.name
+
+    def cell(self, index: int) -> int:
+        """Return the 16 bytes at 16·index; beyond the end they read as zeros here."""
+        return int.from_bytes(self.data[16 * index : 16 * index + 16], "little")
 
 
 @dataclass(frozen=True)
@@ -44,23 +82,34 @@ class Image:
     symbols: dict[str, int]
     ends: dict[str, int]
     """Where a symbol's bytes end: by its size, else at the next exported symbol, or the section."""
+    exported: frozenset[str] = frozenset()
+    """The symbols in code that others can call, each defined once."""
+    features: frozenset[str] = frozenset()
+    """What the object's notes promise: "IBT", "SHSTK"."""
+    operands: dict[int, Pointer] = field(default_factory=dict, compare=False, repr=False)
+    """Per decoded instruction, by its address, what its operand relative to it refers to."""
 
     def section(self, address: int) -> Section | None:
-        """Return the section that holds an address."""
+        """Return the section that holds the code at an address."""
         for section in self.sections:
             if section.address <= address < section.address + len(section.data):
                 return section
         return None
 
+    def named(self, name: str) -> Section:
+        """Return a section by its name."""
+        return next(section for section in self.sections if section.name == name)
+
     def symbol(self, name: str) -> int:
         """Return a function's address.
 
         Raises:
-            GhashgenError: the object does not define it.
+            GhashgenError: the object does not define it for others to call.
         """
-        if name not in self.symbols:
+        if name not in self.exported:
             raise GhashgenError(
-                f"no symbol {name!r} in the object", f"it defines {', '.join(sorted(self.symbols))}"
+                f"no symbol {name!r} in the object that is global and in code",
+                f"it has {', '.join(sorted(self.exported)) or 'none'}",
             )
         return self.symbols[name]
 
@@ -69,90 +118,147 @@ def load_image(source: bytes | Path) -> Image:
     """Read an object file.
 
     Raises:
-        GhashgenError: it is no relocatable ELF64 x86-64 object, or has an unknown relocation.
+        GhashgenError: it is no relocatable ELF64 x86-64 object, or has what is not understood.
     """
     data = source if isinstance(source, bytes) else source.read_bytes()
     try:
         elf = ELFFile(io.BytesIO(data))
-        if (elf.elfclass, elf["e_machine"], elf["e_type"]) != (64, "EM_X86_64", "ET_REL"):
-            raise GhashgenError(
-                f"a {elf.elfclass}-bit {elf['e_machine']} {elf['e_type']} file",
-                "give a relocatable ELF64 object for x86-64 (nasm -f elf64)",
-            )
+        check_file(elf, data)
         return _load(elf)
     except ELFError as error:
         raise GhashgenError(f"not an ELF file: {error}", "assemble with nasm -f elf64") from error
+    except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:  # fmt: skip # noqa: E501
+        # The library takes a header at its word.
+        raise GhashgenError(f"a damaged ELF file: {error!r}", "assemble it again") from error
+
+
+@dataclass
+class _Placed:
+    """A section on its way into the image."""
+
+    name: str
+    address: int
+    content: bytearray
+    kind: Kind
+    align: int
+    size: int
+    """Its bytes in memory; a section of zeros has none in the file."""
+    relocated: bool = False
+    links: dict[int, Link] = field(default_factory=dict)
+    unresolved: dict[int, str] = field(default_factory=dict)
 
 
 def _load(elf: ELFFile) -> Image:
-    address = FIRST_ADDRESS
-    placed: dict[int, tuple[int, bytearray]] = {}
-    for index, section in enumerate(elf.iter_sections()):
-        if section["sh_flags"] & SHF_ALLOC:
-            align = max(section["sh_addralign"], 64)
-            address = -(-address // align) * align
-            placed[index] = (address, bytearray(section.data()))
-            address += len(section.data()) + 4096
+    placed = _place(elf)
     symbols: dict[str, int] = {}
     sizes: dict[str, int] = {}
-    exported: list[int] = []
+    exported: set[str] = set()
+    called: set[str] = set()
+    extents = {index: section.size for index, section in placed.items()}
     for table in elf.iter_sections():
-        if isinstance(table, SymbolTableSection):
-            for symbol in table.iter_symbols():
-                index = symbol["st_shndx"]
-                if index in placed and symbol.name and symbol["st_info"]["type"] != "STT_SECTION":
-                    symbols[symbol.name] = placed[index][0] + symbol["st_value"]
-                    sizes[symbol.name] = symbol["st_size"]
-                    if symbol["st_info"]["bind"] != "STB_LOCAL":
-                        exported.append(symbols[symbol.name])
-    unresolved: dict[int, set[int]] = {index: set() for index in placed}
-    for section in elf.iter_sections():
-        if isinstance(section, RelocationSection) and section["sh_info"] in placed:
-            _relocate(elf, section, placed, unresolved[section["sh_info"]])
-    sections = []
-    for index, (start, content) in placed.items():
-        header = elf.get_section(index)
-        flags = header["sh_flags"]
-        sections.append(
-            Section(
-                header.name,
-                start,
-                bytes(content),
-                bool(flags & SHF_WRITE),
-                bool(flags & SHF_EXECINSTR),
-                frozenset(unresolved[index]),
-                max(header["sh_addralign"], 1),
-            )
+        if not isinstance(table, SymbolTableSection):
+            continue
+        for number, symbol in enumerate(table.iter_symbols()):
+            sort = sort_of(number, symbol, table["sh_info"], extents)
+            if sort is not Sort.PLACE:
+                continue
+            section = placed.get(symbol["st_shndx"])
+            if section is None or not symbol.name:
+                continue
+            public = symbol["st_info"]["bind"] == "STB_GLOBAL"
+            if public and section.kind is Kind.CODE and symbol["st_info"]["type"] in CALLABLE:
+                called.add(symbol.name)
+            if public and symbol.name in exported:
+                raise GhashgenError(
+                    f"two global symbols {symbol.name!r}", "a linker takes the one or the other"
+                )
+            symbols[symbol.name] = section.address + symbol["st_value"]
+            sizes[symbol.name] = symbol["st_size"]
+            if public:
+                exported.add(symbol.name)
+    for part in elf.iter_sections():
+        if isinstance(part, RelocationSection):
+            target = placed.get(part["sh_info"])
+            if target is not None and target.kind in (Kind.CODE, Kind.CONSTANTS):
+                if target.relocated:
+                    raise GhashgenError(
+                        f"two lists of relocations of {target.name}", "assemble the file again"
+                    )
+                target.relocated = True
+                _relocate(elf, part, target, placed)
+    sections = tuple(
+        Section(p.name, p.address, bytes(p.content), p.kind, p.align, p.links, p.unresolved)
+        for p in placed.values()
+    )
+    ends = _ends(sections, symbols, sizes, [symbols[name] for name in exported])
+    return Image(sections, symbols, ends, frozenset(called), features_of(elf))
+
+
+def _place(elf: ELFFile) -> dict[int, _Placed]:
+    """Return the allocated sections by their number, at addresses of our own."""
+    address = FIRST_ADDRESS
+    placed: dict[int, _Placed] = {}
+    names: set[str] = set()
+    for index, section in enumerate(elf.iter_sections()):
+        kind = kind_of(section)
+        if kind is Kind.NOT_LOADED:
+            continue
+        if section.name in names:
+            raise GhashgenError(f"two sections {section.name}", "give each a name of its own")
+        names.add(section.name)
+        align = section["sh_addralign"]
+        address = -(-address // max(align, 64)) * max(align, 64)
+        content = bytearray(_content(section))
+        placed[index] = _Placed(
+            section.name, address, content, kind, max(align, 1), section["sh_size"]
         )
-    ordered = tuple(sorted(sections, key=lambda s: s.address))
-    return Image(ordered, symbols, _ends(ordered, symbols, sizes, exported))
+        address += len(content) + 4096
+    return placed
+
+
+def _content(section: ElfSection) -> bytes:
+    if section["sh_type"] == "SHT_NOBITS":
+        return b""
+    data = bytes(section.data())
+    if len(data) != section["sh_size"]:
+        raise GhashgenError(f"section {section.name} is cut off", "assemble the file again")
+    return data
 
 
 def _relocate(
-    elf: ELFFile,
-    relocations: RelocationSection,
-    placed: dict[int, tuple[int, bytearray]],
-    unresolved: set[int],
+    elf: ELFFile, relocations: RelocationSection, section: _Placed, placed: dict[int, _Placed]
 ) -> None:
-    start, content = placed[relocations["sh_info"]]
     table = elf.get_section(relocations["sh_link"])
     assert isinstance(table, SymbolTableSection)
+    content, taken = section.content, set[int]()
     for relocation in relocations.iter_relocations():
-        kind, at = relocation["r_info_type"], relocation["r_offset"]
-        symbol = table.get_symbol(relocation["r_info_sym"])
-        width = 8 if kind == R_X86_64_64 else 4
-        if kind not in (R_X86_64_64, R_X86_64_PC32, R_X86_64_PLT32):
+        number, at = relocation["r_info_type"], relocation["r_offset"]
+        kind = RELOCATIONS.get(number)
+        if kind is None:
             raise GhashgenError(
-                f"relocation type {kind} at offset {at:#x}", "assemble position-independent code"
+                f"relocation type {number} at {section.name}+{at:#x}",
+                "reach constants relative to the instruction pointer, in this object",
             )
+        field_bytes = range(at, at + kind.width)
+        if at + kind.width > len(content) or taken.intersection(field_bytes):
+            raise GhashgenError(
+                f"a relocation at {section.name}+{at:#x} beyond the section or over another",
+                "assemble the file again",
+            )
+        taken.update(field_bytes)
+        symbol = table.get_symbol(relocation["r_info_sym"])
         target = placed.get(symbol["st_shndx"])
-        if target is None:
-            unresolved.update(range(at, at + width))
+        why = replaceable(symbol)
+        if kind is Relocation.ABSOLUTE or target is None or why or section.kind is Kind.CONSTANTS:
+            why = why or "what only a linker completes"
+            section.unresolved.update(dict.fromkeys(field_bytes, why))
             continue
-        value = target[0] + symbol["st_value"] + relocation["r_addend"]
-        if kind != R_X86_64_64:
-            value -= start + at
-        content[at : at + width] = (value & (1 << 8 * width) - 1).to_bytes(width, "little")
+        offset = symbol["st_value"] + relocation["r_addend"]
+        section.links[at] = Link(target.name, offset, kind is Relocation.BRANCH)
+        value = target.address + offset - (section.address + at)
+        if not -(1 << 31) <= value < 1 << 31:
+            raise GhashgenError(f"a relocation at {section.name}+{at:#x} out of reach", "mend it")
+        content[at : at + kind.width] = (value & (1 << 32) - 1).to_bytes(4, "little")
 
 
 def _ends(

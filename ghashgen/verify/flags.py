@@ -6,6 +6,7 @@ A `Flags` records the operation that set them; a condition is worked out when a 
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ghashgen.verify.elf import SECTION
 from ghashgen.verify.refutation import Category, Refutation, unsupported
 from ghashgen.verify.terms import Term, secret
 from ghashgen.verify.values import (
@@ -76,6 +77,8 @@ def _is_zero(values: Range) -> bool:
 
 def _check(flags: Flags, at: int) -> None:
     for value in (flags.a, flags.b, flags.result):
+        if isinstance(value, Pointer) and value.region.startswith(SECTION):
+            raise unsupported("a condition that depends on where a section lies", at)
         if isinstance(value, Term):
             if secret(value):
                 raise Refutation(Category.CONSTANT_TIME, "a condition depends on a secret", at=at)

@@ -16,8 +16,9 @@ from iced_x86 import (
     Register,
 )
 
+from ghashgen.verify.decoding import decode
 from ghashgen.verify.elf import Image
-from ghashgen.verify.machine import RSP, decode, gpr_index, is_vector, vector_index
+from ghashgen.verify.machine import RSP, gpr_index, is_vector, vector_index
 from ghashgen.verify.refutation import Refutation
 
 VECTOR, MASK, FLAGS = 16, 48, 56

@@ -7,9 +7,8 @@ induction), data are lanes. A vector register is four lanes of 128 bits.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from iced_x86 import Decoder, Formatter, FormatterSyntax, Instruction, Register
+from iced_x86 import Formatter, FormatterSyntax, Instruction, Register
 
-from ghashgen.verify.elf import Image
 from ghashgen.verify.flags import UNKNOWN, Flags
 from ghashgen.verify.memory import Memory
 from ghashgen.verify.refutation import unsupported
@@ -23,10 +22,10 @@ GPR_NAMES = (
 RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI = range(8)
 
 RETURN = "return address"
-"""The region name of the pointer that the caller pushed."""
+"""The region of what a call pushes: an offset is a place in the code, END the caller's."""
 
-CODE_BYTES = 15
-"""An instruction has at most 15 bytes (SDM vol. 2A, 2.3.11)."""
+END = -1
+"""The next address after the return to the caller."""
 
 
 class Machine:
@@ -85,25 +84,6 @@ _FORMATTER = Formatter(FormatterSyntax.NASM)
 def text_of(instruction: Instruction) -> str:
     """Return an instruction in nasm syntax."""
     return str(_FORMATTER.format(instruction))
-
-
-def decode(image: Image, address: int) -> Instruction:
-    """Decode the instruction at an address.
-
-    Raises:
-        Refutation: there is no code, or it is no instruction.
-    """
-    section = image.section(address)
-    if section is None or not section.executable:
-        raise unsupported("control reaches an address that is no code", address)
-    start = address - section.address
-    code = section.data[start : start + CODE_BYTES]
-    instruction = Decoder(64, code, ip=address).decode()
-    if section.unresolved.intersection(range(start, start + instruction.len)):
-        raise unsupported("an instruction that only a linker completes", address)
-    if instruction.is_invalid:
-        raise unsupported("bytes that are no instruction", address)
-    return instruction
 
 
 def gpr_index(register: int) -> int:

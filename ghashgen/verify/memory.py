@@ -1,14 +1,17 @@
 """Memory as the caller declares it: regions with bounds, permissions and known alignment.
 
+The object's constants are regions too, one a section: an address is a region and an offset.
+
 Every access names a region and an offset. An access outside the region, a store to a read-only
 region, and an aligned access whose alignment does not follow from the declaration are refutations.
 Distinct regions do not overlap: that is the caller's part of the contract.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
-from ghashgen.verify.elf import Image
+from ghashgen.verify.elf import SECTION, Image
+from ghashgen.verify.elf_kinds import Kind
 from ghashgen.verify.refutation import Category, Refutation, unsupported
 from ghashgen.verify.terms import Lane, Term, Terms
 from ghashgen.verify.values import M64, Affine, Number, Pointer, UndecidedError, Value
@@ -33,6 +36,8 @@ class Region:
     cell: Cell
     align: int = 1
     residue: int = 0
+    unresolved: Mapping[int, str] = field(default_factory=dict)
+    """Bytes that only a linker knows, and why."""
 
 
 class Memory:
@@ -41,6 +46,12 @@ class Memory:
     def __init__(self, terms: Terms, image: Image, regions: list[Region]) -> None:
         self.terms = terms
         self.image = image
+        constants = [
+            Region(s.region, 0, len(s.data), False, s.cell, s.align, unresolved=s.unresolved)
+            for s in image.sections
+            if s.kind is Kind.CONSTANTS
+        ]
+        regions = [*regions, *constants]
         self.regions = {region.name: region for region in regions}
         # Per region: byte offset -> (value stored, which byte of it).
         self.written: dict[str, dict[int, tuple[Value, int]]] = {r.name: {} for r in regions}
@@ -48,12 +59,18 @@ class Memory:
         """Bytes of the stack released with their content: whoever comes next may see them."""
         self.floor: Callable[[], int] = lambda: 0
         """The lowest offset of the stack that may be used now."""
+        self.returns: list[tuple[Pointer, int]] = []
+        """What a shadow stack holds: where on the stack each return address is, and what it is."""
+        self.page = 0
+        """Bytes of the stack by which it grows, if it must be touched in order, else 0."""
+        self.touched = 0
+        """The lowest offset of the stack that was accessed, if `page` is not 0."""
 
     def _refute(self, what: str, at: int) -> Refutation:
         return Refutation(Category.MEMORY, what, at=at)
 
     def locate(self, address: Value, size: int, align: int, store: bool) -> tuple[str, int]:
-        """Check an access and return its region and offset; the region "" means the image.
+        """Check an access and return its region and offset.
 
         Raises:
             Refutation: the access is not allowed.
@@ -61,16 +78,7 @@ class Memory:
         at = self.terms.at
         kind = "store to" if store else "load from"
         if isinstance(address, int):
-            section = self.image.section(address)
-            if section is None or address + size > section.address + len(section.data):
-                raise self._refute(f"{kind} address {address:#x}, in no section of the object", at)
-            if store:
-                raise self._refute(f"store to section {section.name}", at)
-            if section.writable:
-                raise self._refute(f"load from section {section.name}, which others may write", at)
-            if (address - section.address) % align or section.align % align:
-                raise self._refute(f"{align}-byte alignment in {section.name} is not assured", at)
-            return "", address
+            raise self._refute(f"{kind} the absolute address {address:#x}", at)
         if isinstance(address, Term):
             if address.deps in (16, 24):
                 raise self._refute(f"{kind} an address that the caller left in a register", at)
@@ -79,6 +87,9 @@ class Memory:
             raise self._refute(f"{kind} an address that is a length", at)
         region = self.regions.get(address.region)
         if region is None:
+            if address.region.startswith(SECTION):
+                what = f"{address.region}, which holds no constants"
+                raise self._refute(f"{kind} {what}", at)
             raise self._refute(f"{kind} {address.region}", at)
         offset = address.offset
         if not isinstance(offset, int):
@@ -91,8 +102,7 @@ class Memory:
         if region.name == STACK:
             if offset < self.floor():
                 raise self._refute(f"{kind} the stack below what may be used", at)
-            if store and offset < RETURN_BYTES and offset + size > 0:
-                raise self._refute("store to the return address", at)
+            self._touch(offset, size, store)
         limit = region.size if isinstance(region.size, int) else region.size.least
         if offset + size > limit:
             if isinstance(region.size, Affine) and offset + size <= region.size.greatest:
@@ -103,8 +113,25 @@ class Memory:
             )
         if store and not region.writable:
             raise self._refute(f"store to {region.name}, which is read-only", at)
+        for k, why in region.unresolved.items():
+            if offset <= k < offset + size:
+                raise unsupported(f"a constant that is {why}", at)
         self._check_align(region, offset, align, kind)
         return region.name, offset
+
+    def _touch(self, offset: int, size: int, store: bool) -> None:
+        """Check that an access to the stack leaves return addresses alone; note how far it went."""
+        for pointer, _ in self.returns:
+            slot = pointer.offset
+            assert isinstance(slot, int)
+            if slot - size < offset < slot + RETURN_BYTES:
+                if store:
+                    raise self._refute("store to a return address", self.terms.at)
+                raise Refutation(
+                    Category.ABI, "a return address is read: only RET may", at=self.terms.at
+                )
+        if self.page and offset < self.touched:
+            self.touched = offset
 
     def require_aligned(self, address: Value, align: int) -> None:
         """Check the alignment of an access that may touch nothing, as a masked one does.
@@ -131,8 +158,6 @@ class Memory:
     def load(self, address: Value, size: int, align: int = 1) -> Value:
         """Return `size` <= 16 bytes, zero-extended; a stored pointer or length comes back whole."""
         name, offset = self.locate(address, size, align, store=False)
-        if not name:
-            return self._constant(offset, size)
         return self._read(name, offset, size)
 
     def _read(self, name: str, offset: int, size: int) -> Value:
@@ -152,8 +177,6 @@ class Memory:
         """Return 16·lanes bytes as values of 16 bytes, checked as the one access that they are."""
         name, offset = self.locate(address, 16 * lanes, align, store=False)
         at = range(offset, offset + 16 * lanes, 16)
-        if not name:
-            return [self._constant(start, 16) for start in at]
         if not self.written[name]:
             return [self._initial(name, start, 16) for start in at]
         return [self._read(name, start, 16) for start in at]
@@ -199,14 +222,6 @@ class Memory:
         for lane, sources in groups.values():
             out = self.terms.xor(out, self.terms.bytes(lane, tuple(sources)))
         return out
-
-    def _constant(self, address: int, size: int) -> int:
-        section = self.image.section(address)
-        assert section is not None
-        start = address - section.address
-        if section.unresolved.intersection(range(start, start + size)):
-            raise unsupported("a constant that only a linker knows", self.terms.at)
-        return int.from_bytes(section.data[start : start + size], "little")
 
     def store(self, address: Value, value: Value, size: int, align: int = 1) -> None:
         """Store the low `size` <= 16 bytes of a value."""

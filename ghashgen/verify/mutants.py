@@ -14,17 +14,24 @@ from typing import Any
 from iced_x86 import (
     BlockEncoder,
     Code,
+    Decoder,
     FlowControl,
     Instruction,
     OpKind,
     Register,
 )
 
-from ghashgen.verify.elf import Image, Section
-from ghashgen.verify.machine import decode, text_of
+from ghashgen.verify.decoding import decode
+from ghashgen.verify.elf import Image, Link, Section
+from ghashgen.verify.elf_kinds import Kind
+from ghashgen.verify.machine import text_of
 
 MUTANT_ADDRESS = 0x4000000
 """Where the edited function goes: beyond all sections, within reach of a 32-bit displacement."""
+
+MUTANT_NAME = ".text.mutant"
+
+BRANCHES = (FlowControl.UNCONDITIONAL_BRANCH, FlowControl.CONDITIONAL_BRANCH, FlowControl.CALL)
 
 COPY = 1 << 40
 """Added to the address of an inserted instruction, so that no jump finds it."""
@@ -57,13 +64,41 @@ def with_function(image: Image, symbol: str, edited: Edit) -> Image:
     encoder = BlockEncoder(64)
     encoder.add_many(edited)
     code = bytes(encoder.encode(MUTANT_ADDRESS))
-    section = Section(".mutant", MUTANT_ADDRESS, code, False, True, frozenset(), 64)
+    links = dict(_links(image, code))
+    section = Section(MUTANT_NAME, MUTANT_ADDRESS, code, Kind.CODE, 64, links)
     return replace(
         image,
         sections=(*image.sections, section),
         symbols={**image.symbols, symbol: MUTANT_ADDRESS},
         ends={**image.ends, symbol: MUTANT_ADDRESS + len(code)},
+        operands={},
     )
+
+
+def _away(section: Section, address: int) -> int:
+    return max(section.address - address, address - section.address - len(section.data), 0)
+
+
+def _links(image: Image, code: bytes) -> Iterator[tuple[int, Link]]:
+    """Yield what the edited function's fields refer to outside of it, as relocations would."""
+    decoder = Decoder(64, code, ip=MUTANT_ADDRESS)
+    for now in decoder:
+        start, fields = int(now.ip) - MUTANT_ADDRESS, decoder.get_constant_offsets(now)
+        if now.is_ip_rel_memory_operand:
+            field, branch = start + fields.displacement_offset, False
+            target = int(now.ip_rel_memory_address)
+            # A displacement may have been moved a little out of the section that it is meant for.
+            place = min(image.sections, key=lambda s: _away(s, target))
+        elif now.flow_control in BRANCHES:
+            target = int(now.near_branch_target)
+            if MUTANT_ADDRESS <= target < MUTANT_ADDRESS + len(code):
+                continue
+            found = image.section(target)
+            assert found is not None
+            place, field, branch = found, start + fields.immediate_offset, True
+        else:
+            continue
+        yield field, Link(place.name, target - place.address - (start + now.len - field), branch)
 
 
 def _register(number: int) -> Any:

@@ -65,8 +65,8 @@ def _address_register(register: int) -> int | None:
 def address(i: Instruction) -> Read:
     """Return the effective address of the memory operand."""
     if i.is_ip_rel_memory_operand:
-        target = i.ip_rel_memory_address
-        return lambda m: target
+        at = int(i.ip)
+        return lambda m: m.memory.image.operands[at]
     displacement, scale = i.memory_displacement & M64, i.memory_index_scale
     base, index = _address_register(i.memory_base), _address_register(i.memory_index)
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ghashgen.field.bitorder import BLOCK_BYTES
+from ghashgen.verify.abi import check_entry
 from ghashgen.verify.elf import Image, load_image
 from ghashgen.verify.induction import GREATEST_LENGTH, prove_longer
 from ghashgen.verify.power import GREATEST_EXPONENT, prove_power
@@ -187,6 +188,10 @@ def prove_function(
 
 def _prove(prover: Prover, lengths: list[int] | None, began: float) -> FunctionProof:
     spec, function = prover.spec, prover.function
+    try:
+        check_entry(prover.image, function.symbol)
+    except Refutation as refutation:
+        raise prover.named(refutation) from None
     theorems: list[Theorem] = []
     whats = (*THEOREMS, "wipe") if spec.wipe else THEOREMS
 

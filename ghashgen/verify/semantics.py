@@ -13,7 +13,7 @@ from ghashgen.verify import (
     semantics_wide,
 )
 from ghashgen.verify.machine import Row, Step
-from ghashgen.verify.refutation import unsupported
+from ghashgen.verify.refutation import Category, Refutation, unsupported
 
 MODULES = (
     semantics_general,
@@ -57,6 +57,9 @@ def step_of(instruction: Instruction) -> Step:
     Raises:
         Refutation: no row covers it.
     """
+    refused = semantics_flow.REFUSED.get(instruction.code)
+    if refused is not None:
+        raise Refutation(Category.ABI, refused, at=int(instruction.ip))
     row = rows().get(instruction.code)
     if row is None:
         raise unsupported(f"no row for {code_name(instruction.code)}", int(instruction.ip))

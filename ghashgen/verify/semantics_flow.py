@@ -2,15 +2,19 @@
 
 from iced_x86 import Code, Instruction
 
-from ghashgen.verify import operands as ops
 from ghashgen.verify.flags import CONDITIONS
 from ghashgen.verify.machine import RETURN, RSP, Builder, Machine, Row, Step
 from ghashgen.verify.refutation import Category, Refutation, unsupported
-from ghashgen.verify.terms import Term, secret
-from ghashgen.verify.values import Pointer, Value, add
+from ghashgen.verify.values import Pointer, add
 
-END = -1
-"""The next address after the return to the caller."""
+COMPUTED = "a jump or call to an address that is computed: its target is no part of the proof"
+
+REFUSED: dict[int, str] = {
+    Code.JMP_RM64: COMPUTED,
+    Code.CALL_RM64: COMPUTED,
+    Code.RETNQ_IMM16: "RET imm16 takes from the caller's stack what the caller did not push",
+}
+"""Forms that no kernel may execute, whatever their operands are."""
 
 
 def _jump(i: Instruction) -> Step:
@@ -28,21 +32,6 @@ def _jump_if(condition: str) -> Builder:
     return build
 
 
-def _target(m: Machine, value: Value) -> int:
-    if isinstance(value, int):
-        return value
-    if isinstance(value, Pointer) and value.region == RETURN:
-        return END
-    if isinstance(value, Term) and secret(value):
-        raise Refutation(Category.CONSTANT_TIME, "a jump to a secret address", at=m.terms.at)
-    raise Refutation(Category.ABI, "a jump to an address that is no code", at=m.terms.at)
-
-
-def _jump_indirect(i: Instruction) -> Step:
-    read = ops.read_gpr(i, 0, 64)
-    return lambda m: _target(m, read(m))
-
-
 def _stack(m: Machine, amount: int) -> None:
     moved = add(m.gpr[RSP], amount)
     if moved is None:
@@ -55,7 +44,11 @@ def _call(i: Instruction) -> Step:
 
     def step(m: Machine) -> int:
         _stack(m, -8)
-        m.memory.store(m.gpr[RSP], following, 8)
+        m.memory.store(m.gpr[RSP], Pointer(RETURN, following), 8)
+        slot = m.gpr[RSP]
+        if not isinstance(slot, Pointer) or not isinstance(slot.offset, int):
+            raise unsupported("a call at an unknown depth of the stack", m.terms.at)
+        m.memory.returns.append((slot, following))
         return target
 
     return step
@@ -63,7 +56,14 @@ def _call(i: Instruction) -> Step:
 
 def _return(i: Instruction) -> Step:
     def step(m: Machine) -> int:
-        target = _target(m, m.memory.load(m.gpr[RSP], 8))
+        # Stores leave return addresses alone (`Memory`), so the last one is still what CALL pushed.
+        slot, target = m.memory.returns[-1]
+        if m.gpr[RSP] != slot:
+            raise Refutation(
+                Category.ABI, "RET with the stack pointer elsewhere than at its CALL's return "
+                "address", at=m.terms.at,
+            )  # fmt: skip
+        m.memory.returns.pop()
         _stack(m, 8)
         return target
 
@@ -90,7 +90,6 @@ def _rows() -> list[Row]:
         row(f"JMP_{size}", _jump, "JMP")
         for condition in CONDITIONS:
             row(f"J{condition.upper()}_{size}", _jump_if(condition), "Jcc")
-    row("JMP_RM64", _jump_indirect, "JMP")
     row("CALL_REL32_64", _call, "CALL")
     row("RETNQ", _return, "RET")
     for name in ("ENDBR64", "NOPD", "NOPW", "NOPQ", "NOP_RM16", "NOP_RM32", "NOP_RM64"):

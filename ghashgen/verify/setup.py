@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from ghashgen.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.abi import ABIS, Abi
 from ghashgen.verify.elf import Image
-from ghashgen.verify.machine import RETURN, RSP, Machine, entry_machine
+from ghashgen.verify.machine import END, RSP, Machine, entry_machine
 from ghashgen.verify.memory import RETURN_BYTES, STACK, Memory, Region
 from ghashgen.verify.naming import PARTIAL, Naming, block_name
 from ghashgen.verify.spec import ZERO, FunctionSpec, KernelSpec
@@ -112,8 +112,8 @@ def enter(
     machine.red_zone = abi.red_zone
     machine.gpr[RSP] = Pointer(STACK, 0)
     machine.memory.floor = lambda: _floor(machine)
-    back = Pointer(RETURN, 0)
-    machine.memory.written[STACK].update({k: (back, k) for k in range(RETURN_BYTES)})
+    machine.memory.returns.append((Pointer(STACK, 0), END))
+    machine.memory.page = abi.page
     for register, parameter in zip(abi.arguments, function.parameters, strict=False):
         if parameter == "length":
             unit = function.length_unit

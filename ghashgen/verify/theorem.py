@@ -10,19 +10,19 @@ from dataclasses import dataclass, field
 
 from ghashgen.field.bitorder import BLOCK_BYTES
 from ghashgen.ops.forms import Form, variable
-from ghashgen.verify.abi import ABIS, check_return
+from ghashgen.verify.abi import ABIS, check_frame, check_return
 from ghashgen.verify.cut import cut
-from ghashgen.verify.dataflow import guard
+from ghashgen.verify.dataflow import address_guard, guard
+from ghashgen.verify.decoding import decode
 from ghashgen.verify.difference import explain
 from ghashgen.verify.elf import Image
 from ghashgen.verify.entries import Algebra
 from ghashgen.verify.flow import Flow, flow_of
-from ghashgen.verify.machine import RSP, Machine, Step, decode, text_of
+from ghashgen.verify.machine import END, RSP, Machine, Step, text_of
 from ghashgen.verify.memory import STACK
 from ghashgen.verify.naming import PARTIAL, Naming, block_name
 from ghashgen.verify.refutation import Category, Refutation, unsupported
 from ghashgen.verify.semantics import step_of
-from ghashgen.verify.semantics_flow import END
 from ghashgen.verify.setup import ADDEND, FACTOR, STATE, Entry, enter
 from ghashgen.verify.spec import FunctionSpec, KernelSpec
 from ghashgen.verify.terms import RAW, Lane, NotPolynomialError, Term
@@ -48,7 +48,7 @@ class Decoded:
 
     step: Step
     following: int
-    guard: Callable[[Machine], None] | None
+    guards: tuple[Callable[[Machine], None], ...]
     vectors: tuple[int, ...]
     cut: bool
 
@@ -152,7 +152,7 @@ class Prover:
             known = Decoded(
                 step,
                 int(instruction.next_ip),
-                guard(instruction),
+                tuple(g for g in (address_guard(instruction), guard(instruction)) if g),
                 self.flow.vector_writes.get(address, ()),
                 address in self.flow.cuts,
             )
@@ -172,14 +172,15 @@ class Prover:
             if now.cut and cuts and at_cut(address):
                 return False
             terms.at = address
-            if now.guard is not None:
-                now.guard(m)
+            for check in now.guards:
+                check(m)
             following = now.step(m)
             self.executed += 1
             if m.gpr[RSP] is not stack_pointer:
                 stack_pointer = m.gpr[RSP]
                 if not isinstance(stack_pointer, Pointer) or stack_pointer.region != STACK:
                     raise unsupported("the stack pointer leaves the stack", address)
+                check_frame(m)
                 if following != END:
                     m.memory.release()
             if now.vectors:
