@@ -165,19 +165,16 @@ def forget(
     """Put fresh variables for accumulators and what is ahead in place; keep `_kept` only."""
     m, terms = entry.machine, naming.terms
     terms.at = 0
-    stale = terms.lost(STALE, True)
+    stale, left = terms.lost(STALE, True), terms.lost(LEFT, False)
+    stale_number, left_number = terms.lost(STALE, True, 64), terms.lost(LEFT, False, 64)
     saved = entry.abi.saved_numbers
     renamed = {**{lane: terms.variable(name) for lane, name in names.items()}, **ahead}
-
-    def lost(value: Value, bits: int, as_secret: bool = False) -> Term:
-        hidden = as_secret or secret(value)
-        return terms.lost(STALE if hidden else LEFT, hidden, bits)
 
     for number in range(16):
         value = m.gpr[number]
         kept = _kept(value, {}) if number in live or number == RSP else None
         if kept is None and not (number in saved and value is entry.gpr[number]):
-            m.gpr[number] = lost(value, 64)
+            m.gpr[number] = stale_number if secret(value) else left_number
     for index, lanes in enumerate(m.vec):
         number = VECTOR + index
         out: list[Lane] = []
@@ -187,18 +184,24 @@ def forget(
                 untouched = number in saved and k == 0 and lane is entry.vec[index][0]
                 # One that the code writes anywhere may hold data on another way here.
                 written = number in (flow.upper_written if k else flow.written)
-                after = lane if untouched else lost(lane, 128, written)
+                lost = stale if written or secret(lane) else left
+                after = lane if untouched else lost
             assert isinstance(after, int | Term)
             out.append(after)
         m.vec[index] = tuple(out)
     for k, value in enumerate(m.mask):
         kept = _kept(value, {}) if MASK + k in live else None
-        m.mask[k] = lost(value, 64) if kept is None else kept
+        if kept is None:
+            m.mask[k] = stale_number if secret(value) else left_number
+        else:
+            m.mask[k] = kept
     m.flags = forgotten(m.flags, FLAGS in live)
     for name, content in m.memory.written.items():
         for offset, (value, k) in list(content.items()):
             kept = _kept(value, ahead) if name == STACK else None
-            content[offset] = (lost(value, 128) if kept is None else kept, k)
+            if kept is None:
+                kept = stale if secret(value) else left
+            content[offset] = (kept, k)
     state = m.memory.written["state"]
     if names or state:
         # Whatever the buffer held, the state is in registers now.
@@ -241,6 +244,13 @@ def with_unknown(key: object, u: int) -> object:
     if isinstance(key, tuple):
         return tuple(with_unknown(part, u) for part in key)
     return key
+
+
+def has_unknown(key: object) -> bool:
+    """Return whether `with_unknown` changes a key."""
+    if isinstance(key, tuple):
+        return any(has_unknown(part) for part in key)
+    return isinstance(key, Affine) or (isinstance(key, Pointer) and has_unknown(key.offset))
 
 
 def shifted_unknown(key: object, by: int) -> object:

@@ -19,11 +19,11 @@ shows that it holds on entry, and 2 that a turn from any state in which it holds
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from ghashgen.field.bitorder import BLOCK_BYTES
-from ghashgen.verify.cut import cut, shifted_unknown, with_unknown
+from ghashgen.verify.cut import cut, has_unknown, shifted_unknown, with_unknown
 from ghashgen.verify.lengths import Claim
 from ghashgen.verify.refutation import Refutation, unsupported
 from ghashgen.verify.theorem import STACK_RESIDUES, Prover
@@ -107,12 +107,13 @@ def _descend(prover: Prover, length: Affine) -> list[Affine]:
         raise unsupported("induction: no loop takes in a message of unknown length")
     key, consumed = found
     shown = [length, *_below(prover, length)]
+    state = _at_each(key)
     for u in range(length.low - consumed, length.low):
-        if _at(key, u) not in prover.finished:
+        if state(u) not in prover.finished:
             align = prover.stack_align
             prover.prove(length.at(u))
             prover.stack_align = align
-        if _at(key, u) not in prover.finished:
+        if state(u) not in prover.finished:
             raise unsupported(
                 f"induction: the loop's state for the length {length.at(u)} is not among those "
                 "proved by execution"
@@ -148,7 +149,7 @@ def _below(prover: Prover, length: Affine) -> Iterator[Affine]:
 def _reaches_proved(prover: Prover, length: Affine) -> bool:
     entry = prover.start(length)
     unknowns = range(length.low, length.high + 1)
-    passed: list[Key] = []
+    passed: list[Callable[[int], Key]] = []
     arrived = False
 
     def at_cut(address: int) -> bool:
@@ -157,8 +158,9 @@ def _reaches_proved(prover: Prover, length: Affine) -> bool:
         if key is None:
             return False
         key = (*key, prover.stack_align)
-        arrived = all(_at(key, u) in prover.finished for u in unknowns)
-        passed.append(key)
+        state = _at_each(key)
+        arrived = all(state(u) in prover.finished for u in unknowns)
+        passed.append(state)
         return arrived
 
     try:
@@ -167,13 +169,22 @@ def _reaches_proved(prover: Prover, length: Affine) -> bool:
         # One length after the other then, which also tells which of them is wrong.
         return False
     if arrived:
-        for key in passed:
-            prover.finished.update(_at(key, u) for u in unknowns)
+        for state in passed:
+            prover.finished.update(state(u) for u in unknowns)
     return arrived
 
 
-def _at(key: Key, u: int) -> Key:
-    return tuple(with_unknown(part, u) for part in key)
+def _at_each(key: Key) -> Callable[[int], Key]:
+    """Return the key at a value of the unknown, as a function of that value."""
+    changing = tuple(has_unknown(part) for part in key)
+
+    def at(u: int) -> Key:
+        return tuple(
+            with_unknown(part, u) if changes else part
+            for part, changes in zip(key, changing, strict=True)
+        )
+
+    return at
 
 
 def _consumed(before: Key, after: Key) -> int:

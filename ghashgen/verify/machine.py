@@ -73,7 +73,7 @@ def _vector(lanes: tuple[Lane, ...]) -> bool:
         return False
     for lane in lanes:
         # A term has 128 bits or fewer.
-        if not isinstance(lane, Term) and not (isinstance(lane, int) and lane >> 128 == 0):
+        if type(lane) is not Term and (not isinstance(lane, int) or lane >> 128):
             return False
     return True
 

@@ -247,13 +247,13 @@ def read_gpr(i: Instruction, op: int, bits: int) -> Read:
 
 def narrow(m: Machine, value: Value, bits: int) -> Value:
     """Return the low bits of a value."""
-    if bits == 64:
-        return value
     if isinstance(value, int):
         return value & (1 << bits) - 1
     if isinstance(value, Term):
         return m.terms.keep(value, (1 << bits) - 1)
     if isinstance(value, Pointer):
+        if bits == 64:
+            return value
         raise unsupported("the low bits of an address", m.terms.at)
     return reduced(value, bits)
 

@@ -153,6 +153,8 @@ def reduced(a: Number, bits: int) -> Number:
 
 def _amount(b: Number) -> Number:
     """Return a 64-bit number as the signed amount that an address moves by."""
+    if isinstance(b, int):
+        return signed(b & M64)
     value = as_signed(b, 64)
     return b if value is None else value
 
