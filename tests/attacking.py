@@ -23,6 +23,9 @@ LIBRARY = ("loop", "wiped")
 SUBKEY = bytes.fromhex("66e94bd4ef8a2c3b884cfa59ca342b2e")
 STATE = bytes(range(3, 19))
 
+FEATURES = {"kmovq": "avx512bw", "vpclmulqdq": "avx"}
+"""What the text uses -> the CPU flag that it needs, beside SSSE3 and PCLMULQDQ."""
+
 
 def source(name: str, wrong: bool) -> str:
     """Return the nasm text of an object: foreign.asm's init, and the attack or its twin."""
@@ -52,7 +55,9 @@ def proof(name: str, wrong: bool, operation: str, **changes: object) -> Proof:
 @cache
 def library(text: str) -> ctypes.CDLL:
     """Return an object as a library of this process."""
-    needed = {"pclmulqdq", "ssse3"} | ({"avx512bw"} if "kmovq" in text else set())
+    needed = {"pclmulqdq", "ssse3"} | {
+        feature for word, feature in FEATURES.items() if word in text
+    }
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     flags = next((line.split() for line in lines if line.startswith("flags")), [])
     if missing := needed - set(flags):
@@ -93,6 +98,16 @@ def probed(text: str, state: bytes) -> int:
     lib, out = library(text), ctypes.create_string_buffer(state, 16)
     lib.probe.restype = ctypes.c_uint64
     return int(lib.probe(out, table(lib), None, ctypes.c_size_t(0)))
+
+
+def powered(text: str, name: str, exponent: int) -> bytes:
+    """Return what `name`_power writes for an exponent of SUBKEY; zeros, if nothing."""
+    lib, room = library(text), ctypes.create_string_buffer(4096 + 64)
+    table = (ctypes.c_char * 4096).from_buffer(room, -ctypes.addressof(room) % 64)
+    out = ctypes.create_string_buffer(16)
+    getattr(lib, f"{name}_init")(table, SUBKEY)
+    getattr(lib, f"{name}_power")(table, out, ctypes.c_uint64(exponent))
+    return out.raw
 
 
 def expected(data: bytes) -> bytes:

@@ -3,10 +3,29 @@
 Each is first run on this CPU, to see that the one is wrong and the other right.
 """
 
+from dataclasses import replace
+
 import pytest
-from attacking import STATE, expected, hashed, multiplied, probed, proof, source
+from attacking import (
+    STATE,
+    SUBKEY,
+    expected,
+    hashed,
+    multiplied,
+    powered,
+    probed,
+    proof,
+    source,
+)
+from verify_objects import assembled
 
 from ghashgen.field.ghash import ghash_padded
+from ghashgen.kernel import Kernel
+from ghashgen.proofs import statement
+from ghashgen.render import render
+from ghashgen.target import target
+from ghashgen.validation.segments import power_of
+from ghashgen.verify.prove import prove_object
 from ghashgen.verify.refutation import Category
 
 FUNCTION, UNSUPPORTED, WIPE = Category.FUNCTION, Category.UNSUPPORTED, Category.WIPE
@@ -22,6 +41,7 @@ LENGTHS = {
         FUNCTION,
         "from before a loop's cut",
     ),
+    "block_kept": (16, (0, 16, 128, 144), (192, 256), UNSUPPORTED, "induction"),
     "sign_of_length": (16, (0, 16, 128, 176), (192, 256, 1008), UNSUPPORTED, "induction"),
     "narrow_shift": (16, (0, 16, 144, 192, 256), (160, 176), FUNCTION, ""),
     "narrow_compare": (16, (0, 16, 144, 192, 256), (160, 176), FUNCTION, ""),
@@ -66,10 +86,7 @@ def test_a_null_pointer_and_no_bytes(name: str) -> None:
 
 
 def test_a_mask_register_narrows() -> None:
-    name, right = "mask_width", ghash_padded(bytes(16), STATE, b"")
-    from attacking import SUBKEY
-
-    right = ghash_padded(SUBKEY, STATE, bytes(16))
+    name, right = "mask_width", ghash_padded(SUBKEY, STATE, bytes(16))
     assert multiplied(source(name, True), STATE) != right
     assert multiplied(source(name, False), STATE) == right
     assert proof(name, False, "mul").refutation is None
@@ -98,3 +115,27 @@ def test_a_secret_left_behind(name: str) -> None:
     assert refutation is not None
     assert refutation.category is WIPE, str(refutation)
     assert words in str(refutation)
+
+
+def test_the_greatest_exponents() -> None:
+    """m - 0 is negative from 2^63 on: the wrong object returns there without a result."""
+    kernel = Kernel("avx", "winograd", "clmul1", 1, segments=True)
+    text, name = render(kernel, target()).text, f"{kernel.name}_power"
+    spec = statement(kernel, kernel.name, "sysv")
+    spec = replace(spec, functions=tuple(f for f in spec.functions if f.operation == "power"))
+    before, start, after = text.partition(f"{name}:\n")
+    found = {}
+    for jump in ("jns", "jae"):
+        extra = f"    cmp rdx, 0\n    {jump} .every\n    ret\n.every:\n"
+        changed = before + start + after.replace("    endbr64\n", "    endbr64\n" + extra, 1)
+        assert changed.count(extra) == 1
+        exponents = (0, 1, 5, (1 << 63) - 1, 1 << 63, (1 << 64) - 1)
+        found[jump] = [
+            powered(changed, kernel.name, m) == power_of(SUBKEY, m, "ghash") for m in exponents
+        ]
+        refutation = prove_object(assembled(changed), spec).refutation
+        assert (refutation is None) is (jump == "jae"), str(refutation)
+        if refutation is not None:
+            assert refutation.category is UNSUPPORTED, str(refutation)
+            assert "depends on the unknown" in str(refutation)
+    assert found == {"jns": [True] * 4 + [False] * 2, "jae": [True] * 6}
