@@ -16,6 +16,7 @@ from ghashgen.verify import dataflow
 from ghashgen.verify.refutation import Category, Refutation
 from ghashgen.verify.semantics import code_name, rows
 from ghashgen.verify.terms import DATA, Terms
+from ghashgen.verify.values import M64
 
 TABLE: dict[str, Any] = tomllib.loads(dataflow.DATA_FILE.read_text(encoding="utf-8"))
 EXCLUDED = frozenset(TABLE["excluded"]["mnemonics"])
@@ -45,8 +46,11 @@ def secrets() -> Any:
     state = cases.random_state(random.Random(1))
     terms = Terms(lambda kind, power: NotImplemented)
     m = cases.machine_of(state, terms)
-    m.gpr = [m.gpr[k] if k in (4, 6) else terms.variable(f"g{k}", DATA) for k in range(16)]
-    m.vec = [tuple(terms.variable(f"v{k}{j}", DATA) for j in range(4)) for k in range(32)]
+    for k in range(16):
+        if k not in (4, 6):
+            m.gpr[k] = terms.keep(terms.variable(f"g{k}", DATA), M64)
+    for k in range(32):
+        m.vec[k] = tuple(terms.variable(f"v{k}{j}", DATA) for j in range(4))
     return m
 
 

@@ -20,7 +20,7 @@ from ghashgen.field.ghash import ghash_padded, multiply_blocks
 from ghashgen.verify import dataflow
 from ghashgen.verify.elf import Image
 from ghashgen.verify.entries import Algebra
-from ghashgen.verify.flags import CONDITIONS, Flags
+from ghashgen.verify.flags import CONDITIONS, of_difference
 from ghashgen.verify.memory import Memory, Region
 from ghashgen.verify.naming import Naming
 from ghashgen.verify.refutation import Category, Refutation
@@ -182,7 +182,7 @@ def test_lengths_with_an_unknown() -> None:
 def test_conditions_on_a_length_are_decided_for_the_whole_range_or_not_at_all(
     bound: int, condition: str, expected: bool | None
 ) -> None:
-    flags = Flags("sub", Affine(1, 0, 32, 1000), bound, 0)
+    flags = of_difference(Affine(1, 0, 32, 1000), bound, 64, lambda pointer: False)
     if expected is None:
         with pytest.raises(UndecidedError):
             CONDITIONS[condition](flags, 0)

@@ -10,6 +10,7 @@ instruction does is written from Intel's manual (`semantics_*`), what GHASH is c
 - decoding, flow: from bytes to instructions that have one reading, their graph and live registers.
 - terms: data values as hash-consed terms with exact forms; values: lengths, pointers, flags.
 - memory, machine, semantics_*: the executor.
-- theorem: function, memory and control for each length; induction: all the other lengths.
+- theorem: function, memory and control for each length; induction: all the other lengths; lengths:
+  what is claimed, compared with what was shown; cut, ahead: what a loop's head keeps.
 - dataflow, abi, wipe: constant time, calling convention, secrets left behind.
 """

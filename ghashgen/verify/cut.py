@@ -1,25 +1,27 @@
 """Cutting the data path: at a loop, replace the accumulator by a fresh state.
 
-At a cut every live value is one of: a number, a pointer, a constant, a function of the table alone,
-what the caller left, a value that the specification names (a state, or a block waiting to be
-absorbed), or a function of input that is still to be absorbed (`ghashgen.verify.ahead`). The named
-values become fresh variables Y0, Y1, …, each with the number of blocks absorbed before it; a
-function of the input ahead stays what it is, with its blocks counted from the new position;
-everything else that depends on data is forgotten. From there on nothing depends on how the run
-arrived, so what was proved from an equal machine state holds again.
+What is kept at a cut is a whitelist (`_kept`), for registers, masks and every byte of memory alike:
+a number, a pointer, what the caller left, a function of the table alone, the accumulators, and
+functions of input that is still to be absorbed (`ghashgen.verify.ahead`). Each means the same
+however the run arrived. The accumulators are values that the specification names (a state, or a
+block waiting to be absorbed) and become fresh variables Y0, Y1, …, each with the number of blocks
+absorbed before it; a function of the input ahead stays what it is, with its blocks counted from the
+new position. Everything else is forgotten, the last partial block's bytes too, and of a flag only a
+known bit is kept. What is forgotten stays as secret as it was. From there on nothing depends on how
+the run arrived, so what was proved from an equal machine state holds again.
 """
 
 from collections.abc import Mapping, Sequence
 
 from ghashgen.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.ahead import ahead_of_state, renamed
-from ghashgen.verify.flags import UNKNOWN
+from ghashgen.verify.flags import forgotten
 from ghashgen.verify.flow import FLAGS, MASK, VECTOR, Flow
 from ghashgen.verify.machine import RSP
 from ghashgen.verify.memory import STACK
 from ghashgen.verify.naming import Naming
 from ghashgen.verify.setup import Entry
-from ghashgen.verify.terms import CALLER, DATA, OPAQUE, TABLE, Lane, Term, secret
+from ghashgen.verify.terms import DATA, OPAQUE, Lane, Term, of_table, secret
 from ghashgen.verify.values import Affine, Pointer, Value, shift_number
 
 STALE = "data from before a loop's cut"
@@ -94,9 +96,9 @@ def cut(entry: Entry, naming: Naming, flow: Flow, address: int) -> tuple[object,
     if any(lane not in kept for lane in carried):
         return None
     entry.weights = fresh
-    _rebase(entry, BLOCK_BYTES * blocks, live)
+    _rebase(entry, BLOCK_BYTES * blocks)
     forget(entry, naming, flow, live, names, kept)
-    return cut_key(entry, address, live)
+    return cut_key(entry, address)
 
 
 def _made_up(entry: Entry, naming: Naming, lanes: Sequence[Term]) -> tuple[int, list[int]] | None:
@@ -122,7 +124,7 @@ def _stacked(entry: Entry) -> list[Term]:
     return list(dict.fromkeys(v for v in values if isinstance(v, Term) and v.deps & DATA))
 
 
-def _rebase(entry: Entry, amount: int, live: frozenset[int]) -> None:
+def _rebase(entry: Entry, amount: int) -> None:
     """Let the input start after what has been absorbed."""
     m = entry.machine
     entry.length = shift_number(entry.length, -amount)
@@ -134,12 +136,22 @@ def _rebase(entry: Entry, amount: int, live: frozenset[int]) -> None:
             return Pointer("input", shift_number(value.offset, -amount))
         return value
 
-    m.gpr = [moved(value) for value in m.gpr]
+    for number, value in enumerate(m.gpr):
+        m.gpr[number] = moved(value)
     stack = m.memory.written[STACK]
     # Bytes of one stored value must stay one object, or they no longer load as a pointer.
     same: dict[int, Value] = {}
     for offset, (value, k) in list(stack.items()):
         stack[offset] = (same.setdefault(id(value), moved(value)), k)
+
+
+def _kept(value: Value, renamed: Mapping[Term, Lane]) -> Value | None:
+    """Return what a value is after the cut, None if it means nothing there."""
+    if isinstance(value, int | Affine | Pointer):
+        return value
+    if value in renamed:
+        return renamed[value]
+    return value if value.op == "caller" or of_table(value) else None
 
 
 def forget(
@@ -148,49 +160,48 @@ def forget(
     flow: Flow,
     live: frozenset[int],
     names: Mapping[Term, str],
-    kept: Mapping[Term, Lane],
+    ahead: Mapping[Term, Lane],
 ) -> None:
-    """Put fresh variables and what is kept in place; forget all else that depends on data."""
+    """Put fresh variables for accumulators and what is ahead in place; keep `_kept` only."""
     m, terms = entry.machine, naming.terms
     terms.at = 0
-    stale, left = terms.opaque(STALE), terms.opaque(LEFT, CALLER)
+    stale, left = terms.lost(STALE, True), terms.lost(LEFT, False)
+    stale_number, left_number = terms.lost(STALE, True, 64), terms.lost(LEFT, False, 64)
     saved = entry.abi.saved_numbers
-
-    def forget(value: Value, number: int, lane: int = 0) -> Term:
-        # A vector register that the code writes anywhere may hold data on another way here.
-        written = flow.upper_written if lane else flow.written
-        vector = VECTOR <= number < MASK
-        return stale if secret(value) or (vector and number in written) else left
+    renamed = {**{lane: terms.variable(name) for lane, name in names.items()}, **ahead}
 
     for number in range(16):
         value = m.gpr[number]
-        if number == RSP or (number in live and not isinstance(value, Term)):
-            continue
-        if number in live and isinstance(value, Term) and value.deps == TABLE:
-            continue
-        if number in saved and value is entry.gpr[number]:
-            continue
-        m.gpr[number] = forget(value, number)
+        kept = _kept(value, {}) if number in live or number == RSP else None
+        if kept is None and not (number in saved and value is entry.gpr[number]):
+            m.gpr[number] = stale_number if secret(value) else left_number
     for index, lanes in enumerate(m.vec):
         number = VECTOR + index
         out: list[Lane] = []
         for k, lane in enumerate(lanes):
-            untouched = number in saved and k == 0 and lane is entry.vec[index][0]
-            known = isinstance(lane, int) or lane.deps == TABLE
-            if isinstance(lane, Term) and number in live and lane in names:
-                out.append(terms.variable(names[lane]))
-            elif isinstance(lane, Term) and number in live and lane in kept:
-                out.append(kept[lane])
-            elif untouched or (number in live and known):
-                out.append(lane)
-            else:
-                out.append(forget(lane, number, k))
+            after = _kept(lane, renamed) if number in live else None
+            if after is None:
+                untouched = number in saved and k == 0 and lane is entry.vec[index][0]
+                # One that the code writes anywhere may hold data on another way here.
+                written = number in (flow.upper_written if k else flow.written)
+                lost = stale if written or secret(lane) else left
+                after = lane if untouched else lost
+            assert isinstance(after, int | Term)
+            out.append(after)
         m.vec[index] = tuple(out)
     for k, value in enumerate(m.mask):
-        if MASK + k not in live or not isinstance(value, int):
-            m.mask[k] = forget(value, MASK + k)
-    if FLAGS not in live:
-        m.flags = UNKNOWN
+        kept = _kept(value, {}) if MASK + k in live else None
+        if kept is None:
+            m.mask[k] = stale_number if secret(value) else left_number
+        else:
+            m.mask[k] = kept
+    m.flags = forgotten(m.flags, FLAGS in live)
+    for name, content in m.memory.written.items():
+        for offset, (value, k) in list(content.items()):
+            kept = _kept(value, ahead) if name == STACK else None
+            if kept is None:
+                kept = stale if secret(value) else left
+            content[offset] = (kept, k)
     state = m.memory.written["state"]
     if names or state:
         # Whatever the buffer held, the state is in registers now.
@@ -200,22 +211,16 @@ def forget(
         block = terms.moves(terms.variable("Y0"), naming.algebra.memory)
         for k in range(BLOCK_BYTES):
             state[k] = (block, k)
-    stack = m.memory.written[STACK]
-    for offset, (value, k) in list(stack.items()):
-        if isinstance(value, Term) and value in kept:
-            stack[offset] = (kept[value], k)
-        elif isinstance(value, Term) and value.deps & (DATA | OPAQUE) and not value.deps & CALLER:
-            stack[offset] = (stale, k)
 
 
-def cut_key(entry: Entry, address: int, live: frozenset[int]) -> tuple[object, ...]:
+def cut_key(entry: Entry, address: int) -> tuple[object, ...]:
     """Return all that the rest of a run depends on."""
     m = entry.machine
     stack = tuple(
-        (offset, value, k) for offset, (value, k) in sorted(m.memory.written[STACK].items())
+        (offset, *m.memory.written[STACK][offset]) for offset in sorted(m.memory.written[STACK])
     )
-    lost = tuple(sorted((offset, secret(v)) for offset, v in m.memory.lost.items()))
-    state = tuple(sorted(m.memory.written["state"].items(), key=lambda item: item[0]))
+    written = m.memory.written["state"]
+    state = tuple((offset, *written[offset]) for offset in sorted(written))
     return (
         address,
         tuple(m.gpr),
@@ -223,7 +228,6 @@ def cut_key(entry: Entry, address: int, live: frozenset[int]) -> tuple[object, .
         tuple(m.mask),
         m.flags,
         stack,
-        lost,
         state,
         entry.length,
         tuple(entry.weights.items()),
@@ -249,6 +253,13 @@ def with_unknown(key: object, u: int) -> object:
             [with_unknown(part, u) if isinstance(part, _WITH_LENGTHS) else part for part in key]
         )
     return key
+
+
+def has_unknown(key: object) -> bool:
+    """Return whether `with_unknown` changes a key."""
+    if isinstance(key, tuple):
+        return any(has_unknown(part) for part in key)
+    return isinstance(key, Affine) or (isinstance(key, Pointer) and has_unknown(key.offset))
 
 
 def shifted_unknown(key: object, by: int) -> object:

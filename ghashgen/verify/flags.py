@@ -1,175 +1,264 @@
-"""The arithmetic flags, as far as a comparison of lengths and pointers determines them.
+"""The arithmetic flags: each a known bit, or open with the reason and with what it may depend on.
 
-A `Flags` records the operation that set them; a condition is worked out when a jump asks.
+A flag is worked out where an instruction sets it. On numbers of `bits` bits, unknowns included, it
+is exact for the whole range or it is open: what is not decided for every value is never a bit. An
+open flag remembers whether a secret may be in it, and a flag that an instruction leaves alone stays
+what it was.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from ghashgen.verify.elf import SECTION
 from ghashgen.verify.refutation import Category, Refutation, unsupported
 from ghashgen.verify.terms import Term, secret
 from ghashgen.verify.values import (
-    M64,
-    Affine,
     Number,
     Pointer,
     UndecidedError,
     Value,
-    number_difference,
-    signed,
+    as_signed,
+    below,
+    bit,
+    combined,
+    equals,
 )
+
+
+class Why(StrEnum):
+    """Why a flag is no known bit."""
+
+    CALLER = "a condition depends on what the caller left"
+    UNDEFINED = "a condition on flags that no row defines"
+    UNDECIDED = "a comparison that depends on the unknown"
+    ADDRESS = "a condition that depends on where a buffer lies"
+    SECTION = "a condition that depends on where a section lies"
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """A flag that is no known bit; `secret` if key, state or data may be in it."""
+
+    why: Why
+    secret: bool = False
+
+
+Flag = bool | Open
+
+UNDEFINED = Open(Why.UNDEFINED)
 
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """`kind` of operation ("sub", "add", "logic", "shift", "carry", "unknown"), operands, result.
+    """CF, ZF, SF, OF; `rest` stands for AF and PF, of which only the secrecy is followed."""
 
-    "logic" clears carry and overflow; "shift" has its carry in `b`; "carry" is INC and DEC, whose
-    carry is that of `before`; `bits` is the operand size.
+    carry: Flag
+    zero: Flag
+    sign: Flag
+    overflow: Flag
+    rest: Open = UNDEFINED
+
+    def each(self) -> tuple[Flag, ...]:
+        """Return all of them."""
+        return self.carry, self.zero, self.sign, self.overflow, self.rest
+
+    @property
+    def secret(self) -> bool:
+        """Whether one of them may depend on a secret."""
+        return any(isinstance(flag, Open) and flag.secret for flag in self.each())
+
+
+def all_open(why: Why, secret: bool = False) -> Flags:
+    """Return flags of which nothing is known."""
+    one = Open(why, secret)
+    return Flags(one, one, one, one, one)
+
+
+ENTRY = all_open(Why.CALLER)
+"""What the caller left in them."""
+
+
+def forgotten(flags: Flags, keep: bool) -> Flags:
+    """Return the flags without reasons, and without bits unless `keep`; secrets stay secret."""
+
+    def one(flag: Flag) -> Open:
+        return Open(Why.UNDEFINED, isinstance(flag, Open) and flag.secret)
+
+    def kept(flag: Flag) -> Flag:
+        return flag if keep and isinstance(flag, bool) else one(flag)
+
+    return Flags(
+        kept(flags.carry), kept(flags.zero), kept(flags.sign), kept(flags.overflow), one(flags.rest)
+    )
+
+
+def _open(*values: Value) -> Open | None:
+    """Return what every flag is if a secret or a caller's value enters, else None."""
+    if any(isinstance(value, Term) for value in values):
+        return Open(Why.CALLER, any(secret(value) for value in values))
+    return None
+
+
+def _decided(answer: bool | None) -> Flag:
+    return Open(Why.UNDECIDED) if answer is None else answer
+
+
+def _outside(number: Number | None, bits: int) -> Flag:
+    """Return whether a sum of signed numbers overflows; None: a sign is not known."""
+    if number is None:
+        return Open(Why.UNDECIDED)
+    low, high = below(number, -1 << bits - 1), below(number, 1 << bits - 1)
+    if low or high is False:
+        return True
+    return False if low is False and high else Open(Why.UNDECIDED)
+
+
+ADDRESS = Open(Why.ADDRESS)
+
+
+def _unplaced(*values: Value) -> Flags:
+    """Return flags of an operation on addresses, whose places nothing is known of."""
+    sections = any(isinstance(v, Pointer) and v.region.startswith(SECTION) for v in values)
+    one = Open(Why.SECTION) if sections else ADDRESS
+    return Flags(one, one, one, one)
+
+
+def of_sum(a: Value, b: Value, bits: int) -> Flags:
+    """Return the flags of a + b, operands of `bits` bits (SDM vol. 2A, ADD)."""
+    entered = _open(a, b)
+    if entered:
+        return Flags(entered, entered, entered, entered, entered)
+    if isinstance(a, Pointer) or isinstance(b, Pointer):
+        return _unplaced(a, b)
+    assert not isinstance(a, Term)
+    assert not isinstance(b, Term)
+    try:
+        total = combined(a, b, 1)
+        first, second = as_signed(a, bits), as_signed(b, bits)
+        both = None if first is None or second is None else combined(first, second, 1)
+    except UndecidedError:
+        return all_open(Why.UNDECIDED)
+    carry = below(total, 1 << bits)
+    none, all_bits = equals(total, 0), equals(total, 1 << bits)
+    zero = True if none or all_bits else None if None in (none, all_bits) else False
+    return Flags(
+        _decided(None if carry is None else not carry),
+        _decided(zero),
+        _decided(bit(total, bits - 1)),
+        _outside(both, bits),
+    )
+
+
+def of_difference(a: Value, b: Value, bits: int, inside: Callable[[Pointer], bool]) -> Flags:
+    """Return the flags of a - b, operands of `bits` bits (SDM vol. 2B, SUB and CMP).
+
+    `inside` says whether an address certainly lies in its buffer, or just behind it: addresses
+    that do compare as their offsets do, others may have wrapped around.
     """
-
-    kind: str
-    a: Value = 0
-    b: Value = 0
-    result: Value = 0
-    bits: int = 64
-    before: "Flags | None" = None
-
-
-UNKNOWN = Flags("unknown")
-
-
-Range = tuple[int, int]
-
-
-def _range(a: Number) -> Range:
-    return (a, a) if isinstance(a, int) else (a.least, a.greatest)
-
-
-def _difference(a: Value, b: Value, at: int) -> Range:
-    """Return the least and the greatest a - b, for numbers and pointers that never wrap."""
-    if isinstance(a, Pointer) and isinstance(b, Pointer) and a.region == b.region:
-        a, b = a.offset, b.offset
-    if isinstance(a, int | Affine) and isinstance(b, int | Affine):
-        if isinstance(a, int) and isinstance(b, Affine):
-            least, greatest = _range(number_difference(b, a))
-            return -greatest, -least
-        return _range(number_difference(a, b))
-    if isinstance(a, Pointer) and b == 0:
-        return 1, M64
-    raise unsupported("a comparison of addresses in different buffers", at)
+    entered = _open(a, b)
+    if entered:
+        return Flags(entered, entered, entered, entered, entered)
+    try:
+        if isinstance(a, Pointer) or isinstance(b, Pointer):
+            return _of_addresses(a, b, inside)
+        assert not isinstance(a, Term)
+        assert not isinstance(b, Term)
+        difference = combined(a, b, -1)
+        first, second = as_signed(a, bits), as_signed(b, bits)
+        both = None if first is None or second is None else combined(first, second, -1)
+    except UndecidedError:
+        return all_open(Why.UNDECIDED)
+    return Flags(
+        _decided(below(difference, 0)),
+        _decided(equals(difference, 0)),
+        _decided(bit(difference, bits - 1)),
+        _outside(both, bits),
+    )
 
 
-def _below_zero(values: Range) -> bool:
-    least, greatest = values
-    if greatest < 0 or least >= 0:
-        return greatest < 0
-    raise UndecidedError("a comparison that depends on the unknown")
+def _of_addresses(a: Value, b: Value, inside: Callable[[Pointer], bool]) -> Flags:
+    if not (isinstance(a, Pointer) and isinstance(b, Pointer) and a.region == b.region):
+        return _unplaced(a, b)
+    if a.region.startswith(SECTION):
+        return _unplaced(a)
+    difference = combined(a.offset, b.offset, -1)
+    ordered = inside(a) and inside(b)
+    near = below(difference, 1 << 64) and below(difference, 1 - (1 << 64)) is False
+    return Flags(
+        _decided(below(difference, 0)) if ordered else ADDRESS,
+        _decided(equals(difference, 0)) if near else ADDRESS,
+        _decided(bit(difference, 63)),
+        ADDRESS,
+    )
 
 
-def _is_zero(values: Range) -> bool:
-    least, greatest = values
-    if least > 0 or greatest < 0 or least == greatest:
-        return least == greatest == 0
-    raise UndecidedError("a comparison that depends on the unknown")
+def of_result(result: Value, bits: int, carry: Flag, overflow: Flag, *operands: Value) -> Flags:
+    """Return ZF and SF by a result of `bits` bits, with these CF and OF.
+
+    AF and PF depend on the operands too, for all that is known of them.
+    """
+    entered = _open(result, *operands)
+    rest = Open(Why.UNDEFINED, entered is not None and entered.secret)
+    if isinstance(result, Term):
+        zero = sign = _open(result) or rest
+        return Flags(carry, zero, sign, overflow, rest)
+    if isinstance(result, Pointer):
+        where = _unplaced(result)
+        return Flags(carry, where.zero, where.sign, overflow, rest)
+    return Flags(
+        carry, _decided(equals(result, 0)), _decided(bit(result, bits - 1)), overflow, rest
+    )
 
 
-def _check(flags: Flags, at: int) -> None:
-    for value in (flags.a, flags.b, flags.result):
-        if isinstance(value, Pointer) and value.region.startswith(SECTION):
-            raise unsupported("a condition that depends on where a section lies", at)
-        if isinstance(value, Term):
-            if secret(value):
-                raise Refutation(Category.CONSTANT_TIME, "a condition depends on a secret", at=at)
-            raise Refutation(
-                Category.FUNCTION, "a condition depends on what the caller left", at=at
-            )
-    if flags.kind == "unknown":
-        raise unsupported("a condition on flags that no row defines", at)
+def undefined(*values: Value) -> Open:
+    """Return a flag that the manual leaves undefined, or that no row works out."""
+    entered = _open(*values)
+    return Open(Why.UNDEFINED, entered is not None and entered.secret)
+
+
+def with_carry(flags: Flags, carry: Flag) -> Flags:
+    """Return the flags with another CF."""
+    return replace(flags, carry=carry)
+
+
+def read(flag: Flag, at: int) -> bool:
+    """Return a flag that a condition asks for.
+
+    Raises:
+        Refutation: it depends on a secret, or is no known bit.
+        UndecidedError: it depends on the unknown.
+    """
+    if isinstance(flag, bool):
+        return flag
+    if flag.secret:
+        raise Refutation(Category.CONSTANT_TIME, "a condition depends on a secret", at=at)
+    match flag.why:
+        case Why.CALLER:
+            raise Refutation(Category.FUNCTION, flag.why, at=at)
+        case Why.UNDECIDED:
+            raise UndecidedError(flag.why)
+    raise unsupported(flag.why, at)
 
 
 def carry(flags: Flags, at: int) -> bool:
     """Return CF."""
-    if flags.kind == "carry":
-        assert flags.before is not None
-        return carry(flags.before, at)
-    _check(flags, at)
-    if flags.kind == "logic":
-        return False
-    if flags.kind == "shift":
-        return bool(flags.b)
-    if flags.kind == "sub":
-        return _below_zero(_difference(flags.a, flags.b, at))
-    if isinstance(flags.a, int) and isinstance(flags.b, int):
-        return flags.a + flags.b >> flags.bits != 0
-    if isinstance(flags.a, int | Affine) and isinstance(flags.b, int | Affine):
-        return _affine_carry(flags)
-    raise unsupported("the carry of an address", at)
-
-
-def _affine_carry(flags: Flags) -> bool:
-    # x + (2^64 - c) carries exactly when x >= c; x + c with small c does not carry.
-    length, amount = (flags.a, flags.b) if isinstance(flags.a, Affine) else (flags.b, flags.a)
-    assert isinstance(length, Affine)
-    if not isinstance(amount, int):
-        raise UndecidedError("the carry of two unknowns")
-    step = signed(amount)
-    if step >= 0:
-        if length.greatest + step > M64:
-            raise UndecidedError("the carry of a length")
-        return False
-    return not _below_zero(_range(length.plus(step)))
+    return read(flags.carry, at)
 
 
 def zero(flags: Flags, at: int) -> bool:
     """Return ZF."""
-    _check(flags, at)
-    if flags.kind == "sub":
-        return _is_zero(_difference(flags.a, flags.b, at))
-    result = flags.result
-    if isinstance(result, Pointer):
-        return False
-    if isinstance(result, Affine):
-        return _is_zero(_range(result))
-    return result == 0
+    return read(flags.zero, at)
 
 
 def negative(flags: Flags, at: int) -> bool:
     """Return SF."""
-    _check(flags, at)
-    if flags.kind == "sub" and not (isinstance(flags.a, int) and isinstance(flags.b, int)):
-        return _below_zero(_difference(flags.a, flags.b, at))
-    result = flags.result
-    if isinstance(result, Affine):
-        if result.greatest >> 63:
-            raise UndecidedError("the sign bit of a length")
-        return False
-    if isinstance(result, Pointer):
-        raise unsupported("the sign bit of an address", at)
-    assert isinstance(result, int)
-    return bool(result >> flags.bits - 1 & 1)
+    return read(flags.sign, at)
 
 
 def overflow(flags: Flags, at: int) -> bool:
     """Return OF."""
-    _check(flags, at)
-    if flags.kind == "logic":
-        return False
-    if flags.kind == "shift":
-        raise unsupported("the overflow flag of a shift", at)
-    a, b, result = flags.a, flags.b, flags.result
-    if isinstance(a, int) and isinstance(b, int) and isinstance(result, int):
-        top = flags.bits - 1
-        if flags.kind == "sub":
-            return bool((a ^ b) & (a ^ result) & 1 << top)
-        return bool(~(a ^ b) & (a ^ result) & 1 << top)
-    for value in (a, b):
-        if isinstance(value, int) and value >> 63 and flags.kind == "sub":
-            raise UndecidedError("overflow of a length")
-        if isinstance(value, Affine) and value.greatest >> 63:
-            raise UndecidedError("overflow of a length")
-    return False
+    return read(flags.overflow, at)
 
 
 Test = Callable[[Flags, int], bool]

@@ -4,16 +4,17 @@ Control flow is concrete: lengths and pointers are numbers (or numbers with an u
 induction), data are lanes. A vector register is four lanes of 128 bits.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Final, TypeVar
 
 from iced_x86 import Formatter, FormatterSyntax, Instruction, Register
 
-from ghashgen.verify.flags import UNKNOWN, Flags
+from ghashgen.verify.flags import ENTRY, Flags
 from ghashgen.verify.memory import Memory
 from ghashgen.verify.refutation import unsupported
-from ghashgen.verify.terms import Lane, Terms
-from ghashgen.verify.values import Value
+from ghashgen.verify.terms import Lane, Term, Terms
+from ghashgen.verify.values import Value, fits
 
 GPR_NAMES = (
     "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
@@ -28,23 +29,71 @@ END = -1
 """The next address after the return to the caller."""
 
 
+LANES = 4
+"""128-bit lanes of a vector register."""
+
+V = TypeVar("V")
+
+
+class Registers(list[V]):
+    """A register file: whatever is written to it has been seen to fit.
+
+    No row has to be trusted for the width of its result: what is too wide is a refusal, never a
+    value with bits that the register does not have.
+    """
+
+    def __init__(self, values: Iterable[V], valid: Callable[[V], bool]) -> None:
+        super().__init__(values)
+        self._valid = valid
+        for index, value in enumerate(values):
+            self[index] = value
+
+    def __setitem__(self, index: int, value: V) -> None:  # type: ignore[override]
+        """Write one register.
+
+        Raises:
+            Refutation: the value may have more bits than the register.
+        """
+        if not self._valid(value):
+            raise unsupported(f"a row that writes more than its register holds: {value!r}")
+        super().__setitem__(index, value)
+
+
+def _general(value: Value) -> bool:
+    return fits(value, 64)
+
+
+def _mask(value: Value) -> bool:
+    return isinstance(value, int | Term) and fits(value, 64)
+
+
+def _vector(lanes: tuple[Lane, ...]) -> bool:
+    if len(lanes) != LANES:
+        return False
+    for lane in lanes:
+        # A term has 128 bits or fewer.
+        if type(lane) is not Term and (not isinstance(lane, int) or lane >> 128):
+            return False
+    return True
+
+
 class Machine:
-    """The mutable state of one run."""
+    """The mutable state of one run. The register files check what is written to them."""
 
     def __init__(
         self,
         terms: Terms,
         memory: Memory,
-        gpr: list[Value],
-        vec: list[tuple[Lane, ...]],
-        mask: list[Value],
+        gpr: Iterable[Value],
+        vec: Iterable[tuple[Lane, ...]],
+        mask: Iterable[Value],
     ) -> None:
         self.terms = terms
         self.memory = memory
-        self.gpr = gpr
-        self.vec = vec
-        self.mask = mask
-        self.flags: Flags = UNKNOWN
+        self.gpr: Final = Registers(list(gpr), _general)
+        self.vec: Final = Registers(list(vec), _vector)
+        self.mask: Final = Registers(list(mask), _mask)
+        self.flags: Flags = ENTRY
         self.upper_dirty = False
         """Whether bits above 127 of registers 0..15 may be in use (SDM vol. 1, 14.9)."""
         self.red_zone = 0
@@ -57,7 +106,7 @@ def entry_machine(terms: Terms, memory: Memory) -> Machine:
         terms,
         memory,
         [terms.caller(name, 64) for name in GPR_NAMES],
-        [tuple(terms.caller(f"zmm{i}[{j}]") for j in range(4)) for i in range(32)],
+        [tuple(terms.caller(f"zmm{i}[{j}]") for j in range(LANES)) for i in range(32)],
         [terms.caller(f"k{i}", 64) for i in range(8)],
     )
 

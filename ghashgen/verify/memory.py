@@ -13,13 +13,25 @@ from dataclasses import dataclass, field
 from ghashgen.verify.elf import SECTION, Image
 from ghashgen.verify.elf_kinds import Kind
 from ghashgen.verify.refutation import Category, Refutation, unsupported
-from ghashgen.verify.terms import Lane, Term, Terms
-from ghashgen.verify.values import M64, Affine, Number, Pointer, UndecidedError, Value
+from ghashgen.verify.terms import Lane, Term, Terms, secret
+from ghashgen.verify.values import (
+    M64,
+    Affine,
+    Number,
+    Pointer,
+    UndecidedError,
+    Value,
+    below,
+    combined,
+    fits,
+)
 
 BYTES = tuple(range(16))
 
 STACK, RETURN_BYTES = "stack", 8
 """The stack's region; offset 0 is the entry's stack pointer, where the return address stands."""
+
+RELEASED = "what was below the stack pointer"
 
 Cell = Callable[[int], Lane | None]
 """The initial content of the 16 bytes at 16·index of a region, None where nothing is there."""
@@ -55,8 +67,6 @@ class Memory:
         self.regions = {region.name: region for region in regions}
         # Per region: byte offset -> (value stored, which byte of it).
         self.written: dict[str, dict[int, tuple[Value, int]]] = {r.name: {} for r in regions}
-        self.lost: dict[int, Value] = {}
-        """Bytes of the stack released with their content: whoever comes next may see them."""
         self.floor: Callable[[], int] = lambda: 0
         """The lowest offset of the stack that may be used now."""
         self.returns: list[tuple[Pointer, int]] = []
@@ -80,7 +90,7 @@ class Memory:
         if isinstance(address, int):
             raise self._refute(f"{kind} the absolute address {address:#x}", at)
         if isinstance(address, Term):
-            if address.deps in (16, 24):
+            if not secret(address):
                 raise self._refute(f"{kind} an address that the caller left in a register", at)
             raise Refutation(Category.CONSTANT_TIME, "an address depends on a secret", at=at)
         if isinstance(address, Affine):
@@ -224,19 +234,43 @@ class Memory:
         return out
 
     def store(self, address: Value, value: Value, size: int, align: int = 1) -> None:
-        """Store the low `size` <= 16 bytes of a value."""
+        """Store a value of `size` <= 16 bytes.
+
+        Raises:
+            Refutation: the access is not allowed, or the value may be wider.
+        """
         name, offset = self.locate(address, size, align, store=True)
+        if not fits(value, 8 * size):
+            raise unsupported(f"a row that stores more than {size} bytes hold: {value!r}")
         written = self.written[name]
         for k in range(size):
             written[offset + k] = (value, k)
-            if name == STACK:
-                self.lost.pop(offset + k, None)
 
     def release(self) -> None:
-        """Forget the stack's bytes below what may be used: a signal may overwrite them."""
+        """Forget the stack's bytes below what may be used: a signal may overwrite them.
+
+        Or may not: whoever comes next may see what stood there, so that a byte stays as secret as
+        it was.
+        """
         floor, written = self.floor(), self.written[STACK]
         for offset in [k for k in written if k < floor]:
-            self.lost[offset] = written.pop(offset)[0]
+            value, k = written[offset]
+            if not (isinstance(value, Term) and value.op == "opaque"):
+                written[offset] = (self.terms.lost(RELEASED, secret(value)), k)
+
+    def inside(self, pointer: Pointer) -> bool:
+        """Return whether an address certainly lies in its buffer, or just behind it.
+
+        Such addresses do not wrap around: the caller promises that of a buffer and of its end.
+        """
+        region = self.regions.get(pointer.region)
+        if region is None:
+            return False
+        try:
+            beyond = combined(pointer.offset, region.size, -1)
+        except UndecidedError:
+            return False
+        return below(pointer.offset, region.low) is False and below(beyond, 1) is True
 
 
 def mask_pointer(region: Region, offset: Number, mask: int) -> Number:

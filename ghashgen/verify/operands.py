@@ -11,18 +11,19 @@ from iced_x86 import EncodingKind, Instruction, MemorySizeExt, OpKind, Register
 
 from ghashgen.verify.machine import Machine, gpr_index, is_vector, vector_index
 from ghashgen.verify.refutation import Category, Refutation, unsupported
-from ghashgen.verify.terms import MASK128, Lane, Term
+from ghashgen.verify.terms import MASK128, Lane, Term, secret
 from ghashgen.verify.values import (
     M64,
     Affine,
     Pointer,
-    UndecidedError,
     Value,
     add,
+    reduced,
     shift_left,
 )
 
 Read = Callable[[Machine], Value]
+Write = Callable[[Machine, Value], None]
 ReadLanes = Callable[[Machine], Sequence[Lane]]
 WriteLanes = Callable[[Machine, Sequence[Lane]], None]
 
@@ -149,7 +150,7 @@ def mask_elements(m: Machine, register: int, count: int) -> int:
     value = m.mask[register - Register.K0]
     if isinstance(value, int):
         return value & (1 << count) - 1
-    if isinstance(value, Term) and value.deps in (16, 24):
+    if isinstance(value, Term) and not secret(value):
         raise Refutation(Category.FUNCTION, "a mask that the caller left", at=m.terms.at)
     raise unsupported("a mask that is no known number", m.terms.at)
 
@@ -200,6 +201,23 @@ def write_lanes(i: Instruction, lanes: int, element_bits: int = 64) -> WriteLane
     return masked
 
 
+def write_mask(i: Instruction, bits: int) -> Write:
+    """Return a writer of the mask register that is operand 0: `bits` bits, the others zero.
+
+    SDM vol. 2A, KMOV and following: "the upper bits are zeroed".
+    """
+    index = i.op0_register - Register.K0
+    if not 0 <= index < 8:
+        raise unsupported("a register of this kind here")
+
+    def whole(m: Machine, value: Value) -> None:
+        if not isinstance(value, int | Term):
+            raise unsupported("a length or an address in a mask", m.terms.at)
+        m.mask[index] = narrow(m, value, bits)
+
+    return whole
+
+
 def immediate(i: Instruction) -> int:
     """Return the 8-bit immediate that is the last operand."""
     return int(i.immediate(i.op_count - 1)) & 0xFF
@@ -229,30 +247,26 @@ def read_gpr(i: Instruction, op: int, bits: int) -> Read:
 
 def narrow(m: Machine, value: Value, bits: int) -> Value:
     """Return the low bits of a value."""
-    if bits == 64:
-        return value
     if isinstance(value, int):
         return value & (1 << bits) - 1
     if isinstance(value, Term):
         return m.terms.keep(value, (1 << bits) - 1)
     if isinstance(value, Pointer):
+        if bits == 64:
+            return value
         raise unsupported("the low bits of an address", m.terms.at)
-    if value.least >= 0 and value.greatest >> bits == 0:
-        return value
-    raise UndecidedError("the low bits of a length")
-
-
-Write = Callable[[Machine, Value], None]
+    return reduced(value, bits)
 
 
 def write_gpr(i: Instruction, op: int, bits: int) -> Write:
     """Return a writer of a general register or memory operand of `bits` bits.
 
     A 32-bit write zeroes the upper half; 8- and 16-bit writes keep the rest (SDM vol. 1, 3.4.1.1).
+    What is written is narrowed to the operand's bits here, for every row.
     """
     if i.op_kind(op) == OpKind.MEMORY:
         where = address(i)
-        return lambda m, value: m.memory.store(where(m), value, bits // 8)
+        return lambda m, value: m.memory.store(where(m), narrow(m, value, bits), bits // 8)
     register = i.op_register(op)
     if is_vector(register) or Register.AH <= register <= Register.BH:
         raise unsupported("a register of this kind here")
@@ -260,7 +274,7 @@ def write_gpr(i: Instruction, op: int, bits: int) -> Write:
     if bits >= 32:
 
         def whole(m: Machine, value: Value) -> None:
-            m.gpr[index] = value
+            m.gpr[index] = narrow(m, value, bits)
 
         return whole
     low = (1 << bits) - 1

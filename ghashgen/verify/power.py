@@ -27,24 +27,46 @@ from dataclasses import dataclass
 from ghashgen.ops.forms import VAR_BITS, Form, constant, variable
 from ghashgen.verify.cut import LEFT, STALE, cut_key, forget
 from ghashgen.verify.entries import moves_of
-from ghashgen.verify.flags import UNKNOWN
 from ghashgen.verify.flow import MASK, VECTOR
+from ghashgen.verify.lengths import Claim
 from ghashgen.verify.memory import STACK
 from ghashgen.verify.refutation import Category, Refutation, unsupported
 from ghashgen.verify.setup import FACTOR, STATE, Entry
-from ghashgen.verify.terms import CALLER, Lane, NotPolynomialError, Term
+from ghashgen.verify.terms import Lane, NotPolynomialError, Term, secret
 from ghashgen.verify.theorem import Prover
 from ghashgen.verify.values import M64, Affine, Number, Pointer, UndecidedError, Value
 
-GREATEST_EXPONENT = M64
+EXPONENTS = Claim(1, M64)
+"""The exponents of which anything is claimed."""
 
-ANY = Affine(1, 0, 1, M64)
-"""Every exponent but 0."""
+EXECUTED = 3
+"""Exponents from 0 that are executed."""
 
-HALF = Affine(1, 0, 1, M64 >> 1)
-"""k: what is left of 2k and 2k + 1."""
 
-EVEN, ODD = Affine(2, 0, 1, M64 >> 1), Affine(2, 1, 1, M64 >> 1)
+@dataclass(frozen=True)
+class Cases:
+    """The exponents of a claim as the induction divides them.
+
+    `half` is k, what is left of 2k and of 2k + 1.
+    """
+
+    any: Affine
+    even: Affine
+    odd: Affine
+    half: Affine
+
+    @classmethod
+    def of(cls, claim: Claim) -> "Cases":
+        """Return the cases of a claim.
+
+        Raises:
+            Refutation: they are not all of it.
+        """
+        high = claim.last >> 1
+        even, odd = Affine(2, 0, 1, high), Affine(2, 1, 1, high)
+        if claim.missing((0, 1), (even, odd)) is not None or odd.greatest > claim.last:
+            raise unsupported("power: exponents that do not end with an odd one")
+        return cls(claim.above(1), even, odd, Affine(1, 0, 1, high))
 
 
 @dataclass(frozen=True)
@@ -67,15 +89,15 @@ class Arrival:
     counters: tuple[Value, ...]
 
 
-def prove_power(prover: Prover) -> None:
-    """Prove power for every exponent from 0 to 2^64 - 1.
+def prove_power(prover: Prover, claim: Claim) -> None:
+    """Prove power for every exponent of the claim.
 
     Raises:
         Refutation: it does not hold, or the loop is not of the kind that is understood.
     """
     at = prover.naming.terms
     try:
-        _every_exponent(prover)
+        _every_exponent(prover, Cases.of(claim))
     except UndecidedError as error:
         raise prover.named(unsupported(f"power: {error}", at.at)) from None
     except NotPolynomialError as error:
@@ -86,7 +108,7 @@ def prove_power(prover: Prover) -> None:
         raise prover.named(refutation) from None
 
 
-def _every_exponent(prover: Prover) -> None:
+def _every_exponent(prover: Prover, cases: Cases) -> None:
     algebra = prover.naming.algebra
     as_result = moves_of(lambda B: algebra.result(B))
     executed = (
@@ -94,22 +116,22 @@ def _every_exponent(prover: Prover) -> None:
         variable("B1").moves(as_result, VAR_BITS),
         algebra.powers_product(1, 1).moves(as_result, VAR_BITS),
     )
-    for m, wanted in enumerate(executed):
+    for m, wanted in zip(range(EXECUTED), executed, strict=True):
         entry = prover.start(0, m)
         prover.run(entry, prover.entry_address, lambda address: False)
         prover.check_end(entry, wanted)
-    head = _reach(prover, _Find(prover))
+    head = _reach(prover, _Find(prover, cases.any))
     R, RP, PP = variable(STATE), algebra.product(STATE, FACTOR), algebra.powers_product(0, 0)
-    last = _turn(prover, head, 1, RP)
+    last = _turn(prover, head, cases.any, 1, RP)
     if last is not None:
         _same(prover, last, None, RP, 0)
-        if _turn(prover, head, 0, R) is not None:
+        if _turn(prover, head, cases.any, 0, R) is not None:
             raise unsupported("power: another turn with no bit left", head.address)
-    for case, product in ((EVEN, R), (ODD, RP)):
-        found = _turn(prover, head, case, None)
+    for case, product in ((cases.even, R), (cases.odd, RP)):
+        found = _turn(prover, head, cases.any, case, None)
         if found is None:
             raise Refutation(Category.FUNCTION, "the loop ends before the last bit of the exponent")
-        _same(prover, found, PP, product, HALF)
+        _same(prover, found, PP, product, cases.half)
 
 
 def _same(prover: Prover, found: Arrival, P: Form | None, R: Form, left: Number) -> None:
@@ -131,9 +153,10 @@ class _Find:
     Which registers those are is a guess that the turns of the loop bear out or not.
     """
 
-    def __init__(self, prover: Prover) -> None:
+    def __init__(self, prover: Prover, exponent: Affine) -> None:
         self.prover = prover
-        self.entry = prover.start(0, ANY)
+        self.exponent = exponent
+        self.entry = prover.start(0, exponent)
         self.head: Head | None = None
 
     def __call__(self, address: int) -> bool:
@@ -146,10 +169,11 @@ class _Find:
         # In POLYVAL the unit is the constant of the fold too, but no turn writes that register.
         written = {n for at, ns in prover.flow.vector_writes.items() if at >= address for n in ns}
         products = tuple(k for k in products if k - VECTOR in written) or products
-        counters = tuple(k for k in sorted(live) if k < VECTOR and m.gpr[k] == ANY)
+        counters = tuple(k for k in sorted(live) if k < VECTOR and m.gpr[k] == self.exponent)
         if not (factors and products and counters):
             return False
-        self.head = _settle(prover, self.entry, address, (factors, products, counters))
+        places = (factors, products, counters)
+        self.head = _settle(prover, self.entry, self.exponent, address, places)
         return True
 
 
@@ -178,6 +202,7 @@ def _reach(prover: Prover, find: _Find) -> Head:
 def _settle(
     prover: Prover,
     entry: Entry,
+    exponent: Affine,
     address: int,
     places: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]],
 ) -> Head:
@@ -191,25 +216,22 @@ def _settle(
     for k in products:
         m.vec[k - VECTOR] = (R, *m.vec[k - VECTOR][1:])
     for k in counters:
-        m.gpr[k] = ANY
+        m.gpr[k] = exponent
     live = prover.flow.live[address]
-    # What a turn may have written there counts for nothing.
-    naming.terms.at = 0
-    stale = naming.terms.opaque(STALE)
-    for k in m.memory.written["result"]:
-        m.memory.written["result"][k] = (stale, k)
     # The first turn finds the caller's value where later ones find their predecessor's.
     for k in (entry.abi.saved_numbers & prover.flow.written) - live:
         if k < VECTOR:
-            m.gpr[k] = naming.terms.opaque(LEFT, CALLER)
+            hidden = secret(m.gpr[k])
+            m.gpr[k] = naming.terms.lost(STALE if hidden else LEFT, hidden, 64)
         else:
-            m.vec[k - VECTOR] = (stale, *m.vec[k - VECTOR][1:])
+            m.vec[k - VECTOR] = (naming.terms.lost(STALE, True), *m.vec[k - VECTOR][1:])
     forget(entry, naming, prover.flow, live, {R: STATE}, {})
     numbers = [value for value, _ in m.memory.written[STACK].values()]
     numbers += [value for k, value in enumerate(m.gpr) if k not in counters]
-    if any(_unknown(value) for value in numbers) or m.flags is not UNKNOWN:
+    known = any(isinstance(flag, bool) for flag in m.flags.each())
+    if known or any(_unknown(value) for value in numbers):
         raise unsupported("power: the exponent elsewhere than in registers", address)
-    return Head(address, factors, products, counters, cut_key(entry, address, live))
+    return Head(address, factors, products, counters, cut_key(entry, address))
 
 
 def _unknown(value: object) -> bool:
@@ -218,12 +240,14 @@ def _unknown(value: object) -> bool:
     )
 
 
-def _turn(prover: Prover, head: Head, exponent: Number, at_return: Form | None) -> Arrival | None:
+def _turn(
+    prover: Prover, head: Head, any_exponent: Affine, exponent: Number, at_return: Form | None
+) -> Arrival | None:
     """Go once around from the head with `exponent` left; None if the function has returned.
 
     The result at the return is compared with `at_return`, where that is given.
     """
-    entry = _at_head(prover, head)
+    entry = _at_head(prover, head, any_exponent)
     for k in head.counters:
         entry.machine.gpr[k] = exponent
     found: Arrival | None = None
@@ -234,7 +258,7 @@ def _turn(prover: Prover, head: Head, exponent: Number, at_return: Form | None) 
         if address != head.address or fresh:
             fresh = False
             return False
-        found = _arrival(prover, entry, head)
+        found = _arrival(prover, entry, any_exponent, head)
         return True
 
     if prover.run(entry, head.address, at_cut):
@@ -244,14 +268,14 @@ def _turn(prover: Prover, head: Head, exponent: Number, at_return: Form | None) 
     return found
 
 
-def _at_head(prover: Prover, head: Head) -> Entry:
-    find = _Find(prover)
+def _at_head(prover: Prover, head: Head, exponent: Affine) -> Entry:
+    find = _Find(prover, exponent)
     if _reach(prover, find) != head:
         raise unsupported("power: the head is not the same in every run", head.address)
     return find.entry
 
 
-def _arrival(prover: Prover, entry: Entry, head: Head) -> Arrival:
+def _arrival(prover: Prover, entry: Entry, exponent: Affine, head: Head) -> Arrival:
     """Return P, R and m at the head, and check that all the rest is as it was."""
     m = entry.machine
     found = Arrival(
@@ -260,6 +284,6 @@ def _arrival(prover: Prover, entry: Entry, head: Head) -> Arrival:
         tuple(m.gpr[k] for k in head.counters),
     )
     places = (head.factors, head.products, head.counters)
-    if _settle(prover, entry, head.address, places) != head:
+    if _settle(prover, entry, exponent, head.address, places) != head:
         raise unsupported("power: a turn of the loop changes more than P, R and m", head.address)
     return found

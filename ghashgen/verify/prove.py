@@ -11,7 +11,7 @@ For each function of the spec: init and mul once; update for every length from 0
 import hashlib
 import time
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,8 @@ from ghashgen.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.abi import check_entry
 from ghashgen.verify.elf import Image, load_image
 from ghashgen.verify.induction import GREATEST_LENGTH, prove_longer
-from ghashgen.verify.power import GREATEST_EXPONENT, prove_power
+from ghashgen.verify.lengths import Claim
+from ghashgen.verify.power import EXECUTED, EXPONENTS, prove_power
 from ghashgen.verify.refutation import Refutation
 from ghashgen.verify.spec import FunctionSpec, KernelSpec
 from ghashgen.verify.theorem import Prover
@@ -199,9 +200,9 @@ def _prove(prover: Prover, lengths: list[int] | None, began: float) -> FunctionP
         theorems.extend(Theorem(what, function.symbol, lengths, method) for what in whats)
 
     if function.operation == "power":
-        prove_power(prover)
-        add("m = 0..2", "execution")
-        add(f"m = 3..{GREATEST_EXPONENT}", "induction")
+        prove_power(prover, EXPONENTS)
+        add(f"m = 0..{EXECUTED - 1}", "execution")
+        add(f"m = {EXPONENTS.text(EXECUTED)}", "induction")
     elif function.operation != "update":
         prover.prove()
         add("none", "execution")
@@ -213,10 +214,10 @@ def _prove(prover: Prover, lengths: list[int] | None, began: float) -> FunctionP
         executed = executed_lengths(spec, function)
         for length in executed:
             prover.prove(length)
-        prove_longer(prover)
-        unit = "" if function.length_multiple == 1 else ", multiples of 16"
-        add(f"0..{executed[-1]}{unit}", "execution")
-        add(f"{executed[-1] + 1}..{GREATEST_LENGTH}{unit}", "induction")
+        claim = Claim(function.length_multiple, GREATEST_LENGTH)
+        prove_longer(prover, claim)
+        add(replace(claim, bound=executed[-1]).text(0), "execution")
+        add(claim.text(executed[-1] + 1), "induction")
     return FunctionProof(
         function.symbol,
         function.operation,

@@ -5,15 +5,24 @@ what is linear over GF(2) has a meaning here, and the rest becomes opaque.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from iced_x86 import Code, Instruction, OpKind
 
 from ghashgen.verify import operands as ops
-from ghashgen.verify.flags import CONDITIONS, UNKNOWN, Flags
+from ghashgen.verify.flags import (
+    CONDITIONS,
+    Flag,
+    of_difference,
+    of_result,
+    of_sum,
+    undefined,
+    with_carry,
+)
 from ghashgen.verify.machine import Builder, Machine, Row, Step
 from ghashgen.verify.memory import mask_pointer
 from ghashgen.verify.refutation import unsupported
-from ghashgen.verify.terms import CALLER, OPAQUE, Lane, Term, byte_moves, same_value, secret
+from ghashgen.verify.terms import Lane, Term, byte_moves, same_value
 from ghashgen.verify.values import (
     M64,
     Affine,
@@ -21,6 +30,7 @@ from ghashgen.verify.values import (
     UndecidedError,
     Value,
     add,
+    bit,
     mask_number,
     shift_left,
     shift_right,
@@ -28,30 +38,27 @@ from ghashgen.verify.values import (
 )
 
 
-def _opaque(m: Machine, what: str, *values: Value) -> Term:
-    public = not any(secret(value) for value in values)
-    return m.terms.opaque(what, CALLER if public else OPAQUE)
-
-
-def sum_values(m: Machine, a: Value, b: Value) -> Value:
-    """Return a + b modulo 2^64; opaque where a secret enters."""
+def sum_values(m: Machine, a: Value, b: Value, bits: int = 64) -> Value:
+    """Return a + b modulo 2^bits; opaque where a secret enters."""
     if isinstance(a, Term) or isinstance(b, Term):
         if isinstance(a, int | Term) and isinstance(b, int | Term):
             mask_a = a.mask if isinstance(a, Term) else a
             mask_b = b.mask if isinstance(b, Term) else b
             if not mask_a & mask_b:
                 return m.terms.xor(a, b)
-        return _opaque(m, "an addition of secrets", a, b)
-    out = add(a, b)
+        return m.terms.opaque("an addition of secrets", a, b, mask=(1 << bits) - 1)
+    out = add(a, b, bits)
     if out is None:
         raise unsupported("an addition of two addresses", m.terms.at)
     return out
 
 
-def _difference(m: Machine, a: Value, b: Value) -> Value:
+def _difference(m: Machine, a: Value, b: Value, bits: int) -> Value:
     if isinstance(a, Term) or isinstance(b, Term):
-        return 0 if same_value(a, b) else _opaque(m, "a subtraction of secrets", a, b)
-    out = subtract(a, b)
+        if same_value(a, b):
+            return 0
+        return m.terms.opaque("a subtraction of secrets", a, b, mask=(1 << bits) - 1)
+    out = subtract(a, b, bits)
     if out is None:
         raise unsupported("a difference of addresses in different buffers", m.terms.at)
     return out
@@ -71,7 +78,7 @@ def _logic(m: Machine, name: str, a: Value, b: Value, bits: int) -> Value:
         a, b = b, a
     if name == "and" and isinstance(b, int):
         if isinstance(a, Affine):
-            return mask_number(a, b)
+            return mask_number(a, b, bits)
         if isinstance(a, Pointer):
             region = m.memory.regions.get(a.region)
             if region is not None:
@@ -94,22 +101,20 @@ def _binary(name: str, bits: int, store: bool) -> Builder:
         def step(m: Machine) -> None:
             # XOR and SUB of a register with itself do not depend on what it holds.
             a, b = (0, 0) if same and name in ("xor", "sub") else (read_a(m), read_b(m))
+            if name == "cmp":
+                m.flags = of_difference(a, b, bits, m.memory.inside)
+                return
             if name == "add":
-                result, kind = sum_values(m, a, b), "add"
-            elif name in ("sub", "cmp"):
-                kind = "sub"
-                try:
-                    result = _difference(m, a, b)
-                except UndecidedError:
-                    if store:
-                        raise
-                    result = 0
+                result, flags = sum_values(m, a, b, bits), of_sum(a, b, bits)
+            elif name == "sub":
+                result = _difference(m, a, b, bits)
+                flags = of_difference(a, b, bits, m.memory.inside)
             else:
-                result, kind = _logic(m, "and" if name == "test" else name, a, b, bits), "logic"
-            result = _fit(m, result, bits)
-            m.flags = Flags(kind, a, b, result, bits)
+                result = _logic(m, "and" if name == "test" else name, a, b, bits)
+                flags = of_result(result, bits, False, False, a, b)
             if write is not None:
                 write(m, result)
+            m.flags = flags
 
         return step
 
@@ -123,25 +128,27 @@ def _unary(name: str, bits: int) -> Builder:
 
         def step(m: Machine) -> None:
             a = read(m)
-            if name == "not":
-                write(m, m.terms.xor(ops.as_lane(a, m.terms.at), mask))
-                return
-            if name == "neg":
-                result = _fit(m, _difference(m, 0, a), bits)
-                m.flags = Flags("sub", 0, a, result, bits)
-            else:
-                amount = 1 if name == "inc" else mask
-                result = _fit(m, sum_values(m, a, 1 if name == "inc" else M64), bits)
-                m.flags = Flags("carry", a, amount, result, bits, m.flags)
+            match name:
+                case "not":
+                    write(m, m.terms.xor(ops.as_lane(a, m.terms.at), mask))
+                    return
+                case "neg":
+                    result = _difference(m, 0, a, bits)
+                    flags = of_difference(0, a, bits, m.memory.inside)
+                case "inc":
+                    result, flags = sum_values(m, a, 1, bits), of_sum(a, 1, bits)
+                case _:
+                    result = _difference(m, a, 1, bits)
+                    flags = of_difference(a, 1, bits, m.memory.inside)
+            if name != "neg":
+                # INC and DEC leave the carry alone.
+                flags = with_carry(flags, m.flags.carry)
             write(m, result)
+            m.flags = flags
 
         return step
 
     return build
-
-
-def _fit(m: Machine, value: Value, bits: int) -> Value:
-    return value & (1 << bits) - 1 if isinstance(value, int) else ops.narrow(m, value, bits)
 
 
 def shift_value(m: Machine, name: str, a: Value, count: int, bits: int) -> Value:
@@ -170,10 +177,10 @@ def shift_value(m: Machine, name: str, a: Value, count: int, bits: int) -> Value
             case _:
                 return (a >> count | a << bits - count) & mask
     if isinstance(a, Affine):
-        if name == "shr" or (name == "sar" and a.greatest < 1 << 63):
+        if name == "shr" or (name == "sar" and bit(a, bits - 1) is False):
             return shift_right(a, count)
         if name == "shl":
-            return shift_left(a, count)
+            return shift_left(a, count, bits)
     if isinstance(a, Term):
         moves = {
             "shl": ((count, mask),),
@@ -183,7 +190,7 @@ def shift_value(m: Machine, name: str, a: Value, count: int, bits: int) -> Value
         }.get(name)
         if moves is not None:
             return m.terms.moves(m.terms.keep(a, mask), moves)
-        return _opaque(m, "an arithmetic shift of a secret", a)
+        return m.terms.opaque("an arithmetic shift of a secret", a, mask=mask)
     raise unsupported(f"{name.upper()} of an address", m.terms.at)
 
 
@@ -207,25 +214,28 @@ def _shift(name: str, bits: int, flags: bool) -> Builder:
             a = read(m)
             count = known_count(m, read_count(m), bits)
             result = shift_value(m, name, a, count, bits)
-            if flags and count:
-                if name in ("rol", "ror") or count >= bits:
-                    # Beyond the operand the manual leaves the carry undefined.
-                    m.flags = UNKNOWN
-                elif isinstance(a, int):
-                    out = a >> (bits - count if name == "shl" else count - 1) & 1
-                    m.flags = Flags("shift", a, out, result, bits)
-                elif isinstance(a, Term):
-                    m.flags = Flags("shift", a, a, result, bits)
-                elif isinstance(a, Affine) and name in ("shr", "sar"):
-                    # Shifted exactly, so that the bits below come from the offset alone.
-                    m.flags = Flags("shift", result, a.offset >> count - 1 & 1, result, bits)
-                else:
-                    m.flags = Flags("shift", result, 0, result, bits)
             write(m, result)
+            if not flags or not count:
+                return
+            if name in ("rol", "ror"):
+                # Only CF and OF change.
+                out = undefined(a)
+                m.flags = replace(m.flags, carry=out, overflow=out)
+                return
+            m.flags = of_result(result, bits, _shifted_out(name, a, count, bits), undefined(a), a)
 
         return step
 
     return build
+
+
+def _shifted_out(name: str, a: Value, count: int, bits: int) -> Flag:
+    """Return the last bit that leaves; undefined beyond the operand (SDM vol. 2B, SAL/SAR/SHL)."""
+    if isinstance(a, int | Affine) and count < bits:
+        out = bit(a, bits - count if name == "shl" else count - 1)
+        if out is not None:
+            return out
+    return undefined(a)
 
 
 def _move(bits: int, source_bits: int | None = None) -> Builder:
@@ -275,8 +285,8 @@ def _lea(bits: int) -> Builder:
         def step(m: Machine) -> None:
             value = where(m)
             if isinstance(value, Term):
-                value = _opaque(m, "an address computed from a secret", value)
-            write(m, ops.narrow(m, value, bits))
+                value = m.terms.opaque("an address computed from a secret", value, mask=M64)
+            write(m, value)
 
         return step
 
@@ -316,12 +326,13 @@ def _bzhi(bits: int) -> Builder:
         write = ops.write_gpr(i, 0, bits)
 
         def step(m: Machine) -> None:
-            count = read_count(m)
+            a, count = read(m), read_count(m)
             if not isinstance(count, int):
                 raise UndecidedError("BZHI by a length")
-            keep = (1 << min(count & 0xFF, bits)) - 1
-            write(m, _logic(m, "and", read(m), keep, bits))
-            m.flags = UNKNOWN
+            count &= 0xFF
+            result = _logic(m, "and", a, (1 << min(count, bits)) - 1, bits)
+            write(m, result)
+            m.flags = of_result(result, bits, count > bits - 1, False, a)
 
         return step
 

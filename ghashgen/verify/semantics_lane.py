@@ -70,7 +70,7 @@ def elements(order: Sequence[int], size: int) -> tuple[int, ...]:
 def pshufb(t: Terms, a: Lane, b: Lane, imm: int) -> Lane:
     """PSHUFB: a control byte selects a source byte, or zero if its top bit is set."""
     if isinstance(b, Term):
-        return t.opaque("a byte shuffle by a control that is no constant")
+        return t.opaque("a byte shuffle by a control that is no constant", a, b)
     control = b.to_bytes(16, "little")
     return t.bytes(a, tuple(-1 if c & 0x80 else c & 15 for c in control))
 
@@ -141,7 +141,7 @@ def greater_than(bits: int) -> Two:
             return compare(a, b, bits, lambda x, y: x > y)
         if a == 0:
             return shift_signed(t, b, bits - 1, bits)
-        return 0 if same_value(a, b) else t.opaque("a comparison of secrets")
+        return 0 if same_value(a, b) else t.opaque("a comparison of secrets", a, b)
 
     return greater
 
@@ -152,7 +152,7 @@ def equal_to(bits: int) -> Two:
     def equal(t: Terms, a: Lane, b: Lane, imm: int) -> Lane:
         if isinstance(a, int) and isinstance(b, int):
             return compare(a, b, bits, lambda x, y: x == y)
-        return MASK128 if same_value(a, b) else t.opaque("a comparison of secrets")
+        return MASK128 if same_value(a, b) else t.opaque("a comparison of secrets", a, b)
 
     return equal
 
@@ -181,7 +181,7 @@ def arithmetic_of(bits: int, sign: int) -> Two:
         masks = [lane.mask if isinstance(lane, Term) else lane for lane in (a, b)]
         if sign > 0 and not masks[0] & masks[1]:
             return t.xor(a, b)
-        return t.opaque("an addition of secrets")
+        return t.opaque("an addition of secrets", a, b)
 
     return arithmetic
 
@@ -206,7 +206,7 @@ def affine_moves(matrices: int) -> Moves:
 def affine(t: Terms, a: Lane, b: Lane, imm: int) -> Lane:
     """GF2P8AFFINEQB."""
     if isinstance(b, Term):
-        return t.opaque("an affine map whose matrix is no constant")
+        return t.opaque("an affine map whose matrix is no constant", a, b)
     return t.xor(t.moves(a, affine_moves(b)), repeat(imm, 8) if imm else 0)
 
 

@@ -11,8 +11,8 @@ from iced_x86 import Code, Instruction, OpKind, Register
 from ghashgen.verify import operands as ops
 from ghashgen.verify.machine import Builder, Machine, Row, Step, vector_index
 from ghashgen.verify.refutation import unsupported
-from ghashgen.verify.terms import MASK64, Lane, Term
-from ghashgen.verify.values import Value
+from ghashgen.verify.terms import MASK64, Lane
+from ghashgen.verify.values import M64
 
 
 def enabled_runs(elements: int, first: int, size: int) -> Iterator[tuple[int, int]]:
@@ -228,50 +228,40 @@ def _duplicate(lanes: int) -> Builder:
 
 
 def _mask_move(bits: int) -> Builder:
+    """Build KMOV: between mask registers, from memory, from and to a general register."""
+
     def build(i: Instruction) -> Step:
-        keep = (1 << bits) - 1
-
-        def mask_of(register: int) -> int | None:
-            return register - Register.K0 if Register.K0 <= register <= Register.K7 else None
-
-        to = mask_of(i.op0_register) if i.op_kind(0) == OpKind.REGISTER else None
-        source = mask_of(i.op1_register) if i.op_kind(1) == OpKind.REGISTER else None
-        read = None if source is not None else ops.read_gpr(i, 1, bits if bits >= 32 else 32)
-        if i.op_kind(1) == OpKind.MEMORY:
-            read = ops.read_gpr(i, 1, bits)
-        write = None if to is not None else ops.write_gpr(i, 0, max(bits, 32))
-
-        def step(m: Machine) -> None:
-            value: Value = m.mask[source] if source is not None else read(m) if read else 0
-            if isinstance(value, int):
-                value &= keep
-            elif not isinstance(value, Term):
-                raise unsupported("a length with an unknown in a mask", m.terms.at)
-            if to is not None:
-                m.mask[to] = value
-            else:
-                assert write is not None
-                write(m, value)
-
-        return step
+        to_mask = i.op_kind(0) == OpKind.REGISTER and _is_mask(i.op0_register)
+        # KMOVB and KMOVW name a register of 32 bits.
+        general = max(bits, 32)
+        write = ops.write_mask(i, bits) if to_mask else ops.write_gpr(i, 0, general)
+        if i.op_kind(1) == OpKind.REGISTER and _is_mask(i.op1_register):
+            source = i.op1_register - Register.K0
+            return lambda m: write(m, ops.narrow(m, m.mask[source], bits))
+        read = ops.read_gpr(i, 1, bits if i.op_kind(1) == OpKind.MEMORY else general)
+        return lambda m: write(m, read(m))
 
     return build
 
 
+def _is_mask(register: int) -> bool:
+    return Register.K0 <= register <= Register.K7
+
+
 def _mask_logic(bits: int, name: str) -> Builder:
     def build(i: Instruction) -> Step:
-        to, first, second = (i.op_register(k) - Register.K0 for k in range(3))
-        keep = (1 << bits) - 1
+        first, second = (i.op_register(k) - Register.K0 for k in (1, 2))
+        write = ops.write_mask(i, bits)
 
         def step(m: Machine) -> None:
             if first == second and name in ("KXNOR", "KXOR"):
-                m.mask[to] = keep if name == "KXNOR" else 0
+                write(m, M64 if name == "KXNOR" else 0)
                 return
             a, b = m.mask[first], m.mask[second]
             if not isinstance(a, int) or not isinstance(b, int):
                 raise unsupported("mask logic on what is no known number", m.terms.at)
-            results = {"KXNOR": ~(a ^ b), "KXOR": a ^ b, "KOR": a | b, "KAND": a & b}
-            m.mask[to] = results[name] & keep
+            results = {"KXNOR": M64 ^ a ^ b, "KXOR": a ^ b, "KOR": a | b, "KAND": a & b}
+            write(m, results[name])
 
         return step
 
@@ -280,16 +270,14 @@ def _mask_logic(bits: int, name: str) -> Builder:
 
 def _mask_shift(bits: int, left: bool) -> Builder:
     def build(i: Instruction) -> Step:
-        to, source = (i.op_register(k) - Register.K0 for k in range(2))
-        count, keep = ops.immediate(i), (1 << bits) - 1
+        source, write = i.op_register(1) - Register.K0, ops.write_mask(i, bits)
+        count = ops.immediate(i)
 
         def step(m: Machine) -> None:
-            a = m.mask[source]
+            a = ops.narrow(m, m.mask[source], bits)
             if not isinstance(a, int):
                 raise unsupported("a shift of a mask that is no known number", m.terms.at)
-            m.mask[to] = (
-                0 if count >= bits else (a << count if left else (a & keep) >> count) & keep
-            )
+            write(m, 0 if count >= bits else a << count if left else a >> count)
 
         return step
 

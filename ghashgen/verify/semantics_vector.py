@@ -132,7 +132,7 @@ def build_count(shift: Callable[[Terms, Lane, int, int], Lane], bits: int, lanes
             values = m.vec[index][:lanes]
             if isinstance(count, Term):
                 reason = "a vector shift by a count that is no known number"
-                write(m, [t.opaque(reason) for _ in values])
+                write(m, [t.opaque(reason, value, count) for value in values])
                 return
             write(m, [shift(t, a, min(count, 255), bits) for a in values])
 

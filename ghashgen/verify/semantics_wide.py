@@ -70,7 +70,8 @@ def _qwords_by_register(t: Terms, a: Sequence[Lane], b: Sequence[Lane], imm: int
     order = []
     for lane in a[: len(b)]:
         if not isinstance(lane, int):
-            return [t.opaque("a permutation whose control is no constant")] * len(b)
+            reason = "a permutation whose control is no constant"
+            return [t.opaque(reason, *a, *b)] * len(b)
         order += [lane & count - 1, lane >> 64 & count - 1]
     return qwords(t, b, order)
 

@@ -10,7 +10,7 @@ from ghashgen.verify.memory import RETURN_BYTES, STACK, Memory, Region
 from ghashgen.verify.naming import PARTIAL, Naming, block_name
 from ghashgen.verify.spec import ZERO, FunctionSpec, KernelSpec
 from ghashgen.verify.terms import RAW, Lane
-from ghashgen.verify.values import Affine, Number, Pointer, Value, shift_right
+from ghashgen.verify.values import Affine, Number, Pointer, UndecidedError, Value, shift_right
 
 STATE, ADDEND = "X", "Y"
 """The variables of the state on entry, and of what combine adds to it."""
@@ -40,11 +40,17 @@ class Entry:
 
 
 def data_cell(entry: Entry, naming: Naming, index: int) -> Lane | None:
-    """Return block `index` + 1 of the input as it stands in memory."""
-    length = entry.length if isinstance(entry.length, int) else entry.length.least
+    """Return block `index` + 1 of the input as it stands in memory.
+
+    Raises:
+        UndecidedError: the block is whole for some of the lengths and partial for others.
+    """
+    length = entry.length
     terms = naming.terms
-    if BLOCK_BYTES * (index + 1) <= length:
+    if BLOCK_BYTES * (index + 1) <= (length if isinstance(length, int) else length.least):
         block = terms.variable(block_name(index + 1))
+    elif isinstance(length, Affine):
+        raise UndecidedError("bytes of a block that is the last one for some lengths only")
     else:
         entry.raw = True
         block = terms.variable(PARTIAL, RAW)

@@ -8,6 +8,9 @@ exact polynomials of a term (`ghashgen.ops.forms.Form`) are computed when somebo
 A value that is no such term (a bitwise AND of two unknowns, a caller's leftover, data from before a
 cut) is opaque: it remembers its reason, whatever is computed from it is opaque too, and it equals
 nothing.
+
+What a term depends on is part of it, and is the union of what its parts depend on: no operation can
+make a secret public. Only a constant is free of what it was computed from.
 """
 
 from collections.abc import Callable
@@ -19,9 +22,10 @@ from ghashgen.ops.forms import DegreeError, Form, Moves, constant, multiply, var
 MASK64 = (1 << 64) - 1
 MASK128 = (1 << 128) - 1
 
-TABLE, DATA, RAW, OPAQUE, CALLER = 1, 2, 4, 8, 16
-"""What a term depends on: table entries; state and blocks; a block not yet padded; an opaque value
-(taken for secret); what the caller left in a register or in memory (taken for public)."""
+TABLE, DATA, RAW, OPAQUE, CALLER, SECRET = 1, 2, 4, 8, 16, 32
+"""What a term depends on: table entries; state and blocks; a block not yet padded; a value that
+cannot be followed; what the caller left in a register or in memory (taken for public); and whether
+key, state or data is in it, which comes with the first three and is never lost."""
 
 
 class NotPolynomialError(Exception):
@@ -105,13 +109,21 @@ class Terms:
         """Called with a value that depends on a partial block (RAW) and enters the hash: a sum with
         a state, a product. It may return an equal value under a name."""
 
-    def _make(self, op: str, args: tuple[object, ...], mask: int, deps: int) -> Term:
+    def _make(self, op: str, args: tuple[object, ...], mask: int, deps: int = 0) -> Term:
+        """Return the one term of this definition; it depends on its parts and on `deps`."""
         key = (op, *args)
         term = self._pool.get(key)
         if term is None:
+            for part in args:
+                if isinstance(part, Term):
+                    deps |= part.deps
+            if mask >> 128:
+                raise AssertionError(f"{op}: more than 128 bits")
             term = Term(op, args, mask, deps, self.at)
             term.serial = len(self._pool)
             self._pool[key] = term
+        elif deps & ~term.deps:
+            raise AssertionError(f"{term} under one name with other dependences")
         return term
 
     def clear(self) -> None:
@@ -121,32 +133,51 @@ class Terms:
         self._pool.clear()
 
     def variable(self, name: str, deps: int = DATA) -> Term:
-        """Return 128 fresh bits by name."""
-        return self._make("var", (name,), MASK128, deps)
+        """Return 128 fresh secret bits by name."""
+        return self._make("var", (name,), MASK128, deps | SECRET)
 
     def entry(self, kind: str, power: int) -> Term:
         """Return the table entry `kind` of H^power."""
-        return self._make("entry", (kind, power), MASK128, TABLE)
+        return self._make("entry", (kind, power), MASK128, TABLE | SECRET)
 
     def caller(self, name: str, bits: int = 128) -> Term:
         """Return what the caller left in the place `name` of so many bits."""
         return self._make("caller", (name,), (1 << bits) - 1, CALLER)
 
-    def opaque(self, reason: str, deps: int = OPAQUE) -> Term:
-        """Return a value of which only a reason is known; secret unless deps says CALLER."""
-        return self._make("opaque", (reason, self.at), MASK128, deps | OPAQUE)
+    def lost(self, reason: str, secret: bool, bits: int = 128) -> Term:
+        """Return `bits` bits of which only a reason is known, and whether a secret may be there."""
+        return self._opaque(reason, self.at, (1 << bits) - 1, SECRET if secret else CALLER)
 
-    def _spoiled(self, reason: str, *lanes: Lane) -> Term | None:
+    def opaque(self, reason: str, *sources: object, mask: int = MASK128) -> Term:
+        """Return a value that was computed of the sources in a way that is not followed.
+
+        It depends on what they depend on; on secrets, if none of them is a term.
+        """
+        deps = 0
+        for source in sources:
+            if isinstance(source, Term):
+                deps |= source.deps
+        return self._opaque(reason, self.at, mask, deps or SECRET)
+
+    def _opaque(self, reason: str, at: int, mask: int, deps: int) -> Term:
+        deps |= OPAQUE
+        term = self._make("opaque", (reason, at, mask, deps), mask, deps)
+        term.at = at
+        return term
+
+    def _spoiled(self, reason: str, mask: int, *lanes: Lane) -> Term | None:
         """Return the opaque result of an operation that meets an opaque or a caller's value."""
-        terms = [lane for lane in lanes if isinstance(lane, Term) and lane.deps & (OPAQUE | CALLER)]
-        if not terms:
+        deps = 0
+        for lane in lanes:
+            if isinstance(lane, Term):
+                deps |= lane.deps
+        if not deps & (OPAQUE | CALLER):
             return None
-        known = next((t for t in terms if t.op == "opaque"), None)
-        if known is not None and (known.deps != OPAQUE | CALLER or len(lanes) == 1):
-            return known
-        if all(not isinstance(lane, Term) or lane.deps & CALLER for lane in lanes):
-            return self.opaque(f"{reason} of what the caller left", CALLER)
-        return self.opaque(f"{reason} with what the caller left")
+        for lane in lanes:
+            if isinstance(lane, Term) and lane.op == "opaque":
+                return self._opaque(str(lane.args[0]), lane.at, mask, deps)
+        more = "with" if deps & SECRET else "of"
+        return self._opaque(f"{reason} {more} what the caller left", self.at, mask, deps)
 
     def xor(self, a: Lane, b: Lane) -> Lane:
         """Return a + b."""
@@ -170,10 +201,10 @@ class Terms:
                 a, b = b, a
             mask, deps = a.mask | b.mask, a.deps | b.deps
         if deps & (OPAQUE | CALLER):
-            spoiled = self._spoiled("a sum", a, b)
+            spoiled = self._spoiled("a sum", mask, a, b)
             assert spoiled is not None
             return spoiled
-        return self._make("xor", (a, b), mask, deps)
+        return self._make("xor", (a, b), mask)
 
     def moves(self, a: Lane, moves: Moves) -> Lane:
         """Return the linear map `moves` of a (`ghashgen.ops.forms.Moves`)."""
@@ -185,10 +216,10 @@ class Terms:
         if not mask:
             return 0
         if a.deps & (OPAQUE | CALLER):
-            spoiled = self._spoiled("part", a)
+            spoiled = self._spoiled("part", mask, a)
             assert spoiled is not None
             return spoiled
-        return self._make("moves", (a, moves), mask, a.deps)
+        return self._make("moves", (a, moves), mask)
 
     def bytes(self, a: Lane, sources: tuple[int, ...]) -> Lane:
         """Return the lane whose byte k is byte sources[k] of a, or zero for -1."""
@@ -207,7 +238,7 @@ class Terms:
                     return 0
                 if b.serial < a.serial:
                     a, half_a, b, half_b = b, half_b, a, half_a
-                return self._make("clmul", (a, half_a, b, half_b), MASK128 >> 1, deps)
+                return self._make("clmul", (a, half_a, b, half_b), MASK128 >> 1)
         a, b = (
             self.settle(lane) if isinstance(lane, Term) and lane.deps & RAW else lane
             for lane in (a, b)
@@ -222,12 +253,12 @@ class Terms:
         for lane in (a, b):
             deps |= lane.deps if isinstance(lane, Term) else 0
         if deps & (OPAQUE | CALLER):
-            spoiled = self._spoiled("a product", a, b)
+            spoiled = self._spoiled("a product", MASK128 >> 1, a, b)
             assert spoiled is not None
             return spoiled
         if _rank(b) < _rank(a):
             a, half_a, b, half_b = b, half_b, a, half_a
-        return self._make("clmul", (a, half_a, b, half_b), MASK128 >> 1, deps)
+        return self._make("clmul", (a, half_a, b, half_b), MASK128 >> 1)
 
     def either(self, a: Lane, b: Lane) -> Lane:
         """Return a OR b where it is linear: one is constant, or they agree where they overlap."""
@@ -243,7 +274,10 @@ class Terms:
         overlap = a.mask & b.mask
         if not overlap or self._agree(a, b, overlap):
             return self.xor(a, self.keep(b, MASK128 ^ overlap))
-        return self._spoiled("an OR", a, b) or self.opaque("a bitwise OR of two secrets")
+        mask = a.mask | b.mask
+        return self._spoiled("an OR", mask, a, b) or self.opaque(
+            "a bitwise OR of two secrets", a, b, mask=mask
+        )
 
     def _agree(self, a: Term, b: Term, bits: int) -> bool:
         """Return whether two terms hold the same polynomials in these bits."""
@@ -261,9 +295,12 @@ class Terms:
             return self.keep(a, b)
         if isinstance(a, int):
             return self.keep(b, a)
-        if not a.mask & b.mask:
+        mask = a.mask & b.mask
+        if not mask:
             return 0
-        return self._spoiled("an AND", a, b) or self.opaque("a bitwise AND of two secrets")
+        return self._spoiled("an AND", mask, a, b) or self.opaque(
+            "a bitwise AND of two secrets", a, b, mask=mask
+        )
 
     def form(self, lane: Lane) -> Form:
         """Return the 128 polynomials of a lane.
@@ -344,4 +381,9 @@ def same_value(a: object, b: object) -> bool:
 
 def secret(lane: object) -> bool:
     """Return whether a value may depend on key, state or data."""
-    return isinstance(lane, Term) and lane.deps != CALLER and lane.deps != CALLER | OPAQUE
+    return isinstance(lane, Term) and lane.deps & SECRET != 0
+
+
+def of_table(lane: object) -> bool:
+    """Return whether a value is a function of the table alone."""
+    return isinstance(lane, Term) and lane.deps == TABLE | SECRET

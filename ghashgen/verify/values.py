@@ -5,8 +5,9 @@
     Pointer   an address: a region's start plus an offset (int or Affine)
     Term      a secret, or what the caller left (`ghashgen.verify.terms`), in bits 0..63
 
-Arithmetic on an Affine is exact and never wraps; what cannot be decided for the whole range of u is
-refused with `UndecidedError`, never guessed.
+An operation on b bits works modulo 2^b. On an Affine it is exact for the whole range of u, or it is
+refused with `UndecidedError`: `reduced` is the only way back from an integer to a register, and
+`below`, `equals` and `bit` are the only questions asked of one.
 """
 
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ class UndecidedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Affine:
-    """scale·u + offset for an unknown u with low <= u <= high; scale > 0."""
+    """scale·u + offset for an unknown u with low <= u <= high; scale is not 0."""
 
     scale: int
     offset: int
@@ -32,12 +33,12 @@ class Affine:
     @property
     def least(self) -> int:
         """The least value."""
-        return self.scale * self.low + self.offset
+        return self.scale * (self.low if self.scale > 0 else self.high) + self.offset
 
     @property
     def greatest(self) -> int:
         """The greatest value."""
-        return self.scale * self.high + self.offset
+        return self.scale * (self.high if self.scale > 0 else self.low) + self.offset
 
     def plus(self, amount: int) -> "Affine":
         """Return self + amount."""
@@ -53,7 +54,7 @@ Number = int | Affine
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """The start of a region plus an offset in bytes (negative below its start)."""
+    """The start of a region plus an offset in bytes (negative below its start), modulo 2^64."""
 
     region: str
     offset: Number
@@ -62,14 +63,23 @@ class Pointer:
 Value = int | Affine | Pointer | Term
 
 
+def fits(value: object, bits: int) -> bool:
+    """Return whether a value certainly has no bit beyond the lowest `bits`."""
+    if isinstance(value, int):
+        return value >> bits == 0
+    if isinstance(value, Term):
+        return value.mask >> bits == 0
+    if isinstance(value, Affine):
+        return value.least >= 0 and value.greatest >> bits == 0
+    return isinstance(value, Pointer) and bits == 64
+
+
 def signed(value: int, bits: int = 64) -> int:
     """Return the number whose two's complement in `bits` bits is value."""
     return value - (1 << bits) if value >> bits - 1 else value
 
 
-def _small(value: int) -> int:
-    """Return a 64-bit constant as the signed amount that an address or a length moves by."""
-    return signed(value & M64)
+# Integers, not yet reduced: exact, and of any sign.
 
 
 def shift_number(a: Number, amount: int) -> Number:
@@ -77,77 +87,98 @@ def shift_number(a: Number, amount: int) -> Number:
     return a + amount if isinstance(a, int) else a.plus(amount)
 
 
-def add(a: Value, b: Value) -> Value | None:
-    """Return a + b modulo 2^64, or None if no row says what it is."""
-    if isinstance(a, int) and isinstance(b, int):
-        return a + b & M64
-    if isinstance(b, Pointer | Affine) and isinstance(a, int):
-        a, b = b, a
-    if isinstance(a, Pointer):
-        if isinstance(b, int):
-            return Pointer(a.region, shift_number(a.offset, _small(b)))
-        if isinstance(b, Affine) and isinstance(a.offset, int):
-            return Pointer(a.region, b.plus(a.offset))
-        if isinstance(b, Affine) and isinstance(a.offset, Affine):
-            return Pointer(a.region, _sum(a.offset, b))
-        return None
-    if isinstance(b, Pointer) and isinstance(a, Affine):
-        return add(b, a)
-    if isinstance(a, Affine):
-        if isinstance(b, int):
-            return _in_range(a.plus(_small(b)))
-        if isinstance(b, Affine):
-            return _in_range(_sum(a, b))
+def combined(a: Number, b: Number, sign: int) -> Number:
+    """Return a + sign·b as integers."""
+    if isinstance(b, int):
+        return shift_number(a, sign * b)
+    if isinstance(a, int):
+        return Affine(sign * b.scale, a + sign * b.offset, b.low, b.high)
+    if (a.low, a.high) != (b.low, b.high):
+        raise UndecidedError("two unknowns")
+    scale, offset = a.scale + sign * b.scale, a.offset + sign * b.offset
+    return Affine(scale, offset, a.low, a.high) if scale else offset
+
+
+def below(a: Number, bound: int) -> bool | None:
+    """Return whether a < bound; None if that depends on the unknown."""
+    if isinstance(a, int):
+        return a < bound
+    if a.least >= bound or a.greatest < bound:
+        return a.greatest < bound
     return None
 
 
-def _sum(a: Affine, b: Affine) -> Affine:
-    if (a.low, a.high) != (b.low, b.high):
-        raise UndecidedError("two unknowns")
-    return Affine(a.scale + b.scale, a.offset + b.offset, a.low, a.high)
-
-
-def _in_range(a: Affine) -> Affine:
-    if a.least < 0 or a.greatest > M64:
-        raise UndecidedError("a length that may wrap around")
-    return a
-
-
-def number_difference(a: Number, b: Number) -> Number:
-    """Return a - b as integers; UndecidedError if the unknown enters it with a sign."""
+def equals(a: Number, value: int) -> bool | None:
+    """Return whether a = value; None if that depends on the unknown."""
     if isinstance(a, int):
-        if isinstance(b, int):
-            return a - b
-        raise UndecidedError("a number less an unknown length")
+        return a == value
+    if a.least == a.greatest:
+        return a.least == value
+    u, rest = divmod(value - a.offset, a.scale)
+    return None if rest == 0 and a.low <= u <= a.high else False
+
+
+def bit(a: Number, k: int) -> bool | None:
+    """Return bit k of a in two's complement; None if that depends on the unknown."""
+    if isinstance(a, int):
+        return bool(a >> k & 1)
+    if a.scale % (2 << k) == 0:
+        return bool(a.offset >> k & 1)
+    first = a.least >> k
+    return bool(first & 1) if a.greatest >> k == first else None
+
+
+def as_signed(a: Number, bits: int) -> Number | None:
+    """Return the number of the two's complement a of `bits` bits; None if its sign is not known."""
+    sign = bit(a, bits - 1)
+    return None if sign is None else shift_number(a, -1 << bits) if sign else a
+
+
+# Registers: modulo 2^bits.
+
+
+def reduced(a: Number, bits: int) -> Number:
+    """Return a modulo 2^bits, for an integer of any sign.
+
+    Raises:
+        UndecidedError: how often it wraps depends on the unknown, and so it is not affine.
+    """
+    if isinstance(a, int):
+        return a & (1 << bits) - 1
+    wraps = a.least >> bits
+    if a.greatest >> bits != wraps:
+        raise UndecidedError("a length that may wrap around")
+    return a.plus(-(wraps << bits)) if wraps else a
+
+
+def _amount(b: Number) -> Number:
+    """Return a 64-bit number as the signed amount that an address moves by."""
     if isinstance(b, int):
-        return a.plus(-b)
-    if (a.low, a.high) != (b.low, b.high):
-        raise UndecidedError("two unknowns")
-    scale, offset = a.scale - b.scale, a.offset - b.offset
-    if scale == 0:
-        return offset
-    if scale < 0:
-        raise UndecidedError("a number less an unknown length")
-    return Affine(scale, offset, a.low, a.high)
+        return signed(b & M64)
+    value = as_signed(b, 64)
+    return b if value is None else value
 
 
-def subtract(a: Value, b: Value) -> Value | None:
-    """Return a - b modulo 2^64, or None if no row says what it is."""
-    if isinstance(a, int) and isinstance(b, int):
-        return a - b & M64
-    if isinstance(a, Pointer) and isinstance(b, Pointer):
-        if a.region != b.region:
-            return None
-        out = number_difference(a.offset, b.offset)
-        return out & M64 if isinstance(out, int) else _in_range(out)
-    if isinstance(a, Pointer) and isinstance(b, int | Affine):
-        out = number_difference(a.offset, _small(b) if isinstance(b, int) else b)
-        return Pointer(a.region, out)
-    if isinstance(a, Affine) and isinstance(b, int | Affine):
-        out = number_difference(a, _small(b) if isinstance(b, int) else b)
-        return out & M64 if isinstance(out, int) else _in_range(out)
-    if isinstance(a, int) and isinstance(b, Affine):
-        raise UndecidedError("a number less an unknown length")
+def add(a: Value, b: Value, bits: int = 64) -> Value | None:
+    """Return a + b modulo 2^bits, or None if no row says what it is."""
+    if isinstance(a, int | Affine) and isinstance(b, int | Affine):
+        return reduced(combined(a, b, 1), bits)
+    if isinstance(b, Pointer):
+        a, b = b, a
+    if isinstance(a, Pointer) and isinstance(b, int | Affine) and bits == 64:
+        return Pointer(a.region, combined(a.offset, _amount(b), 1))
+    return None
+
+
+def subtract(a: Value, b: Value, bits: int = 64) -> Value | None:
+    """Return a - b modulo 2^bits, or None if no row says what it is."""
+    if isinstance(a, int | Affine) and isinstance(b, int | Affine):
+        return reduced(combined(a, b, -1), bits)
+    if isinstance(a, Pointer) and bits == 64:
+        if isinstance(b, Pointer) and a.region == b.region:
+            return reduced(combined(a.offset, b.offset, -1), 64)
+        if isinstance(b, int | Affine):
+            return Pointer(a.region, combined(a.offset, _amount(b), -1))
     return None
 
 
@@ -158,17 +189,17 @@ def shift_right(a: Affine, count: int) -> Affine:
     return Affine(a.scale >> count, a.offset >> count, a.low, a.high)
 
 
-def shift_left(a: Affine, count: int) -> Affine:
-    """Return a << count if it stays below 2^64."""
-    return _in_range(Affine(a.scale << count, a.offset << count, a.low, a.high))
+def shift_left(a: Affine, count: int, bits: int = 64) -> Number:
+    """Return a << count modulo 2^bits."""
+    return reduced(Affine(a.scale << count, a.offset << count, a.low, a.high), bits)
 
 
-def mask_number(a: Affine, mask: int) -> Number:
+def mask_number(a: Affine, mask: int, bits: int = 64) -> Number:
     """Return a AND mask for masks of low bits, or of all but low bits, that the scale permits."""
     low = mask + 1
     if low & mask == 0 and a.scale % low == 0:
         return a.offset & mask
-    cut = (mask ^ M64) + 1
+    cut = (1 << bits) - mask
     if cut & cut - 1 == 0 and a.scale % cut == 0:
-        return Affine(a.scale, a.offset & ~(cut - 1), a.low, a.high)
+        return a.plus(-(a.offset % cut))
     raise UndecidedError("a mask of a length with an unknown")

@@ -1,6 +1,6 @@
 """Which variables a term is made of: a question about its definition, not about its value."""
 
-from ghashgen.verify.terms import DATA, TABLE, Term
+from ghashgen.verify.terms import DATA, SECRET, TABLE, Term
 
 
 class Variables:
@@ -35,7 +35,7 @@ class Variables:
         What else may enter is the table; not a state, not bytes of a block that is not padded yet,
         nothing unknown.
         """
-        if not term.deps & DATA or term.deps & ~(DATA | TABLE):
+        if not term.deps & DATA or term.deps & ~(DATA | TABLE | SECRET):
             return None
         names = self.of(term)
         if any(name[0] != "C" for name in names):
