@@ -75,13 +75,14 @@ def COMMAND(
     else:
         _print(verdicts)
     _require(verdicts, whole)
+    if not recorded:
+        return
     path = default_out() / ledger.NAME
+    ledger.require_fresh(path, verdicts, manifest.load(default_out()))
     if write:
         write_whole(path, ledger.dump(verdicts))
-    elif recorded:
+    else:
         ledger.require_same(path, verdicts)
-    if recorded:
-        ledger.require_fresh(path, verdicts, manifest.load(default_out()))
 
 
 def _print(verdicts: list[dict[str, Any]]) -> None:
