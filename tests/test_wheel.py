@@ -223,13 +223,13 @@ def test_a_source_archive_builds_the_same_wheel(wheel: Path, source: Path, tmp_p
 
 
 def test_what_an_earlier_build_left_is_not_in_the_wheel(source: Path, tmp_path: Path) -> None:
-    left = source / "build" / "lib" / "ghashgen" / "left.py"
+    left = source / "build" / "lib" / "ghashgen" / "of_an_earlier_version.py"
     left.parent.mkdir(parents=True, exist_ok=True)
     left.write_text("", encoding="utf-8")
     pip("wheel", *OFFLINE, "--wheel-dir", tmp_path, source)
     (found,) = tmp_path.iterdir()
     with zipfile.ZipFile(found) as archive:
-        assert "ghashgen/left.py" not in archive.namelist()
+        assert "ghashgen/of_an_earlier_version.py" not in archive.namelist()
 
 
 def test_an_editable_install_is_the_clone(base: Environment, source: Path, tmp_path: Path) -> None:
