@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 
 import click
+import pytest
+from cpus import AS_FOUND, NO_PCLMULQDQ
 from installing import (
     ORDER,
     QUICKEST,
@@ -23,6 +25,7 @@ def test_every_verb_is_tried() -> None:
     assert set(QUICKEST) == set(Verbs().list_commands(click.Context(Verbs())))
 
 
+@pytest.mark.cpu(AS_FOUND, NO_PCLMULQDQ)
 def test_every_verb_works_in_a_fresh_checkout(tmp_path: Path, nasm: Tool) -> None:
     clone, work = copy_of_the_project(tmp_path / "clone"), tmp_path / "work"
     work.mkdir()

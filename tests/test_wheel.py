@@ -19,6 +19,7 @@ from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
 import pytest
+from cpus import AS_FOUND, NO_PCLMULQDQ
 from installing import ORDER, QUICKEST, ROOT, SMALL, call, copy_of_the_project, files_below, run
 
 import ghashgen
@@ -222,13 +223,13 @@ def test_a_source_archive_builds_the_same_wheel(wheel: Path, source: Path, tmp_p
 
 
 def test_what_an_earlier_build_left_is_not_in_the_wheel(source: Path, tmp_path: Path) -> None:
-    left = source / "build" / "lib" / "ghashgen" / "left.py"
+    left = source / "build" / "lib" / "ghashgen" / "of_an_earlier_version.py"
     left.parent.mkdir(parents=True, exist_ok=True)
     left.write_text("", encoding="utf-8")
     pip("wheel", *OFFLINE, "--wheel-dir", tmp_path, source)
     (found,) = tmp_path.iterdir()
     with zipfile.ZipFile(found) as archive:
-        assert "ghashgen/left.py" not in archive.namelist()
+        assert "ghashgen/of_an_earlier_version.py" not in archive.namelist()
 
 
 def test_an_editable_install_is_the_clone(base: Environment, source: Path, tmp_path: Path) -> None:
@@ -280,6 +281,7 @@ def test_a_base_install_says_where_it_writes(base: Environment) -> None:
     assert str(base.root / "cache" / "ghashgen") in lines
 
 
+@pytest.mark.cpu(AS_FOUND, NO_PCLMULQDQ)
 def test_a_base_install_runs_every_verb_or_names_its_extra(base: Environment, nasm: Tool) -> None:
     assert base.ghashgen("--version").stdout.strip() == f"ghashgen, version {ghashgen.__version__}"
     said = {}
@@ -309,11 +311,22 @@ def test_a_verb_without_its_extra_names_the_command(base: Environment, verb: str
     assert done.stderr.strip().endswith(f"-m pip install 'ghashgen[{extra}]'")
 
 
+@pytest.mark.cpu(AS_FOUND)
 def test_measuring_goes_on_without_pyca(base: Environment) -> None:
     done = base.ghashgen("bench", *QUICKEST["bench"].split())
     assert done.returncode == 0, done.stderr
-    assert "not measured: pyca_gmac: cryptography" in done.stdout
-    assert "'ghashgen[bench]'" in done.stdout
+    said = done.stdout + done.stderr
+    assert "not measured: pyca_gmac: cryptography" in said
+    assert "'ghashgen[bench]'" in said
+
+
+@pytest.mark.cpu(AS_FOUND)
+def test_the_doctor_names_the_command_of_every_extra(base: Environment) -> None:
+    lines = base.ghashgen("doctor").stdout.splitlines()
+    for extra in extras.EXTRAS:
+        (line,) = (line for line in lines if line.startswith(f"extra: {extra}\t"))
+        assert line.split("\t")[1] == "absent"
+        assert line.endswith(f"-m pip install 'ghashgen[{extra}]'")
 
 
 @pytest.mark.parametrize("line", CLONE_ONLY)
@@ -326,6 +339,7 @@ def test_files_of_the_repository_are_left_to_a_clone(full: Environment, line: st
     assert files_below(full.root / "lib") == before
 
 
+@pytest.mark.cpu(AS_FOUND)
 def test_a_full_install_runs_every_verb(full: Environment, nasm: Tool) -> None:
     (site,) = (full.root / "lib").glob("python*/site-packages/ghashgen")
     before = files_below(site)

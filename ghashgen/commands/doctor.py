@@ -3,7 +3,6 @@
 from dataclasses import asdict
 
 import click
-from rich.markup import escape
 
 from ghashgen.commands.options import build_folder, json_option, print_json
 from ghashgen.doctor import examine
@@ -24,7 +23,7 @@ def COMMAND(as_json: bool) -> None:
                 finding.item,
                 "ok" if finding.ok else "MISSING" if finding.required else "absent",
                 finding.needed_for,
-                escape(finding.found if finding.ok else finding.remedy),
+                finding.found if finding.ok else finding.remedy,
             )
             for finding in findings
         )
