@@ -1,4 +1,4 @@
-"""What the tests of the dispatcher share: manifest entries, records, and the driver built with them."""
+"""What the tests of the dispatcher share: manifest entries, records, and the built driver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the dispatcher computes is GHASH and POLYVAL, whatever it chooses; and it is safe to race."""
+"""What the dispatcher computes is GHASH and POLYVAL, whatever it takes; threads may race to it."""
 
 from __future__ import annotations
 

@@ -39,6 +39,9 @@ class Candidate:
     """CPU features."""
     table_bytes: int
     table_align: int
+    """What the table needs."""
+    best_align: int
+    """What serves speed: no register of the group loop crosses a line."""
     code_bytes: int
     symbols: Mapping[str, str]
 
@@ -98,6 +101,7 @@ def candidates(entries: Iterable[Entry]) -> tuple[Candidate, ...]:
             needs=frozenset(entry["cpu_features"]),
             table_bytes=entry["table"]["bytes"],
             table_align=entry["table"]["align"],
+            best_align=entry["table"].get("best_align", entry["table"]["align"]),
             code_bytes=sum(entry["code_bytes"].values()),
             symbols=entry["symbols"],
         )

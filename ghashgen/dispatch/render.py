@@ -91,6 +91,7 @@ def render_dispatch(
         "key_bytes": max((row["bytes"] for row in keys), default=1),
         "max_bytes": max((kernel["table_bytes"] for kernel in kernels), default=1),
         "max_align": max((kernel["table_align"] for kernel in kernels), default=1),
+        "best_align": max((kernel["best_align"] for kernel in kernels), default=1),
         "detection": (project_root() / "harness" / "cpu_detect.h").read_text(encoding="utf-8"),
     }
     return {
@@ -131,6 +132,7 @@ def _kernel(candidate: Candidate) -> dict[str, Any]:
         "base": candidate.symbols["init"].removesuffix("_init"),
         "table_bytes": candidate.table_bytes,
         "table_align": candidate.table_align,
+        "best_align": candidate.best_align,
         "needs": _needs(candidate.needs, candidate.name, 9),
         "symbols": candidate.symbols,
         "pointers": [candidate.symbols.get(name, "NULL") for name in PROTOTYPES],
@@ -151,7 +153,7 @@ def _needs(features: frozenset[str], name: str, indent: int) -> str:
 def _row(op: str, use: str, row: Row, known: Sequence[Host]) -> dict[str, Any]:
     slots, end = {}, 0
     for candidate in dict.fromkeys(pick.candidate for pick in row.picks):
-        offset = -(-end // candidate.table_align) * candidate.table_align
+        offset = -(-end // candidate.best_align) * candidate.best_align
         slots[candidate] = {"name": candidate.name, "offset": offset}
         end = offset + candidate.table_bytes
     return {
