@@ -14,7 +14,7 @@ from ghashgen.bench.machine import cpu_model, cpuinfo
 from ghashgen.bench.records import FOLDER, Record
 from ghashgen.dispatch.candidate import Candidate
 from ghashgen.dispatch.choice import Chooser, Pick
-from ghashgen.dispatch.cores import Host, core_features, host_of, record_features, vendor_of
+from ghashgen.dispatch.cores import core_features, host_of, record_features, vendor_of
 from ghashgen.dispatch.figures import LASTING, ONCE, Figures
 from ghashgen.dispatch.rule import level
 from ghashgen.errors import GhashgenError
@@ -54,7 +54,7 @@ class Speed:
     setup: bool
     """Whether the cycles of key set-up are among them."""
     peer: str
-    """The fastest peer of the record there; empty where there is none."""
+    """The fastest peer of the record there that this CPU can run; empty where there is none."""
     ratio: float | None
     """The peer's time by the kernel's: above 1, the kernel is faster."""
 
@@ -164,7 +164,7 @@ def recommend(
             pick = run[-1] if size is None else next(
                 p for p in run if p.up_to is None or size <= p.up_to
             )  # fmt: skip
-            out.append(_advice(pick, above, last, here, host, figures, once, size))
+            out.append(_advice(pick, above, last, here, figures, once, size))
         above = last if last is not None else above
     return tuple(out)
 
@@ -189,7 +189,6 @@ def _advice(
     above: int,
     last: int | None,
     here: Machine,
-    host: Host,
     figures: dict[str, Figures],
     once: bool,
     size: int | None,
@@ -206,8 +205,8 @@ def _advice(
         found.record.slug,
         own,
         measured.cycles(pick.candidate.measured_as, "init", 0),
-        _speed(pick, measured, once, size or max(found.sizes)),
-        _why(pick, own, found.record, host),
+        _speed(pick, measured, once, size or max(found.sizes), here.features),
+        _why(pick, own, found.record),
     )
 
 
@@ -217,14 +216,14 @@ def _by_convention(once: bool) -> str:
     return "nothing was measured: by convention the widest registers, then the fewest products"
 
 
-def _why(pick: Pick, own: bool, record: Record, host: Host) -> str:
+def _why(pick: Pick, own: bool, record: Record) -> str:
     assert pick.scores is not None
     scored = pick.scores.by_candidate
     equal = level(scored)
     best = min(scored, key=lambda c: (scored[c], c.simplicity))
     sizes = " and ".join(map(size_name, pick.scores.sizes))
     if len(scored) == 1:
-        text = f"the fastest on record at {sizes}, where the record has no other"
+        text = f"the only kernel on record at {sizes}"
     elif pick.candidate == best:
         text = f"the fastest of {len(scored)} measured at {sizes}"
     else:
@@ -233,14 +232,19 @@ def _why(pick: Pick, own: bool, record: Record, host: Host) -> str:
             f"{sizes}, which is no difference: the smallest tables decide"
         )
     if not own:
-        text += f"; measured on {record.title}, the nearest record for {host.title}"
+        text += f"; measured on {record.title}, the nearest record that decides it"
     if pick.candidate.measured_as != pick.candidate.name:
         text += f"; as {pick.candidate.measured_as}, which swaps bytes besides"
     return text
 
 
-def _speed(pick: Pick, measured: Figures, once: bool, size: int) -> Speed | None:
-    """Return the figure at the size on record nearest to `size`, where the kernel has one."""
+def _speed(
+    pick: Pick, measured: Figures, once: bool, size: int, features: frozenset[str]
+) -> Speed | None:
+    """Return the figure at the size on record nearest to `size`, where the kernel has one.
+
+    Peers are those that run with these features.
+    """
     assert pick.scores is not None
     mode, use = pick.scores.mode, ONCE if once else LASTING
     results = pick.scores.record.results
@@ -252,7 +256,11 @@ def _speed(pick: Pick, measured: Figures, once: bool, size: int) -> Speed | None
     at = min(known, key=lambda s: (abs(log(s / max(size, 1))), s))
     cycles = measured.cycles(name, mode, at, use)
     assert cycles is not None
-    peers: list[Cell] = results.of_kind(("peer",), at, mode)
+    peers: list[Cell] = [
+        cell
+        for cell in results.of_kind(("peer",), at, mode)
+        if set(results.subjects[cell.name].needs) <= features
+    ]
     times = [(t, c.name) for c in peers if (t := measured.cycles(c.name, mode, at, use))]
     peer = min(times, default=None)
     return Speed(

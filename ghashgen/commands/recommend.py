@@ -14,6 +14,8 @@ from ghashgen.kernel import OPERATIONS
 from ghashgen.paths import project_root
 from ghashgen.recommend import WAYS, Advice, Machine, machine, recommend
 
+FALLBACK = "the order is that of the nearest record, or the convention"
+
 
 @click.command("recommend")
 @click.option("--cpu", default="", help="A core, a record, or features as avx,pclmulqdq.")
@@ -41,10 +43,10 @@ def COMMAND(cpu: str, size: int | None, once: bool, op: str, as_json: bool) -> N
         print_json(_plain(here, found))
         return
     click.echo(f"{here.cpu}{f': {here.core}' if here.core and here.core not in here.cpu else ''}")
-    if not any(item.own for item in found):
-        click.echo(
-            "this core has no record of its own" if here.core else "no record is of this CPU"
-        )
+    if here.core not in {record.title for record in records}:
+        click.echo(f"nothing was measured on {here.core or 'this CPU'}: {FALLBACK}")
+    elif not any(item.own for item in found):
+        click.echo(f"the record of {here.core} does not decide this: {FALLBACK}")
     for item in found:
         for line in lines(item):
             click.echo(line)
@@ -55,14 +57,15 @@ def lines(item: Advice) -> list[str]:
     candidate, speed = item.candidate, item.speed
     init = f"{item.init:.0f} cycles" if item.init is not None else "not measured"
     out = [
-        f"{item.lengths}: {candidate.name}",
+        f"{item.lengths}: {candidate.name} ({default_out().name}/{candidate.isa}/)",
         f"  table {candidate.table_bytes} bytes, key set-up {init}, needs "
         f"{' '.join(sorted(candidate.needs))}",
     ]
     if speed is not None:
         with_setup = "key set-up and " if speed.setup else ""
+        cycles = f"{speed.cycles:.{0 if speed.cycles >= 100 else 1}f}"
         out.append(
-            f"  {speed.cycles:.0f} core cycles ({speed.cycles / speed.size:.3f} per byte) at "
+            f"  {cycles} core cycles ({speed.cycles / speed.size:.3f} per byte) at "
             f"{size_name(speed.size)}, {with_setup}{WAYS[speed.mode]}"
         )
         if speed.ratio is not None:

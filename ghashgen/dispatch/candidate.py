@@ -20,8 +20,8 @@ PREFERENCE: Mapping[str, tuple[Any, ...]] = MappingProxyType(
     }
 )
 """The convention where nothing was measured: wider registers, then fewer carry-less products. An
-earlier axis outweighs all later ones, values that are not listed come last, and kernels equal in
-all axes here go by simplicity."""
+earlier axis outweighs all later ones, values that are not listed come last, and of kernels equal in
+all axes here the one with the fewest axes away from default leads."""
 
 _DEFAULTS = {field.name: field.default for field in fields(Kernel) if field.default is not MISSING}
 
@@ -64,23 +64,27 @@ class Candidate:
         return "power" in self.symbols and "combine" in self.symbols
 
     @property
-    def simplicity(self) -> Simplicity:
-        """Less is simpler."""
-        away = sum(
+    def away(self) -> int:
+        """Axes away from their defaults."""
+        return sum(
             self.axes.get(axis, default) != default
             for axis, default in _DEFAULTS.items()
             if axis not in ("op", "alias")
         )
-        return self.table_bytes, self.code_bytes, away, self.name
 
     @property
-    def rank(self) -> tuple[tuple[int, ...], Simplicity]:
+    def simplicity(self) -> Simplicity:
+        """Less is simpler."""
+        return self.table_bytes, self.code_bytes, self.away, self.name
+
+    @property
+    def rank(self) -> tuple[tuple[int, ...], int, Simplicity]:
         """Its place in the convention, less is preferred."""
         places = tuple(
             values.index(self.axes[axis]) if self.axes.get(axis) in values else len(values)
             for axis, values in PREFERENCE.items()
         )
-        return places, self.simplicity
+        return places, self.away, self.simplicity
 
 
 def isa_place(isa: str) -> int:

@@ -57,7 +57,7 @@ def render_dispatch(
 
     Raises:
         GhashgenError: a kernel needs a CPU feature that the detection does not know; the chosen set
-            names no kernel, or one that is not among these.
+            names no kernel, or mixes operations.
     """
     pool = candidates(entries)
     known: tuple[Host, ...] = Chooser((), records).hosts
@@ -117,7 +117,7 @@ def _convention(
         for use in USES:
             found = chooser.rows(use)
             if chosen is not None and use == LASTING:
-                found = rows_of(chosen, own, known)
+                found = rows_of(chosen, op, {c.name: c for c in own}, known)
             rows += [_row(op, use, row, known) for row in found]
             taken |= {pick.candidate for row in found for pick in row.picks}
     kernels = [_kernel(candidate) for candidate in sorted(taken, key=lambda c: c.name)]
