@@ -50,7 +50,8 @@ class Chooser:
         self._pool = tuple(pool)
         self._records = tuple(records)
         self.hosts = hosts(self._records)
-        self._figures = {record.slug: Figures(record) for record in self._records}
+        names = {candidate.measured_as for candidate in self._pool}
+        self._figures = {record.slug: Figures(record, names) for record in self._records}
         features = {record.slug: record_features(record) for record in self._records}
         told = frozenset[str]().union(*features.values())
         # A feature that no record knows of is taken to be there, or none could serve.

@@ -1,6 +1,6 @@
 """What a record says of a class of message lengths: one score for each kernel that it measured."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -39,11 +39,13 @@ class Scores:
 class Figures:
     """The cycles of a record, looked up by subject, mode and size."""
 
-    def __init__(self, record: Record) -> None:
-        """Index the record's cells."""
+    def __init__(self, record: Record, names: Collection[str] | None = None) -> None:
+        """Index the record's cells: those of some subjects, or all."""
         self.record = record
         self._cycles = {
-            (cell.name, cell.mode, cell.size): cell.cycles for cell in record.results.cells
+            (cell.name, cell.mode, cell.size): cell.cycles
+            for cell in record.results.cells
+            if names is None or cell.name in names
         }
         self.measured = frozenset(name for name, _, _ in self._cycles)
 
