@@ -21,8 +21,10 @@ from ghashgen.bench.core import Cell, Machine, Results, Run, Subject
 from ghashgen.bench.records import Record
 from ghashgen.dispatch.figures import USES
 from ghashgen.dispatch.render import recorded, render_dispatch
-from ghashgen.kernel import OPERATIONS
+from ghashgen.generate import generate
+from ghashgen.kernel import OPERATIONS, Kernel
 from ghashgen.paths import project_root
+from ghashgen.target import target
 from ghashgen.toolchain import assemble, compile_c, find_cc, find_nasm, link
 
 FLAGS = ("-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
@@ -241,15 +243,26 @@ def build_stubbed(
     return build(files, folder, defines, symbols=symbols_of(entries))
 
 
+def with_polyval_segments(folder: Path) -> tuple[tuple[Entry, ...], list[Path]]:
+    """The checked-in kernels and, made here, POLYVAL's with segments; and where the files lie."""
+    kernels = [
+        Kernel(isa, "winograd", "clmul1", 8, op="polyval", segments=True) for isa in ("sse", "avx")
+    ]
+    generate(kernels, target(), folder)
+    return (*shipped(), *manifest.load(folder).values()), [project_root() / "generated", folder]
+
+
 def build_real(folder: Path) -> Program:
-    """The checked-in kernels that the dispatcher by the records calls, assembled and linked."""
-    files = render_dispatch(shipped(), records=recorded())
-    called = [e for e in shipped() if f"{e['symbols']['init']}(" in files["ghashgen_dispatch.c"]]
+    """The kernels that the dispatcher by the records calls, assembled and linked."""
+    entries, places = with_polyval_segments(folder / "made")
+    files = render_dispatch(entries, records=recorded())
     objects = []
     (folder / "objects").mkdir(parents=True)
-    for item in called:
-        objects.append(folder / "objects" / f"{item['name']}.o")
-        assemble(find_nasm(), project_root() / "generated" / item["file"], objects[-1])
+    for item in entries:
+        if f"{item['symbols']['init']}(" in files["ghashgen_dispatch.c"]:
+            source = next(p for place in places if (p := place / item["file"]).exists())
+            objects.append(folder / "objects" / f"{item['name']}.o")
+            assemble(find_nasm(), source, objects[-1])
     return build(files, folder / "linked", objects=objects)
 
 

@@ -126,7 +126,9 @@ def test_multiplication_and_segments(real: Program, op: str) -> None:
 def test_a_planted_fault_is_noticed(real: Program, tmp_path: Path, right: str, wrong: str) -> None:
     """A table taken for filled, one that was not made."""
     objects = sorted((real.path.parent.parent / "objects").glob("*.o"))
-    files = render_dispatch(shipped(), records=recorded())
+    files = {
+        path.name: path.read_text() for path in real.path.parent.glob("ghashgen_dispatch.[ch]")
+    }
     text = files["ghashgen_dispatch.c"]
     assert text.count(right) == 1
     files["ghashgen_dispatch.c"] = text.replace(right, wrong)
@@ -137,6 +139,10 @@ def test_a_planted_fault_is_noticed(real: Program, tmp_path: Path, right: str, w
         wanted += [answers[0].stdout != answers[1].stdout]
     if not wanted:
         pytest.skip("this CPU can run no kernel")
+    here = real.mask(real.features())
+    able = [c for c in real.choices() if c.use == "lasting" and not c.needs & ~here]
+    if "filled" in right and all(len(set(c.kernels)) == 1 for c in able):
+        pytest.skip("no key of this CPU has two tables")
     assert any(wanted)
 
 

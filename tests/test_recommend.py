@@ -220,7 +220,7 @@ def test_neither_compiler_nor_assembler_is_asked_for(monkeypatch: pytest.MonkeyP
 
 
 def test_an_empty_folder_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(verb, "default_out", lambda: tmp_path)
+    monkeypatch.setattr(verb, "CATALOGUE", str(tmp_path))
     result = CliRunner().invoke(COMMAND, ["--cpu", "avx,pclmulqdq"])
     assert "lists no kernel of ghash" in str(result.exception)
 

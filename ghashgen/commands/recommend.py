@@ -7,12 +7,15 @@ import click
 from ghashgen import manifest
 from ghashgen.bench.core import size_name
 from ghashgen.bench.records import FOLDER, load_records
-from ghashgen.commands.options import default_out, json_option, print_json
+from ghashgen.commands.options import json_option, print_json
 from ghashgen.dispatch.candidate import candidates
 from ghashgen.errors import GhashgenError
 from ghashgen.kernel import OPERATIONS
 from ghashgen.paths import project_root
 from ghashgen.recommend import WAYS, Advice, Machine, machine, recommend
+
+CATALOGUE = "generated"
+"""The folder of the catalogue, below the project's root."""
 
 FALLBACK = "the order is that of the nearest record, or the convention"
 
@@ -30,14 +33,14 @@ def COMMAND(cpu: str, size: int | None, once: bool, op: str, as_json: bool) -> N
     record, of this kind of CPU or of the nearest.
     """
     records = load_records(project_root() / FOLDER)
-    here = machine(cpu, records)
+    here, folder = machine(cpu, records), project_root() / CATALOGUE
     pool = [
         candidate
-        for candidate in candidates(manifest.load(default_out()).values())
+        for candidate in candidates(manifest.load(folder).values())
         if candidate.op == op and candidate.abi == "sysv"
     ]
     if not pool:
-        raise GhashgenError(f"{default_out()} lists no kernel of {op}", "run ghashgen generate")
+        raise GhashgenError(f"{folder} lists no kernel of {op}", "run ghashgen generate")
     found = recommend(here, pool, records, once=once, size=size)
     if as_json:
         print_json(_plain(here, found))
@@ -57,7 +60,7 @@ def lines(item: Advice) -> list[str]:
     candidate, speed = item.candidate, item.speed
     init = f"{item.init:.0f} cycles" if item.init is not None else "not measured"
     out = [
-        f"{item.lengths}: {candidate.name} ({default_out().name}/{candidate.isa}/)",
+        f"{item.lengths}: {candidate.name} ({CATALOGUE}/{candidate.isa}/)",
         f"  table {candidate.table_bytes} bytes, key set-up {init}, needs "
         f"{' '.join(sorted(candidate.needs))}",
     ]
