@@ -18,8 +18,7 @@ from ghashgen.dispatch.cores import core_features, host_of, record_features, ven
 from ghashgen.dispatch.figures import LASTING, ONCE, Figures
 from ghashgen.dispatch.rule import level
 from ghashgen.errors import GhashgenError
-from ghashgen.harness import FEATURES
-from ghashgen.tune.measure import FEATURES_OFF
+from ghashgen.harness import FEATURES, FEATURES_OFF
 
 _LINUX = {"aes": "aesni"}
 """Features that /proc/cpuinfo calls by another name."""
@@ -124,7 +123,13 @@ def _here() -> Machine:
         raise GhashgenError(
             "this system does not say what its CPU has (/proc/cpuinfo)", "name one: --cpu 'Zen 5'"
         )
-    features = flags & set(FEATURES) - set(os.environ.get(FEATURES_OFF, "").split(","))
+    off = {name for name in os.environ.get(FEATURES_OFF, "").split(",") if name}
+    if unknown := sorted(off - set(FEATURES)):
+        raise GhashgenError(
+            f"{FEATURES_OFF} names {unknown[0]!r}, which is no CPU feature",
+            f"choose from {', '.join(FEATURES)}",
+        )
+    features = flags & set(FEATURES) - off
     cpu = cpu_model()
     core = core_of(cpu)
     vendor = VENDORS.get(said.get("vendor_id", ""), "")

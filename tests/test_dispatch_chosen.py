@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from cpus import AS_FOUND
 from dispatching import Program, build, undefined
 
 from ghashgen.artefact import sha256
@@ -68,6 +69,7 @@ def program(folder: Path) -> Program:
     return build(files, folder.parent / "linked", objects=objects)
 
 
+@pytest.mark.cpu(AS_FOUND)
 @pytest.mark.parametrize("isa", ["avx512", "avx", "sse"])
 def test_every_length_is_right_whatever_is_chosen(program: Program, isa: str) -> None:
     data = random.Random(isa).randbytes(16 + 1200)
@@ -83,6 +85,7 @@ def test_every_length_is_right_whatever_is_chosen(program: Program, isa: str) ->
         assert states[length] == ghash_padded(h, bytes(16), body[:length]).hex(), length
 
 
+@pytest.mark.cpu(AS_FOUND)
 def test_the_order_is_that_of_the_file(program: Program) -> None:
     avx, everything = program.mask(("avx", "pclmulqdq")), (1 << len(program.bits())) - 1
     if avx & ~program.mask(program.features()):

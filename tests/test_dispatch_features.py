@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from dispatching import SYNTHETIC, Program, build, build_stubbed, masked, symbols_of
+from cpus import AS_FOUND, masked
+from dispatching import SYNTHETIC, Program, build, build_stubbed, symbols_of
 
 from ghashgen.dispatch.render import render_dispatch
 from ghashgen.emulate.client import FEATURES as EMULATED
@@ -124,6 +125,7 @@ def test_choice_on_machines(
     assert chosen.get(name, "") == isa, machine
 
 
+@pytest.mark.cpu(AS_FOUND)
 def test_features_of_this_machine(synthetic: Program) -> None:
     cpuinfo = Path("/proc/cpuinfo")
     if not cpuinfo.exists():

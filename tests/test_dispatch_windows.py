@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from dispatching import DRIVER, FEATURES_OFF, FLAGS, masked
+from cpus import AS_FOUND, masked
+from dispatching import DRIVER, FLAGS
 
 from ghashgen.field.ghash import ghash_padded
 from ghashgen.field.polyval import polyval
 from ghashgen.generate import generate
+from ghashgen.harness import FEATURES_OFF
 from ghashgen.kernel import Kernel
 from ghashgen.target import target
 from ghashgen.toolchain import assemble_text, find_nasm
@@ -104,6 +106,7 @@ def test_kernels_of_windows_are_called(program: Path) -> None:
             assert f"U {kernel.name}_update" in called, kernel.name
 
 
+@pytest.mark.cpu(AS_FOUND)
 @pytest.mark.parametrize("op", ["ghash", "polyval"])
 def test_every_length_is_right(windows: Windows, op: str) -> None:
     data = text_safe(16 + LONGEST, 5)
@@ -123,6 +126,7 @@ def test_every_length_is_right(windows: Windows, op: str) -> None:
         assert states[length] == wanted.hex(), length
 
 
+@pytest.mark.cpu(AS_FOUND)
 def test_segments(windows: Windows) -> None:
     data = text_safe(32 + 3200, 6)
     answer = windows.run("segments", "ghash", data=data)
@@ -134,6 +138,7 @@ def test_segments(windows: Windows) -> None:
     )
 
 
+@pytest.mark.cpu(AS_FOUND)
 def test_features_are_those_of_this_cpu(windows: Windows) -> None:
     cpuinfo = Path("/proc/cpuinfo")
     if not cpuinfo.exists():

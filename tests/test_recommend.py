@@ -13,7 +13,6 @@ from dispatching import (
     AVX,
     AVX512,
     CASCADE_LAKE,
-    FEATURES_OFF,
     SSE,
     ZEN5,
     entry,
@@ -32,6 +31,7 @@ from ghashgen.dispatch.cores import host_of, record_features
 from ghashgen.dispatch.figures import LASTING, ONCE
 from ghashgen.dispatch.render import recorded
 from ghashgen.errors import GhashgenError
+from ghashgen.harness import FEATURES_OFF
 from ghashgen.recommend import Advice, machine, recommend
 from ghashgen.tune.classes import CLASSES
 
@@ -181,8 +181,12 @@ def test_this_machine_by_what_the_system_says(monkeypatch: pytest.MonkeyPatch) -
     here = machine("", [])
     assert (here.core, here.vendor) == ("Zen 5", "amd")
     assert here.features == {*SSE, "aesni", "avx", "avx2"}
-    monkeypatch.setenv(FEATURES_OFF, "avx2,aesni,nothing")
+    monkeypatch.setenv(FEATURES_OFF, "avx2,,aesni")
     assert machine("", []).features == {*SSE, "avx"}
+    monkeypatch.setenv(FEATURES_OFF, "avx5")
+    with pytest.raises(GhashgenError, match="GHASHGEN_FEATURES_OFF names 'avx5'"):
+        machine("", [])
+    monkeypatch.setenv(FEATURES_OFF, "")
     monkeypatch.setattr(module, "cpuinfo", dict)
     with pytest.raises(GhashgenError, match="does not say what its CPU has"):
         machine("", [])
