@@ -161,7 +161,6 @@ def recommend(
             f"{' '.join(sorted(here.features)) or 'no feature that matters'}",
             "take a portable GHASH there",
         )
-    figures = {record.slug: Figures(record) for record in records}
     out, above = [], -1
     for run in _runs(picks):
         last = run[-1].up_to
@@ -169,7 +168,7 @@ def recommend(
             pick = run[-1] if size is None else next(
                 p for p in run if p.up_to is None or size <= p.up_to
             )  # fmt: skip
-            out.append(_advice(pick, above, last, here, figures, once, size))
+            out.append(_advice(pick, above, last, here, once, size))
         above = last if last is not None else above
     return tuple(out)
 
@@ -194,14 +193,15 @@ def _advice(
     above: int,
     last: int | None,
     here: Machine,
-    figures: dict[str, Figures],
     once: bool,
     size: int | None,
 ) -> Advice:
     found = pick.scores
     if found is None:
         return Advice(above, last, pick.candidate, "", False, None, None, _by_convention(once))
-    measured = figures[found.record.slug]
+    subjects = found.record.results.subjects
+    peers = {name for name, subject in subjects.items() if subject.kind == "peer"}
+    measured = Figures(found.record, peers | {pick.candidate.measured_as})
     own = found.record.title == here.core
     return Advice(
         above,
