@@ -17,10 +17,8 @@ from typing import Any
 from ghashgen import manifest
 from ghashgen.artefact import Artefact, make, manifest_entry, sha256
 from ghashgen.chosen import Chosen
-from ghashgen.dispatch import NAMES as DISPATCH
-from ghashgen.dispatch import render_dispatch
-from ghashgen.dispatch_chosen import NAMES as BY_LENGTH
-from ghashgen.dispatch_chosen import render_chosen
+from ghashgen.dispatch.render import NAMES as DISPATCH
+from ghashgen.dispatch.render import recorded, render_dispatch
 from ghashgen.errors import GhashgenError
 from ghashgen.files import unwritten
 from ghashgen.kernel import Kernel
@@ -62,7 +60,7 @@ def produce(
 ) -> Output:
     """Make every kernel; `whole` says that entries of `old` not made again are stale.
 
-    With a chosen set there is a dispatcher by length too.
+    The dispatcher's order comes from the records, or from a chosen set.
     """
     nasm = find_nasm()
     artefacts = run(partial(_make, target, nasm), kernels, on_done)
@@ -84,8 +82,7 @@ def produce(
             macro=_macro,
         )
     }
-    beside |= render_dispatch(ordered, target.library)
-    beside |= render_chosen(chosen, fresh) if chosen else {}
+    beside |= render_dispatch(ordered, target.library, recorded(), chosen)
     files |= beside
     hashes = {name: sha256(text.encode()) for name, text in beside.items()}
     files[manifest.NAME] = manifest.dump(ordered, hashes)
@@ -126,7 +123,7 @@ def generate(
     on_done: Callable[[Kernel], None] = lambda kernel: None,
     chosen: Chosen | None = None,
 ) -> Output:
-    """Make the kernels and write them to `out`, with the dispatcher of a chosen set if given.
+    """Make the kernels and write them to `out`; a chosen set gives the dispatcher its order.
 
     Raises:
         GhashgenError: the folder is not writable, a file was edited by hand, or a tool is missing;
@@ -139,7 +136,7 @@ def generate(
     if not force:
         _refuse_edited(out, old)
     output = produce(kernels, target, old, whole, on_done, chosen)
-    # A dispatcher by length goes with the chosen set that it was emitted for.
+    # What an earlier version emitted beside the kernels.
     gone = sorted(manifest.companions(out).keys() - output.files.keys())
     output = replace(output, stale=(*output.stale, *gone))
     if not force:
@@ -183,7 +180,6 @@ def _refuse_unknown(out: Path, old: dict[str, manifest.Entry], output: Output) -
     """Refuse to overwrite a file that no manifest vouches for."""
     vouched = {entry["file"] for entry in old.values()} | {manifest.NAME}
     vouched |= {output.prefix + name for name in (HEADER, *DISPATCH)}
-    vouched |= set(BY_LENGTH) & manifest.companions(out).keys()
     for name, text in output.files.items():
         path = out / name
         if name not in vouched and path.exists() and path.read_text(encoding="utf-8") != text:

@@ -1,12 +1,14 @@
-"""What the tests of the dispatcher share: manifest entries, and the driver built with them."""
+"""What the tests of the dispatcher share: manifest entries, records, and the built driver."""
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +18,23 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
 from ghashgen import manifest
-from ghashgen.dispatch import ranked, render_dispatch
+from ghashgen.bench.core import Cell, Machine, Results, Run, Subject
+from ghashgen.bench.records import Record
+from ghashgen.dispatch.figures import USES
+from ghashgen.dispatch.render import recorded, render_dispatch
+from ghashgen.generate import generate
 from ghashgen.harness import FEATURES_OFF
+from ghashgen.kernel import OPERATIONS, Kernel
 from ghashgen.paths import project_root
-from ghashgen.toolchain import compile_c, find_cc, link
+from ghashgen.target import target
+from ghashgen.toolchain import assemble, compile_c, find_cc, find_nasm, link
 
 FLAGS = ("-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
 DRIVER = Path(__file__).with_name("dispatch_driver.c")
-LOOKS_AT_THE_CPU = ("best", "features", "ghash")
-"""Questions whose answer depends on it."""
+LOOKS_AT_THE_CPU = ("best", "features", "lengths", "segments", "fills")
+"""Questions whose answer depends on it, unless a CPU is planted."""
 
+PLANT = "PLANT"
 Entry = dict[str, Any]
 
 SSE = ("pclmulqdq", "sse2", "ssse3")
@@ -41,20 +50,23 @@ def entry(
     multiply: str = "winograd",
     blocks: int = 16,
     suffix: str = "",
+    *,
+    table: int = 0,
+    code: int = 1000,
     **axes: Any,
 ) -> Entry:
-    name = f"ghash_{isa}_{multiply}_clmul1_x{blocks}{suffix}"
+    op = axes.get("op", "ghash")
+    name = f"{op}_{isa}_{multiply}_clmul1_x{blocks}{suffix}"
     defaults = {"reduce": "clmul1", "order": "reflected", "wipe": False, "abi": "sysv"}
+    parts = ["init", "mul", "update"]
+    parts += ["power", "combine"] if axes.get("segments") else []
     return {
         "name": name,
         "axes": {"isa": isa, "multiply": multiply, "blocks": blocks, **defaults, **axes},
         "cpu_features": sorted(needs),
-        "symbols": {part: f"{name}_{part}" for part in ("init", "mul", "update")},
-        "table": {
-            "bytes": 48 * blocks,
-            "align": 16 if isa == "sse" else 1,
-            "best_align": 64 if isa == "avx512" else 16,
-        },
+        "symbols": {part: f"{name}_{part}" for part in parts},
+        "table": {"bytes": table or 48 * blocks, "align": 64 if isa == "avx512" else 16},
+        "code_bytes": {"update": code},
     }
 
 
@@ -74,13 +86,51 @@ SYNTHETIC = (
     entry("avx512", AVX512),
     entry("avx512", (*AVX512, "bmi2"), blocks=32),
     entry("avx512", (*AVX512, "gfni"), suffix="_natural", order="natural"),
+    entry("avx", AVX, suffix="_segments", segments=True),
+    entry("avx", AVX, op="polyval"),
 )
 
+CASCADE_LAKE = "X (cpu family 6, model 85, stepping 7)"
+ZEN5 = "Y (cpu family 26, model 2, stepping 1)"
 
+
+def record(
+    cpu: str,
+    features: Iterable[str],
+    cells: Mapping[tuple[str, str, int], float],
+    peers: Iterable[str] = (),
+) -> Record:
+    """A record with these cycles by name, mode and size."""
+    names = dict.fromkeys(name for name, _, _ in cells)
+    kinds = {name: "peer" if name in set(peers) else "kernel" for name in names}
+    vendor = "amd-26-2-1" if "family 26" in cpu else "intel-6-85-7"
+    return Record(
+        vendor,
+        3,
+        "",
+        Results(
+            Machine(cpu, tuple(features), 3.0, ""),
+            {name: Subject(name, kind, 64) for name, kind in kinds.items()},
+            tuple(
+                Cell(name, size, mode, (Run(cycles, math.nan, math.nan, 0, 0),))
+                for (name, mode, size), cycles in cells.items()
+            ),
+            {},
+        ),
+    )
+
+
+@cache
 def shipped() -> tuple[Entry, ...]:
     found = manifest.load(project_root() / "generated")
     assert found
-    return ranked(found.values())
+    return tuple(found.values())
+
+
+def signature(family: int, model: int, stepping: int) -> int:
+    """EAX of CPUID leaf 1."""
+    base, more = min(family, 15), max(family - 15, 0)
+    return more << 20 | (model >> 4) << 16 | base << 8 | (model & 15) << 4 | stepping
 
 
 @dataclass(frozen=True)
@@ -90,22 +140,26 @@ class Program:
     path: Path
     object: Path
 
-    def answer(self, *question: str, data: bytes = b"", **variables: str) -> bytes:
+    def run(
+        self, *question: str, data: bytes = b"", **variables: str
+    ) -> subprocess.CompletedProcess[bytes]:
         """Ask; `variables` are added to the environment, and FEATURES_OFF to the test's mask."""
-        kept = {name: value for name, value in os.environ.items() if "GHASHGEN_" not in name}
-        if question[0] in LOOKS_AT_THE_CPU:
+        if question[0] in LOOKS_AT_THE_CPU and PLANT not in variables:
             variables[FEATURES_OFF] = masked(variables.get(FEATURES_OFF, ""))
+        kept = {name: value for name, value in os.environ.items() if "GHASHGEN_" not in name}
         return subprocess.run(
             [self.path, *question],
             input=data,
             env={**kept, **variables},
             capture_output=True,
-            check=True,
-            timeout=60,
-        ).stdout
+            check=False,
+            timeout=120,
+        )
 
     def ask(self, *question: str, data: str = "", **variables: str) -> list[str]:
-        return self.answer(*question, data=data.encode(), **variables).decode().splitlines()
+        answer = self.run(*question, data=data.encode(), **variables)
+        assert answer.returncode == 0, (question, answer)
+        return answer.stdout.decode().splitlines()
 
     def one(self, *question: str, data: str = "", **variables: str) -> str:
         (line,) = self.ask(*question, data=data, **variables)
@@ -114,13 +168,46 @@ class Program:
     def bits(self) -> dict[str, int]:
         return {name: int(bit, 16) for name, bit in (line.split() for line in self.ask("bits"))}
 
+    def mask(self, features: Iterable[str]) -> int:
+        bits = self.bits()
+        return sum(bits[name] for name in features)
+
     def decode(self, registers: Sequence[int]) -> set[str]:
         return set(self.one("decode", data=" ".join(f"{word:x}" for word in registers)).split())
 
-    def choices(self, subsets: Sequence[frozenset[str]]) -> list[str]:
-        bits = self.bits()
-        masks = (sum(bits[name] for name in subset) for subset in subsets)
-        return self.ask("best_for", data="\n".join(f"{mask:x}" for mask in masks))
+    def host(self, vendor: str, family: int, model: int, stepping: int) -> int:
+        line = f"{vendor} {signature(family, model, stepping):x}"
+        return int(self.one("host", data=line.replace("  ", " ")))
+
+    def features(self) -> frozenset[str]:
+        return frozenset(self.one("features").split())
+
+    def choices(self) -> list[Choice]:
+        """The table as the compiler sees it."""
+        rows = [line.split() for line in self.ask("choices")]
+        return [
+            Choice(
+                OPERATIONS[int(op)], USES[int(use)], int(hosts, 16), int(needs, 16), tuple(names)
+            )
+            for op, use, hosts, needs, *names in rows
+        ]
+
+    def found(self, cpus: Sequence[tuple[int, int]]) -> list[dict[tuple[str, str], int]]:
+        """The place of each CPU's choice in the table, by operation and use; -1 is none."""
+        lines = self.ask("found", data="\n".join(f"{host:x} {bits:x}" for host, bits in cpus))
+        keys = [(op, use) for op in OPERATIONS for use in USES]
+        return [dict(zip(keys, map(int, line.split()), strict=True)) for line in lines]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A row of the table in C; kernels class by class."""
+
+    op: str
+    use: str
+    hosts: int
+    needs: int
+    kernels: tuple[str, ...]
 
 
 def build(
@@ -129,6 +216,7 @@ def build(
     defines: Sequence[str] = (),
     objects: Sequence[Path] | None = None,
     symbols: Iterable[str] = (),
+    flags: Sequence[str] = (),
 ) -> Program:
     """Link the driver with these objects, or with functions that do nothing for these symbols."""
     if platform.machine() not in ("x86_64", "AMD64"):
@@ -137,7 +225,7 @@ def build(
     for name, text in files.items():
         (folder / name).write_text(text)
     cc = find_cc()
-    flags = [*FLAGS, *(f"-D{define}" for define in defines)]
+    flags = [*FLAGS, *(f"-D{define}" for define in defines), *flags]
     alone = folder / "ghashgen_dispatch.o"
     compile_c(cc, folder / "ghashgen_dispatch.c", alone, flags=flags)
     driver, stubs = folder / "driver.o", folder / "stubs.c"
@@ -151,8 +239,34 @@ def build(
     return Program(folder / "driver", alone)
 
 
-def build_stubbed(entries: Sequence[Entry], folder: Path, *defines: str) -> Program:
-    return build(render_dispatch(entries), folder, defines, symbols=symbols_of(entries))
+def build_stubbed(
+    entries: Sequence[Entry], folder: Path, *defines: str, records: Sequence[Record] = ()
+) -> Program:
+    files = render_dispatch(entries, records=records)
+    return build(files, folder, defines, symbols=symbols_of(entries))
+
+
+def with_polyval_segments(folder: Path) -> tuple[tuple[Entry, ...], list[Path]]:
+    """The checked-in kernels and, made here, POLYVAL's with segments; and where the files lie."""
+    kernels = [
+        Kernel(isa, "winograd", "clmul1", 8, op="polyval", segments=True) for isa in ("sse", "avx")
+    ]
+    generate(kernels, target(), folder)
+    return (*shipped(), *manifest.load(folder).values()), [project_root() / "generated", folder]
+
+
+def build_real(folder: Path) -> Program:
+    """The kernels that the dispatcher by the records calls, assembled and linked."""
+    entries, places = with_polyval_segments(folder / "made")
+    files = render_dispatch(entries, records=recorded())
+    objects = []
+    (folder / "objects").mkdir(parents=True)
+    for item in entries:
+        if f"{item['symbols']['init']}(" in files["ghashgen_dispatch.c"]:
+            source = next(p for place in places if (p := place / item["file"]).exists())
+            objects.append(folder / "objects" / f"{item['name']}.o")
+            assemble(find_nasm(), source, objects[-1])
+    return build(files, folder / "linked", objects=objects)
 
 
 def symbols_of(entries: Iterable[Entry]) -> list[str]:

@@ -1,17 +1,18 @@
-"""The dispatcher picks, for every set of CPU features, a kernel that fits and the preferred one."""
+"""The dispatcher in C takes, on every CPU, a kernel that fits it, and the one that was chosen."""
 
 from __future__ import annotations
 
 import random
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 
 import pytest
-from cpus import AS_FOUND, features, lacking, too_little
+from cpus import AS_FOUND, lacking
 from dispatching import (
     AVX,
+    FLAGS,
     SSE,
     SYNTHETIC,
     Entry,
@@ -25,14 +26,14 @@ from dispatching import (
 )
 from elftools.elf.elffile import ELFFile
 
-from ghashgen import dispatch
-from ghashgen.dispatch import NAMES, PREFERENCE, ranked, render_dispatch
+from ghashgen.dispatch.candidate import candidates
+from ghashgen.dispatch.choice import Chooser
+from ghashgen.dispatch.figures import USES
+from ghashgen.dispatch.render import NAMES, recorded, render_dispatch
 from ghashgen.errors import GhashgenError
-from ghashgen.field.ghash import ghash_padded, multiply_blocks
-from ghashgen.harness import FEATURES, MissingFeatures
-from ghashgen.isa.registry import isas
-from ghashgen.paths import project_root
-from ghashgen.toolchain import assemble, find_cc, find_nasm
+from ghashgen.harness import FEATURES, FEATURES_OFF
+from ghashgen.kernel import OPERATIONS
+from ghashgen.toolchain import find_cc
 
 # What the choice may depend on; the other features are planted all clear and all set.
 MATTER = (
@@ -44,9 +45,16 @@ SUBSETS = tuple(
     frozenset(chosen) | others
     for count in range(len(MATTER) + 1)
     for chosen in combinations(MATTER, count)
-    for others in (frozenset(), frozenset(OTHERS))
+    for others in (frozenset[str](), frozenset(OTHERS))
 )
-WIDEST_FIRST = ("avx512", "avx512vl", "avx2", "avx", "sse")
+CPUS = {
+    "Cascade Lake": ("GenuineIntel", 6, 85, 7),
+    "Zen 5": ("AuthenticAMD", 26, 2, 1),
+    "other Intel": ("GenuineIntel", 6, 151, 2),
+    "other AMD": ("AuthenticAMD", 23, 49, 0),
+    "other": ("HygonGenuine", 24, 1, 1),
+}
+"""One CPU of each kind that the records make."""
 
 
 @pytest.fixture(scope="module")
@@ -61,86 +69,79 @@ def synthetic(folder: Path) -> Program:
 
 @pytest.fixture(scope="module")
 def checked_in(folder: Path) -> Program:
-    return build_stubbed(shipped(), folder / "checked_in")
-
-
-def first_fitting(entries: Sequence[Entry], subsets: Sequence[frozenset[str]]) -> list[str]:
-    order = [(item["name"], frozenset(item["cpu_features"])) for item in ranked(entries)]
-    return [next((name for name, need in order if need <= subset), "-") for subset in subsets]
+    return build_stubbed(shipped(), folder / "checked_in", records=recorded())
 
 
 def violations(
-    entries: Sequence[Entry], subsets: Sequence[frozenset[str]], answers: Sequence[str]
+    program: Program, entries: Sequence[Entry], hosts: Sequence[int], count: int = 200
 ) -> list[str]:
-    """What is wrong with the answers, by the needs and axes that the entries state."""
+    """What is wrong with the answers, by the needs that the entries state alone."""
+    rng = random.Random(1)
+    subsets = [*SUBSETS[:100], *SUBSETS[-100:], *rng.sample(SUBSETS, count)]
+    bits, choices = program.bits(), program.choices()
+    cpus = [(host, sum(bits[name] for name in subset)) for subset in subsets for host in hosts]
     needs = {item["name"]: frozenset(item["cpu_features"]) for item in entries}
-    axes = {item["name"]: item["axes"] for item in entries}
-    isa = {name: WIDEST_FIRST.index(value["isa"]) for name, value in axes.items()}
-    default = {
-        name: (value["multiply"], value["blocks"], value["order"], value["wipe"])
-        == ("winograd", 16, "reflected", False)
-        for name, value in axes.items()
-    }
+    ops = {item["name"]: item["axes"].get("op", "ghash") for item in entries}
+    power = {item["name"] for item in entries if "power" in item["symbols"]}
     found: list[str] = []
-    for subset, chosen in zip(subsets, answers, strict=True):
-        fitting = [name for name in needs if needs[name] <= subset]
-        here = " ".join(sorted(subset))
-        if chosen == "-":
-            found += [f"{here}: nothing chosen, {name} fits" for name in fitting[:1]]
-            continue
-        if chosen not in fitting:
-            found.append(f"{here}: {chosen} does not fit")
-        for name in fitting:
-            if isa[name] < isa[chosen]:
-                found.append(f"{here}: {chosen} chosen, {name} is wider")
-            if isa[name] == isa[chosen] and default[name] and not default[chosen]:
-                found.append(f"{here}: {chosen} chosen, {name} is the default")
+    for (host, mask), answer in zip(cpus, program.found(cpus), strict=True):
+        here = frozenset(name for name in FEATURES if bits[name] & mask)
+        text = f"{host} {' '.join(sorted(here))}"
+        for (op, use), place in answer.items():
+            able = {n for n in needs if needs[n] <= here and ops[n] == op}
+            able &= power if use == "segments" else able
+            if place < 0:
+                found += [f"{text}: no {use} of {op} chosen, {name} fits" for name in able]
+                continue
+            choice = choices[place]
+            if (choice.op, choice.use) != (op, use) or not choice.hosts >> host & 1:
+                found.append(f"{text}: {use} of {op} got a row of another")
+            wrong = [name for name in choice.kernels if name not in able]
+            found += [f"{text}: {name} does not fit {use} of {op}" for name in wrong]
     return found
 
 
-def test_every_subset_of_features_gets_the_preferred_kernel_that_fits(synthetic: Program) -> None:
-    assert len(SUBSETS) == 2 * 2**12
-    answers = synthetic.choices(SUBSETS)
-    assert violations(SYNTHETIC, SUBSETS, answers) == []
-    assert answers == first_fitting(SYNTHETIC, SUBSETS)
-    chosen = {item["name"]: item["axes"]["isa"] for item in SYNTHETIC}
-    assert {chosen[name] for name in answers if name != "-"} == set(WIDEST_FIRST)
-    assert "-" in answers
+def test_every_choice_fits_the_cpu(synthetic: Program, checked_in: Program) -> None:
+    hosts = [checked_in.host(*cpu) for cpu in CPUS.values()]
+    assert sorted(hosts) == [*range(len(CPUS))]
+    assert violations(checked_in, shipped(), hosts, 2000) == []
+    assert violations(synthetic, SYNTHETIC, [0, 1, 2], 2000) == []
 
 
-def test_every_subset_of_features_with_the_checked_in_kernels(checked_in: Program) -> None:
-    entries = shipped()
-    answers = checked_in.choices(SUBSETS)
-    assert violations(entries, SUBSETS, answers) == []
-    assert answers == first_fitting(entries, SUBSETS)
-    assert answers[SUBSETS.index(frozenset())] == "-"
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("(choices[i].needs & ~features) == 0", "1"),
+        ("(choices[i].needs & ~features) == 0", "(choices[i].needs & features) != 0"),
+        ("choices[i].op == op && ", ""),
+        ("choices[i].use == use && ", ""),
+        ("(choices[i].hosts >> host & 1)", "1"),
+        ("i < CHOICES", "i < CHOICES / 2"),
+    ],
+)
+def test_a_planted_fault_in_the_search_is_noticed(tmp_path: Path, right: str, wrong: str) -> None:
+    files = render_dispatch(shipped(), records=recorded())
+    text = files["ghashgen_dispatch.c"]
+    assert text.count(right) == 1
+    files["ghashgen_dispatch.c"] = text.replace(right, wrong)
+    quiet = ["-Wno-unused-parameter"]
+    program = build(files, tmp_path / "planted", symbols=symbols_of(shipped()), flags=quiet)
+    assert violations(program, shipped(), [0, 1, 2, 3, 4])
 
 
-def dropped(isa: str, feature: str) -> list[Entry]:
-    return [
+@pytest.mark.parametrize(
+    ("isa", "feature"),
+    [("avx512", "vpclmulqdq"), ("avx512", "avx512dq"), ("avx", "avx"), ("sse", "ssse3")],
+)
+def test_a_need_that_is_left_out_is_noticed(tmp_path: Path, isa: str, feature: str) -> None:
+    planted = [
         {**item, "cpu_features": [n for n in item["cpu_features"] if n != feature]}
         if item["axes"]["isa"] == isa
         else item
         for item in SYNTHETIC
     ]
-
-
-@pytest.mark.parametrize(
-    ("isa", "feature", "words"),
-    [
-        ("avx512", "vpclmulqdq", "ghash_avx512_winograd_clmul1_x16 does not fit"),
-        ("avx512", "avx512f", "ghash_avx512_winograd_clmul1_x16 does not fit"),
-        ("avx512", "avx512dq", "ghash_avx512_winograd_clmul1_x16 does not fit"),
-        ("avx", "avx", "ghash_avx_winograd_clmul1_x16 does not fit"),
-        ("sse", "ssse3", "ghash_sse_winograd_clmul1_x16 does not fit"),
-    ],
-)
-def test_a_need_that_is_left_out_is_noticed(
-    tmp_path: Path, isa: str, feature: str, words: str
-) -> None:
-    program = build_stubbed(dropped(isa, feature), tmp_path / "planted")
-    found = violations(SYNTHETIC, SUBSETS, program.choices(SUBSETS))
-    assert any(words in line for line in found)
+    program = build_stubbed(planted, tmp_path / "planted")
+    assert any("does not fit" in line for line in violations(program, SYNTHETIC, [2]))
 
 
 def test_a_need_too_many_is_noticed(tmp_path: Path) -> None:
@@ -152,44 +153,109 @@ def test_a_need_too_many_is_noticed(tmp_path: Path) -> None:
         for item in SYNTHETIC
     ]
     program = build_stubbed(planted, tmp_path / "planted")
-    found = violations(SYNTHETIC, SUBSETS, program.choices(SUBSETS))
-    assert "avx pclmulqdq: nothing chosen, ghash_avx_schoolbook_clmul1_x1 fits" in found
+    assert any("chosen, ghash_avx" in line for line in violations(program, SYNTHETIC, [2]))
 
 
-def test_another_order_of_preference_is_noticed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_c_chooses_as_python_does(checked_in: Program) -> None:
+    """For every kind of CPU and any features: what `ghashgen recommend` names is what is called."""
+    rng = random.Random(2)
+    bits, choices = checked_in.bits(), checked_in.choices()
+    hosts = [(name, checked_in.host(*cpu)) for name, cpu in CPUS.items()]
+    subsets = [SUBSETS[0], SUBSETS[-1], *rng.sample(SUBSETS, 300)]
+    pool = candidates(shipped())
+    for op in OPERATIONS:
+        chooser = Chooser([c for c in pool if c.op == op], recorded())
+        assert [host.title for host in chooser.hosts] == list(CPUS)
+        for (name, number), host in zip(hosts, chooser.hosts, strict=True):
+            assert host.title == name
+            cpus = [(number, sum(bits[f] for f in subset)) for subset in subsets]
+            for subset, answer in zip(subsets, checked_in.found(cpus), strict=True):
+                for use in USES:
+                    picks = chooser.picks(host, subset, use)
+                    place = answer[op, use]
+                    names = choices[place].kernels if place >= 0 else ()
+                    assert names == tuple(pick.candidate.name for pick in picks), (name, subset)
+
+
+@pytest.mark.parametrize(
+    ("vendor", "family", "model", "stepping", "title"),
+    [
+        ("GenuineIntel", 6, 85, 4, "Cascade Lake"),  # Skylake server, of the same core
+        ("GenuineIntel", 6, 85, 7, "Cascade Lake"),
+        ("GenuineIntel", 6, 85, 11, "Cascade Lake"),  # Cooper Lake
+        ("GenuineIntel", 6, 85, 9, "other Intel"),  # a stepping that nobody has described
+        ("GenuineIntel", 6, 106, 6, "other Intel"),  # Ice Lake server
+        ("GenuineIntel", 6, 143, 8, "other Intel"),  # Sapphire Rapids
+        ("GenuineIntel", 15, 4, 1, "other Intel"),
+        ("GenuineIntel", 19, 1, 0, "other Intel"),  # a family beyond 15
+        ("AuthenticAMD", 26, 2, 1, "Zen 5"),
+        ("AuthenticAMD", 26, 0x44, 0, "Zen 5"),
+        ("AuthenticAMD", 26, 0x80, 0, "other AMD"),
+        ("AuthenticAMD", 25, 0x11, 1, "other AMD"),  # Zen 4
+        ("AuthenticAMD", 6, 85, 7, "other AMD"),  # another vendor's numbers
+        ("HygonGenuine", 24, 1, 1, "other"),
+        ("CentaurHauls", 6, 85, 7, "other"),
+        ("  Shanghai  ", 7, 11, 0, "other"),
+    ],
+)
+def test_cpus_are_known_by_vendor_family_model_and_stepping(
+    checked_in: Program, vendor: str, family: int, model: int, stepping: int, title: str
 ) -> None:
-    monkeypatch.setattr(dispatch, "PREFERENCE", {**PREFERENCE, "isa": WIDEST_FIRST[::-1]})
-    program = build_stubbed(SYNTHETIC, tmp_path / "planted")
-    found = violations(SYNTHETIC, SUBSETS, program.choices(SUBSETS))
-    assert any("is wider" in line for line in found)
+    number = checked_in.host(vendor, family, model, stepping)
+    assert Chooser((), recorded()).hosts[number].title == title
 
 
-def test_vex_128_does_not_ask_for_the_vpclmulqdq_flag(checked_in: Program) -> None:
-    (best,) = checked_in.choices([frozenset(AVX)])
-    assert best == "ghash_avx_winograd_clmul1_x16"
+@pytest.mark.cpu(AS_FOUND)
+def test_this_cpu_is_the_one_that_the_system_names(checked_in: Program) -> None:
+    cpuinfo = Path("/proc/cpuinfo")
+    if not cpuinfo.exists():
+        pytest.skip("no /proc/cpuinfo to compare with")
+    lines = (line.partition(":") for line in cpuinfo.read_text().split("\n\n")[0].splitlines())
+    fields = {key.strip(): value.strip() for key, _, value in lines}
+    numbers = [int(fields[key]) for key in ("cpu family", "model", "stepping")]
+    here = int(checked_in.one("here"))
+    assert here == checked_in.host(fields["vendor_id"], *numbers)
 
 
-def test_default_of_each_isa_leads_it() -> None:
-    order = [(item["axes"]["isa"], item["name"]) for item in ranked(reversed(SYNTHETIC))]
-    assert [isa for isa, _ in order] == sorted((isa for isa, _ in order), key=WIDEST_FIRST.index)
-    first = dict(reversed(order))
-    assert first == {isa: f"ghash_{isa}_winograd_clmul1_x16" for isa in WIDEST_FIRST}
-
-
-def test_every_isa_has_a_place() -> None:
-    assert set(isas()) <= set(PREFERENCE["isa"])
+def test_no_record_leaves_the_convention(synthetic: Program) -> None:
+    """Wider registers first, then the fewest products; every length takes the same kernel."""
+    names = {
+        "avx512": "ghash_avx512_winograd_clmul1_x16",
+        "avx512vl": "ghash_avx512vl_winograd_clmul1_x16",
+        "avx2": "ghash_avx2_winograd_clmul1_x16",
+        "avx": "ghash_avx_winograd_clmul1_x16",
+        "sse": "ghash_sse_winograd_clmul1_x16",
+    }
+    needs = {item["name"]: item["cpu_features"] for item in SYNTHETIC}
+    for name in names.values():
+        features = synthetic.mask({*needs[name], "gfni"} if "sse" in name else needs[name])
+        best, once, segments = synthetic.ask("best", "ghash", "1024", PLANT=f"2:{features:x}")
+        assert best == name
+        assert once == name
+        able = set(AVX) <= set(needs[name])
+        assert segments == (f"{names['avx']}_segments" if able else "-")
+    assert (
+        synthetic.ask("best", "polyval", PLANT=f"0:{synthetic.mask(AVX):x}")[:2]
+        == ["polyval_avx_winograd_clmul1_x16"] * 2
+    )
 
 
 def test_order_of_entries_does_not_matter() -> None:
-    shuffled = list(SYNTHETIC)
+    shuffled = list(shipped())
     random.Random(1).shuffle(shuffled)
-    assert render_dispatch(shuffled) == render_dispatch(SYNTHETIC)
+    assert render_dispatch(shuffled, records=recorded()) == render_dispatch(
+        shipped(), records=recorded()
+    )
 
 
-def test_other_conventions_and_other_functions_are_left_out() -> None:
-    others = [entry("avx512", (), abi="win64"), entry("avx512", (), op="polyval")]
-    assert render_dispatch([*SYNTHETIC, *others]) == render_dispatch(SYNTHETIC)
+def test_a_program_calls_the_kernels_of_its_own_convention() -> None:
+    windows = [entry("avx512", (), blocks=4, abi="win64"), entry("avx", AVX, "k", 2, abi="win64")]
+    text = render_dispatch([*SYNTHETIC, *windows])["ghashgen_dispatch.c"]
+    ours, theirs = text.partition("#ifdef CALLS_WIN64")[::2]
+    assert "ghash_avx512_winograd_clmul1_x4_update" not in ours
+    assert "ghash_avx512_winograd_clmul1_x4_update" in theirs
+    assert "ghash_avx512_winograd_clmul1_x16_update" in ours
+    assert "ghash_avx512_winograd_clmul1_x16_update" not in theirs
 
 
 def test_feature_that_cannot_be_detected_is_refused() -> None:
@@ -197,121 +263,76 @@ def test_feature_that_cannot_be_detected_is_refused() -> None:
         render_dispatch([entry("avx", ("sve2",))])
 
 
-def test_table_says_what_the_manifest_says(synthetic: Program) -> None:
-    bits = synthetic.bits()
-    expected = [
-        f"{e['name']} {e['axes']['isa']} {e['axes']['blocks']} {e['table']['bytes']} "
-        f"{e['table']['align']} {sum(bits[name] for name in e['cpu_features']):x}"
-        for e in ranked(SYNTHETIC)
-    ]
-    assert synthetic.ask("table") == expected
-    header = render_dispatch(SYNTHETIC)["ghashgen_dispatch.h"]
-    assert "#define GHASHGEN_MAX_TABLE_BYTES 2304\n" in header
-    assert "#define GHASHGEN_MAX_TABLE_ALIGN 16\n" in header
-    assert "#define GHASHGEN_BEST_TABLE_ALIGN 64\n" in header
-
-
-def test_kernels_are_found_by_name(synthetic: Program) -> None:
-    for item in SYNTHETIC:
-        assert synthetic.one("find", item["name"]) == item["name"]
-    for wrong in ("", "ghash", "ghash_avx_winograd_clmul1_x1", "ghash_avx_winograd_clmul1_x160"):
-        assert synthetic.one("find", wrong) == "-"
-
-
-def fitting(program: Program) -> list[str]:
-    present = set(program.one("features").split())
-    return [e["name"] for e in ranked(SYNTHETIC) if set(e["cpu_features"]) <= present]
-
-
-@pytest.mark.cpu
-def test_kernel_named_by_the_environment(synthetic: Program) -> None:
-    names = fitting(synthetic)
-    best = names[0] if names else "-"
-    assert synthetic.one("best") == best
-    for name in names:
-        assert synthetic.one("best", GHASHGEN_KERNEL=name) == name
-    for ignored in ("", "no such kernel", f"{SYNTHETIC[0]['name']} ", "%s%n", "x" * 100_000):
-        assert synthetic.one("best", GHASHGEN_KERNEL=ignored) == best
-
-
-@pytest.mark.cpu
-def test_kernel_that_the_cpu_cannot_run_is_ignored(synthetic: Program) -> None:
-    off = ",".join(name for name in FEATURES if name not in SSE)
-    sse = set(SSE) <= set(synthetic.one("features").split())
-    for item in SYNTHETIC:
-        best = "ghash_sse_winograd_clmul1_x16" if sse else "-"
-        expected = item["name"] if sse and item["axes"]["isa"] == "sse" else best
-        found = synthetic.one("best", GHASHGEN_FEATURES_OFF=off, GHASHGEN_KERNEL=item["name"])
-        assert found == expected
-
-
-@pytest.mark.cpu
-def test_the_dispatcher_sees_what_the_harness_sees(synthetic: Program) -> None:
-    assert set(synthetic.one("features").split()) == features()
-
-
 @pytest.mark.cpu
 def test_features_taken_away_by_the_environment(synthetic: Program) -> None:
-    present = set(synthetic.one("features").split())
+    present = synthetic.features()
     lists = [*FEATURES, "avx512f,vpclmulqdq", "avx,avx2,avx", ",,avx,", ",".join(FEATURES)]
     for off in lists:
-        left = synthetic.one("features", GHASHGEN_FEATURES_OFF=off)
+        left = synthetic.one("features", **{FEATURES_OFF: off})
         assert set(left.split()) == present - set(off.split(","))
-    for ignored in ("", ",", "av", "avx5", "AVX", "avx avx2", "pclmulqdq;avx"):
-        left = synthetic.one("features", GHASHGEN_FEATURES_OFF=ignored)
+    for ignored in ("", ",", "av", "avx5", "AVX", "avx avx2", "pclmulqdq;avx", "%s%n", "x" * 99999):
+        left = synthetic.one("features", **{FEATURES_OFF: ignored})
         assert set(left.split()) == present
 
 
-@pytest.mark.cpu(AS_FOUND)
-def test_null_when_nothing_fits(synthetic: Program) -> None:
-    nothing = {"GHASHGEN_FEATURES_OFF": ",".join(FEATURES)}
-    assert synthetic.one("best", **nothing) == "-"
-    assert synthetic.one("best", GHASHGEN_KERNEL=SYNTHETIC[0]["name"], **nothing) == "-"
+@pytest.mark.cpu
+def test_a_lesser_cpu_gets_a_lesser_kernel(synthetic: Program) -> None:
+    off = {FEATURES_OFF: ",".join(name for name in FEATURES if name not in SSE)}
+    expected = "-" if lacking(SSE) else "ghash_sse_winograd_clmul1_x16"
+    assert synthetic.ask("best", "ghash", "64", **off)[0] == expected
+    nothing = {FEATURES_OFF: ",".join(FEATURES)}
+    assert synthetic.ask("best", "ghash", "64", **nothing) == ["-", "-", "-"]
+    assert synthetic.run("lengths", "ghash", data=bytes(32), **nothing).returncode == 4
 
 
 @pytest.mark.cpu(AS_FOUND)
 def test_environment_can_be_left_out(synthetic: Program, folder: Path) -> None:
     program = build_stubbed(SYNTHETIC, folder / "silent", "GHASHGEN_NO_ENVIRONMENT")
-    names = fitting(program)
-    best = names[0] if names else "-"
-    for name in names:
-        assert program.one("best", GHASHGEN_KERNEL=name) == best
-    assert program.one("best", GHASHGEN_FEATURES_OFF=",".join(FEATURES)) == best
+    everything = program.features()
+    assert set(program.one("features", **{FEATURES_OFF: ",".join(FEATURES)}).split()) == everything
     assert "getenv" in undefined(synthetic.object)
     assert "getenv" not in undefined(program.object)
 
 
 @pytest.mark.cpu(AS_FOUND)
-@pytest.mark.parametrize("platform_define", ["ELSEWHERE", "WINDOWS"])
-def test_no_kernel_is_listed_elsewhere(tmp_path: Path, platform_define: str) -> None:
+def test_no_kernel_is_listed_elsewhere(tmp_path: Path) -> None:
     """Linked with no kernel at all, as it must be where none can be assembled."""
-    files = render_dispatch(SYNTHETIC)
-    program = build(files, tmp_path / "elsewhere", [platform_define], symbols=())
-    assert program.ask("table") == []
-    assert program.one("best") == "-"
-    assert program.one("best", GHASHGEN_KERNEL=SYNTHETIC[0]["name"]) == "-"
-    assert program.one("find", SYNTHETIC[0]["name"]) == "-"
-    assert program.choices([frozenset(FEATURES)]) == ["-"]
-    if platform_define == "ELSEWHERE":
-        assert program.one("features").split() == []
+    program = build(render_dispatch(SYNTHETIC), tmp_path / "elsewhere", ["ELSEWHERE"], symbols=())
+    assert program.ask("best", "ghash", "64") == ["-", "-", "-"]
+    assert program.one("features").split() == []
+    assert program.run("lengths", "ghash", data=bytes(32)).returncode == 4
+    assert program.run("segments", "ghash", data=bytes(32)).returncode == 4
 
 
+@pytest.mark.cpu(AS_FOUND)
 def test_no_kernels_at_all(tmp_path: Path) -> None:
     program = build_stubbed((), tmp_path / "none")
-    assert program.choices([frozenset(), frozenset(FEATURES)]) == ["-", "-"]
+    assert program.ask("best", "ghash", "64") == ["-", "-", "-"]
 
 
-def test_no_other_state_no_allocation_no_loading(synthetic: Program) -> None:
+def test_what_is_remembered_is_a_word_and_six_pointers(synthetic: Program) -> None:
+    """No allocation, no loading of code, no other state."""
     with synthetic.object.open("rb") as stream:
         sizes = {section.name: section["sh_size"] for section in ELFFile(stream).iter_sections()}
     assert sizes[".text"] > 0
-    # The answer of CPUID, kept.
-    assert {name: sizes.get(name, 0) for name in (".data", ".bss")} == {".data": 0, ".bss": 8}
-    kernels = set(symbols_of(SYNTHETIC))
+    assert sizes.get(".data", 0) == 0
+    assert 4 + 6 * 8 <= sizes[".bss"] <= 96  # with what aligns them
     ours = undefined(synthetic.object)
-    assert kernels <= ours
-    by_the_compiler = {"_GLOBAL_OFFSET_TABLE_", "__stack_chk_fail", "memcpy", "memset"}
-    assert ours - kernels - by_the_compiler == {"getenv", "memcmp", "strcmp", "strcspn", "strlen"}
+    kernels = {symbol for symbol in symbols_of(SYNTHETIC) if symbol in ours}
+    assert kernels
+    by_the_compiler = {"_GLOBAL_OFFSET_TABLE_", "__stack_chk_fail"}
+    named = {"getenv", "memcmp", "memcpy", "memset", "strcspn", "strlen"}
+    assert ours - kernels - by_the_compiler <= named
+
+
+def test_only_what_may_be_chosen_is_called(checked_in: Program) -> None:
+    """A program links a fraction of the catalogue, which the header names."""
+    called = {s for s in undefined(checked_in.object) if s.endswith("_update")}
+    named = {f"{k}_update" for choice in checked_in.choices() for k in choice.kernels}
+    assert called == named
+    assert len(called) < len(shipped()) / 4
+    header = render_dispatch(shipped(), records=recorded())["ghashgen_dispatch.h"]
+    assert all(f"/{name.removesuffix('_update')}\n" in header for name in called)
 
 
 @pytest.mark.cpu(AS_FOUND)
@@ -334,56 +355,25 @@ def test_cpuid_is_asked_once_a_process(folder: Path) -> None:
 
 def test_header_serves_c_and_cpp_alone(folder: Path, synthetic: Program) -> None:
     source = folder / "alone.c"
-    source.write_text('#include "ghashgen_dispatch.h"\n#include "ghashgen_dispatch.h"\nint a;\n')
-    for language in ("c", "c++"):
-        flags = ["-x", language, "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
+    source.write_text(
+        '#include "ghashgen_dispatch.h"\n#include "ghashgen_dispatch.h"\nstruct ghashgen_key key;\n'
+    )
+    for language in (("c", "-std=c11"), ("c++", "-std=c++11")):
+        flags = ["-x", *language, "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
         subprocess.run(
             [*find_cc().command, *flags, f"-I{synthetic.path.parent}", str(source)], check=True
         )
 
 
-@pytest.fixture(scope="module")
-def real(folder: Path) -> Callable[[str], Program]:
-    """A dispatcher linked with the preferred checked-in kernel of one ISA."""
-
-    made: dict[str, Program] = {}
-
-    def make(isa: str) -> Program:
-        if isa not in made:
-            item = preferred(isa)
-            obj = folder / f"{item['name']}.o"
-            assemble(find_nasm(), project_root() / "generated" / item["file"], obj)
-            made[isa] = build(render_dispatch([item]), folder / f"real_{isa}", objects=[obj])
-        return made[isa]
-
-    return make
-
-
-def preferred(isa: str) -> Entry:
-    return next(item for item in shipped() if item["axes"]["isa"] == isa)
-
-
-def find_best(program: Program, item: Entry) -> None:
-    """Refuse as the harness does if the dispatcher of this kernel alone finds none."""
-    if program.one("best") == "-":
-        raise MissingFeatures("no kernel fits", lacking(item["cpu_features"]))
-
-
-@pytest.mark.cpu
-@pytest.mark.parametrize("isa", WIDEST_FIRST)
-def test_chosen_kernel_computes_ghash(
-    real: Callable[[str], Program], isa: str, as_cpu: str
-) -> None:
-    program = real(isa)
-    item = preferred(isa)
-    if too_little(as_cpu, item["cpu_features"], lambda: find_best(program, item)):
-        return
-    assert program.one("best") == item["name"]
-    rng = random.Random(isa)
-    h, data = rng.randbytes(16), rng.randbytes(16 * 37 + 5)
-    answer = program.answer("ghash", data=h + data)
-    assert answer[:16] == ghash_padded(h, bytes(16), data)
-    assert answer[16:] == multiply_blocks(data[:16], h)
+def test_no_warning_where_a_project_is_strict(folder: Path) -> None:
+    for name, entries in {"some": shipped(), "none": ()}.items():
+        place = folder / f"strict_{name}"
+        place.mkdir()
+        for file, text in render_dispatch(entries, records=recorded()).items():
+            (place / file).write_text(text)
+        flags = [*FLAGS, "-O2", "-Wshadow", "-Wconversion", "-c"]
+        source, obj = place / "ghashgen_dispatch.c", place / "x.o"
+        subprocess.run([*find_cc().command, *flags, source, "-o", obj], check=True)
 
 
 def test_files_are_the_two_named() -> None:

@@ -1,38 +1,24 @@
-"""The dispatcher of a chosen set: right whatever kernel it takes, and it takes the right one."""
+"""A chosen set is one more source of the dispatcher's order; and its file is read with care."""
 
 from __future__ import annotations
 
-import platform
 import random
-import struct
-import subprocess
-from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from cpus import AS_FOUND, features, masked
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from dispatching import undefined
-from elftools.elf.elffile import ELFFile
+from cpus import AS_FOUND
+from dispatching import Program, build, undefined
 
-from ghashgen import manifest
 from ghashgen.artefact import sha256
 from ghashgen.chosen import MEASURED, MODEL, Chosen, Pick, Set, dump, load
 from ghashgen.commands.generate import COMMAND
-from ghashgen.commands.options import default_out
+from ghashgen.dispatch.render import NAMES
 from ghashgen.errors import GhashgenError
-from ghashgen.harness import FEATURES_OFF
+from ghashgen.field.ghash import ghash_padded
 from ghashgen.kernel import Kernel
-from ghashgen.toolchain import assemble, compile_c, find_cc, find_nasm, link
-
-FLAGS = ("-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic")
-DRIVER = Path(__file__).with_name("chosen_driver.c")
-NO_SET = 4
-"""The driver's exit status where the CPU can run none of the sets."""
+from ghashgen.toolchain import assemble, find_nasm
 
 
 def picks(isa: str, *rows: tuple[int | None, int, int]) -> tuple[Pick, ...]:
@@ -56,237 +42,124 @@ CHOSEN = Chosen(
 )
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The chosen set as the command emits it."""
-    place = tmp_path_factory.mktemp("chosen")
-    (place / "chosen.json").write_text(dump(CHOSEN))
-    arguments = ["--chosen", str(place / "chosen.json"), "--out", str(place / "out"), "--json"]
+def emit(chosen: Chosen, folder: Path, *options: str) -> str:
+    """Run the command, and return what it prints."""
+    path = folder.parent / f"{folder.name}.json"
+    path.write_text(dump(chosen))
+    arguments = ["--chosen", str(path), "--out", str(folder), *options]
     result = CliRunner().invoke(COMMAND, arguments, catch_exceptions=False)
     assert result.exit_code == 0
-    return place / "out"
+    return result.output
 
 
 @pytest.fixture(scope="module")
-def program(folder: Path) -> Path:
-    if platform.machine() not in ("x86_64", "AMD64"):
-        pytest.skip("the kernels are x86-64 code and this machine is not")
-    cc, nasm = find_cc(), find_nasm()
-    place = folder.parent / "objects"
-    place.mkdir()
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("chosen") / "out"
+    emit(CHOSEN, place)
+    return place
+
+
+@pytest.fixture(scope="module")
+def program(folder: Path) -> Program:
     objects = []
-    for source in (DRIVER, folder / "ghashgen_chosen.c", folder / "ghashgen_dispatch.c"):
-        compile_c(cc, source, place / f"{source.stem}.o", flags=FLAGS, include=(folder,))
-        objects.append(place / f"{source.stem}.o")
     for source in sorted(folder.glob("*/*.asm")):
-        assemble(nasm, source, place / f"{source.stem}.o")
-        objects.append(place / f"{source.stem}.o")
-    link(cc, objects, place / "driver")
-    return place / "driver"
-
-
-Message = tuple[bytes, ...]
-"""The parts of one message, each given to one update."""
-
-
-def ask(
-    program: Path, h: bytes, messages: Sequence[Message], *how: str, off: str = ""
-) -> tuple[str, list[list[str]]]:
-    data = h + b"".join(
-        struct.pack(f"<I{len(parts)}I", len(parts), *map(len, parts)) + b"".join(parts)
-        for parts in messages
-    )
-    answer = subprocess.run(
-        [program, *how],
-        input=data,
-        env={FEATURES_OFF: masked(off)},
-        capture_output=True,
-        check=False,
-        timeout=60,
-    )
-    if answer.returncode == NO_SET:
-        return "", []
-    assert answer.returncode == 0
-    isa, *lines = answer.stdout.decode().splitlines()
-    return isa, [line.split() for line in lines]
-
-
-def missing(folder: Path, isa: str, off: str = "") -> set[str]:
-    """What this CPU, less these features, lacks of what the set of an ISA needs."""
-    entries = manifest.load(folder)
-    assert entries
-    own = [entry["cpu_features"] for entry in entries.values() if entry["axes"]["isa"] == isa]
-    return set().union(*own) - (features() - set(off.split(",")))
-
-
-def preferred(folder: Path, off: str) -> str:
-    """The first set for this CPU, less these features; "" if there is none."""
-    return next((s.isa for s in CHOSEN.sets if not missing(folder, s.isa, off)), "")
-
-
-def need_avx(folder: Path) -> None:
-    if lacks := missing(folder, "avx"):
-        pytest.skip(f"this CPU has no {', '.join(sorted(lacks))}")
-
-
-WIDE = "vpclmulqdq,avx512f"
-
-
-OFF = {"avx512": "", "avx": WIDE, "sse": f"{WIDE},avx"}
-"""Features to take away, so that the set of this ISA is the preferred one."""
-
-
-def gmac(key: bytes, data: bytes) -> tuple[bytes, bytes, bytes]:
-    """Return (H, the block of lengths, GHASH of both) by pyca: the tag without E(J0)."""
-    encrypt = Cipher(algorithms.AES(key), modes.ECB()).encryptor()
-    nonce = bytes(12)
-    pad = encrypt.update(nonce + b"\0\0\0\1")
-    tag = AESGCM(key).encrypt(nonce, b"", data)
-    lengths = struct.pack(">QQ", 8 * len(data), 0)
-    return (
-        encrypt.update(bytes(16)),
-        lengths,
-        bytes(a ^ b for a, b in zip(tag, pad, strict=True)),
-    )
-
-
-def split(data: bytes, rng: random.Random) -> Message:
-    """Cut at multiples of 16 bytes, into up to five parts."""
-    cuts = sorted(rng.randrange(0, len(data) // 16 + 1) * 16 for _ in range(rng.randrange(5)))
-    edges = [0, *cuts, len(data)]
-    return tuple(data[a:b] for a, b in pairwise(edges))
-
-
-@pytest.mark.cpu
-@pytest.mark.parametrize("isa", OFF)
-@pytest.mark.parametrize("how", ["", "prepare", "shared"])
-def test_right_against_pyca(program: Path, folder: Path, isa: str, how: str) -> None:
-    """By the set of this ISA where the CPU has one for it, else by the next or by none."""
-    rng = random.Random(f"{isa} {how}")
-    key = rng.randbytes(16)
-    lengths = [*range(70), 255, 256, 257, 1008, 1024, 1025, 4095, 4096, 4097, 16384, 70001]
-    lengths += [rng.randrange(20_000) for _ in range(20)]
-    rng.shuffle(lengths)
-    messages, wanted = [], []
-    for length in lengths:
-        data = rng.randbytes(length)
-        h, ending, result = gmac(key, data)
-        messages.append((*split(data, rng), ending))
-        wanted.append(result.hex())
-    found, answers = ask(program, h, messages, *([how] if how else []), off=OFF[isa])
-    assert found == preferred(folder, OFF[isa])
-    assert [answer[-1] for answer in answers] == (wanted if found else [])
-
-
-def blocks(names: Sequence[str]) -> list[int]:
-    return [int(name.rpartition("_x")[2]) for name in names]
+        objects.append(folder.parent / f"{source.stem}.o")
+        assemble(find_nasm(), source, objects[-1])
+    files = {name: (folder / name).read_text() for name in NAMES}
+    return build(files, folder.parent / "linked", objects=objects)
 
 
 @pytest.mark.cpu(AS_FOUND)
-def test_tables_are_filled_when_they_pay(program: Path, folder: Path) -> None:
-    need_avx(folder)
-    off, h = WIDE, bytes(range(16))
+@pytest.mark.parametrize("isa", ["avx512", "avx", "sse"])
+def test_every_length_is_right_whatever_is_chosen(program: Program, isa: str) -> None:
+    data = random.Random(isa).randbytes(16 + 1200)
+    choice = next(c for c in program.choices() if f"ghash_{isa}_" in c.kernels[0])
+    if choice.needs & ~program.mask(program.features()):
+        pytest.skip(f"this CPU cannot run the set of {isa}")
+    answer = program.run("lengths", "ghash", data=data, PLANT=f"0:{choice.needs:x}")
+    assert answer.returncode == 0
+    h, body = data[:16], data[16:]
+    states = answer.stdout.decode().split()
+    assert len(states) == len(body) + 1
+    for length in (*range(70), 255, 256, 257, 1023, 1024, 1025, 1200):
+        assert states[length] == ghash_padded(h, bytes(16), body[:length]).hex(), length
 
-    def kernels(*lengths: int, how: str = "") -> list[int]:
-        messages = [(bytes(length),) for length in lengths]
-        found, answers = ask(program, h, messages, *([how] if how else []), off=off)
-        assert found == "avx"
-        return blocks([answer[0] for answer in answers])
 
-    # 1000 bytes of messages of 65 to 1024 pay for the table of x8.
+@pytest.mark.cpu(AS_FOUND)
+def test_the_order_is_that_of_the_file(program: Program) -> None:
+    avx, everything = program.mask(("avx", "pclmulqdq")), (1 << len(program.bits())) - 1
+    if avx & ~program.mask(program.features()):
+        pytest.skip("this CPU cannot run the set of avx, whose tables are filled here")
+
+    def kernels(*lengths: int) -> list[int]:
+        data = " ".join(map(str, lengths))
+        found = program.ask("fills", "ghash", data=data, PLANT=f"1:{avx:x}")
+        return [int(name.rpartition("_x")[2]) for name in found]
+
     assert kernels(0, 16, 64, 999, 16, 1, 1024, 16) == [1, 1, 1, 1, 1, 1, 8, 1]
-    assert kernels(500, 499, 500) == [1, 1, 8]
-    # One long message pays at once; until then the next shorter class with a table serves.
     assert kernels(9000, 5000) == [16, 16]
     assert kernels(8999, 1000, 8999) == [1, 8, 16]
     # A class that names the kernel of the shortest one has its table from the start.
     assert kernels(4096, 4097) == [1, 1]
-    assert kernels(17, 65, 1025, 4097, how="prepare") == [1, 8, 1, 16]
-    assert kernels(17, 1024, 1025, 100_000, how="shared") == [1, 1, 1, 1]
+    # Every kind of CPU takes the first set that it can run.
+    for host in range(3):
+        for length, blocks in ((16, 4), (257, 16)):
+            best = program.ask("best", "ghash", str(length), PLANT=f"{host}:{everything:x}")[0]
+            assert best == f"ghash_avx512_winograd_clmul1_x{blocks}"
 
 
-@pytest.mark.cpu(AS_FOUND)
-def test_nothing_fits_a_cpu_without_features(program: Path) -> None:
-    assert subprocess.run([program, "none"], check=False).returncode == 0
+def test_the_set_says_where_it_comes_from(folder: Path) -> None:
+    text = (folder / "ghashgen_dispatch.c").read_text()
+    assert text.count("/* chosen: model on icelake-server */") == 2
+    assert text.count("/* chosen: measured on a CPU */") == 7
+    hostile = replace(CHOSEN.sets[2], on="a CPU */ #error \\")
+    emit(replace(CHOSEN, sets=(hostile,)), folder.parent / "hostile")
+    assert "*/ #error" not in (folder.parent / "hostile/ghashgen_dispatch.c").read_text()
 
 
-@pytest.mark.cpu(AS_FOUND)
-def test_a_planted_fault_is_noticed(program: Path, folder: Path) -> None:
-    """A slot that is taken for filled when it is not gives a wrong result."""
-    need_avx(folder)
-    text = (folder / "ghashgen_chosen.c").read_text()
-    right = "while (!ctx->filled[class_->slot])"
-    assert text.count(right) == 1
-    place = folder.parent / "planted"
-    place.mkdir(exist_ok=True)
-    (place / "ghashgen_chosen.c").write_text(text.replace(right, "while (0)"))
-    obj = place / "ghashgen_chosen.o"
-    compile_c(find_cc(), place / "ghashgen_chosen.c", obj, flags=FLAGS, include=(folder,))
-    others = [o for o in program.parent.glob("*.o") if o.name != obj.name]
-    link(find_cc(), [obj, *others], place / "driver")
-    data = bytes(range(256)) * 2
-    h, ending, result = gmac(bytes(16), data)
-    messages = [(data, ending)]
-    assert ask(program, h, messages, off=WIDE)[1][0][-1] == result.hex()
-    assert ask(place / "driver", h, messages, off=WIDE)[1][0][-1] != result.hex()
-
-
-def test_no_state_and_no_warning_elsewhere(program: Path, folder: Path, tmp_path: Path) -> None:
-    with (program.parent / "ghashgen_chosen.o").open("rb") as stream:
-        sizes = {section.name: section["sh_size"] for section in ELFFile(stream).iter_sections()}
-    assert {name: sizes.get(name, 0) for name in (".data", ".bss")} == {".data": 0, ".bss": 0}
-    source = folder / "ghashgen_chosen.c"
-    strict = (*FLAGS, "-O2", "-Wshadow", "-Wconversion")
-    compile_c(find_cc(), source, tmp_path / "x.o", flags=strict, include=(folder,))
-    for name, lines in {
-        "windows": "#define _WIN32 1\n",
-        "elsewhere": "#undef __x86_64__\n",
-    }.items():
-        # After the system's headers, which need to know where they are.
-        text = f'#include <stdint.h>\n#include <string.h>\n{lines}#include "ghashgen_chosen.c"\n'
-        (tmp_path / f"{name}.c").write_text(text)
-        obj = tmp_path / f"{name}.o"
-        compile_c(find_cc(), tmp_path / f"{name}.c", obj, flags=FLAGS, include=(folder,))
-        symbols = undefined(obj)
-        assert "ghashgen_cpu_features" in symbols
-        assert not [symbol for symbol in symbols if symbol.startswith("ghash_")]
-    alone = tmp_path / "alone.c"
-    alone.write_text('#include "ghashgen_chosen.h"\nstruct ghashgen_chosen a;\n')
-    for language in (("-x", "c"), ("-x", "c++", "-std=c++11")):
-        compile_c(
-            find_cc(),
-            alone,
-            tmp_path / "alone.o",
-            flags=("-Wall", "-Wextra", "-Werror", *language),
-            include=(folder,),
-        )
+def test_windows_and_a_prefix(tmp_path: Path) -> None:
+    emit(CHOSEN, tmp_path / "out", "--abi", "win64", "--prefix", "my_")
+    text = (tmp_path / "out/my_ghashgen_dispatch.c").read_text()
+    assert "#ifdef CALLS_WIN64" in text
+    assert "#ifdef CALLS_SYSV" not in text
+    assert "my_ghash_sse_winograd_clmul1_x8_update" in text
 
 
 def test_only_the_chosen_kernels_and_the_same_bytes_again(folder: Path, tmp_path: Path) -> None:
     named = {f"{k.isa}/{k.name}.asm" for k in CHOSEN.kernels}
     assert {str(p.relative_to(folder)) for p in folder.glob("*/*.asm")} == named
-    path = tmp_path / "chosen.json"
-    path.write_text(dump(CHOSEN))
-    CliRunner().invoke(COMMAND, ["--chosen", str(path), "--out", str(tmp_path / "again")])
+    emit(CHOSEN, tmp_path / "again")
     for file in sorted(p for p in folder.rglob("*") if p.is_file()):
-        again = tmp_path / "again" / file.relative_to(folder)
-        assert again.read_bytes() == file.read_bytes()
-    # Another set replaces the first; none takes its dispatcher away.
-    path.write_text(dump(replace(CHOSEN, sets=CHOSEN.sets[2:])))
-    run = [str(path), "--out", str(tmp_path / "again")]
-    assert CliRunner().invoke(COMMAND, ["--chosen", *run]).exit_code == 0
+        assert (tmp_path / "again" / file.relative_to(folder)).read_bytes() == file.read_bytes()
+    # Another set replaces the first.
+    emit(replace(CHOSEN, sets=CHOSEN.sets[2:]), tmp_path / "again")
     assert {p.parent.name for p in (tmp_path / "again").glob("*/*.asm")} == {"sse"}
-    plain = ["--isa", "sse", "--multiply", "k", "--reduce", "clmul1", "--blocks", "2", "--out"]
-    assert CliRunner().invoke(COMMAND, [*plain, run[-1]], catch_exceptions=False).exit_code == 0
-    assert not (tmp_path / "again" / "ghashgen_chosen.c").exists()
+    assert "ghash_avx" not in (tmp_path / "again/ghashgen_dispatch.c").read_text()
 
 
 def test_code_that_changed_since_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "chosen.json"
-    path.write_text(dump(replace(CHOSEN, sets=CHOSEN.sets[2:])))
-    arguments = ["--chosen", str(path), "--out", str(tmp_path / "out")]
-    result = CliRunner().invoke(COMMAND, arguments, catch_exceptions=False)
-    assert "its code is not what was chosen" in result.output
+    text = emit(replace(CHOSEN, sets=CHOSEN.sets[2:]), tmp_path / "out")
+    assert "its code is not what was chosen" in text
+
+
+def test_what_an_earlier_version_emitted_is_removed(tmp_path: Path) -> None:
+    """Two dispatchers were emitted once; a folder of theirs is brought up to date."""
+    out = tmp_path / "out"
+    emit(replace(CHOSEN, sets=CHOSEN.sets[2:]), out)
+    manifest = (out / "MANIFEST.json").read_text()
+    (out / "ghashgen_chosen.c").write_text("old")
+    listed = f'"companions": {{\n  "ghashgen_chosen.c": "{sha256(b"old")}",'
+    (out / "MANIFEST.json").write_text(manifest.replace('"companions": {', listed))
+    emit(replace(CHOSEN, sets=CHOSEN.sets[2:]), out)
+    assert not (out / "ghashgen_chosen.c").exists()
+    assert (out / "MANIFEST.json").read_text() == manifest
+
+
+def test_nothing_but_the_kernels_of_its_own_is_called(program: Program) -> None:
+    called = {s for s in undefined(program.object) if s.startswith("ghash_")}
+    assert {s.removesuffix("_update") for s in called if s.endswith("_update")} == {
+        k.name for k in CHOSEN.kernels
+    }
 
 
 def test_the_file_gives_back_what_it_was_given(tmp_path: Path) -> None:
@@ -323,13 +196,7 @@ def test_a_file_that_is_wrong_is_refused(tmp_path: Path, right: str, wrong: str,
 
 @pytest.mark.parametrize(
     "arguments",
-    [
-        [],
-        ["--out", "-"],
-        ["--out", str(default_out())],
-        ["--out", "x", "--check"],
-        ["--isa", "avx"],
-    ],
+    [[], ["--out", "-"], ["--out", "generated"], ["--out", "x", "--check"], ["--isa", "avx"]],
 )
 def test_refusals_of_the_command(tmp_path: Path, arguments: list[str]) -> None:
     path = tmp_path / "chosen.json"
@@ -340,10 +207,16 @@ def test_refusals_of_the_command(tmp_path: Path, arguments: list[str]) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_another_convention_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "chosen.json"
-    path.write_text(dump(CHOSEN))
-    arguments = ["--chosen", str(path), "--out", str(tmp_path / "out"), "--abi", "win64"]
-    result = CliRunner().invoke(COMMAND, arguments)
-    assert "not GHASH of the System V convention" in str(result.exception)
-    assert not (tmp_path / "out").exists()
+def test_polyval_has_sets_of_its_own(tmp_path: Path) -> None:
+    ghash = CHOSEN.sets[2]
+    kernel = Kernel("sse", "winograd", "clmul1", 8, op="polyval")
+    polyval = Set("sse", MEASURED, "a CPU", (Pick(None, kernel, "0" * 64),))
+    emit(Chosen((ghash, polyval)), tmp_path / "out")
+    text = (tmp_path / "out/ghashgen_dispatch.c").read_text()
+    assert text.count("/* chosen: measured on a CPU */") == 3
+    mixed = replace(ghash, picks=(*ghash.picks[:1], *polyval.picks))
+    path = tmp_path / "mixed.json"
+    path.write_text(dump(Chosen((mixed,))))
+    result = CliRunner().invoke(COMMAND, ["--chosen", str(path), "--out", str(tmp_path / "mixed")])
+    assert "has kernels of ghash and polyval" in str(result.exception)
+    assert not (tmp_path / "mixed").exists()

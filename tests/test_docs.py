@@ -306,3 +306,29 @@ def test_the_example_with_threads_runs(tmp_path: Path) -> None:
     if missing := lacking(("avx", "pclmulqdq")):
         pytest.skip(f"this CPU has no {', '.join(missing)}: the example is compiled and not run")
     assert subprocess.run([tmp_path / "example"], check=False).returncode == 0
+
+
+@pytest.mark.cpu
+def test_the_example_of_the_dispatcher_runs(tmp_path: Path) -> None:
+    """The C example of docs/dispatch.md, with the folder that the command above it generates."""
+    if platform.machine() not in ("x86_64", "AMD64"):
+        pytest.skip("the kernels are x86-64 code and this machine is not")
+    (source,) = blocks("docs/dispatch.md", "c")
+    (command,) = re.findall(r"`(ghashgen generate [^`]*--out my-ghash)`", TEXTS["docs/dispatch.md"])
+    words = [str(tmp_path) if word == "my-ghash" else word for word in shlex.split(command)]
+    result = CliRunner().invoke(verbs()["generate"], words[2:])
+    assert result.exit_code == 0, result.output
+    files = [tmp_path / "example.c", tmp_path / "ghashgen_dispatch.c"]
+    files[0].write_text(source, encoding="utf-8")
+    header = (tmp_path / "ghashgen_dispatch.h").read_text(encoding="utf-8")
+    for name in re.findall(r"^ \*   (\w+/ghash_\w+)$", header, re.MULTILINE):
+        files.append(tmp_path / f"{Path(name).name}.o")
+        text = (tmp_path / f"{name}.asm").read_text(encoding="utf-8")
+        files[-1].write_bytes(assemble_text(find_nasm(), Path(name).name, text, "elf64"))
+    assert len(files) > 2
+    options = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{tmp_path}"]
+    program = tmp_path / "example"
+    subprocess.run([*find_cc().command, *options, *files, "-o", program], check=True)
+    # Without what every kernel needs the example says that portable code is due.
+    expected = 77 if lacking(("pclmulqdq", "sse2", "ssse3")) else 0
+    assert subprocess.run([program], check=False).returncode == expected

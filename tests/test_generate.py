@@ -12,9 +12,10 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from ghashgen import dispatch, manifest
 from ghashgen import generate as module
+from ghashgen import manifest
 from ghashgen.artefact import sha256
+from ghashgen.dispatch.render import NAMES as DISPATCH
 from ghashgen.errors import GhashgenError
 from ghashgen.generate import HEADER, differences, generate
 from ghashgen.kernel import Kernel
@@ -24,7 +25,7 @@ from ghashgen.toolchain import assemble, compile_c, find_cc, find_nasm, link
 FIRST = Kernel("avx", "k", "clmul1", 1)
 SECOND = Kernel("sse", "k", "clmul1", 2)
 KERNELS = (FIRST, SECOND)
-COMPANIONS = {HEADER, *dispatch.NAMES}
+COMPANIONS = {HEADER, *DISPATCH}
 FILES = {
     "MANIFEST.json",
     "avx/ghash_avx_k_clmul1_x1.asm",
@@ -340,7 +341,8 @@ size_t {prefix}use(void);
 size_t {prefix}use(void)
 {{
     return TABLE_BYTES + {macro}GHASHGEN_MAX_TABLE_BYTES +
-           ({prefix}ghashgen_best() != NULL) + ({prefix}ghash_avx_k_clmul1_x1_init != NULL);
+           ({prefix}ghashgen_best({macro}GHASHGEN_GHASH, 64) != NULL) +
+           ({prefix}ghash_avx_k_clmul1_x1_init != NULL);
 }}
 #undef TABLE_BYTES
 """

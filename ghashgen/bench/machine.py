@@ -11,7 +11,7 @@ from ghashgen.paths import in_clone, project_root
 
 def cpu_model() -> str:
     """Return the CPU's model name, or the architecture where the system does not say."""
-    fields = _cpuinfo()
+    fields = cpuinfo()
     name = fields.get("model name", platform.machine())
     place = [f"{key} {fields[key]}" for key in ("cpu family", "model", "stepping") if key in fields]
     return f"{name} ({', '.join(place)})" if place else name
@@ -19,10 +19,10 @@ def cpu_model() -> str:
 
 def cpu_slug() -> str:
     """Return the name of this CPU's records, such as intel-6-85-7 or amd-26-2-1."""
-    return slug_of(cpu_model(), _cpuinfo().get("vendor_id", platform.machine()))
+    return slug_of(cpu_model(), cpuinfo().get("vendor_id", platform.machine()))
 
 
-def _cpuinfo() -> dict[str, str]:
+def cpuinfo() -> dict[str, str]:
     """Return what the system says of the first CPU; nothing where it does not say."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()

@@ -19,7 +19,7 @@ from ghashgen.commands.options import (
     progress,
     target_options,
 )
-from ghashgen.dispatch_chosen import NAMES
+from ghashgen.dispatch.render import NAMES
 from ghashgen.errors import GhashgenError
 from ghashgen.manifest import NAME
 from ghashgen.placement import place
@@ -44,7 +44,7 @@ from ghashgen.wording import counted
     "--chosen",
     "chosen_file",
     type=click.Path(path_type=Path),
-    help="Only the kernels of this chosen set (ghashgen tune), and a dispatcher by length.",
+    help="Only the kernels of this chosen set (ghashgen tune), in its order.",
 )
 @click.option("--force", is_flag=True, help="Overwrite files that were edited by hand.")
 @click.option("--check", "only_check", is_flag=True, help="Regenerate and compare; write nothing.")
@@ -121,8 +121,6 @@ def _chosen(
     """Emit a chosen set into a folder of its own."""
     if out is None or str(out) == "-" or out.resolve() == default_out().resolve():
         raise GhashgenError("a chosen set goes to a folder of its own", "give --out FOLDER")
-    if where.prefix:
-        raise GhashgenError("the dispatcher of a chosen set takes no --prefix", "leave it out")
     if choice != Choice() or only_check:
         raise GhashgenError(
             "--chosen names the kernels already, and takes no choice by axes and no --check",
@@ -146,7 +144,8 @@ def _chosen(
         print_json({"out": str(out), "files": sorted(output.files), "changed_since_chosen": stale})
         return
     count = counted(len(found.kernels), "kernel")
-    click.echo(f"{count}, {', '.join(NAMES)} and {NAME} in {out}")
+    names = ", ".join(where.prefix + name for name in NAMES)
+    click.echo(f"{count}, {names} and {NAME} in {out}")
     for name in stale:
         click.echo(f"{name}: its code is not what was chosen; run ghashgen tune again", err=True)
 

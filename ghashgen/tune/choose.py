@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from math import ceil
 
 from ghashgen.chosen import MEASURED, Chosen, Pick, Set
-from ghashgen.dispatch import PREFERENCE
+from ghashgen.dispatch.candidate import isa_place
+from ghashgen.dispatch.rule import TIE, level
 from ghashgen.tune.classes import SizeClass
 from ghashgen.tune.measure import Host, Stage
 from ghashgen.tune.scores import best_first, best_peer, geometric_mean, scores
 from ghashgen.tune.space import Candidate
 from ghashgen.tune.store import Figure, Key, Store
-
-TIE = 1.05
-"""Scores whose ratio is below this count as equal."""
 
 BLOCK = 16
 
@@ -65,9 +63,7 @@ class Decision:
 
 def pick(scored: Table, taken: Sequence[Candidate]) -> Candidate:
     """Return the choice among candidates, by the rule at the head of this file."""
-    least = min(scored.values())
-    level = [c for c, value in scored.items() if value < TIE * least or value == least]
-    return min(level, key=lambda c: (c not in taken, c.simplicity))
+    return min(level(scored), key=lambda c: (c not in taken, c.simplicity))
 
 
 def combined(tables: Sequence[Table]) -> Table:
@@ -203,15 +199,11 @@ def chosen(decisions: Sequence[Decision], classes: Sequence[SizeClass]) -> Chose
     Sets follow the dispatcher's convention, wider registers first; those that were measured take
     their places among each other by what was measured, the fastest first.
     """
-    convention = PREFERENCE["isa"]
     by_isa: dict[str, list[Decision]] = {}
     for item in decisions:
         by_isa.setdefault(item.isa, []).append(item)
     whole = {isa: rows for isa, rows in by_isa.items() if len(rows) == len(classes)}
-    order = sorted(
-        whole,
-        key=lambda isa: convention.index(isa) if isa in convention else len(convention),
-    )
+    order = sorted(whole, key=isa_place)
     measured = [isa for isa in order if whole[isa][0].basis == MEASURED]
     same = len({row.on for isa in measured for row in whole[isa]}) == 1
     speed = {isa: geometric_mean([row.cycles for row in whole[isa]]) for isa in measured}

@@ -1,0 +1,60 @@
+"""The rule of every choice: differences under 5% are none; among equals the simpler is taken.
+
+Simpler is the smaller table, then the smaller code, then fewer axes away from their defaults, then
+the name, so that the same figures give the same choice.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+TIE = 1.05
+"""Scores whose ratio is below this count as equal."""
+
+Simplicity = tuple[int, int, int, str]
+"""Bytes of the table, bytes of code, axes away from default, name: less is simpler."""
+
+T = TypeVar("T")
+
+
+def level(scored: Mapping[T, float]) -> list[T]:
+    """Return those that cannot be told from the best; lower scores are better."""
+    least = min(scored.values())
+    return [item for item, value in scored.items() if value < TIE * least or value == least]
+
+
+def cover(levels: Sequence[Sequence[T]], simplicity: Callable[[T], Simplicity]) -> tuple[T, ...]:
+    """Return one item for each class, of those that are level there: the simplest set of items.
+
+    Every distinct item counts once, because a key has one table of each kernel: least bytes of all
+    tables, then of all code, then the other parts of their simplicity. A class that several items
+    of the set can serve takes the simplest of them.
+
+    Raises:
+        ValueError: a class has no item.
+    """
+    if not all(levels):
+        raise ValueError("a class has nothing to choose from")
+    serves: dict[T, int] = {}
+    for place, items in enumerate(levels):
+        for item in items:
+            serves[item] = serves.get(item, 0) | 1 << place
+    whole = (1 << len(levels)) - 1
+    nothing: tuple[int, int, int, tuple[str, ...]] = (0, 0, 0, ())
+    best: dict[int, tuple[tuple[int, int, int, tuple[str, ...]], tuple[T, ...]]] = {
+        0: (nothing, ())
+    }
+    for served in range(whole):
+        if served not in best:
+            continue
+        cost, taken = best[served]
+        # Some item must serve the first class that is left.
+        first = next(place for place in range(len(levels)) if not served >> place & 1)
+        for item in levels[first]:
+            table, code, away, name = simplicity(item)
+            names = tuple(sorted((*cost[3], name)))
+            now = (cost[0] + table, cost[1] + code, cost[2] + away, names)
+            then = served | serves[item]
+            if then not in best or now < best[then][0]:
+                best[then] = (now, (*taken, item))
+    chosen = sorted(best[whole][1], key=simplicity)
+    return tuple(next(item for item in chosen if item in items) for items in levels)

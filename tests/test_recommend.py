@@ -1,0 +1,235 @@
+"""`ghashgen recommend` names the dispatcher's kernel, and its figures are those on record."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from dispatching import (
+    AVX,
+    AVX512,
+    CASCADE_LAKE,
+    SSE,
+    ZEN5,
+    entry,
+    record,
+    shipped,
+)
+
+from ghashgen import recommend as module
+from ghashgen.bench.cpus import CORES
+from ghashgen.bench.records import Record
+from ghashgen.commands import recommend as verb
+from ghashgen.commands.recommend import COMMAND, lines
+from ghashgen.dispatch.candidate import candidates
+from ghashgen.dispatch.choice import Chooser
+from ghashgen.dispatch.cores import host_of, record_features
+from ghashgen.dispatch.figures import LASTING, ONCE
+from ghashgen.dispatch.render import recorded
+from ghashgen.errors import GhashgenError
+from ghashgen.harness import FEATURES_OFF
+from ghashgen.recommend import Advice, machine, recommend
+from ghashgen.tune.classes import CLASSES
+
+SMALL = entry("avx", AVX, blocks=4, table=192)
+LARGE = entry("avx", AVX, blocks=16, table=768)
+SIZES = tuple(size for item in CLASSES for size in item.sizes)
+
+
+def planted(cpu: str = ZEN5, features: tuple[str, ...] = AVX) -> Record:
+    """x4 is the fastest to 64 bytes, x16 beyond; a peer takes twice as long, a wide one half."""
+    cells: dict[tuple[str, str, int], float] = {}
+    for size in SIZES:
+        cells[SMALL["name"], "throughput", size] = size * (0.5 if size <= 64 else 1.0)
+        cells[LARGE["name"], "throughput", size] = size * (1.0 if size <= 64 else 0.5)
+        cells["peer_avx", "throughput", size] = size * 1.0
+        cells["peer_wide", "throughput", size] = size * 0.25
+    cells |= {(SMALL["name"], "init", 0): 100.0, (LARGE["name"], "init", 0): 400.0}
+    one = record(cpu, features, cells, peers=("peer_avx", "peer_wide"))
+    subjects = dict(one.results.subjects)
+    subjects["peer_wide"] = replace(subjects["peer_wide"], needs=AVX512)
+    return replace(one, results=replace(one.results, subjects=subjects))
+
+
+POOL = candidates([SMALL, LARGE])
+
+
+def words(advice: Advice) -> str:
+    return "\n".join(lines(advice))
+
+
+def test_kernel_speed_table_set_up_and_why_are_named() -> None:
+    short, long = recommend(machine("Zen 5", [planted()]), POOL, [planted()])
+    assert [a.candidate.name for a in (short, long)] == [SMALL["name"], LARGE["name"]]
+    text = words(short)
+    assert text.startswith(f"to 64 B: {SMALL['name']}")
+    assert "table 192 bytes, key set-up 100 cycles, needs avx pclmulqdq" in text
+    assert "32.0 core cycles (0.500 per byte) at 64 B, messages back to back" in text
+    assert "the best peer there, peer_avx, takes 2.00 times as long" in text
+    assert "the fastest of 2 measured at 32 B and 64 B (docs/bench/amd-26-2-1.json)" in text
+    assert words(long).startswith(f"more than 64 B: {LARGE['name']}")
+    assert "8192 core cycles (0.500 per byte) at 16 KiB" in words(long)
+
+
+def test_a_peer_that_the_cpu_cannot_run_is_no_measure() -> None:
+    (advice,) = recommend(machine("Zen 5", [planted()]), POOL, [planted()], size=1024)
+    assert advice.speed
+    assert (advice.speed.peer, advice.speed.ratio) == ("peer_avx", 2.0)
+    wide = planted(features=(*AVX, *AVX512))
+    (advice,) = recommend(machine("Zen 5", [wide]), POOL, [wide], size=1024)
+    assert advice.speed
+    assert (advice.speed.peer, advice.speed.ratio) == ("peer_wide", 0.5)
+
+
+@pytest.mark.parametrize(
+    ("size", "at", "name"),
+    [
+        (0, 16, SMALL),
+        (16, 16, SMALL),
+        (64, 64, SMALL),
+        (65, 64, LARGE),
+        (1400, 1500, LARGE),
+        (1 << 30, 16384, LARGE),
+    ],
+)
+def test_a_length_gets_the_nearest_figure(size: int, at: int, name: dict[str, Any]) -> None:
+    (advice,) = recommend(machine("Zen 5", [planted()]), POOL, [planted()], size=size)
+    assert advice.candidate.name == name["name"]
+    assert advice.speed
+    assert advice.speed.size == at
+
+
+def test_key_set_up_is_counted_where_each_message_has_a_key() -> None:
+    (advice,) = recommend(machine("Zen 5", [planted()]), POOL, [planted()], size=256, once=True)
+    # 400 + 128 against 100 + 256 cycles.
+    assert advice.candidate.name == SMALL["name"]
+    assert advice.speed
+    assert advice.speed.cycles == 356.0
+    assert "356 core cycles (1.391 per byte) at 256 B, key set-up and messages" in words(advice)
+
+
+def test_what_was_not_measured_there_is_said() -> None:
+    for name, where in (("Cascade Lake", "Zen 5"), ("avx,pclmulqdq", "Zen 5")):
+        records = [planted()]
+        (advice, _) = recommend(machine(name, records), POOL, records)
+        assert not advice.own
+        assert f"measured on {where}, the nearest record that decides it" in words(advice)
+    (advice,) = recommend(machine("avx,pclmulqdq", []), POOL, [])
+    text = words(advice)
+    assert "nothing was measured: by convention the widest registers" in text
+    assert "key set-up not measured" in text
+    assert "its speed is not on record" in text
+
+
+def test_polyval_says_whose_figures_those_are() -> None:
+    pool = candidates([entry("avx", AVX, blocks=16, table=768, op="polyval")])
+    (advice,) = recommend(machine("Zen 5", [planted()]), pool, [planted()])
+    assert f"as {LARGE['name']}, which swaps bytes besides" in words(advice)
+
+
+def test_a_cpu_without_products_is_refused() -> None:
+    with pytest.raises(GhashgenError, match="no kernel runs without PCLMULQDQ"):
+        recommend(machine("avx,avx2", []), POOL, [])
+
+
+def test_every_recorded_core_by_title_and_record() -> None:
+    for one in recorded():
+        for name in (one.title, one.title.lower(), one.slug):
+            found = machine(name, recorded())
+            assert (found.core, found.features) == (one.title, record_features(one))
+        assert "pclmulqdq" in record_features(one)
+
+
+def test_cores_that_a_table_describes_are_known_without_a_record() -> None:
+    for title in {core.title for core in CORES if core.uarch}:
+        assert {"avx", "pclmulqdq"} <= machine(title, []).features
+
+
+def test_a_wrong_name_is_refused_with_the_right_ones() -> None:
+    with pytest.raises(GhashgenError, match="called 'Zen 99'; choose Zen 5, "):
+        machine("Zen 99", [planted()])
+    with pytest.raises(GhashgenError, match="called 'avx,nothing'"):
+        machine("avx,nothing", [])
+
+
+def test_what_is_recommended_is_what_the_dispatcher_takes() -> None:
+    for op in ("ghash", "polyval"):
+        pool = [c for c in candidates(shipped()) if c.op == op]
+        chooser = Chooser(pool, recorded())
+        for one in recorded():
+            here = machine(one.slug, recorded())
+            host = host_of(chooser.hosts, here.cpu, here.vendor)
+            assert host.title == one.title
+            for use in (LASTING, ONCE):
+                for pick in chooser.picks(host, here.features, use):
+                    size = (1 << 20) if pick.up_to is None else pick.up_to
+                    (advice,) = recommend(here, pool, recorded(), once=use == ONCE, size=size)
+                    assert advice.candidate == pick.candidate
+
+
+CPUINFO = {"vendor_id": "AuthenticAMD", "flags": "fpu sse2 ssse3 pclmulqdq aes avx avx2 xyz"}
+
+
+def test_this_machine_by_what_the_system_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "cpuinfo", lambda: CPUINFO)
+    monkeypatch.setattr(module, "cpu_model", lambda: ZEN5)
+    monkeypatch.delenv(FEATURES_OFF, raising=False)
+    here = machine("", [])
+    assert (here.core, here.vendor) == ("Zen 5", "amd")
+    assert here.features == {*SSE, "aesni", "avx", "avx2"}
+    monkeypatch.setenv(FEATURES_OFF, "avx2,,aesni")
+    assert machine("", []).features == {*SSE, "avx"}
+    monkeypatch.setenv(FEATURES_OFF, "avx5")
+    with pytest.raises(GhashgenError, match="GHASHGEN_FEATURES_OFF names 'avx5'"):
+        machine("", [])
+    monkeypatch.setenv(FEATURES_OFF, "")
+    monkeypatch.setattr(module, "cpuinfo", dict)
+    with pytest.raises(GhashgenError, match="does not say what its CPU has"):
+        machine("", [])
+
+
+def run(*arguments: str) -> str:
+    result = CliRunner().invoke(COMMAND, arguments, catch_exceptions=False)
+    assert result.exit_code == 0
+    return result.output
+
+
+def test_the_verb() -> None:
+    for one in recorded():
+        text = run("--cpu", one.slug)
+        assert one.title in text
+        assert f"docs/bench/{one.slug}.json" in text
+        answer = json.loads(run("--cpu", one.title, "--bytes", "16384", "--json"))
+        (kernel,) = answer["kernels"]
+        assert kernel["own_record"]
+        assert f" {kernel['kernel']} (generated/{kernel['isa']}/)" in text
+    once = json.loads(run("--cpu", "Cascade Lake", "--bytes", "512", "--per-message-key", "--json"))
+    assert once["kernels"][0]["speed"]["with_key_setup"]
+    assert "polyval_" in run("--cpu", "Zen 5", "--op", "polyval")
+
+
+def test_the_verb_says_which_record_is_missing() -> None:
+    assert "nothing was measured on this CPU" in run("--cpu", "avx,pclmulqdq")
+    text = run("--cpu", "Cascade Lake", "--bytes", "512", "--per-message-key")
+    assert "the record of Cascade Lake does not decide this" in text
+
+
+def test_neither_compiler_nor_assembler_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert "ghash_" in run("--cpu", "avx,pclmulqdq", "--bytes", "64")
+
+
+def test_an_empty_folder_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(verb, "CATALOGUE", str(tmp_path))
+    result = CliRunner().invoke(COMMAND, ["--cpu", "avx,pclmulqdq"])
+    assert "lists no kernel of ghash" in str(result.exception)
+
+
+def test_records_of_two_cpus_are_kept_apart() -> None:
+    records = [planted(), planted(CASCADE_LAKE)]
+    for name, slug in (("Zen 5", "amd-26-2-1"), ("Cascade Lake", "intel-6-85-7")):
+        assert {a.record for a in recommend(machine(name, records), POOL, records)} == {slug}
