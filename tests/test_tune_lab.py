@@ -169,7 +169,7 @@ def measure_really(runner: Lab) -> None:
     units = [item.unit for item in real_candidates(1, 4)]
     tasks = [Task(here, Batch(COARSE, (unit,), (16, 80))) for unit in units]
     if lacking(units[0].needs):
-        with pytest.raises(GhashgenError, match=f"{units[0].name} cannot run on"):
+        with pytest.raises(GhashgenError, match=r"ghash_avx_winograd_clmul1_x[14] cannot run on"):
             run_all(runner, tasks)
         return
     for task, found in zip(tasks, sorted_by_name(run_all(runner, tasks)), strict=True):
