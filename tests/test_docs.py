@@ -36,8 +36,9 @@ NAMES = (
     *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")),
 )
 TEXTS = {name: (ROOT / name).read_text(encoding="utf-8") for name in NAMES}
-# The generated block has tests of its own, and may name the verb that would fill it.
-TEXTS["README.md"] = TEXTS["README.md"].replace(block_of(TEXTS["README.md"]), "")
+# The generated blocks have tests of their own, and may name the verb that would fill them.
+for _name in ("README.md", "docs/results.md"):
+    TEXTS[_name] = TEXTS[_name].replace(block_of(TEXTS[_name], name=_name), "")
 
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SPAN = re.compile(r"`([^`\n]+)`")
@@ -287,12 +288,12 @@ def test_the_example_in_c_runs(tmp_path: Path, nasm: Tool) -> None:
 
 @pytest.mark.cpu(AS_FOUND)
 def test_the_example_with_threads_runs(tmp_path: Path) -> None:
-    """README's second C example, with the kernels that the command above it generates."""
+    """The C example of docs/threads.md, with the kernels that the command above it generates."""
     if platform.machine() not in ("x86_64", "AMD64"):
         pytest.skip("the kernels are x86-64 code and this machine is not")
-    (source,) = (t for t in blocks("README.md", "c") if "pthread" in t)
+    (source,) = (t for t in blocks("docs/threads.md", "c") if "pthread" in t)
     (command,) = (span for span in re.findall(r"`(ghashgen generate [^`]*segments[^`]*)`",
-                                              TEXTS["README.md"]))  # fmt: skip
+                                              TEXTS["docs/threads.md"]))  # fmt: skip
     words = [str(tmp_path) if word == "my-kernels" else word for word in shlex.split(command)]
     result = CliRunner().invoke(verbs()["generate"], words[2:])
     assert result.exit_code == 0, result.output
