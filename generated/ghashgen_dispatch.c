@@ -1224,7 +1224,7 @@ void ghashgen_key_wipe(struct ghashgen_key *key)
 
 /* Where no register of a group loop crosses a line of the cache. By hand: some compilers for Windows
  * do not align what lies on the stack by more than 16. */
-#define BEST_ALIGN 64
+#define BEST_ALIGN GHASHGEN_BEST_TABLE_ALIGN
 #define TABLE_ROOM (GHASHGEN_MAX_TABLE_BYTES + BEST_ALIGN - 1)
 
 static void *aligned(unsigned char room[TABLE_ROOM])

@@ -114,7 +114,7 @@ struct ghashgen_choice;
 /* A key. The members are not for callers; all of it is as secret as the key. Kernels have tables of
  * their own. The one for the shortest messages is filled by init; another is filled when messages of
  * its lengths (which are no secret) have paid for that, or by prepare. It may be copied as bytes to
- * where its alignment allows; at a multiple of 64 it is fastest. */
+ * any address that its type allows; at a multiple of GHASHGEN_BEST_TABLE_ALIGN it is fastest. */
 struct ghashgen_key {
     GHASHGEN_ALIGNED unsigned char tables[GHASHGEN_KEY_TABLES_BYTES];
     uint8_t h[16];
@@ -163,7 +163,8 @@ int ghashgen_combine(enum ghashgen_op op, uint8_t x[16], const uint8_t y[16], co
 
 /* ---- The choice alone, for callers that keep a table of their own ---- */
 
-/* Room that is enough for the table of any kernel listed, in bytes, and its alignment. */
+/* Room that is enough for the table of any kernel listed, in bytes, and the alignment that it needs;
+ * more, up to the best, serves speed alone. */
 #define GHASHGEN_MAX_TABLE_BYTES 1664
 #define GHASHGEN_MAX_TABLE_ALIGN 16
 #define GHASHGEN_BEST_TABLE_ALIGN 64

@@ -65,7 +65,11 @@ def entry(
         "axes": {"isa": isa, "multiply": multiply, "blocks": blocks, **defaults, **axes},
         "cpu_features": sorted(needs),
         "symbols": {part: f"{name}_{part}" for part in parts},
-        "table": {"bytes": table or 48 * blocks, "align": 64 if isa == "avx512" else 16},
+        "table": {
+            "bytes": table or 48 * blocks,
+            "align": 16 if isa == "sse" else 1,
+            "best_align": 64 if isa == "avx512" else 16,
+        },
         "code_bytes": {"update": code},
     }
 

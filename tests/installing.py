@@ -27,6 +27,7 @@ QUICKEST: Mapping[str, str] = {
     "mutate": f"--name {SMALL} --mutants 2",
     "prove": f"--name {SMALL}",
     "prove-object": f"kernel.o --name {SMALL}",
+    "recommend": "--cpu avx,pclmulqdq",
     "report": "--kernels kernels --out page",
     "solve": f"{LOOP} --effort 0.1",
     "summary": "",

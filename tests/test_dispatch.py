@@ -47,6 +47,7 @@ SUBSETS = tuple(
     for chosen in combinations(MATTER, count)
     for others in (frozenset[str](), frozenset(OTHERS))
 )
+SYMBOLS = symbols_of(SYNTHETIC)
 CPUS = {
     "Cascade Lake": ("GenuineIntel", 6, 85, 7),
     "Zen 5": ("AuthenticAMD", 26, 2, 1),
@@ -263,6 +264,22 @@ def test_feature_that_cannot_be_detected_is_refused() -> None:
         render_dispatch([entry("avx", ("sve2",))])
 
 
+@pytest.mark.cpu(AS_FOUND)
+def test_cpuid_is_asked_once_a_process(tmp_path: Path) -> None:
+    files = render_dispatch(SYNTHETIC)
+    text = files["ghashgen_dispatch.c"]
+    once = "detect_features() & ~"
+    assert text.count("detect_features()") == text.count(once) == 1
+    assert text.count("detect_host()") == 1
+    stdio = '#include <stdio.h>\nstatic const char asked[] = "asked\\n";\n'
+    text = stdio + text.replace(once, "(fputs(asked, stdout), detect_features()) & ~")
+    program = build({**files, "ghashgen_dispatch.c": text}, tmp_path / "once", symbols=SYMBOLS)
+    first, *others = program.ask("best", "ghash", "64")
+    assert first == "asked"
+    assert len(others) == 3
+    assert "asked" not in others
+
+
 @pytest.mark.cpu
 def test_features_taken_away_by_the_environment(synthetic: Program) -> None:
     present = synthetic.features()
@@ -335,24 +352,6 @@ def test_only_what_may_be_chosen_is_called(checked_in: Program) -> None:
     assert all(f"/{name.removesuffix('_update')}\n" in header for name in called)
 
 
-@pytest.mark.cpu(AS_FOUND)
-def test_cpuid_is_asked_once_a_process(folder: Path) -> None:
-    files = render_dispatch(SYNTHETIC)
-    once = "features = detect_features() |"
-    assert files["ghashgen_dispatch.c"].count("detect_features()") == 1
-    assert once in files["ghashgen_dispatch.c"]
-    files["ghashgen_dispatch.c"] = files["ghashgen_dispatch.c"].replace(
-        once, "features = (fputs(asked, stdout), detect_features()) |"
-    )
-    stdio = '#include <stdio.h>\nstatic const char asked[] = "asked\\n";\n'
-    files["ghashgen_dispatch.c"] = stdio + files["ghashgen_dispatch.c"]
-    program = build(files, folder / "once", symbols=symbols_of(SYNTHETIC))
-    lines = program.ask("thrice")
-    assert lines[0] == "asked"
-    assert len(set(lines[1:])) == 1
-    assert len(lines) == 4
-
-
 def test_header_serves_c_and_cpp_alone(folder: Path, synthetic: Program) -> None:
     source = folder / "alone.c"
     source.write_text(
@@ -374,6 +373,16 @@ def test_no_warning_where_a_project_is_strict(folder: Path) -> None:
         flags = [*FLAGS, "-O2", "-Wshadow", "-Wconversion", "-c"]
         source, obj = place / "ghashgen_dispatch.c", place / "x.o"
         subprocess.run([*find_cc().command, *flags, source, "-o", obj], check=True)
+
+
+def test_alignment_is_what_is_needed_and_what_is_best() -> None:
+    header = render_dispatch(SYNTHETIC)["ghashgen_dispatch.h"]
+    assert "#define GHASHGEN_MAX_TABLE_ALIGN 16\n" in header
+    assert "#define GHASHGEN_BEST_TABLE_ALIGN 64\n" in header
+    assert "#define GHASHGEN_ALIGNED alignas(16)\n" in header
+    narrow = [item for item in SYNTHETIC if item["axes"]["isa"] == "avx"]
+    header = render_dispatch(narrow)["ghashgen_dispatch.h"]
+    assert "#define GHASHGEN_MAX_TABLE_ALIGN 1\n" in header
 
 
 def test_files_are_the_two_named() -> None:

@@ -105,7 +105,7 @@ def candidates(entries: Iterable[Entry]) -> tuple[Candidate, ...]:
             needs=frozenset(entry["cpu_features"]),
             table_bytes=entry["table"]["bytes"],
             table_align=entry["table"]["align"],
-            best_align=entry["table"].get("best_align", entry["table"]["align"]),
+            best_align=entry["table"]["best_align"],
             code_bytes=sum(entry["code_bytes"].values()),
             symbols=entry["symbols"],
         )
