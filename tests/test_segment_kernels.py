@@ -21,7 +21,7 @@ from ghashgen.passes.pipeline import FUNCTIONS, functions_of
 from ghashgen.paths import project_root
 from ghashgen.proofs import statement
 from ghashgen.render import render
-from ghashgen.target import target
+from ghashgen.target import runnable, target
 from ghashgen.validation.cases import BLOCK, Case, long_messages
 from ghashgen.validation.runners import native
 from ghashgen.validation.segments import power_of, powers, resplit
@@ -71,7 +71,7 @@ def test_the_catalogue_has_one_an_isa_and_one_that_wipes() -> None:
 def test_power_and_combine_are_proved(kernel: Kernel, abi: str) -> None:
     spec = statement(kernel, kernel.name, abi)
     functions = tuple(f for f in spec.functions if f.operation in ("power", "combine"))
-    obj = assembled(render(kernel, target(abi)).text)
+    obj = assembled(render(kernel, runnable(abi)).text)
     found = prove_object(obj, replace(spec, functions=functions))
     assert found.refutation is None
     whats = {t.what for t in found.theorems}

@@ -206,7 +206,9 @@ def _notes(
     digests = {v.name: v.examined.object_sha256 for v in variants if v.examined}
     for speed in speeds:
         other = {
-            t.name for t in speed.timings if t.digest and digests.get(t.name, "") not in ("", t.digest)
+            t.name
+            for t in speed.timings
+            if t.digest and digests.get(t.name, "") not in ("", t.digest)
         }
         if other and not unexamined:
             yield (
