@@ -19,6 +19,7 @@ from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
 import pytest
+import setuptools
 from cpus import AS_FOUND, NO_PCLMULQDQ
 from installing import ORDER, QUICKEST, ROOT, SMALL, call, copy_of_the_project, files_below, run
 
@@ -236,9 +237,13 @@ def test_an_editable_install_is_the_clone(base: Environment, source: Path, tmp_p
     root = tmp_path / "env"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", root], check=True)
     made = Environment(root, tmp_path)
-    pip("--python", made.python, "install", *OFFLINE, "--editable", source)
     (own,) = (root / "lib").glob("python*/site-packages")
     (theirs,) = (base.root / "lib").glob("python*/site-packages")
+    # An editable install is built by the environment that it is for.
+    ours = Path(setuptools.__file__).parent.parent
+    for path in (*ours.glob("setuptools*"), ours / "_distutils_hack"):
+        (own / path.name).symlink_to(path)
+    pip("--python", made.python, "install", *OFFLINE, "--editable", source)
     for path in theirs.iterdir():
         if path.is_symlink():
             (own / path.name).symlink_to(path)
