@@ -1,7 +1,8 @@
 """Kernels as assembled objects on disk, from the output folder where it has them.
 
 A kernel of the manifest is assembled from its checked-in file, exactly as a user would vendor it;
-any other is rendered first. Objects are cached under build/obj by the hash of their text.
+any other is rendered first. Objects are kept under build/obj by the hash of their text, sealed
+(`ghashgen.sealed`): one that is not as it was assembled is assembled again.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,6 +22,7 @@ from ghashgen.objects import read_object
 from ghashgen.parallel import run
 from ghashgen.placement import place
 from ghashgen.render import render
+from ghashgen.sealed import kept
 from ghashgen.target import FORMATS, Target
 from ghashgen.toolchain import Tool, assemble, find_nasm
 
@@ -84,16 +86,25 @@ def _made_for(entry: dict[str, Any], kernel: Kernel, target: Target) -> bool:
 
 
 def _build(
-    target: Target, folder: Path, objects: Path, nasm: Tool, item: tuple[Kernel, Any]
+    target: Target,
+    folder: Path,
+    objects: Path,
+    nasm: Tool,
+    assembler: str,
+    fresh: bool,
+    item: tuple[Kernel, Any],
 ) -> Built:
     kernel, entry = item
     text, source = _text(kernel, target, folder, entry, nasm)
-    stem = f"{kernel.name}-{sha256(f'{nasm.version} {text}'.encode())[:16]}"
-    obj = objects / f"{stem}.o"
-    if not obj.exists():
+    digest = sha256(f"{nasm.version} {text}".encode())
+    stem = f"{kernel.name}-{digest[:16]}"
+
+    def make() -> None:
         asm = objects / f"{stem}.asm"
         write_whole(asm, text)
-        assemble(nasm, asm, obj, FORMATS["elf64"].name)
+        assemble(nasm, asm, objects / f"{stem}.o", FORMATS["elf64"].name)
+
+    obj = kept(objects / f"{stem}.o", f"object of {digest} by {assembler}", make, fresh)
     counted = audit(kernel, target.symbol(kernel.name), read_object(obj.read_bytes()))
     return Built(kernel, obj, target.abi.name, target.table_align_of(kernel), counted, source)
 
@@ -104,8 +115,9 @@ def build(
     folder: Path,
     objects: Path,
     on_done: Callable[[Kernel], None] = lambda kernel: None,
+    fresh: bool = False,
 ) -> tuple[Built, ...]:
-    """Assemble and audit kernels.
+    """Assemble and audit kernels; `fresh` assembles them whatever `objects` holds.
 
     Raises:
         GhashgenError: a file of the folder was edited by hand or is missing, or nasm fails.
@@ -117,5 +129,10 @@ def build(
     nasm = find_nasm()
     entries = manifest.load(folder)
     items = [(kernel, entries.get(kernel.name)) for kernel in kernels]
-    work = partial(_build, target, folder, objects, nasm)
+    # Of two programs that say the same version, each has its own objects.
+    try:
+        assembler = sha256(nasm.path.read_bytes())
+    except OSError as error:
+        raise GhashgenError(f"{nasm.path}: {error.strerror}", "let it be read") from None
+    work = partial(_build, target, folder, objects, nasm, assembler, fresh)
     return tuple(run(work, items, lambda item: on_done(item[0])))

@@ -4,7 +4,7 @@ In a clone ``harness/``, ``templates/``, ``docs/`` and ``generated/`` lie beside
 Kernels go to ``generated/``, and what may be deleted at any time to ``build/``. A wheel carries
 what is read of them inside the package (``CARRIED``). There, kernels go to ``generated/`` of the
 working folder, and what may be deleted to a cache folder of the user. ``CACHE`` names another one
-in both cases.
+in both cases. The key that seals what is kept there lies in neither, but in a folder for state.
 
 The harness is compiled by a C compiler, so these are files on disk, never members of an archive.
 """
@@ -85,11 +85,25 @@ def cache_folder() -> Path:
         return Path(named).absolute()
     if in_clone():
         return project_root() / "build"
+    return _users("XDG_CACHE_HOME", ".cache", f"set {CACHE}")
+
+
+def state_folder() -> Path:
+    """Return the folder for what outlives the cache and belongs to this user alone.
+
+    Raises:
+        GhashgenError: nothing says where the user's state is.
+    """
+    return _users("XDG_STATE_HOME", ".local/state", "set XDG_STATE_HOME")
+
+
+def _users(variable: str, usual: str, remedy: str) -> Path:
     # The XDG specification has relative paths ignored.
-    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    base = Path(os.environ.get(variable, ""))
     if base.is_absolute():
         return base / "ghashgen"
     try:
-        return Path.home() / ".cache" / "ghashgen"
+        return Path.home() / usual / "ghashgen"
     except RuntimeError:
-        raise GhashgenError("there is no home folder for a cache", f"set {CACHE}") from None
+        what = usual.rpartition("/")[2].lstrip(".")
+        raise GhashgenError(f"there is no home folder for a {what}", remedy) from None

@@ -1,4 +1,7 @@
-"""C programs, each file named by a hash of all that it is made from, so that it is made once."""
+"""C programs, each file named by a hash of all that it is made from, so that it is made once.
+
+The hash says what a file should be; that it is what was made here, its seal (`ghashgen.sealed`).
+"""
 
 import hashlib
 import os
@@ -8,6 +11,7 @@ from pathlib import Path
 
 from ghashgen.errors import GhashgenError
 from ghashgen.paths import project_root
+from ghashgen.sealed import kept
 from ghashgen.toolchain import Tool, compile_c, link
 
 _COMPILE = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIE", "-g0")
@@ -40,17 +44,17 @@ def program(
     def compiled(source: Path) -> Path:
         made_from: list[str | bytes] = [source.name, source.read_bytes()]
         obj = out_dir / f"{source.parent.name}-{source.stem}-{digest(base, made_from)}.o"
-        if not obj.exists():
-            compile_c(cc, source, obj, flags=_COMPILE, include=(folder,))
-        return obj
+        return kept(
+            obj,
+            f"C object {obj.name}",
+            lambda: compile_c(cc, source, obj, flags=_COMPILE, include=(folder,)),
+        )
 
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         linked = [*pool.map(compiled, sources), *objects]
     contents = [_read(path) for path in linked]
     made = out_dir / f"{name}-{digest([cc.version, *cc.command, *_LINK], contents)}"
-    if not made.exists():
-        link(cc, linked, made, flags=_LINK)
-    return made
+    return kept(made, f"program {made.name}", lambda: link(cc, linked, made, flags=_LINK))
 
 
 def _read(path: Path) -> bytes:

@@ -117,6 +117,14 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory, request: pytest.Fixt
     return base.parent if hasattr(request.config, "workerinput") else base
 
 
+@pytest.fixture(scope="session", autouse=True)
+def key_folder(shared_folder: Path) -> Iterator[None]:
+    """Keep the key that seals what tests make apart from the user's, which may not be writable."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", os.fspath(shared_folder / "state"))
+        yield
+
+
 @pytest.fixture(scope="session")
 def nasm() -> Tool:
     return find_nasm()

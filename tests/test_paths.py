@@ -47,5 +47,9 @@ def test_an_installed_package_keeps_them_where_the_user_is(
     assert paths.cache_folder() == tmp_path / "home" / ".cache" / "ghashgen"
     monkeypatch.setenv("XDG_CACHE_HOME", os.fspath(tmp_path / "xdg"))
     assert paths.cache_folder() == tmp_path / "xdg" / "ghashgen"
+    monkeypatch.setenv("XDG_STATE_HOME", "relative")
+    assert paths.state_folder() == tmp_path / "home" / ".local" / "state" / "ghashgen"
+    monkeypatch.setenv("XDG_STATE_HOME", os.fspath(tmp_path / "state"))
+    assert paths.state_folder() == tmp_path / "state" / "ghashgen"
     with pytest.raises(GhashgenError, match=r"README\.md is a file of the repository"):
         paths.require_clone("README.md")

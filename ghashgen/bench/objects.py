@@ -26,6 +26,7 @@ from ghashgen.errors import GhashgenError
 from ghashgen.files import make_folder, write_whole
 from ghashgen.harness import FEATURES
 from ghashgen.programs import digest
+from ghashgen.sealed import kept
 from ghashgen.templates import environment
 from ghashgen.toolchain import Tool
 
@@ -106,9 +107,11 @@ def isolated(cc: Tool, peer: PeerObject, folder: Path) -> Path:
     """
     contents = [file.read_bytes() for file in peer.files]
     made = folder / f"{peer.symbol}-{digest([peer.init, peer.update], contents)}.o"
-    if made.exists():
-        return made
-    make_folder(folder)
+    return kept(made, f"peer {made.name}", lambda: _isolate(cc, peer, made))
+
+
+def _isolate(cc: Tool, peer: PeerObject, made: Path) -> None:
+    make_folder(made.parent)
     whole = made.with_suffix(".tmp.o")
     wanted = {peer.init: f"{peer.symbol}_init", peer.update: f"{peer.symbol}_update"}
     try:
@@ -116,15 +119,14 @@ def isolated(cc: Tool, peer: PeerObject, folder: Path) -> Path:
         asked = [f"-Wl,--require-defined={name}" for name in wanted]
         _run([*cc.command, "-nostdlib", "-r", *asked, "-o", str(whole), *map(str, peer.files)])
         renamed = [f"--redefine-sym={old}={new}" for old, new in wanted.items()]
-        kept = [f"--keep-global-symbol={name}" for name in wanted]
-        _run(["objcopy", *kept, str(whole)])
+        visible = [f"--keep-global-symbol={name}" for name in wanted]
+        _run(["objcopy", *visible, str(whole)])
         _run(["objcopy", *renamed, str(whole)])
         whole.replace(made)
     except GhashgenError as refusal:
         raise GhashgenError(f"peer {peer.name}: {refusal.cause}", "see docs/bench.md") from None
     finally:
         whole.unlink(missing_ok=True)
-    return made
 
 
 def _run(command: Sequence[str]) -> None:

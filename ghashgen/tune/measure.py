@@ -23,6 +23,7 @@ from ghashgen.files import make_folder
 from ghashgen.harness import HarnessKernel
 from ghashgen.harness import build as build_harness
 from ghashgen.paths import cache_folder, project_root
+from ghashgen.sealed import seal_of
 from ghashgen.tune.space import Unit
 
 MODES = ("throughput", "init")
@@ -184,5 +185,5 @@ def _written(unit: Unit, objects: Path) -> HarnessKernel:
 def _tidy(place: Path) -> None:
     """Remove what belongs to one batch; what all share stays for the next."""
     programs = [path for path in place.glob("bench-*") if not path.suffix]
-    for path in (*place.glob("*kernel_table-*"), *programs):
+    for path in (*place.glob("*kernel_table-*"), *programs, *map(seal_of, programs)):
         path.unlink(missing_ok=True)
