@@ -1,25 +1,23 @@
-"""Proves built kernels from their bytes, in parallel, and keeps the verdicts.
+"""Proves built kernels from their bytes, in parallel; `ghashgen.verdicts` keeps the verdicts.
 
-A verdict is kept under build/proofs by the hash of the object's bytes, of the statement and of
-every source that the verdict rests on, so that only what changed is proved anew. What is recorded,
-and what must be proved, is the business of `ghashgen.ledger`.
+What is recorded, and what must be proved, is the business of `ghashgen.ledger`.
 """
 
-import hashlib
-import json
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from ghashgen.artefact import sha256
 from ghashgen.built import Built
 from ghashgen.field.bitorder import Order
-from ghashgen.files import write_whole
 from ghashgen.kernel import Kernel
 from ghashgen.ledger import Verdict
 from ghashgen.objects import read_object
 from ghashgen.parallel import run
-from ghashgen.verify.prove import prove_object, sources_sha256
+from ghashgen.sealed import user_seal
+from ghashgen.verdicts import Store, foundation
+from ghashgen.verify.prove import prove_object
 from ghashgen.verify.spec import OPERATIONS, FunctionSpec, KernelSpec, parse_cell
 
 
@@ -47,26 +45,36 @@ def statement(kernel: Kernel, symbol: str, abi: str, table_align: int = 0) -> Ke
     )
 
 
-def _key(obj: bytes, spec: KernelSpec, sources: str) -> str:
-    digest = hashlib.sha256(f"{sources} {spec!r} ".encode())
-    digest.update(obj)
-    return digest.hexdigest()
+@dataclass(frozen=True)
+class Proved:
+    """The verdicts on some kernels, in their order, and where they are from."""
+
+    verdicts: list[Verdict]
+    reused: int
+    """How many were kept by an earlier run."""
+    disbelieved: tuple[str, ...]
+    """Kernels of which a verdict was kept that had not the seal that belongs to it."""
+    unsealed: str
+    """Why no verdict can be kept, if none can."""
 
 
-def _prove(folder: Path, sources: str, prefix: str, built: Built) -> Verdict:
+@dataclass(frozen=True)
+class _Task:
+    built: Built
+    obj: bytes
+    spec: KernelSpec
+
+
+def _task(prefix: str, built: Built) -> _Task:
     spec = statement(built.kernel, prefix + built.kernel.name, built.abi, built.table_align)
-    obj = built.obj.read_bytes()
-    return {**_verdict(folder, sources, obj, spec), "text_sha256": sha256(read_object(obj).code)}
+    return _Task(built, built.obj.read_bytes(), spec)
 
 
-def _verdict(folder: Path, sources: str, obj: bytes, spec: KernelSpec) -> Verdict:
-    kept = folder / f"{_key(obj, spec, sources)}.json"
-    if kept.exists():
-        verdict: Verdict = json.loads(kept.read_text(encoding="utf-8"))
-        return verdict
-    proof = prove_object(obj, spec)
+def _prove(store: Store, task: _Task) -> Verdict:
+    proof = prove_object(task.obj, task.spec)
     verdict = {**proof.as_data(), "report": proof.report()}
-    write_whole(kept, json.dumps(verdict))
+    # By the worker, so that an interrupt loses only what is not proved yet.
+    store.keep(task.obj, task.spec, verdict)
     return verdict
 
 
@@ -75,6 +83,32 @@ def prove(
     folder: Path,
     prefix: str = "",
     on_done: Callable[[Built], None] = lambda built: None,
-) -> list[Verdict]:
-    """Return the verdict on each kernel, proving in parallel what `folder` does not hold."""
-    return run(partial(_prove, folder, sources_sha256(), prefix), kernels, on_done, spread=True)
+    fresh: bool = False,
+) -> Proved:
+    """Return the verdict on each kernel, proving in parallel what `folder` does not hold.
+
+    `fresh` proves all of them, whatever it holds.
+    """
+    store = Store(folder, user_seal(), foundation())
+    tasks = [_task(prefix, built) for built in kernels]
+    found = [None if fresh else store.find(task.obj, task.spec) for task in tasks]
+    todo = []
+    disbelieved = []
+    for task, verdict in zip(tasks, found, strict=True):
+        if verdict is not None:
+            on_done(task.built)
+            continue
+        todo.append(task)
+        if store.seal.key and not fresh and store.path(task.obj, task.spec).exists():
+            disbelieved.append(task.built.kernel.name)
+    made = iter(run(partial(_prove, store), todo, lambda task: on_done(task.built), spread=True))
+    verdicts = [
+        {**(next(made) if verdict is None else verdict), "text_sha256": _text_sha256(task)}
+        for task, verdict in zip(tasks, found, strict=True)
+    ]
+    reused = len(tasks) - len(todo)
+    return Proved(verdicts, reused, tuple(disbelieved), store.seal.why)
+
+
+def _text_sha256(task: _Task) -> str:
+    return sha256(read_object(task.obj).code)

@@ -2,13 +2,12 @@
 
 import pickle
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from verify_objects import ASM, assembled, edited, original
 
 from ghashgen.errors import GhashgenError
-from ghashgen.verify.prove import THEOREMS, Proof, prove_object, sources_sha256
+from ghashgen.verify.prove import THEOREMS, Proof, prove_object
 from ghashgen.verify.refutation import Category
 from ghashgen.verify.spec import KernelSpec, load_spec
 
@@ -249,18 +248,6 @@ def test_a_proof_speaks_in_words_and_in_data() -> None:
     data = bad.as_data()["refutation"]
     assert data["category"] == "function"
     assert data["length"] == 64
-
-
-def test_the_sources_hash_covers_rows_and_data(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = sources_sha256()
-    assert before == sources_sha256()
-    real = Path.read_bytes
-
-    def changed(path: Path) -> bytes:
-        return real(path) + (b"#" if path.name == "doit.toml" else b"")
-
-    monkeypatch.setattr(Path, "read_bytes", changed)
-    assert sources_sha256() != before
 
 
 def test_vzeroupper_writes_no_secret() -> None:

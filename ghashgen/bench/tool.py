@@ -187,7 +187,7 @@ def every_proof(
     """
     with tempfile.TemporaryDirectory(prefix="ghashgen-") as folder:
         start = time.perf_counter()
-        verdicts = proofs.prove(built, Path(folder), on_done=on_done)
+        verdicts = proofs.prove(built, Path(folder), on_done=on_done).verdicts
         seconds = time.perf_counter() - start
     failed = [verdict["kernel"] for verdict in verdicts if not verdict["proved"]]
     if failed:

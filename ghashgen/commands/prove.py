@@ -35,6 +35,7 @@ from ghashgen.wording import counted
 @click.option("--theorem", default=None, help="Identities with this name, prefix or glob.")
 @click.option("--report", is_flag=True, help="Print each kernel's proof in words.")
 @click.option("--write", is_flag=True, help="Write generated/PROOFS.json; catalogue only.")
+@click.option("--no-cache", is_flag=True, help="Assemble and prove anew, whatever is kept.")
 @json_option
 def COMMAND(
     choice: Choice,
@@ -45,15 +46,16 @@ def COMMAND(
     theorem: str | None,
     report: bool,
     write: bool,
+    no_cache: bool,
     as_json: bool,
 ) -> None:
     """Prove kernels right from their assembled bytes, for every key, state and message.
 
     Each kernel's functions are decoded and followed for every length around the group, longer
     messages by induction: result, memory, constant time, calling convention and, where the kernel
-    has it, wipe. Verdicts are kept under build/proofs; only what changed is proved anew. What is
-    proved of the catalogue's kernels must be what docs/expected-theorems.txt lists of them, and all
-    of it what generated/PROOFS.json records.
+    has it, wipe. Verdicts are kept under build/proofs, sealed with a key of this user; what changed
+    or is not as it was kept is proved anew. What is proved of the catalogue's kernels must be what
+    docs/expected-theorems.txt lists of them, and all of it what generated/PROOFS.json records.
     """
     if identities or theorem:
         _identities(theorem, as_json)
@@ -64,9 +66,10 @@ def COMMAND(
     if write and not recorded:
         raise GhashgenError("--write records the whole catalogue", "leave out all other options")
     with progress("assemble", len(kernels)) as advance:
-        built = build(kernels, where, default_out(), build_folder("obj"), advance)
+        built = build(kernels, where, default_out(), build_folder("obj"), advance, no_cache)
     with progress("prove", len(built)) as advance:
-        verdicts = proofs.prove(built, build_folder("proofs"), prefix, advance)
+        proved = proofs.prove(built, build_folder("proofs"), prefix, advance, no_cache)
+    verdicts = proved.verdicts
     if as_json:
         print_json([{k: v for k, v in x.items() if k != "report"} for x in verdicts])
     elif report:
@@ -74,6 +77,7 @@ def COMMAND(
             click.echo(verdict["report"])
     else:
         _print(verdicts)
+    _say_origin(proved)
     _require(verdicts, whole)
     if not recorded:
         return
@@ -106,6 +110,18 @@ def _print(verdicts: list[dict[str, Any]]) -> None:
     proved = sum(verdict["proved"] for verdict in verdicts)
     theorems = counted(len(ledger.theorems(verdicts)), "theorem")
     say(f"{proved} of {kernels} proved, {theorems}")
+
+
+def _say_origin(proved: proofs.Proved) -> None:
+    """Say on standard error which verdicts are not of this run, and which were not believed."""
+    if proved.reused:
+        total = counted(len(proved.verdicts), "verdict")
+        click.echo(f"{proved.reused} of {total} kept from an earlier run", err=True)
+    if proved.disbelieved:
+        names = ledger.some(proved.disbelieved)
+        click.echo(f"not as it was kept here, proved again: {names}", err=True)
+    if proved.unsealed:
+        click.echo(f"no verdict is kept: {proved.unsealed}", err=True)
 
 
 def _require(verdicts: list[dict[str, Any]], whole: bool) -> None:

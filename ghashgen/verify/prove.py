@@ -103,22 +103,6 @@ class Proof:
         return "\n".join(lines)
 
 
-def sources_sha256() -> str:
-    """Return the hash of everything a verdict rests on here: verify, field, ops and their data.
-
-    With `code_sha256` and the spec it makes the key under which a proof may be kept.
-    """
-    digest = hashlib.sha256()
-    package = Path(__file__).parent.parent
-    files = [p for name in ("errors.py",) for p in [package / name]]
-    for folder in ("field", "ops", "verify"):
-        files += [p for p in (package / folder).iterdir() if p.suffix in (".py", ".toml")]
-    for path in sorted(files):
-        digest.update(f"{path.relative_to(package)}\n".encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
 def executed_lengths(spec: KernelSpec, function: FunctionSpec) -> range:
     """Return the lengths in bytes that are executed: 0 to (2·blocks + 1)·16 + 15."""
     top = (2 * spec.blocks + 1) * BLOCK_BYTES + BLOCK_BYTES - 1
