@@ -273,7 +273,7 @@ def _harness(kernel: Kernel, obj: Path, folder: Path) -> Harness:
                 needs=SSE,
                 blocks=kernel.blocks,
                 table_bytes=kernel.table_bytes,
-                table_align=kernel.table_align,
+                table_align=kernel.set.operand_align,
                 obj=obj,
                 segments=kernel.segments,
             )

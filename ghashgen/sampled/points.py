@@ -94,6 +94,11 @@ class Structure:
             rest = f"then {', '.join(map(str, self.rest))}"
         return f"groups of {self.blocks}{lanes}, {rest}"
 
+    @property
+    def longest(self) -> int:
+        """The largest length that is run, in bytes: two groups, a block and a partial one."""
+        return (2 * self.blocks + 1) * BLOCK_BYTES + BLOCK_BYTES - 1
+
     def groups(self, length: int) -> list[int]:
         """Return the blocks of each group of a message of so many bytes."""
         size = BLOCK_BYTES * self.blocks

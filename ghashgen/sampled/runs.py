@@ -23,7 +23,6 @@ from ghashgen.sampled.subject import (
     least_bits,
     points_for,
 )
-from ghashgen.validation.cases import tail_bound
 
 EMULATED_POINTS = 8
 """Points at every length where a kernel is emulated: a call takes 10,000 times as long."""
@@ -85,7 +84,7 @@ def _telling(structure: Structure) -> list[int]:
     """Return the lengths at which the harness's answers are held against the field."""
     group = BLOCK_BYTES * structure.blocks
     around = [at + by for at in (16, group, 2 * group) for by in (-1, 0, 1)]
-    return sorted({0, 1, *around, group + 40, tail_bound(structure.blocks)} - {-1})
+    return sorted({0, 1, *around, group + 40, structure.longest} - {-1})
 
 
 def draw(harness: Harness, subjects: Sequence[Subject], count: int, seed: str) -> list[Point]:

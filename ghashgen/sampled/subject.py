@@ -11,7 +11,6 @@ from ghashgen.field.bitorder import BLOCK_BYTES, Order
 from ghashgen.kernel import Kernel
 from ghashgen.sampled import degrees
 from ghashgen.sampled.points import Cell, Structure, cell
-from ghashgen.validation.cases import tail_bound
 
 SEED = "1"
 """What the points are drawn from if nobody says otherwise."""
@@ -69,7 +68,7 @@ class Subject:
     @property
     def bound(self) -> int:
         """The largest length that is run, in bytes."""
-        return tail_bound(self.structure.blocks)
+        return self.structure.longest
 
     @property
     def lengths(self) -> range:
