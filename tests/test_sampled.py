@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
 import re
 from collections.abc import Callable, Iterator
@@ -12,9 +13,11 @@ from pathlib import Path
 from queue import Queue
 
 import pytest
+from click.testing import CliRunner
 from cpus import AS_FOUND, NO_PCLMULQDQ, lacking
 from emulating import needs_emulator
 
+from ghashgen.commands.prove_object import COMMAND
 from ghashgen.emulate import Buffer, Call, Emulator
 from ghashgen.emulate.image import load_object
 from ghashgen.errors import GhashgenError
@@ -564,6 +567,20 @@ def test_a_strangers_object_is_run_and_its_groups_found(
     assert stated == result
     with pytest.raises(GhashgenError, match="agrees with none"):
         stranger.run(_foreign(obj), 16, folder, groups=(4, 2, 1))
+
+
+@pytest.mark.cpu(AS_FOUND)
+def test_prove_object_runs(object_of: Callable[[str], bytes], folder: Path) -> None:
+    obj = folder / "stated.o"
+    obj.write_bytes(object_of((ASM / "foreign.asm").read_text()))
+    words = [str(obj), "--spec", str(ASM / "foreign.toml"), "--run"]
+    done = CliRunner().invoke(COMMAND, words)
+    assert done.exit_code == 0, done.output
+    assert "at random points with independent powers, groups of 4, then 1" in done.output
+    done = CliRunner().invoke(COMMAND, [*words, "--json"])
+    assert json.loads(done.stdout)["random_points"]["calls"] > 0
+    done = CliRunner().invoke(COMMAND, [*words, "--groups", "1,4"])
+    assert "write the largest first" in str(done.exception) + done.output
 
 
 @pytest.mark.cpu(AS_FOUND, NO_PCLMULQDQ)
