@@ -75,7 +75,7 @@ compare: setup ## repeat the comparisons of papers; --record of the verb stores 
 	@$(GHASHGEN) compare solaris
 	@$(GHASHGEN) compare intel-2023
 
-validate: setup generate ## run every kernel against pyca/cryptography and CAVP
+validate: setup generate ## run every kernel against pyca/cryptography and CAVP, and at random points
 	@$(GHASHGEN) validate
 
 audit: setup ## count instructions in the assembled bytes

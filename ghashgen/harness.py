@@ -209,6 +209,13 @@ class Harness:
         findings = tuple(Finding(category, **row) for category, row in answer["checks"].items())
         return Report(answer["name"], findings, answer["calls"])
 
+    def sampled(self, job: bytes) -> Sequence[str]:
+        """The lines that ``harness/sampled.c`` writes for a job.
+
+        Raises MissingFeatures, or GhashgenError when the job cannot be run.
+        """
+        return self._call(["sampled"], job).decode().splitlines()
+
     def _states(self, command: str, name: str, vectors: Sequence[Vector]) -> States:
         output = self._call([command, name], encode(vectors))
         if len(output) != 16 * len(vectors):

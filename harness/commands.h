@@ -23,6 +23,8 @@ int command_segments(const struct ghashgen_kernel *k);
 /* H^m for every vector; m is the first 8 bytes of x, little-endian. */
 int command_power(const struct ghashgen_kernel *k);
 int command_check(const struct ghashgen_kernel *k);
+/* Kernels, points and expectations as standard input says. */
+int command_sampled(void);
 
 /* One line on standard error: "ghashgen-harness: ..." */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));

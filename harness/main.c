@@ -37,8 +37,16 @@ static int refuse_missing(const struct ghashgen_kernel *k)
 static int usage(void)
 {
     complain("usage: features | decode LEAF1_ECX LEAF1_EDX LEAF7_EBX LEAF7_ECX XCR0 | list | "
-             "run NAME | mul NAME | segments NAME | power NAME | check NAME");
+             "run NAME | mul NAME | segments NAME | power NAME | check NAME | sampled");
     return EXIT_USAGE;
+}
+
+static int open_traps(void)
+{
+    if (trap_open() == 0 && abi_open() == 0)
+        return 0;
+    perror("ghashgen-harness");
+    return -1;
 }
 
 static int kernel_command(const char *command, const char *name)
@@ -63,10 +71,8 @@ static int kernel_command(const char *command, const char *name)
         int code = refuse_missing(k);
         if (code)
             return code;
-        if (trap_open() != 0 || abi_open() != 0) {
-            perror("ghashgen-harness");
+        if (open_traps() != 0)
             return EXIT_INTERNAL;
-        }
         return commands[i].run(k);
     }
     return usage();
@@ -80,6 +86,8 @@ int main(int argc, char **argv)
         code = command_features();
     else if (argc == 2 && strcmp(argv[1], "list") == 0)
         code = command_list();
+    else if (argc == 2 && strcmp(argv[1], "sampled") == 0)
+        code = open_traps() ? EXIT_INTERNAL : command_sampled();
     else if (argc == 7 && strcmp(argv[1], "decode") == 0)
         code = command_decode(argv + 2);
     else if (argc == 3)

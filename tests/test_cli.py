@@ -98,6 +98,9 @@ def test_validate_says_how_and_passes() -> None:
     needs = ("sse2", "ssse3", "pclmulqdq")
     assert result["how"] == ("emulated" if lacking(needs) else "native")
     assert result["longest_tail"] == 63
+    points = result["random_points"]
+    assert points["how"] == result["how"]
+    assert points["bits"] >= (128 if points["how"] == "native" else 0.1)
 
 
 def test_prove_covers_every_length_of_a_kernel_and_prove_object_agrees(tmp_path: Path) -> None:
