@@ -29,7 +29,7 @@
 extern "C" {
 #endif
 
-/* ghash_avx2_k_clmul1_x16: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* ghash_avx2_k_clmul1_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_K_CLMUL1_X16_TABLE_BYTES 512
 #define GHASH_AVX2_K_CLMUL1_X16_TABLE_ALIGN 1
 #define GHASH_AVX2_K_CLMUL1_X16_TABLE_BEST_ALIGN 32
@@ -37,7 +37,7 @@ void ghash_avx2_k_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx2_k_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_k_clmul1_x16_lanes: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* ghash_avx2_k_clmul1_x16_lanes: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_K_CLMUL1_X16_LANES_TABLE_BYTES 1024
 #define GHASH_AVX2_K_CLMUL1_X16_LANES_TABLE_ALIGN 1
 #define GHASH_AVX2_K_CLMUL1_X16_LANES_TABLE_BEST_ALIGN 32
@@ -45,7 +45,7 @@ void ghash_avx2_k_clmul1_x16_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx2_k_clmul1_x16_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_k_clmul1_x16_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_k_clmul1_x16_natural: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx2_k_clmul1_x16_natural: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_K_CLMUL1_X16_NATURAL_TABLE_BYTES 512
 #define GHASH_AVX2_K_CLMUL1_X16_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX2_K_CLMUL1_X16_NATURAL_TABLE_BEST_ALIGN 32
@@ -53,7 +53,7 @@ void ghash_avx2_k_clmul1_x16_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx2_k_clmul1_x16_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_k_clmul1_x16_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_k_clmul1_x16_natural_lanes: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx2_k_clmul1_x16_natural_lanes: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_K_CLMUL1_X16_NATURAL_LANES_TABLE_BYTES 1024
 #define GHASH_AVX2_K_CLMUL1_X16_NATURAL_LANES_TABLE_ALIGN 1
 #define GHASH_AVX2_K_CLMUL1_X16_NATURAL_LANES_TABLE_BEST_ALIGN 32
@@ -61,7 +61,7 @@ void ghash_avx2_k_clmul1_x16_natural_lanes_init(void *table, const uint8_t h[16]
 void ghash_avx2_k_clmul1_x16_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_k_clmul1_x16_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_k_clmul1_x2: GHASH (SP 800-38D), 2 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* ghash_avx2_k_clmul1_x2: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_K_CLMUL1_X2_TABLE_BYTES 64
 #define GHASH_AVX2_K_CLMUL1_X2_TABLE_ALIGN 1
 #define GHASH_AVX2_K_CLMUL1_X2_TABLE_BEST_ALIGN 32
@@ -69,7 +69,7 @@ void ghash_avx2_k_clmul1_x2_init(void *table, const uint8_t h[16]);
 void ghash_avx2_k_clmul1_x2_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_k_clmul1_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_k_clmul1_x2_natural: GHASH (SP 800-38D), 2 blocks a group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx2_k_clmul1_x2_natural: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_K_CLMUL1_X2_NATURAL_TABLE_BYTES 64
 #define GHASH_AVX2_K_CLMUL1_X2_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX2_K_CLMUL1_X2_NATURAL_TABLE_BEST_ALIGN 32
@@ -77,7 +77,7 @@ void ghash_avx2_k_clmul1_x2_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx2_k_clmul1_x2_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_k_clmul1_x2_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_k_clmul1_x32: GHASH (SP 800-38D), 32 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* ghash_avx2_k_clmul1_x32: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_K_CLMUL1_X32_TABLE_BYTES 1024
 #define GHASH_AVX2_K_CLMUL1_X32_TABLE_ALIGN 1
 #define GHASH_AVX2_K_CLMUL1_X32_TABLE_BEST_ALIGN 32
@@ -85,7 +85,7 @@ void ghash_avx2_k_clmul1_x32_init(void *table, const uint8_t h[16]);
 void ghash_avx2_k_clmul1_x32_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_k_clmul1_x32_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_k_clmul1_x32_natural: GHASH (SP 800-38D), 32 blocks a group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx2_k_clmul1_x32_natural: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_K_CLMUL1_X32_NATURAL_TABLE_BYTES 1024
 #define GHASH_AVX2_K_CLMUL1_X32_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX2_K_CLMUL1_X32_NATURAL_TABLE_BEST_ALIGN 32
@@ -93,7 +93,7 @@ void ghash_avx2_k_clmul1_x32_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx2_k_clmul1_x32_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_k_clmul1_x32_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_k_clmul1_x4: GHASH (SP 800-38D), 4 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* ghash_avx2_k_clmul1_x4: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_K_CLMUL1_X4_TABLE_BYTES 128
 #define GHASH_AVX2_K_CLMUL1_X4_TABLE_ALIGN 1
 #define GHASH_AVX2_K_CLMUL1_X4_TABLE_BEST_ALIGN 32
@@ -101,7 +101,7 @@ void ghash_avx2_k_clmul1_x4_init(void *table, const uint8_t h[16]);
 void ghash_avx2_k_clmul1_x4_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_k_clmul1_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_k_clmul1_x48: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* ghash_avx2_k_clmul1_x48: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_K_CLMUL1_X48_TABLE_BYTES 1536
 #define GHASH_AVX2_K_CLMUL1_X48_TABLE_ALIGN 1
 #define GHASH_AVX2_K_CLMUL1_X48_TABLE_BEST_ALIGN 32
@@ -109,7 +109,7 @@ void ghash_avx2_k_clmul1_x48_init(void *table, const uint8_t h[16]);
 void ghash_avx2_k_clmul1_x48_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_k_clmul1_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_k_clmul1_x48_lanes: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* ghash_avx2_k_clmul1_x48_lanes: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_K_CLMUL1_X48_LANES_TABLE_BYTES 3072
 #define GHASH_AVX2_K_CLMUL1_X48_LANES_TABLE_ALIGN 1
 #define GHASH_AVX2_K_CLMUL1_X48_LANES_TABLE_BEST_ALIGN 32
@@ -117,7 +117,7 @@ void ghash_avx2_k_clmul1_x48_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx2_k_clmul1_x48_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_k_clmul1_x48_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_k_clmul1_x48_natural: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx2_k_clmul1_x48_natural: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_K_CLMUL1_X48_NATURAL_TABLE_BYTES 1536
 #define GHASH_AVX2_K_CLMUL1_X48_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX2_K_CLMUL1_X48_NATURAL_TABLE_BEST_ALIGN 32
@@ -125,7 +125,7 @@ void ghash_avx2_k_clmul1_x48_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx2_k_clmul1_x48_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_k_clmul1_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_k_clmul1_x48_natural_lanes: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx2_k_clmul1_x48_natural_lanes: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_K_CLMUL1_X48_NATURAL_LANES_TABLE_BYTES 3072
 #define GHASH_AVX2_K_CLMUL1_X48_NATURAL_LANES_TABLE_ALIGN 1
 #define GHASH_AVX2_K_CLMUL1_X48_NATURAL_LANES_TABLE_BEST_ALIGN 32
@@ -133,7 +133,7 @@ void ghash_avx2_k_clmul1_x48_natural_lanes_init(void *table, const uint8_t h[16]
 void ghash_avx2_k_clmul1_x48_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_k_clmul1_x48_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_k_clmul1_x4_natural: GHASH (SP 800-38D), 4 blocks a group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx2_k_clmul1_x4_natural: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_K_CLMUL1_X4_NATURAL_TABLE_BYTES 128
 #define GHASH_AVX2_K_CLMUL1_X4_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX2_K_CLMUL1_X4_NATURAL_TABLE_BEST_ALIGN 32
@@ -141,7 +141,7 @@ void ghash_avx2_k_clmul1_x4_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx2_k_clmul1_x4_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_k_clmul1_x4_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_k_clmul1_x8: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* ghash_avx2_k_clmul1_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_K_CLMUL1_X8_TABLE_BYTES 256
 #define GHASH_AVX2_K_CLMUL1_X8_TABLE_ALIGN 1
 #define GHASH_AVX2_K_CLMUL1_X8_TABLE_BEST_ALIGN 32
@@ -149,7 +149,7 @@ void ghash_avx2_k_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx2_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_k_clmul1_x8_natural: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx2_k_clmul1_x8_natural: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_K_CLMUL1_X8_NATURAL_TABLE_BYTES 256
 #define GHASH_AVX2_K_CLMUL1_X8_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX2_K_CLMUL1_X8_NATURAL_TABLE_BEST_ALIGN 32
@@ -157,7 +157,7 @@ void ghash_avx2_k_clmul1_x8_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx2_k_clmul1_x8_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_k_clmul1_x8_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_karatsuba_clmul2_x16: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* ghash_avx2_karatsuba_clmul2_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_KARATSUBA_CLMUL2_X16_TABLE_BYTES 512
 #define GHASH_AVX2_KARATSUBA_CLMUL2_X16_TABLE_ALIGN 1
 #define GHASH_AVX2_KARATSUBA_CLMUL2_X16_TABLE_BEST_ALIGN 32
@@ -165,7 +165,7 @@ void ghash_avx2_karatsuba_clmul2_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx2_karatsuba_clmul2_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_karatsuba_clmul2_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_karatsuba_clmul2_x16_natural: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx2_karatsuba_clmul2_x16_natural: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_KARATSUBA_CLMUL2_X16_NATURAL_TABLE_BYTES 512
 #define GHASH_AVX2_KARATSUBA_CLMUL2_X16_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX2_KARATSUBA_CLMUL2_X16_NATURAL_TABLE_BEST_ALIGN 32
@@ -173,7 +173,7 @@ void ghash_avx2_karatsuba_clmul2_x16_natural_init(void *table, const uint8_t h[1
 void ghash_avx2_karatsuba_clmul2_x16_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_karatsuba_clmul2_x16_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_karatsuba_clmul2_x2: GHASH (SP 800-38D), 2 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* ghash_avx2_karatsuba_clmul2_x2: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_KARATSUBA_CLMUL2_X2_TABLE_BYTES 64
 #define GHASH_AVX2_KARATSUBA_CLMUL2_X2_TABLE_ALIGN 1
 #define GHASH_AVX2_KARATSUBA_CLMUL2_X2_TABLE_BEST_ALIGN 32
@@ -181,7 +181,7 @@ void ghash_avx2_karatsuba_clmul2_x2_init(void *table, const uint8_t h[16]);
 void ghash_avx2_karatsuba_clmul2_x2_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_karatsuba_clmul2_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_karatsuba_clmul2_x2_natural: GHASH (SP 800-38D), 2 blocks a group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx2_karatsuba_clmul2_x2_natural: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_KARATSUBA_CLMUL2_X2_NATURAL_TABLE_BYTES 64
 #define GHASH_AVX2_KARATSUBA_CLMUL2_X2_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX2_KARATSUBA_CLMUL2_X2_NATURAL_TABLE_BEST_ALIGN 32
@@ -189,7 +189,7 @@ void ghash_avx2_karatsuba_clmul2_x2_natural_init(void *table, const uint8_t h[16
 void ghash_avx2_karatsuba_clmul2_x2_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_karatsuba_clmul2_x2_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_karatsuba_clmul2_x32: GHASH (SP 800-38D), 32 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* ghash_avx2_karatsuba_clmul2_x32: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_KARATSUBA_CLMUL2_X32_TABLE_BYTES 1024
 #define GHASH_AVX2_KARATSUBA_CLMUL2_X32_TABLE_ALIGN 1
 #define GHASH_AVX2_KARATSUBA_CLMUL2_X32_TABLE_BEST_ALIGN 32
@@ -197,7 +197,7 @@ void ghash_avx2_karatsuba_clmul2_x32_init(void *table, const uint8_t h[16]);
 void ghash_avx2_karatsuba_clmul2_x32_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_karatsuba_clmul2_x32_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_karatsuba_clmul2_x32_natural: GHASH (SP 800-38D), 32 blocks a group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx2_karatsuba_clmul2_x32_natural: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_KARATSUBA_CLMUL2_X32_NATURAL_TABLE_BYTES 1024
 #define GHASH_AVX2_KARATSUBA_CLMUL2_X32_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX2_KARATSUBA_CLMUL2_X32_NATURAL_TABLE_BEST_ALIGN 32
@@ -205,7 +205,7 @@ void ghash_avx2_karatsuba_clmul2_x32_natural_init(void *table, const uint8_t h[1
 void ghash_avx2_karatsuba_clmul2_x32_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_karatsuba_clmul2_x32_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_karatsuba_clmul2_x4: GHASH (SP 800-38D), 4 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* ghash_avx2_karatsuba_clmul2_x4: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_KARATSUBA_CLMUL2_X4_TABLE_BYTES 128
 #define GHASH_AVX2_KARATSUBA_CLMUL2_X4_TABLE_ALIGN 1
 #define GHASH_AVX2_KARATSUBA_CLMUL2_X4_TABLE_BEST_ALIGN 32
@@ -213,7 +213,7 @@ void ghash_avx2_karatsuba_clmul2_x4_init(void *table, const uint8_t h[16]);
 void ghash_avx2_karatsuba_clmul2_x4_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_karatsuba_clmul2_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_karatsuba_clmul2_x48: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* ghash_avx2_karatsuba_clmul2_x48: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_KARATSUBA_CLMUL2_X48_TABLE_BYTES 1536
 #define GHASH_AVX2_KARATSUBA_CLMUL2_X48_TABLE_ALIGN 1
 #define GHASH_AVX2_KARATSUBA_CLMUL2_X48_TABLE_BEST_ALIGN 32
@@ -221,7 +221,7 @@ void ghash_avx2_karatsuba_clmul2_x48_init(void *table, const uint8_t h[16]);
 void ghash_avx2_karatsuba_clmul2_x48_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_karatsuba_clmul2_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_karatsuba_clmul2_x48_natural: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx2_karatsuba_clmul2_x48_natural: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_KARATSUBA_CLMUL2_X48_NATURAL_TABLE_BYTES 1536
 #define GHASH_AVX2_KARATSUBA_CLMUL2_X48_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX2_KARATSUBA_CLMUL2_X48_NATURAL_TABLE_BEST_ALIGN 32
@@ -229,7 +229,7 @@ void ghash_avx2_karatsuba_clmul2_x48_natural_init(void *table, const uint8_t h[1
 void ghash_avx2_karatsuba_clmul2_x48_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_karatsuba_clmul2_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_karatsuba_clmul2_x4_natural: GHASH (SP 800-38D), 4 blocks a group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx2_karatsuba_clmul2_x4_natural: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_KARATSUBA_CLMUL2_X4_NATURAL_TABLE_BYTES 128
 #define GHASH_AVX2_KARATSUBA_CLMUL2_X4_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX2_KARATSUBA_CLMUL2_X4_NATURAL_TABLE_BEST_ALIGN 32
@@ -237,7 +237,7 @@ void ghash_avx2_karatsuba_clmul2_x4_natural_init(void *table, const uint8_t h[16
 void ghash_avx2_karatsuba_clmul2_x4_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_karatsuba_clmul2_x4_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_karatsuba_clmul2_x8: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* ghash_avx2_karatsuba_clmul2_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_KARATSUBA_CLMUL2_X8_TABLE_BYTES 256
 #define GHASH_AVX2_KARATSUBA_CLMUL2_X8_TABLE_ALIGN 1
 #define GHASH_AVX2_KARATSUBA_CLMUL2_X8_TABLE_BEST_ALIGN 32
@@ -245,7 +245,7 @@ void ghash_avx2_karatsuba_clmul2_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx2_karatsuba_clmul2_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_karatsuba_clmul2_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_karatsuba_clmul2_x8_natural: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx2_karatsuba_clmul2_x8_natural: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_KARATSUBA_CLMUL2_X8_NATURAL_TABLE_BYTES 256
 #define GHASH_AVX2_KARATSUBA_CLMUL2_X8_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX2_KARATSUBA_CLMUL2_X8_NATURAL_TABLE_BEST_ALIGN 32
@@ -253,7 +253,7 @@ void ghash_avx2_karatsuba_clmul2_x8_natural_init(void *table, const uint8_t h[16
 void ghash_avx2_karatsuba_clmul2_x8_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_karatsuba_clmul2_x8_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_schoolbook_clmul2_x16: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* ghash_avx2_schoolbook_clmul2_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_SCHOOLBOOK_CLMUL2_X16_TABLE_BYTES 256
 #define GHASH_AVX2_SCHOOLBOOK_CLMUL2_X16_TABLE_ALIGN 1
 #define GHASH_AVX2_SCHOOLBOOK_CLMUL2_X16_TABLE_BEST_ALIGN 32
@@ -261,7 +261,7 @@ void ghash_avx2_schoolbook_clmul2_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx2_schoolbook_clmul2_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_schoolbook_clmul2_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_schoolbook_clmul2_x16_natural: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx2_schoolbook_clmul2_x16_natural: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_SCHOOLBOOK_CLMUL2_X16_NATURAL_TABLE_BYTES 256
 #define GHASH_AVX2_SCHOOLBOOK_CLMUL2_X16_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX2_SCHOOLBOOK_CLMUL2_X16_NATURAL_TABLE_BEST_ALIGN 32
@@ -269,7 +269,7 @@ void ghash_avx2_schoolbook_clmul2_x16_natural_init(void *table, const uint8_t h[
 void ghash_avx2_schoolbook_clmul2_x16_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_schoolbook_clmul2_x16_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_schoolbook_clmul2_x2: GHASH (SP 800-38D), 2 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* ghash_avx2_schoolbook_clmul2_x2: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_SCHOOLBOOK_CLMUL2_X2_TABLE_BYTES 32
 #define GHASH_AVX2_SCHOOLBOOK_CLMUL2_X2_TABLE_ALIGN 1
 #define GHASH_AVX2_SCHOOLBOOK_CLMUL2_X2_TABLE_BEST_ALIGN 32
@@ -277,7 +277,7 @@ void ghash_avx2_schoolbook_clmul2_x2_init(void *table, const uint8_t h[16]);
 void ghash_avx2_schoolbook_clmul2_x2_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_schoolbook_clmul2_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_schoolbook_clmul2_x2_natural: GHASH (SP 800-38D), 2 blocks a group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx2_schoolbook_clmul2_x2_natural: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_SCHOOLBOOK_CLMUL2_X2_NATURAL_TABLE_BYTES 32
 #define GHASH_AVX2_SCHOOLBOOK_CLMUL2_X2_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX2_SCHOOLBOOK_CLMUL2_X2_NATURAL_TABLE_BEST_ALIGN 32
@@ -285,7 +285,7 @@ void ghash_avx2_schoolbook_clmul2_x2_natural_init(void *table, const uint8_t h[1
 void ghash_avx2_schoolbook_clmul2_x2_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_schoolbook_clmul2_x2_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_schoolbook_clmul2_x32: GHASH (SP 800-38D), 32 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* ghash_avx2_schoolbook_clmul2_x32: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_SCHOOLBOOK_CLMUL2_X32_TABLE_BYTES 512
 #define GHASH_AVX2_SCHOOLBOOK_CLMUL2_X32_TABLE_ALIGN 1
 #define GHASH_AVX2_SCHOOLBOOK_CLMUL2_X32_TABLE_BEST_ALIGN 32
@@ -293,7 +293,7 @@ void ghash_avx2_schoolbook_clmul2_x32_init(void *table, const uint8_t h[16]);
 void ghash_avx2_schoolbook_clmul2_x32_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_schoolbook_clmul2_x32_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_schoolbook_clmul2_x32_natural: GHASH (SP 800-38D), 32 blocks a group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx2_schoolbook_clmul2_x32_natural: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_SCHOOLBOOK_CLMUL2_X32_NATURAL_TABLE_BYTES 512
 #define GHASH_AVX2_SCHOOLBOOK_CLMUL2_X32_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX2_SCHOOLBOOK_CLMUL2_X32_NATURAL_TABLE_BEST_ALIGN 32
@@ -301,7 +301,7 @@ void ghash_avx2_schoolbook_clmul2_x32_natural_init(void *table, const uint8_t h[
 void ghash_avx2_schoolbook_clmul2_x32_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_schoolbook_clmul2_x32_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_schoolbook_clmul2_x4: GHASH (SP 800-38D), 4 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* ghash_avx2_schoolbook_clmul2_x4: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_SCHOOLBOOK_CLMUL2_X4_TABLE_BYTES 64
 #define GHASH_AVX2_SCHOOLBOOK_CLMUL2_X4_TABLE_ALIGN 1
 #define GHASH_AVX2_SCHOOLBOOK_CLMUL2_X4_TABLE_BEST_ALIGN 32
@@ -309,7 +309,7 @@ void ghash_avx2_schoolbook_clmul2_x4_init(void *table, const uint8_t h[16]);
 void ghash_avx2_schoolbook_clmul2_x4_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_schoolbook_clmul2_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_schoolbook_clmul2_x48: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* ghash_avx2_schoolbook_clmul2_x48: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_SCHOOLBOOK_CLMUL2_X48_TABLE_BYTES 768
 #define GHASH_AVX2_SCHOOLBOOK_CLMUL2_X48_TABLE_ALIGN 1
 #define GHASH_AVX2_SCHOOLBOOK_CLMUL2_X48_TABLE_BEST_ALIGN 32
@@ -317,7 +317,7 @@ void ghash_avx2_schoolbook_clmul2_x48_init(void *table, const uint8_t h[16]);
 void ghash_avx2_schoolbook_clmul2_x48_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_schoolbook_clmul2_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_schoolbook_clmul2_x48_natural: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx2_schoolbook_clmul2_x48_natural: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_SCHOOLBOOK_CLMUL2_X48_NATURAL_TABLE_BYTES 768
 #define GHASH_AVX2_SCHOOLBOOK_CLMUL2_X48_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX2_SCHOOLBOOK_CLMUL2_X48_NATURAL_TABLE_BEST_ALIGN 32
@@ -325,7 +325,7 @@ void ghash_avx2_schoolbook_clmul2_x48_natural_init(void *table, const uint8_t h[
 void ghash_avx2_schoolbook_clmul2_x48_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_schoolbook_clmul2_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_schoolbook_clmul2_x4_natural: GHASH (SP 800-38D), 4 blocks a group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx2_schoolbook_clmul2_x4_natural: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_SCHOOLBOOK_CLMUL2_X4_NATURAL_TABLE_BYTES 64
 #define GHASH_AVX2_SCHOOLBOOK_CLMUL2_X4_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX2_SCHOOLBOOK_CLMUL2_X4_NATURAL_TABLE_BEST_ALIGN 32
@@ -333,7 +333,7 @@ void ghash_avx2_schoolbook_clmul2_x4_natural_init(void *table, const uint8_t h[1
 void ghash_avx2_schoolbook_clmul2_x4_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_schoolbook_clmul2_x4_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_schoolbook_clmul2_x8: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* ghash_avx2_schoolbook_clmul2_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_SCHOOLBOOK_CLMUL2_X8_TABLE_BYTES 128
 #define GHASH_AVX2_SCHOOLBOOK_CLMUL2_X8_TABLE_ALIGN 1
 #define GHASH_AVX2_SCHOOLBOOK_CLMUL2_X8_TABLE_BEST_ALIGN 32
@@ -341,7 +341,7 @@ void ghash_avx2_schoolbook_clmul2_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx2_schoolbook_clmul2_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_schoolbook_clmul2_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_schoolbook_clmul2_x8_natural: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx2_schoolbook_clmul2_x8_natural: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_SCHOOLBOOK_CLMUL2_X8_NATURAL_TABLE_BYTES 128
 #define GHASH_AVX2_SCHOOLBOOK_CLMUL2_X8_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX2_SCHOOLBOOK_CLMUL2_X8_NATURAL_TABLE_BEST_ALIGN 32
@@ -349,7 +349,7 @@ void ghash_avx2_schoolbook_clmul2_x8_natural_init(void *table, const uint8_t h[1
 void ghash_avx2_schoolbook_clmul2_x8_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_schoolbook_clmul2_x8_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_winograd_clmul1_x16: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* ghash_avx2_winograd_clmul1_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_TABLE_BYTES 768
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_TABLE_ALIGN 1
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_TABLE_BEST_ALIGN 32
@@ -357,7 +357,7 @@ void ghash_avx2_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx2_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_winograd_clmul1_x16_ahead: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* ghash_avx2_winograd_clmul1_x16_ahead: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_BYTES 768
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_ALIGN 1
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_BEST_ALIGN 32
@@ -365,7 +365,7 @@ void ghash_avx2_winograd_clmul1_x16_ahead_init(void *table, const uint8_t h[16])
 void ghash_avx2_winograd_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_winograd_clmul1_x16_ahead_wipe: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* ghash_avx2_winograd_clmul1_x16_ahead_wipe: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD_WIPE_TABLE_BYTES 768
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD_WIPE_TABLE_ALIGN 1
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD_WIPE_TABLE_BEST_ALIGN 32
@@ -373,7 +373,7 @@ void ghash_avx2_winograd_clmul1_x16_ahead_wipe_init(void *table, const uint8_t h
 void ghash_avx2_winograd_clmul1_x16_ahead_wipe_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x16_ahead_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_winograd_clmul1_x16_icx: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* ghash_avx2_winograd_clmul1_x16_icx: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX_TABLE_BYTES 768
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX_TABLE_ALIGN 1
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX_TABLE_BEST_ALIGN 32
@@ -381,7 +381,7 @@ void ghash_avx2_winograd_clmul1_x16_icx_init(void *table, const uint8_t h[16]);
 void ghash_avx2_winograd_clmul1_x16_icx_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x16_icx_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_winograd_clmul1_x16_lanes: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* ghash_avx2_winograd_clmul1_x16_lanes: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_LANES_TABLE_BYTES 1312
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_LANES_TABLE_ALIGN 1
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_LANES_TABLE_BEST_ALIGN 32
@@ -389,7 +389,7 @@ void ghash_avx2_winograd_clmul1_x16_lanes_init(void *table, const uint8_t h[16])
 void ghash_avx2_winograd_clmul1_x16_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x16_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_winograd_clmul1_x16_lanes_ahead: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* ghash_avx2_winograd_clmul1_x16_lanes_ahead: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_LANES_AHEAD_TABLE_BYTES 1312
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_LANES_AHEAD_TABLE_ALIGN 1
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_LANES_AHEAD_TABLE_BEST_ALIGN 32
@@ -397,7 +397,7 @@ void ghash_avx2_winograd_clmul1_x16_lanes_ahead_init(void *table, const uint8_t 
 void ghash_avx2_winograd_clmul1_x16_lanes_ahead_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x16_lanes_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_winograd_clmul1_x16_natural: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx2_winograd_clmul1_x16_natural: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_NATURAL_TABLE_BYTES 768
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_NATURAL_TABLE_BEST_ALIGN 32
@@ -405,7 +405,7 @@ void ghash_avx2_winograd_clmul1_x16_natural_init(void *table, const uint8_t h[16
 void ghash_avx2_winograd_clmul1_x16_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x16_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_winograd_clmul1_x16_natural_lanes: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx2_winograd_clmul1_x16_natural_lanes: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_NATURAL_LANES_TABLE_BYTES 1312
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_NATURAL_LANES_TABLE_ALIGN 1
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_NATURAL_LANES_TABLE_BEST_ALIGN 32
@@ -413,7 +413,7 @@ void ghash_avx2_winograd_clmul1_x16_natural_lanes_init(void *table, const uint8_
 void ghash_avx2_winograd_clmul1_x16_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x16_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_winograd_clmul1_x16_segments: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* ghash_avx2_winograd_clmul1_x16_segments: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_BYTES 768
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_ALIGN 1
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_BEST_ALIGN 32
@@ -423,7 +423,7 @@ void ghash_avx2_winograd_clmul1_x16_segments_update(const void *table, uint8_t x
 void ghash_avx2_winograd_clmul1_x16_segments_power(const void *table, uint8_t y[16], uint64_t m);
 void ghash_avx2_winograd_clmul1_x16_segments_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
 
-/* ghash_avx2_winograd_clmul1_x16_segments_wipe: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* ghash_avx2_winograd_clmul1_x16_segments_wipe: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_BYTES 768
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_ALIGN 1
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_BEST_ALIGN 32
@@ -433,7 +433,7 @@ void ghash_avx2_winograd_clmul1_x16_segments_wipe_update(const void *table, uint
 void ghash_avx2_winograd_clmul1_x16_segments_wipe_power(const void *table, uint8_t y[16], uint64_t m);
 void ghash_avx2_winograd_clmul1_x16_segments_wipe_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
 
-/* ghash_avx2_winograd_clmul1_x16_wipe: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* ghash_avx2_winograd_clmul1_x16_wipe: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_WIPE_TABLE_BYTES 768
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_WIPE_TABLE_ALIGN 1
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X16_WIPE_TABLE_BEST_ALIGN 32
@@ -441,7 +441,7 @@ void ghash_avx2_winograd_clmul1_x16_wipe_init(void *table, const uint8_t h[16]);
 void ghash_avx2_winograd_clmul1_x16_wipe_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x16_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_winograd_clmul1_x2: GHASH (SP 800-38D), 2 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* ghash_avx2_winograd_clmul1_x2: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X2_TABLE_BYTES 96
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X2_TABLE_ALIGN 1
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X2_TABLE_BEST_ALIGN 32
@@ -449,7 +449,7 @@ void ghash_avx2_winograd_clmul1_x2_init(void *table, const uint8_t h[16]);
 void ghash_avx2_winograd_clmul1_x2_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_winograd_clmul1_x2_natural: GHASH (SP 800-38D), 2 blocks a group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx2_winograd_clmul1_x2_natural: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X2_NATURAL_TABLE_BYTES 96
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X2_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X2_NATURAL_TABLE_BEST_ALIGN 32
@@ -457,7 +457,7 @@ void ghash_avx2_winograd_clmul1_x2_natural_init(void *table, const uint8_t h[16]
 void ghash_avx2_winograd_clmul1_x2_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x2_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_winograd_clmul1_x32: GHASH (SP 800-38D), 32 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* ghash_avx2_winograd_clmul1_x32: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X32_TABLE_BYTES 1536
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X32_TABLE_ALIGN 1
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X32_TABLE_BEST_ALIGN 32
@@ -465,7 +465,7 @@ void ghash_avx2_winograd_clmul1_x32_init(void *table, const uint8_t h[16]);
 void ghash_avx2_winograd_clmul1_x32_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x32_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_winograd_clmul1_x32_natural: GHASH (SP 800-38D), 32 blocks a group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx2_winograd_clmul1_x32_natural: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X32_NATURAL_TABLE_BYTES 1536
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X32_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X32_NATURAL_TABLE_BEST_ALIGN 32
@@ -473,7 +473,7 @@ void ghash_avx2_winograd_clmul1_x32_natural_init(void *table, const uint8_t h[16
 void ghash_avx2_winograd_clmul1_x32_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x32_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_winograd_clmul1_x4: GHASH (SP 800-38D), 4 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* ghash_avx2_winograd_clmul1_x4: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X4_TABLE_BYTES 192
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X4_TABLE_ALIGN 1
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X4_TABLE_BEST_ALIGN 32
@@ -481,7 +481,7 @@ void ghash_avx2_winograd_clmul1_x4_init(void *table, const uint8_t h[16]);
 void ghash_avx2_winograd_clmul1_x4_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_winograd_clmul1_x48: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* ghash_avx2_winograd_clmul1_x48: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X48_TABLE_BYTES 2304
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X48_TABLE_ALIGN 1
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X48_TABLE_BEST_ALIGN 32
@@ -489,7 +489,7 @@ void ghash_avx2_winograd_clmul1_x48_init(void *table, const uint8_t h[16]);
 void ghash_avx2_winograd_clmul1_x48_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_winograd_clmul1_x48_lanes: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* ghash_avx2_winograd_clmul1_x48_lanes: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X48_LANES_TABLE_BYTES 3872
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X48_LANES_TABLE_ALIGN 1
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X48_LANES_TABLE_BEST_ALIGN 32
@@ -497,7 +497,7 @@ void ghash_avx2_winograd_clmul1_x48_lanes_init(void *table, const uint8_t h[16])
 void ghash_avx2_winograd_clmul1_x48_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x48_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_winograd_clmul1_x48_natural: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx2_winograd_clmul1_x48_natural: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X48_NATURAL_TABLE_BYTES 2304
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X48_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X48_NATURAL_TABLE_BEST_ALIGN 32
@@ -505,7 +505,7 @@ void ghash_avx2_winograd_clmul1_x48_natural_init(void *table, const uint8_t h[16
 void ghash_avx2_winograd_clmul1_x48_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_winograd_clmul1_x48_natural_lanes: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx2_winograd_clmul1_x48_natural_lanes: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X48_NATURAL_LANES_TABLE_BYTES 3872
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X48_NATURAL_LANES_TABLE_ALIGN 1
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X48_NATURAL_LANES_TABLE_BEST_ALIGN 32
@@ -513,7 +513,7 @@ void ghash_avx2_winograd_clmul1_x48_natural_lanes_init(void *table, const uint8_
 void ghash_avx2_winograd_clmul1_x48_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x48_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_winograd_clmul1_x48_zen4: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* ghash_avx2_winograd_clmul1_x48_zen4: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X48_ZEN4_TABLE_BYTES 2304
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X48_ZEN4_TABLE_ALIGN 1
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X48_ZEN4_TABLE_BEST_ALIGN 32
@@ -521,7 +521,7 @@ void ghash_avx2_winograd_clmul1_x48_zen4_init(void *table, const uint8_t h[16]);
 void ghash_avx2_winograd_clmul1_x48_zen4_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x48_zen4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_winograd_clmul1_x4_natural: GHASH (SP 800-38D), 4 blocks a group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx2_winograd_clmul1_x4_natural: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X4_NATURAL_TABLE_BYTES 192
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X4_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X4_NATURAL_TABLE_BEST_ALIGN 32
@@ -529,7 +529,7 @@ void ghash_avx2_winograd_clmul1_x4_natural_init(void *table, const uint8_t h[16]
 void ghash_avx2_winograd_clmul1_x4_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x4_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_winograd_clmul1_x8: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* ghash_avx2_winograd_clmul1_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X8_TABLE_BYTES 384
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X8_TABLE_ALIGN 1
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X8_TABLE_BEST_ALIGN 32
@@ -537,7 +537,7 @@ void ghash_avx2_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx2_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx2_winograd_clmul1_x8_natural: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx2_winograd_clmul1_x8_natural: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X8_NATURAL_TABLE_BYTES 384
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X8_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX2_WINOGRAD_CLMUL1_X8_NATURAL_TABLE_BEST_ALIGN 32
@@ -545,7 +545,7 @@ void ghash_avx2_winograd_clmul1_x8_natural_init(void *table, const uint8_t h[16]
 void ghash_avx2_winograd_clmul1_x8_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x8_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x16: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_k_clmul1_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X16_TABLE_BYTES 640
 #define GHASH_AVX512_K_CLMUL1_X16_TABLE_ALIGN 1
 #define GHASH_AVX512_K_CLMUL1_X16_TABLE_BEST_ALIGN 64
@@ -553,7 +553,7 @@ void ghash_avx512_k_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x16_lanes: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_k_clmul1_x16_lanes: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X16_LANES_TABLE_BYTES 1152
 #define GHASH_AVX512_K_CLMUL1_X16_LANES_TABLE_ALIGN 1
 #define GHASH_AVX512_K_CLMUL1_X16_LANES_TABLE_BEST_ALIGN 64
@@ -561,7 +561,7 @@ void ghash_avx512_k_clmul1_x16_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x16_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x16_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x16_natural: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_k_clmul1_x16_natural: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X16_NATURAL_TABLE_BYTES 640
 #define GHASH_AVX512_K_CLMUL1_X16_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_K_CLMUL1_X16_NATURAL_TABLE_BEST_ALIGN 64
@@ -569,7 +569,7 @@ void ghash_avx512_k_clmul1_x16_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x16_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x16_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x16_natural_lanes: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_k_clmul1_x16_natural_lanes: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X16_NATURAL_LANES_TABLE_BYTES 1152
 #define GHASH_AVX512_K_CLMUL1_X16_NATURAL_LANES_TABLE_ALIGN 1
 #define GHASH_AVX512_K_CLMUL1_X16_NATURAL_LANES_TABLE_BEST_ALIGN 64
@@ -577,7 +577,7 @@ void ghash_avx512_k_clmul1_x16_natural_lanes_init(void *table, const uint8_t h[1
 void ghash_avx512_k_clmul1_x16_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x16_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x16_regs: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_k_clmul1_x16_regs: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X16_REGS_TABLE_BYTES 640
 #define GHASH_AVX512_K_CLMUL1_X16_REGS_TABLE_ALIGN 1
 #define GHASH_AVX512_K_CLMUL1_X16_REGS_TABLE_BEST_ALIGN 64
@@ -585,7 +585,7 @@ void ghash_avx512_k_clmul1_x16_regs_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x16_regs_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x16_regs_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x32: GHASH (SP 800-38D), 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_k_clmul1_x32: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X32_TABLE_BYTES 1152
 #define GHASH_AVX512_K_CLMUL1_X32_TABLE_ALIGN 1
 #define GHASH_AVX512_K_CLMUL1_X32_TABLE_BEST_ALIGN 64
@@ -593,7 +593,7 @@ void ghash_avx512_k_clmul1_x32_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x32_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x32_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x32_natural: GHASH (SP 800-38D), 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_k_clmul1_x32_natural: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X32_NATURAL_TABLE_BYTES 1152
 #define GHASH_AVX512_K_CLMUL1_X32_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_K_CLMUL1_X32_NATURAL_TABLE_BEST_ALIGN 64
@@ -601,7 +601,7 @@ void ghash_avx512_k_clmul1_x32_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x32_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x32_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x4: GHASH (SP 800-38D), 4 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_k_clmul1_x4: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X4_TABLE_BYTES 256
 #define GHASH_AVX512_K_CLMUL1_X4_TABLE_ALIGN 1
 #define GHASH_AVX512_K_CLMUL1_X4_TABLE_BEST_ALIGN 64
@@ -609,7 +609,7 @@ void ghash_avx512_k_clmul1_x4_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x4_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x48: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_k_clmul1_x48: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X48_TABLE_BYTES 1664
 #define GHASH_AVX512_K_CLMUL1_X48_TABLE_ALIGN 1
 #define GHASH_AVX512_K_CLMUL1_X48_TABLE_BEST_ALIGN 64
@@ -617,7 +617,7 @@ void ghash_avx512_k_clmul1_x48_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x48_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x48_lanes: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_k_clmul1_x48_lanes: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X48_LANES_TABLE_BYTES 3200
 #define GHASH_AVX512_K_CLMUL1_X48_LANES_TABLE_ALIGN 1
 #define GHASH_AVX512_K_CLMUL1_X48_LANES_TABLE_BEST_ALIGN 64
@@ -625,7 +625,7 @@ void ghash_avx512_k_clmul1_x48_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x48_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x48_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x48_natural: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_k_clmul1_x48_natural: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X48_NATURAL_TABLE_BYTES 1664
 #define GHASH_AVX512_K_CLMUL1_X48_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_K_CLMUL1_X48_NATURAL_TABLE_BEST_ALIGN 64
@@ -633,7 +633,7 @@ void ghash_avx512_k_clmul1_x48_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x48_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x48_natural_lanes: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_k_clmul1_x48_natural_lanes: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X48_NATURAL_LANES_TABLE_BYTES 3200
 #define GHASH_AVX512_K_CLMUL1_X48_NATURAL_LANES_TABLE_ALIGN 1
 #define GHASH_AVX512_K_CLMUL1_X48_NATURAL_LANES_TABLE_BEST_ALIGN 64
@@ -641,7 +641,7 @@ void ghash_avx512_k_clmul1_x48_natural_lanes_init(void *table, const uint8_t h[1
 void ghash_avx512_k_clmul1_x48_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x48_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x4_natural: GHASH (SP 800-38D), 4 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_k_clmul1_x4_natural: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X4_NATURAL_TABLE_BYTES 256
 #define GHASH_AVX512_K_CLMUL1_X4_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_K_CLMUL1_X4_NATURAL_TABLE_BEST_ALIGN 64
@@ -649,7 +649,7 @@ void ghash_avx512_k_clmul1_x4_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x4_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x4_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x8: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_k_clmul1_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X8_TABLE_BYTES 384
 #define GHASH_AVX512_K_CLMUL1_X8_TABLE_ALIGN 1
 #define GHASH_AVX512_K_CLMUL1_X8_TABLE_BEST_ALIGN 64
@@ -657,7 +657,7 @@ void ghash_avx512_k_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x8_natural: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_k_clmul1_x8_natural: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X8_NATURAL_TABLE_BYTES 384
 #define GHASH_AVX512_K_CLMUL1_X8_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_K_CLMUL1_X8_NATURAL_TABLE_BEST_ALIGN 64
@@ -665,7 +665,7 @@ void ghash_avx512_k_clmul1_x8_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x8_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x8_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_karatsuba_clmul2_x16: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_karatsuba_clmul2_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X16_TABLE_BYTES 640
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X16_TABLE_ALIGN 1
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X16_TABLE_BEST_ALIGN 64
@@ -673,7 +673,7 @@ void ghash_avx512_karatsuba_clmul2_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx512_karatsuba_clmul2_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_karatsuba_clmul2_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_karatsuba_clmul2_x16_natural: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_karatsuba_clmul2_x16_natural: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X16_NATURAL_TABLE_BYTES 640
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X16_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X16_NATURAL_TABLE_BEST_ALIGN 64
@@ -681,7 +681,7 @@ void ghash_avx512_karatsuba_clmul2_x16_natural_init(void *table, const uint8_t h
 void ghash_avx512_karatsuba_clmul2_x16_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_karatsuba_clmul2_x16_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_karatsuba_clmul2_x32: GHASH (SP 800-38D), 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_karatsuba_clmul2_x32: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X32_TABLE_BYTES 1152
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X32_TABLE_ALIGN 1
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X32_TABLE_BEST_ALIGN 64
@@ -689,7 +689,7 @@ void ghash_avx512_karatsuba_clmul2_x32_init(void *table, const uint8_t h[16]);
 void ghash_avx512_karatsuba_clmul2_x32_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_karatsuba_clmul2_x32_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_karatsuba_clmul2_x32_natural: GHASH (SP 800-38D), 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_karatsuba_clmul2_x32_natural: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X32_NATURAL_TABLE_BYTES 1152
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X32_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X32_NATURAL_TABLE_BEST_ALIGN 64
@@ -697,7 +697,7 @@ void ghash_avx512_karatsuba_clmul2_x32_natural_init(void *table, const uint8_t h
 void ghash_avx512_karatsuba_clmul2_x32_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_karatsuba_clmul2_x32_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_karatsuba_clmul2_x4: GHASH (SP 800-38D), 4 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_karatsuba_clmul2_x4: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X4_TABLE_BYTES 256
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X4_TABLE_ALIGN 1
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X4_TABLE_BEST_ALIGN 64
@@ -705,7 +705,7 @@ void ghash_avx512_karatsuba_clmul2_x4_init(void *table, const uint8_t h[16]);
 void ghash_avx512_karatsuba_clmul2_x4_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_karatsuba_clmul2_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_karatsuba_clmul2_x48: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_karatsuba_clmul2_x48: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X48_TABLE_BYTES 1664
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X48_TABLE_ALIGN 1
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X48_TABLE_BEST_ALIGN 64
@@ -713,7 +713,7 @@ void ghash_avx512_karatsuba_clmul2_x48_init(void *table, const uint8_t h[16]);
 void ghash_avx512_karatsuba_clmul2_x48_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_karatsuba_clmul2_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_karatsuba_clmul2_x48_natural: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_karatsuba_clmul2_x48_natural: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X48_NATURAL_TABLE_BYTES 1664
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X48_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X48_NATURAL_TABLE_BEST_ALIGN 64
@@ -721,7 +721,7 @@ void ghash_avx512_karatsuba_clmul2_x48_natural_init(void *table, const uint8_t h
 void ghash_avx512_karatsuba_clmul2_x48_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_karatsuba_clmul2_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_karatsuba_clmul2_x4_natural: GHASH (SP 800-38D), 4 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_karatsuba_clmul2_x4_natural: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X4_NATURAL_TABLE_BYTES 256
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X4_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X4_NATURAL_TABLE_BEST_ALIGN 64
@@ -729,7 +729,7 @@ void ghash_avx512_karatsuba_clmul2_x4_natural_init(void *table, const uint8_t h[
 void ghash_avx512_karatsuba_clmul2_x4_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_karatsuba_clmul2_x4_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_karatsuba_clmul2_x8: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_karatsuba_clmul2_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X8_TABLE_BYTES 384
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X8_TABLE_ALIGN 1
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X8_TABLE_BEST_ALIGN 64
@@ -737,7 +737,7 @@ void ghash_avx512_karatsuba_clmul2_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx512_karatsuba_clmul2_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_karatsuba_clmul2_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_karatsuba_clmul2_x8_natural: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_karatsuba_clmul2_x8_natural: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X8_NATURAL_TABLE_BYTES 384
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X8_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X8_NATURAL_TABLE_BEST_ALIGN 64
@@ -745,7 +745,7 @@ void ghash_avx512_karatsuba_clmul2_x8_natural_init(void *table, const uint8_t h[
 void ghash_avx512_karatsuba_clmul2_x8_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_karatsuba_clmul2_x8_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_schoolbook_clmul2_x16: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_schoolbook_clmul2_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X16_TABLE_BYTES 320
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X16_TABLE_ALIGN 1
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X16_TABLE_BEST_ALIGN 64
@@ -753,7 +753,7 @@ void ghash_avx512_schoolbook_clmul2_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx512_schoolbook_clmul2_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_schoolbook_clmul2_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_schoolbook_clmul2_x16_natural: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_schoolbook_clmul2_x16_natural: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X16_NATURAL_TABLE_BYTES 320
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X16_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X16_NATURAL_TABLE_BEST_ALIGN 64
@@ -761,7 +761,7 @@ void ghash_avx512_schoolbook_clmul2_x16_natural_init(void *table, const uint8_t 
 void ghash_avx512_schoolbook_clmul2_x16_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_schoolbook_clmul2_x16_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_schoolbook_clmul2_x32: GHASH (SP 800-38D), 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_schoolbook_clmul2_x32: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X32_TABLE_BYTES 576
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X32_TABLE_ALIGN 1
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X32_TABLE_BEST_ALIGN 64
@@ -769,7 +769,7 @@ void ghash_avx512_schoolbook_clmul2_x32_init(void *table, const uint8_t h[16]);
 void ghash_avx512_schoolbook_clmul2_x32_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_schoolbook_clmul2_x32_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_schoolbook_clmul2_x32_natural: GHASH (SP 800-38D), 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_schoolbook_clmul2_x32_natural: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X32_NATURAL_TABLE_BYTES 576
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X32_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X32_NATURAL_TABLE_BEST_ALIGN 64
@@ -777,7 +777,7 @@ void ghash_avx512_schoolbook_clmul2_x32_natural_init(void *table, const uint8_t 
 void ghash_avx512_schoolbook_clmul2_x32_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_schoolbook_clmul2_x32_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_schoolbook_clmul2_x4: GHASH (SP 800-38D), 4 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_schoolbook_clmul2_x4: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X4_TABLE_BYTES 128
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X4_TABLE_ALIGN 1
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X4_TABLE_BEST_ALIGN 64
@@ -785,7 +785,7 @@ void ghash_avx512_schoolbook_clmul2_x4_init(void *table, const uint8_t h[16]);
 void ghash_avx512_schoolbook_clmul2_x4_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_schoolbook_clmul2_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_schoolbook_clmul2_x48: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_schoolbook_clmul2_x48: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X48_TABLE_BYTES 832
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X48_TABLE_ALIGN 1
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X48_TABLE_BEST_ALIGN 64
@@ -793,7 +793,7 @@ void ghash_avx512_schoolbook_clmul2_x48_init(void *table, const uint8_t h[16]);
 void ghash_avx512_schoolbook_clmul2_x48_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_schoolbook_clmul2_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_schoolbook_clmul2_x48_natural: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_schoolbook_clmul2_x48_natural: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X48_NATURAL_TABLE_BYTES 832
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X48_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X48_NATURAL_TABLE_BEST_ALIGN 64
@@ -801,7 +801,7 @@ void ghash_avx512_schoolbook_clmul2_x48_natural_init(void *table, const uint8_t 
 void ghash_avx512_schoolbook_clmul2_x48_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_schoolbook_clmul2_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_schoolbook_clmul2_x4_natural: GHASH (SP 800-38D), 4 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_schoolbook_clmul2_x4_natural: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X4_NATURAL_TABLE_BYTES 128
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X4_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X4_NATURAL_TABLE_BEST_ALIGN 64
@@ -809,7 +809,7 @@ void ghash_avx512_schoolbook_clmul2_x4_natural_init(void *table, const uint8_t h
 void ghash_avx512_schoolbook_clmul2_x4_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_schoolbook_clmul2_x4_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_schoolbook_clmul2_x8: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_schoolbook_clmul2_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X8_TABLE_BYTES 192
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X8_TABLE_ALIGN 1
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X8_TABLE_BEST_ALIGN 64
@@ -817,7 +817,7 @@ void ghash_avx512_schoolbook_clmul2_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx512_schoolbook_clmul2_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_schoolbook_clmul2_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_schoolbook_clmul2_x8_natural: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_schoolbook_clmul2_x8_natural: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X8_NATURAL_TABLE_BYTES 192
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X8_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X8_NATURAL_TABLE_BEST_ALIGN 64
@@ -825,7 +825,7 @@ void ghash_avx512_schoolbook_clmul2_x8_natural_init(void *table, const uint8_t h
 void ghash_avx512_schoolbook_clmul2_x8_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_schoolbook_clmul2_x8_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x16: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_TABLE_BYTES 896
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_TABLE_BEST_ALIGN 64
@@ -833,7 +833,7 @@ void ghash_avx512_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x16_ahead: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x16_ahead: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_BYTES 896
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_BEST_ALIGN 64
@@ -841,7 +841,7 @@ void ghash_avx512_winograd_clmul1_x16_ahead_init(void *table, const uint8_t h[16
 void ghash_avx512_winograd_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x16_ahead_wipe: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x16_ahead_wipe: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_AHEAD_WIPE_TABLE_BYTES 896
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_AHEAD_WIPE_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_AHEAD_WIPE_TABLE_BEST_ALIGN 64
@@ -849,7 +849,7 @@ void ghash_avx512_winograd_clmul1_x16_ahead_wipe_init(void *table, const uint8_t
 void ghash_avx512_winograd_clmul1_x16_ahead_wipe_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_ahead_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x16_lanes: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x16_lanes: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_TABLE_BYTES 1472
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_TABLE_BEST_ALIGN 64
@@ -857,7 +857,7 @@ void ghash_avx512_winograd_clmul1_x16_lanes_init(void *table, const uint8_t h[16
 void ghash_avx512_winograd_clmul1_x16_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x16_lanes_ahead: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x16_lanes_ahead: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_AHEAD_TABLE_BYTES 1472
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_AHEAD_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_AHEAD_TABLE_BEST_ALIGN 64
@@ -865,7 +865,7 @@ void ghash_avx512_winograd_clmul1_x16_lanes_ahead_init(void *table, const uint8_
 void ghash_avx512_winograd_clmul1_x16_lanes_ahead_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_lanes_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x16_natural: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x16_natural: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_NATURAL_TABLE_BYTES 896
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_NATURAL_TABLE_BEST_ALIGN 64
@@ -873,7 +873,7 @@ void ghash_avx512_winograd_clmul1_x16_natural_init(void *table, const uint8_t h[
 void ghash_avx512_winograd_clmul1_x16_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x16_natural_lanes: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x16_natural_lanes: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_NATURAL_LANES_TABLE_BYTES 1472
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_NATURAL_LANES_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_NATURAL_LANES_TABLE_BEST_ALIGN 64
@@ -881,7 +881,7 @@ void ghash_avx512_winograd_clmul1_x16_natural_lanes_init(void *table, const uint
 void ghash_avx512_winograd_clmul1_x16_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x16_regs: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x16_regs: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_REGS_TABLE_BYTES 896
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_REGS_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_REGS_TABLE_BEST_ALIGN 64
@@ -889,7 +889,7 @@ void ghash_avx512_winograd_clmul1_x16_regs_init(void *table, const uint8_t h[16]
 void ghash_avx512_winograd_clmul1_x16_regs_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_regs_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x16_segments: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x16_segments: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_BYTES 896
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_BEST_ALIGN 64
@@ -899,7 +899,7 @@ void ghash_avx512_winograd_clmul1_x16_segments_update(const void *table, uint8_t
 void ghash_avx512_winograd_clmul1_x16_segments_power(const void *table, uint8_t y[16], uint64_t m);
 void ghash_avx512_winograd_clmul1_x16_segments_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
 
-/* ghash_avx512_winograd_clmul1_x16_segments_wipe: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x16_segments_wipe: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_BYTES 896
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_BEST_ALIGN 64
@@ -909,7 +909,7 @@ void ghash_avx512_winograd_clmul1_x16_segments_wipe_update(const void *table, ui
 void ghash_avx512_winograd_clmul1_x16_segments_wipe_power(const void *table, uint8_t y[16], uint64_t m);
 void ghash_avx512_winograd_clmul1_x16_segments_wipe_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
 
-/* ghash_avx512_winograd_clmul1_x16_spr: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x16_spr: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_SPR_TABLE_BYTES 896
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_SPR_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_SPR_TABLE_BEST_ALIGN 64
@@ -917,7 +917,7 @@ void ghash_avx512_winograd_clmul1_x16_spr_init(void *table, const uint8_t h[16])
 void ghash_avx512_winograd_clmul1_x16_spr_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_spr_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x16_wipe: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x16_wipe: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_WIPE_TABLE_BYTES 896
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_WIPE_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_WIPE_TABLE_BEST_ALIGN 64
@@ -925,7 +925,7 @@ void ghash_avx512_winograd_clmul1_x16_wipe_init(void *table, const uint8_t h[16]
 void ghash_avx512_winograd_clmul1_x16_wipe_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x32: GHASH (SP 800-38D), 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x32: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X32_TABLE_BYTES 1664
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X32_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X32_TABLE_BEST_ALIGN 64
@@ -933,7 +933,7 @@ void ghash_avx512_winograd_clmul1_x32_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x32_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x32_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x32_natural: GHASH (SP 800-38D), 32 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x32_natural: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X32_NATURAL_TABLE_BYTES 1664
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X32_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X32_NATURAL_TABLE_BEST_ALIGN 64
@@ -941,7 +941,7 @@ void ghash_avx512_winograd_clmul1_x32_natural_init(void *table, const uint8_t h[
 void ghash_avx512_winograd_clmul1_x32_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x32_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x4: GHASH (SP 800-38D), 4 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x4: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X4_TABLE_BYTES 320
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X4_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X4_TABLE_BEST_ALIGN 64
@@ -949,7 +949,7 @@ void ghash_avx512_winograd_clmul1_x4_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x4_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x48: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x48: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_TABLE_BYTES 2432
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_TABLE_BEST_ALIGN 64
@@ -957,7 +957,7 @@ void ghash_avx512_winograd_clmul1_x48_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x48_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x48_icx: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x48_icx: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_ICX_TABLE_BYTES 2432
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_ICX_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_ICX_TABLE_BEST_ALIGN 64
@@ -965,7 +965,7 @@ void ghash_avx512_winograd_clmul1_x48_icx_init(void *table, const uint8_t h[16])
 void ghash_avx512_winograd_clmul1_x48_icx_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_icx_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x48_lanes: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x48_lanes: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_LANES_TABLE_BYTES 4032
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_LANES_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_LANES_TABLE_BEST_ALIGN 64
@@ -973,7 +973,7 @@ void ghash_avx512_winograd_clmul1_x48_lanes_init(void *table, const uint8_t h[16
 void ghash_avx512_winograd_clmul1_x48_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x48_lanes_spr: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x48_lanes_spr: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_LANES_SPR_TABLE_BYTES 4032
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_LANES_SPR_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_LANES_SPR_TABLE_BEST_ALIGN 64
@@ -981,7 +981,7 @@ void ghash_avx512_winograd_clmul1_x48_lanes_spr_init(void *table, const uint8_t 
 void ghash_avx512_winograd_clmul1_x48_lanes_spr_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_lanes_spr_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x48_natural: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x48_natural: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL_TABLE_BYTES 2432
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL_TABLE_BEST_ALIGN 64
@@ -989,7 +989,7 @@ void ghash_avx512_winograd_clmul1_x48_natural_init(void *table, const uint8_t h[
 void ghash_avx512_winograd_clmul1_x48_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x48_natural_ahead: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x48_natural_ahead: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL_AHEAD_TABLE_BYTES 2432
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL_AHEAD_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL_AHEAD_TABLE_BEST_ALIGN 64
@@ -997,7 +997,7 @@ void ghash_avx512_winograd_clmul1_x48_natural_ahead_init(void *table, const uint
 void ghash_avx512_winograd_clmul1_x48_natural_ahead_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_natural_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x48_natural_lanes: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x48_natural_lanes: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL_LANES_TABLE_BYTES 4032
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL_LANES_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL_LANES_TABLE_BEST_ALIGN 64
@@ -1005,7 +1005,7 @@ void ghash_avx512_winograd_clmul1_x48_natural_lanes_init(void *table, const uint
 void ghash_avx512_winograd_clmul1_x48_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x48_spr: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x48_spr: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR_TABLE_BYTES 2432
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR_TABLE_BEST_ALIGN 64
@@ -1013,7 +1013,7 @@ void ghash_avx512_winograd_clmul1_x48_spr_init(void *table, const uint8_t h[16])
 void ghash_avx512_winograd_clmul1_x48_spr_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_spr_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x48_zen4: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x48_zen4: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_ZEN4_TABLE_BYTES 2432
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_ZEN4_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_ZEN4_TABLE_BEST_ALIGN 64
@@ -1021,7 +1021,7 @@ void ghash_avx512_winograd_clmul1_x48_zen4_init(void *table, const uint8_t h[16]
 void ghash_avx512_winograd_clmul1_x48_zen4_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_zen4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x4_natural: GHASH (SP 800-38D), 4 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x4_natural: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X4_NATURAL_TABLE_BYTES 320
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X4_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X4_NATURAL_TABLE_BEST_ALIGN 64
@@ -1029,7 +1029,7 @@ void ghash_avx512_winograd_clmul1_x4_natural_init(void *table, const uint8_t h[1
 void ghash_avx512_winograd_clmul1_x4_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x4_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x8: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X8_TABLE_BYTES 512
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X8_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X8_TABLE_BEST_ALIGN 64
@@ -1037,7 +1037,7 @@ void ghash_avx512_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x8_natural: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x8_natural: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X8_NATURAL_TABLE_BYTES 512
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X8_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X8_NATURAL_TABLE_BEST_ALIGN 64
@@ -1045,7 +1045,7 @@ void ghash_avx512_winograd_clmul1_x8_natural_init(void *table, const uint8_t h[1
 void ghash_avx512_winograd_clmul1_x8_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x8_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x16: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X16_TABLE_BYTES 576
 #define GHASH_AVX512VL_K_CLMUL1_X16_TABLE_ALIGN 1
 #define GHASH_AVX512VL_K_CLMUL1_X16_TABLE_BEST_ALIGN 32
@@ -1053,7 +1053,7 @@ void ghash_avx512vl_k_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x16_lanes: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x16_lanes: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X16_LANES_TABLE_BYTES 1088
 #define GHASH_AVX512VL_K_CLMUL1_X16_LANES_TABLE_ALIGN 1
 #define GHASH_AVX512VL_K_CLMUL1_X16_LANES_TABLE_BEST_ALIGN 32
@@ -1061,7 +1061,7 @@ void ghash_avx512vl_k_clmul1_x16_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x16_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x16_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x16_natural: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x16_natural: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X16_NATURAL_TABLE_BYTES 576
 #define GHASH_AVX512VL_K_CLMUL1_X16_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_K_CLMUL1_X16_NATURAL_TABLE_BEST_ALIGN 32
@@ -1069,7 +1069,7 @@ void ghash_avx512vl_k_clmul1_x16_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x16_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x16_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x16_natural_lanes: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x16_natural_lanes: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X16_NATURAL_LANES_TABLE_BYTES 1088
 #define GHASH_AVX512VL_K_CLMUL1_X16_NATURAL_LANES_TABLE_ALIGN 1
 #define GHASH_AVX512VL_K_CLMUL1_X16_NATURAL_LANES_TABLE_BEST_ALIGN 32
@@ -1077,7 +1077,7 @@ void ghash_avx512vl_k_clmul1_x16_natural_lanes_init(void *table, const uint8_t h
 void ghash_avx512vl_k_clmul1_x16_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x16_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x16_regs: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x16_regs: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X16_REGS_TABLE_BYTES 576
 #define GHASH_AVX512VL_K_CLMUL1_X16_REGS_TABLE_ALIGN 1
 #define GHASH_AVX512VL_K_CLMUL1_X16_REGS_TABLE_BEST_ALIGN 32
@@ -1085,7 +1085,7 @@ void ghash_avx512vl_k_clmul1_x16_regs_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x16_regs_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x16_regs_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x2: GHASH (SP 800-38D), 2 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x2: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X2_TABLE_BYTES 128
 #define GHASH_AVX512VL_K_CLMUL1_X2_TABLE_ALIGN 1
 #define GHASH_AVX512VL_K_CLMUL1_X2_TABLE_BEST_ALIGN 32
@@ -1093,7 +1093,7 @@ void ghash_avx512vl_k_clmul1_x2_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x2_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x2_natural: GHASH (SP 800-38D), 2 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x2_natural: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X2_NATURAL_TABLE_BYTES 128
 #define GHASH_AVX512VL_K_CLMUL1_X2_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_K_CLMUL1_X2_NATURAL_TABLE_BEST_ALIGN 32
@@ -1101,7 +1101,7 @@ void ghash_avx512vl_k_clmul1_x2_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x2_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x2_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x32: GHASH (SP 800-38D), 32 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x32: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X32_TABLE_BYTES 1088
 #define GHASH_AVX512VL_K_CLMUL1_X32_TABLE_ALIGN 1
 #define GHASH_AVX512VL_K_CLMUL1_X32_TABLE_BEST_ALIGN 32
@@ -1109,7 +1109,7 @@ void ghash_avx512vl_k_clmul1_x32_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x32_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x32_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x32_natural: GHASH (SP 800-38D), 32 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x32_natural: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X32_NATURAL_TABLE_BYTES 1088
 #define GHASH_AVX512VL_K_CLMUL1_X32_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_K_CLMUL1_X32_NATURAL_TABLE_BEST_ALIGN 32
@@ -1117,7 +1117,7 @@ void ghash_avx512vl_k_clmul1_x32_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x32_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x32_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x48: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x48: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X48_TABLE_BYTES 1600
 #define GHASH_AVX512VL_K_CLMUL1_X48_TABLE_ALIGN 1
 #define GHASH_AVX512VL_K_CLMUL1_X48_TABLE_BEST_ALIGN 32
@@ -1125,7 +1125,7 @@ void ghash_avx512vl_k_clmul1_x48_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x48_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x48_lanes: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x48_lanes: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X48_LANES_TABLE_BYTES 3136
 #define GHASH_AVX512VL_K_CLMUL1_X48_LANES_TABLE_ALIGN 1
 #define GHASH_AVX512VL_K_CLMUL1_X48_LANES_TABLE_BEST_ALIGN 32
@@ -1133,7 +1133,7 @@ void ghash_avx512vl_k_clmul1_x48_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x48_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x48_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x48_natural: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x48_natural: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X48_NATURAL_TABLE_BYTES 1600
 #define GHASH_AVX512VL_K_CLMUL1_X48_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_K_CLMUL1_X48_NATURAL_TABLE_BEST_ALIGN 32
@@ -1141,7 +1141,7 @@ void ghash_avx512vl_k_clmul1_x48_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x48_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x48_natural_lanes: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x48_natural_lanes: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X48_NATURAL_LANES_TABLE_BYTES 3136
 #define GHASH_AVX512VL_K_CLMUL1_X48_NATURAL_LANES_TABLE_ALIGN 1
 #define GHASH_AVX512VL_K_CLMUL1_X48_NATURAL_LANES_TABLE_BEST_ALIGN 32
@@ -1149,7 +1149,7 @@ void ghash_avx512vl_k_clmul1_x48_natural_lanes_init(void *table, const uint8_t h
 void ghash_avx512vl_k_clmul1_x48_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x48_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x8: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X8_TABLE_BYTES 320
 #define GHASH_AVX512VL_K_CLMUL1_X8_TABLE_ALIGN 1
 #define GHASH_AVX512VL_K_CLMUL1_X8_TABLE_BEST_ALIGN 32
@@ -1157,7 +1157,7 @@ void ghash_avx512vl_k_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x8_natural: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x8_natural: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X8_NATURAL_TABLE_BYTES 320
 #define GHASH_AVX512VL_K_CLMUL1_X8_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_K_CLMUL1_X8_NATURAL_TABLE_BEST_ALIGN 32
@@ -1165,7 +1165,7 @@ void ghash_avx512vl_k_clmul1_x8_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x8_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x8_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_karatsuba_clmul2_x16: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_karatsuba_clmul2_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X16_TABLE_BYTES 576
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X16_TABLE_ALIGN 1
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X16_TABLE_BEST_ALIGN 32
@@ -1173,7 +1173,7 @@ void ghash_avx512vl_karatsuba_clmul2_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_karatsuba_clmul2_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_karatsuba_clmul2_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_karatsuba_clmul2_x16_natural: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_karatsuba_clmul2_x16_natural: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X16_NATURAL_TABLE_BYTES 576
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X16_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X16_NATURAL_TABLE_BEST_ALIGN 32
@@ -1181,7 +1181,7 @@ void ghash_avx512vl_karatsuba_clmul2_x16_natural_init(void *table, const uint8_t
 void ghash_avx512vl_karatsuba_clmul2_x16_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_karatsuba_clmul2_x16_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_karatsuba_clmul2_x2: GHASH (SP 800-38D), 2 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_karatsuba_clmul2_x2: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X2_TABLE_BYTES 128
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X2_TABLE_ALIGN 1
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X2_TABLE_BEST_ALIGN 32
@@ -1189,7 +1189,7 @@ void ghash_avx512vl_karatsuba_clmul2_x2_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_karatsuba_clmul2_x2_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_karatsuba_clmul2_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_karatsuba_clmul2_x2_natural: GHASH (SP 800-38D), 2 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_karatsuba_clmul2_x2_natural: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X2_NATURAL_TABLE_BYTES 128
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X2_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X2_NATURAL_TABLE_BEST_ALIGN 32
@@ -1197,7 +1197,7 @@ void ghash_avx512vl_karatsuba_clmul2_x2_natural_init(void *table, const uint8_t 
 void ghash_avx512vl_karatsuba_clmul2_x2_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_karatsuba_clmul2_x2_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_karatsuba_clmul2_x32: GHASH (SP 800-38D), 32 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_karatsuba_clmul2_x32: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X32_TABLE_BYTES 1088
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X32_TABLE_ALIGN 1
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X32_TABLE_BEST_ALIGN 32
@@ -1205,7 +1205,7 @@ void ghash_avx512vl_karatsuba_clmul2_x32_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_karatsuba_clmul2_x32_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_karatsuba_clmul2_x32_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_karatsuba_clmul2_x32_natural: GHASH (SP 800-38D), 32 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_karatsuba_clmul2_x32_natural: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X32_NATURAL_TABLE_BYTES 1088
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X32_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X32_NATURAL_TABLE_BEST_ALIGN 32
@@ -1213,7 +1213,7 @@ void ghash_avx512vl_karatsuba_clmul2_x32_natural_init(void *table, const uint8_t
 void ghash_avx512vl_karatsuba_clmul2_x32_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_karatsuba_clmul2_x32_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_karatsuba_clmul2_x48: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_karatsuba_clmul2_x48: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X48_TABLE_BYTES 1600
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X48_TABLE_ALIGN 1
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X48_TABLE_BEST_ALIGN 32
@@ -1221,7 +1221,7 @@ void ghash_avx512vl_karatsuba_clmul2_x48_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_karatsuba_clmul2_x48_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_karatsuba_clmul2_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_karatsuba_clmul2_x48_natural: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_karatsuba_clmul2_x48_natural: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X48_NATURAL_TABLE_BYTES 1600
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X48_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X48_NATURAL_TABLE_BEST_ALIGN 32
@@ -1229,7 +1229,7 @@ void ghash_avx512vl_karatsuba_clmul2_x48_natural_init(void *table, const uint8_t
 void ghash_avx512vl_karatsuba_clmul2_x48_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_karatsuba_clmul2_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_karatsuba_clmul2_x8: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_karatsuba_clmul2_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X8_TABLE_BYTES 320
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X8_TABLE_ALIGN 1
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X8_TABLE_BEST_ALIGN 32
@@ -1237,7 +1237,7 @@ void ghash_avx512vl_karatsuba_clmul2_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_karatsuba_clmul2_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_karatsuba_clmul2_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_karatsuba_clmul2_x8_natural: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_karatsuba_clmul2_x8_natural: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X8_NATURAL_TABLE_BYTES 320
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X8_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X8_NATURAL_TABLE_BEST_ALIGN 32
@@ -1245,7 +1245,7 @@ void ghash_avx512vl_karatsuba_clmul2_x8_natural_init(void *table, const uint8_t 
 void ghash_avx512vl_karatsuba_clmul2_x8_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_karatsuba_clmul2_x8_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_schoolbook_clmul2_x16: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_schoolbook_clmul2_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X16_TABLE_BYTES 288
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X16_TABLE_ALIGN 1
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X16_TABLE_BEST_ALIGN 32
@@ -1253,7 +1253,7 @@ void ghash_avx512vl_schoolbook_clmul2_x16_init(void *table, const uint8_t h[16])
 void ghash_avx512vl_schoolbook_clmul2_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_schoolbook_clmul2_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_schoolbook_clmul2_x16_natural: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_schoolbook_clmul2_x16_natural: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X16_NATURAL_TABLE_BYTES 288
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X16_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X16_NATURAL_TABLE_BEST_ALIGN 32
@@ -1261,7 +1261,7 @@ void ghash_avx512vl_schoolbook_clmul2_x16_natural_init(void *table, const uint8_
 void ghash_avx512vl_schoolbook_clmul2_x16_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_schoolbook_clmul2_x16_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_schoolbook_clmul2_x2: GHASH (SP 800-38D), 2 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_schoolbook_clmul2_x2: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X2_TABLE_BYTES 64
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X2_TABLE_ALIGN 1
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X2_TABLE_BEST_ALIGN 32
@@ -1269,7 +1269,7 @@ void ghash_avx512vl_schoolbook_clmul2_x2_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_schoolbook_clmul2_x2_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_schoolbook_clmul2_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_schoolbook_clmul2_x2_natural: GHASH (SP 800-38D), 2 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_schoolbook_clmul2_x2_natural: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X2_NATURAL_TABLE_BYTES 64
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X2_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X2_NATURAL_TABLE_BEST_ALIGN 32
@@ -1277,7 +1277,7 @@ void ghash_avx512vl_schoolbook_clmul2_x2_natural_init(void *table, const uint8_t
 void ghash_avx512vl_schoolbook_clmul2_x2_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_schoolbook_clmul2_x2_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_schoolbook_clmul2_x32: GHASH (SP 800-38D), 32 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_schoolbook_clmul2_x32: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X32_TABLE_BYTES 544
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X32_TABLE_ALIGN 1
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X32_TABLE_BEST_ALIGN 32
@@ -1285,7 +1285,7 @@ void ghash_avx512vl_schoolbook_clmul2_x32_init(void *table, const uint8_t h[16])
 void ghash_avx512vl_schoolbook_clmul2_x32_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_schoolbook_clmul2_x32_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_schoolbook_clmul2_x32_natural: GHASH (SP 800-38D), 32 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_schoolbook_clmul2_x32_natural: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X32_NATURAL_TABLE_BYTES 544
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X32_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X32_NATURAL_TABLE_BEST_ALIGN 32
@@ -1293,7 +1293,7 @@ void ghash_avx512vl_schoolbook_clmul2_x32_natural_init(void *table, const uint8_
 void ghash_avx512vl_schoolbook_clmul2_x32_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_schoolbook_clmul2_x32_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_schoolbook_clmul2_x48: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_schoolbook_clmul2_x48: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X48_TABLE_BYTES 800
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X48_TABLE_ALIGN 1
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X48_TABLE_BEST_ALIGN 32
@@ -1301,7 +1301,7 @@ void ghash_avx512vl_schoolbook_clmul2_x48_init(void *table, const uint8_t h[16])
 void ghash_avx512vl_schoolbook_clmul2_x48_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_schoolbook_clmul2_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_schoolbook_clmul2_x48_natural: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_schoolbook_clmul2_x48_natural: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X48_NATURAL_TABLE_BYTES 800
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X48_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X48_NATURAL_TABLE_BEST_ALIGN 32
@@ -1309,7 +1309,7 @@ void ghash_avx512vl_schoolbook_clmul2_x48_natural_init(void *table, const uint8_
 void ghash_avx512vl_schoolbook_clmul2_x48_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_schoolbook_clmul2_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_schoolbook_clmul2_x8: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_schoolbook_clmul2_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X8_TABLE_BYTES 160
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X8_TABLE_ALIGN 1
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X8_TABLE_BEST_ALIGN 32
@@ -1317,7 +1317,7 @@ void ghash_avx512vl_schoolbook_clmul2_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_schoolbook_clmul2_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_schoolbook_clmul2_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_schoolbook_clmul2_x8_natural: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_schoolbook_clmul2_x8_natural: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X8_NATURAL_TABLE_BYTES 160
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X8_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X8_NATURAL_TABLE_BEST_ALIGN 32
@@ -1325,7 +1325,7 @@ void ghash_avx512vl_schoolbook_clmul2_x8_natural_init(void *table, const uint8_t
 void ghash_avx512vl_schoolbook_clmul2_x8_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_schoolbook_clmul2_x8_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x16: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_TABLE_BYTES 832
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_TABLE_BEST_ALIGN 32
@@ -1333,7 +1333,7 @@ void ghash_avx512vl_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x16_ahead: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x16_ahead: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_BYTES 832
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_BEST_ALIGN 32
@@ -1341,7 +1341,7 @@ void ghash_avx512vl_winograd_clmul1_x16_ahead_init(void *table, const uint8_t h[
 void ghash_avx512vl_winograd_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x16_ahead_wipe: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x16_ahead_wipe: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_AHEAD_WIPE_TABLE_BYTES 832
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_AHEAD_WIPE_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_AHEAD_WIPE_TABLE_BEST_ALIGN 32
@@ -1349,7 +1349,7 @@ void ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_init(void *table, const uint8
 void ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x16_lanes: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x16_lanes: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_LANES_TABLE_BYTES 1376
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_LANES_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_LANES_TABLE_BEST_ALIGN 32
@@ -1357,7 +1357,7 @@ void ghash_avx512vl_winograd_clmul1_x16_lanes_init(void *table, const uint8_t h[
 void ghash_avx512vl_winograd_clmul1_x16_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x16_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x16_lanes_ahead: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x16_lanes_ahead: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_LANES_AHEAD_TABLE_BYTES 1376
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_LANES_AHEAD_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_LANES_AHEAD_TABLE_BEST_ALIGN 32
@@ -1365,7 +1365,7 @@ void ghash_avx512vl_winograd_clmul1_x16_lanes_ahead_init(void *table, const uint
 void ghash_avx512vl_winograd_clmul1_x16_lanes_ahead_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x16_lanes_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x16_natural: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x16_natural: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_NATURAL_TABLE_BYTES 832
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_NATURAL_TABLE_BEST_ALIGN 32
@@ -1373,7 +1373,7 @@ void ghash_avx512vl_winograd_clmul1_x16_natural_init(void *table, const uint8_t 
 void ghash_avx512vl_winograd_clmul1_x16_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x16_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x16_natural_lanes: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x16_natural_lanes: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_NATURAL_LANES_TABLE_BYTES 1376
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_NATURAL_LANES_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_NATURAL_LANES_TABLE_BEST_ALIGN 32
@@ -1381,7 +1381,7 @@ void ghash_avx512vl_winograd_clmul1_x16_natural_lanes_init(void *table, const ui
 void ghash_avx512vl_winograd_clmul1_x16_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x16_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x16_regs: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x16_regs: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_REGS_TABLE_BYTES 832
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_REGS_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_REGS_TABLE_BEST_ALIGN 32
@@ -1389,7 +1389,7 @@ void ghash_avx512vl_winograd_clmul1_x16_regs_init(void *table, const uint8_t h[1
 void ghash_avx512vl_winograd_clmul1_x16_regs_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x16_regs_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x16_segments: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x16_segments: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_BYTES 832
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_BEST_ALIGN 32
@@ -1399,7 +1399,7 @@ void ghash_avx512vl_winograd_clmul1_x16_segments_update(const void *table, uint8
 void ghash_avx512vl_winograd_clmul1_x16_segments_power(const void *table, uint8_t y[16], uint64_t m);
 void ghash_avx512vl_winograd_clmul1_x16_segments_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
 
-/* ghash_avx512vl_winograd_clmul1_x16_segments_wipe: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x16_segments_wipe: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_BYTES 832
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_BEST_ALIGN 32
@@ -1409,7 +1409,7 @@ void ghash_avx512vl_winograd_clmul1_x16_segments_wipe_update(const void *table, 
 void ghash_avx512vl_winograd_clmul1_x16_segments_wipe_power(const void *table, uint8_t y[16], uint64_t m);
 void ghash_avx512vl_winograd_clmul1_x16_segments_wipe_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
 
-/* ghash_avx512vl_winograd_clmul1_x16_wipe: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x16_wipe: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_WIPE_TABLE_BYTES 832
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_WIPE_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_WIPE_TABLE_BEST_ALIGN 32
@@ -1417,7 +1417,7 @@ void ghash_avx512vl_winograd_clmul1_x16_wipe_init(void *table, const uint8_t h[1
 void ghash_avx512vl_winograd_clmul1_x16_wipe_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x16_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x2: GHASH (SP 800-38D), 2 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x2: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X2_TABLE_BYTES 160
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X2_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X2_TABLE_BEST_ALIGN 32
@@ -1425,7 +1425,7 @@ void ghash_avx512vl_winograd_clmul1_x2_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_winograd_clmul1_x2_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x2_natural: GHASH (SP 800-38D), 2 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x2_natural: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X2_NATURAL_TABLE_BYTES 160
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X2_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X2_NATURAL_TABLE_BEST_ALIGN 32
@@ -1433,7 +1433,7 @@ void ghash_avx512vl_winograd_clmul1_x2_natural_init(void *table, const uint8_t h
 void ghash_avx512vl_winograd_clmul1_x2_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x2_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x32: GHASH (SP 800-38D), 32 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x32: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X32_TABLE_BYTES 1600
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X32_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X32_TABLE_BEST_ALIGN 32
@@ -1441,7 +1441,7 @@ void ghash_avx512vl_winograd_clmul1_x32_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_winograd_clmul1_x32_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x32_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x32_natural: GHASH (SP 800-38D), 32 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x32_natural: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X32_NATURAL_TABLE_BYTES 1600
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X32_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X32_NATURAL_TABLE_BEST_ALIGN 32
@@ -1449,7 +1449,7 @@ void ghash_avx512vl_winograd_clmul1_x32_natural_init(void *table, const uint8_t 
 void ghash_avx512vl_winograd_clmul1_x32_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x32_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x48: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x48: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_TABLE_BYTES 2368
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_TABLE_BEST_ALIGN 32
@@ -1457,7 +1457,7 @@ void ghash_avx512vl_winograd_clmul1_x48_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_winograd_clmul1_x48_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x48_lanes: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x48_lanes: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_LANES_TABLE_BYTES 3936
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_LANES_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_LANES_TABLE_BEST_ALIGN 32
@@ -1465,7 +1465,7 @@ void ghash_avx512vl_winograd_clmul1_x48_lanes_init(void *table, const uint8_t h[
 void ghash_avx512vl_winograd_clmul1_x48_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x48_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x48_natural: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x48_natural: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_NATURAL_TABLE_BYTES 2368
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_NATURAL_TABLE_BEST_ALIGN 32
@@ -1473,7 +1473,7 @@ void ghash_avx512vl_winograd_clmul1_x48_natural_init(void *table, const uint8_t 
 void ghash_avx512vl_winograd_clmul1_x48_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x48_natural_ahead: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x48_natural_ahead: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_NATURAL_AHEAD_TABLE_BYTES 2368
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_NATURAL_AHEAD_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_NATURAL_AHEAD_TABLE_BEST_ALIGN 32
@@ -1481,7 +1481,7 @@ void ghash_avx512vl_winograd_clmul1_x48_natural_ahead_init(void *table, const ui
 void ghash_avx512vl_winograd_clmul1_x48_natural_ahead_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x48_natural_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x48_natural_lanes: GHASH (SP 800-38D), 48 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x48_natural_lanes: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_NATURAL_LANES_TABLE_BYTES 3936
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_NATURAL_LANES_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_NATURAL_LANES_TABLE_BEST_ALIGN 32
@@ -1489,7 +1489,7 @@ void ghash_avx512vl_winograd_clmul1_x48_natural_lanes_init(void *table, const ui
 void ghash_avx512vl_winograd_clmul1_x48_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x48_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x8: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X8_TABLE_BYTES 448
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X8_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X8_TABLE_BEST_ALIGN 32
@@ -1497,7 +1497,7 @@ void ghash_avx512vl_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x8_natural: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x8_natural: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X8_NATURAL_TABLE_BYTES 448
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X8_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X8_NATURAL_TABLE_BEST_ALIGN 32
@@ -1505,7 +1505,7 @@ void ghash_avx512vl_winograd_clmul1_x8_natural_init(void *table, const uint8_t h
 void ghash_avx512vl_winograd_clmul1_x8_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x8_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_k_clmul1_x1: GHASH (SP 800-38D), 1 block a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_k_clmul1_x1: GHASH (SP 800-38D), 1 block per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_K_CLMUL1_X1_TABLE_BYTES 32
 #define GHASH_AVX_K_CLMUL1_X1_TABLE_ALIGN 1
 #define GHASH_AVX_K_CLMUL1_X1_TABLE_BEST_ALIGN 16
@@ -1513,7 +1513,7 @@ void ghash_avx_k_clmul1_x1_init(void *table, const uint8_t h[16]);
 void ghash_avx_k_clmul1_x1_mul(const void *table, uint8_t x[16]);
 void ghash_avx_k_clmul1_x1_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_k_clmul1_x12: GHASH (SP 800-38D), 12 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_k_clmul1_x12: GHASH (SP 800-38D), 12 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_K_CLMUL1_X12_TABLE_BYTES 384
 #define GHASH_AVX_K_CLMUL1_X12_TABLE_ALIGN 1
 #define GHASH_AVX_K_CLMUL1_X12_TABLE_BEST_ALIGN 16
@@ -1521,7 +1521,7 @@ void ghash_avx_k_clmul1_x12_init(void *table, const uint8_t h[16]);
 void ghash_avx_k_clmul1_x12_mul(const void *table, uint8_t x[16]);
 void ghash_avx_k_clmul1_x12_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_k_clmul1_x16: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_k_clmul1_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_K_CLMUL1_X16_TABLE_BYTES 512
 #define GHASH_AVX_K_CLMUL1_X16_TABLE_ALIGN 1
 #define GHASH_AVX_K_CLMUL1_X16_TABLE_BEST_ALIGN 16
@@ -1529,7 +1529,7 @@ void ghash_avx_k_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx_k_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_k_clmul1_x16_ahead: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_k_clmul1_x16_ahead: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_K_CLMUL1_X16_AHEAD_TABLE_BYTES 512
 #define GHASH_AVX_K_CLMUL1_X16_AHEAD_TABLE_ALIGN 1
 #define GHASH_AVX_K_CLMUL1_X16_AHEAD_TABLE_BEST_ALIGN 16
@@ -1537,7 +1537,7 @@ void ghash_avx_k_clmul1_x16_ahead_init(void *table, const uint8_t h[16]);
 void ghash_avx_k_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
 void ghash_avx_k_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_k_clmul1_x16_stackswap: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq */
+/* ghash_avx_k_clmul1_x16_stackswap: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 pclmulqdq */
 #define GHASH_AVX_K_CLMUL1_X16_STACKSWAP_TABLE_BYTES 512
 #define GHASH_AVX_K_CLMUL1_X16_STACKSWAP_TABLE_ALIGN 1
 #define GHASH_AVX_K_CLMUL1_X16_STACKSWAP_TABLE_BEST_ALIGN 16
@@ -1545,7 +1545,7 @@ void ghash_avx_k_clmul1_x16_stackswap_init(void *table, const uint8_t h[16]);
 void ghash_avx_k_clmul1_x16_stackswap_mul(const void *table, uint8_t x[16]);
 void ghash_avx_k_clmul1_x16_stackswap_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_k_clmul1_x2: GHASH (SP 800-38D), 2 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_k_clmul1_x2: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_K_CLMUL1_X2_TABLE_BYTES 64
 #define GHASH_AVX_K_CLMUL1_X2_TABLE_ALIGN 1
 #define GHASH_AVX_K_CLMUL1_X2_TABLE_BEST_ALIGN 16
@@ -1553,7 +1553,7 @@ void ghash_avx_k_clmul1_x2_init(void *table, const uint8_t h[16]);
 void ghash_avx_k_clmul1_x2_mul(const void *table, uint8_t x[16]);
 void ghash_avx_k_clmul1_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_k_clmul1_x32_stackswap: GHASH (SP 800-38D), 32 blocks a group; abi sysv; cpu avx avx2 pclmulqdq */
+/* ghash_avx_k_clmul1_x32_stackswap: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx2 pclmulqdq */
 #define GHASH_AVX_K_CLMUL1_X32_STACKSWAP_TABLE_BYTES 1024
 #define GHASH_AVX_K_CLMUL1_X32_STACKSWAP_TABLE_ALIGN 1
 #define GHASH_AVX_K_CLMUL1_X32_STACKSWAP_TABLE_BEST_ALIGN 16
@@ -1561,7 +1561,7 @@ void ghash_avx_k_clmul1_x32_stackswap_init(void *table, const uint8_t h[16]);
 void ghash_avx_k_clmul1_x32_stackswap_mul(const void *table, uint8_t x[16]);
 void ghash_avx_k_clmul1_x32_stackswap_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_k_clmul1_x4: GHASH (SP 800-38D), 4 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_k_clmul1_x4: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_K_CLMUL1_X4_TABLE_BYTES 128
 #define GHASH_AVX_K_CLMUL1_X4_TABLE_ALIGN 1
 #define GHASH_AVX_K_CLMUL1_X4_TABLE_BEST_ALIGN 16
@@ -1569,7 +1569,7 @@ void ghash_avx_k_clmul1_x4_init(void *table, const uint8_t h[16]);
 void ghash_avx_k_clmul1_x4_mul(const void *table, uint8_t x[16]);
 void ghash_avx_k_clmul1_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_k_clmul1_x6: GHASH (SP 800-38D), 6 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_k_clmul1_x6: GHASH (SP 800-38D), 6 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_K_CLMUL1_X6_TABLE_BYTES 192
 #define GHASH_AVX_K_CLMUL1_X6_TABLE_ALIGN 1
 #define GHASH_AVX_K_CLMUL1_X6_TABLE_BEST_ALIGN 16
@@ -1577,7 +1577,7 @@ void ghash_avx_k_clmul1_x6_init(void *table, const uint8_t h[16]);
 void ghash_avx_k_clmul1_x6_mul(const void *table, uint8_t x[16]);
 void ghash_avx_k_clmul1_x6_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_k_clmul1_x8: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_k_clmul1_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_K_CLMUL1_X8_TABLE_BYTES 256
 #define GHASH_AVX_K_CLMUL1_X8_TABLE_ALIGN 1
 #define GHASH_AVX_K_CLMUL1_X8_TABLE_BEST_ALIGN 16
@@ -1585,7 +1585,7 @@ void ghash_avx_k_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_k_clmul1_x8_ahead: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_k_clmul1_x8_ahead: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_K_CLMUL1_X8_AHEAD_TABLE_BYTES 256
 #define GHASH_AVX_K_CLMUL1_X8_AHEAD_TABLE_ALIGN 1
 #define GHASH_AVX_K_CLMUL1_X8_AHEAD_TABLE_BEST_ALIGN 16
@@ -1593,7 +1593,7 @@ void ghash_avx_k_clmul1_x8_ahead_init(void *table, const uint8_t h[16]);
 void ghash_avx_k_clmul1_x8_ahead_mul(const void *table, uint8_t x[16]);
 void ghash_avx_k_clmul1_x8_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_k_clmul1_x8_stackswap: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu avx avx2 pclmulqdq */
+/* ghash_avx_k_clmul1_x8_stackswap: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx2 pclmulqdq */
 #define GHASH_AVX_K_CLMUL1_X8_STACKSWAP_TABLE_BYTES 256
 #define GHASH_AVX_K_CLMUL1_X8_STACKSWAP_TABLE_ALIGN 1
 #define GHASH_AVX_K_CLMUL1_X8_STACKSWAP_TABLE_BEST_ALIGN 16
@@ -1601,7 +1601,7 @@ void ghash_avx_k_clmul1_x8_stackswap_init(void *table, const uint8_t h[16]);
 void ghash_avx_k_clmul1_x8_stackswap_mul(const void *table, uint8_t x[16]);
 void ghash_avx_k_clmul1_x8_stackswap_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_karatsuba_clmul2_x1: GHASH (SP 800-38D), 1 block a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_karatsuba_clmul2_x1: GHASH (SP 800-38D), 1 block per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_KARATSUBA_CLMUL2_X1_TABLE_BYTES 32
 #define GHASH_AVX_KARATSUBA_CLMUL2_X1_TABLE_ALIGN 1
 #define GHASH_AVX_KARATSUBA_CLMUL2_X1_TABLE_BEST_ALIGN 16
@@ -1609,7 +1609,7 @@ void ghash_avx_karatsuba_clmul2_x1_init(void *table, const uint8_t h[16]);
 void ghash_avx_karatsuba_clmul2_x1_mul(const void *table, uint8_t x[16]);
 void ghash_avx_karatsuba_clmul2_x1_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_karatsuba_clmul2_x12: GHASH (SP 800-38D), 12 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_karatsuba_clmul2_x12: GHASH (SP 800-38D), 12 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_KARATSUBA_CLMUL2_X12_TABLE_BYTES 384
 #define GHASH_AVX_KARATSUBA_CLMUL2_X12_TABLE_ALIGN 1
 #define GHASH_AVX_KARATSUBA_CLMUL2_X12_TABLE_BEST_ALIGN 16
@@ -1617,7 +1617,7 @@ void ghash_avx_karatsuba_clmul2_x12_init(void *table, const uint8_t h[16]);
 void ghash_avx_karatsuba_clmul2_x12_mul(const void *table, uint8_t x[16]);
 void ghash_avx_karatsuba_clmul2_x12_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_karatsuba_clmul2_x16: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_karatsuba_clmul2_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_KARATSUBA_CLMUL2_X16_TABLE_BYTES 512
 #define GHASH_AVX_KARATSUBA_CLMUL2_X16_TABLE_ALIGN 1
 #define GHASH_AVX_KARATSUBA_CLMUL2_X16_TABLE_BEST_ALIGN 16
@@ -1625,7 +1625,7 @@ void ghash_avx_karatsuba_clmul2_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx_karatsuba_clmul2_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx_karatsuba_clmul2_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_karatsuba_clmul2_x2: GHASH (SP 800-38D), 2 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_karatsuba_clmul2_x2: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_KARATSUBA_CLMUL2_X2_TABLE_BYTES 64
 #define GHASH_AVX_KARATSUBA_CLMUL2_X2_TABLE_ALIGN 1
 #define GHASH_AVX_KARATSUBA_CLMUL2_X2_TABLE_BEST_ALIGN 16
@@ -1633,7 +1633,7 @@ void ghash_avx_karatsuba_clmul2_x2_init(void *table, const uint8_t h[16]);
 void ghash_avx_karatsuba_clmul2_x2_mul(const void *table, uint8_t x[16]);
 void ghash_avx_karatsuba_clmul2_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_karatsuba_clmul2_x4: GHASH (SP 800-38D), 4 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_karatsuba_clmul2_x4: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_KARATSUBA_CLMUL2_X4_TABLE_BYTES 128
 #define GHASH_AVX_KARATSUBA_CLMUL2_X4_TABLE_ALIGN 1
 #define GHASH_AVX_KARATSUBA_CLMUL2_X4_TABLE_BEST_ALIGN 16
@@ -1641,7 +1641,7 @@ void ghash_avx_karatsuba_clmul2_x4_init(void *table, const uint8_t h[16]);
 void ghash_avx_karatsuba_clmul2_x4_mul(const void *table, uint8_t x[16]);
 void ghash_avx_karatsuba_clmul2_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_karatsuba_clmul2_x6: GHASH (SP 800-38D), 6 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_karatsuba_clmul2_x6: GHASH (SP 800-38D), 6 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_KARATSUBA_CLMUL2_X6_TABLE_BYTES 192
 #define GHASH_AVX_KARATSUBA_CLMUL2_X6_TABLE_ALIGN 1
 #define GHASH_AVX_KARATSUBA_CLMUL2_X6_TABLE_BEST_ALIGN 16
@@ -1649,7 +1649,7 @@ void ghash_avx_karatsuba_clmul2_x6_init(void *table, const uint8_t h[16]);
 void ghash_avx_karatsuba_clmul2_x6_mul(const void *table, uint8_t x[16]);
 void ghash_avx_karatsuba_clmul2_x6_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_karatsuba_clmul2_x8: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_karatsuba_clmul2_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_KARATSUBA_CLMUL2_X8_TABLE_BYTES 256
 #define GHASH_AVX_KARATSUBA_CLMUL2_X8_TABLE_ALIGN 1
 #define GHASH_AVX_KARATSUBA_CLMUL2_X8_TABLE_BEST_ALIGN 16
@@ -1657,7 +1657,7 @@ void ghash_avx_karatsuba_clmul2_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx_karatsuba_clmul2_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx_karatsuba_clmul2_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_karatsuba_clmul3_x1: GHASH (SP 800-38D), 1 block a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_karatsuba_clmul3_x1: GHASH (SP 800-38D), 1 block per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_KARATSUBA_CLMUL3_X1_TABLE_BYTES 32
 #define GHASH_AVX_KARATSUBA_CLMUL3_X1_TABLE_ALIGN 1
 #define GHASH_AVX_KARATSUBA_CLMUL3_X1_TABLE_BEST_ALIGN 16
@@ -1665,7 +1665,7 @@ void ghash_avx_karatsuba_clmul3_x1_init(void *table, const uint8_t h[16]);
 void ghash_avx_karatsuba_clmul3_x1_mul(const void *table, uint8_t x[16]);
 void ghash_avx_karatsuba_clmul3_x1_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_karatsuba_clmul3_x12: GHASH (SP 800-38D), 12 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_karatsuba_clmul3_x12: GHASH (SP 800-38D), 12 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_KARATSUBA_CLMUL3_X12_TABLE_BYTES 384
 #define GHASH_AVX_KARATSUBA_CLMUL3_X12_TABLE_ALIGN 1
 #define GHASH_AVX_KARATSUBA_CLMUL3_X12_TABLE_BEST_ALIGN 16
@@ -1673,7 +1673,7 @@ void ghash_avx_karatsuba_clmul3_x12_init(void *table, const uint8_t h[16]);
 void ghash_avx_karatsuba_clmul3_x12_mul(const void *table, uint8_t x[16]);
 void ghash_avx_karatsuba_clmul3_x12_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_karatsuba_clmul3_x16: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_karatsuba_clmul3_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_KARATSUBA_CLMUL3_X16_TABLE_BYTES 512
 #define GHASH_AVX_KARATSUBA_CLMUL3_X16_TABLE_ALIGN 1
 #define GHASH_AVX_KARATSUBA_CLMUL3_X16_TABLE_BEST_ALIGN 16
@@ -1681,7 +1681,7 @@ void ghash_avx_karatsuba_clmul3_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx_karatsuba_clmul3_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx_karatsuba_clmul3_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_karatsuba_clmul3_x2: GHASH (SP 800-38D), 2 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_karatsuba_clmul3_x2: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_KARATSUBA_CLMUL3_X2_TABLE_BYTES 64
 #define GHASH_AVX_KARATSUBA_CLMUL3_X2_TABLE_ALIGN 1
 #define GHASH_AVX_KARATSUBA_CLMUL3_X2_TABLE_BEST_ALIGN 16
@@ -1689,7 +1689,7 @@ void ghash_avx_karatsuba_clmul3_x2_init(void *table, const uint8_t h[16]);
 void ghash_avx_karatsuba_clmul3_x2_mul(const void *table, uint8_t x[16]);
 void ghash_avx_karatsuba_clmul3_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_karatsuba_clmul3_x4: GHASH (SP 800-38D), 4 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_karatsuba_clmul3_x4: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_KARATSUBA_CLMUL3_X4_TABLE_BYTES 128
 #define GHASH_AVX_KARATSUBA_CLMUL3_X4_TABLE_ALIGN 1
 #define GHASH_AVX_KARATSUBA_CLMUL3_X4_TABLE_BEST_ALIGN 16
@@ -1697,7 +1697,7 @@ void ghash_avx_karatsuba_clmul3_x4_init(void *table, const uint8_t h[16]);
 void ghash_avx_karatsuba_clmul3_x4_mul(const void *table, uint8_t x[16]);
 void ghash_avx_karatsuba_clmul3_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_karatsuba_clmul3_x6: GHASH (SP 800-38D), 6 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_karatsuba_clmul3_x6: GHASH (SP 800-38D), 6 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_KARATSUBA_CLMUL3_X6_TABLE_BYTES 192
 #define GHASH_AVX_KARATSUBA_CLMUL3_X6_TABLE_ALIGN 1
 #define GHASH_AVX_KARATSUBA_CLMUL3_X6_TABLE_BEST_ALIGN 16
@@ -1705,7 +1705,7 @@ void ghash_avx_karatsuba_clmul3_x6_init(void *table, const uint8_t h[16]);
 void ghash_avx_karatsuba_clmul3_x6_mul(const void *table, uint8_t x[16]);
 void ghash_avx_karatsuba_clmul3_x6_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_karatsuba_clmul3_x8: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_karatsuba_clmul3_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_KARATSUBA_CLMUL3_X8_TABLE_BYTES 256
 #define GHASH_AVX_KARATSUBA_CLMUL3_X8_TABLE_ALIGN 1
 #define GHASH_AVX_KARATSUBA_CLMUL3_X8_TABLE_BEST_ALIGN 16
@@ -1713,7 +1713,7 @@ void ghash_avx_karatsuba_clmul3_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx_karatsuba_clmul3_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx_karatsuba_clmul3_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_karatsuba_shiftxor_x1: GHASH (SP 800-38D), 1 block a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_karatsuba_shiftxor_x1: GHASH (SP 800-38D), 1 block per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_KARATSUBA_SHIFTXOR_X1_TABLE_BYTES 32
 #define GHASH_AVX_KARATSUBA_SHIFTXOR_X1_TABLE_ALIGN 1
 #define GHASH_AVX_KARATSUBA_SHIFTXOR_X1_TABLE_BEST_ALIGN 16
@@ -1721,7 +1721,7 @@ void ghash_avx_karatsuba_shiftxor_x1_init(void *table, const uint8_t h[16]);
 void ghash_avx_karatsuba_shiftxor_x1_mul(const void *table, uint8_t x[16]);
 void ghash_avx_karatsuba_shiftxor_x1_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_karatsuba_shiftxor_x12: GHASH (SP 800-38D), 12 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_karatsuba_shiftxor_x12: GHASH (SP 800-38D), 12 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_KARATSUBA_SHIFTXOR_X12_TABLE_BYTES 384
 #define GHASH_AVX_KARATSUBA_SHIFTXOR_X12_TABLE_ALIGN 1
 #define GHASH_AVX_KARATSUBA_SHIFTXOR_X12_TABLE_BEST_ALIGN 16
@@ -1729,7 +1729,7 @@ void ghash_avx_karatsuba_shiftxor_x12_init(void *table, const uint8_t h[16]);
 void ghash_avx_karatsuba_shiftxor_x12_mul(const void *table, uint8_t x[16]);
 void ghash_avx_karatsuba_shiftxor_x12_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_karatsuba_shiftxor_x16: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_karatsuba_shiftxor_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_KARATSUBA_SHIFTXOR_X16_TABLE_BYTES 512
 #define GHASH_AVX_KARATSUBA_SHIFTXOR_X16_TABLE_ALIGN 1
 #define GHASH_AVX_KARATSUBA_SHIFTXOR_X16_TABLE_BEST_ALIGN 16
@@ -1737,7 +1737,7 @@ void ghash_avx_karatsuba_shiftxor_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx_karatsuba_shiftxor_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx_karatsuba_shiftxor_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_karatsuba_shiftxor_x2: GHASH (SP 800-38D), 2 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_karatsuba_shiftxor_x2: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_KARATSUBA_SHIFTXOR_X2_TABLE_BYTES 64
 #define GHASH_AVX_KARATSUBA_SHIFTXOR_X2_TABLE_ALIGN 1
 #define GHASH_AVX_KARATSUBA_SHIFTXOR_X2_TABLE_BEST_ALIGN 16
@@ -1745,7 +1745,7 @@ void ghash_avx_karatsuba_shiftxor_x2_init(void *table, const uint8_t h[16]);
 void ghash_avx_karatsuba_shiftxor_x2_mul(const void *table, uint8_t x[16]);
 void ghash_avx_karatsuba_shiftxor_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_karatsuba_shiftxor_x4: GHASH (SP 800-38D), 4 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_karatsuba_shiftxor_x4: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_KARATSUBA_SHIFTXOR_X4_TABLE_BYTES 128
 #define GHASH_AVX_KARATSUBA_SHIFTXOR_X4_TABLE_ALIGN 1
 #define GHASH_AVX_KARATSUBA_SHIFTXOR_X4_TABLE_BEST_ALIGN 16
@@ -1753,7 +1753,7 @@ void ghash_avx_karatsuba_shiftxor_x4_init(void *table, const uint8_t h[16]);
 void ghash_avx_karatsuba_shiftxor_x4_mul(const void *table, uint8_t x[16]);
 void ghash_avx_karatsuba_shiftxor_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_karatsuba_shiftxor_x6: GHASH (SP 800-38D), 6 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_karatsuba_shiftxor_x6: GHASH (SP 800-38D), 6 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_KARATSUBA_SHIFTXOR_X6_TABLE_BYTES 192
 #define GHASH_AVX_KARATSUBA_SHIFTXOR_X6_TABLE_ALIGN 1
 #define GHASH_AVX_KARATSUBA_SHIFTXOR_X6_TABLE_BEST_ALIGN 16
@@ -1761,7 +1761,7 @@ void ghash_avx_karatsuba_shiftxor_x6_init(void *table, const uint8_t h[16]);
 void ghash_avx_karatsuba_shiftxor_x6_mul(const void *table, uint8_t x[16]);
 void ghash_avx_karatsuba_shiftxor_x6_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_karatsuba_shiftxor_x8: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_karatsuba_shiftxor_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_KARATSUBA_SHIFTXOR_X8_TABLE_BYTES 256
 #define GHASH_AVX_KARATSUBA_SHIFTXOR_X8_TABLE_ALIGN 1
 #define GHASH_AVX_KARATSUBA_SHIFTXOR_X8_TABLE_BEST_ALIGN 16
@@ -1769,7 +1769,7 @@ void ghash_avx_karatsuba_shiftxor_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx_karatsuba_shiftxor_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx_karatsuba_shiftxor_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_schoolbook_clmul2_x1: GHASH (SP 800-38D), 1 block a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_schoolbook_clmul2_x1: GHASH (SP 800-38D), 1 block per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_SCHOOLBOOK_CLMUL2_X1_TABLE_BYTES 16
 #define GHASH_AVX_SCHOOLBOOK_CLMUL2_X1_TABLE_ALIGN 1
 #define GHASH_AVX_SCHOOLBOOK_CLMUL2_X1_TABLE_BEST_ALIGN 16
@@ -1777,7 +1777,7 @@ void ghash_avx_schoolbook_clmul2_x1_init(void *table, const uint8_t h[16]);
 void ghash_avx_schoolbook_clmul2_x1_mul(const void *table, uint8_t x[16]);
 void ghash_avx_schoolbook_clmul2_x1_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_schoolbook_clmul2_x12: GHASH (SP 800-38D), 12 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_schoolbook_clmul2_x12: GHASH (SP 800-38D), 12 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_SCHOOLBOOK_CLMUL2_X12_TABLE_BYTES 192
 #define GHASH_AVX_SCHOOLBOOK_CLMUL2_X12_TABLE_ALIGN 1
 #define GHASH_AVX_SCHOOLBOOK_CLMUL2_X12_TABLE_BEST_ALIGN 16
@@ -1785,7 +1785,7 @@ void ghash_avx_schoolbook_clmul2_x12_init(void *table, const uint8_t h[16]);
 void ghash_avx_schoolbook_clmul2_x12_mul(const void *table, uint8_t x[16]);
 void ghash_avx_schoolbook_clmul2_x12_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_schoolbook_clmul2_x16: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_schoolbook_clmul2_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_SCHOOLBOOK_CLMUL2_X16_TABLE_BYTES 256
 #define GHASH_AVX_SCHOOLBOOK_CLMUL2_X16_TABLE_ALIGN 1
 #define GHASH_AVX_SCHOOLBOOK_CLMUL2_X16_TABLE_BEST_ALIGN 16
@@ -1793,7 +1793,7 @@ void ghash_avx_schoolbook_clmul2_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx_schoolbook_clmul2_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx_schoolbook_clmul2_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_schoolbook_clmul2_x2: GHASH (SP 800-38D), 2 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_schoolbook_clmul2_x2: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_SCHOOLBOOK_CLMUL2_X2_TABLE_BYTES 32
 #define GHASH_AVX_SCHOOLBOOK_CLMUL2_X2_TABLE_ALIGN 1
 #define GHASH_AVX_SCHOOLBOOK_CLMUL2_X2_TABLE_BEST_ALIGN 16
@@ -1801,7 +1801,7 @@ void ghash_avx_schoolbook_clmul2_x2_init(void *table, const uint8_t h[16]);
 void ghash_avx_schoolbook_clmul2_x2_mul(const void *table, uint8_t x[16]);
 void ghash_avx_schoolbook_clmul2_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_schoolbook_clmul2_x4: GHASH (SP 800-38D), 4 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_schoolbook_clmul2_x4: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_SCHOOLBOOK_CLMUL2_X4_TABLE_BYTES 64
 #define GHASH_AVX_SCHOOLBOOK_CLMUL2_X4_TABLE_ALIGN 1
 #define GHASH_AVX_SCHOOLBOOK_CLMUL2_X4_TABLE_BEST_ALIGN 16
@@ -1809,7 +1809,7 @@ void ghash_avx_schoolbook_clmul2_x4_init(void *table, const uint8_t h[16]);
 void ghash_avx_schoolbook_clmul2_x4_mul(const void *table, uint8_t x[16]);
 void ghash_avx_schoolbook_clmul2_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_schoolbook_clmul2_x6: GHASH (SP 800-38D), 6 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_schoolbook_clmul2_x6: GHASH (SP 800-38D), 6 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_SCHOOLBOOK_CLMUL2_X6_TABLE_BYTES 96
 #define GHASH_AVX_SCHOOLBOOK_CLMUL2_X6_TABLE_ALIGN 1
 #define GHASH_AVX_SCHOOLBOOK_CLMUL2_X6_TABLE_BEST_ALIGN 16
@@ -1817,7 +1817,7 @@ void ghash_avx_schoolbook_clmul2_x6_init(void *table, const uint8_t h[16]);
 void ghash_avx_schoolbook_clmul2_x6_mul(const void *table, uint8_t x[16]);
 void ghash_avx_schoolbook_clmul2_x6_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_schoolbook_clmul2_x8: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_schoolbook_clmul2_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_SCHOOLBOOK_CLMUL2_X8_TABLE_BYTES 128
 #define GHASH_AVX_SCHOOLBOOK_CLMUL2_X8_TABLE_ALIGN 1
 #define GHASH_AVX_SCHOOLBOOK_CLMUL2_X8_TABLE_BEST_ALIGN 16
@@ -1825,7 +1825,7 @@ void ghash_avx_schoolbook_clmul2_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx_schoolbook_clmul2_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx_schoolbook_clmul2_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_schoolbook_clmul3_x1: GHASH (SP 800-38D), 1 block a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_schoolbook_clmul3_x1: GHASH (SP 800-38D), 1 block per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_SCHOOLBOOK_CLMUL3_X1_TABLE_BYTES 16
 #define GHASH_AVX_SCHOOLBOOK_CLMUL3_X1_TABLE_ALIGN 1
 #define GHASH_AVX_SCHOOLBOOK_CLMUL3_X1_TABLE_BEST_ALIGN 16
@@ -1833,7 +1833,7 @@ void ghash_avx_schoolbook_clmul3_x1_init(void *table, const uint8_t h[16]);
 void ghash_avx_schoolbook_clmul3_x1_mul(const void *table, uint8_t x[16]);
 void ghash_avx_schoolbook_clmul3_x1_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_schoolbook_clmul3_x12: GHASH (SP 800-38D), 12 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_schoolbook_clmul3_x12: GHASH (SP 800-38D), 12 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_SCHOOLBOOK_CLMUL3_X12_TABLE_BYTES 192
 #define GHASH_AVX_SCHOOLBOOK_CLMUL3_X12_TABLE_ALIGN 1
 #define GHASH_AVX_SCHOOLBOOK_CLMUL3_X12_TABLE_BEST_ALIGN 16
@@ -1841,7 +1841,7 @@ void ghash_avx_schoolbook_clmul3_x12_init(void *table, const uint8_t h[16]);
 void ghash_avx_schoolbook_clmul3_x12_mul(const void *table, uint8_t x[16]);
 void ghash_avx_schoolbook_clmul3_x12_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_schoolbook_clmul3_x16: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_schoolbook_clmul3_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_SCHOOLBOOK_CLMUL3_X16_TABLE_BYTES 256
 #define GHASH_AVX_SCHOOLBOOK_CLMUL3_X16_TABLE_ALIGN 1
 #define GHASH_AVX_SCHOOLBOOK_CLMUL3_X16_TABLE_BEST_ALIGN 16
@@ -1849,7 +1849,7 @@ void ghash_avx_schoolbook_clmul3_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx_schoolbook_clmul3_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx_schoolbook_clmul3_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_schoolbook_clmul3_x2: GHASH (SP 800-38D), 2 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_schoolbook_clmul3_x2: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_SCHOOLBOOK_CLMUL3_X2_TABLE_BYTES 32
 #define GHASH_AVX_SCHOOLBOOK_CLMUL3_X2_TABLE_ALIGN 1
 #define GHASH_AVX_SCHOOLBOOK_CLMUL3_X2_TABLE_BEST_ALIGN 16
@@ -1857,7 +1857,7 @@ void ghash_avx_schoolbook_clmul3_x2_init(void *table, const uint8_t h[16]);
 void ghash_avx_schoolbook_clmul3_x2_mul(const void *table, uint8_t x[16]);
 void ghash_avx_schoolbook_clmul3_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_schoolbook_clmul3_x4: GHASH (SP 800-38D), 4 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_schoolbook_clmul3_x4: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_SCHOOLBOOK_CLMUL3_X4_TABLE_BYTES 64
 #define GHASH_AVX_SCHOOLBOOK_CLMUL3_X4_TABLE_ALIGN 1
 #define GHASH_AVX_SCHOOLBOOK_CLMUL3_X4_TABLE_BEST_ALIGN 16
@@ -1865,7 +1865,7 @@ void ghash_avx_schoolbook_clmul3_x4_init(void *table, const uint8_t h[16]);
 void ghash_avx_schoolbook_clmul3_x4_mul(const void *table, uint8_t x[16]);
 void ghash_avx_schoolbook_clmul3_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_schoolbook_clmul3_x6: GHASH (SP 800-38D), 6 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_schoolbook_clmul3_x6: GHASH (SP 800-38D), 6 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_SCHOOLBOOK_CLMUL3_X6_TABLE_BYTES 96
 #define GHASH_AVX_SCHOOLBOOK_CLMUL3_X6_TABLE_ALIGN 1
 #define GHASH_AVX_SCHOOLBOOK_CLMUL3_X6_TABLE_BEST_ALIGN 16
@@ -1873,7 +1873,7 @@ void ghash_avx_schoolbook_clmul3_x6_init(void *table, const uint8_t h[16]);
 void ghash_avx_schoolbook_clmul3_x6_mul(const void *table, uint8_t x[16]);
 void ghash_avx_schoolbook_clmul3_x6_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_schoolbook_clmul3_x8: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_schoolbook_clmul3_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_SCHOOLBOOK_CLMUL3_X8_TABLE_BYTES 128
 #define GHASH_AVX_SCHOOLBOOK_CLMUL3_X8_TABLE_ALIGN 1
 #define GHASH_AVX_SCHOOLBOOK_CLMUL3_X8_TABLE_BEST_ALIGN 16
@@ -1881,7 +1881,7 @@ void ghash_avx_schoolbook_clmul3_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx_schoolbook_clmul3_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx_schoolbook_clmul3_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_schoolbook_shiftxor_x1: GHASH (SP 800-38D), 1 block a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_schoolbook_shiftxor_x1: GHASH (SP 800-38D), 1 block per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_SCHOOLBOOK_SHIFTXOR_X1_TABLE_BYTES 16
 #define GHASH_AVX_SCHOOLBOOK_SHIFTXOR_X1_TABLE_ALIGN 1
 #define GHASH_AVX_SCHOOLBOOK_SHIFTXOR_X1_TABLE_BEST_ALIGN 16
@@ -1889,7 +1889,7 @@ void ghash_avx_schoolbook_shiftxor_x1_init(void *table, const uint8_t h[16]);
 void ghash_avx_schoolbook_shiftxor_x1_mul(const void *table, uint8_t x[16]);
 void ghash_avx_schoolbook_shiftxor_x1_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_schoolbook_shiftxor_x12: GHASH (SP 800-38D), 12 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_schoolbook_shiftxor_x12: GHASH (SP 800-38D), 12 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_SCHOOLBOOK_SHIFTXOR_X12_TABLE_BYTES 192
 #define GHASH_AVX_SCHOOLBOOK_SHIFTXOR_X12_TABLE_ALIGN 1
 #define GHASH_AVX_SCHOOLBOOK_SHIFTXOR_X12_TABLE_BEST_ALIGN 16
@@ -1897,7 +1897,7 @@ void ghash_avx_schoolbook_shiftxor_x12_init(void *table, const uint8_t h[16]);
 void ghash_avx_schoolbook_shiftxor_x12_mul(const void *table, uint8_t x[16]);
 void ghash_avx_schoolbook_shiftxor_x12_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_schoolbook_shiftxor_x16: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_schoolbook_shiftxor_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_SCHOOLBOOK_SHIFTXOR_X16_TABLE_BYTES 256
 #define GHASH_AVX_SCHOOLBOOK_SHIFTXOR_X16_TABLE_ALIGN 1
 #define GHASH_AVX_SCHOOLBOOK_SHIFTXOR_X16_TABLE_BEST_ALIGN 16
@@ -1905,7 +1905,7 @@ void ghash_avx_schoolbook_shiftxor_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx_schoolbook_shiftxor_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx_schoolbook_shiftxor_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_schoolbook_shiftxor_x2: GHASH (SP 800-38D), 2 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_schoolbook_shiftxor_x2: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_SCHOOLBOOK_SHIFTXOR_X2_TABLE_BYTES 32
 #define GHASH_AVX_SCHOOLBOOK_SHIFTXOR_X2_TABLE_ALIGN 1
 #define GHASH_AVX_SCHOOLBOOK_SHIFTXOR_X2_TABLE_BEST_ALIGN 16
@@ -1913,7 +1913,7 @@ void ghash_avx_schoolbook_shiftxor_x2_init(void *table, const uint8_t h[16]);
 void ghash_avx_schoolbook_shiftxor_x2_mul(const void *table, uint8_t x[16]);
 void ghash_avx_schoolbook_shiftxor_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_schoolbook_shiftxor_x4: GHASH (SP 800-38D), 4 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_schoolbook_shiftxor_x4: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_SCHOOLBOOK_SHIFTXOR_X4_TABLE_BYTES 64
 #define GHASH_AVX_SCHOOLBOOK_SHIFTXOR_X4_TABLE_ALIGN 1
 #define GHASH_AVX_SCHOOLBOOK_SHIFTXOR_X4_TABLE_BEST_ALIGN 16
@@ -1921,7 +1921,7 @@ void ghash_avx_schoolbook_shiftxor_x4_init(void *table, const uint8_t h[16]);
 void ghash_avx_schoolbook_shiftxor_x4_mul(const void *table, uint8_t x[16]);
 void ghash_avx_schoolbook_shiftxor_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_schoolbook_shiftxor_x6: GHASH (SP 800-38D), 6 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_schoolbook_shiftxor_x6: GHASH (SP 800-38D), 6 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_SCHOOLBOOK_SHIFTXOR_X6_TABLE_BYTES 96
 #define GHASH_AVX_SCHOOLBOOK_SHIFTXOR_X6_TABLE_ALIGN 1
 #define GHASH_AVX_SCHOOLBOOK_SHIFTXOR_X6_TABLE_BEST_ALIGN 16
@@ -1929,7 +1929,7 @@ void ghash_avx_schoolbook_shiftxor_x6_init(void *table, const uint8_t h[16]);
 void ghash_avx_schoolbook_shiftxor_x6_mul(const void *table, uint8_t x[16]);
 void ghash_avx_schoolbook_shiftxor_x6_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_schoolbook_shiftxor_x8: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_schoolbook_shiftxor_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_SCHOOLBOOK_SHIFTXOR_X8_TABLE_BYTES 128
 #define GHASH_AVX_SCHOOLBOOK_SHIFTXOR_X8_TABLE_ALIGN 1
 #define GHASH_AVX_SCHOOLBOOK_SHIFTXOR_X8_TABLE_BEST_ALIGN 16
@@ -1937,7 +1937,7 @@ void ghash_avx_schoolbook_shiftxor_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx_schoolbook_shiftxor_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx_schoolbook_shiftxor_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_winograd_clmul1_x1: GHASH (SP 800-38D), 1 block a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_winograd_clmul1_x1: GHASH (SP 800-38D), 1 block per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_WINOGRAD_CLMUL1_X1_TABLE_BYTES 48
 #define GHASH_AVX_WINOGRAD_CLMUL1_X1_TABLE_ALIGN 1
 #define GHASH_AVX_WINOGRAD_CLMUL1_X1_TABLE_BEST_ALIGN 16
@@ -1945,7 +1945,7 @@ void ghash_avx_winograd_clmul1_x1_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x1_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x1_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_winograd_clmul1_x12: GHASH (SP 800-38D), 12 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_winograd_clmul1_x12: GHASH (SP 800-38D), 12 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_WINOGRAD_CLMUL1_X12_TABLE_BYTES 576
 #define GHASH_AVX_WINOGRAD_CLMUL1_X12_TABLE_ALIGN 1
 #define GHASH_AVX_WINOGRAD_CLMUL1_X12_TABLE_BEST_ALIGN 16
@@ -1953,7 +1953,7 @@ void ghash_avx_winograd_clmul1_x12_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x12_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x12_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_winograd_clmul1_x16: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_winograd_clmul1_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_WINOGRAD_CLMUL1_X16_TABLE_BYTES 768
 #define GHASH_AVX_WINOGRAD_CLMUL1_X16_TABLE_ALIGN 1
 #define GHASH_AVX_WINOGRAD_CLMUL1_X16_TABLE_BEST_ALIGN 16
@@ -1961,7 +1961,7 @@ void ghash_avx_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_winograd_clmul1_x16_ahead: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_winograd_clmul1_x16_ahead: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_BYTES 768
 #define GHASH_AVX_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_ALIGN 1
 #define GHASH_AVX_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_BEST_ALIGN 16
@@ -1969,7 +1969,7 @@ void ghash_avx_winograd_clmul1_x16_ahead_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_winograd_clmul1_x16_segments: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_winograd_clmul1_x16_segments: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_BYTES 768
 #define GHASH_AVX_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_ALIGN 1
 #define GHASH_AVX_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_BEST_ALIGN 16
@@ -1979,7 +1979,7 @@ void ghash_avx_winograd_clmul1_x16_segments_update(const void *table, uint8_t x[
 void ghash_avx_winograd_clmul1_x16_segments_power(const void *table, uint8_t y[16], uint64_t m);
 void ghash_avx_winograd_clmul1_x16_segments_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
 
-/* ghash_avx_winograd_clmul1_x16_segments_wipe: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_winograd_clmul1_x16_segments_wipe: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_BYTES 768
 #define GHASH_AVX_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_ALIGN 1
 #define GHASH_AVX_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_BEST_ALIGN 16
@@ -1989,7 +1989,7 @@ void ghash_avx_winograd_clmul1_x16_segments_wipe_update(const void *table, uint8
 void ghash_avx_winograd_clmul1_x16_segments_wipe_power(const void *table, uint8_t y[16], uint64_t m);
 void ghash_avx_winograd_clmul1_x16_segments_wipe_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
 
-/* ghash_avx_winograd_clmul1_x16_skx: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_winograd_clmul1_x16_skx: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_WINOGRAD_CLMUL1_X16_SKX_TABLE_BYTES 768
 #define GHASH_AVX_WINOGRAD_CLMUL1_X16_SKX_TABLE_ALIGN 1
 #define GHASH_AVX_WINOGRAD_CLMUL1_X16_SKX_TABLE_BEST_ALIGN 16
@@ -1997,7 +1997,7 @@ void ghash_avx_winograd_clmul1_x16_skx_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x16_skx_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x16_skx_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_winograd_clmul1_x16_stackswap: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq */
+/* ghash_avx_winograd_clmul1_x16_stackswap: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 pclmulqdq */
 #define GHASH_AVX_WINOGRAD_CLMUL1_X16_STACKSWAP_TABLE_BYTES 768
 #define GHASH_AVX_WINOGRAD_CLMUL1_X16_STACKSWAP_TABLE_ALIGN 1
 #define GHASH_AVX_WINOGRAD_CLMUL1_X16_STACKSWAP_TABLE_BEST_ALIGN 16
@@ -2005,7 +2005,7 @@ void ghash_avx_winograd_clmul1_x16_stackswap_init(void *table, const uint8_t h[1
 void ghash_avx_winograd_clmul1_x16_stackswap_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x16_stackswap_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_winograd_clmul1_x16_wipe: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_winograd_clmul1_x16_wipe: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_WINOGRAD_CLMUL1_X16_WIPE_TABLE_BYTES 768
 #define GHASH_AVX_WINOGRAD_CLMUL1_X16_WIPE_TABLE_ALIGN 1
 #define GHASH_AVX_WINOGRAD_CLMUL1_X16_WIPE_TABLE_BEST_ALIGN 16
@@ -2013,7 +2013,7 @@ void ghash_avx_winograd_clmul1_x16_wipe_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x16_wipe_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x16_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_winograd_clmul1_x16_wipe_skx: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_winograd_clmul1_x16_wipe_skx: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_WINOGRAD_CLMUL1_X16_WIPE_SKX_TABLE_BYTES 768
 #define GHASH_AVX_WINOGRAD_CLMUL1_X16_WIPE_SKX_TABLE_ALIGN 1
 #define GHASH_AVX_WINOGRAD_CLMUL1_X16_WIPE_SKX_TABLE_BEST_ALIGN 16
@@ -2021,7 +2021,7 @@ void ghash_avx_winograd_clmul1_x16_wipe_skx_init(void *table, const uint8_t h[16
 void ghash_avx_winograd_clmul1_x16_wipe_skx_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x16_wipe_skx_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_winograd_clmul1_x2: GHASH (SP 800-38D), 2 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_winograd_clmul1_x2: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_WINOGRAD_CLMUL1_X2_TABLE_BYTES 96
 #define GHASH_AVX_WINOGRAD_CLMUL1_X2_TABLE_ALIGN 1
 #define GHASH_AVX_WINOGRAD_CLMUL1_X2_TABLE_BEST_ALIGN 16
@@ -2029,7 +2029,7 @@ void ghash_avx_winograd_clmul1_x2_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x2_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_winograd_clmul1_x32_stackswap: GHASH (SP 800-38D), 32 blocks a group; abi sysv; cpu avx avx2 pclmulqdq */
+/* ghash_avx_winograd_clmul1_x32_stackswap: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx2 pclmulqdq */
 #define GHASH_AVX_WINOGRAD_CLMUL1_X32_STACKSWAP_TABLE_BYTES 1536
 #define GHASH_AVX_WINOGRAD_CLMUL1_X32_STACKSWAP_TABLE_ALIGN 1
 #define GHASH_AVX_WINOGRAD_CLMUL1_X32_STACKSWAP_TABLE_BEST_ALIGN 16
@@ -2037,7 +2037,7 @@ void ghash_avx_winograd_clmul1_x32_stackswap_init(void *table, const uint8_t h[1
 void ghash_avx_winograd_clmul1_x32_stackswap_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x32_stackswap_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_winograd_clmul1_x4: GHASH (SP 800-38D), 4 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_winograd_clmul1_x4: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_WINOGRAD_CLMUL1_X4_TABLE_BYTES 192
 #define GHASH_AVX_WINOGRAD_CLMUL1_X4_TABLE_ALIGN 1
 #define GHASH_AVX_WINOGRAD_CLMUL1_X4_TABLE_BEST_ALIGN 16
@@ -2045,7 +2045,7 @@ void ghash_avx_winograd_clmul1_x4_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x4_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_winograd_clmul1_x4_skxopt: GHASH (SP 800-38D), 4 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_winograd_clmul1_x4_skxopt: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_WINOGRAD_CLMUL1_X4_SKXOPT_TABLE_BYTES 192
 #define GHASH_AVX_WINOGRAD_CLMUL1_X4_SKXOPT_TABLE_ALIGN 1
 #define GHASH_AVX_WINOGRAD_CLMUL1_X4_SKXOPT_TABLE_BEST_ALIGN 16
@@ -2053,7 +2053,7 @@ void ghash_avx_winograd_clmul1_x4_skxopt_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x4_skxopt_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x4_skxopt_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_winograd_clmul1_x6: GHASH (SP 800-38D), 6 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_winograd_clmul1_x6: GHASH (SP 800-38D), 6 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_WINOGRAD_CLMUL1_X6_TABLE_BYTES 288
 #define GHASH_AVX_WINOGRAD_CLMUL1_X6_TABLE_ALIGN 1
 #define GHASH_AVX_WINOGRAD_CLMUL1_X6_TABLE_BEST_ALIGN 16
@@ -2061,7 +2061,7 @@ void ghash_avx_winograd_clmul1_x6_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x6_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x6_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_winograd_clmul1_x8: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_winograd_clmul1_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_WINOGRAD_CLMUL1_X8_TABLE_BYTES 384
 #define GHASH_AVX_WINOGRAD_CLMUL1_X8_TABLE_ALIGN 1
 #define GHASH_AVX_WINOGRAD_CLMUL1_X8_TABLE_BEST_ALIGN 16
@@ -2069,7 +2069,7 @@ void ghash_avx_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_winograd_clmul1_x8_ahead: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_winograd_clmul1_x8_ahead: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_WINOGRAD_CLMUL1_X8_AHEAD_TABLE_BYTES 384
 #define GHASH_AVX_WINOGRAD_CLMUL1_X8_AHEAD_TABLE_ALIGN 1
 #define GHASH_AVX_WINOGRAD_CLMUL1_X8_AHEAD_TABLE_BEST_ALIGN 16
@@ -2077,7 +2077,7 @@ void ghash_avx_winograd_clmul1_x8_ahead_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x8_ahead_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x8_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_winograd_clmul1_x8_skx: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* ghash_avx_winograd_clmul1_x8_skx: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX_TABLE_BYTES 384
 #define GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX_TABLE_ALIGN 1
 #define GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX_TABLE_BEST_ALIGN 16
@@ -2085,7 +2085,7 @@ void ghash_avx_winograd_clmul1_x8_skx_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x8_skx_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x8_skx_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_winograd_clmul1_x8_stackswap: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu avx avx2 pclmulqdq */
+/* ghash_avx_winograd_clmul1_x8_stackswap: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx2 pclmulqdq */
 #define GHASH_AVX_WINOGRAD_CLMUL1_X8_STACKSWAP_TABLE_BYTES 384
 #define GHASH_AVX_WINOGRAD_CLMUL1_X8_STACKSWAP_TABLE_ALIGN 1
 #define GHASH_AVX_WINOGRAD_CLMUL1_X8_STACKSWAP_TABLE_BEST_ALIGN 16
@@ -2093,7 +2093,7 @@ void ghash_avx_winograd_clmul1_x8_stackswap_init(void *table, const uint8_t h[16
 void ghash_avx_winograd_clmul1_x8_stackswap_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x8_stackswap_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_k_clmul1_x1: GHASH (SP 800-38D), 1 block a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_k_clmul1_x1: GHASH (SP 800-38D), 1 block per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_K_CLMUL1_X1_TABLE_BYTES 32
 #define GHASH_SSE_K_CLMUL1_X1_TABLE_ALIGN 16
 #define GHASH_SSE_K_CLMUL1_X1_TABLE_BEST_ALIGN 16
@@ -2101,7 +2101,7 @@ void ghash_sse_k_clmul1_x1_init(void *table, const uint8_t h[16]);
 void ghash_sse_k_clmul1_x1_mul(const void *table, uint8_t x[16]);
 void ghash_sse_k_clmul1_x1_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_k_clmul1_x12: GHASH (SP 800-38D), 12 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_k_clmul1_x12: GHASH (SP 800-38D), 12 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_K_CLMUL1_X12_TABLE_BYTES 384
 #define GHASH_SSE_K_CLMUL1_X12_TABLE_ALIGN 16
 #define GHASH_SSE_K_CLMUL1_X12_TABLE_BEST_ALIGN 16
@@ -2109,7 +2109,7 @@ void ghash_sse_k_clmul1_x12_init(void *table, const uint8_t h[16]);
 void ghash_sse_k_clmul1_x12_mul(const void *table, uint8_t x[16]);
 void ghash_sse_k_clmul1_x12_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_k_clmul1_x16: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_k_clmul1_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_K_CLMUL1_X16_TABLE_BYTES 512
 #define GHASH_SSE_K_CLMUL1_X16_TABLE_ALIGN 16
 #define GHASH_SSE_K_CLMUL1_X16_TABLE_BEST_ALIGN 16
@@ -2117,7 +2117,7 @@ void ghash_sse_k_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_sse_k_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_sse_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_k_clmul1_x16_ahead: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_k_clmul1_x16_ahead: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_K_CLMUL1_X16_AHEAD_TABLE_BYTES 512
 #define GHASH_SSE_K_CLMUL1_X16_AHEAD_TABLE_ALIGN 16
 #define GHASH_SSE_K_CLMUL1_X16_AHEAD_TABLE_BEST_ALIGN 16
@@ -2125,7 +2125,7 @@ void ghash_sse_k_clmul1_x16_ahead_init(void *table, const uint8_t h[16]);
 void ghash_sse_k_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
 void ghash_sse_k_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_k_clmul1_x2: GHASH (SP 800-38D), 2 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_k_clmul1_x2: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_K_CLMUL1_X2_TABLE_BYTES 64
 #define GHASH_SSE_K_CLMUL1_X2_TABLE_ALIGN 16
 #define GHASH_SSE_K_CLMUL1_X2_TABLE_BEST_ALIGN 16
@@ -2133,7 +2133,7 @@ void ghash_sse_k_clmul1_x2_init(void *table, const uint8_t h[16]);
 void ghash_sse_k_clmul1_x2_mul(const void *table, uint8_t x[16]);
 void ghash_sse_k_clmul1_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_k_clmul1_x4: GHASH (SP 800-38D), 4 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_k_clmul1_x4: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_K_CLMUL1_X4_TABLE_BYTES 128
 #define GHASH_SSE_K_CLMUL1_X4_TABLE_ALIGN 16
 #define GHASH_SSE_K_CLMUL1_X4_TABLE_BEST_ALIGN 16
@@ -2141,7 +2141,7 @@ void ghash_sse_k_clmul1_x4_init(void *table, const uint8_t h[16]);
 void ghash_sse_k_clmul1_x4_mul(const void *table, uint8_t x[16]);
 void ghash_sse_k_clmul1_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_k_clmul1_x6: GHASH (SP 800-38D), 6 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_k_clmul1_x6: GHASH (SP 800-38D), 6 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_K_CLMUL1_X6_TABLE_BYTES 192
 #define GHASH_SSE_K_CLMUL1_X6_TABLE_ALIGN 16
 #define GHASH_SSE_K_CLMUL1_X6_TABLE_BEST_ALIGN 16
@@ -2149,7 +2149,7 @@ void ghash_sse_k_clmul1_x6_init(void *table, const uint8_t h[16]);
 void ghash_sse_k_clmul1_x6_mul(const void *table, uint8_t x[16]);
 void ghash_sse_k_clmul1_x6_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_k_clmul1_x8: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_k_clmul1_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_K_CLMUL1_X8_TABLE_BYTES 256
 #define GHASH_SSE_K_CLMUL1_X8_TABLE_ALIGN 16
 #define GHASH_SSE_K_CLMUL1_X8_TABLE_BEST_ALIGN 16
@@ -2157,7 +2157,7 @@ void ghash_sse_k_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_sse_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_sse_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_k_clmul1_x8_ahead: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_k_clmul1_x8_ahead: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_K_CLMUL1_X8_AHEAD_TABLE_BYTES 256
 #define GHASH_SSE_K_CLMUL1_X8_AHEAD_TABLE_ALIGN 16
 #define GHASH_SSE_K_CLMUL1_X8_AHEAD_TABLE_BEST_ALIGN 16
@@ -2165,7 +2165,7 @@ void ghash_sse_k_clmul1_x8_ahead_init(void *table, const uint8_t h[16]);
 void ghash_sse_k_clmul1_x8_ahead_mul(const void *table, uint8_t x[16]);
 void ghash_sse_k_clmul1_x8_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_karatsuba_clmul2_x1: GHASH (SP 800-38D), 1 block a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_karatsuba_clmul2_x1: GHASH (SP 800-38D), 1 block per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_KARATSUBA_CLMUL2_X1_TABLE_BYTES 32
 #define GHASH_SSE_KARATSUBA_CLMUL2_X1_TABLE_ALIGN 16
 #define GHASH_SSE_KARATSUBA_CLMUL2_X1_TABLE_BEST_ALIGN 16
@@ -2173,7 +2173,7 @@ void ghash_sse_karatsuba_clmul2_x1_init(void *table, const uint8_t h[16]);
 void ghash_sse_karatsuba_clmul2_x1_mul(const void *table, uint8_t x[16]);
 void ghash_sse_karatsuba_clmul2_x1_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_karatsuba_clmul2_x12: GHASH (SP 800-38D), 12 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_karatsuba_clmul2_x12: GHASH (SP 800-38D), 12 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_KARATSUBA_CLMUL2_X12_TABLE_BYTES 384
 #define GHASH_SSE_KARATSUBA_CLMUL2_X12_TABLE_ALIGN 16
 #define GHASH_SSE_KARATSUBA_CLMUL2_X12_TABLE_BEST_ALIGN 16
@@ -2181,7 +2181,7 @@ void ghash_sse_karatsuba_clmul2_x12_init(void *table, const uint8_t h[16]);
 void ghash_sse_karatsuba_clmul2_x12_mul(const void *table, uint8_t x[16]);
 void ghash_sse_karatsuba_clmul2_x12_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_karatsuba_clmul2_x16: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_karatsuba_clmul2_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_KARATSUBA_CLMUL2_X16_TABLE_BYTES 512
 #define GHASH_SSE_KARATSUBA_CLMUL2_X16_TABLE_ALIGN 16
 #define GHASH_SSE_KARATSUBA_CLMUL2_X16_TABLE_BEST_ALIGN 16
@@ -2189,7 +2189,7 @@ void ghash_sse_karatsuba_clmul2_x16_init(void *table, const uint8_t h[16]);
 void ghash_sse_karatsuba_clmul2_x16_mul(const void *table, uint8_t x[16]);
 void ghash_sse_karatsuba_clmul2_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_karatsuba_clmul2_x2: GHASH (SP 800-38D), 2 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_karatsuba_clmul2_x2: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_KARATSUBA_CLMUL2_X2_TABLE_BYTES 64
 #define GHASH_SSE_KARATSUBA_CLMUL2_X2_TABLE_ALIGN 16
 #define GHASH_SSE_KARATSUBA_CLMUL2_X2_TABLE_BEST_ALIGN 16
@@ -2197,7 +2197,7 @@ void ghash_sse_karatsuba_clmul2_x2_init(void *table, const uint8_t h[16]);
 void ghash_sse_karatsuba_clmul2_x2_mul(const void *table, uint8_t x[16]);
 void ghash_sse_karatsuba_clmul2_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_karatsuba_clmul2_x4: GHASH (SP 800-38D), 4 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_karatsuba_clmul2_x4: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_KARATSUBA_CLMUL2_X4_TABLE_BYTES 128
 #define GHASH_SSE_KARATSUBA_CLMUL2_X4_TABLE_ALIGN 16
 #define GHASH_SSE_KARATSUBA_CLMUL2_X4_TABLE_BEST_ALIGN 16
@@ -2205,7 +2205,7 @@ void ghash_sse_karatsuba_clmul2_x4_init(void *table, const uint8_t h[16]);
 void ghash_sse_karatsuba_clmul2_x4_mul(const void *table, uint8_t x[16]);
 void ghash_sse_karatsuba_clmul2_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_karatsuba_clmul2_x6: GHASH (SP 800-38D), 6 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_karatsuba_clmul2_x6: GHASH (SP 800-38D), 6 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_KARATSUBA_CLMUL2_X6_TABLE_BYTES 192
 #define GHASH_SSE_KARATSUBA_CLMUL2_X6_TABLE_ALIGN 16
 #define GHASH_SSE_KARATSUBA_CLMUL2_X6_TABLE_BEST_ALIGN 16
@@ -2213,7 +2213,7 @@ void ghash_sse_karatsuba_clmul2_x6_init(void *table, const uint8_t h[16]);
 void ghash_sse_karatsuba_clmul2_x6_mul(const void *table, uint8_t x[16]);
 void ghash_sse_karatsuba_clmul2_x6_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_karatsuba_clmul2_x8: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_karatsuba_clmul2_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_KARATSUBA_CLMUL2_X8_TABLE_BYTES 256
 #define GHASH_SSE_KARATSUBA_CLMUL2_X8_TABLE_ALIGN 16
 #define GHASH_SSE_KARATSUBA_CLMUL2_X8_TABLE_BEST_ALIGN 16
@@ -2221,7 +2221,7 @@ void ghash_sse_karatsuba_clmul2_x8_init(void *table, const uint8_t h[16]);
 void ghash_sse_karatsuba_clmul2_x8_mul(const void *table, uint8_t x[16]);
 void ghash_sse_karatsuba_clmul2_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_karatsuba_clmul3_x1: GHASH (SP 800-38D), 1 block a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_karatsuba_clmul3_x1: GHASH (SP 800-38D), 1 block per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_KARATSUBA_CLMUL3_X1_TABLE_BYTES 32
 #define GHASH_SSE_KARATSUBA_CLMUL3_X1_TABLE_ALIGN 16
 #define GHASH_SSE_KARATSUBA_CLMUL3_X1_TABLE_BEST_ALIGN 16
@@ -2229,7 +2229,7 @@ void ghash_sse_karatsuba_clmul3_x1_init(void *table, const uint8_t h[16]);
 void ghash_sse_karatsuba_clmul3_x1_mul(const void *table, uint8_t x[16]);
 void ghash_sse_karatsuba_clmul3_x1_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_karatsuba_clmul3_x12: GHASH (SP 800-38D), 12 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_karatsuba_clmul3_x12: GHASH (SP 800-38D), 12 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_KARATSUBA_CLMUL3_X12_TABLE_BYTES 384
 #define GHASH_SSE_KARATSUBA_CLMUL3_X12_TABLE_ALIGN 16
 #define GHASH_SSE_KARATSUBA_CLMUL3_X12_TABLE_BEST_ALIGN 16
@@ -2237,7 +2237,7 @@ void ghash_sse_karatsuba_clmul3_x12_init(void *table, const uint8_t h[16]);
 void ghash_sse_karatsuba_clmul3_x12_mul(const void *table, uint8_t x[16]);
 void ghash_sse_karatsuba_clmul3_x12_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_karatsuba_clmul3_x16: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_karatsuba_clmul3_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_KARATSUBA_CLMUL3_X16_TABLE_BYTES 512
 #define GHASH_SSE_KARATSUBA_CLMUL3_X16_TABLE_ALIGN 16
 #define GHASH_SSE_KARATSUBA_CLMUL3_X16_TABLE_BEST_ALIGN 16
@@ -2245,7 +2245,7 @@ void ghash_sse_karatsuba_clmul3_x16_init(void *table, const uint8_t h[16]);
 void ghash_sse_karatsuba_clmul3_x16_mul(const void *table, uint8_t x[16]);
 void ghash_sse_karatsuba_clmul3_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_karatsuba_clmul3_x2: GHASH (SP 800-38D), 2 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_karatsuba_clmul3_x2: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_KARATSUBA_CLMUL3_X2_TABLE_BYTES 64
 #define GHASH_SSE_KARATSUBA_CLMUL3_X2_TABLE_ALIGN 16
 #define GHASH_SSE_KARATSUBA_CLMUL3_X2_TABLE_BEST_ALIGN 16
@@ -2253,7 +2253,7 @@ void ghash_sse_karatsuba_clmul3_x2_init(void *table, const uint8_t h[16]);
 void ghash_sse_karatsuba_clmul3_x2_mul(const void *table, uint8_t x[16]);
 void ghash_sse_karatsuba_clmul3_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_karatsuba_clmul3_x4: GHASH (SP 800-38D), 4 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_karatsuba_clmul3_x4: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_KARATSUBA_CLMUL3_X4_TABLE_BYTES 128
 #define GHASH_SSE_KARATSUBA_CLMUL3_X4_TABLE_ALIGN 16
 #define GHASH_SSE_KARATSUBA_CLMUL3_X4_TABLE_BEST_ALIGN 16
@@ -2261,7 +2261,7 @@ void ghash_sse_karatsuba_clmul3_x4_init(void *table, const uint8_t h[16]);
 void ghash_sse_karatsuba_clmul3_x4_mul(const void *table, uint8_t x[16]);
 void ghash_sse_karatsuba_clmul3_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_karatsuba_clmul3_x6: GHASH (SP 800-38D), 6 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_karatsuba_clmul3_x6: GHASH (SP 800-38D), 6 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_KARATSUBA_CLMUL3_X6_TABLE_BYTES 192
 #define GHASH_SSE_KARATSUBA_CLMUL3_X6_TABLE_ALIGN 16
 #define GHASH_SSE_KARATSUBA_CLMUL3_X6_TABLE_BEST_ALIGN 16
@@ -2269,7 +2269,7 @@ void ghash_sse_karatsuba_clmul3_x6_init(void *table, const uint8_t h[16]);
 void ghash_sse_karatsuba_clmul3_x6_mul(const void *table, uint8_t x[16]);
 void ghash_sse_karatsuba_clmul3_x6_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_karatsuba_clmul3_x8: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_karatsuba_clmul3_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_KARATSUBA_CLMUL3_X8_TABLE_BYTES 256
 #define GHASH_SSE_KARATSUBA_CLMUL3_X8_TABLE_ALIGN 16
 #define GHASH_SSE_KARATSUBA_CLMUL3_X8_TABLE_BEST_ALIGN 16
@@ -2277,7 +2277,7 @@ void ghash_sse_karatsuba_clmul3_x8_init(void *table, const uint8_t h[16]);
 void ghash_sse_karatsuba_clmul3_x8_mul(const void *table, uint8_t x[16]);
 void ghash_sse_karatsuba_clmul3_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_karatsuba_shiftxor_x1: GHASH (SP 800-38D), 1 block a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_karatsuba_shiftxor_x1: GHASH (SP 800-38D), 1 block per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_KARATSUBA_SHIFTXOR_X1_TABLE_BYTES 32
 #define GHASH_SSE_KARATSUBA_SHIFTXOR_X1_TABLE_ALIGN 16
 #define GHASH_SSE_KARATSUBA_SHIFTXOR_X1_TABLE_BEST_ALIGN 16
@@ -2285,7 +2285,7 @@ void ghash_sse_karatsuba_shiftxor_x1_init(void *table, const uint8_t h[16]);
 void ghash_sse_karatsuba_shiftxor_x1_mul(const void *table, uint8_t x[16]);
 void ghash_sse_karatsuba_shiftxor_x1_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_karatsuba_shiftxor_x12: GHASH (SP 800-38D), 12 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_karatsuba_shiftxor_x12: GHASH (SP 800-38D), 12 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_KARATSUBA_SHIFTXOR_X12_TABLE_BYTES 384
 #define GHASH_SSE_KARATSUBA_SHIFTXOR_X12_TABLE_ALIGN 16
 #define GHASH_SSE_KARATSUBA_SHIFTXOR_X12_TABLE_BEST_ALIGN 16
@@ -2293,7 +2293,7 @@ void ghash_sse_karatsuba_shiftxor_x12_init(void *table, const uint8_t h[16]);
 void ghash_sse_karatsuba_shiftxor_x12_mul(const void *table, uint8_t x[16]);
 void ghash_sse_karatsuba_shiftxor_x12_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_karatsuba_shiftxor_x16: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_karatsuba_shiftxor_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_KARATSUBA_SHIFTXOR_X16_TABLE_BYTES 512
 #define GHASH_SSE_KARATSUBA_SHIFTXOR_X16_TABLE_ALIGN 16
 #define GHASH_SSE_KARATSUBA_SHIFTXOR_X16_TABLE_BEST_ALIGN 16
@@ -2301,7 +2301,7 @@ void ghash_sse_karatsuba_shiftxor_x16_init(void *table, const uint8_t h[16]);
 void ghash_sse_karatsuba_shiftxor_x16_mul(const void *table, uint8_t x[16]);
 void ghash_sse_karatsuba_shiftxor_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_karatsuba_shiftxor_x2: GHASH (SP 800-38D), 2 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_karatsuba_shiftxor_x2: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_KARATSUBA_SHIFTXOR_X2_TABLE_BYTES 64
 #define GHASH_SSE_KARATSUBA_SHIFTXOR_X2_TABLE_ALIGN 16
 #define GHASH_SSE_KARATSUBA_SHIFTXOR_X2_TABLE_BEST_ALIGN 16
@@ -2309,7 +2309,7 @@ void ghash_sse_karatsuba_shiftxor_x2_init(void *table, const uint8_t h[16]);
 void ghash_sse_karatsuba_shiftxor_x2_mul(const void *table, uint8_t x[16]);
 void ghash_sse_karatsuba_shiftxor_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_karatsuba_shiftxor_x4: GHASH (SP 800-38D), 4 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_karatsuba_shiftxor_x4: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_KARATSUBA_SHIFTXOR_X4_TABLE_BYTES 128
 #define GHASH_SSE_KARATSUBA_SHIFTXOR_X4_TABLE_ALIGN 16
 #define GHASH_SSE_KARATSUBA_SHIFTXOR_X4_TABLE_BEST_ALIGN 16
@@ -2317,7 +2317,7 @@ void ghash_sse_karatsuba_shiftxor_x4_init(void *table, const uint8_t h[16]);
 void ghash_sse_karatsuba_shiftxor_x4_mul(const void *table, uint8_t x[16]);
 void ghash_sse_karatsuba_shiftxor_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_karatsuba_shiftxor_x6: GHASH (SP 800-38D), 6 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_karatsuba_shiftxor_x6: GHASH (SP 800-38D), 6 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_KARATSUBA_SHIFTXOR_X6_TABLE_BYTES 192
 #define GHASH_SSE_KARATSUBA_SHIFTXOR_X6_TABLE_ALIGN 16
 #define GHASH_SSE_KARATSUBA_SHIFTXOR_X6_TABLE_BEST_ALIGN 16
@@ -2325,7 +2325,7 @@ void ghash_sse_karatsuba_shiftxor_x6_init(void *table, const uint8_t h[16]);
 void ghash_sse_karatsuba_shiftxor_x6_mul(const void *table, uint8_t x[16]);
 void ghash_sse_karatsuba_shiftxor_x6_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_karatsuba_shiftxor_x8: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_karatsuba_shiftxor_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_KARATSUBA_SHIFTXOR_X8_TABLE_BYTES 256
 #define GHASH_SSE_KARATSUBA_SHIFTXOR_X8_TABLE_ALIGN 16
 #define GHASH_SSE_KARATSUBA_SHIFTXOR_X8_TABLE_BEST_ALIGN 16
@@ -2333,7 +2333,7 @@ void ghash_sse_karatsuba_shiftxor_x8_init(void *table, const uint8_t h[16]);
 void ghash_sse_karatsuba_shiftxor_x8_mul(const void *table, uint8_t x[16]);
 void ghash_sse_karatsuba_shiftxor_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_schoolbook_clmul2_x1: GHASH (SP 800-38D), 1 block a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_schoolbook_clmul2_x1: GHASH (SP 800-38D), 1 block per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_SCHOOLBOOK_CLMUL2_X1_TABLE_BYTES 16
 #define GHASH_SSE_SCHOOLBOOK_CLMUL2_X1_TABLE_ALIGN 16
 #define GHASH_SSE_SCHOOLBOOK_CLMUL2_X1_TABLE_BEST_ALIGN 16
@@ -2341,7 +2341,7 @@ void ghash_sse_schoolbook_clmul2_x1_init(void *table, const uint8_t h[16]);
 void ghash_sse_schoolbook_clmul2_x1_mul(const void *table, uint8_t x[16]);
 void ghash_sse_schoolbook_clmul2_x1_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_schoolbook_clmul2_x12: GHASH (SP 800-38D), 12 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_schoolbook_clmul2_x12: GHASH (SP 800-38D), 12 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_SCHOOLBOOK_CLMUL2_X12_TABLE_BYTES 192
 #define GHASH_SSE_SCHOOLBOOK_CLMUL2_X12_TABLE_ALIGN 16
 #define GHASH_SSE_SCHOOLBOOK_CLMUL2_X12_TABLE_BEST_ALIGN 16
@@ -2349,7 +2349,7 @@ void ghash_sse_schoolbook_clmul2_x12_init(void *table, const uint8_t h[16]);
 void ghash_sse_schoolbook_clmul2_x12_mul(const void *table, uint8_t x[16]);
 void ghash_sse_schoolbook_clmul2_x12_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_schoolbook_clmul2_x16: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_schoolbook_clmul2_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_SCHOOLBOOK_CLMUL2_X16_TABLE_BYTES 256
 #define GHASH_SSE_SCHOOLBOOK_CLMUL2_X16_TABLE_ALIGN 16
 #define GHASH_SSE_SCHOOLBOOK_CLMUL2_X16_TABLE_BEST_ALIGN 16
@@ -2357,7 +2357,7 @@ void ghash_sse_schoolbook_clmul2_x16_init(void *table, const uint8_t h[16]);
 void ghash_sse_schoolbook_clmul2_x16_mul(const void *table, uint8_t x[16]);
 void ghash_sse_schoolbook_clmul2_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_schoolbook_clmul2_x2: GHASH (SP 800-38D), 2 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_schoolbook_clmul2_x2: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_SCHOOLBOOK_CLMUL2_X2_TABLE_BYTES 32
 #define GHASH_SSE_SCHOOLBOOK_CLMUL2_X2_TABLE_ALIGN 16
 #define GHASH_SSE_SCHOOLBOOK_CLMUL2_X2_TABLE_BEST_ALIGN 16
@@ -2365,7 +2365,7 @@ void ghash_sse_schoolbook_clmul2_x2_init(void *table, const uint8_t h[16]);
 void ghash_sse_schoolbook_clmul2_x2_mul(const void *table, uint8_t x[16]);
 void ghash_sse_schoolbook_clmul2_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_schoolbook_clmul2_x4: GHASH (SP 800-38D), 4 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_schoolbook_clmul2_x4: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_SCHOOLBOOK_CLMUL2_X4_TABLE_BYTES 64
 #define GHASH_SSE_SCHOOLBOOK_CLMUL2_X4_TABLE_ALIGN 16
 #define GHASH_SSE_SCHOOLBOOK_CLMUL2_X4_TABLE_BEST_ALIGN 16
@@ -2373,7 +2373,7 @@ void ghash_sse_schoolbook_clmul2_x4_init(void *table, const uint8_t h[16]);
 void ghash_sse_schoolbook_clmul2_x4_mul(const void *table, uint8_t x[16]);
 void ghash_sse_schoolbook_clmul2_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_schoolbook_clmul2_x6: GHASH (SP 800-38D), 6 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_schoolbook_clmul2_x6: GHASH (SP 800-38D), 6 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_SCHOOLBOOK_CLMUL2_X6_TABLE_BYTES 96
 #define GHASH_SSE_SCHOOLBOOK_CLMUL2_X6_TABLE_ALIGN 16
 #define GHASH_SSE_SCHOOLBOOK_CLMUL2_X6_TABLE_BEST_ALIGN 16
@@ -2381,7 +2381,7 @@ void ghash_sse_schoolbook_clmul2_x6_init(void *table, const uint8_t h[16]);
 void ghash_sse_schoolbook_clmul2_x6_mul(const void *table, uint8_t x[16]);
 void ghash_sse_schoolbook_clmul2_x6_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_schoolbook_clmul2_x8: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_schoolbook_clmul2_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_SCHOOLBOOK_CLMUL2_X8_TABLE_BYTES 128
 #define GHASH_SSE_SCHOOLBOOK_CLMUL2_X8_TABLE_ALIGN 16
 #define GHASH_SSE_SCHOOLBOOK_CLMUL2_X8_TABLE_BEST_ALIGN 16
@@ -2389,7 +2389,7 @@ void ghash_sse_schoolbook_clmul2_x8_init(void *table, const uint8_t h[16]);
 void ghash_sse_schoolbook_clmul2_x8_mul(const void *table, uint8_t x[16]);
 void ghash_sse_schoolbook_clmul2_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_schoolbook_clmul3_x1: GHASH (SP 800-38D), 1 block a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_schoolbook_clmul3_x1: GHASH (SP 800-38D), 1 block per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_SCHOOLBOOK_CLMUL3_X1_TABLE_BYTES 16
 #define GHASH_SSE_SCHOOLBOOK_CLMUL3_X1_TABLE_ALIGN 16
 #define GHASH_SSE_SCHOOLBOOK_CLMUL3_X1_TABLE_BEST_ALIGN 16
@@ -2397,7 +2397,7 @@ void ghash_sse_schoolbook_clmul3_x1_init(void *table, const uint8_t h[16]);
 void ghash_sse_schoolbook_clmul3_x1_mul(const void *table, uint8_t x[16]);
 void ghash_sse_schoolbook_clmul3_x1_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_schoolbook_clmul3_x12: GHASH (SP 800-38D), 12 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_schoolbook_clmul3_x12: GHASH (SP 800-38D), 12 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_SCHOOLBOOK_CLMUL3_X12_TABLE_BYTES 192
 #define GHASH_SSE_SCHOOLBOOK_CLMUL3_X12_TABLE_ALIGN 16
 #define GHASH_SSE_SCHOOLBOOK_CLMUL3_X12_TABLE_BEST_ALIGN 16
@@ -2405,7 +2405,7 @@ void ghash_sse_schoolbook_clmul3_x12_init(void *table, const uint8_t h[16]);
 void ghash_sse_schoolbook_clmul3_x12_mul(const void *table, uint8_t x[16]);
 void ghash_sse_schoolbook_clmul3_x12_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_schoolbook_clmul3_x16: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_schoolbook_clmul3_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_SCHOOLBOOK_CLMUL3_X16_TABLE_BYTES 256
 #define GHASH_SSE_SCHOOLBOOK_CLMUL3_X16_TABLE_ALIGN 16
 #define GHASH_SSE_SCHOOLBOOK_CLMUL3_X16_TABLE_BEST_ALIGN 16
@@ -2413,7 +2413,7 @@ void ghash_sse_schoolbook_clmul3_x16_init(void *table, const uint8_t h[16]);
 void ghash_sse_schoolbook_clmul3_x16_mul(const void *table, uint8_t x[16]);
 void ghash_sse_schoolbook_clmul3_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_schoolbook_clmul3_x2: GHASH (SP 800-38D), 2 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_schoolbook_clmul3_x2: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_SCHOOLBOOK_CLMUL3_X2_TABLE_BYTES 32
 #define GHASH_SSE_SCHOOLBOOK_CLMUL3_X2_TABLE_ALIGN 16
 #define GHASH_SSE_SCHOOLBOOK_CLMUL3_X2_TABLE_BEST_ALIGN 16
@@ -2421,7 +2421,7 @@ void ghash_sse_schoolbook_clmul3_x2_init(void *table, const uint8_t h[16]);
 void ghash_sse_schoolbook_clmul3_x2_mul(const void *table, uint8_t x[16]);
 void ghash_sse_schoolbook_clmul3_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_schoolbook_clmul3_x4: GHASH (SP 800-38D), 4 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_schoolbook_clmul3_x4: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_SCHOOLBOOK_CLMUL3_X4_TABLE_BYTES 64
 #define GHASH_SSE_SCHOOLBOOK_CLMUL3_X4_TABLE_ALIGN 16
 #define GHASH_SSE_SCHOOLBOOK_CLMUL3_X4_TABLE_BEST_ALIGN 16
@@ -2429,7 +2429,7 @@ void ghash_sse_schoolbook_clmul3_x4_init(void *table, const uint8_t h[16]);
 void ghash_sse_schoolbook_clmul3_x4_mul(const void *table, uint8_t x[16]);
 void ghash_sse_schoolbook_clmul3_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_schoolbook_clmul3_x6: GHASH (SP 800-38D), 6 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_schoolbook_clmul3_x6: GHASH (SP 800-38D), 6 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_SCHOOLBOOK_CLMUL3_X6_TABLE_BYTES 96
 #define GHASH_SSE_SCHOOLBOOK_CLMUL3_X6_TABLE_ALIGN 16
 #define GHASH_SSE_SCHOOLBOOK_CLMUL3_X6_TABLE_BEST_ALIGN 16
@@ -2437,7 +2437,7 @@ void ghash_sse_schoolbook_clmul3_x6_init(void *table, const uint8_t h[16]);
 void ghash_sse_schoolbook_clmul3_x6_mul(const void *table, uint8_t x[16]);
 void ghash_sse_schoolbook_clmul3_x6_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_schoolbook_clmul3_x8: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_schoolbook_clmul3_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_SCHOOLBOOK_CLMUL3_X8_TABLE_BYTES 128
 #define GHASH_SSE_SCHOOLBOOK_CLMUL3_X8_TABLE_ALIGN 16
 #define GHASH_SSE_SCHOOLBOOK_CLMUL3_X8_TABLE_BEST_ALIGN 16
@@ -2445,7 +2445,7 @@ void ghash_sse_schoolbook_clmul3_x8_init(void *table, const uint8_t h[16]);
 void ghash_sse_schoolbook_clmul3_x8_mul(const void *table, uint8_t x[16]);
 void ghash_sse_schoolbook_clmul3_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_schoolbook_shiftxor_x1: GHASH (SP 800-38D), 1 block a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_schoolbook_shiftxor_x1: GHASH (SP 800-38D), 1 block per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_SCHOOLBOOK_SHIFTXOR_X1_TABLE_BYTES 16
 #define GHASH_SSE_SCHOOLBOOK_SHIFTXOR_X1_TABLE_ALIGN 16
 #define GHASH_SSE_SCHOOLBOOK_SHIFTXOR_X1_TABLE_BEST_ALIGN 16
@@ -2453,7 +2453,7 @@ void ghash_sse_schoolbook_shiftxor_x1_init(void *table, const uint8_t h[16]);
 void ghash_sse_schoolbook_shiftxor_x1_mul(const void *table, uint8_t x[16]);
 void ghash_sse_schoolbook_shiftxor_x1_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_schoolbook_shiftxor_x12: GHASH (SP 800-38D), 12 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_schoolbook_shiftxor_x12: GHASH (SP 800-38D), 12 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_SCHOOLBOOK_SHIFTXOR_X12_TABLE_BYTES 192
 #define GHASH_SSE_SCHOOLBOOK_SHIFTXOR_X12_TABLE_ALIGN 16
 #define GHASH_SSE_SCHOOLBOOK_SHIFTXOR_X12_TABLE_BEST_ALIGN 16
@@ -2461,7 +2461,7 @@ void ghash_sse_schoolbook_shiftxor_x12_init(void *table, const uint8_t h[16]);
 void ghash_sse_schoolbook_shiftxor_x12_mul(const void *table, uint8_t x[16]);
 void ghash_sse_schoolbook_shiftxor_x12_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_schoolbook_shiftxor_x16: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_schoolbook_shiftxor_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_SCHOOLBOOK_SHIFTXOR_X16_TABLE_BYTES 256
 #define GHASH_SSE_SCHOOLBOOK_SHIFTXOR_X16_TABLE_ALIGN 16
 #define GHASH_SSE_SCHOOLBOOK_SHIFTXOR_X16_TABLE_BEST_ALIGN 16
@@ -2469,7 +2469,7 @@ void ghash_sse_schoolbook_shiftxor_x16_init(void *table, const uint8_t h[16]);
 void ghash_sse_schoolbook_shiftxor_x16_mul(const void *table, uint8_t x[16]);
 void ghash_sse_schoolbook_shiftxor_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_schoolbook_shiftxor_x2: GHASH (SP 800-38D), 2 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_schoolbook_shiftxor_x2: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_SCHOOLBOOK_SHIFTXOR_X2_TABLE_BYTES 32
 #define GHASH_SSE_SCHOOLBOOK_SHIFTXOR_X2_TABLE_ALIGN 16
 #define GHASH_SSE_SCHOOLBOOK_SHIFTXOR_X2_TABLE_BEST_ALIGN 16
@@ -2477,7 +2477,7 @@ void ghash_sse_schoolbook_shiftxor_x2_init(void *table, const uint8_t h[16]);
 void ghash_sse_schoolbook_shiftxor_x2_mul(const void *table, uint8_t x[16]);
 void ghash_sse_schoolbook_shiftxor_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_schoolbook_shiftxor_x4: GHASH (SP 800-38D), 4 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_schoolbook_shiftxor_x4: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_SCHOOLBOOK_SHIFTXOR_X4_TABLE_BYTES 64
 #define GHASH_SSE_SCHOOLBOOK_SHIFTXOR_X4_TABLE_ALIGN 16
 #define GHASH_SSE_SCHOOLBOOK_SHIFTXOR_X4_TABLE_BEST_ALIGN 16
@@ -2485,7 +2485,7 @@ void ghash_sse_schoolbook_shiftxor_x4_init(void *table, const uint8_t h[16]);
 void ghash_sse_schoolbook_shiftxor_x4_mul(const void *table, uint8_t x[16]);
 void ghash_sse_schoolbook_shiftxor_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_schoolbook_shiftxor_x6: GHASH (SP 800-38D), 6 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_schoolbook_shiftxor_x6: GHASH (SP 800-38D), 6 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_SCHOOLBOOK_SHIFTXOR_X6_TABLE_BYTES 96
 #define GHASH_SSE_SCHOOLBOOK_SHIFTXOR_X6_TABLE_ALIGN 16
 #define GHASH_SSE_SCHOOLBOOK_SHIFTXOR_X6_TABLE_BEST_ALIGN 16
@@ -2493,7 +2493,7 @@ void ghash_sse_schoolbook_shiftxor_x6_init(void *table, const uint8_t h[16]);
 void ghash_sse_schoolbook_shiftxor_x6_mul(const void *table, uint8_t x[16]);
 void ghash_sse_schoolbook_shiftxor_x6_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_schoolbook_shiftxor_x8: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_schoolbook_shiftxor_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_SCHOOLBOOK_SHIFTXOR_X8_TABLE_BYTES 128
 #define GHASH_SSE_SCHOOLBOOK_SHIFTXOR_X8_TABLE_ALIGN 16
 #define GHASH_SSE_SCHOOLBOOK_SHIFTXOR_X8_TABLE_BEST_ALIGN 16
@@ -2501,7 +2501,7 @@ void ghash_sse_schoolbook_shiftxor_x8_init(void *table, const uint8_t h[16]);
 void ghash_sse_schoolbook_shiftxor_x8_mul(const void *table, uint8_t x[16]);
 void ghash_sse_schoolbook_shiftxor_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_winograd_clmul1_x1: GHASH (SP 800-38D), 1 block a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_winograd_clmul1_x1: GHASH (SP 800-38D), 1 block per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_WINOGRAD_CLMUL1_X1_TABLE_BYTES 48
 #define GHASH_SSE_WINOGRAD_CLMUL1_X1_TABLE_ALIGN 16
 #define GHASH_SSE_WINOGRAD_CLMUL1_X1_TABLE_BEST_ALIGN 16
@@ -2509,7 +2509,7 @@ void ghash_sse_winograd_clmul1_x1_init(void *table, const uint8_t h[16]);
 void ghash_sse_winograd_clmul1_x1_mul(const void *table, uint8_t x[16]);
 void ghash_sse_winograd_clmul1_x1_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_winograd_clmul1_x12: GHASH (SP 800-38D), 12 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_winograd_clmul1_x12: GHASH (SP 800-38D), 12 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_WINOGRAD_CLMUL1_X12_TABLE_BYTES 576
 #define GHASH_SSE_WINOGRAD_CLMUL1_X12_TABLE_ALIGN 16
 #define GHASH_SSE_WINOGRAD_CLMUL1_X12_TABLE_BEST_ALIGN 16
@@ -2517,7 +2517,7 @@ void ghash_sse_winograd_clmul1_x12_init(void *table, const uint8_t h[16]);
 void ghash_sse_winograd_clmul1_x12_mul(const void *table, uint8_t x[16]);
 void ghash_sse_winograd_clmul1_x12_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_winograd_clmul1_x16: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_winograd_clmul1_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_WINOGRAD_CLMUL1_X16_TABLE_BYTES 768
 #define GHASH_SSE_WINOGRAD_CLMUL1_X16_TABLE_ALIGN 16
 #define GHASH_SSE_WINOGRAD_CLMUL1_X16_TABLE_BEST_ALIGN 16
@@ -2525,7 +2525,7 @@ void ghash_sse_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_sse_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_sse_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_winograd_clmul1_x16_ahead: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_winograd_clmul1_x16_ahead: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_BYTES 768
 #define GHASH_SSE_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_ALIGN 16
 #define GHASH_SSE_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_BEST_ALIGN 16
@@ -2533,7 +2533,7 @@ void ghash_sse_winograd_clmul1_x16_ahead_init(void *table, const uint8_t h[16]);
 void ghash_sse_winograd_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
 void ghash_sse_winograd_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_winograd_clmul1_x16_segments: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_winograd_clmul1_x16_segments: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_BYTES 768
 #define GHASH_SSE_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_ALIGN 16
 #define GHASH_SSE_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_BEST_ALIGN 16
@@ -2543,7 +2543,7 @@ void ghash_sse_winograd_clmul1_x16_segments_update(const void *table, uint8_t x[
 void ghash_sse_winograd_clmul1_x16_segments_power(const void *table, uint8_t y[16], uint64_t m);
 void ghash_sse_winograd_clmul1_x16_segments_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
 
-/* ghash_sse_winograd_clmul1_x16_segments_wipe: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_winograd_clmul1_x16_segments_wipe: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_BYTES 768
 #define GHASH_SSE_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_ALIGN 16
 #define GHASH_SSE_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_BEST_ALIGN 16
@@ -2553,7 +2553,7 @@ void ghash_sse_winograd_clmul1_x16_segments_wipe_update(const void *table, uint8
 void ghash_sse_winograd_clmul1_x16_segments_wipe_power(const void *table, uint8_t y[16], uint64_t m);
 void ghash_sse_winograd_clmul1_x16_segments_wipe_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
 
-/* ghash_sse_winograd_clmul1_x16_wipe: GHASH (SP 800-38D), 16 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_winograd_clmul1_x16_wipe: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_WINOGRAD_CLMUL1_X16_WIPE_TABLE_BYTES 768
 #define GHASH_SSE_WINOGRAD_CLMUL1_X16_WIPE_TABLE_ALIGN 16
 #define GHASH_SSE_WINOGRAD_CLMUL1_X16_WIPE_TABLE_BEST_ALIGN 16
@@ -2561,7 +2561,7 @@ void ghash_sse_winograd_clmul1_x16_wipe_init(void *table, const uint8_t h[16]);
 void ghash_sse_winograd_clmul1_x16_wipe_mul(const void *table, uint8_t x[16]);
 void ghash_sse_winograd_clmul1_x16_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_winograd_clmul1_x2: GHASH (SP 800-38D), 2 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_winograd_clmul1_x2: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_WINOGRAD_CLMUL1_X2_TABLE_BYTES 96
 #define GHASH_SSE_WINOGRAD_CLMUL1_X2_TABLE_ALIGN 16
 #define GHASH_SSE_WINOGRAD_CLMUL1_X2_TABLE_BEST_ALIGN 16
@@ -2569,7 +2569,7 @@ void ghash_sse_winograd_clmul1_x2_init(void *table, const uint8_t h[16]);
 void ghash_sse_winograd_clmul1_x2_mul(const void *table, uint8_t x[16]);
 void ghash_sse_winograd_clmul1_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_winograd_clmul1_x4: GHASH (SP 800-38D), 4 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_winograd_clmul1_x4: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_WINOGRAD_CLMUL1_X4_TABLE_BYTES 192
 #define GHASH_SSE_WINOGRAD_CLMUL1_X4_TABLE_ALIGN 16
 #define GHASH_SSE_WINOGRAD_CLMUL1_X4_TABLE_BEST_ALIGN 16
@@ -2577,7 +2577,7 @@ void ghash_sse_winograd_clmul1_x4_init(void *table, const uint8_t h[16]);
 void ghash_sse_winograd_clmul1_x4_mul(const void *table, uint8_t x[16]);
 void ghash_sse_winograd_clmul1_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_winograd_clmul1_x6: GHASH (SP 800-38D), 6 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_winograd_clmul1_x6: GHASH (SP 800-38D), 6 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_WINOGRAD_CLMUL1_X6_TABLE_BYTES 288
 #define GHASH_SSE_WINOGRAD_CLMUL1_X6_TABLE_ALIGN 16
 #define GHASH_SSE_WINOGRAD_CLMUL1_X6_TABLE_BEST_ALIGN 16
@@ -2585,7 +2585,7 @@ void ghash_sse_winograd_clmul1_x6_init(void *table, const uint8_t h[16]);
 void ghash_sse_winograd_clmul1_x6_mul(const void *table, uint8_t x[16]);
 void ghash_sse_winograd_clmul1_x6_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_winograd_clmul1_x8: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_winograd_clmul1_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_WINOGRAD_CLMUL1_X8_TABLE_BYTES 384
 #define GHASH_SSE_WINOGRAD_CLMUL1_X8_TABLE_ALIGN 16
 #define GHASH_SSE_WINOGRAD_CLMUL1_X8_TABLE_BEST_ALIGN 16
@@ -2593,7 +2593,7 @@ void ghash_sse_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_sse_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_sse_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_sse_winograd_clmul1_x8_ahead: GHASH (SP 800-38D), 8 blocks a group; abi sysv; cpu pclmulqdq sse2 ssse3 */
+/* ghash_sse_winograd_clmul1_x8_ahead: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu pclmulqdq sse2 ssse3 */
 #define GHASH_SSE_WINOGRAD_CLMUL1_X8_AHEAD_TABLE_BYTES 384
 #define GHASH_SSE_WINOGRAD_CLMUL1_X8_AHEAD_TABLE_ALIGN 16
 #define GHASH_SSE_WINOGRAD_CLMUL1_X8_AHEAD_TABLE_BEST_ALIGN 16
@@ -2601,7 +2601,7 @@ void ghash_sse_winograd_clmul1_x8_ahead_init(void *table, const uint8_t h[16]);
 void ghash_sse_winograd_clmul1_x8_ahead_mul(const void *table, uint8_t x[16]);
 void ghash_sse_winograd_clmul1_x8_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* paper_baseline: GHASH (SP 800-38D), 1 block a group; abi sysv; cpu avx pclmulqdq */
+/* paper_baseline: GHASH (SP 800-38D), 1 block per group; abi sysv; cpu avx pclmulqdq */
 #define PAPER_BASELINE_TABLE_BYTES 16
 #define PAPER_BASELINE_TABLE_ALIGN 1
 #define PAPER_BASELINE_TABLE_BEST_ALIGN 16
@@ -2609,7 +2609,7 @@ void paper_baseline_init(void *table, const uint8_t h[16]);
 void paper_baseline_mul(const void *table, uint8_t x[16]);
 void paper_baseline_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* paper_optimized: GHASH (SP 800-38D), 1 block a group; abi sysv; cpu avx pclmulqdq */
+/* paper_optimized: GHASH (SP 800-38D), 1 block per group; abi sysv; cpu avx pclmulqdq */
 #define PAPER_OPTIMIZED_TABLE_BYTES 32
 #define PAPER_OPTIMIZED_TABLE_ALIGN 1
 #define PAPER_OPTIMIZED_TABLE_BEST_ALIGN 16
@@ -2617,7 +2617,7 @@ void paper_optimized_init(void *table, const uint8_t h[16]);
 void paper_optimized_mul(const void *table, uint8_t x[16]);
 void paper_optimized_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* polyval_avx2_k_clmul1_x16: POLYVAL (RFC 8452), 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* polyval_avx2_k_clmul1_x16: POLYVAL (RFC 8452), 16 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define POLYVAL_AVX2_K_CLMUL1_X16_TABLE_BYTES 512
 #define POLYVAL_AVX2_K_CLMUL1_X16_TABLE_ALIGN 1
 #define POLYVAL_AVX2_K_CLMUL1_X16_TABLE_BEST_ALIGN 32
@@ -2625,7 +2625,7 @@ void polyval_avx2_k_clmul1_x16_init(void *table, const uint8_t h[16]);
 void polyval_avx2_k_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void polyval_avx2_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* polyval_avx2_k_clmul1_x8: POLYVAL (RFC 8452), 8 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* polyval_avx2_k_clmul1_x8: POLYVAL (RFC 8452), 8 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define POLYVAL_AVX2_K_CLMUL1_X8_TABLE_BYTES 256
 #define POLYVAL_AVX2_K_CLMUL1_X8_TABLE_ALIGN 1
 #define POLYVAL_AVX2_K_CLMUL1_X8_TABLE_BEST_ALIGN 32
@@ -2633,7 +2633,7 @@ void polyval_avx2_k_clmul1_x8_init(void *table, const uint8_t h[16]);
 void polyval_avx2_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void polyval_avx2_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* polyval_avx2_winograd_clmul1_x16: POLYVAL (RFC 8452), 16 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* polyval_avx2_winograd_clmul1_x16: POLYVAL (RFC 8452), 16 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define POLYVAL_AVX2_WINOGRAD_CLMUL1_X16_TABLE_BYTES 768
 #define POLYVAL_AVX2_WINOGRAD_CLMUL1_X16_TABLE_ALIGN 1
 #define POLYVAL_AVX2_WINOGRAD_CLMUL1_X16_TABLE_BEST_ALIGN 32
@@ -2641,7 +2641,7 @@ void polyval_avx2_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void polyval_avx2_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void polyval_avx2_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* polyval_avx2_winograd_clmul1_x8: POLYVAL (RFC 8452), 8 blocks a group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
+/* polyval_avx2_winograd_clmul1_x8: POLYVAL (RFC 8452), 8 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define POLYVAL_AVX2_WINOGRAD_CLMUL1_X8_TABLE_BYTES 384
 #define POLYVAL_AVX2_WINOGRAD_CLMUL1_X8_TABLE_ALIGN 1
 #define POLYVAL_AVX2_WINOGRAD_CLMUL1_X8_TABLE_BEST_ALIGN 32
@@ -2649,7 +2649,7 @@ void polyval_avx2_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
 void polyval_avx2_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void polyval_avx2_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* polyval_avx512_k_clmul1_x16: POLYVAL (RFC 8452), 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* polyval_avx512_k_clmul1_x16: POLYVAL (RFC 8452), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define POLYVAL_AVX512_K_CLMUL1_X16_TABLE_BYTES 640
 #define POLYVAL_AVX512_K_CLMUL1_X16_TABLE_ALIGN 1
 #define POLYVAL_AVX512_K_CLMUL1_X16_TABLE_BEST_ALIGN 64
@@ -2657,7 +2657,7 @@ void polyval_avx512_k_clmul1_x16_init(void *table, const uint8_t h[16]);
 void polyval_avx512_k_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void polyval_avx512_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* polyval_avx512_k_clmul1_x8: POLYVAL (RFC 8452), 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* polyval_avx512_k_clmul1_x8: POLYVAL (RFC 8452), 8 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define POLYVAL_AVX512_K_CLMUL1_X8_TABLE_BYTES 384
 #define POLYVAL_AVX512_K_CLMUL1_X8_TABLE_ALIGN 1
 #define POLYVAL_AVX512_K_CLMUL1_X8_TABLE_BEST_ALIGN 64
@@ -2665,7 +2665,7 @@ void polyval_avx512_k_clmul1_x8_init(void *table, const uint8_t h[16]);
 void polyval_avx512_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void polyval_avx512_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* polyval_avx512_winograd_clmul1_x16: POLYVAL (RFC 8452), 16 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* polyval_avx512_winograd_clmul1_x16: POLYVAL (RFC 8452), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define POLYVAL_AVX512_WINOGRAD_CLMUL1_X16_TABLE_BYTES 896
 #define POLYVAL_AVX512_WINOGRAD_CLMUL1_X16_TABLE_ALIGN 1
 #define POLYVAL_AVX512_WINOGRAD_CLMUL1_X16_TABLE_BEST_ALIGN 64
@@ -2673,7 +2673,7 @@ void polyval_avx512_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void polyval_avx512_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void polyval_avx512_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* polyval_avx512_winograd_clmul1_x8: POLYVAL (RFC 8452), 8 blocks a group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* polyval_avx512_winograd_clmul1_x8: POLYVAL (RFC 8452), 8 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define POLYVAL_AVX512_WINOGRAD_CLMUL1_X8_TABLE_BYTES 512
 #define POLYVAL_AVX512_WINOGRAD_CLMUL1_X8_TABLE_ALIGN 1
 #define POLYVAL_AVX512_WINOGRAD_CLMUL1_X8_TABLE_BEST_ALIGN 64
@@ -2681,7 +2681,7 @@ void polyval_avx512_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
 void polyval_avx512_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void polyval_avx512_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* polyval_avx512vl_k_clmul1_x16: POLYVAL (RFC 8452), 16 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* polyval_avx512vl_k_clmul1_x16: POLYVAL (RFC 8452), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define POLYVAL_AVX512VL_K_CLMUL1_X16_TABLE_BYTES 576
 #define POLYVAL_AVX512VL_K_CLMUL1_X16_TABLE_ALIGN 1
 #define POLYVAL_AVX512VL_K_CLMUL1_X16_TABLE_BEST_ALIGN 32
@@ -2689,7 +2689,7 @@ void polyval_avx512vl_k_clmul1_x16_init(void *table, const uint8_t h[16]);
 void polyval_avx512vl_k_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void polyval_avx512vl_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* polyval_avx512vl_k_clmul1_x8: POLYVAL (RFC 8452), 8 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* polyval_avx512vl_k_clmul1_x8: POLYVAL (RFC 8452), 8 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define POLYVAL_AVX512VL_K_CLMUL1_X8_TABLE_BYTES 320
 #define POLYVAL_AVX512VL_K_CLMUL1_X8_TABLE_ALIGN 1
 #define POLYVAL_AVX512VL_K_CLMUL1_X8_TABLE_BEST_ALIGN 32
@@ -2697,7 +2697,7 @@ void polyval_avx512vl_k_clmul1_x8_init(void *table, const uint8_t h[16]);
 void polyval_avx512vl_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void polyval_avx512vl_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* polyval_avx512vl_winograd_clmul1_x16: POLYVAL (RFC 8452), 16 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* polyval_avx512vl_winograd_clmul1_x16: POLYVAL (RFC 8452), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define POLYVAL_AVX512VL_WINOGRAD_CLMUL1_X16_TABLE_BYTES 832
 #define POLYVAL_AVX512VL_WINOGRAD_CLMUL1_X16_TABLE_ALIGN 1
 #define POLYVAL_AVX512VL_WINOGRAD_CLMUL1_X16_TABLE_BEST_ALIGN 32
@@ -2705,7 +2705,7 @@ void polyval_avx512vl_winograd_clmul1_x16_init(void *table, const uint8_t h[16])
 void polyval_avx512vl_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void polyval_avx512vl_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* polyval_avx512vl_winograd_clmul1_x8: POLYVAL (RFC 8452), 8 blocks a group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* polyval_avx512vl_winograd_clmul1_x8: POLYVAL (RFC 8452), 8 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
 #define POLYVAL_AVX512VL_WINOGRAD_CLMUL1_X8_TABLE_BYTES 448
 #define POLYVAL_AVX512VL_WINOGRAD_CLMUL1_X8_TABLE_ALIGN 1
 #define POLYVAL_AVX512VL_WINOGRAD_CLMUL1_X8_TABLE_BEST_ALIGN 32
@@ -2713,7 +2713,7 @@ void polyval_avx512vl_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
 void polyval_avx512vl_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void polyval_avx512vl_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* polyval_avx_k_clmul1_x16: POLYVAL (RFC 8452), 16 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* polyval_avx_k_clmul1_x16: POLYVAL (RFC 8452), 16 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define POLYVAL_AVX_K_CLMUL1_X16_TABLE_BYTES 512
 #define POLYVAL_AVX_K_CLMUL1_X16_TABLE_ALIGN 1
 #define POLYVAL_AVX_K_CLMUL1_X16_TABLE_BEST_ALIGN 16
@@ -2721,7 +2721,7 @@ void polyval_avx_k_clmul1_x16_init(void *table, const uint8_t h[16]);
 void polyval_avx_k_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void polyval_avx_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* polyval_avx_k_clmul1_x8: POLYVAL (RFC 8452), 8 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* polyval_avx_k_clmul1_x8: POLYVAL (RFC 8452), 8 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define POLYVAL_AVX_K_CLMUL1_X8_TABLE_BYTES 256
 #define POLYVAL_AVX_K_CLMUL1_X8_TABLE_ALIGN 1
 #define POLYVAL_AVX_K_CLMUL1_X8_TABLE_BEST_ALIGN 16
@@ -2729,7 +2729,7 @@ void polyval_avx_k_clmul1_x8_init(void *table, const uint8_t h[16]);
 void polyval_avx_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void polyval_avx_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* polyval_avx_winograd_clmul1_x16: POLYVAL (RFC 8452), 16 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* polyval_avx_winograd_clmul1_x16: POLYVAL (RFC 8452), 16 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define POLYVAL_AVX_WINOGRAD_CLMUL1_X16_TABLE_BYTES 768
 #define POLYVAL_AVX_WINOGRAD_CLMUL1_X16_TABLE_ALIGN 1
 #define POLYVAL_AVX_WINOGRAD_CLMUL1_X16_TABLE_BEST_ALIGN 16
@@ -2737,7 +2737,7 @@ void polyval_avx_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void polyval_avx_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void polyval_avx_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* polyval_avx_winograd_clmul1_x8: POLYVAL (RFC 8452), 8 blocks a group; abi sysv; cpu avx pclmulqdq */
+/* polyval_avx_winograd_clmul1_x8: POLYVAL (RFC 8452), 8 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define POLYVAL_AVX_WINOGRAD_CLMUL1_X8_TABLE_BYTES 384
 #define POLYVAL_AVX_WINOGRAD_CLMUL1_X8_TABLE_ALIGN 1
 #define POLYVAL_AVX_WINOGRAD_CLMUL1_X8_TABLE_BEST_ALIGN 16
@@ -2745,7 +2745,7 @@ void polyval_avx_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
 void polyval_avx_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void polyval_avx_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* polyval_sse_k_clmul1_x16: POLYVAL (RFC 8452), 16 blocks a group; abi sysv; cpu pclmulqdq sse2 */
+/* polyval_sse_k_clmul1_x16: POLYVAL (RFC 8452), 16 blocks per group; abi sysv; cpu pclmulqdq sse2 */
 #define POLYVAL_SSE_K_CLMUL1_X16_TABLE_BYTES 512
 #define POLYVAL_SSE_K_CLMUL1_X16_TABLE_ALIGN 16
 #define POLYVAL_SSE_K_CLMUL1_X16_TABLE_BEST_ALIGN 16
@@ -2753,7 +2753,7 @@ void polyval_sse_k_clmul1_x16_init(void *table, const uint8_t h[16]);
 void polyval_sse_k_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void polyval_sse_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* polyval_sse_k_clmul1_x8: POLYVAL (RFC 8452), 8 blocks a group; abi sysv; cpu pclmulqdq sse2 */
+/* polyval_sse_k_clmul1_x8: POLYVAL (RFC 8452), 8 blocks per group; abi sysv; cpu pclmulqdq sse2 */
 #define POLYVAL_SSE_K_CLMUL1_X8_TABLE_BYTES 256
 #define POLYVAL_SSE_K_CLMUL1_X8_TABLE_ALIGN 16
 #define POLYVAL_SSE_K_CLMUL1_X8_TABLE_BEST_ALIGN 16
@@ -2761,7 +2761,7 @@ void polyval_sse_k_clmul1_x8_init(void *table, const uint8_t h[16]);
 void polyval_sse_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void polyval_sse_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* polyval_sse_winograd_clmul1_x16: POLYVAL (RFC 8452), 16 blocks a group; abi sysv; cpu pclmulqdq sse2 */
+/* polyval_sse_winograd_clmul1_x16: POLYVAL (RFC 8452), 16 blocks per group; abi sysv; cpu pclmulqdq sse2 */
 #define POLYVAL_SSE_WINOGRAD_CLMUL1_X16_TABLE_BYTES 768
 #define POLYVAL_SSE_WINOGRAD_CLMUL1_X16_TABLE_ALIGN 16
 #define POLYVAL_SSE_WINOGRAD_CLMUL1_X16_TABLE_BEST_ALIGN 16
@@ -2769,7 +2769,7 @@ void polyval_sse_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void polyval_sse_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void polyval_sse_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* polyval_sse_winograd_clmul1_x8: POLYVAL (RFC 8452), 8 blocks a group; abi sysv; cpu pclmulqdq sse2 */
+/* polyval_sse_winograd_clmul1_x8: POLYVAL (RFC 8452), 8 blocks per group; abi sysv; cpu pclmulqdq sse2 */
 #define POLYVAL_SSE_WINOGRAD_CLMUL1_X8_TABLE_BYTES 384
 #define POLYVAL_SSE_WINOGRAD_CLMUL1_X8_TABLE_ALIGN 16
 #define POLYVAL_SSE_WINOGRAD_CLMUL1_X8_TABLE_BEST_ALIGN 16

@@ -214,7 +214,7 @@ class Builder:
     # -- beyond Ops: what blocks and tails need ----------------------------------------------
 
     def load(self, memory: Mem | Slot, note: str = "", lanes: int = 1) -> VReg:
-        """Record a load of 16 bytes a lane."""
+        """Record a load of 16 bytes per lane."""
         return self._vec("load", memory, note=note, lanes=lanes)
 
     def load_bytes(self, memory: Mem, count: VReg, note: str, lanes: int) -> VReg:

@@ -41,7 +41,7 @@ README, RESULTS = "README.md", "docs/results.md"
 
 MULTIPLIES = ("schoolbook", "karatsuba", "k", "winograd")
 GROUPS = (8, 16)
-"""Multiply schemes and blocks a group whose loops the summary compares."""
+"""Multiply schemes and blocks per group whose loops the summary compares."""
 
 WIDTH = 100
 """Columns of the block's prose."""
@@ -269,7 +269,7 @@ def _cell(cost: Cost) -> str:
 
 
 def _each(count: int, cost: Cost) -> str:
-    """Return a group's count a block, to two digits, halves to even, without binary fractions."""
+    """Return a group's count per block, to two digits, halves to even, without binary fractions."""
     return f"{float(round(Fraction(count, cost.group_blocks), 2)):.2f}"
 
 

@@ -45,7 +45,7 @@ STUDY = Study(
 
 
 def process(figures: dict[tuple[str, int], float], kept: int = 50) -> Results:
-    """One process's results, from core cycles a call by name and size."""
+    """One process's results, from core cycles per call by name and size."""
     cells = tuple(
         Cell(name, size, "throughput", (Run(cycles, cycles - 1, cycles + 2, kept, 3),))
         for (name, size), cycles in figures.items()

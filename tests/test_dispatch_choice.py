@@ -44,7 +44,7 @@ ALL = frozenset((*SSE, *AVX, *AVX2, *AVX512, "bmi2"))
 
 
 def flat(rates: Mapping[str, float], mode: str = "throughput") -> dict[tuple[str, str, int], float]:
-    """The same cycles a byte at every size."""
+    """The same cycles per byte at every size."""
     cells = {(name, mode, size): size * rate for name, rate in rates.items() for size in SIZES}
     return {**cells, **{(name, "init", 0): 100.0 for name in rates}}
 
@@ -273,7 +273,7 @@ def test_a_recorded_core_gets_what_is_within_the_rule_of_its_best() -> None:
 
 
 def test_wide_groups_lead_where_they_were_measured_faster() -> None:
-    """Long messages do not take 16 blocks a group where more are faster by what is no noise."""
+    """Long messages do not take 16 blocks per group where more are faster by what is no noise."""
     pool = [c for c in candidates(shipped()) if c.op == "ghash"]
     chooser = Chooser(pool, recorded())
     for one in recorded():

@@ -182,7 +182,7 @@ def test_tables_are_filled_when_they_pay(tmp_path: Path) -> None:
         names = program.ask("fills", "ghash", data=data, PLANT=plant)
         return [int(name.rpartition("_x")[2]) for name in names]
 
-    # x8 saves 0.25 cycles a byte beside x1, so 400 bytes pay for 100 cycles; x16 1600 for 400.
+    # x8 saves 0.25 cycles per byte beside x1, so 400 bytes pay for 100 cycles; x16 1600 for 400.
     assert kernels(0, 16, 64, 399, 16, 1, 1024, 16) == [1, 1, 1, 1, 1, 1, 8, 1]
     assert kernels(200, 199, 256) == [1, 1, 8]
     # One long message pays at once; until then the next shorter class with a table serves.

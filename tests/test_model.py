@@ -217,7 +217,7 @@ def test_a_changed_count_changes_the_bound() -> None:
 def test_stored_loops_say_what_their_functions_are_known_to_do() -> None:
     found = {peer.name: peer.loop for peer in peers()}
     for name, products in (
-        # Four products a block of a lane, and a reduction of two or three.
+        # Four products per block of a lane, and a reduction of two or three.
         ("boringssl_avx512", 4 * 16 // 4 + 2),
         ("ipsecmb_1_3_avx512", 4 * 48 // 4 + 3),
         # Karatsuba: three a block, and a reduction of two.

@@ -159,13 +159,13 @@ def test_a_prefix_changes_symbols_alone(kernel: Kernel) -> None:
 def test_polyval_is_called_polyval(isa: str, segments: bool) -> None:
     kernel = Kernel(isa, "k", "clmul1", 2, op="polyval", segments=segments)
     text = emitted(kernel, Target()).text
-    assert "; POLYVAL (RFC 8452, section 3), 2 blocks a group.\n" in text
+    assert "; POLYVAL (RFC 8452, section 3), 2 blocks per group.\n" in text
     assert "byte order of RFC 8452\n" in text
     assert ";   x = POLYVAL continued over len bytes" in text
     assert ";   x = dot(x, H)\n" in text
     assert not re.search(r"GHASH|800-38D", text)
     other = emitted(replace(kernel, op="ghash"), Target()).text
-    assert "; GHASH (SP 800-38D, section 6.4), 2 blocks a group.\n" in other
+    assert "; GHASH (SP 800-38D, section 6.4), 2 blocks per group.\n" in other
     assert not re.search(r"POLYVAL|8452|dot\(", other)
 
 

@@ -45,7 +45,7 @@ def test_the_model_ranks_by_what_a_call_executes() -> None:
     assert found[-1].winner.unit.blocks == 8
     assert found[-1].cycles > found[0].cycles > 0
     assert any("no data" in note for d in found for note in d.notes)
-    # Four carry-less products a block and more share one port: a bound that no kernel can beat.
+    # Four carry-less products per block and more share one port: a bound that no kernel can beat.
     assert found[-1].cycles >= 64 * 3
 
 

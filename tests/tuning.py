@@ -50,7 +50,7 @@ Cycles = Callable[[str, int], float]
 
 
 def per_group(name: str, size: int) -> float:
-    """A machine on which more blocks a group are better, if the message fills a group."""
+    """A machine on which more blocks per group are better, if the message fills a group."""
     blocks = int(name.rpartition("_x")[2])
     return 10.0 + size / 16 * (4 + 2 / blocks) + (0 if size >= 16 * blocks else 12 * blocks)
 

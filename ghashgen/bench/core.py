@@ -56,7 +56,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Run:
-    """One run's samples of a cell, in core cycles a call."""
+    """One run's samples of a cell, in core cycles per call."""
 
     median: float
     low: float
@@ -97,12 +97,12 @@ class Cell:
 
     @property
     def cycles(self) -> float:
-        """Core cycles a call: the median over usable runs of their medians."""
+        """Core cycles per call: the median over usable runs of their medians."""
         return median(run.median for run in self.usable)
 
     @property
     def per_byte(self) -> float:
-        """Core cycles a byte; of key set-up, the cycles of a call."""
+        """Core cycles per byte; of key set-up, the cycles of a call."""
         return self.cycles / self.size if self.size else self.cycles
 
     @property

@@ -60,7 +60,7 @@ def _on_core(core: int) -> Iterator[None]:
 def measure_interfaces(
     names: Sequence[str], sizes: Sequence[int], modes: Sequence[str], ghz: float, core: int
 ) -> Iterator[tuple[str, int, Run]]:
-    """Yield (name, size, statistics in core cycles a call); only throughput has a meaning here."""
+    """Yield (name, size, statistics in core cycles per call); throughput alone has a meaning."""
     if "throughput" not in modes:
         return
     for name in names:

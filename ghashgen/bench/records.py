@@ -1,8 +1,8 @@
 """Measurements that are kept: docs/bench/CPU.json, one file for each CPU measured.
 
 A run on one CPU never overwrites another's record. Every subject has a line; a cell is [median,
-first quartile, third quartile] in core cycles a call, or null where it was not measured. A quartile
-is null where only the median is known.
+first quartile, third quartile] in core cycles per call, or null where it was not measured. A
+quartile is null where only the median is known.
 """
 
 import json

@@ -91,7 +91,7 @@ def bench(
 ) -> Results:
     """Measure kernels and peers in one process a run, in turns, after a check of their results.
 
-    ``given`` are peers from files. Sizes are in bytes, results in core cycles a call. ``on_done``
+    ``given`` are peers from files. Sizes are in bytes, results in core cycles per call. ``on_done``
     is called for each cell of each run, without statistics where too few samples were undisturbed.
     What this CPU cannot run, and peers not installed, stand in ``Results.missing``.
 

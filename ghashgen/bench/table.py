@@ -6,13 +6,13 @@ from ghashgen.bench.core import INIT_MODES, Cell, Results, ratio, size_name
 from ghashgen.tables import Table
 
 _CYCLES_UP_TO = 256
-"""Sizes up to this are shown in cycles a call, larger ones in cycles a byte."""
+"""Sizes up to this are shown in cycles per call, larger ones in cycles per byte."""
 
 COMPARED = ("kernel", "peer")
 
 
 def figure(cell: Cell | None) -> str:
-    """Return a cell's figure: cycles of a call up to 256 B, cycles a byte above."""
+    """Return a cell's figure: cycles of a call up to 256 B, cycles per byte above."""
     if cell is None:
         return "-"
     return f"{cell.cycles:.1f}" if cell.size <= _CYCLES_UP_TO else f"{cell.per_byte:.4f}"
@@ -52,7 +52,7 @@ def best_table(results: Results, mode: str) -> Table:
 
 
 def init_table(results: Results) -> Table:
-    """Return the key set-ups with the size of the table that each fills, in cycles a call."""
+    """Return the key set-ups with the size of the table that each fills, in cycles per call."""
     modes = [mode for mode in sorted(INIT_MODES) if (mode, 0) in results.rows()]
     rows = []
     for name, subject in results.subjects.items():
@@ -60,7 +60,7 @@ def init_table(results: Results) -> Table:
         if any(cells):
             rows.append((name, subject.kind, str(subject.table_bytes), *map(figure, cells)))
     columns = ("subject", "kind", ">table bytes", *(f">{mode}" for mode in modes))
-    return Table("key set-up: core cycles a call", columns, tuple(rows))
+    return Table("key set-up: core cycles per call", columns, tuple(rows))
 
 
 def full_table(results: Results, mode: str, kinds: Sequence[str] = ()) -> Table:

@@ -144,7 +144,7 @@ def _ports_json(name: str, pressures: PortAudit | None) -> dict[str, object]:
 
 def _print_ports(pressures: PortAudit) -> None:
     """Print the table and, below it, what must be known of its figures."""
-    title = "Port bounds of the group loop, cycles a group (a block): models, not measurements"
+    title = "Port bounds of the group loop, cycles per group (a block): models, not measurements"
     columns = (
         *("kernel", "CPU", ">table", "busiest", ">front end", ">simulated", ">in order"),
         *(f">llvm-mca {pressures.llvm_mca}".rstrip(), "its busiest", ">pressure", "notes"),

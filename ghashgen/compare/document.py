@@ -53,7 +53,7 @@ def method(study: Study, record: Record) -> str:
     text = (
         f"{where}. {_MODES[record.mode]}; all variants in turns in one process on one core, "
         f"{record.processes} process{plural}, up to {record.samples} samples of each figure a "
-        "process. A cell is core cycles a byte of the message (median over processes of their "
+        "process. A cell is core cycles per byte of the message (median over processes of their "
         "medians) and ×, the time of the group's first row by this row's (taken in each process, "
         "median over processes): above 1, this row is the faster. Spread: from the lowest first to "
         "the highest third quartile of a process, by the median, at the worst size; ratio ±: how "

@@ -15,7 +15,7 @@ FOLDER = "docs/compare"
 
 @dataclass(frozen=True)
 class Figure:
-    """One row at one size, in core cycles a call; ratios as in `compare.core`."""
+    """One row at one size, in core cycles per call; ratios as in `compare.core`."""
 
     size: int
     """Bytes of the message."""
@@ -38,7 +38,7 @@ class Figure:
 
     @property
     def per_byte(self) -> float:
-        """Core cycles a byte of the message."""
+        """Core cycles per byte of the message."""
         return self.cycles / self.size
 
 

@@ -107,7 +107,7 @@ def _rows(study: Study, record: Record) -> Iterator[tuple[str, ...]]:
 def table(study: Study, record: Record) -> Table:
     """Return the one table: rows are variants, columns sizes.
 
-    A cell is core cycles a byte and × the ratio to the first row of its group.
+    A cell is core cycles per byte and × the ratio to the first row of its group.
     """
     columns = (
         *(("group",) if _grouped(record) else ()),
@@ -117,7 +117,7 @@ def table(study: Study, record: Record) -> Table:
         *(f">{size_name(size)}" for size in record.sizes),
         *(">spread", ">ratio ±"),
     )
-    title = f"{study.title}: core cycles a byte ×ratio"
+    title = f"{study.title}: core cycles per byte ×ratio"
     return Table(title, columns, tuple(_rows(study, record)))
 
 

@@ -19,7 +19,7 @@ TAKEN_SIZES = (16, 64, 256, 1024, 1500, 16384)
 """Sizes of the first screen, where they were measured."""
 
 SHOWN_SIZES = (64, 1024, 16384)
-"""Sizes whose cycles a byte stand in the table of variants, where they were measured."""
+"""Sizes whose cycles per byte stand in the table of variants, where they were measured."""
 
 DEFAULT_OP = "ghash"
 
@@ -162,7 +162,7 @@ def _power(number: int) -> str:
 
 
 def costs(variants: Sequence[Variant]) -> tuple[Variant, ...]:
-    """Return the kernel with the fewest instructions a block of each ISA and multiply scheme."""
+    """Return the kernel with the fewest instructions per block of each ISA and multiply scheme."""
     own = [v for v in variants if v.axes.get("op", DEFAULT_OP) == DEFAULT_OP]
     return tuple(
         _least([v for v in of_isa if v.axes["multiply"] == multiply], lambda v: v.total_per_block)

@@ -27,7 +27,7 @@ class PortBound:
     limit: str
     """What sets it: the ports together, as "p0 p5", or "front end"."""
     load: Mapping[str, float]
-    """Each port's cycles a block, uops spread as evenly as their ports allow."""
+    """Each port's cycles per block, uops spread as evenly as their ports allow."""
     front_end: float
     """Cycles a block to issue the loop."""
     no_data: tuple[str, ...]

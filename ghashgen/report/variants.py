@@ -146,7 +146,7 @@ def _bound(variant: Variant, uarch: str) -> Cell:
         f"{bound.per_byte:.3f}",
         "num",
         f"{bound.per_byte:.6f}",
-        f"model: {bound.per_block:.2f} cycles a block, set by {bound.limit}{left_out}",
+        f"model: {bound.per_block:.2f} cycles per block, set by {bound.limit}{left_out}",
     )
 
 

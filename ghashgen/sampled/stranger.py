@@ -33,7 +33,7 @@ _LANES = (1, 2, 4)
 
 
 def structures(blocks: int) -> Iterator[Structure]:
-    """Yield the structures that are tried for an object of so many blocks a turn of its loop."""
+    """Yield the structures that are tried for an object of so many blocks per turn of its loop."""
     halves = tuple(1 << k for k in range(blocks.bit_length() - 1, -1, -1) if 1 << k < blocks)
     rests: list[tuple[int, ...]] = [(), (1,), halves]
     for rest in dict.fromkeys(rests):

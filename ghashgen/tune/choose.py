@@ -39,7 +39,7 @@ class Decision:
     """The stage whose figures decided; empty for a model."""
     winner: Candidate
     cycles: float
-    """The winner's score: core cycles a message, or those of the model."""
+    """The winner's score: core cycles per message, or those of the model."""
     fastest: Candidate
     """The candidate with the lowest score, which a tie may have cost the choice."""
     behind: float

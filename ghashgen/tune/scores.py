@@ -14,7 +14,7 @@ def geometric_mean(values: Sequence[float]) -> float:
 
 
 def score(figures: Mapping[Key, Figure], code: str, item: SizeClass) -> float | None:
-    """Return a code's score in core cycles a message; None where a size has no figure."""
+    """Return a code's score in core cycles per message; None where a size has no figure."""
     found = [figures.get((code, "throughput", size)) for size in item.sizes]
     cycles = [figure.cell.cycles for figure in found if figure is not None]
     return geometric_mean(cycles) if len(cycles) == len(item.sizes) else None

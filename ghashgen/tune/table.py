@@ -13,8 +13,8 @@ _COLUMNS = (
 )
 
 _TITLES = {
-    MEASURED: "Measured: core cycles a message, the mean of the class's sizes",
-    MODEL: "MODEL, not measured: least cycles a message by ports and front end",
+    MEASURED: "Measured: core cycles per message, the mean of the class's sizes",
+    MODEL: "MODEL, not measured: least cycles per message by ports and front end",
 }
 
 LEGEND = (

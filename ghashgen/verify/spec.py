@@ -118,7 +118,7 @@ class KernelSpec:
         if self.op not in OPS:
             raise GhashgenError(f"no op {self.op!r}", f"ops are {', '.join(OPS)}")
         if self.blocks < 1:
-            raise GhashgenError(f"{self.blocks} blocks a group", "a group has 1 block or more")
+            raise GhashgenError(f"{self.blocks} blocks per group", "a group has 1 block or more")
         for cell in self.cells:
             if cell is None or cell == (ZERO, 0):
                 continue

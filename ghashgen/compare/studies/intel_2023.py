@@ -1,9 +1,9 @@
 """The baseline of papers/intel-2023 against its K, and against Winograd's product on top of it.
 
 The paper compares two versions of a library by whole AES-GCM encryption of a message with 12 bytes
-of AAD (Tables 12 and 13). Here it is the GHASH part: the same three calls a message, AAD, message
+of AAD (Tables 12 and 13). Here it is the GHASH part: the same three calls per message, AAD, message
 and lengths, without AES. In a group nothing differs but the multiplication and its reduction: the
-columns of Table 11, at the same instruction set and the same number of blocks a group.
+columns of Table 11, at the same instruction set and the same number of blocks per group.
 """
 
 from ghashgen.bench.core import GCM
@@ -32,7 +32,7 @@ def _row(label: str, table: int, *ratios: float) -> PaperRow:
 
 STUDY = Study(
     name="intel-2023",
-    title="the baseline multiplication against K and winograd, three calls a message",
+    title="the baseline multiplication against K and winograd, three calls per message",
     source="papers/intel-2023, Tables 11 to 13",
     mode=GCM,
     sizes=SIZES,

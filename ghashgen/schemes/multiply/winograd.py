@@ -1,4 +1,4 @@
-"""Winograd's inner product on top of K: three products a block and no shuffle.
+"""Winograd's inner product on top of K: three products per block and no shuffle.
 
 K's two rows share the data pair (A0, A1). With E0 the key operand of A0 and E1 that of A1,
 
