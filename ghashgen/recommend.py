@@ -95,17 +95,17 @@ def machine(name: str, records: Sequence[Record]) -> Machine:
     """
     if not name:
         return _here()
-    low = name.lower()
+    low = _plain(name)
     for record in records:
-        if low in (record.slug.lower(), record.title.lower()):
+        if low in (_plain(record.slug), _plain(record.title)):
             cpu = record.results.machine.cpu
             return Machine(cpu, record.title, vendor_of(record), record_features(record))
     for core in CORES:
-        if low == core.title.lower() and (features := core_features(core)):
+        if low == _plain(core.title) and (features := core_features(core)):
             place = f"cpu family {core.family}, model {core.models[0]}"
             cpu = f"{core.title} ({place}, stepping {core.steppings[0]})"
             return Machine(cpu, core.title, "intel" if core.family == 6 else "amd", features)
-    named = frozenset(low.split(","))
+    named = frozenset(name.lower().split(","))
     if named <= set(FEATURES):
         return Machine(f"a CPU with {' '.join(sorted(named))}", "", "", named)
     known = [*(record.title for record in records), *(c.title for c in CORES if c.uarch)]
@@ -114,6 +114,11 @@ def machine(name: str, records: Sequence[Record]) -> Machine:
         f"choose {', '.join(dict.fromkeys(known))}, a record of {FOLDER}, or features as "
         f"avx,pclmulqdq from {', '.join(FEATURES)}",
     )
+
+
+def _plain(name: str) -> str:
+    """Return a name without case, spaces and signs: zen5 is Zen 5."""
+    return "".join(filter(str.isalnum, name.lower()))
 
 
 def _here() -> Machine:
