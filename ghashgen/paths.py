@@ -20,7 +20,7 @@ CACHE = "GHASHGEN_CACHE"
 """The environment variable that names the folder for what may be deleted at any time."""
 
 CARRIED = Path(__file__).resolve().parent / "carried"
-"""What ``setup.py`` puts into a wheel; a clone does not have it."""
+"""What ``carry.py`` puts into a wheel; a clone does not have it."""
 
 GENERATED = "generated"
 """The folder of the kernels, in a clone and where the user works."""

@@ -1,14 +1,14 @@
-"""What pyproject.toml cannot say: a wheel carries files that lie beside the package in a clone.
+"""A step of building a wheel: it carries files that lie beside the package in a clone.
 
 They go into the package as `ghashgen/carried/`, below the paths that they have here, and
-`ghashgen/paths.py` finds them. An editable install carries nothing: it is the clone.
+`ghashgen/paths.py` finds them. An editable install carries nothing: it is the clone. setuptools
+loads this file, as pyproject.toml says (tool.setuptools.cmdclass); no module imports it.
 """
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from setuptools import setup
 from setuptools.command.build_py import build_py
 
 CARRIED = (
@@ -20,18 +20,25 @@ CARRIED = (
     "SOUNDNESS.md",
 )
 
+SOURCES = (".ci", "CHANGELOG.md", "CONTRIBUTING.md", "Makefile", "generated", "tests")
+"""What a source archive holds besides, so that the tests run there."""
 
-def carried() -> Iterator[Path]:
+
+def files(names: Iterable[str]) -> Iterator[Path]:
     """Yield the files, relative to the root, in a fixed order; refuse a tree without them."""
-    for name in CARRIED:
-        found = sorted(path for path in Path(name).rglob("*") if path.is_file())
+    for name in names:
+        found = sorted(
+            path
+            for path in Path(name).rglob("*")
+            if path.is_file() and "__pycache__" not in path.parts
+        )
         found = [Path(name)] if Path(name).is_file() else found
         if not found:
             raise SystemExit(f"{name} is missing: build from a clone or from a source archive")
         yield from found
 
 
-class Build(build_py):
+class Build(build_py):  # type: ignore[misc] # setuptools ships no type information
     """Builds the package and what it carries."""
 
     def run(self) -> None:
@@ -47,7 +54,7 @@ class Build(build_py):
 
     def _carried(self) -> list[tuple[Path, Path]]:
         folder = Path(self.build_lib) / "ghashgen" / "carried"
-        return [(path, folder / path) for path in carried()]
+        return [(path, folder / path) for path in files(CARRIED)]
 
     def get_outputs(self, include_bytecode: bool = True) -> list[str]:
         """Return the files that the build makes."""
@@ -61,7 +68,4 @@ class Build(build_py):
 
     def get_source_files(self) -> list[str]:
         """Return what a source archive needs beside the package's modules."""
-        return [*super().get_source_files(), *(str(path) for path in carried())]
-
-
-setup(cmdclass={"build_py": Build})
+        return [*super().get_source_files(), *map(str, files((*CARRIED, *SOURCES)))]
