@@ -2,7 +2,8 @@
 
 Every figure is computed: kernels and instruction counts from the MANIFEST.json of the checked-in
 output, theorems from the list that `ghashgen prove --identities` works through, proofs of the bytes
-from PROOFS.json beside the kernels, speed from the records in docs/bench (`ghashgen.speed`).
+from PROOFS.json beside the kernels, the trusted base from the sources (`ghashgen.trusted`), speed
+from the records in docs/bench (`ghashgen.speed`).
 """
 
 import textwrap
@@ -29,6 +30,7 @@ from ghashgen.speed import (
     setup_rows,
     short_rows,
 )
+from ghashgen.trusted import Part, trusted_parts
 
 BEGIN, END = "<!-- summary:begin -->", "<!-- summary:end -->"
 """The markers in README.md; each stands alone on its line."""
@@ -115,6 +117,8 @@ class Summary:
     costs: tuple[Cost, ...]
     singles: tuple[Single, ...]
     proved: Proved | None
+    trusted: tuple[Part, ...]
+    """What of this package the proofs of the bytes rest on."""
     records: tuple[Record, ...]
     """One for each CPU measured."""
 
@@ -135,6 +139,7 @@ def gather(root: Path) -> Summary:
         costs=tuple(_costs(kernels)),
         singles=tuple(_single(entries[name]) for name in PAPER if name in entries),
         proved=_proved(root / OUTPUT / PROOFS, entries),
+        trusted=trusted_parts(),
         records=load_records(root / FOLDER),
     )
 
@@ -202,6 +207,7 @@ def blocks(summary: Summary) -> dict[str, str]:
         "## Theorems",
         _proved_text(summary.proved),
         _theorems_text(summary.families),
+        _trusted_text(summary.trusted),
         "## Instructions",
         _costs_text(summary.costs),
         _singles_text(summary.singles),
@@ -245,6 +251,20 @@ def _theorems_text(families: tuple[Family, ...]) -> str:
         f"`ghashgen prove --identities` proves {total} theorems, each for every input of the "
         f"range that it names: {names}."
     )
+
+
+def _trusted_text(parts: tuple[Part, ...]) -> str:
+    title = _wrapped(
+        "What a proof of the bytes rests on in this package: all that the prover imports, in lines "
+        "of Python, without and with comments, docstrings and blank lines. The packages and tools "
+        "that it rests on beside are in SOUNDNESS.md, section 5."
+    )
+    rows = [(p.name, f"`{p.where}`", str(p.files), str(p.code), str(p.lines)) for p in parts]
+    sums = (sum(p.files for p in parts), sum(p.code for p in parts), sum(p.lines for p in parts))
+    files, code, lines = map(str, sums)
+    rows.append(("all", "", files, code, lines))
+    columns = ("part", "files", ">number", ">lines of code", ">all lines")
+    return f"{title}\n\n" + markdown_table(columns, rows)
 
 
 def _costs_text(costs: tuple[Cost, ...]) -> str:

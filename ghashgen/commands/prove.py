@@ -52,10 +52,11 @@ def COMMAND(
     """Prove kernels right from their assembled bytes, for every key, state and message.
 
     Each kernel's functions are decoded and followed for every length around the group, longer
-    messages by induction: result, memory, constant time, calling convention and, where the kernel
-    has it, wipe. Verdicts are kept under build/proofs, sealed with a key of this user; what changed
-    or is not as it was kept is proved anew. What is proved of the catalogue's kernels must be what
-    docs/expected-theorems.txt lists of them, and all of it what generated/PROOFS.json records.
+    messages by induction, of which a sample is followed too: result, memory, constant time, calling
+    convention and, where the kernel has it, wipe. Verdicts are kept under build/proofs, sealed with
+    a key of this user; what changed or is not as it was kept is proved anew. What is proved of the
+    catalogue's kernels must be what docs/expected-theorems.txt lists of them, and all of it what
+    generated/PROOFS.json records.
     """
     if identities or theorem:
         _identities(theorem, as_json)
@@ -110,6 +111,10 @@ def _print(verdicts: list[dict[str, Any]]) -> None:
     proved = sum(verdict["proved"] for verdict in verdicts)
     theorems = counted(len(ledger.theorems(verdicts)), "theorem")
     say(f"{proved} of {kernels} proved, {theorems}")
+    behind = [f["behind"] for verdict in verdicts for f in verdict["functions"] if f["behind"]]
+    again = counted(sum(item["lengths"] for item in behind), "length")
+    total, spent = (sum(item["seconds"] for item in items) for items in (verdicts, behind))
+    say(f"behind the induction, {again} run without it: {spent:.1f} of {total:.1f} s of work")
 
 
 def _say_origin(proved: proofs.Proved) -> None:

@@ -5,7 +5,7 @@
 
 For each function of the spec: init and mul once; update for every length from 0 to
 (2·blocks + 1)·16 + 15 bytes by execution, and for all other lengths by induction
-(`ghashgen.verify.induction`).
+(`ghashgen.verify.induction`), a sample of which is run after all (`ghashgen.verify.behind`).
 """
 
 import hashlib
@@ -17,6 +17,7 @@ from typing import Any
 
 from ghashgen.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.abi import check_entry
+from ghashgen.verify.behind import Behind, run_behind
 from ghashgen.verify.elf import Image, load_image
 from ghashgen.verify.induction import GREATEST_LENGTH, prove_longer
 from ghashgen.verify.lengths import Claim
@@ -46,13 +47,18 @@ def covered(theorem: Theorem) -> str:
 
 @dataclass(frozen=True)
 class FunctionProof:
-    """The proof of one function; instructions and seconds tell what it cost."""
+    """The proof of one function; instructions and seconds tell what it cost.
+
+    Those of the second line behind the induction, where there is one, are in `behind`; the seconds
+    here count it.
+    """
 
     symbol: str
     operation: str
     theorems: tuple[Theorem, ...]
     instructions: int
     seconds: float
+    behind: Behind | None = None
 
 
 @dataclass(frozen=True)
@@ -96,6 +102,8 @@ class Proof:
                 f"{function.seconds:.2f} s"
             )
             lines += [f"    {t.what}: {covered(t)}, by {t.method}" for t in function.theorems]
+            if function.behind is not None:
+                lines.append(f"    {function.behind}")
         if self.refutation is not None:
             lines.append(f"  {self.refutation}")
             if self.refutation.difference is not None:
@@ -178,6 +186,7 @@ def _prove(prover: Prover, lengths: list[int] | None, began: float) -> FunctionP
     except Refutation as refutation:
         raise prover.named(refutation) from None
     theorems: list[Theorem] = []
+    behind: Behind | None = None
     whats = (*THEOREMS, "wipe") if spec.wipe else THEOREMS
 
     def add(lengths: str, method: str) -> None:
@@ -200,6 +209,7 @@ def _prove(prover: Prover, lengths: list[int] | None, began: float) -> FunctionP
             prover.prove(length)
         claim = Claim(function.length_multiple, GREATEST_LENGTH)
         prove_longer(prover, claim)
+        behind = run_behind(prover, claim, executed[-1] + 1)
         add(replace(claim, bound=executed[-1]).text(0), "execution")
         add(claim.text(executed[-1] + 1), "induction")
     return FunctionProof(
@@ -208,4 +218,5 @@ def _prove(prover: Prover, lengths: list[int] | None, began: float) -> FunctionP
         tuple(theorems),
         prover.executed,
         time.perf_counter() - began,
+        behind,
     )

@@ -15,6 +15,8 @@ class Category(StrEnum):
     WIPE = "wipe"
     UNSUPPORTED = "unsupported"
     """Not shown wrong and not proved: no row for an instruction, a control flow not followed."""
+    PROVER = "prover"
+    """The prover's two lines disagree: a fault of its own, which tells nothing of the kernel."""
 
 
 @dataclass(frozen=True)

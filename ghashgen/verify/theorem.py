@@ -70,6 +70,8 @@ class Prover:
     """Lengths executed from the entry, whatever the stack's alignment."""
     executed: int = 0
     stack_align: tuple[int, int] = (16, 8)
+    cutting: bool = True
+    """Whether loops are cut; without, every length runs from its entry to its return."""
     _decoded: dict[int, Decoded] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -162,11 +164,15 @@ class Prover:
     def run(self, entry: Entry, address: int, at_cut: Callable[[int], bool]) -> bool:
         """Execute until the return (True) or until `at_cut` says to stop (False)."""
         m, terms = entry.machine, self.naming.terms
-        init, cuts = self.function.operation == "init", self.function.operation in CUT
+        init = self.function.operation == "init"
+        cuts = self.cutting and self.function.operation in CUT
         terms.settle = lambda term: self._settle(entry, term)
         stack_pointer = m.gpr[RSP]
         decoded = self._decoded
-        limit = STEPS + STEPS_A_BLOCK * self.spec.blocks
+        blocks = self.spec.blocks
+        if not self.cutting and isinstance(entry.length, int):
+            blocks = max(blocks, entry.length // BLOCK_BYTES)
+        limit = STEPS + STEPS_A_BLOCK * blocks
         for _ in range(limit):
             now = decoded.get(address) or self._decode(address)
             if now.cut and cuts and at_cut(address):
