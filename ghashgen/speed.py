@@ -9,12 +9,10 @@ from dataclasses import dataclass
 
 from ghashgen.bench.core import GCM, Cell, Results, size_name
 from ghashgen.bench.records import Record
+from ghashgen.bench.table import CYCLES_UP_TO
 
 SHOWN = (16, 64, 256, 1024, 1500, 16384)
 """Message sizes of the short table, in bytes: one for each class of lengths, and a packet."""
-
-CYCLES_UP_TO = 256
-"""Sizes up to this are shown in cycles of a call, larger ones in cycles per byte."""
 
 SHORT_COLUMNS = ("bytes", "CPU", "kernel", ">cycles", ">peer's time by the kernel's", "best peer")
 LONG_COLUMNS = (

@@ -83,7 +83,7 @@ def write_proofs(folder: Folder) -> None:
 def results(report: Report | None = None) -> Results:
     """A measurement of two kernels and two peers; kernels have the digests of `report`."""
     variants = report.variants if report else ()
-    digests = {v.name: v.examined.object_sha256 for v in variants if v.examined}
+    digests = {v.name: v.examined.text_sha256 for v in variants if v.examined}
     rates = {
         "ghash_avx_winograd_clmul1_x16": ("kernel", 0.25),
         "ghash_sse_winograd_clmul1_x4": ("kernel", 0.5),

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 from cpus import AS_FOUND, CPUS, features, lacking, too_little
 
+from ghashgen.artefact import sha256
 from ghashgen.bench import Cell, Effort, Machine, Results, Run, Subject, bench
 from ghashgen.bench.archive import member
 from ghashgen.bench.build import Program, build
@@ -23,6 +24,7 @@ from ghashgen.commands.bench import COMMAND
 from ghashgen.errors import GhashgenError
 from ghashgen.harness import FEATURES, HarnessKernel, MissingFeatures
 from ghashgen.kernel import Kernel
+from ghashgen.objects import read_object
 from ghashgen.render import render
 from ghashgen.target import target
 from ghashgen.toolchain import assemble, find_nasm
@@ -99,7 +101,8 @@ def test_everything_is_checked_and_measured(folder: Path, as_cpu: str) -> None:
     assert {"plain", "ref_bitwise", "ref_4bit", "ref_ctmul64", "pyca_gmac"} <= measured_names
     for peer in PEERS:
         assert peer in results.missing or any(name.startswith(peer) for name in measured_names)
-    assert results.subjects["plain"].digest
+    code = read_object(kernel.obj.read_bytes()).code
+    assert results.subjects["plain"].digest == sha256(code)
     assert all(run.low <= run.median <= run.high for cell in results.cells for run in cell.runs)
     assert all(cell.cycles > 0 for cell in results.cells)
 

@@ -35,7 +35,7 @@ LEVELS = ("SSE", "AVX", "VPCLMULQDQ, 256 bits", "AVX-512")
 
 @dataclass(frozen=True)
 class Subject:
-    """Something measured; ``digest`` is the SHA-256 of a kernel's object, else empty."""
+    """Something measured; ``digest`` is a kernel's `text_sha256` of MANIFEST.json, else empty."""
 
     name: str
     kind: str

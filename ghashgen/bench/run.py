@@ -1,6 +1,5 @@
 """Runs the benchmark program and gathers its results."""
 
-import hashlib
 import json
 import signal
 import subprocess
@@ -10,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ghashgen.artefact import sha256
 from ghashgen.bench.build import Program, build
 from ghashgen.bench.core import (
     DEFAULT_MODES,
@@ -30,6 +30,7 @@ from ghashgen.bench.objects import PeerObject
 from ghashgen.bench.peers import PEERS
 from ghashgen.errors import GhashgenError
 from ghashgen.harness import PORTABLE_KERNELS, HarnessKernel
+from ghashgen.objects import read_object
 from ghashgen.paths import cache_folder
 from ghashgen.wording import choose_one, counted
 
@@ -155,7 +156,7 @@ def _subjects(
     program: Program, kernels: Sequence[HarnessKernel], portable: bool
 ) -> dict[str, Subject]:
     """Ask the program what it holds; the order is that of the turns."""
-    objects = {k.name: hashlib.sha256(k.obj.read_bytes()).hexdigest() for k in kernels}
+    codes = {k.name: sha256(read_object(k.obj.read_bytes()).code) for k in kernels}
     listed = subprocess.run(
         [str(program.path), "list"], capture_output=True, text=True, timeout=60, check=False
     )
@@ -167,7 +168,7 @@ def _subjects(
             row["name"],
             row["kind"],
             row["table_bytes"],
-            objects.get(row["name"], ""),
+            codes.get(row["name"], ""),
             tuple(row["needs"]),
         )
         for row in rows

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ghashgen.bench.core import INIT_MODES, Cell, Results, ratio, size_name
 from ghashgen.tables import Table
 
-_CYCLES_UP_TO = 256
+CYCLES_UP_TO = 256
 """Sizes up to this are shown in cycles per call, larger ones in cycles per byte."""
 
 COMPARED = ("kernel", "peer")
@@ -15,7 +15,7 @@ def figure(cell: Cell | None) -> str:
     """Return a cell's figure: cycles of a call up to 256 B, cycles per byte above."""
     if cell is None:
         return "-"
-    return f"{cell.cycles:.1f}" if cell.size <= _CYCLES_UP_TO else f"{cell.per_byte:.4f}"
+    return f"{cell.cycles:.1f}" if cell.size <= CYCLES_UP_TO else f"{cell.per_byte:.4f}"
 
 
 def _spread(cell: Cell) -> str:

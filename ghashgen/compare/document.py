@@ -10,6 +10,7 @@ from ghashgen.compare.record import Record, records_of
 from ghashgen.compare.registry import studies
 from ghashgen.compare.table import missing, table
 from ghashgen.errors import GhashgenError
+from ghashgen.speed import markdown_table
 
 NAME = "docs/comparisons.md"
 
@@ -77,9 +78,7 @@ def _item(text: str) -> str:
 
 def _markdown(study: Study, record: Record) -> str:
     found = table(study, record)
-    rule = ["---:" if column.startswith(">") else "---" for column in found.columns]
-    header = [column.removeprefix(">") for column in found.columns]
-    return "\n".join(f"| {' | '.join(line)} |" for line in (header, rule, *found.rows))
+    return markdown_table(found.columns, found.rows)
 
 
 def _bounds(text: str, study: Study) -> tuple[int, int]:

@@ -51,7 +51,7 @@ class Row:
     subject: str
     constant_time: bool
     digest: str
-    """SHA-256 of a kernel's object; "" for C."""
+    """SHA-256 of a kernel's code, as MANIFEST.json has it; "" for C."""
     missing: str
     figures: tuple[Figure, ...]
 

@@ -54,7 +54,7 @@ def _examine(built: Built) -> Examined:
             front_end=bound.front_end / blocks,
             no_data=bound.no_data,
         )
-    return Examined(sha256(data), code_sha256(load_image(data)), bounds, lacks)
+    return Examined(sha256(read_object(data).code), code_sha256(load_image(data)), bounds, lacks)
 
 
 def examine(

@@ -43,7 +43,8 @@ class PortBound:
 class Examined:
     """What the assembled object says of a kernel."""
 
-    object_sha256: str
+    text_sha256: str
+    """SHA-256 of the code, as MANIFEST.json has it: what a measurement names."""
     image_sha256: str
     """The hash that a proof names."""
     bounds: Mapping[str, PortBound]
@@ -106,7 +107,7 @@ class Timing:
     high: float | None
     samples: int
     digest: str
-    """SHA-256 of the kernel's object; empty for others, and where the source does not tell."""
+    """SHA-256 of the kernel's code; empty for others, and where the source does not tell."""
     level: int = 0
     """Place in `bench.core.LEVELS`: the widest carry-less product that it can use."""
 

@@ -203,7 +203,7 @@ def _notes(
         yield from _proof_notes(variants)
     if not speeds:
         yield "No measurement: run ghashgen bench --record."
-    digests = {v.name: v.examined.object_sha256 for v in variants if v.examined}
+    digests = {v.name: v.examined.text_sha256 for v in variants if v.examined}
     for speed in speeds:
         other = {
             t.name

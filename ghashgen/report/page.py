@@ -15,6 +15,7 @@ from markupsafe import Markup
 from ghashgen import manifest
 from ghashgen.audit import CLASSES
 from ghashgen.bench.core import LEVELS, size_name
+from ghashgen.bench.table import CYCLES_UP_TO
 from ghashgen.files import make_folder, unwritten
 from ghashgen.ledger import NAME as PROOFS
 from ghashgen.paths import project_root
@@ -36,7 +37,6 @@ from ghashgen.report.data import Report, Speed, Timing
 from ghashgen.report.gather import relative
 from ghashgen.report.plots import SPEED, Plot, plots, speed_plot
 from ghashgen.report.variants import columns, measured_elsewhere, rows
-from ghashgen.speed import CYCLES_UP_TO
 from ghashgen.wording import counted
 
 PAGE = "report.html"

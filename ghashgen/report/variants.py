@@ -120,8 +120,8 @@ def rows(report: Report, folder: Path, link: Callable[[Path], str]) -> tuple[Row
 
 
 def measured_elsewhere(report: Report) -> dict[str, frozenset[str]]:
-    """Return, by the CPU's slug, the kernels whose timings are those of another object."""
-    digests = {v.name: v.examined.object_sha256 for v in report.variants if v.examined}
+    """Return, by the CPU's slug, the kernels whose timings are those of other code."""
+    digests = {v.name: v.examined.text_sha256 for v in report.variants if v.examined}
     return {
         speed.slug: frozenset(
             timing.name

@@ -82,10 +82,8 @@ int main(int argc, char **argv)
         return EXIT_INTERNAL;
     }
     clock_open();
-    double idle = plan.nops > 0 ? clock_idle_rate() : 0;
-    plan.rate = plan.nops * idle;
-    printf("{\"event\": \"start\", \"core\": %d, \"ghz\": %.3f, \"nops\": %.2f, \"features\": ", core,
-           clock_ghz(), idle);
+    plan.rate = plan.nops > 0 ? plan.nops * clock_idle_rate() : 0;
+    printf("{\"event\": \"start\", \"core\": %d, \"ghz\": %.3f, \"features\": ", core, clock_ghz());
     write_features(cpu_features());
     printf("}\n");
     drop_missing(&plan);
