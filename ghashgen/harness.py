@@ -17,39 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from ghashgen.errors import GhashgenError
+from ghashgen.features import FEATURES
 from ghashgen.files import write_whole
 from ghashgen.paths import project_root
 from ghashgen.programs import digest, program
 from ghashgen.templates import environment
 from ghashgen.toolchain import find_cc
-
-FEATURES = (
-    "sse2",
-    "ssse3",
-    "sse4_1",
-    "pclmulqdq",
-    "aesni",
-    "avx",
-    "avx2",
-    "bmi2",
-    "avx512f",
-    "avx512bw",
-    "avx512vl",
-    "avx512dq",
-    "avx512vbmi",
-    "vpclmulqdq",
-    "vaes",
-    "gfni",
-)
-"""The CPU features that a kernel may need, as ``harness/cpu.h`` names them."""
-
-FEATURES_OFF = "GHASHGEN_FEATURES_OFF"
-"""Environment variable: CPU features that this machine is to lack, separated by commas.
-
-``harness/cpu.c`` reads it, so it holds for every program that runs kernels: the harness and the
-benchmark, and what asks them (validate, bench, tune, compare, doctor). The emitted dispatcher knows
-it by the same name.
-"""
 
 ABIS = ("sysv", "win64")
 PORTABLE_KERNELS = ("ref_branching", "ref_bitwise", "ref_4bit", "ref_ctmul64")

@@ -18,7 +18,7 @@ from ghashgen.dispatch.cores import core_features, host_of, record_features, ven
 from ghashgen.dispatch.figures import LASTING, ONCE, Figures
 from ghashgen.dispatch.rule import level
 from ghashgen.errors import GhashgenError
-from ghashgen.harness import FEATURES, FEATURES_OFF
+from ghashgen.features import FEATURES, FEATURES_OFF
 
 _LINUX = {"aes": "aesni"}
 """Features that /proc/cpuinfo calls by another name."""

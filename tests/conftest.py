@@ -24,7 +24,8 @@ from emulating import Assemble
 from ghashgen import parallel
 from ghashgen.catalogue import catalogue
 from ghashgen.emulate import Emulator
-from ghashgen.harness import FEATURES_OFF, Harness, build
+from ghashgen.features import FEATURES_OFF
+from ghashgen.harness import Harness, build
 from ghashgen.kernel import Kernel
 from ghashgen.toolchain import Tool, find_nasm
 

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from ghashgen.harness import FEATURES, FEATURES_OFF, Harness, MissingFeatures, build
+from ghashgen.features import FEATURES, FEATURES_OFF
+from ghashgen.harness import Harness, MissingFeatures, build
 from ghashgen.paths import project_root
 
 AS_FOUND, NO_PCLMULQDQ = "as-found", "no-pclmulqdq"

@@ -22,8 +22,8 @@ from ghashgen.bench.core import Cell, Machine, Results, Run, Subject
 from ghashgen.bench.records import Record
 from ghashgen.dispatch.figures import USES
 from ghashgen.dispatch.render import recorded, render_dispatch
+from ghashgen.features import FEATURES_OFF
 from ghashgen.generate import generate
-from ghashgen.harness import FEATURES_OFF
 from ghashgen.kernel import OPERATIONS, Kernel
 from ghashgen.paths import project_root
 from ghashgen.target import target

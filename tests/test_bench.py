@@ -22,7 +22,8 @@ from ghashgen.bench.store import load, measured, save, sessions
 from ghashgen.bench.table import best_table, full_table, init_table
 from ghashgen.commands.bench import COMMAND
 from ghashgen.errors import GhashgenError
-from ghashgen.harness import FEATURES, HarnessKernel, MissingFeatures
+from ghashgen.features import FEATURES
+from ghashgen.harness import HarnessKernel, MissingFeatures
 from ghashgen.kernel import Kernel
 from ghashgen.objects import read_object
 from ghashgen.render import render

@@ -12,7 +12,7 @@ from verify_objects import assembled
 from ghashgen import manifest, parallel
 from ghashgen.catalogue import catalogue
 from ghashgen.cpuid import cpu_features
-from ghashgen.harness import FEATURES
+from ghashgen.features import FEATURES
 from ghashgen.kernel import Kernel
 from ghashgen.objects import read_object
 from ghashgen.paths import project_root

@@ -20,7 +20,8 @@ from ghashgen.catalogue import Choice, choose
 from ghashgen.commands.options import default_out
 from ghashgen.doctor import examine
 from ghashgen.errors import GhashgenError
-from ghashgen.harness import FEATURES, FEATURES_OFF, MissingFeatures, Vector
+from ghashgen.features import FEATURES, FEATURES_OFF
+from ghashgen.harness import MissingFeatures, Vector
 from ghashgen.harness import build as build_harness
 from ghashgen.target import target
 from ghashgen.tune.measure import describe

@@ -31,7 +31,7 @@ from ghashgen.dispatch.choice import Chooser
 from ghashgen.dispatch.figures import USES
 from ghashgen.dispatch.render import NAMES, recorded, render_dispatch
 from ghashgen.errors import GhashgenError
-from ghashgen.harness import FEATURES, FEATURES_OFF
+from ghashgen.features import FEATURES, FEATURES_OFF
 from ghashgen.kernel import OPERATIONS
 from ghashgen.toolchain import find_cc
 

@@ -10,7 +10,7 @@ from dispatching import SYNTHETIC, Program, build, build_stubbed, symbols_of
 
 from ghashgen.dispatch.render import render_dispatch
 from ghashgen.emulate.client import FEATURES as EMULATED
-from ghashgen.harness import FEATURES
+from ghashgen.features import FEATURES
 
 
 @pytest.fixture(scope="module")

@@ -12,10 +12,10 @@ import pytest
 from cpus import AS_FOUND, masked
 from dispatching import DRIVER, FLAGS
 
+from ghashgen.features import FEATURES_OFF
 from ghashgen.field.ghash import ghash_padded
 from ghashgen.field.polyval import polyval
 from ghashgen.generate import generate
-from ghashgen.harness import FEATURES_OFF
 from ghashgen.kernel import Kernel
 from ghashgen.target import target
 from ghashgen.toolchain import assemble_text, find_nasm

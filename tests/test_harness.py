@@ -15,9 +15,9 @@ import pytest
 from cpus import AS_FOUND, CPUS, cpuinfo, lacking, too_little
 
 from ghashgen.errors import GhashgenError
+from ghashgen.features import FEATURES
 from ghashgen.field.ghash import ghash_padded, multiply_blocks
 from ghashgen.harness import (
-    FEATURES,
     PORTABLE_KERNELS,
     Finding,
     Harness,

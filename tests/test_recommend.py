@@ -31,7 +31,7 @@ from ghashgen.dispatch.cores import host_of, record_features
 from ghashgen.dispatch.figures import LASTING, ONCE
 from ghashgen.dispatch.render import recorded
 from ghashgen.errors import GhashgenError
-from ghashgen.harness import FEATURES_OFF
+from ghashgen.features import FEATURES_OFF
 from ghashgen.recommend import Advice, machine, recommend
 from ghashgen.tune.classes import CLASSES
 

@@ -15,7 +15,8 @@ from ghashgen.artefact import make
 from ghashgen.chosen import MEASURED, MODEL, load
 from ghashgen.commands.tune import COMMAND
 from ghashgen.errors import GhashgenError
-from ghashgen.harness import FEATURES, MissingFeatures
+from ghashgen.features import FEATURES
+from ghashgen.harness import MissingFeatures
 from ghashgen.target import target
 from ghashgen.toolchain import assemble_text, find_nasm
 from ghashgen.tune.choose import decide

@@ -19,7 +19,7 @@ from tuning import AVX, COARSE, FINE, SSE, candidate, host, measured, real_candi
 
 from ghashgen.commands.tune import _unmeasurable
 from ghashgen.errors import GhashgenError
-from ghashgen.harness import FEATURES_OFF
+from ghashgen.features import FEATURES_OFF
 from ghashgen.tune.lab import Lab, lab
 from ghashgen.tune.measure import Batch, Host, Measured, alone, describe, measure
 from ghashgen.tune.store import complete, open_store

@@ -18,7 +18,7 @@ from ghashgen.emulate import Call, Emulator
 from ghashgen.emulate.calls import Buffer
 from ghashgen.emulate.image import raw_image
 from ghashgen.errors import GhashgenError
-from ghashgen.harness import FEATURES
+from ghashgen.features import FEATURES
 from ghashgen.ops.forms import Form
 from ghashgen.toolchain import find_nasm
 from ghashgen.verify.machine import GPR_NAMES

@@ -23,8 +23,8 @@ from types import MappingProxyType
 from typing import Any
 
 from ghashgen.errors import GhashgenError
+from ghashgen.features import FEATURES
 from ghashgen.files import make_folder, write_whole
-from ghashgen.harness import FEATURES
 from ghashgen.programs import digest
 from ghashgen.sealed import kept
 from ghashgen.templates import environment

@@ -7,8 +7,7 @@ from types import MappingProxyType
 from ghashgen.bench.core import GCM
 from ghashgen.bench.records import Record
 from ghashgen.dispatch.candidate import Candidate
-from ghashgen.tune.classes import SizeClass
-from ghashgen.tune.scores import geometric_mean
+from ghashgen.tune.classes import SizeClass, geometric_mean
 
 LASTING, ONCE, SEGMENTS = "lasting", "once", "segments"
 USES = (LASTING, ONCE, SEGMENTS)

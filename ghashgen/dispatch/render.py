@@ -16,7 +16,7 @@ from ghashgen.dispatch.cores import VENDOR_STRINGS, Host
 from ghashgen.dispatch.figures import LASTING, USES
 from ghashgen.dispatch.given import rows_of
 from ghashgen.errors import GhashgenError
-from ghashgen.harness import FEATURES
+from ghashgen.features import FEATURES
 from ghashgen.kernel import OPERATIONS
 from ghashgen.manifest import Entry
 from ghashgen.paths import project_root
@@ -144,7 +144,7 @@ def _needs(features: frozenset[str], name: str, indent: int) -> str:
     if unknown := sorted(features - set(FEATURES)):
         raise GhashgenError(
             f"kernel {name} needs {unknown[0]}, which the dispatcher cannot detect",
-            "add it to harness/cpu_detect.h, harness/cpu.h and ghashgen.harness.FEATURES",
+            "add it to harness/cpu_detect.h, harness/cpu.h and ghashgen.features.FEATURES",
         )
     bits = " | ".join(f"F({feature.upper()})" for feature in FEATURES if feature in features)
     return ("\n" + " " * indent).join(wrap(bits, 96 - indent)) or "0"

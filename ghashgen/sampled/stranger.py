@@ -19,7 +19,8 @@ from iced_x86 import CpuidFeature, Decoder
 from ghashgen.emulate import Emulator
 from ghashgen.emulate.image import load_object
 from ghashgen.errors import GhashgenError
-from ghashgen.harness import FEATURES, Harness, HarnessKernel, build
+from ghashgen.features import FEATURES
+from ghashgen.harness import Harness, HarnessKernel, build
 from ghashgen.programs import digest
 from ghashgen.sampled import runs
 from ghashgen.sampled.points import Structure

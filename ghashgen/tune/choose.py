@@ -13,9 +13,9 @@ from math import ceil
 from ghashgen.chosen import MEASURED, Chosen, Pick, Set
 from ghashgen.dispatch.candidate import isa_place
 from ghashgen.dispatch.rule import TIE, level
-from ghashgen.tune.classes import SizeClass
+from ghashgen.tune.classes import SizeClass, geometric_mean
 from ghashgen.tune.measure import Host, Stage
-from ghashgen.tune.scores import best_first, best_peer, geometric_mean, scores
+from ghashgen.tune.scores import best_first, best_peer, scores
 from ghashgen.tune.space import Candidate
 from ghashgen.tune.store import Figure, Key, Store
 

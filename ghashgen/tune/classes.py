@@ -1,6 +1,8 @@
 """Classes of message lengths, and the sizes that stand for them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import exp, fsum, log
 
 from ghashgen.bench.core import size_name
 
@@ -33,3 +35,8 @@ CLASSES = (
 def sizes_of(classes: tuple[SizeClass, ...]) -> tuple[int, ...]:
     """Return the sizes to measure, each once."""
     return tuple(dict.fromkeys(size for item in classes for size in item.sizes))
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    """Return the geometric mean: a class's sizes have the same say, whatever their length."""
+    return exp(fsum(log(value) for value in values) / len(values))

@@ -15,8 +15,8 @@ from ghashgen.emulate.image import Image
 from ghashgen.emulate.outcome import decode_run
 from ghashgen.errors import GhashgenError
 from ghashgen.tune.choose import Decision, pick
-from ghashgen.tune.classes import SizeClass, sizes_of
-from ghashgen.tune.scores import best_first, geometric_mean
+from ghashgen.tune.classes import SizeClass, geometric_mean, sizes_of
+from ghashgen.tune.scores import best_first
 from ghashgen.tune.space import Candidate
 from ghashgen.uarch import Uarch, uarches
 from ghashgen.uarch import uarch as uarch_named

@@ -1,16 +1,10 @@
 """Scores: one number for a kernel in a class of lengths."""
 
 from collections.abc import Mapping, Sequence
-from math import exp, fsum, log
 
-from ghashgen.tune.classes import SizeClass
+from ghashgen.tune.classes import SizeClass, geometric_mean
 from ghashgen.tune.space import Candidate
 from ghashgen.tune.store import Figure, Key
-
-
-def geometric_mean(values: Sequence[float]) -> float:
-    """Return the geometric mean: a class's sizes have the same say, whatever their length."""
-    return exp(fsum(log(value) for value in values) / len(values))
 
 
 def score(figures: Mapping[Key, Figure], code: str, item: SizeClass) -> float | None:
