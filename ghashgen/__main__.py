@@ -1,5 +1,5 @@
 """python -m ghashgen."""
 
-from ghashgen.cli import main
+from ghashgen.cli.main import main
 
 main()

@@ -9,14 +9,16 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from ghashgen import catalogue, generate, proofs
-from ghashgen.catalogue import Choice
-from ghashgen.errors import GhashgenError
-from ghashgen.kernel import Kernel
-from ghashgen.placement import place
-from ghashgen.render import render
-from ghashgen.target import target
-from ghashgen.toolchain import find_nasm
+from ghashgen.check import proofs
+from ghashgen.kernels.hash import catalogue
+from ghashgen.kernels.hash.catalogue import Choice
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.target import target
+from ghashgen.output import generate
+from ghashgen.output.place import place
+from ghashgen.output.render import render
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.toolchain import find_nasm
 from ghashgen.verify.prove import Proof, Theorem, prove_object
 
 __all__ = [

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from ghashgen.ir import Op, PReg, Program, RegClass
-from ghashgen.isa.registry import isas
+from ghashgen.arch.sets import isas
+from ghashgen.ir.program import Op, PReg, Program, RegClass
 
 AVX = isas()["avx"]
 both = pytest.mark.parametrize("isa", [isas()["avx"], isas()["sse"]], ids=["avx", "sse"])

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from verify_objects import ASM, assembled
 
-from ghashgen.field.ghash import ghash_padded
-from ghashgen.toolchain import find_cc
+from ghashgen.algebra.field.ghash import ghash_padded
+from ghashgen.support.toolchain import find_cc
+from ghashgen.verify.hash.spec import KernelSpec, load_spec
 from ghashgen.verify.prove import Proof, prove_object
-from ghashgen.verify.spec import KernelSpec, load_spec
 
 FOLDER = Path(__file__).with_name("asm_attack")
 

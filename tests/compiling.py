@@ -6,23 +6,23 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from ghashgen.abi import Abi
-from ghashgen.audit import Audit, audit
-from ghashgen.harness import HarnessKernel
-from ghashgen.isa.core import Isa
-from ghashgen.kernel import Kernel
-from ghashgen.objects import ObjectCode, read_object
-from ghashgen.passes.allocate import Allocation, allocate
-from ghashgen.passes.frame import frame
-from ghashgen.passes.fuse import fuse
-from ghashgen.passes.hoist import hoist
-from ghashgen.passes.pipeline import Compiled, compile_kernel, functions_of
-from ghashgen.passes.recheck import recheck
-from ghashgen.passes.select import select
-from ghashgen.placement import place
-from ghashgen.render import RenderedFunction, listing
-from ghashgen.target import FORMATS, Target, target
-from ghashgen.toolchain import Tool, assemble_text
+from ghashgen.arch.rows import Isa
+from ghashgen.arch.x86_64.abi import Abi
+from ghashgen.arch.x86_64.objects import ObjectCode, read_object
+from ghashgen.compiler.allocate import Allocation, allocate
+from ghashgen.compiler.frame import frame
+from ghashgen.compiler.fuse import fuse
+from ghashgen.compiler.hoist import hoist
+from ghashgen.compiler.pipeline import Compiled, compile_kernel, functions_of
+from ghashgen.compiler.recheck import recheck
+from ghashgen.compiler.select import select
+from ghashgen.cost.audit import Audit, audit
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.target import FORMATS, Target, target
+from ghashgen.output.place import place
+from ghashgen.output.render import RenderedFunction, listing
+from ghashgen.run.harness import HarnessKernel
+from ghashgen.support.toolchain import Tool, assemble_text
 
 PAIRS = (
     ("k", "clmul1"),

@@ -21,13 +21,13 @@ from compiling import ISAS, PAIRS, Assembled, Job, assembled
 from cpus import CPUS, UNMARKED, mask
 from emulating import Assemble
 
-from ghashgen import parallel
-from ghashgen.catalogue import catalogue
-from ghashgen.emulate import Emulator
-from ghashgen.features import FEATURES_OFF
-from ghashgen.harness import Harness, build
-from ghashgen.kernel import Kernel
-from ghashgen.toolchain import Tool, find_nasm
+from ghashgen.arch.x86_64.features import FEATURES_OFF
+from ghashgen.kernels.hash.catalogue import catalogue
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.run.emulate import Emulator
+from ghashgen.run.harness import Harness, build
+from ghashgen.support import parallel
+from ghashgen.support.toolchain import Tool, find_nasm
 
 T = TypeVar("T")
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from ghashgen.features import FEATURES, FEATURES_OFF
-from ghashgen.harness import Harness, MissingFeatures, build
-from ghashgen.paths import project_root
+from ghashgen.arch.x86_64.features import FEATURES, FEATURES_OFF
+from ghashgen.run.harness import Harness, MissingFeatures, build
+from ghashgen.support.paths import project_root
 
 AS_FOUND, NO_PCLMULQDQ = "as-found", "no-pclmulqdq"
 

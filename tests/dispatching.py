@@ -17,17 +17,17 @@ from cpus import masked
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
-from ghashgen import manifest
-from ghashgen.bench.core import Cell, Machine, Results, Run, Subject
-from ghashgen.bench.records import Record
-from ghashgen.dispatch.figures import USES
-from ghashgen.dispatch.render import recorded, render_dispatch
-from ghashgen.features import FEATURES_OFF
-from ghashgen.generate import generate
-from ghashgen.kernel import OPERATIONS, Kernel
-from ghashgen.paths import project_root
-from ghashgen.target import target
-from ghashgen.toolchain import assemble, compile_c, find_cc, find_nasm, link
+from ghashgen.arch.x86_64.features import FEATURES_OFF
+from ghashgen.choice.figures import USES
+from ghashgen.kernels import manifest
+from ghashgen.kernels.hash.kernel import OPERATIONS, Kernel
+from ghashgen.kernels.target import target
+from ghashgen.output.dispatcher import recorded, render_dispatch
+from ghashgen.output.generate import generate
+from ghashgen.records.core import Cell, Machine, Results, Run, Subject
+from ghashgen.records.records import Record
+from ghashgen.support.paths import project_root
+from ghashgen.support.toolchain import assemble, compile_c, find_cc, find_nasm, link
 
 FLAGS = ("-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
 DRIVER = Path(__file__).with_name("dispatch_driver.c")

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ghashgen.emulate import Call, Emulator, Image
+from ghashgen.run.emulate import Call, Emulator, Image
 
 needs_bochs = pytest.mark.skipif(
     importlib.util.find_spec("bochscpu") is None, reason="bochscpu-python 0.3.1 is not installed"

@@ -40,7 +40,8 @@ QUICKEST: Mapping[str, str] = {
 ORDER = ("generate", *(verb for verb in QUICKEST if verb != "generate"))
 
 CUT = f"""
-from ghashgen import catalogue, cli
+from ghashgen.cli import main as cli
+from ghashgen.kernels.hash import catalogue
 kernels = tuple(kernel for kernel in catalogue.catalogue() if kernel.name == {SMALL!r})
 catalogue.catalogue = lambda: kernels
 cli.main()

@@ -6,14 +6,14 @@ from functools import cache
 
 from iced_x86 import Code, Instruction, MemoryOperand, Register
 
-from ghashgen.audit import loop as loop_of
-from ghashgen.kernel import Kernel
-from ghashgen.objects import ObjectCode, read_object
-from ghashgen.ports import Loop
-from ghashgen.render import render
-from ghashgen.target import target
-from ghashgen.toolchain import assemble_text, find_nasm
-from ghashgen.uarch import uarch
+from ghashgen.arch.x86_64.objects import ObjectCode, read_object
+from ghashgen.arch.x86_64.uarch import uarch
+from ghashgen.cost.audit import loop as loop_of
+from ghashgen.cost.ports import Loop
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.target import target
+from ghashgen.output.render import render
+from ghashgen.support.toolchain import assemble_text, find_nasm
 
 SKX = uarch("cascadelake")
 R, C = Register, Code

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from row_machine import ABSTRACT
 
-from ghashgen.builder import Builder, Value
-from ghashgen.ir import CODES, Mem, Program, RegClass, VReg
+from ghashgen.ir.builder import Builder, Value
+from ghashgen.ir.program import CODES, Mem, Program, RegClass, VReg
 
 OUTPUTS = 3
 CONSTANTS = {

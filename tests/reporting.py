@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ghashgen.bench.core import Cell, Machine, Results, Run, Subject
-from ghashgen.ledger import dump
-from ghashgen.paths import project_root
-from ghashgen.report.data import Report
-from ghashgen.report.gather import Sources, gather
+from ghashgen.check.ledger import dump
+from ghashgen.lab.report.data import Report
+from ghashgen.lab.report.gather import Sources, gather
+from ghashgen.records.core import Cell, Machine, Results, Run, Subject
+from ghashgen.support.paths import project_root
 
 NAMES = (
     "ghash_avx2_k_clmul1_x16",

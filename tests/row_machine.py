@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from ghashgen.ir import CODES, Label, Mem, Op, Operand, PReg, Program, Slot, VReg
-from ghashgen.isa.core import Isa
+from ghashgen.arch.rows import Isa
+from ghashgen.ir.program import CODES, Label, Mem, Op, Operand, PReg, Program, Slot, VReg
 
 LANE = (1 << 128) - 1
 HALF = (1 << 64) - 1

@@ -7,16 +7,16 @@ from dataclasses import replace
 import pytest
 from compiling import Assembled, Job, assembled
 
-from ghashgen.errors import GhashgenError
-from ghashgen.field.bitorder import Order
-from ghashgen.functions import update
-from ghashgen.functions.ahead import Part, plan
-from ghashgen.kernel import Kernel, check
-from ghashgen.ops.integers import IntegerOps
-from ghashgen.proofs import statement
-from ghashgen.schemes import aggregate
-from ghashgen.schemes.registry import multiplies
-from ghashgen.toolchain import Tool
+from ghashgen.algebra.field.bitorder import Order
+from ghashgen.algebra.ops.integers import IntegerOps
+from ghashgen.algebra.schemes import aggregate
+from ghashgen.algebra.schemes.registry import multiplies
+from ghashgen.check.proofs import statement
+from ghashgen.kernels.hash.functions import update
+from ghashgen.kernels.hash.functions.ahead import Part, plan
+from ghashgen.kernels.hash.kernel import Kernel, check
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.toolchain import Tool
 from ghashgen.verify.prove import prove_object
 
 

@@ -14,25 +14,20 @@ from hypothesis import Phase, given, settings
 from random_programs import CONSTANTS, programs
 from row_machine import run
 
-from ghashgen.abi import SYSV, WIN64, Abi
-from ghashgen.builder import Builder
-from ghashgen.errors import GhashgenError
-from ghashgen.harness import Harness
-from ghashgen.ir import Label, Mem, PReg, Program, RegClass, Slot, VReg
-from ghashgen.isa.core import Isa
-from ghashgen.isa.registry import isas
-from ghashgen.kernel import Kernel
-from ghashgen.passes.allocate import allocate
-from ghashgen.passes.interference import Interference
-from ghashgen.passes.liveness import (
-    abstract_effects,
-    liveness,
-    row_effects,
-    used_before_set,
-)
-from ghashgen.passes.pipeline import FUNCTIONS
-from ghashgen.passes.recheck import recheck
-from ghashgen.passes.select import select
+from ghashgen.arch.rows import Isa
+from ghashgen.arch.sets import isas
+from ghashgen.arch.x86_64.abi import SYSV, WIN64, Abi
+from ghashgen.compiler.allocate import allocate
+from ghashgen.compiler.interference import Interference
+from ghashgen.compiler.liveness import abstract_effects, liveness, row_effects, used_before_set
+from ghashgen.compiler.pipeline import FUNCTIONS
+from ghashgen.compiler.recheck import recheck
+from ghashgen.compiler.select import select
+from ghashgen.ir.builder import Builder
+from ghashgen.ir.program import Label, Mem, PReg, Program, RegClass, Slot, VReg
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.run.harness import Harness
+from ghashgen.support.errors import GhashgenError
 
 derandomized = settings(
     derandomize=True,

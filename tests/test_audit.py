@@ -9,9 +9,9 @@ import pytest
 from compiling import Assembled
 from iced_x86 import Decoder
 
-from ghashgen.audit import CLASSES, classify, mnemonic, region
-from ghashgen.ops.integers import IntegerOps
-from ghashgen.schemes.core import Multiply
+from ghashgen.algebra.ops.integers import IntegerOps
+from ghashgen.algebra.schemes.core import Multiply
+from ghashgen.cost.audit import CLASSES, classify, mnemonic, region
 
 PAPER = {
     "paper_baseline": {

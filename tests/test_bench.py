@@ -11,24 +11,24 @@ import pytest
 from click.testing import CliRunner
 from cpus import AS_FOUND, CPUS, features, lacking, too_little
 
-from ghashgen.artefact import sha256
-from ghashgen.bench import Cell, Effort, Machine, Results, Run, Subject, bench
-from ghashgen.bench.archive import member
-from ghashgen.bench.build import Program, build
-from ghashgen.bench.core import ratio, size_name, summarise
-from ghashgen.bench.export import COLUMNS, as_csv, as_plain
-from ghashgen.bench.peers import PEERS, Peer
-from ghashgen.bench.store import load, measured, save, sessions
-from ghashgen.bench.table import best_table, full_table, init_table
-from ghashgen.commands.bench import COMMAND
-from ghashgen.errors import GhashgenError
-from ghashgen.features import FEATURES
-from ghashgen.harness import HarnessKernel, MissingFeatures
-from ghashgen.kernel import Kernel
-from ghashgen.objects import read_object
-from ghashgen.render import render
-from ghashgen.target import target
-from ghashgen.toolchain import assemble, find_nasm
+from ghashgen.arch.x86_64.features import FEATURES
+from ghashgen.arch.x86_64.objects import read_object
+from ghashgen.cli.verbs.bench import COMMAND
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.target import target
+from ghashgen.lab.bench import Cell, Effort, Machine, Results, Run, Subject, bench
+from ghashgen.lab.bench.build import Program, build
+from ghashgen.lab.bench.export import COLUMNS, as_csv, as_plain
+from ghashgen.lab.bench.peers import PEERS, Peer
+from ghashgen.lab.bench.store import load, measured, save, sessions
+from ghashgen.lab.bench.table import best_table, full_table, init_table
+from ghashgen.output.artefact import sha256
+from ghashgen.output.render import render
+from ghashgen.records.core import ratio, size_name, summarise
+from ghashgen.run.harness import HarnessKernel, MissingFeatures
+from ghashgen.support.archive import member
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.toolchain import assemble, find_nasm
 
 # Whatever the machine is busy with: nothing is waited for, nothing is dropped for shared slots.
 ANY = Effort(samples=5, cycles=2000, patience=0, nops=0)
@@ -159,7 +159,7 @@ def test_an_absent_peer_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) 
         raise GhashgenError("libnone.a is not installed", "apt-get install none")
 
     peers = {"openssl": Peer("openssl", "none", "none", absent)}
-    monkeypatch.setattr("ghashgen.bench.build.PEERS", peers)
+    monkeypatch.setattr("ghashgen.lab.bench.build.PEERS", peers)
     program: Program = build([], ("openssl",), folder)
     assert program.absent == {"openssl": "libnone.a is not installed; apt-get install none"}
     assert "openssl" not in output([str(program.path), "list"])

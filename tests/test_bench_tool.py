@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from ghashgen.bench import tool
-from ghashgen.bench.tool import Figure
-from ghashgen.built import build
-from ghashgen.commands.bench_tool import COMMAND
-from ghashgen.errors import GhashgenError
-from ghashgen.kernel import Kernel
-from ghashgen.target import target
+from ghashgen.cli.verbs.bench_tool import COMMAND
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.target import target
+from ghashgen.lab.bench import tool
+from ghashgen.lab.bench.tool import Figure
+from ghashgen.run.built import build
+from ghashgen.support.errors import GhashgenError
 
 SMALL = Kernel("avx", "k", "clmul1", 1)
 SCHEDULED = Kernel("avx", "k", "clmul1", 2, schedule="zen4")
@@ -83,7 +83,7 @@ def test_proofs_are_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     proved: list[str] = []
     real = tool.proofs.prove_object
     monkeypatch.setattr(
-        "ghashgen.proofs.prove_object",
+        "ghashgen.check.proofs.prove_object",
         lambda obj, spec: (proved.append(spec.name), real(obj, spec))[1],
     )
     for _ in range(2):
@@ -100,7 +100,7 @@ def test_a_verb_that_fails_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    here = "ghashgen.commands.bench_tool"
+    here = "ghashgen.cli.verbs.bench_tool"
     monkeypatch.setattr(f"{here}.catalogue", lambda: (SMALL, SCHEDULED))
     monkeypatch.setattr(f"{here}.project_root", lambda: tmp_path)
     monkeypatch.setattr(tool, "main_job", lambda emulate: (tool.EMULATED, 400.0, "all emulated"))

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from ghashgen.catalogue import PAPER, Choice, catalogue, choose, look_up
-from ghashgen.errors import GhashgenError
-from ghashgen.isa.registry import isas
-from ghashgen.kernel import Kernel, check
-from ghashgen.schemes.registry import multiplies, reduces
+from ghashgen.algebra.schemes.registry import multiplies, reduces
+from ghashgen.arch.sets import isas
+from ghashgen.kernels.hash.catalogue import PAPER, Choice, catalogue, choose, look_up
+from ghashgen.kernels.hash.kernel import Kernel, check
+from ghashgen.support.errors import GhashgenError
 
 CATALOGUE = catalogue()
 

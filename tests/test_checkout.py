@@ -17,8 +17,8 @@ from installing import (
     files_below,
 )
 
-from ghashgen.cli import Verbs
-from ghashgen.toolchain import Tool, assemble
+from ghashgen.cli.main import Verbs
+from ghashgen.support.toolchain import Tool, assemble
 
 
 def test_every_verb_is_tried() -> None:
@@ -30,7 +30,7 @@ def test_every_verb_works_in_a_fresh_checkout(tmp_path: Path, nasm: Tool) -> Non
     clone, work = copy_of_the_project(tmp_path / "clone"), tmp_path / "work"
     work.mkdir()
     before = files_below(clone)
-    assert "ghashgen/paths.py" in before
+    assert "ghashgen/support/paths.py" in before
     assert not (clone / "build").exists()
     env = {"PYTHONPATH": str(clone), "PYTHONDONTWRITEBYTECODE": "1"}
     failed = {}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from cpus import AS_FOUND, NO_PCLMULQDQ, lacking
 
-from ghashgen.catalogue import catalogue
+from ghashgen.kernels.hash.catalogue import catalogue
 
 REFUSED = 2
 
@@ -143,7 +143,7 @@ def test_doctor_lists_what_is_there() -> None:
 
 def test_an_interrupt_ends_with_status_130() -> None:
     source = (
-        "import os, signal, sys; from ghashgen import cli;"
+        "import os, signal, sys; from ghashgen.cli import main as cli;"
         "interrupt = lambda *_: os.kill(os.getpid(), signal.SIGINT);"
         "cli.Verbs.list_commands = interrupt; sys.argv = ['ghashgen', '--help']; cli.main()"
     )

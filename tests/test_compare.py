@@ -13,18 +13,18 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from ghashgen.bench import Cell, Machine, Results, Run, Subject
-from ghashgen.commands import compare as command
-from ghashgen.compare.core import Group, PaperRow, Study, Variant, paper_ratio
-from ghashgen.compare.document import NAME, block, current, markers, read, rendered
-from ghashgen.compare.measure import combine, figure, measure
-from ghashgen.compare.record import FOLDER, Record, as_json, load, path_of, records_of
-from ghashgen.compare.registry import studies
-from ghashgen.compare.table import as_csv, missing, table
-from ghashgen.errors import GhashgenError
-from ghashgen.harness import PORTABLE_KERNELS
-from ghashgen.kernel import check
-from ghashgen.paths import project_root
+from ghashgen.cli.verbs import compare as command
+from ghashgen.kernels.hash.kernel import check
+from ghashgen.lab.bench import Cell, Machine, Results, Run, Subject
+from ghashgen.lab.compare.core import Group, PaperRow, Study, Variant, paper_ratio
+from ghashgen.lab.compare.document import NAME, block, current, markers, read, rendered
+from ghashgen.lab.compare.measure import combine, figure, measure
+from ghashgen.lab.compare.record import FOLDER, Record, as_json, load, path_of, records_of
+from ghashgen.lab.compare.registry import studies
+from ghashgen.lab.compare.table import as_csv, missing, table
+from ghashgen.run.harness import PORTABLE_KERNELS
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.paths import project_root
 
 ROOT = project_root()
 

@@ -11,19 +11,19 @@ from click.testing import CliRunner
 from cpus import AS_FOUND, NO_PCLMULQDQ, lacking
 from test_bench import ANY, left_out, planted
 
-from ghashgen.bench import bench
-from ghashgen.bench.core import GCM
-from ghashgen.built import Built, build
-from ghashgen.commands import compare as command
-from ghashgen.compare.registry import studies
-from ghashgen.emulate import Emulator
-from ghashgen.errors import GhashgenError
-from ghashgen.harness import MissingFeatures
-from ghashgen.paths import project_root
-from ghashgen.target import target
-from ghashgen.validation import cavp
-from ghashgen.validation.cases import Case, every_length, long_messages, tail_bound
-from ghashgen.validation.runners import Emulated, Native, missing_features, native
+from ghashgen.check.validation import cavp
+from ghashgen.check.validation.cases import Case, every_length, long_messages, tail_bound
+from ghashgen.check.validation.runners import Emulated, Native, missing_features, native
+from ghashgen.cli.verbs import compare as command
+from ghashgen.kernels.target import target
+from ghashgen.lab.bench import bench
+from ghashgen.lab.compare.registry import studies
+from ghashgen.records.core import GCM
+from ghashgen.run.built import Built, build
+from ghashgen.run.emulate import Emulator
+from ghashgen.run.harness import MissingFeatures
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.paths import project_root
 
 STUDIES = tuple(studies().values())
 PORTABLE = sorted({name for study in STUDIES for name in study.portable})

@@ -10,8 +10,8 @@ import sys
 import pytest
 from click.shell_completion import BashComplete
 
-from ghashgen.catalogue import catalogue, values_of
-from ghashgen.cli import cli
+from ghashgen.cli.main import cli
+from ghashgen.kernels.hash.catalogue import catalogue, values_of
 
 
 def completions(*words: str) -> list[str]:
@@ -55,9 +55,9 @@ def test_an_option_that_a_verb_lacks_has_no_values() -> None:
 
 
 def test_a_tab_imports_neither_the_verb_nor_what_is_heavy() -> None:
-    heavy = ["ghashgen.commands.bench", "cryptography", "jinja2", "elftools", "rich", "sqlite3"]
+    heavy = ["ghashgen.cli.verbs.bench", "cryptography", "jinja2", "elftools", "rich", "sqlite3"]
     source = (
-        "import sys, json; from ghashgen.cli import cli;"
+        "import sys, json; from ghashgen.cli.main import cli;"
         "from click.shell_completion import BashComplete;"
         "shell = BashComplete(cli, {}, 'ghashgen', '_GHASHGEN_COMPLETE');"
         "found = [*shell.get_completions([], ''), *shell.get_completions(['bench', '--isa'], ''),"
@@ -71,7 +71,7 @@ def test_a_tab_imports_neither_the_verb_nor_what_is_heavy() -> None:
 
 
 def test_the_script_of_readme_is_there() -> None:
-    source = "import sys; sys.argv = ['ghashgen']; from ghashgen.cli import main; main()"
+    source = "import sys; sys.argv = ['ghashgen']; from ghashgen.cli.main import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", source],
         capture_output=True,

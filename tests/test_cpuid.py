@@ -9,13 +9,14 @@ import pytest
 from iced_x86 import Decoder
 from verify_objects import assembled
 
-from ghashgen import manifest, parallel
-from ghashgen.catalogue import catalogue
-from ghashgen.cpuid import cpu_features
-from ghashgen.features import FEATURES
-from ghashgen.kernel import Kernel
-from ghashgen.objects import read_object
-from ghashgen.paths import project_root
+from ghashgen.arch.x86_64.cpuid import cpu_features
+from ghashgen.arch.x86_64.features import FEATURES
+from ghashgen.arch.x86_64.objects import read_object
+from ghashgen.kernels import manifest
+from ghashgen.kernels.hash.catalogue import catalogue
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.support import parallel
+from ghashgen.support.paths import project_root
 
 FOLDER = project_root() / "generated"
 

@@ -14,18 +14,18 @@ import pytest
 from cpus import AS_FOUND, CPUS, KEPT, UNMARKED, features, lacking, masked
 from test_bench import output
 
-from ghashgen.bench.build import build as build_bench
-from ghashgen.built import build as build_kernels
-from ghashgen.catalogue import Choice, choose
-from ghashgen.commands.options import default_out
-from ghashgen.doctor import examine
-from ghashgen.errors import GhashgenError
-from ghashgen.features import FEATURES, FEATURES_OFF
-from ghashgen.harness import MissingFeatures, Vector
-from ghashgen.harness import build as build_harness
-from ghashgen.target import target
-from ghashgen.tune.measure import describe
-from ghashgen.validation.runners import native
+from ghashgen.arch.x86_64.features import FEATURES, FEATURES_OFF
+from ghashgen.check.validation.runners import native
+from ghashgen.cli.machine import examine
+from ghashgen.cli.verbs.options import default_out
+from ghashgen.kernels.hash.catalogue import Choice, choose
+from ghashgen.kernels.target import target
+from ghashgen.lab.bench.build import build as build_bench
+from ghashgen.lab.tune.measure import describe
+from ghashgen.run.built import build as build_kernels
+from ghashgen.run.harness import MissingFeatures, Vector
+from ghashgen.run.harness import build as build_harness
+from ghashgen.support.errors import GhashgenError
 
 TESTS = Path(__file__).parent
 

@@ -26,14 +26,14 @@ from dispatching import (
 )
 from elftools.elf.elffile import ELFFile
 
-from ghashgen.dispatch.candidate import candidates
-from ghashgen.dispatch.choice import Chooser
-from ghashgen.dispatch.figures import USES
-from ghashgen.dispatch.render import NAMES, recorded, render_dispatch
-from ghashgen.errors import GhashgenError
-from ghashgen.features import FEATURES, FEATURES_OFF
-from ghashgen.kernel import OPERATIONS
-from ghashgen.toolchain import find_cc
+from ghashgen.arch.x86_64.features import FEATURES, FEATURES_OFF
+from ghashgen.choice.candidate import candidates
+from ghashgen.choice.choice import Chooser
+from ghashgen.choice.figures import USES
+from ghashgen.kernels.hash.kernel import OPERATIONS
+from ghashgen.output.dispatcher import NAMES, recorded, render_dispatch
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.toolchain import find_cc
 
 # What the choice may depend on; the other features are planted all clear and all set.
 MATTER = (

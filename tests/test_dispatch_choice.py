@@ -20,21 +20,21 @@ from dispatching import (
     shipped,
 )
 
-from ghashgen.bench.records import Record
-from ghashgen.dispatch.candidate import (
+from ghashgen.arch.sets import isas
+from ghashgen.choice.candidate import (
     PREFERENCE,
     Candidate,
     candidates,
     levels,
     without_needless_wipes,
 )
-from ghashgen.dispatch.choice import Chooser, Pick
-from ghashgen.dispatch.cores import record_features
-from ghashgen.dispatch.figures import LASTING, ONCE, SEGMENTS, USES
-from ghashgen.dispatch.render import recorded
-from ghashgen.dispatch.rule import TIE, cover, level
-from ghashgen.isa.registry import isas
-from ghashgen.tune.classes import CLASSES
+from ghashgen.choice.choice import Chooser, Pick
+from ghashgen.choice.classes import CLASSES
+from ghashgen.choice.cores import record_features
+from ghashgen.choice.figures import LASTING, ONCE, SEGMENTS, USES
+from ghashgen.choice.rule import TIE, cover, level
+from ghashgen.output.dispatcher import recorded
+from ghashgen.records.records import Record
 
 SIZES = tuple(size for item in CLASSES for size in item.sizes)
 SMALL = entry("avx", AVX, blocks=4, table=192)

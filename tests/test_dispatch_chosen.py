@@ -11,14 +11,14 @@ from click.testing import CliRunner
 from cpus import AS_FOUND
 from dispatching import Program, build, undefined
 
-from ghashgen.artefact import sha256
-from ghashgen.chosen import MEASURED, MODEL, Chosen, Pick, Set, dump, load
-from ghashgen.commands.generate import COMMAND
-from ghashgen.dispatch.render import NAMES
-from ghashgen.errors import GhashgenError
-from ghashgen.field.ghash import ghash_padded
-from ghashgen.kernel import Kernel
-from ghashgen.toolchain import assemble, find_nasm
+from ghashgen.algebra.field.ghash import ghash_padded
+from ghashgen.choice.chosen import MEASURED, MODEL, Chosen, Pick, Set, dump, load
+from ghashgen.cli.verbs.generate import COMMAND
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.output.artefact import sha256
+from ghashgen.output.dispatcher import NAMES
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.toolchain import assemble, find_nasm
 
 
 def picks(isa: str, *rows: tuple[int | None, int, int]) -> tuple[Pick, ...]:

@@ -8,9 +8,9 @@ import pytest
 from cpus import AS_FOUND, masked
 from dispatching import SYNTHETIC, Program, build, build_stubbed, symbols_of
 
-from ghashgen.dispatch.render import render_dispatch
-from ghashgen.emulate.client import FEATURES as EMULATED
-from ghashgen.features import FEATURES
+from ghashgen.arch.x86_64.features import FEATURES
+from ghashgen.output.dispatcher import render_dispatch
+from ghashgen.run.emulate.client import FEATURES as EMULATED
 
 
 @pytest.fixture(scope="module")

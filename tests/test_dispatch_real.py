@@ -21,13 +21,13 @@ from dispatching import (
     symbols_of,
 )
 
-from ghashgen.dispatch.render import recorded, render_dispatch
-from ghashgen.errors import GhashgenError
-from ghashgen.field.ghash import ghash_padded, multiply_blocks, pad16, xor_blocks
-from ghashgen.field.polyval import dot
-from ghashgen.kernel import OPERATIONS
-from ghashgen.toolchain import compile_c, find_cc, link
-from ghashgen.tune.classes import CLASSES
+from ghashgen.algebra.field.ghash import ghash_padded, multiply_blocks, pad16, xor_blocks
+from ghashgen.algebra.field.polyval import dot
+from ghashgen.choice.classes import CLASSES
+from ghashgen.kernels.hash.kernel import OPERATIONS
+from ghashgen.output.dispatcher import recorded, render_dispatch
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.toolchain import compile_c, find_cc, link
 
 LONGEST = 4200
 """Every class but the last ends below; the last begins there."""

@@ -12,13 +12,13 @@ import pytest
 from cpus import AS_FOUND, masked
 from dispatching import DRIVER, FLAGS
 
-from ghashgen.features import FEATURES_OFF
-from ghashgen.field.ghash import ghash_padded
-from ghashgen.field.polyval import polyval
-from ghashgen.generate import generate
-from ghashgen.kernel import Kernel
-from ghashgen.target import target
-from ghashgen.toolchain import assemble_text, find_nasm
+from ghashgen.algebra.field.ghash import ghash_padded
+from ghashgen.algebra.field.polyval import polyval
+from ghashgen.arch.x86_64.features import FEATURES_OFF
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.target import target
+from ghashgen.output.generate import generate
+from ghashgen.support.toolchain import assemble_text, find_nasm
 
 CC = "x86_64-w64-mingw32-gcc"
 WINES = ("wine64", "wine", "/usr/lib/wine/wine64")

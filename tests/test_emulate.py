@@ -27,7 +27,7 @@ from emulating import (
     run_on_random,
 )
 
-from ghashgen.emulate import FEATURES, Buffer, Emulator
+from ghashgen.run.emulate import FEATURES, Buffer, Emulator
 
 pytestmark = needs_emulator
 

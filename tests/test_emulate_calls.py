@@ -15,9 +15,9 @@ from emulating import (
     one,
 )
 
-from ghashgen.emulate import Buffer, Call, Emulator, raw_image
-from ghashgen.errors import GhashgenError
-from ghashgen.extras import command
+from ghashgen.run.emulate import Buffer, Call, Emulator, raw_image
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.extras import command
 
 pytestmark = needs_emulator
 

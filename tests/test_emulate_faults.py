@@ -9,7 +9,7 @@ from emulating import (
     one,
 )
 
-from ghashgen.emulate import Buffer, Call, CallResult, Emulator, Image, raw_image
+from ghashgen.run.emulate import Buffer, Call, CallResult, Emulator, Image, raw_image
 
 pytestmark = needs_emulator
 

@@ -6,7 +6,7 @@ import random
 import galois
 import pytest
 
-from ghashgen.field import gf2, gf128
+from ghashgen.algebra.field import gf2, gf128
 
 # x generates the multiplicative group; naming it spares galois the search.
 GF = galois.GF(2**128, irreducible_poly=(1 << 128) | 0x87, primitive_element=2, verify=False)

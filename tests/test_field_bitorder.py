@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from ghashgen.field import bitorder, gf2, gf128
-from ghashgen.field.bitorder import Order
+from ghashgen.algebra.field import bitorder, gf2, gf128
+from ghashgen.algebra.field.bitorder import Order
 
 BLOCKS = [random.Random(seed).randbytes(16) for seed in range(40)]
 ELEMENTS = [random.Random(seed).getrandbits(128) for seed in range(40)]

@@ -11,10 +11,10 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ghashgen.field import gcm, gf128
-from ghashgen.field import ghash as ghash_spec
-from ghashgen.field.bitorder import block_from_element, element_from_block
-from ghashgen.field.gcm import gcm_decrypt, gcm_encrypt, gctr, inc32, j0, length_block
+from ghashgen.algebra.field import gcm, gf128
+from ghashgen.algebra.field import ghash as ghash_spec
+from ghashgen.algebra.field.bitorder import block_from_element, element_from_block
+from ghashgen.algebra.field.gcm import gcm_decrypt, gcm_encrypt, gctr, inc32, j0, length_block
 
 
 def aes(key: bytes) -> Callable[[bytes], bytes]:

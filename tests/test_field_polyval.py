@@ -7,10 +7,10 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCMSIV
 
-from ghashgen.field import gf2, gf128
-from ghashgen.field import polyval as spec
-from ghashgen.field.ghash import ghash, pad16, xor_blocks
-from ghashgen.field.polyval import (
+from ghashgen.algebra.field import gf2, gf128
+from ghashgen.algebra.field import polyval as spec
+from ghashgen.algebra.field.ghash import ghash, pad16, xor_blocks
+from ghashgen.algebra.field.polyval import (
     byte_reverse,
     dot,
     ghash_from_polyval,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ghashgen.errors import GhashgenError
-from ghashgen.files import make_folder, write_whole
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.files import make_folder, write_whole
 
 
 def test_a_file_is_replaced(tmp_path: Path) -> None:

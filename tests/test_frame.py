@@ -11,9 +11,9 @@ from conftest import FRAMED, SPILLED
 from cpus import too_little
 from iced_x86 import Instruction, InstructionInfoFactory, OpAccess, OpKind, Register, RegisterExt
 
-from ghashgen.audit import classify, mnemonic
-from ghashgen.harness import Harness
-from ghashgen.passes.pipeline import FUNCTIONS
+from ghashgen.compiler.pipeline import FUNCTIONS
+from ghashgen.cost.audit import classify, mnemonic
+from ghashgen.run.harness import Harness
 
 FACTORY = InstructionInfoFactory()
 WRITES = {OpAccess.WRITE, OpAccess.COND_WRITE, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ghashgen.builder import Builder, Value
-from ghashgen.ir import Mem, Op, Program, VReg
-from ghashgen.isa.registry import isas
-from ghashgen.passes.fuse import fuse
+from ghashgen.arch.sets import isas
+from ghashgen.compiler.fuse import fuse
+from ghashgen.ir.builder import Builder, Value
+from ghashgen.ir.program import Mem, Op, Program, VReg
 
 WIDE, NARROW = isas()["avx512"], isas()["avx"]
 

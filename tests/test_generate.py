@@ -12,15 +12,15 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from ghashgen import generate as module
-from ghashgen import manifest
-from ghashgen.artefact import sha256
-from ghashgen.dispatch.render import NAMES as DISPATCH
-from ghashgen.errors import GhashgenError
-from ghashgen.generate import HEADER, differences, generate
-from ghashgen.kernel import Kernel
-from ghashgen.target import Target, target
-from ghashgen.toolchain import assemble, compile_c, find_cc, find_nasm, link
+from ghashgen.kernels import manifest
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.target import Target, target
+from ghashgen.output import generate as module
+from ghashgen.output.artefact import sha256
+from ghashgen.output.dispatcher import NAMES as DISPATCH
+from ghashgen.output.generate import HEADER, differences, generate
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.toolchain import assemble, compile_c, find_cc, find_nasm, link
 
 FIRST = Kernel("avx", "k", "clmul1", 1)
 SECOND = Kernel("sse", "k", "clmul1", 2)

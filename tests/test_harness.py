@@ -14,10 +14,9 @@ from pathlib import Path
 import pytest
 from cpus import AS_FOUND, CPUS, cpuinfo, lacking, too_little
 
-from ghashgen.errors import GhashgenError
-from ghashgen.features import FEATURES
-from ghashgen.field.ghash import ghash_padded, multiply_blocks
-from ghashgen.harness import (
+from ghashgen.algebra.field.ghash import ghash_padded, multiply_blocks
+from ghashgen.arch.x86_64.features import FEATURES
+from ghashgen.run.harness import (
     PORTABLE_KERNELS,
     Finding,
     Harness,
@@ -27,7 +26,8 @@ from ghashgen.harness import (
     Vector,
     build,
 )
-from ghashgen.toolchain import assemble, find_nasm
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.toolchain import assemble, find_nasm
 
 pytestmark = [
     pytest.mark.skipif(
@@ -389,8 +389,8 @@ def test_package_without_its_folders_says_so(
 ) -> None:
     package = tmp_path / "ghashgen"
     package.mkdir()
-    monkeypatch.setattr("ghashgen.paths.CARRIED", package / "carried")
-    from ghashgen.paths import project_root
+    monkeypatch.setattr("ghashgen.support.paths.CARRIED", package / "carried")
+    from ghashgen.support.paths import project_root
 
     with pytest.raises(GhashgenError, match="no folder harness or templates"):
         project_root()

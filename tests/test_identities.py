@@ -5,19 +5,25 @@ from dataclasses import replace
 
 import pytest
 
-from ghashgen.errors import GhashgenError
-from ghashgen.field import gf128
-from ghashgen.field.bitorder import Order, element_from_register, register_from_element
-from ghashgen.identities import IdentityFailure, Theorem, prove, prove_all, selected, theorems
-from ghashgen.identities.core import require_equal, require_same
-from ghashgen.identities.polynomials import (
+from ghashgen.algebra.field import gf128
+from ghashgen.algebra.field.bitorder import Order, element_from_register, register_from_element
+from ghashgen.algebra.identities import (
+    IdentityFailure,
+    Theorem,
+    prove,
+    prove_all,
+    selected,
+    theorems,
+)
+from ghashgen.algebra.identities.core import require_equal, require_same
+from ghashgen.algebra.identities.polynomials import (
     Polynomial,
     horner,
     indeterminate,
     require_identical,
     total,
 )
-from ghashgen.identities.spec import (
+from ghashgen.algebra.identities.spec import (
     PlantedOps,
     element_map,
     field_product,
@@ -26,11 +32,12 @@ from ghashgen.identities.spec import (
     reduced,
     reflect,
 )
-from ghashgen.ops.forms import Form, constant, multiply, variable
-from ghashgen.ops.symbolic import SymbolicOps
-from ghashgen.schemes import aggregate, registry
-from ghashgen.schemes.core import Shape
-from ghashgen.schemes.twist import twist
+from ghashgen.algebra.ops.forms import Form, constant, multiply, variable
+from ghashgen.algebra.ops.symbolic import SymbolicOps
+from ghashgen.algebra.schemes import aggregate, registry
+from ghashgen.algebra.schemes.core import Shape
+from ghashgen.algebra.schemes.twist import twist
+from ghashgen.support.errors import GhashgenError
 
 EXPECTED = [
     "algorithm-1",

@@ -20,14 +20,14 @@ from iced_x86 import (
     RegisterExt,
 )
 
-from ghashgen.abi import GPR_NAMES
-from ghashgen.ir import CODES, Label, Mem, Op, Operand, PReg, Reg, RegClass, Slot, VReg
-from ghashgen.isa.avx import ISA as AVX
-from ghashgen.isa.core import Isa, Row, Step, lowering, row_table
-from ghashgen.isa.registry import isas
-from ghashgen.objects import read_object
-from ghashgen.syntax.nasm import SYNTAX
-from ghashgen.toolchain import Tool, assemble_text
+from ghashgen.arch.rows import Isa, Row, Step, lowering, row_table
+from ghashgen.arch.sets import isas
+from ghashgen.arch.x86_64.abi import GPR_NAMES
+from ghashgen.arch.x86_64.objects import read_object
+from ghashgen.arch.x86_64.sets.avx import ISA as AVX
+from ghashgen.arch.x86_64.syntax.nasm import SYNTAX
+from ghashgen.ir.program import CODES, Label, Mem, Op, Operand, PReg, Reg, RegClass, Slot, VReg
+from ghashgen.support.toolchain import Tool, assemble_text
 
 LANES = {"high_half", "insert_lane", "spread_lane", "lanes_down"}
 MASKS = {"load_bytes", "low_bits"}

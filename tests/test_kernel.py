@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from ghashgen.errors import GhashgenError
-from ghashgen.kernel import Kernel, check
+from ghashgen.kernels.hash.kernel import Kernel, check
+from ghashgen.support.errors import GhashgenError
 
 
 @pytest.mark.parametrize(

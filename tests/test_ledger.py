@@ -10,14 +10,15 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from ghashgen import ledger, manifest
-from ghashgen.built import Built
-from ghashgen.catalogue import Choice, Selection, catalogue, choose, look_up
-from ghashgen.commands import prove as command
-from ghashgen.commands.options import default_out
-from ghashgen.errors import GhashgenError
-from ghashgen.paths import project_root
-from ghashgen.proofs import Proved
+from ghashgen.check import ledger
+from ghashgen.check.proofs import Proved
+from ghashgen.cli.verbs import prove as command
+from ghashgen.cli.verbs.options import default_out
+from ghashgen.kernels import manifest
+from ghashgen.kernels.hash.catalogue import Choice, Selection, catalogue, choose, look_up
+from ghashgen.run.built import Built
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.paths import project_root
 
 NAMES = ("ghash_avx_k_clmul1_x1", "ghash_avx_winograd_clmul1_x16_wipe", "ghash_sse_k_clmul1_x1")
 FIRST, WIPES, _ = NAMES

@@ -11,20 +11,20 @@ import pytest
 from compiling import Assembled
 from verify_objects import assembled
 
-from ghashgen.artefact import make
-from ghashgen.audit import audit
-from ghashgen.errors import GhashgenError
-from ghashgen.kernel import Kernel
-from ghashgen.left import Left, left_by
-from ghashgen.objects import read_object
-from ghashgen.proofs import statement
-from ghashgen.target import target
-from ghashgen.toolchain import Tool, assemble_text
-from ghashgen.verify import theorem
-from ghashgen.verify.machine import GPR_NAMES, Machine
-from ghashgen.verify.memory import STACK
+from ghashgen.arch.x86_64.objects import read_object
+from ghashgen.check.proofs import statement
+from ghashgen.cost.audit import audit
+from ghashgen.cost.left import Left, left_by
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.target import target
+from ghashgen.output.artefact import make
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.toolchain import Tool, assemble_text
+from ghashgen.verify.core.terms import CALLER, OPAQUE, SECRET, Term, secret
+from ghashgen.verify.hash import theorem
 from ghashgen.verify.prove import prove_object
-from ghashgen.verify.terms import CALLER, OPAQUE, SECRET, Term, secret
+from ghashgen.verify.x86_64.machine import GPR_NAMES, Machine
+from ghashgen.verify.x86_64.memory import STACK
 
 
 def left(*lines: str) -> Left:
@@ -161,7 +161,7 @@ def test_a_kernel_that_should_wipe_and_does_not_is_refused(
     def forgetful(*_: Any) -> list[Any]:
         return []
 
-    monkeypatch.setattr("ghashgen.passes.frame._wipe", forgetful)
+    monkeypatch.setattr("ghashgen.compiler.frame._wipe", forgetful)
     with pytest.raises(GhashgenError, match="does not wipe all"):
         make(kernel, target(), nasm)
 

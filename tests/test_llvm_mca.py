@@ -15,11 +15,11 @@ from port_loops import (
     shuffle,
 )
 
-from ghashgen.commands.audit import COMMAND
-from ghashgen.errors import GhashgenError
-from ghashgen.ports import Loop, parse, port_audit
-from ghashgen.toolchain import find_llvm_mca
-from ghashgen.uarch import uarches
+from ghashgen.arch.x86_64.uarch import uarches
+from ghashgen.cli.verbs.audit import COMMAND
+from ghashgen.cost.ports import Loop, parse, port_audit
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.toolchain import find_llvm_mca
 
 
 def fake(folder: Path, name: str, version: str, script: str = "exit 1") -> None:

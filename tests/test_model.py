@@ -10,25 +10,25 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from ghashgen.audit import class_of, classify, region
-from ghashgen.audit import loop as group_loop
-from ghashgen.bench import peers as bench_peers
-from ghashgen.built import build
-from ghashgen.catalogue import Choice, choose
-from ghashgen.commands import model as command
-from ghashgen.commands.options import build_folder, default_out
-from ghashgen.errors import GhashgenError
-from ghashgen.model import peers as stored
-from ghashgen.model.count import Counted, classes, count, memory_operands, toml
-from ghashgen.model.loops import blocks, functions, largest, loops
-from ghashgen.model.peers import STORED, parse, peers, recount
-from ghashgen.objects import read_object
-from ghashgen.target import target
-from ghashgen.toolchain import assemble_text, find_nasm
-from ghashgen.uarch import uarch, uarches
-from ghashgen.uarch.bound import histogram_bound, port_bound
-from ghashgen.uarch.forms import form_of
-from ghashgen.uarch.histogram import histogram
+from ghashgen.arch.x86_64.objects import read_object
+from ghashgen.arch.x86_64.uarch import uarch, uarches
+from ghashgen.arch.x86_64.uarch.forms import form_of
+from ghashgen.cli.verbs import model as command
+from ghashgen.cli.verbs.options import build_folder, default_out
+from ghashgen.cost.audit import class_of, classify, region
+from ghashgen.cost.audit import loop as group_loop
+from ghashgen.cost.bound import histogram_bound, port_bound
+from ghashgen.cost.count import Counted, classes, count, memory_operands, toml
+from ghashgen.cost.histogram import histogram
+from ghashgen.cost.loops import blocks, functions, largest, loops
+from ghashgen.kernels.hash.catalogue import Choice, choose
+from ghashgen.kernels.target import target
+from ghashgen.lab.bench import peers as bench_peers
+from ghashgen.lab.model import peers as stored
+from ghashgen.lab.model.peers import STORED, parse, peers, recount
+from ghashgen.run.built import build
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.toolchain import assemble_text, find_nasm
 
 SPR = uarch("sapphirerapids")
 HEAD = """[[peer]]

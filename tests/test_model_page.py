@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from ghashgen.bench.core import Cell, Machine, Results, Run, Subject
-from ghashgen.bench.records import FOLDER, Record, load_records
-from ghashgen.built import build
-from ghashgen.catalogue import Choice, catalogue, choose
-from ghashgen.commands import model as command
-from ghashgen.commands.options import build_folder, default_out
-from ghashgen.errors import GhashgenError
-from ghashgen.model.page import GAP, MARKERS, PAGE, cells, markdown, matched, notes, ports_name
-from ghashgen.model.peers import peers
-from ghashgen.model.rows import (
+from ghashgen.arch.x86_64.uarch import uarch, uarches
+from ghashgen.cli.verbs import model as command
+from ghashgen.cli.verbs.options import build_folder, default_out
+from ghashgen.cost.bound import histogram_bound
+from ghashgen.cost.histogram import histogram
+from ghashgen.kernels.hash.catalogue import Choice, catalogue, choose
+from ghashgen.kernels.target import target
+from ghashgen.lab.model.page import GAP, MARKERS, PAGE, cells, markdown, matched, notes, ports_name
+from ghashgen.lab.model.peers import peers
+from ghashgen.lab.model.rows import (
     LABEL,
     LONG,
     Comparison,
@@ -32,12 +32,12 @@ from ghashgen.model.rows import (
     ours,
     theirs,
 )
-from ghashgen.paths import project_root
-from ghashgen.summary import block_of, replaced
-from ghashgen.target import target
-from ghashgen.uarch import uarch, uarches
-from ghashgen.uarch.bound import histogram_bound
-from ghashgen.uarch.histogram import histogram
+from ghashgen.lab.summary import block_of, replaced
+from ghashgen.records.core import Cell, Machine, Results, Run, Subject
+from ghashgen.records.records import FOLDER, Record, load_records
+from ghashgen.run.built import build
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.paths import project_root
 
 
 def loop(name: str, forms: dict[str, int], blocks: int = 1, source: str = "avx2") -> Loop:

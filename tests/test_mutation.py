@@ -2,7 +2,7 @@
 
 import pytest
 
-from ghashgen.mutation import shares
+from ghashgen.check.mutation import shares
 
 
 @pytest.mark.parametrize("wanted", range(1, 40))

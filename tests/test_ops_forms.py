@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from ghashgen.field.gf2 import clmul
-from ghashgen.ops import forms
-from ghashgen.ops.forms import DegreeError, Form, concat, constant, multiply, variable
+from ghashgen.algebra.field.gf2 import clmul
+from ghashgen.algebra.ops import forms
+from ghashgen.algebra.ops.forms import DegreeError, Form, concat, constant, multiply, variable
 
 NAMES = ("A", "B", "C")
 WIDTH = 128

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ghashgen import paths
-from ghashgen.errors import GhashgenError
-from ghashgen.files import make_folder
+from ghashgen.support import paths
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.files import make_folder
 
 
 def test_a_clone_keeps_kernels_and_cache_beside_the_package(

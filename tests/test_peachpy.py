@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from cpus import AS_FOUND, lacking
 
-from ghashgen.abi import SYSV
-from ghashgen.errors import GhashgenError
-from ghashgen.field.ghash import ghash_padded, multiply_blocks
-from ghashgen.harness import Vector
-from ghashgen.ir import Block, Label, Mem, Op, Program, RegClass, VReg
-from ghashgen.kernel import Kernel
-from ghashgen.passes.pipeline import compile_kernel
-from ghashgen.peachpy import (
+from ghashgen.algebra.field.ghash import ghash_padded, multiply_blocks
+from ghashgen.algebra.schemes.registry import multiplies, reduces
+from ghashgen.arch.x86_64.abi import SYSV
+from ghashgen.compiler.pipeline import compile_kernel
+from ghashgen.ir.program import Block, Label, Mem, Op, Program, RegClass, VReg
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.run.harness import Vector
+from ghashgen.run.peachpy import (
     Encoded,
     PeachFunction,
     Session,
@@ -30,8 +30,8 @@ from ghashgen.peachpy import (
     require,
     run,
 )
-from ghashgen.peachpy.tool import WORKER
-from ghashgen.schemes.registry import multiplies, reduces
+from ghashgen.run.peachpy.tool import WORKER
+from ghashgen.support.errors import GhashgenError
 
 PAIRS = [
     (multiply.name, reduce.name)

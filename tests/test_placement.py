@@ -9,15 +9,15 @@ import pytest
 from compiling import Assembled
 from iced_x86 import Decoder, FlowControl, Instruction
 
-from ghashgen.audit import mnemonic
-from ghashgen.errors import GhashgenError
-from ghashgen.kernel import Kernel
-from ghashgen.objects import read_object
-from ghashgen.placement import LINE, NOP, place
-from ghashgen.render import listing, render
-from ghashgen.syntax.core import NOPS
-from ghashgen.target import Target, target
-from ghashgen.toolchain import Tool, assemble_text
+from ghashgen.arch.syntax import NOPS
+from ghashgen.arch.x86_64.objects import read_object
+from ghashgen.cost.audit import mnemonic
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.target import Target, target
+from ghashgen.output.place import LINE, NOP, place
+from ghashgen.output.render import listing, render
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.toolchain import Tool, assemble_text
 
 KERNEL = Kernel("avx", "winograd", "clmul1", 8)
 
@@ -80,7 +80,7 @@ def test_placing_does_not_depend_on_the_container(nasm: Tool) -> None:
 def test_a_listing_that_never_settles_is_refused(
     nasm: Tool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ghashgen.placement.ROUNDS", 1)
+    monkeypatch.setattr("ghashgen.output.place.ROUNDS", 1)
     with pytest.raises(GhashgenError, match="does not settle"):
         place(render(KERNEL, Target()), nasm)
 

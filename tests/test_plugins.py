@@ -12,17 +12,17 @@ import pytest
 from compiling import Job, assembled
 from cpus import too_little
 
-from ghashgen import isa as isa_package
-from ghashgen import syntax as syntax_package
-from ghashgen.catalogue import Choice, choose
-from ghashgen.harness import build
-from ghashgen.isa.registry import isas
-from ghashgen.kernel import Kernel
-from ghashgen.objects import read_object
-from ghashgen.render import render
-from ghashgen.syntax.registry import syntaxes
-from ghashgen.target import target
-from ghashgen.toolchain import Tool, assemble_text
+from ghashgen.arch.sets import isas
+from ghashgen.arch.syntaxes import syntaxes
+from ghashgen.arch.x86_64 import sets as isa_package
+from ghashgen.arch.x86_64 import syntax as syntax_package
+from ghashgen.arch.x86_64.objects import read_object
+from ghashgen.kernels.hash.catalogue import Choice, choose
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.target import target
+from ghashgen.output.render import render
+from ghashgen.run.harness import build
+from ghashgen.support.toolchain import Tool, assemble_text
 
 TOYS = Path(__file__).parent / "toys"
 

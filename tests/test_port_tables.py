@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ghashgen.errors import GhashgenError
-from ghashgen.uarch import parse as parse_table
-from ghashgen.uarch import uarch
+from ghashgen.arch.x86_64.uarch import parse as parse_table
+from ghashgen.arch.x86_64.uarch import uarch
+from ghashgen.support.errors import GhashgenError
 
 HEAD = """
 name = "toy"

@@ -26,12 +26,12 @@ from port_loops import (
     xor_wide,
 )
 
-from ghashgen.audit import audit
-from ghashgen.kernel import Kernel
-from ghashgen.ports import assembly
-from ghashgen.uarch import uarches
-from ghashgen.uarch.bound import port_bound, spread
-from ghashgen.uarch.forms import form_of, known
+from ghashgen.arch.x86_64.uarch import uarches
+from ghashgen.arch.x86_64.uarch.forms import form_of, known
+from ghashgen.cost.audit import audit
+from ghashgen.cost.bound import port_bound, spread
+from ghashgen.cost.ports import assembly
+from ghashgen.kernels.hash.kernel import Kernel
 
 
 def test_products_and_shuffles_add_up_on_port_5() -> None:

@@ -10,13 +10,13 @@ from allocations import positions, xmm
 from compiling import ISAS, allocated
 from row_machine import mutate
 
-from ghashgen.abi import SYSV
-from ghashgen.ir import Mem, Op, Operand, PReg, Program, RegClass, Slot
-from ghashgen.isa.core import Isa
-from ghashgen.kernel import Kernel
-from ghashgen.passes.allocate import Allocation
-from ghashgen.passes.liveness import row_effects
-from ghashgen.passes.recheck import AllocationError, recheck
+from ghashgen.arch.rows import Isa
+from ghashgen.arch.x86_64.abi import SYSV
+from ghashgen.compiler.allocate import Allocation
+from ghashgen.compiler.liveness import row_effects
+from ghashgen.compiler.recheck import AllocationError, recheck
+from ghashgen.ir.program import Mem, Op, Operand, PReg, Program, RegClass, Slot
+from ghashgen.kernels.hash.kernel import Kernel
 
 Change = Callable[[Op], list[Op]]
 

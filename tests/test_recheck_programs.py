@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from random_programs import CONSTANTS, programs
 from row_machine import Memory, mutate, run
 
-from ghashgen.abi import SYSV, WIN64
-from ghashgen.builder import Builder
-from ghashgen.ir import Block, Mem, Op, Operand, PReg, Program, RegClass, Slot, VReg
-from ghashgen.isa.core import Isa
-from ghashgen.isa.registry import isas
-from ghashgen.kernel import Kernel
-from ghashgen.passes.allocate import Allocation, allocate
-from ghashgen.passes.recheck import AllocationError, recheck
-from ghashgen.passes.select import select
+from ghashgen.arch.rows import Isa
+from ghashgen.arch.sets import isas
+from ghashgen.arch.x86_64.abi import SYSV, WIN64
+from ghashgen.compiler.allocate import Allocation, allocate
+from ghashgen.compiler.recheck import AllocationError, recheck
+from ghashgen.compiler.select import select
+from ghashgen.ir.builder import Builder
+from ghashgen.ir.program import Block, Mem, Op, Operand, PReg, Program, RegClass, Slot, VReg
+from ghashgen.kernels.hash.kernel import Kernel
 
 
 @pytest.mark.parametrize(

@@ -20,20 +20,20 @@ from dispatching import (
     shipped,
 )
 
-from ghashgen import recommend as module
-from ghashgen.bench.cpus import CORES
-from ghashgen.bench.records import Record
-from ghashgen.commands import recommend as verb
-from ghashgen.commands.recommend import COMMAND, lines
-from ghashgen.dispatch.candidate import candidates
-from ghashgen.dispatch.choice import Chooser
-from ghashgen.dispatch.cores import host_of, record_features
-from ghashgen.dispatch.figures import LASTING, ONCE
-from ghashgen.dispatch.render import recorded
-from ghashgen.errors import GhashgenError
-from ghashgen.features import FEATURES_OFF
-from ghashgen.recommend import Advice, machine, recommend
-from ghashgen.tune.classes import CLASSES
+from ghashgen.arch.x86_64.features import FEATURES_OFF
+from ghashgen.choice import recommend as module
+from ghashgen.choice.candidate import candidates
+from ghashgen.choice.choice import Chooser
+from ghashgen.choice.classes import CLASSES
+from ghashgen.choice.cores import host_of, record_features
+from ghashgen.choice.figures import LASTING, ONCE
+from ghashgen.choice.recommend import Advice, machine, recommend
+from ghashgen.cli.verbs import recommend as verb
+from ghashgen.cli.verbs.recommend import COMMAND, lines
+from ghashgen.output.dispatcher import recorded
+from ghashgen.records.cpus import CORES
+from ghashgen.records.records import Record
+from ghashgen.support.errors import GhashgenError
 
 SMALL = entry("avx", AVX, blocks=4, table=192)
 LARGE = entry("avx", AVX, blocks=16, table=768)

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from test_bench import ANY, NEEDS, left_out, planted
 
-from ghashgen.bench import bench
-from ghashgen.bench.core import LEVELS, Cell, Machine, Results, Run, Subject
-from ghashgen.bench.cpus import core_of, slug_of
-from ghashgen.bench.objects import load_objects
-from ghashgen.bench.records import FOLDER, load_record, load_records, write_record
-from ghashgen.errors import GhashgenError
-from ghashgen.paths import project_root
+from ghashgen.lab.bench import bench
+from ghashgen.lab.bench.objects import load_objects
+from ghashgen.records.core import LEVELS, Cell, Machine, Results, Run, Subject
+from ghashgen.records.cpus import core_of, slug_of
+from ghashgen.records.records import FOLDER, load_record, load_records, write_record
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.paths import project_root
 
 CPU = "Intel(R) Xeon(R) (cpu family 6, model 85, stepping 7)"
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from ghashgen import manifest
-from ghashgen.catalogue import catalogue
-from ghashgen.cli import cli
-from ghashgen.commands.generate import COMMAND
-from ghashgen.kernel import Kernel
-from ghashgen.paths import project_root
+from ghashgen.cli.main import cli
+from ghashgen.cli.verbs.generate import COMMAND
+from ghashgen.kernels import manifest
+from ghashgen.kernels.hash.catalogue import catalogue
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.support.paths import project_root
 
 KERNEL = ("--name", "ghash_avx_k_clmul1_x2")
 

@@ -20,17 +20,17 @@ from elftools.elf.relocation import RelocationSection
 from elftools.elf.sections import NoteSection, SymbolTableSection
 from iced_x86 import CpuidFeature, Instruction
 
-from ghashgen.abi import WIN64
-from ghashgen.artefact import sha256
-from ghashgen.audit import mnemonic
-from ghashgen.catalogue import PAPER
-from ghashgen.errors import GhashgenError
-from ghashgen.kernel import Kernel
-from ghashgen.passes.pipeline import functions_of
-from ghashgen.placement import place
-from ghashgen.render import Listing, render
-from ghashgen.target import FORMATS, Target, target
-from ghashgen.toolchain import Tool, assemble_text, find_nasm
+from ghashgen.arch.x86_64.abi import WIN64
+from ghashgen.compiler.pipeline import functions_of
+from ghashgen.cost.audit import mnemonic
+from ghashgen.kernels.hash.catalogue import PAPER
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.target import FORMATS, Target, target
+from ghashgen.output.artefact import sha256
+from ghashgen.output.place import place
+from ghashgen.output.render import Listing, render
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.toolchain import Tool, assemble_text, find_nasm
 
 SAMPLE = (
     Kernel("avx", "winograd", "clmul1", 5),

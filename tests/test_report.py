@@ -12,19 +12,28 @@ import pytest
 from click.testing import CliRunner
 from reporting import NAMES, STALE, UNPROVED, Folder, entries, make_folder, results
 
-from ghashgen.bench.export import as_plain
-from ghashgen.bench.records import write_record
-from ghashgen.bench.store import save
-from ghashgen.commands import report as command
-from ghashgen.errors import GhashgenError
-from ghashgen.paths import project_root
-from ghashgen.report import choice
-from ghashgen.report.bounds import levelled
-from ghashgen.report.data import Report
-from ghashgen.report.gather import gather
-from ghashgen.report.page import PAGE, PLOTS, Links, page, policy, write
-from ghashgen.report.plots import CLASS_COLOURS, OURS, PALETTE, PEERS, Plot, apart, inline, plots
-from ghashgen.report.speed import read_speed
+from ghashgen.cli.verbs import report as command
+from ghashgen.lab.bench.export import as_plain
+from ghashgen.lab.bench.store import save
+from ghashgen.lab.report import choice
+from ghashgen.lab.report.bounds import levelled
+from ghashgen.lab.report.data import Report
+from ghashgen.lab.report.gather import gather
+from ghashgen.lab.report.page import PAGE, PLOTS, Links, page, policy, write
+from ghashgen.lab.report.plots import (
+    CLASS_COLOURS,
+    OURS,
+    PALETTE,
+    PEERS,
+    Plot,
+    apart,
+    inline,
+    plots,
+)
+from ghashgen.lab.report.speed import read_speed
+from ghashgen.records.records import write_record
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.paths import project_root
 
 STYLE = project_root() / "templates" / "report" / "style.css"
 

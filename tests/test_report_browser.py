@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from reporting import NAMES, Folder, chromium, make_folder, results
 
-from ghashgen.bench.export import as_plain
-from ghashgen.bench.records import write_record
-from ghashgen.paths import project_root
-from ghashgen.report.gather import gather
-from ghashgen.report.page import Links, write
+from ghashgen.lab.bench.export import as_plain
+from ghashgen.lab.report.gather import gather
+from ghashgen.lab.report.page import Links, write
+from ghashgen.records.records import write_record
+from ghashgen.support.paths import project_root
 
 playwright = pytest.importorskip(
     "playwright.sync_api", reason="playwright is missing: pip install playwright"

@@ -17,22 +17,14 @@ from click.testing import CliRunner
 from cpus import AS_FOUND, NO_PCLMULQDQ, lacking
 from emulating import needs_emulator
 
-from ghashgen.commands.prove_object import COMMAND
-from ghashgen.emulate import Buffer, Call, Emulator
-from ghashgen.emulate.image import load_object
-from ghashgen.errors import GhashgenError
-from ghashgen.field.bitorder import Order, block_from_element, element_from_block
-from ghashgen.field.gf128 import power
-from ghashgen.field.ghash import ghash_padded
-from ghashgen.field.polyval import byte_reverse, mulX_GHASH, polyval
-from ghashgen.harness import Harness, HarnessKernel, Vector, build
-from ghashgen.kernel import Kernel
-from ghashgen.paths import project_root
-from ghashgen.render import render
-from ghashgen.sampled import points, runs, stranger
-from ghashgen.sampled.control import Refused
-from ghashgen.sampled.points import LINEAR, Cell, Point, Structure, cell
-from ghashgen.sampled.subject import (
+from ghashgen.algebra.field.bitorder import Order, block_from_element, element_from_block
+from ghashgen.algebra.field.gf128 import power
+from ghashgen.algebra.field.ghash import ghash_padded
+from ghashgen.algebra.field.polyval import byte_reverse, mulX_GHASH, polyval
+from ghashgen.check.sampled import points, runs, stranger
+from ghashgen.check.sampled.control import Refused
+from ghashgen.check.sampled.points import LINEAR, Cell, Point, Structure, cell
+from ghashgen.check.sampled.subject import (
     SAMPLED,
     Function,
     Sampled,
@@ -41,8 +33,16 @@ from ghashgen.sampled.subject import (
     points_for,
     structure_of,
 )
-from ghashgen.target import runnable
-from ghashgen.verify.entries import Algebra
+from ghashgen.cli.verbs.prove_object import COMMAND
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.target import runnable
+from ghashgen.output.render import render
+from ghashgen.run.emulate import Buffer, Call, Emulator
+from ghashgen.run.emulate.image import load_object
+from ghashgen.run.harness import Harness, HarnessKernel, Vector, build
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.paths import project_root
+from ghashgen.verify.hash.entries import Algebra
 
 pytestmark = needs_emulator
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 import pytest
 from emulating import needs_emulator
 
-from ghashgen.emulate import Call, Emulator
-from ghashgen.emulate.image import Image, load_object
-from ghashgen.sampled.control import Code, Loads, Memory
-from ghashgen.sampled.numbers import PLACES, Registers
+from ghashgen.check.sampled.control import Code, Loads, Memory
+from ghashgen.check.sampled.numbers import PLACES, Registers
+from ghashgen.run.emulate import Call, Emulator
+from ghashgen.run.emulate.image import Image, load_object
 
 pytestmark = needs_emulator
 

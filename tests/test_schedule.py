@@ -12,15 +12,13 @@ from hypothesis import strategies as st
 from random_programs import CONSTANTS, programs
 from row_machine import run
 
-from ghashgen.abi import SYSV, WIN64
-from ghashgen.builder import Builder
-from ghashgen.ir import Block, Mem, Op, Program, RegClass, Slot, VReg
-from ghashgen.isa.registry import isas
-from ghashgen.kernel import Kernel
-from ghashgen.passes.allocate import allocate
-from ghashgen.passes.liveness import liveness, row_effects
-from ghashgen.passes.pipeline import FUNCTIONS, compile_function, in_rows
-from ghashgen.passes.schedule import (
+from ghashgen.arch.sets import isas
+from ghashgen.arch.x86_64.abi import SYSV, WIN64
+from ghashgen.arch.x86_64.uarch import uarch
+from ghashgen.compiler.allocate import allocate
+from ghashgen.compiler.liveness import liveness, row_effects
+from ghashgen.compiler.pipeline import FUNCTIONS, compile_function, in_rows
+from ghashgen.compiler.schedule import (
     MARGINS,
     all_regions,
     region_cycles,
@@ -28,12 +26,14 @@ from ghashgen.passes.schedule import (
     reorder,
     schedule,
 )
-from ghashgen.passes.schedule.costs import single
-from ghashgen.passes.schedule.graph import Graph
-from ghashgen.passes.schedule.order import Limits, list_order, most_live
-from ghashgen.passes.schedule.replay import ScheduleError, replay
-from ghashgen.passes.select import select
-from ghashgen.uarch import uarch
+from ghashgen.compiler.schedule.costs import single
+from ghashgen.compiler.schedule.graph import Graph
+from ghashgen.compiler.schedule.order import Limits, list_order, most_live
+from ghashgen.compiler.schedule.replay import ScheduleError, replay
+from ghashgen.compiler.select import select
+from ghashgen.ir.builder import Builder
+from ghashgen.ir.program import Block, Mem, Op, Program, RegClass, Slot, VReg
+from ghashgen.kernels.hash.kernel import Kernel
 
 AVX, SSE = isas()["avx"], isas()["sse"]
 SKX = uarch("skylake-avx512")
@@ -334,8 +334,8 @@ def test_orders_that_need_more_registers_fall_back(monkeypatch: pytest.MonkeyPat
     """With no register limit the list order would spill; what comes out does not."""
     kernel = replace(KERNELS[0], blocks=16)
     program = rows_of(kernel)
-    monkeypatch.setattr("ghashgen.passes.schedule.REACHES", (300,))
-    monkeypatch.setattr("ghashgen.passes.schedule.MARGINS", (-60, *MARGINS))
+    monkeypatch.setattr("ghashgen.compiler.schedule.REACHES", (300,))
+    monkeypatch.setattr("ghashgen.compiler.schedule.MARGINS", (-60, *MARGINS))
     found = schedule(program, AVX, SYSV, kernel.schedule)
     assert found.account != "list order"
     for abi in (SYSV, WIN64):

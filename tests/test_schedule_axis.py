@@ -13,29 +13,29 @@ from compiling import Job, assembled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ghashgen.abi import SYSV
-from ghashgen.audit import loop
-from ghashgen.catalogue import SCHEDULED, SOLVED, Choice, choose
-from ghashgen.commands.generate import COMMAND as GENERATE
-from ghashgen.commands.solve import COMMAND as SOLVE
-from ghashgen.errors import GhashgenError
-from ghashgen.extras import command, require
-from ghashgen.ir import Program
-from ghashgen.kernel import Kernel, check
-from ghashgen.passes.liveness import liveness, row_effects
-from ghashgen.passes.pipeline import FUNCTIONS, compile_kernel, in_rows
-from ghashgen.passes.schedule import all_regions, region_graph
-from ghashgen.passes.schedule.costs import form, single
-from ghashgen.passes.schedule.replay import replay
-from ghashgen.passes.schedule.solutions import apply, body_hash, dump, find, folder, read
-from ghashgen.passes.schedule.solver import floor, solve
-from ghashgen.toolchain import find_nasm
-from ghashgen.uarch import uarch, uarches
-from ghashgen.uarch.decoded import work_of
-from ghashgen.uarch.forms import form_of
-from ghashgen.uarch.schedules import SOLVED as MARK
-from ghashgen.uarch.schedules import schedules
-from ghashgen.uarch.simulate import Calendar, Uops, Work, estimate, least, simulate
+from ghashgen.arch.x86_64.abi import SYSV
+from ghashgen.arch.x86_64.uarch import uarch, uarches
+from ghashgen.arch.x86_64.uarch.forms import form_of
+from ghashgen.arch.x86_64.uarch.schedules import SOLVED as MARK
+from ghashgen.arch.x86_64.uarch.schedules import schedules
+from ghashgen.cli.verbs.generate import COMMAND as GENERATE
+from ghashgen.cli.verbs.solve import COMMAND as SOLVE
+from ghashgen.compiler.liveness import liveness, row_effects
+from ghashgen.compiler.pipeline import FUNCTIONS, compile_kernel, in_rows
+from ghashgen.compiler.schedule import all_regions, region_graph
+from ghashgen.compiler.schedule.costs import form, single
+from ghashgen.compiler.schedule.replay import replay
+from ghashgen.compiler.schedule.solutions import apply, body_hash, dump, find, folder, read
+from ghashgen.compiler.schedule.solver import floor, solve
+from ghashgen.cost.audit import loop
+from ghashgen.cost.decoded import work_of
+from ghashgen.cost.simulate import Calendar, Uops, Work, estimate, least, simulate
+from ghashgen.ir.program import Program
+from ghashgen.kernels.hash.catalogue import SCHEDULED, SOLVED, Choice, choose
+from ghashgen.kernels.hash.kernel import Kernel, check
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.extras import command, require
+from ghashgen.support.toolchain import find_nasm
 
 SKX = uarch("skylake-avx512")
 AVX4 = Kernel("avx", "winograd", "clmul1", 4, schedule="skylake-avx512")
@@ -149,7 +149,7 @@ def test_a_damaged_solution_is_refused(change: object) -> None:
     text = dump(find(SOLVED[0].name))
     assert dump(read(text, "good.json")) == text
     assert callable(change)
-    with pytest.raises(GhashgenError, match=r"uarch/solved/bad.json is damaged"):
+    with pytest.raises(GhashgenError, match=r"arch/x86_64/uarch/solved/bad.json is damaged"):
         read(json.dumps(change(json.loads(text))), "bad.json")
 
 

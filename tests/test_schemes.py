@@ -11,24 +11,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ghashgen.field import gf2, gf128
-from ghashgen.field.bitorder import (
+from ghashgen.algebra.field import gf2, gf128
+from ghashgen.algebra.field.bitorder import (
     Order,
     block_from_register,
     element_from_register,
     register_from_block,
     register_from_element,
 )
-from ghashgen.field.bitorder import twist as field_twist
-from ghashgen.field.ghash import ghash_padded
-from ghashgen.identities import IdentityFailure, prove, prove_all, theorems
-from ghashgen.identities import products as product_theorems
-from ghashgen.ops.integers import IntegerOps
-from ghashgen.schemes import aggregate, registry
-from ghashgen.schemes import multiply as multiply_package
-from ghashgen.schemes import reduce as reduce_package
-from ghashgen.schemes.core import Multiply, Reduce, Shape
-from ghashgen.schemes.twist import twist
+from ghashgen.algebra.field.bitorder import twist as field_twist
+from ghashgen.algebra.field.ghash import ghash_padded
+from ghashgen.algebra.identities import IdentityFailure, prove, prove_all, theorems
+from ghashgen.algebra.identities import products as product_theorems
+from ghashgen.algebra.ops.integers import IntegerOps
+from ghashgen.algebra.schemes import aggregate, registry
+from ghashgen.algebra.schemes import multiply as multiply_package
+from ghashgen.algebra.schemes import reduce as reduce_package
+from ghashgen.algebra.schemes.core import Multiply, Reduce, Shape
+from ghashgen.algebra.schemes.twist import twist
 
 TOYS = Path(__file__).parent / "toys"
 EDGES = (0, 1, 2, 1 << 63, 1 << 64, (1 << 64) - 1, 1 << 127, (1 << 128) - 1, 0x87)

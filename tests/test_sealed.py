@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from ghashgen import programs
-from ghashgen.errors import GhashgenError
-from ghashgen.harness import build
-from ghashgen.paths import state_folder
-from ghashgen.programs import program
-from ghashgen.sealed import KEY, KEY_BYTES, Seal, kept, seal_of, user_seal
-from ghashgen.toolchain import Tool, find_cc
+from ghashgen.run.harness import build
+from ghashgen.support import programs
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.paths import state_folder
+from ghashgen.support.programs import program
+from ghashgen.support.sealed import KEY, KEY_BYTES, Seal, kept, seal_of, user_seal
+from ghashgen.support.toolchain import Tool, find_cc
 
 Edit = Callable[[Path], object]
 

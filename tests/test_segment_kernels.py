@@ -9,24 +9,24 @@ import pytest
 from cpus import too_little
 from verify_objects import assembled
 
-from ghashgen.abi import SYSV
-from ghashgen.built import build
-from ghashgen.catalogue import catalogue
-from ghashgen.errors import GhashgenError
-from ghashgen.field.ghash import ghash_padded
-from ghashgen.field.polyval import polyval
-from ghashgen.harness import Harness, Vector
-from ghashgen.kernel import Kernel
-from ghashgen.passes.pipeline import FUNCTIONS, functions_of
-from ghashgen.paths import project_root
-from ghashgen.proofs import statement
-from ghashgen.render import render
-from ghashgen.target import runnable, target
-from ghashgen.validation.cases import BLOCK, Case, long_messages
-from ghashgen.validation.runners import native
-from ghashgen.validation.segments import power_of, powers, resplit
+from ghashgen.algebra.field.ghash import ghash_padded
+from ghashgen.algebra.field.polyval import polyval
+from ghashgen.arch.x86_64.abi import SYSV
+from ghashgen.check.proofs import statement
+from ghashgen.check.validation.cases import BLOCK, Case, long_messages
+from ghashgen.check.validation.runners import native
+from ghashgen.check.validation.segments import power_of, powers, resplit
+from ghashgen.compiler.pipeline import FUNCTIONS, functions_of
+from ghashgen.kernels.hash.catalogue import catalogue
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.target import runnable, target
+from ghashgen.output.render import render
+from ghashgen.run.built import build
+from ghashgen.run.harness import Harness, Vector
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.paths import project_root
+from ghashgen.verify.core.refutation import Category
 from ghashgen.verify.prove import Proof, prove_object
-from ghashgen.verify.refutation import Category
 
 SMALL = Kernel("avx", "winograd", "clmul1", 1, segments=True)
 PLAIN = Kernel("avx", "k", "clmul1", 1, segments=True)

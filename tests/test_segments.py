@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from ghashgen.field import gf128
-from ghashgen.field.bitorder import block_from_element, element_from_block
-from ghashgen.field.ghash import ghash, ghash_padded, pad16
-from ghashgen.schemes import segments
-from ghashgen.schemes.segments import Segment
+from ghashgen.algebra.field import gf128
+from ghashgen.algebra.field.bitorder import block_from_element, element_from_block
+from ghashgen.algebra.field.ghash import ghash, ghash_padded, pad16
+from ghashgen.algebra.schemes import segments
+from ghashgen.algebra.schemes.segments import Segment
 
 CASES = [(size, workers) for size in range(0, 420, 3) for workers in range(1, 12)]
 SPLITS = (segments.split, segments.interleave)

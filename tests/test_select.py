@@ -7,17 +7,17 @@ from hypothesis import given, settings
 from random_programs import CONSTANTS, programs
 from row_machine import run
 
-from ghashgen.abi import SYSV
-from ghashgen.builder import Builder, Value
-from ghashgen.errors import GhashgenError
-from ghashgen.ir import Mem, Program, RegClass, VReg
-from ghashgen.isa.core import Isa
-from ghashgen.isa.registry import isas
-from ghashgen.kernel import Kernel
-from ghashgen.passes.hoist import hoist
-from ghashgen.passes.pipeline import FUNCTIONS
-from ghashgen.passes.schedule import schedule
-from ghashgen.passes.select import select
+from ghashgen.arch.rows import Isa
+from ghashgen.arch.sets import isas
+from ghashgen.arch.x86_64.abi import SYSV
+from ghashgen.compiler.hoist import hoist
+from ghashgen.compiler.pipeline import FUNCTIONS
+from ghashgen.compiler.schedule import schedule
+from ghashgen.compiler.select import select
+from ghashgen.ir.builder import Builder, Value
+from ghashgen.ir.program import Mem, Program, RegClass, VReg
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.support.errors import GhashgenError
 
 SSE, AVX = isas()["sse"], isas()["avx"]
 both = pytest.mark.parametrize("isa", [SSE, AVX], ids=["sse", "avx"])

@@ -9,14 +9,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from ghashgen import identities
-from ghashgen.bench.core import Cell, Machine, Results, Run, Subject
-from ghashgen.bench.records import FOLDER, write_record
-from ghashgen.catalogue import catalogue
-from ghashgen.commands import summary as command
-from ghashgen.errors import GhashgenError
-from ghashgen.paths import project_root
-from ghashgen.summary import (
+from ghashgen.algebra import identities
+from ghashgen.cli.verbs import summary as command
+from ghashgen.kernels.hash.catalogue import catalogue
+from ghashgen.lab.summary import (
     BEGIN,
     END,
     README,
@@ -27,6 +23,10 @@ from ghashgen.summary import (
     gather,
     replaced,
 )
+from ghashgen.records.core import Cell, Machine, Results, Run, Subject
+from ghashgen.records.records import FOLDER, write_record
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.paths import project_root
 
 PAGES = (README, RESULTS)
 

@@ -13,22 +13,22 @@ from click.testing import CliRunner
 from cpus import AS_FOUND, NO_PCLMULQDQ
 from verify_objects import assembled
 
-from ghashgen.artefact import make
-from ghashgen.audit import audit
-from ghashgen.built import Built
-from ghashgen.cli import cli
-from ghashgen.emulate import Emulator
-from ghashgen.errors import GhashgenError
-from ghashgen.harness import Vector
-from ghashgen.isa.registry import isas
-from ghashgen.kernel import Kernel, check
-from ghashgen.objects import read_object
-from ghashgen.proofs import statement
-from ghashgen.target import TABLE_ALIGNS, target
-from ghashgen.toolchain import Tool
-from ghashgen.validation.runners import Emulated
+from ghashgen.arch.sets import isas
+from ghashgen.arch.x86_64.objects import read_object
+from ghashgen.check.proofs import statement
+from ghashgen.check.validation.runners import Emulated
+from ghashgen.cli.main import cli
+from ghashgen.cost.audit import audit
+from ghashgen.kernels.hash.kernel import Kernel, check
+from ghashgen.kernels.target import TABLE_ALIGNS, target
+from ghashgen.output.artefact import make
+from ghashgen.run.built import Built
+from ghashgen.run.emulate import Emulator
+from ghashgen.run.harness import Vector
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.toolchain import Tool
+from ghashgen.verify.core.refutation import Category
 from ghashgen.verify.prove import prove_object
-from ghashgen.verify.refutation import Category
 
 SAMPLE = (
     Kernel("sse", "k", "clmul1", 2),

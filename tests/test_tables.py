@@ -6,8 +6,8 @@ from dataclasses import replace
 import click
 import pytest
 
-from ghashgen.catalogue import catalogue
-from ghashgen.tables import Table, for_pipe, for_terminal, say, show
+from ghashgen.kernels.hash.catalogue import catalogue
+from ghashgen.support.tables import Table, for_pipe, for_terminal, say, show
 
 NAMES = tuple(kernel.name for kernel in catalogue())
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ghashgen.errors import GhashgenError
-from ghashgen.toolchain import assemble, compile_c, find_cc, find_nasm, first_error, link
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.toolchain import assemble, compile_c, find_cc, find_nasm, first_error, link
 
 SOURCE = Path(__file__).parent / "asm" / "bitwise.asm"
 

@@ -4,10 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ghashgen import verdicts
-from ghashgen.paths import project_root
-from ghashgen.summary import RESULTS, block_of
-from ghashgen.trusted import code_lines, trusted_files, trusted_parts
+from ghashgen.check import verdicts
+from ghashgen.check.trusted import code_lines, trusted_files, trusted_parts
+from ghashgen.lab.summary import RESULTS, block_of
+from ghashgen.support.paths import project_root
 
 
 def test_the_files_are_those_that_the_prover_loads() -> None:

@@ -11,17 +11,17 @@ from pathlib import Path
 import pytest
 from tuning import ANY, AVX, COARSE, FINE, SSE, Fake, candidate, host, per_group
 
-from ghashgen.catalogue import Choice, catalogue
-from ghashgen.chosen import MEASURED, MODEL, dump
-from ghashgen.errors import GhashgenError
-from ghashgen.kernel import Kernel, check
-from ghashgen.tune.choose import Decision, chosen, combined, decide, pick
-from ghashgen.tune.classes import CLASSES, SizeClass, sizes_of
-from ghashgen.tune.measure import Batch, Host
-from ghashgen.tune.space import distinct, neighbours, space
-from ghashgen.tune.store import Store, complete, open_store
-from ghashgen.tune.sweep import Here, Plan, Swept, sweep
-from ghashgen.tune.table import as_json, remarks, rows
+from ghashgen.choice.chosen import MEASURED, MODEL, dump
+from ghashgen.choice.classes import CLASSES, SizeClass, sizes_of
+from ghashgen.kernels.hash.catalogue import Choice, catalogue
+from ghashgen.kernels.hash.kernel import Kernel, check
+from ghashgen.lab.tune.choose import Decision, chosen, combined, decide, pick
+from ghashgen.lab.tune.measure import Batch, Host
+from ghashgen.lab.tune.space import distinct, neighbours, space
+from ghashgen.lab.tune.store import Store, complete, open_store
+from ghashgen.lab.tune.sweep import Here, Plan, Swept, sweep
+from ghashgen.lab.tune.table import as_json, remarks, rows
+from ghashgen.support.errors import GhashgenError
 
 HERE = host()
 SMALL = (SizeClass(64, (16, 64)), SizeClass(None, (1024,)))

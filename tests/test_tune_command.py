@@ -11,20 +11,20 @@ from click.testing import CliRunner
 from cpus import features, lacking, too_little
 from tuning import COARSE, FINE, SSE, Fake, host, real_candidates
 
-from ghashgen.artefact import make
-from ghashgen.chosen import MEASURED, MODEL, load
-from ghashgen.commands.tune import COMMAND
-from ghashgen.errors import GhashgenError
-from ghashgen.features import FEATURES
-from ghashgen.harness import MissingFeatures
-from ghashgen.target import target
-from ghashgen.toolchain import assemble_text, find_nasm
-from ghashgen.tune.choose import decide
-from ghashgen.tune.classes import SizeClass
-from ghashgen.tune.measure import Batch, describe, measure
-from ghashgen.tune.rank import rank
-from ghashgen.tune.store import open_store
-from ghashgen.tune.sweep import Here, Plan, sweep
+from ghashgen.arch.x86_64.features import FEATURES
+from ghashgen.choice.chosen import MEASURED, MODEL, load
+from ghashgen.choice.classes import SizeClass
+from ghashgen.cli.verbs.tune import COMMAND
+from ghashgen.kernels.target import target
+from ghashgen.lab.tune.choose import decide
+from ghashgen.lab.tune.measure import Batch, describe, measure
+from ghashgen.lab.tune.rank import rank
+from ghashgen.lab.tune.store import open_store
+from ghashgen.lab.tune.sweep import Here, Plan, sweep
+from ghashgen.output.artefact import make
+from ghashgen.run.harness import MissingFeatures
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.toolchain import assemble_text, find_nasm
 
 SMALL = (SizeClass(64, (16, 64)), SizeClass(None, (1024,)))
 
@@ -116,10 +116,10 @@ def test_the_command(
     pytest.importorskip("bochscpu", reason="the emulator is not installed")
     here = host("a CPU", features)
     plan = Plan(classes=SMALL, coarse=COARSE, fine=FINE, finalists=1)
-    monkeypatch.setattr("ghashgen.commands.tune.Plan", lambda **_: plan)
+    monkeypatch.setattr("ghashgen.cli.verbs.tune.Plan", lambda **_: plan)
     fake = Fake(here, lambda name, size: 100.0 + size)
-    monkeypatch.setattr("ghashgen.commands.tune.describe", lambda: here)
-    monkeypatch.setattr("ghashgen.commands.tune.measure", lambda batch, core: fake(batch))
+    monkeypatch.setattr("ghashgen.cli.verbs.tune.describe", lambda: here)
+    monkeypatch.setattr("ghashgen.cli.verbs.tune.measure", lambda batch, core: fake(batch))
     path, store = tmp_path / "chosen.json", tmp_path / "s.sqlite"
     choice = ["--isa", "sse", "--isa", "avx512", "--multiply", "k", "--reduce", "clmul1"]
     choice += ["--blocks", "8", "--op", "ghash"]
@@ -144,7 +144,7 @@ def test_the_command(
 def test_a_sweep_that_is_not_done_writes_no_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ghashgen.commands.tune.describe", lambda: host("no AVX", SSE))
+    monkeypatch.setattr("ghashgen.cli.verbs.tune.describe", lambda: host("no AVX", SSE))
     path = tmp_path / "chosen.json"
     arguments = ["--isa", "sse", "--multiply", "k", "--reduce", "clmul1", "--blocks", "8"]
     arguments += ["--store", str(tmp_path / "s.sqlite"), "--write", str(path), "--budget", "0"]

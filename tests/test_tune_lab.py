@@ -17,13 +17,13 @@ from distributed import Client, get_worker
 from distributed.deploy.spec import SpecCluster
 from tuning import AVX, COARSE, FINE, SSE, candidate, host, measured, real_candidates
 
-from ghashgen.commands.tune import _unmeasurable
-from ghashgen.errors import GhashgenError
-from ghashgen.features import FEATURES_OFF
-from ghashgen.tune.lab import Lab, lab
-from ghashgen.tune.measure import Batch, Host, Measured, alone, describe, measure
-from ghashgen.tune.store import complete, open_store
-from ghashgen.tune.sweep import Plan, Task, sweep
+from ghashgen.arch.x86_64.features import FEATURES_OFF
+from ghashgen.cli.verbs.tune import _unmeasurable
+from ghashgen.lab.tune.lab import Lab, lab
+from ghashgen.lab.tune.measure import Batch, Host, Measured, alone, describe, measure
+from ghashgen.lab.tune.store import complete, open_store
+from ghashgen.lab.tune.sweep import Plan, Task, sweep
+from ghashgen.support.errors import GhashgenError
 
 PLAN = Plan(coarse=COARSE, fine=FINE, batch=1, finalists=2)
 
@@ -204,7 +204,7 @@ def test_what_no_worker_survives_is_given_up(
     processes: tuple[Client, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client, _ = processes
-    monkeypatch.setattr("ghashgen.tune.lab.ATTEMPTS", 1)
+    monkeypatch.setattr("ghashgen.lab.tune.lab.ATTEMPTS", 1)
     batch = Batch(COARSE, (FAR.unit,), (16,))
     runner = Lab(client, always_dies, one_kind)
     (outcome,) = runner.run([Task(one_kind(), batch)])

@@ -13,15 +13,16 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from ghashgen import manifest, proofs, verdicts
-from ghashgen.artefact import sha256
-from ghashgen.commands import prove as command
-from ghashgen.commands.options import default_out
-from ghashgen.errors import GhashgenError
-from ghashgen.paths import state_folder
-from ghashgen.sealed import KEY, KEY_BYTES, Seal, seal_of
+from ghashgen.check import proofs, verdicts
+from ghashgen.cli.verbs import prove as command
+from ghashgen.cli.verbs.options import default_out
+from ghashgen.kernels import manifest
+from ghashgen.output.artefact import sha256
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.paths import state_folder
+from ghashgen.support.sealed import KEY, KEY_BYTES, Seal, seal_of
+from ghashgen.verify.hash.spec import KernelSpec
 from ghashgen.verify.prove import Proof, prove_object
-from ghashgen.verify.spec import KernelSpec
 
 SMALL, OTHER = "ghash_avx_k_clmul1_x1", "ghash_avx_schoolbook_clmul2_x1"
 
@@ -253,7 +254,7 @@ def test_what_the_prover_imports_is_among_the_sources() -> None:
     imported = {Path(name).resolve() for name in answer.stdout.decode().split()}
     assert len(imported) > 40
     assert imported <= {path.resolve() for path in verdicts.sources()}
-    assert verdicts.PACKAGE / "verify" / "doit.toml" in verdicts.sources()
+    assert verdicts.PACKAGE / "verify" / "x86_64" / "doit.toml" in verdicts.sources()
 
 
 def test_kernels_that_are_kept_come_in_their_order_among_others(project: Project) -> None:

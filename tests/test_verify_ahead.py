@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 from verify_objects import ASM, assembled
 
-from ghashgen.field.bitorder import Order
-from ghashgen.verify.ahead import ahead_of_state, renamed
-from ghashgen.verify.entries import Algebra
-from ghashgen.verify.naming import Naming
+from ghashgen.algebra.field.bitorder import Order
+from ghashgen.verify.core.refutation import Category
+from ghashgen.verify.core.terms import RAW, Term
+from ghashgen.verify.hash.ahead import ahead_of_state, renamed
+from ghashgen.verify.hash.entries import Algebra
+from ghashgen.verify.hash.naming import Naming
+from ghashgen.verify.hash.spec import load_spec
 from ghashgen.verify.prove import Proof, prove_object
-from ghashgen.verify.refutation import Category
-from ghashgen.verify.spec import load_spec
-from ghashgen.verify.terms import RAW, Term
 
 FUNCTION, MEMORY, UNSUPPORTED = Category.FUNCTION, Category.MEMORY, Category.UNSUPPORTED
 

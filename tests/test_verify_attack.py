@@ -19,14 +19,14 @@ from attacking import (
 )
 from verify_objects import assembled
 
-from ghashgen.field.ghash import ghash_padded
-from ghashgen.kernel import Kernel
-from ghashgen.proofs import statement
-from ghashgen.render import render
-from ghashgen.target import target
-from ghashgen.validation.segments import power_of
+from ghashgen.algebra.field.ghash import ghash_padded
+from ghashgen.check.proofs import statement
+from ghashgen.check.validation.segments import power_of
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.target import target
+from ghashgen.output.render import render
+from ghashgen.verify.core.refutation import Category
 from ghashgen.verify.prove import prove_object
-from ghashgen.verify.refutation import Category
 
 FUNCTION, UNSUPPORTED, WIPE = Category.FUNCTION, Category.UNSUPPORTED, Category.WIPE
 

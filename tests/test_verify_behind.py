@@ -7,16 +7,16 @@ import pytest
 from attacking import proof
 from verify_objects import ASM, assembled, original
 
-from ghashgen.verify import cut, induction, setup
-from ghashgen.verify.behind import FAR, FAR_TURNS, NEAR, PARTS, sample
-from ghashgen.verify.lengths import Claim
-from ghashgen.verify.naming import PARTIAL, Naming
+from ghashgen.verify.core.lengths import Claim
+from ghashgen.verify.core.refutation import Category
+from ghashgen.verify.core.terms import RAW, Lane, Term
+from ghashgen.verify.core.values import Affine
+from ghashgen.verify.hash import cut, induction, setup
+from ghashgen.verify.hash.behind import FAR, FAR_TURNS, NEAR, PARTS, sample
+from ghashgen.verify.hash.naming import PARTIAL, Naming
+from ghashgen.verify.hash.spec import load_spec
+from ghashgen.verify.hash.theorem import Prover
 from ghashgen.verify.prove import Proof, prove_object
-from ghashgen.verify.refutation import Category
-from ghashgen.verify.spec import load_spec
-from ghashgen.verify.terms import RAW, Lane, Term
-from ghashgen.verify.theorem import Prover
-from ghashgen.verify.values import Affine
 
 FIRST = 160
 """Bytes: the first length that foreign_ghash is not executed for."""

@@ -20,13 +20,13 @@ import verify_native as native
 from cpus import AS_FOUND
 from iced_x86 import Decoder, Instruction
 
-from ghashgen.toolchain import find_nasm
-from ghashgen.verify.flags import CONDITIONS
-from ghashgen.verify.machine import GPR_NAMES, RETURN
-from ghashgen.verify.refutation import Refutation
-from ghashgen.verify.semantics import code_name, rows, step_of
-from ghashgen.verify.terms import Terms
-from ghashgen.verify.values import Pointer
+from ghashgen.support.toolchain import find_nasm
+from ghashgen.verify.core.refutation import Refutation
+from ghashgen.verify.core.terms import Terms
+from ghashgen.verify.core.values import Pointer
+from ghashgen.verify.x86_64.flags import CONDITIONS
+from ghashgen.verify.x86_64.machine import GPR_NAMES, RETURN
+from ghashgen.verify.x86_64.rows.table import code_name, rows, step_of
 
 UNCHECKED: dict[str, str] = {}
 """Rows that neither the CPU nor the emulator checks, each with the reason; SOUNDNESS.md too."""

@@ -9,11 +9,11 @@ import verify_cases as cases
 from compiling import Assembled
 from iced_x86 import Decoder, InstructionInfoFactory, Register
 
-from ghashgen.verify import decoding
-from ghashgen.verify.decoding import NOPS, address_registers, doubt
-from ghashgen.verify.elf import load_image
 from ghashgen.verify.mutants import instructions_of
-from ghashgen.verify.semantics import code_name, rows
+from ghashgen.verify.x86_64 import decoding
+from ghashgen.verify.x86_64.decoding import NOPS, address_registers, doubt
+from ghashgen.verify.x86_64.elf import load_image
+from ghashgen.verify.x86_64.rows.table import code_name, rows
 
 MISREAD = {
     "EVEX_VMOVQ_RM64_XMM": "capstone scales a displacement of a byte by 16, not 8",

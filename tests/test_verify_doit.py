@@ -10,13 +10,13 @@ import pytest
 import verify_cases as cases
 from iced_x86 import Instruction, OpCodeInfo, OpKind
 
-from ghashgen.isa.registry import isas
-from ghashgen.paths import project_root
-from ghashgen.verify import dataflow
-from ghashgen.verify.refutation import Category, Refutation
-from ghashgen.verify.semantics import code_name, rows
-from ghashgen.verify.terms import DATA, Terms
-from ghashgen.verify.values import M64
+from ghashgen.arch.sets import isas
+from ghashgen.support.paths import project_root
+from ghashgen.verify.core.refutation import Category, Refutation
+from ghashgen.verify.core.terms import DATA, Terms
+from ghashgen.verify.core.values import M64
+from ghashgen.verify.x86_64 import dataflow
+from ghashgen.verify.x86_64.rows.table import code_name, rows
 
 TABLE: dict[str, Any] = tomllib.loads(dataflow.DATA_FILE.read_text(encoding="utf-8"))
 EXCLUDED = frozenset(TABLE["excluded"]["mnemonics"])

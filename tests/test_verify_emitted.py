@@ -2,15 +2,15 @@
 
 import pytest
 
-from ghashgen.artefact import make
-from ghashgen.kernel import Kernel, check
-from ghashgen.proofs import statement
-from ghashgen.target import Target
-from ghashgen.toolchain import Tool, assemble_text
-from ghashgen.verify import induction
+from ghashgen.check.proofs import statement
+from ghashgen.kernels.hash.kernel import Kernel, check
+from ghashgen.kernels.target import Target
+from ghashgen.output.artefact import make
+from ghashgen.support.toolchain import Tool, assemble_text
+from ghashgen.verify.core.values import Affine
+from ghashgen.verify.hash import induction
+from ghashgen.verify.hash.theorem import Prover
 from ghashgen.verify.prove import prove_object
-from ghashgen.verify.theorem import Prover
-from ghashgen.verify.values import Affine
 
 # POLYVAL swaps no bytes, so Karatsuba's A0 + A1 is made of a partial block as it stands in memory.
 CORNERS = [

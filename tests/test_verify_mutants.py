@@ -7,23 +7,23 @@ from dataclasses import replace
 import pytest
 from verify_objects import ASM, original
 
-from ghashgen.artefact import make
-from ghashgen.emulate import Call, Emulator
-from ghashgen.emulate.calls import Buffer
-from ghashgen.emulate.image import raw_image
-from ghashgen.errors import GhashgenError
-from ghashgen.field.bitorder import Order
-from ghashgen.field.ghash import ghash_padded
-from ghashgen.kernel import Kernel
-from ghashgen.proofs import statement
-from ghashgen.target import Target
-from ghashgen.toolchain import Tool, assemble_text
-from ghashgen.verify.elf import Image, load_image
-from ghashgen.verify.entries import Algebra, twisted_register
+from ghashgen.algebra.field.bitorder import Order
+from ghashgen.algebra.field.ghash import ghash_padded
+from ghashgen.check.proofs import statement
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.target import Target
+from ghashgen.output.artefact import make
+from ghashgen.run.emulate import Call, Emulator
+from ghashgen.run.emulate.calls import Buffer
+from ghashgen.run.emulate.image import raw_image
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.toolchain import Tool, assemble_text
+from ghashgen.verify.core.refutation import Category
+from ghashgen.verify.hash.entries import Algebra, twisted_register
+from ghashgen.verify.hash.spec import FunctionSpec, KernelSpec, load_spec
 from ghashgen.verify.mutants import CHANGES, Mutant, mutants
 from ghashgen.verify.prove import prove_image
-from ghashgen.verify.refutation import Category
-from ghashgen.verify.spec import FunctionSpec, KernelSpec, load_spec
+from ghashgen.verify.x86_64.elf import Image, load_image
 
 STEP = {"foreign": 47, "wide": 19}
 H, X = bytes(range(1, 17)), bytes(range(200, 216))

@@ -16,15 +16,15 @@ from pathlib import Path
 import pytest
 from elf_patching import Patch
 
-from ghashgen.errors import GhashgenError
-from ghashgen.field.bitorder import Order
-from ghashgen.field.ghash import multiply_blocks
-from ghashgen.toolchain import find_nasm
-from ghashgen.verify.elf import load_image
-from ghashgen.verify.entries import twisted_register
+from ghashgen.algebra.field.bitorder import Order
+from ghashgen.algebra.field.ghash import multiply_blocks
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.toolchain import find_nasm
+from ghashgen.verify.core.refutation import Category
+from ghashgen.verify.hash.entries import twisted_register
+from ghashgen.verify.hash.spec import FunctionSpec, KernelSpec
 from ghashgen.verify.prove import prove_object
-from ghashgen.verify.refutation import Category
-from ghashgen.verify.spec import FunctionSpec, KernelSpec
+from ghashgen.verify.x86_64.elf import load_image
 
 FOLDER = Path(__file__).with_name("asm_attack") / "objects"
 

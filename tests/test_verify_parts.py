@@ -7,28 +7,33 @@ from pathlib import Path
 import pytest
 from verify_objects import ASM
 
-from ghashgen.errors import GhashgenError
-from ghashgen.field.bitorder import (
+from ghashgen.algebra.field.bitorder import (
     Order,
     element_from_block,
     register_from_block,
     register_from_element,
     twist,
 )
-from ghashgen.field.gf128 import power
-from ghashgen.field.ghash import ghash_padded, multiply_blocks
-from ghashgen.verify import dataflow
-from ghashgen.verify.elf import Image
-from ghashgen.verify.entries import Algebra
-from ghashgen.verify.flags import CONDITIONS, of_difference
-from ghashgen.verify.memory import Memory, Region
-from ghashgen.verify.naming import Naming
-from ghashgen.verify.refutation import Category, Refutation
-from ghashgen.verify.spec import KINDS, load_spec, parse_cell, power_major, spec_of_entry
-from ghashgen.verify.terms import CALLER, DATA, MASK128, NotPolynomialError, Terms
-from ghashgen.verify.values import Affine, Pointer, UndecidedError, add, mask_number, subtract
+from ghashgen.algebra.field.gf128 import power
+from ghashgen.algebra.field.ghash import ghash_padded, multiply_blocks
+from ghashgen.support.errors import GhashgenError
+from ghashgen.verify.core.refutation import Category, Refutation
+from ghashgen.verify.core.terms import CALLER, DATA, MASK128, NotPolynomialError, Terms
+from ghashgen.verify.core.values import Affine, Pointer, UndecidedError, add, mask_number, subtract
+from ghashgen.verify.hash.entries import Algebra
+from ghashgen.verify.hash.naming import Naming
+from ghashgen.verify.hash.spec import KINDS, load_spec, parse_cell, power_major, spec_of_entry
+from ghashgen.verify.x86_64 import dataflow
+from ghashgen.verify.x86_64.elf import Image
+from ghashgen.verify.x86_64.flags import CONDITIONS, of_difference
+from ghashgen.verify.x86_64.memory import Memory, Region
 
-ALLOWED = ("ghashgen.verify", "ghashgen.field", "ghashgen.ops", "ghashgen.errors")
+ALLOWED = (
+    "ghashgen.verify",
+    "ghashgen.algebra.field",
+    "ghashgen.algebra.ops",
+    "ghashgen.support.errors",
+)
 
 
 def test_the_prover_imports_nothing_of_the_emitter() -> None:
@@ -78,7 +83,7 @@ def test_powers_states_and_blocks(order: Order) -> None:
 @pytest.mark.parametrize("order", Order)
 def test_what_the_entries_are_for(order: Order) -> None:
     """K, C1, C2 and R serve to multiply: use them as the schemes do, compare with the product."""
-    from ghashgen.field.gf2 import clmul
+    from ghashgen.algebra.field.gf2 import clmul
 
     rng = random.Random(order)
     algebra, h, x = Algebra(order), rng.randbytes(16), rng.randbytes(16)

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 from verify_objects import ASM, assembled, edited, original
 
-from ghashgen.errors import GhashgenError
+from ghashgen.support.errors import GhashgenError
+from ghashgen.verify.core.refutation import Category
+from ghashgen.verify.hash.spec import KernelSpec, load_spec
 from ghashgen.verify.prove import THEOREMS, Proof, prove_object
-from ghashgen.verify.refutation import Category
-from ghashgen.verify.spec import KernelSpec, load_spec
 
 FUNCTION, MEMORY, ABI = Category.FUNCTION, Category.MEMORY, Category.ABI
 CONSTANT_TIME, WIPE, UNSUPPORTED = Category.CONSTANT_TIME, Category.WIPE, Category.UNSUPPORTED
@@ -195,7 +195,7 @@ def test_the_table_must_be_aligned_as_declared() -> None:
 
 
 def test_the_other_bit_order_is_rejected() -> None:
-    from ghashgen.field.bitorder import Order
+    from ghashgen.algebra.field.bitorder import Order
 
     proof = prove_object(original("foreign"), spec("foreign", order=Order.NATURAL))
     assert proof.refutation is not None

@@ -14,17 +14,17 @@ import verify_native as native
 from cpus import AS_FOUND, cpuinfo, features, lacking
 from iced_x86 import CpuidFeature, Decoder, Instruction, OpCodeInfo, OpKind
 
-from ghashgen.emulate import Call, Emulator
-from ghashgen.emulate.calls import Buffer
-from ghashgen.emulate.image import raw_image
-from ghashgen.errors import GhashgenError
-from ghashgen.features import FEATURES
-from ghashgen.ops.forms import Form
-from ghashgen.toolchain import find_nasm
-from ghashgen.verify.machine import GPR_NAMES
-from ghashgen.verify.refutation import Category, Refutation
-from ghashgen.verify.semantics import code_name, rows, step_of
-from ghashgen.verify.terms import NotPolynomialError, Term, Terms
+from ghashgen.algebra.ops.forms import Form
+from ghashgen.arch.x86_64.features import FEATURES
+from ghashgen.run.emulate import Call, Emulator
+from ghashgen.run.emulate.calls import Buffer
+from ghashgen.run.emulate.image import raw_image
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.toolchain import find_nasm
+from ghashgen.verify.core.refutation import Category, Refutation
+from ghashgen.verify.core.terms import NotPolynomialError, Term, Terms
+from ghashgen.verify.x86_64.machine import GPR_NAMES
+from ghashgen.verify.x86_64.rows.table import code_name, rows, step_of
 
 CPUINFO = {"SSE3": "pni", "SSE4_2": "sse4_2", "MOVBE": "movbe"}
 """iced's name of a feature that no kernel needs -> the name in /proc/cpuinfo."""

@@ -13,16 +13,10 @@ from functools import cache
 import pytest
 from iced_x86 import Code, Decoder, Encoder, Instruction, OpKind, Register
 
-from ghashgen.verify import flags as flags_module
-from ghashgen.verify.elf import Image
-from ghashgen.verify.flags import CONDITIONS, Flags
-from ghashgen.verify.lengths import Claim, contains
-from ghashgen.verify.machine import Machine
-from ghashgen.verify.memory import Memory, Region
-from ghashgen.verify.refutation import Refutation
-from ghashgen.verify.semantics import code_name, rows, step_of
-from ghashgen.verify.terms import Terms
-from ghashgen.verify.values import (
+from ghashgen.verify.core.lengths import Claim, contains
+from ghashgen.verify.core.refutation import Refutation
+from ghashgen.verify.core.terms import Terms
+from ghashgen.verify.core.values import (
     M64,
     Affine,
     Number,
@@ -32,6 +26,12 @@ from ghashgen.verify.values import (
     fits,
     shift_number,
 )
+from ghashgen.verify.x86_64 import flags as flags_module
+from ghashgen.verify.x86_64.elf import Image
+from ghashgen.verify.x86_64.flags import CONDITIONS, Flags
+from ghashgen.verify.x86_64.machine import Machine
+from ghashgen.verify.x86_64.memory import Memory, Region
+from ghashgen.verify.x86_64.rows.table import code_name, rows, step_of
 
 WIDTHS = (8, 16, 32, 64)
 SEED, ROUNDS = 1, 60
@@ -280,7 +280,7 @@ def test_a_planted_mistake_is_found(name: str, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_result_that_is_not_narrowed_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ghashgen.verify import values
+    from ghashgen.verify.core import values
 
     monkeypatch.setattr(values, "reduced", lambda a, bits: a)
     seen: Counter[str] = Counter()

@@ -16,13 +16,9 @@ from iced_x86 import (
     RflagsBits,
 )
 
-from ghashgen.ops.forms import Form, variable
-from ghashgen.verify import operands as ops
-from ghashgen.verify.flags import Flags, Open, Why
-from ghashgen.verify.machine import Machine, Registers, gpr_index, is_vector, vector_index
-from ghashgen.verify.refutation import Category, Refutation
-from ghashgen.verify.semantics import code_name, rows, step_of
-from ghashgen.verify.terms import (
+from ghashgen.algebra.ops.forms import Form, variable
+from ghashgen.verify.core.refutation import Category, Refutation
+from ghashgen.verify.core.terms import (
     CALLER,
     MASK128,
     NotPolynomialError,
@@ -31,7 +27,11 @@ from ghashgen.verify.terms import (
     of_table,
     secret,
 )
-from ghashgen.verify.values import M64, Affine, Pointer, UndecidedError, fits
+from ghashgen.verify.core.values import M64, Affine, Pointer, UndecidedError, fits
+from ghashgen.verify.x86_64 import operands as ops
+from ghashgen.verify.x86_64.flags import Flags, Open, Why
+from ghashgen.verify.x86_64.machine import Machine, Registers, gpr_index, is_vector, vector_index
+from ghashgen.verify.x86_64.rows.table import code_name, rows, step_of
 
 FLAG_BITS = {
     "carry": RflagsBits.CF,
@@ -402,7 +402,7 @@ def test_equal_reasons_at_one_place_are_not_one_value_if_one_is_secret() -> None
 
 def test_a_condition_on_flags_of_a_secret_is_no_constant_time() -> None:
     flags = Flags(*(Open(Why.UNDEFINED, True) for _ in range(5)))  # type: ignore[arg-type]
-    from ghashgen.verify.flags import CONDITIONS
+    from ghashgen.verify.x86_64.flags import CONDITIONS
 
     for test in CONDITIONS.values():
         with pytest.raises(Refutation) as caught:

@@ -24,9 +24,9 @@ from cpus import AS_FOUND, NO_PCLMULQDQ
 from installing import ORDER, QUICKEST, ROOT, SMALL, call, copy_of_the_project, files_below, run
 
 import ghashgen
-from ghashgen import extras
-from ghashgen.errors import GhashgenError
-from ghashgen.toolchain import Tool, assemble
+from ghashgen.support import extras
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.toolchain import Tool, assemble
 
 TOML = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT, BUILD = TOML["project"], TOML["build-system"]
@@ -265,8 +265,8 @@ def test_a_build_script_needs_the_base_alone(base: Environment, tmp_path: Path) 
 
 def test_a_base_install_loads_no_extra_to_print_help(base: Environment) -> None:
     source = (
-        "import sys; from click.testing import CliRunner; from ghashgen import extras\n"
-        "from ghashgen.cli import Verbs, cli\n"
+        "import sys; from click.testing import CliRunner; from ghashgen.support import extras\n"
+        "from ghashgen.cli.main import Verbs, cli\n"
         "import click\n"
         "for verb in Verbs().list_commands(click.Context(cli)):\n"
         "    result = CliRunner().invoke(cli, [verb, '--help'])\n"

@@ -7,18 +7,18 @@ from queue import Queue
 import pytest
 from cpus import AS_FOUND, NO_PCLMULQDQ, lacking, too_little
 
-from ghashgen.built import Built, build
-from ghashgen.catalogue import Choice, choose
-from ghashgen.emulate import Emulator
-from ghashgen.errors import GhashgenError
-from ghashgen.field.bitorder import block_from_element
-from ghashgen.field.gf2 import mod
-from ghashgen.field.gf128 import P
-from ghashgen.harness import Vector
-from ghashgen.paths import project_root
-from ghashgen.target import target
-from ghashgen.validation.runners import Emulated, Runner, abi_faults, native
-from ghashgen.validation.validate import validate_one
+from ghashgen.algebra.field.bitorder import block_from_element
+from ghashgen.algebra.field.gf2 import mod
+from ghashgen.algebra.field.gf128 import P
+from ghashgen.check.validation.runners import Emulated, Runner, abi_faults, native
+from ghashgen.check.validation.validate import validate_one
+from ghashgen.kernels.hash.catalogue import Choice, choose
+from ghashgen.kernels.target import target
+from ghashgen.run.built import Built, build
+from ghashgen.run.emulate import Emulator
+from ghashgen.run.harness import Vector
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.paths import project_root
 
 KERNELS = (
     *("ghash_avx2_winograd_clmul1_x4", "ghash_avx2_k_clmul1_x4_natural"),
@@ -119,7 +119,7 @@ def test_the_emulated_check_notices_a_broken_convention(
 def test_the_emulated_check_blames_for_upper_parts_that_were_written(
     emulated: Emulated, code: str, dirty: bool
 ) -> None:
-    from ghashgen.emulate import raw_image
+    from ghashgen.run.emulate import raw_image
 
     emulator = emulated.free.get()
     try:
@@ -141,7 +141,7 @@ def test_bochs_does_not_shift_by_64(emulated: Emulated, tmp_path: Path) -> None:
 
     Kernels therefore shift in two steps (functions/partial.py). If this fails, Bochs was mended.
     """
-    from ghashgen.emulate import Buffer, raw_image
+    from ghashgen.run.emulate import Buffer, raw_image
 
     code = bytes.fromhex("f30f7e07 66480f6ece 660fd3c1 660fd607 c3")
     image = raw_image(code, symbol="shift")

@@ -9,20 +9,20 @@ import pytest
 from click.testing import CliRunner
 from verify_objects import assembled
 
-from ghashgen.abi import WIN64
-from ghashgen.built import Built, build
-from ghashgen.commands import prove as prove_command
-from ghashgen.emulate import Emulator
-from ghashgen.errors import GhashgenError
-from ghashgen.kernel import Kernel
-from ghashgen.paths import project_root
-from ghashgen.proofs import statement
-from ghashgen.render import render
-from ghashgen.target import runnable
-from ghashgen.validation.cases import every_length
-from ghashgen.validation.runners import Emulated
+from ghashgen.arch.x86_64.abi import WIN64
+from ghashgen.check.proofs import statement
+from ghashgen.check.validation.cases import every_length
+from ghashgen.check.validation.runners import Emulated
+from ghashgen.cli.verbs import prove as prove_command
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.target import runnable
+from ghashgen.output.render import render
+from ghashgen.run.built import Built, build
+from ghashgen.run.emulate import Emulator
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.paths import project_root
+from ghashgen.verify.core.refutation import Category
 from ghashgen.verify.prove import prove_object
-from ghashgen.verify.refutation import Category
 
 SAVING, LEAVING = 1, 3
 """Of KERNELS, one that saves vector registers in its frame, and one that leaves its own as they are

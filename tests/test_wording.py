@@ -1,6 +1,6 @@
 """Counts with their nouns, and near names."""
 
-from ghashgen.wording import choose_one, counted, did_you_mean, near
+from ghashgen.support.wording import choose_one, counted, did_you_mean, near
 
 
 def test_one_is_singular() -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from ghashgen.artefact import make, sha256
-from ghashgen.bench.core import Cell, Run, Subject
-from ghashgen.kernel import Kernel
-from ghashgen.target import target
-from ghashgen.toolchain import assemble_text, find_nasm
-from ghashgen.tune.measure import Batch, Effort, Host, Measured, Stage
-from ghashgen.tune.measure import method as real_method
-from ghashgen.tune.space import Candidate, Unit
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.target import target
+from ghashgen.lab.tune.measure import Batch, Effort, Host, Measured, Stage
+from ghashgen.lab.tune.measure import method as real_method
+from ghashgen.lab.tune.space import Candidate, Unit
+from ghashgen.output.artefact import make, sha256
+from ghashgen.records.core import Cell, Run, Subject
+from ghashgen.support.toolchain import assemble_text, find_nasm
 
 PLAIN = Kernel("avx", "winograd", "clmul1", 4)
 ANY = Effort(samples=5, cycles=2000, patience=0, nops=0)

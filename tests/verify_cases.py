@@ -14,14 +14,14 @@ from iced_x86 import (
     Register,
 )
 
-from ghashgen.verify.elf import Image
-from ghashgen.verify.flags import CONDITIONS, of_difference
-from ghashgen.verify.machine import Machine
-from ghashgen.verify.memory import Memory, Region
-from ghashgen.verify.refutation import Refutation
-from ghashgen.verify.semantics import code_name, step_of
-from ghashgen.verify.terms import MASK128, Term, Terms
-from ghashgen.verify.values import M64, Pointer
+from ghashgen.verify.core.refutation import Refutation
+from ghashgen.verify.core.terms import MASK128, Term, Terms
+from ghashgen.verify.core.values import M64, Pointer
+from ghashgen.verify.x86_64.elf import Image
+from ghashgen.verify.x86_64.flags import CONDITIONS, of_difference
+from ghashgen.verify.x86_64.machine import Machine
+from ghashgen.verify.x86_64.memory import Memory, Region
+from ghashgen.verify.x86_64.rows.table import code_name, step_of
 
 K = OpCodeOperandKind
 FLAG_BITS = {"b": 0, "e": 6, "s": 7, "o": 11}

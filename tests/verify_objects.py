@@ -4,7 +4,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from ghashgen.toolchain import assemble, find_nasm
+from ghashgen.support.toolchain import assemble, find_nasm
 
 ASM = Path(__file__).with_name("asm_verify")
 

@@ -2,7 +2,7 @@
 
 Independent of the emitter: nothing here imports a scheme, an ISA table, a pass or the IR. What an
 instruction does is written from Intel's manual (`semantics_*`), what GHASH is comes from
-`ghashgen.field`, and exact polynomials over GF(2) come from `ghashgen.ops.forms`.
+`ghashgen.algebra.field`, and exact polynomials over GF(2) come from `ghashgen.algebra.ops.forms`.
 
 - prove: `prove_object`, the entry point; refutation: how a wrong kernel is reported.
 - spec: what a kernel claims to be; entries: what its table holds.

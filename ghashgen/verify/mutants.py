@@ -21,10 +21,10 @@ from iced_x86 import (
     Register,
 )
 
-from ghashgen.verify.decoding import decode
-from ghashgen.verify.elf import Image, Link, Section
-from ghashgen.verify.elf_kinds import Kind
-from ghashgen.verify.machine import text_of
+from ghashgen.verify.x86_64.decoding import decode
+from ghashgen.verify.x86_64.elf import Image, Link, Section
+from ghashgen.verify.x86_64.elf_kinds import Kind
+from ghashgen.verify.x86_64.machine import text_of
 
 MUTANT_ADDRESS = 0x4000000
 """Where the edited function goes: beyond all sections, within reach of a 32-bit displacement."""

@@ -5,7 +5,8 @@
 
 For each function of the spec: init and mul once; update for every length from 0 to
 (2·blocks + 1)·16 + 15 bytes by execution, and for all other lengths by induction
-(`ghashgen.verify.induction`), a sample of which is run after all (`ghashgen.verify.behind`).
+(`ghashgen.verify.hash.induction`), a sample of which is run after all
+(`ghashgen.verify.hash.behind`).
 """
 
 import hashlib
@@ -15,16 +16,16 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ghashgen.field.bitorder import BLOCK_BYTES
-from ghashgen.verify.abi import check_entry
-from ghashgen.verify.behind import Behind, run_behind
-from ghashgen.verify.elf import Image, load_image
-from ghashgen.verify.induction import GREATEST_LENGTH, prove_longer
-from ghashgen.verify.lengths import Claim
-from ghashgen.verify.power import EXECUTED, EXPONENTS, prove_power
-from ghashgen.verify.refutation import Refutation
-from ghashgen.verify.spec import FunctionSpec, KernelSpec
-from ghashgen.verify.theorem import Prover
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.verify.core.lengths import Claim
+from ghashgen.verify.core.refutation import Refutation
+from ghashgen.verify.hash.behind import Behind, run_behind
+from ghashgen.verify.hash.induction import GREATEST_LENGTH, prove_longer
+from ghashgen.verify.hash.power import EXECUTED, EXPONENTS, prove_power
+from ghashgen.verify.hash.spec import FunctionSpec, KernelSpec
+from ghashgen.verify.hash.theorem import Prover
+from ghashgen.verify.x86_64.abi import check_entry
+from ghashgen.verify.x86_64.elf import Image, load_image
 
 THEOREMS = ("function", "memory", "constant-time", "abi")
 """What holds for every length covered; "wipe" joins them where the spec asks for it."""

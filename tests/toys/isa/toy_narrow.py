@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from ghashgen.isa.avx import ISA as AVX
+from ghashgen.arch.x86_64.sets.avx import ISA as AVX
 
 ISA = replace(
     AVX,

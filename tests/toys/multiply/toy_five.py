@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from ghashgen.field.bitorder import Order
-from ghashgen.ops.protocol import HI_HI, HI_LO, LO_HI, LO_LO, Ops, V
-from ghashgen.schemes.core import Budget, Multiply, Shape
+from ghashgen.algebra.field.bitorder import Order
+from ghashgen.algebra.ops.protocol import HI_HI, HI_LO, LO_HI, LO_LO, Ops, V
+from ghashgen.algebra.schemes.core import Budget, Multiply, Shape
 
 
 def derive(ops: Ops[V], B: V, order: Order) -> tuple[V, ...]:

@@ -1,8 +1,8 @@
 """A reduction that no kernel uses: hi·Q taken whole, then what overflows; natural order only."""
 
-from ghashgen.field.bitorder import Order
-from ghashgen.ops.protocol import HI_LO, LO_LO, Ops, V
-from ghashgen.schemes.core import Budget, Reduce, Shape
+from ghashgen.algebra.field.bitorder import Order
+from ghashgen.algebra.ops.protocol import HI_LO, LO_LO, Ops, V
+from ghashgen.algebra.schemes.core import Budget, Reduce, Shape
 
 
 def apply(ops: Ops[V], lo: V, hi: V, order: Order) -> V:

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from ghashgen.ir import Op
-from ghashgen.isa.core import Row
-from ghashgen.syntax.nasm import SYNTAX as NASM
+from ghashgen.arch.rows import Row
+from ghashgen.arch.x86_64.syntax.nasm import SYNTAX as NASM
+from ghashgen.ir.program import Op
 
 
 def instruction(op: Op, row: Row, prefix: str) -> str:

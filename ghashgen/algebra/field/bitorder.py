@@ -1,0 +1,140 @@
+"""Blocks, field elements and 128-bit registers: three ways to write the same 128 bits.
+
+- A block is 16 bytes. Its leftmost bit, the most significant bit of byte 0, is the coefficient of
+  x^0 (SP 800-38D, section 6.3).
+- An element is an int whose bit k is the coefficient of x^k (see `gf128`).
+- A register is a 128-bit SIMD register as an int: a plain load of 16 bytes reads them
+  little-endian, byte 0 into bits 7..0. In which bit each coefficient sits is the `Order`.
+"""
+
+import enum
+
+from ghashgen.algebra.field.gf128 import X_INVERSE, X, mul, require_element
+
+BLOCK_BYTES = 16
+
+
+class Order(enum.StrEnum):
+    """Which coefficient bit k of a 128-bit register holds.
+
+    REFLECTED: bit k holds that of x^(127-k), the block loaded big-endian (a byte swap).
+    NATURAL: bit k holds that of x^k, the block loaded little-endian with the bits inside each byte
+    reversed.
+    """
+
+    REFLECTED = "reflected"
+    NATURAL = "natural"
+
+
+def require_block(block: bytes) -> None:
+    """Refuse what is not a block.
+
+    Raises ValueError unless block has 16 bytes.
+    """
+    if len(block) != BLOCK_BYTES:
+        raise ValueError(f"a block has {BLOCK_BYTES} bytes, not {len(block)}")
+
+
+def element_from_block(block: bytes) -> int:
+    """The element that a block stands for: bit k of the result is the k-th bit from the left.
+
+    Raises ValueError unless block has 16 bytes.
+    """
+    require_block(block)
+    return sum(((block[k // 8] >> (7 - k % 8)) & 1) << k for k in range(128))
+
+
+def block_from_element(element: int) -> bytes:
+    """The block that stands for an element; the inverse of `element_from_block`.
+
+    Raises ValueError unless 0 <= element < 2^128.
+    """
+    require_element(element)
+    block = bytearray(BLOCK_BYTES)
+    for k in range(128):
+        block[k // 8] |= ((element >> k) & 1) << (7 - k % 8)
+    return bytes(block)
+
+
+def exponent_of_bit(k: int, order: Order) -> int:
+    """The exponent whose coefficient bit k of a register holds, 0 <= k < 128.
+
+    Each order is its own inverse: the result is also the bit that holds the coefficient of x^k.
+    """
+    match order:
+        case Order.REFLECTED:
+            return 127 - k
+        case Order.NATURAL:
+            return k
+
+
+def register_from_element(element: int, order: Order) -> int:
+    """The register that holds an element in the given order.
+
+    Raises ValueError unless 0 <= element < 2^128.
+    """
+    require_element(element)
+    return sum(((element >> exponent_of_bit(k, order)) & 1) << k for k in range(128))
+
+
+def element_from_register(register: int, order: Order) -> int:
+    """The element in a register of the given order; the inverse of `register_from_element`.
+
+    Raises ValueError unless 0 <= register < 2^128.
+    """
+    if not 0 <= register < 1 << 128:
+        raise ValueError(f"a register has 128 bits; {register:#x} does not fit")
+    return sum(((register >> k) & 1) << exponent_of_bit(k, order) for k in range(128))
+
+
+def register_from_block(block: bytes, order: Order) -> int:
+    """The register that holds a block's element in the given order.
+
+    Raises ValueError unless block has 16 bytes.
+    """
+    return register_from_element(element_from_block(block), order)
+
+
+def block_from_register(register: int, order: Order) -> bytes:
+    """The block whose element is in a register; the inverse of `register_from_block`.
+
+    Raises ValueError unless 0 <= register < 2^128.
+    """
+    return block_from_element(element_from_register(register, order))
+
+
+def twist(element: int, order: Order) -> int:
+    """The element to store as the key operand of a carry-less multiplication.
+
+    NATURAL: the element itself. REFLECTED: element·x^-1 mod P. There the 255-bit product of two
+    registers has the coefficient of x^(254-k) in bit k; read as a 256-bit register, with x^(255-k)
+    in bit k, it is the product times x, and the twist takes that x away. (Intel, "Carry-Less
+    Multiplication Instruction and its Usage for Computing the GCM Mode", 2010: the operand
+    "H<<1 mod P", which is this one as a register.)
+
+    Raises ValueError unless 0 <= element < 2^128.
+    """
+    require_element(element)
+    match order:
+        case Order.REFLECTED:
+            return mul(element, X_INVERSE)
+        case Order.NATURAL:
+            return element
+
+
+def untwist(element: int, order: Order) -> int:
+    """The element whose twist is given; the inverse of `twist`.
+
+    Raises ValueError unless 0 <= element < 2^128.
+    """
+    require_element(element)
+    match order:
+        case Order.REFLECTED:
+            return mul(element, X)
+        case Order.NATURAL:
+            return element
+
+
+def reverse_bits_in_bytes(block: bytes) -> bytes:
+    """The same bytes in the same order, each with its bit k moved to bit 7-k; any length."""
+    return bytes(int(f"{byte:08b}"[::-1], 2) for byte in block)

@@ -1,0 +1,101 @@
+"""GF(2^128) = GF(2)[x]/P, the field of GCM (SP 800-38D, section 6.3).
+
+An element is an int below 2^128 in natural bit order: bit k is the coefficient of x^k. How elements
+are written as blocks and registers is the matter of `bitorder`.
+"""
+
+from ghashgen.algebra.field.gf2 import clmul, degree, gcd, mod
+
+P = (1 << 128) | (1 << 7) | (1 << 2) | (1 << 1) | 1
+"""The field polynomial x^128 + x^7 + x^2 + x + 1."""
+
+Q = 0x87
+"""x^128 mod P = x^7 + x^2 + x + 1."""
+
+X = 0b10
+"""The element x."""
+
+X_INVERSE = (1 << 127) | (1 << 6) | (1 << 1) | 1
+"""x^-1 mod P = x^127 + x^6 + x + 1."""
+
+
+def require_element(a: int) -> None:
+    """Refuse what is not a reduced element.
+
+    Raises ValueError unless 0 <= a < 2^128.
+    """
+    if not 0 <= a < 1 << 128:
+        raise ValueError(f"an element of GF(2^128) is an int of at most 128 bits, not {a:#x}")
+
+
+def mul(a: int, b: int) -> int:
+    """The product a·b mod P.
+
+    Raises ValueError unless a and b are elements.
+    """
+    require_element(a)
+    require_element(b)
+    return mod(clmul(a, b), P)
+
+
+def square(a: int) -> int:
+    """The square a·a mod P.
+
+    Raises ValueError unless a is an element.
+    """
+    return mul(a, a)
+
+
+def power(a: int, n: int) -> int:
+    """The power a^n mod P for n >= 0; a^0 is 1, also for a = 0.
+
+    Raises ValueError if n is negative or a is no element.
+    """
+    require_element(a)
+    if n < 0:
+        raise ValueError(f"the exponent is {n}; take power(inverse(a), {-n})")
+    result = 1
+    for bit in f"{n:b}":
+        result = square(result)
+        if bit == "1":
+            result = mul(result, a)
+    return result
+
+
+def inverse(a: int) -> int:
+    """The inverse a^-1 mod P, by Fermat: a^(2^128 - 2).
+
+    Raises ZeroDivisionError if a is 0, ValueError if a is no element.
+    """
+    if a == 0:
+        raise ZeroDivisionError("0 has no inverse in GF(2^128)")
+    return power(a, (1 << 128) - 2)
+
+
+def is_irreducible(p: int) -> bool:
+    """Whether p is irreducible over GF(2), by Rabin's test.
+
+    With n = degree(p) >= 1: p is irreducible if and only if x^(2^n) = x mod p, and x^(2^(n/q)) - x
+    is coprime to p for every prime q that divides n. (M. O. Rabin, "Probabilistic Algorithms in
+    Finite Fields", SIAM J. Comput. 9, 1980, Lemma 1.)
+
+    Raises ValueError if p is negative.
+    """
+    n = degree(p)
+    if n < 1:
+        return False
+    coprime = all(gcd(_frobenius_of_x(n // q, p) ^ X, p) == 1 for q in _prime_divisors(n))
+    return coprime and _frobenius_of_x(n, p) == mod(X, p)
+
+
+def _frobenius_of_x(times: int, p: int) -> int:
+    """x^(2^times) mod p, for any polynomial p."""
+    a = mod(X, p)
+    for _ in range(times):
+        a = mod(clmul(a, a), p)
+    return a
+
+
+def _prime_divisors(n: int) -> list[int]:
+    divisors = [q for q in range(2, n + 1) if n % q == 0]
+    return [q for q in divisors if all(q % r for r in range(2, q))]

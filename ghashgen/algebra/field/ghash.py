@@ -1,0 +1,79 @@
+"""GHASH on blocks, as SP 800-38D writes it: sections 6.3 (Algorithm 1) and 6.4 (Algorithm 2).
+
+A bit string x_0 x_1 … x_127 is a block of 16 bytes, x_0 being the most significant bit of byte 0.
+Inside Algorithm 1 it is the big-endian int of those bytes, so that the standard's ">> 1" is ">> 1".
+"""
+
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES, require_block
+
+R = 0b11100001 << 120
+"""The constant block R = 11100001 || 0^120 of section 6.3."""
+
+ZERO_BLOCK = bytes(BLOCK_BYTES)
+
+
+def multiply_blocks(x: bytes, y: bytes) -> bytes:
+    """The product X • Y: Algorithm 1.
+
+    Raises ValueError unless x and y have 16 bytes.
+    """
+    require_block(x)
+    require_block(y)
+    # Step 1: x_0 … x_127 is the sequence of bits in X.
+    bits_of_x = f"{int.from_bytes(x, 'big'):0128b}"
+    # Step 2: Z_0 = 0^128 and V_0 = Y.
+    Z = 0
+    V = int.from_bytes(y, "big")
+    # Step 3: for i = 0 to 127, Z_{i+1} and V_{i+1}.
+    for x_i in bits_of_x:
+        Z = Z if x_i == "0" else Z ^ V
+        lsb_of_v = V & 1
+        V = V >> 1 if lsb_of_v == 0 else (V >> 1) ^ R
+    # Step 4: return Z_128.
+    return Z.to_bytes(BLOCK_BYTES, "big")
+
+
+def xor_blocks(x: bytes, y: bytes) -> bytes:
+    """The bitwise sum X ⊕ Y of two byte strings of equal length.
+
+    Raises ValueError if the lengths differ.
+    """
+    return bytes(p ^ q for p, q in zip(x, y, strict=True))
+
+
+def pad16(data: bytes) -> bytes:
+    """Data followed by the fewest zero bytes, 0 to 15, that complete its last block."""
+    return data + bytes(-len(data) % BLOCK_BYTES)
+
+
+def ghash(h: bytes, data: bytes) -> bytes:
+    """GHASH_H(X): Algorithm 2, with hash subkey h (16 bytes) and X = data.
+
+    The empty string, which the standard leaves out, hashes to the zero block Y_0.
+
+    Raises ValueError unless h has 16 bytes and data a multiple of 16.
+    """
+    require_block(h)
+    if len(data) % BLOCK_BYTES:
+        raise ValueError(f"GHASH takes whole blocks; {len(data)} bytes leave a partial one")
+    return _absorb(h, ZERO_BLOCK, data)
+
+
+def ghash_padded(h: bytes, state: bytes, data: bytes) -> bytes:
+    """The state after data, zero-padded to whole blocks, is absorbed into the given state.
+
+    h and state have 16 bytes, in the byte order of the standard; no data leaves state as it is.
+    This is the contract of an emitted NAME_update.
+
+    Raises ValueError unless h and state have 16 bytes.
+    """
+    require_block(h)
+    require_block(state)
+    return _absorb(h, state, pad16(data))
+
+
+def _absorb(h: bytes, y: bytes, data: bytes) -> bytes:
+    """Step 3 of Algorithm 2 from any Y: Y_i = (Y_{i-1} ⊕ X_i) • H for each block X_i of data."""
+    for start in range(0, len(data), BLOCK_BYTES):
+        y = multiply_blocks(xor_blocks(y, data[start : start + BLOCK_BYTES]), h)
+    return y

@@ -1,0 +1,1 @@
+"""Reductions, one a file: each exports SCHEME, a `algebra.schemes.core.Reduce`."""

@@ -1,0 +1,248 @@
+"""The types of an instruction row, of a lowering and of an instruction set.
+
+A row states how an instruction is written and what it reads and writes; printers, liveness, the
+register allocator and the list of CPU features all derive from it. Latencies and ports live in
+`arch/x86_64/uarch/`, meaning lives with the abstract operation (`ir.program.CODES`) and,
+independently, in `verify/`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from ghashgen.ir.program import CODES, Mem, Op, Operand, PReg, Reg, RegClass, Slot, VReg
+
+KINDS = {
+    "v": "vector register at the operation's width",
+    "x": "xmm register",
+    "h": "vector register of half the operation's width",
+    "q": "64-bit general register",
+    "d": "32-bit general register, zero-extending",
+    "k": "mask register",
+    "kz": "mask register, the other elements of the destination zeroed",
+    "mv": "as many bytes of memory as the operation is wide",
+    "m128": "16 bytes of memory",
+    "m128a": "16 bytes of memory, address a multiple of 16 or a fault",
+    "m64": "8 bytes of memory",
+    "m32": "4 bytes of memory",
+    "m8": "1 byte of memory",
+    "addr": "an address that is not accessed",
+    "i": "immediate",
+    "l": "label",
+}
+"""Operand kinds."""
+
+ROLES = {
+    "w": "written",
+    "r": "read",
+    "rw": "read and written",
+    "n": "named but not read (zeroing idiom)",
+}
+"""Operand roles."""
+
+_VEC = RegClass.VEC
+_READ = frozenset({"r", "rw"})
+_WRITTEN = frozenset({"w", "rw"})
+
+AUDIT_CLASSES = ("clmul", "xor", "shuffle", "load", "store", "other")
+"""What an audit counts: shuffle holds bit shifts too, xor every bitwise operation, load only
+instructions that do nothing else, other moves, scalars and branches."""
+
+MEMORY_BYTES = {"mv": 0, "m128": 16, "m128a": 16, "m64": 8, "m32": 4, "m8": 1}
+"""Bytes that a memory operand of a kind has; 0 stands for the operation's width."""
+
+
+ALIGNED_BYTES = 16
+"""What the address of an m128a operand is a multiple of."""
+
+_REGISTER = (VReg, PReg)
+_VECTOR_KINDS = ("v", "h", "x")
+_REGISTER_KINDS = {
+    RegClass.VEC: {"v", "h", "x"},
+    RegClass.GPR: {"q", "d"},
+    RegClass.MASK: {"k", "kz"},
+}
+
+
+@dataclass(frozen=True)
+class OperandSpec:
+    """One operand of a row."""
+
+    role: str
+    kinds: tuple[str, ...]
+
+    @cached_property
+    def vector(self) -> str:
+        """The kind of vector register that may stand here; "" if none may."""
+        return next((kind for kind in self.kinds if kind in _VECTOR_KINDS), "")
+
+    def accepts(self, operand: Operand) -> bool:
+        """Whether this operand may stand here as it is."""
+        if isinstance(operand, Slot):
+            return bool({"mv", "m128", "m128a"} & set(self.kinds))
+        if isinstance(operand, Mem):
+            if "m128a" in self.kinds and operand.align < ALIGNED_BYTES:
+                return False
+            return any(kind in MEMORY_BYTES or kind == "addr" for kind in self.kinds)
+        if isinstance(operand, _REGISTER):
+            return bool(_REGISTER_KINDS[operand.cls] & set(self.kinds))
+        return ("i" if isinstance(operand, int) else "l") in self.kinds
+
+
+def _parse(text: str) -> tuple[OperandSpec, ...]:
+    specs = []
+    for word in text.split():
+        role, _, kinds = word.partition(":")
+        spec = OperandSpec(role, tuple(kinds.split("/")))
+        unknown = [kind for kind in spec.kinds if kind not in KINDS]
+        if role not in ROLES or unknown:
+            raise ValueError(f"operand {word!r}: unknown role or kind")
+        specs.append(spec)
+    return tuple(specs)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One instruction form."""
+
+    key: str
+    """Mnemonic, with a suffix after a dot where one mnemonic has several forms."""
+    signature: str
+    """Operands in Intel order, each role:kind/kind."""
+    features: tuple[str, ...]
+    """CPUID feature names that the form needs."""
+    source: str
+    """Where the manual defines it."""
+    audit_class: str
+    """One of AUDIT_CLASSES."""
+    copy: bool = False
+    """A register-to-register move that may vanish when both get the same register."""
+
+    def __post_init__(self) -> None:
+        if not (self.key and self.source and self.audit_class in AUDIT_CLASSES):
+            raise ValueError(f"row {self.key!r} is incomplete")
+        if any("l" in spec.kinds for spec in self.operands[:-1]):
+            raise ValueError(f"row {self.key!r}: a label stands last (passes.liveness.targets)")
+
+    def widths(self, op: Op) -> list[tuple[Reg, int]]:
+        """Return the vector registers that `op` names, each with the bits of it that matter."""
+        share = {"v": op.width, "h": op.width // 2, "x": 128}
+        return [
+            (operand, share[spec.vector])
+            for spec, operand in zip(self.operands, op.operands, strict=True)
+            if isinstance(operand, _REGISTER) and operand.cls is _VEC
+        ]
+
+    @cached_property
+    def mnemonic(self) -> str:
+        """The mnemonic alone."""
+        return self.key.partition(".")[0]
+
+    @cached_property
+    def operands(self) -> tuple[OperandSpec, ...]:
+        """The signature, parsed."""
+        return _parse(self.signature)
+
+    @cached_property
+    def _flow(self) -> tuple[tuple[bool, bool], ...]:
+        """Of each operand, whether it is read and whether it is written."""
+        return tuple((spec.role in _READ, spec.role in _WRITTEN) for spec in self.operands)
+
+    def effects(self, op: Op) -> tuple[tuple[Reg, ...], tuple[Reg, ...]]:
+        """Return (registers read, registers written) by `op`, address registers included."""
+        reads: list[Reg] = []
+        writes: list[Reg] = []
+        for (read, written), operand in zip(self._flow, op.operands, strict=True):
+            if isinstance(operand, _REGISTER):
+                if read:
+                    reads.append(operand)
+                if written:
+                    writes.append(operand)
+            elif isinstance(operand, Mem):
+                reads.extend(operand.registers)
+        return tuple(reads), tuple(writes)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One instruction of a lowering: row key and operand tokens.
+
+    Tokens: d the result, a b c the sources, m the memory operand, i the immediate, l the label, t a
+    temporary, a number for a literal immediate.
+    """
+
+    row: str
+    tokens: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Isa:
+    """An instruction set."""
+
+    name: str
+    title: str
+    vector_registers: int
+    lanes: int
+    """128-bit lanes of a register, as the group loop uses it."""
+    rows: Mapping[str, Row]
+    lower: Mapping[str, tuple[Step, ...]]
+    catalogue_blocks: tuple[int, ...]
+    """Group sizes of the checked-in kernels."""
+    features: tuple[str, ...]
+    """CPU features that its kernels should need, beside those for the order of bytes: what tests
+    expect of the decoded bytes, from which an emitted file takes its own list."""
+    leave: tuple[str, ...] = ()
+    """Rows to run before every return, without operands: VZEROUPPER after wide registers."""
+
+    @cached_property
+    def operand_align(self) -> int:
+        """Alignment in bytes that instructions need of 16 bytes in memory: 1 if they take any."""
+        kinds = {kind for row in self.rows.values() for spec in row.operands for kind in spec.kinds}
+        return ALIGNED_BYTES if "m128a" in kinds else 1
+
+    @property
+    def masked(self) -> bool:
+        """Whether the tail is loaded under a byte mask."""
+        return "load_bytes" in self.lower
+
+    def __post_init__(self) -> None:
+        for code, steps in self.lower.items():
+            if code.partition("@")[0] not in CODES:
+                raise ValueError(f"{self.name} lowers the unknown operation {code}")
+            for step in steps:
+                if step.row not in self.rows:
+                    raise ValueError(f"{self.name}: {code} uses the missing row {step.row}")
+                if len(step.tokens) != len(self.rows[step.row].operands):
+                    raise ValueError(f"{self.name}: {code} has the wrong operands for {step.row}")
+
+    @cached_property
+    def supported(self) -> frozenset[str]:
+        """Abstract operations that this set can do."""
+        return frozenset(code.partition("@")[0] for code in self.lower)
+
+    def steps(self, code: str, width: int) -> tuple[Step, ...]:
+        """Return the lowering of an operation at a width."""
+        return self.lower.get(f"{code}@{width}") or self.lower[code]
+
+
+def lowering(text: str) -> dict[str, tuple[Step, ...]]:
+    """Parse a lowering table: lines `code: row tokens; row tokens`, # starts a comment.
+
+    `code@256` lowers the operation at that width alone.
+    """
+    table: dict[str, tuple[Step, ...]] = {}
+    for line in text.splitlines():
+        line = line.partition("#")[0].strip()
+        if line:
+            code, _, rest = line.partition(":")
+            words = [step.split() for step in rest.split(";")]
+            table[code] = tuple(Step(first, tuple(tokens)) for first, *tokens in words)
+    return table
+
+
+def row_table(*rows: Row) -> dict[str, Row]:
+    """Index rows by key, refusing doubles."""
+    table = {row.key: row for row in rows}
+    if len(table) != len(rows):
+        raise ValueError("two rows with one key")
+    return table

@@ -1,0 +1,1 @@
+"""x86-64: instruction sets, conventions, syntaxes, CPU features, cores and their ports."""

@@ -1,0 +1,100 @@
+"""What the EVEX instruction sets share: rows and lowering at any width, masks, 32 registers.
+
+The EVEX forms of the 128- and 256-bit widths need AVX512VL; assemblers choose the VEX form where
+registers 0-15 allow it. VZEROUPPER is due on return because registers 0-15 are written wide.
+"""
+
+from ghashgen.arch.rows import Row, lowering, row_table
+from ghashgen.arch.x86_64.general import LOWER as GENERAL
+from ghashgen.arch.x86_64.general import ROWS as GENERAL_ROWS
+
+_SDM = "Intel SDM vol. 2"
+_F = ("avx512f", "avx512vl")
+_BW = ("avx512bw", "avx512vl")
+_DQ = ("avx512dq", "avx512vl")
+
+ROWS = {
+    **GENERAL_ROWS,
+    **row_table(
+        Row(
+            "vpclmulqdq",
+            "w:v r:v r:v/mv r:i",
+            # PCLMULQDQ is what the VEX.128 form needs, which assemblers choose for xmm0-15.
+            ("vpclmulqdq", "pclmulqdq", *_F),
+            f"{_SDM}, PCLMULQDQ, EVEX",
+            "clmul",
+        ),
+        Row("vpxorq", "w:v r:v r:v/mv", _F, f"{_SDM}, PXOR, EVEX", "xor"),
+        Row("vpternlogq", "rw:v r:v r:v/mv r:i", _F, f"{_SDM}, VPTERNLOGQ", "xor"),
+        Row("vpxorq.zero", "w:x n:x n:x", _F, f"{_SDM}, PXOR, EVEX.128", "xor"),
+        Row("vporq", "w:v r:v r:v/mv", _F, f"{_SDM}, POR, EVEX", "xor"),
+        Row("vpandq", "w:v r:v r:v/mv", _F, f"{_SDM}, PAND, EVEX", "xor"),
+        Row("vpshufd", "w:v r:v/mv r:i", _F, f"{_SDM}, PSHUFD, EVEX", "shuffle"),
+        Row("vpshufb", "w:v r:v r:v/mv", _BW, f"{_SDM}, PSHUFB, EVEX", "shuffle"),
+        Row("vpslldq", "w:v r:v r:i", _BW, f"{_SDM}, PSLLDQ, EVEX", "shuffle"),
+        Row("vpsrldq", "w:v r:v r:i", _BW, f"{_SDM}, PSRLDQ, EVEX", "shuffle"),
+        Row("vpunpcklqdq", "w:v r:v r:v/mv", _F, f"{_SDM}, PUNPCKLQDQ, EVEX", "shuffle"),
+        Row("vpunpckhqdq", "w:v r:v r:v/mv", _F, f"{_SDM}, PUNPCKHQDQ, EVEX", "shuffle"),
+        Row("vpsllq.imm", "w:v r:v r:i", _F, f"{_SDM}, PSLLQ, EVEX", "shuffle"),
+        Row("vpsrlq.imm", "w:v r:v r:i", _F, f"{_SDM}, PSRLQ, EVEX", "shuffle"),
+        Row("vpsrad.imm", "w:v r:v r:i", _F, f"{_SDM}, PSRAD, EVEX", "shuffle"),
+        Row("vextracti64x4", "w:h r:v r:i", ("avx512f",), f"{_SDM}, VEXTRACTI64X4", "shuffle"),
+        Row("vextracti64x2", "w:h r:v r:i", _DQ, f"{_SDM}, VEXTRACTI64X2, EVEX.256", "shuffle"),
+        Row("vinserti64x2", "w:v r:v r:x r:i", _DQ, f"{_SDM}, VINSERTI64X2", "shuffle"),
+        Row("vshufi64x2", "w:v r:v r:v r:i", _F, f"{_SDM}, VSHUFI64X2", "shuffle"),
+        Row("valignq", "w:v r:v r:v r:i", _F, f"{_SDM}, VALIGNQ", "shuffle"),
+        Row(
+            "vgf2p8affineqb",
+            "w:v r:v r:v/mv r:i",
+            ("gfni", *_F),
+            f"{_SDM}, GF2P8AFFINEQB, EVEX",
+            "other",
+        ),
+        Row("vmovdqa64.copy", "w:v r:v", _F, f"{_SDM}, MOVDQA, EVEX", "other", copy=True),
+        Row("vmovdqu64.load", "w:v r:mv", _F, f"{_SDM}, MOVDQU, EVEX", "load"),
+        Row("vmovdqu64.store", "w:mv r:v", _F, f"{_SDM}, MOVDQU, EVEX", "store"),
+        Row("vmovdqu8.maskz", "w:v r:kz r:mv", _BW, f"{_SDM}, MOVDQU8, EVEX, zeroing", "load"),
+        Row("bzhi", "w:q r:q r:q", ("bmi2",), f"{_SDM}, BZHI", "other"),
+        Row("mov.ones", "w:q r:i", (), f"{_SDM}, MOV", "other"),
+        Row("kmovq", "w:k r:q", ("avx512bw",), f"{_SDM}, KMOVQ", "other"),
+        Row("vzeroupper", "", ("avx",), f"{_SDM}, VZEROUPPER", "other"),
+    ),
+}
+"""Rows at 128, 256 and 512 bits."""
+
+FEATURES = (
+    *("avx", "avx512bw", "avx512dq", "avx512f", "avx512vl"),
+    *("bmi2", "pclmulqdq", "vpclmulqdq"),
+)
+"""What kernels of these sets need, whatever the width of their registers."""
+
+LOWER = {
+    **GENERAL,
+    **lowering("""
+        clmul:          vpclmulqdq d a b i
+        xor:            vpxorq d a b
+        xor3:           vmovdqa64.copy d a; vpternlogq d b c 0x96
+        or:             vporq d a b
+        and:            vpandq d a b
+        swap64:         vpshufd d a 0x4e
+        shl_bytes:      vpslldq d a i
+        shr_bytes:      vpsrldq d a i
+        shl64:          vpsllq.imm d a i
+        shr64:          vpsrlq.imm d a i
+        join_low:       vpunpcklqdq d a b
+        join_high:      vpunpckhqdq d a b
+        spread_top:     vpshufd d a 0xff; vpsrad.imm d d 31
+        shuffle_bytes:  vpshufb d a b
+        reverse_bits:   vgf2p8affineqb d a b 0
+        insert_lane:    vinserti64x2 d a b i
+        spread_lane:    vshufi64x2 d a a 0x00
+        zero:           vpxorq.zero d d d
+        copy:           vmovdqa64.copy d a
+        load:           vmovdqu64.load d m
+        load_aligned:   vmovdqu64.load d m
+        load_bytes:     vmovdqu8.maskz d a m
+        low_bits:       mov.ones t -1; bzhi t t a; kmovq d t
+        store:          vmovdqu64.store m a
+    """),
+}
+"""Lowering of everything but what depends on the width of a register."""

@@ -1,0 +1,27 @@
+"""AVX-512VL with VPCLMULQDQ on ymm (EVEX.256): two blocks a register, 32 registers, masks.
+
+For processors whose clock drops on zmm: everything of AVX-512 but the width. Assemblers write ymm
+instructions on registers 0-15 in their VEX form, whose CPUID bit is AVX2.
+"""
+
+from ghashgen.arch.rows import Isa, lowering
+from ghashgen.arch.x86_64.evex import FEATURES, LOWER, ROWS
+
+ISA = Isa(
+    name="avx512vl",
+    title="AVX-512VL, VPCLMULQDQ on ymm (EVEX.256)",
+    vector_registers=32,
+    lanes=2,
+    catalogue_blocks=(2, 8, 16, 32, 48),
+    features=("avx2", *FEATURES),
+    leave=("vzeroupper",),
+    rows=ROWS,
+    lower={
+        **LOWER,
+        **lowering("""
+            high_half:      vextracti64x2 d a 1
+            lanes_down:     vpxorq.zero t t t; valignq d t a i
+        """),
+    },
+)
+"""The instruction set."""

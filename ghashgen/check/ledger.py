@@ -1,0 +1,212 @@
+"""What is recorded as proved, PROOFS.json, and the hand-kept list of what must be, `EXPECTED`.
+
+The record names every theorem and the bytes that it is about. It carries a hash of itself, so that
+one that was edited or cut short is not read; who means to deceive can compute that hash too, and is
+found out by `ghashgen prove`, which compares the record with what it has proved.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ghashgen.kernels.manifest import Entry
+from ghashgen.output.artefact import sha256
+from ghashgen.support.errors import GhashgenError
+from ghashgen.verify.hash.spec import OPERATIONS
+from ghashgen.verify.prove import THEOREMS
+
+NAME = "PROOFS.json"
+EXPECTED = Path("docs") / "expected-theorems.txt"
+WRITE = "run ghashgen prove --write"
+
+Verdict = dict[str, Any]
+"""What was found of one kernel: `Proof.as_data`, with `text_sha256` as MANIFEST.json has it."""
+
+
+def _kept(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    kept = [{k: v for k, v in verdict.items() if k != "report"} for verdict in verdicts]
+    return sorted(kept, key=lambda verdict: str(verdict["kernel"]))
+
+
+def _seal(verdicts: Sequence[Verdict]) -> str:
+    return sha256(json.dumps(verdicts, ensure_ascii=False, sort_keys=True).encode())
+
+
+def dump(verdicts: Iterable[Verdict]) -> str:
+    """Return the text of PROOFS.json; seconds are those of the run that proved."""
+    kept = _kept(verdicts)
+    body = {"sha256": _seal(kept), "proofs": kept}
+    return json.dumps(body, indent=1, ensure_ascii=False) + "\n"
+
+
+def load(path: Path) -> list[Verdict]:
+    """Read PROOFS.json.
+
+    Raises:
+        GhashgenError: it is missing, is no record, or is not as it was written.
+    """
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        verdicts: list[Verdict] = record["proofs"]
+        for verdict in verdicts:
+            _ = verdict["kernel"], verdict["proved"], verdict["code_sha256"], verdict["text_sha256"]
+        theorems(verdicts)
+        whole = record["sha256"] == _seal(verdicts)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise GhashgenError(
+            f"{path} is no list of proofs: {type(error).__name__} {error}", WRITE
+        ) from None
+    if not whole:
+        raise GhashgenError(f"{path} is not as it was written: its hash differs", WRITE)
+    return verdicts
+
+
+def require_fresh(path: Path, verdicts: Iterable[Verdict], entries: Mapping[str, Entry]) -> None:
+    """Refuse a record that is not of the kernels, and of the code, that the manifest lists.
+
+    Raises:
+        GhashgenError: a kernel is in one of them only, or its code has another hash.
+    """
+    recorded = {verdict["kernel"]: verdict["text_sha256"] for verdict in verdicts}
+    listed = {name: entry["object"]["text_sha256"] for name, entry in entries.items()}
+    names = recorded.keys() | listed.keys()
+    if stale := sorted(name for name in names if recorded.get(name) != listed.get(name)):
+        raise GhashgenError(
+            f"{path} and MANIFEST.json differ on the code of {some(stale)}: not proved", WRITE
+        )
+
+
+def require_same(path: Path, verdicts: Iterable[Verdict]) -> None:
+    """Refuse a record that differs from these verdicts in more than the seconds they took.
+
+    Raises:
+        GhashgenError: as said, or `load` refuses the file.
+    """
+    recorded = {verdict["kernel"]: _timeless(verdict) for verdict in load(path)}
+    # The record has been through JSON: tuples are lists there.
+    now = {v["kernel"]: _timeless(v) for v in json.loads(json.dumps(_kept(verdicts)))}
+    names = recorded.keys() | now.keys()
+    if other := sorted(name for name in names if recorded.get(name) != now.get(name)):
+        raise GhashgenError(f"{path} is not what was proved now, of {some(other)}", WRITE)
+
+
+def _timeless(item: Any) -> Any:
+    if isinstance(item, dict):
+        return {key: _timeless(value) for key, value in item.items() if key != "seconds"}
+    return [_timeless(value) for value in item] if isinstance(item, list) else item
+
+
+def some(names: Sequence[str]) -> str:
+    """Return one name, or how many there are and the first."""
+    return f"{len(names)} kernels, first {names[0]}" if len(names) > 1 else names[0]
+
+
+def theorems(verdicts: Iterable[Verdict]) -> set[str]:
+    """Return what was proved, one line a kernel, function and theorem."""
+    return {
+        f"{verdict['kernel']} {function['operation']} {theorem['what']}"
+        for verdict in verdicts
+        if verdict["proved"]
+        for function in verdict["functions"]
+        for theorem in function["theorems"]
+    }
+
+
+@dataclass(frozen=True)
+class _Line:
+    text: str
+    kernel: str
+    theorems: frozenset[str]
+
+
+def _lines(path: Path) -> list[_Line]:
+    """Read the hand-kept list: `kernel: function function … = theorem theorem …` a line.
+
+    Raises:
+        GhashgenError: the file is missing or a line has no meaning.
+    """
+    out = []
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise GhashgenError(f"{path}: {error.strerror}", "restore it from the repository") from None
+    for number, line in enumerate(lines, 1):
+        text = line.partition("#")[0].strip()
+        if not text:
+            continue
+        kernel, colon, rest = text.partition(":")
+        functions, equals, whats = rest.partition("=")
+        if not (colon and equals and functions.split() and whats.split()):
+            raise GhashgenError(f"{path}:{number}: {line!r}", "write kernel: functions = theorems")
+        named = {f"{kernel} {f} {what}" for f in functions.split() for what in whats.split()}
+        out.append(_Line(line, kernel, frozenset(named)))
+    return out
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """One kernel of which the list says something else than was proved."""
+
+    kernel: str
+    lost: tuple[str, ...]
+    """Listed and not proved, as lines of the list."""
+    new: tuple[str, ...]
+    """Proved and not listed."""
+    take_out: tuple[str, ...]
+    """Lines of the list about this kernel, if they are to become those of `add`."""
+    add: tuple[str, ...]
+
+    def report(self) -> str:
+        """Return both sides in words, and the lines that would make the list agree."""
+        said = [f"listed and not proved: {item}" for item in self.lost]
+        said += [f"proved and not listed: {item}" for item in self.new]
+        take_out = [f"  - {line}" for line in self.take_out if line not in self.add]
+        add = [f"  + {line}" for line in self.add if line not in self.take_out]
+        return "\n".join([*said, *take_out, *add])
+
+
+def mismatches(
+    verdicts: Sequence[Verdict], path: Path, catalogue: Iterable[str], whole: bool
+) -> list[Mismatch]:
+    """Return where the list and the verdicts differ, by kernel.
+
+    A run speaks of the kernels that it was given; one that is neither of the catalogue nor listed
+    need not be. Only a run of the `whole` catalogue finds what is listed of no kernel at all.
+    """
+    lines = _lines(path)
+    listed = {line.kernel for line in lines}
+    given = {str(verdict["kernel"]) for verdict in verdicts}
+    found = theorems(verdicts)
+    out = []
+    for name in sorted(given & (listed | set(catalogue)) | (listed if whole else set())):
+        own = [line for line in lines if line.kernel == name]
+        wanted = frozenset().union(*(line.theorems for line in own))
+        proved = {item for item in found if item.split()[0] == name}
+        if wanted != proved:
+            out.append(
+                Mismatch(
+                    name,
+                    tuple(_written(name, wanted - proved)),
+                    tuple(_written(name, proved - wanted)),
+                    tuple(line.text for line in own),
+                    tuple(_written(name, proved)),
+                )
+            )
+    return out
+
+
+def _written(kernel: str, proved: Iterable[str]) -> Iterable[str]:
+    """Yield the lines that list these theorems of a kernel, functions with the same ones in one."""
+    whats: dict[str, set[str]] = {}
+    for item in proved:
+        _, function, what = item.split()
+        whats.setdefault(function, set()).add(what)
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for function in (name for name in OPERATIONS if name in whats):
+        own = whats[function]
+        order = [what for what in THEOREMS if what in own] + sorted(own - {*THEOREMS})
+        groups.setdefault(tuple(order), []).append(function)
+    for named, functions in groups.items():
+        yield f"{kernel}: {' '.join(functions)} = {' '.join(named)}"

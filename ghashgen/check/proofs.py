@@ -1,0 +1,114 @@
+"""Proves built kernels from their bytes, in parallel; `ghashgen.check.verdicts` keeps the verdicts.
+
+What is recorded, and what must be proved, is the business of `ghashgen.check.ledger`.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from ghashgen.algebra.field.bitorder import Order
+from ghashgen.arch.x86_64.objects import read_object
+from ghashgen.check.ledger import Verdict
+from ghashgen.check.verdicts import Store, foundation
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.output.artefact import sha256
+from ghashgen.run.built import Built
+from ghashgen.support.parallel import run
+from ghashgen.support.sealed import user_seal
+from ghashgen.verify.hash.spec import OPERATIONS, FunctionSpec, KernelSpec, parse_cell
+from ghashgen.verify.prove import prove_object
+
+
+def statement(kernel: Kernel, symbol: str, abi: str, table_align: int = 0) -> KernelSpec:
+    """Return what a kernel claims to be.
+
+    `symbol` begins the names of its functions; callers promise a table aligned to `table_align`
+    bytes, 0 standing for what the instructions need.
+    """
+    return KernelSpec(
+        name=kernel.name,
+        abi=abi,
+        order=Order(kernel.order),
+        blocks=kernel.blocks,
+        cells=tuple(parse_cell(text) for text in kernel.layout.cells),
+        table_bytes=kernel.table_bytes,
+        functions=tuple(
+            FunctionSpec(operation, f"{symbol}_{operation}", parameters)
+            for operation, parameters in OPERATIONS.items()
+            if operation not in ("power", "combine") or kernel.segments
+        ),
+        table_align=table_align or kernel.set.operand_align,
+        wipe=kernel.wipe,
+        op=kernel.op,
+    )
+
+
+@dataclass(frozen=True)
+class Proved:
+    """The verdicts on some kernels, in their order, and where they are from."""
+
+    verdicts: list[Verdict]
+    reused: int
+    """How many were kept by an earlier run."""
+    disbelieved: tuple[str, ...]
+    """Kernels of which a verdict was kept that had not the seal that belongs to it."""
+    unsealed: str
+    """Why no verdict can be kept, if none can."""
+
+
+@dataclass(frozen=True)
+class _Task:
+    built: Built
+    obj: bytes
+    spec: KernelSpec
+
+
+def _task(prefix: str, built: Built) -> _Task:
+    spec = statement(built.kernel, prefix + built.kernel.name, built.abi, built.table_align)
+    return _Task(built, built.obj.read_bytes(), spec)
+
+
+def _prove(store: Store, task: _Task) -> Verdict:
+    proof = prove_object(task.obj, task.spec)
+    verdict = {**proof.as_data(), "report": proof.report()}
+    # By the worker, so that an interrupt loses only what is not proved yet.
+    store.keep(task.obj, task.spec, verdict)
+    return verdict
+
+
+def prove(
+    kernels: Sequence[Built],
+    folder: Path,
+    prefix: str = "",
+    on_done: Callable[[Built], None] = lambda built: None,
+    fresh: bool = False,
+) -> Proved:
+    """Return the verdict on each kernel, proving in parallel what `folder` does not hold.
+
+    `fresh` proves all of them, whatever it holds.
+    """
+    store = Store(folder, user_seal(), foundation())
+    tasks = [_task(prefix, built) for built in kernels]
+    found = [None if fresh else store.find(task.obj, task.spec) for task in tasks]
+    todo = []
+    disbelieved = []
+    for task, verdict in zip(tasks, found, strict=True):
+        if verdict is not None:
+            on_done(task.built)
+            continue
+        todo.append(task)
+        if store.seal.key and not fresh and store.path(task.obj, task.spec).exists():
+            disbelieved.append(task.built.kernel.name)
+    made = iter(run(partial(_prove, store), todo, lambda task: on_done(task.built), spread=True))
+    verdicts = [
+        {**(next(made) if verdict is None else verdict), "text_sha256": _text_sha256(task)}
+        for task, verdict in zip(tasks, found, strict=True)
+    ]
+    reused = len(tasks) - len(todo)
+    return Proved(verdicts, reused, tuple(disbelieved), store.seal.why)
+
+
+def _text_sha256(task: _Task) -> str:
+    return sha256(read_object(task.obj).code)

@@ -1,0 +1,183 @@
+"""Random points for an object that this project did not emit, from its statement.
+
+Its functions are called through a few lines of C that put the arguments in the object's order. How
+it groups blocks is not part of the statement: `STRUCTURES` are tried at a few points, and the one
+that it agrees with is run at all of them. Which one that is needs no trust: every structure is
+GHASH where H_i = H^i, so agreeing with any of them at independent powers is enough.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from queue import Queue
+from types import MappingProxyType
+
+from iced_x86 import CpuidFeature, Decoder
+
+from ghashgen.arch.x86_64.features import FEATURES
+from ghashgen.check.sampled import runs
+from ghashgen.check.sampled.points import Structure
+from ghashgen.check.sampled.subject import BITS, SEED, Plan, Sampled, Subject, plan
+from ghashgen.run.emulate import Emulator
+from ghashgen.run.emulate.image import load_object
+from ghashgen.run.harness import Harness, HarnessKernel, build
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.programs import digest
+from ghashgen.support.toolchain import compile_c, find_cc, link
+
+_TRIAL_BITS = 8
+"""Points of a trial: enough that a structure which does not fit disagrees."""
+
+_LANES = (1, 2, 4)
+
+
+def structures(blocks: int) -> Iterator[Structure]:
+    """Yield the structures that are tried for an object of so many blocks per turn of its loop."""
+    halves = tuple(1 << k for k in range(blocks.bit_length() - 1, -1, -1) if 1 << k < blocks)
+    rests: list[tuple[int, ...]] = [(), (1,), halves]
+    for rest in dict.fromkeys(rests):
+        yield Structure(blocks, 1, rest)
+    for lanes in _LANES[1:]:
+        if blocks % lanes == 0:
+            yield Structure(blocks, lanes)
+
+
+_C_TYPES = MappingProxyType(
+    {
+        "table": "const void *",
+        "state": "uint8_t *",
+        "input": "const uint8_t *",
+        "length": "size_t ",
+        "addend": "const uint8_t *",
+        "factor": "const uint8_t *",
+        "subkey": "const uint8_t *",
+        "result": "uint8_t *",
+        "exponent": "uint64_t ",
+    }
+)
+
+_OURS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("init", ("table", "subkey")),
+    ("mul", ("table", "state")),
+    ("update", ("table", "state", "input", "length")),
+    ("power", ("table", "result", "exponent")),
+    ("combine", ("state", "addend", "factor")),
+)
+"""What the harness calls. `init` and `power` are never called here, and trap."""
+
+
+def _shim(subject: Subject, name: str) -> str:
+    """Return C that gives an object's functions the harness's interface."""
+    convention = "__attribute__((ms_abi)) " if subject.abi == "win64" else ""
+    lines = ["#include <stddef.h>", "#include <stdint.h>", ""]
+    for operation, parameters in _OURS:
+        taken = ", ".join(f"{_C_TYPES[p]}{p}" for p in parameters)
+        function = subject.functions.get(operation)
+        if function is None:
+            lines += [f"void {name}_{operation}(void) {{ __builtin_trap(); }}", ""]
+            continue
+        if not re.fullmatch(r"[A-Za-z_]\w*", function.symbol):
+            raise GhashgenError(f"{function.symbol!r} is no symbol that C can name", "rename it")
+        given = ", ".join(f"{_C_TYPES[p]}{p}" for p in function.parameters)
+        values = ", ".join(
+            f"length / {function.unit}" if p == "length" else p for p in function.parameters
+        )
+        lines += [
+            f"extern {convention}void {function.symbol}({given});",
+            f"void {name}_{operation}({taken})",
+            "{",
+            f"    {function.symbol}({values});",
+            "}",
+            "",
+        ]
+    return "\n".join(lines)
+
+
+def _needs(obj: Path) -> tuple[str, ...]:
+    """Return those of FEATURES that some instruction of the object asks for."""
+    names = {value: name.lower() for name, value in vars(CpuidFeature).items() if name.isupper()}
+    found: set[str] = set()
+    for segment in load_object(obj).segments:
+        if segment.kind == "x":
+            for instruction in Decoder(64, segment.content):
+                found.update(names.get(feature, "") for feature in instruction.cpuid_features())
+    return tuple(name for name in FEATURES if name in found)
+
+
+def _harness(subject: Subject, name: str, table_align: int, folder: Path) -> Harness:
+    """Return a harness with the object under a name of our own."""
+    cc = find_cc()
+    folder.mkdir(parents=True, exist_ok=True)
+    text = _shim(subject, name)
+    stem = folder / f"shim-{digest([text], [subject.obj.read_bytes()])}"
+    source, shim, joined = (stem.with_suffix(suffix) for suffix in (".c", ".shim.o", ".o"))
+    source.write_text(text, encoding="utf-8")
+    compile_c(cc, source, shim, flags=("-std=gnu11", "-O2", "-fPIE"), include=())
+    link(cc, [shim, subject.obj], joined, flags=("-r", "-nostdlib"))
+    kernel = HarnessKernel(
+        name=name,
+        isa="stranger",
+        abi="sysv",
+        needs=_needs(subject.obj),
+        blocks=subject.structure.blocks,
+        table_bytes=max(subject.table_bytes, 1),
+        table_align=min(table_align, 2048),
+        obj=joined,
+        op=subject.op,
+        segments=True,
+    )
+    return build([kernel], folder)
+
+
+def run(
+    subject: Subject,
+    table_align: int,
+    folder: Path,
+    groups: Sequence[int] = (),
+    emulate: bool = False,
+    seed: str = SEED,
+) -> tuple[Sampled, Structure]:
+    """Run an object's update, mul and combine at random points, as far as it has them.
+
+    `groups` are the sizes of its groups in blocks, the largest first; without them `structures` are
+    tried. Returns what was run, and the structure that was found.
+
+    Raises:
+        GhashgenError: no degree is known for the code (see `degrees`), no structure fits, or the
+            object cannot be linked.
+    """
+    if not subject.functions:
+        raise GhashgenError("none of update, mul and combine is stated", "nothing can be run")
+    subject = replace(subject, name="stranger_" + re.sub(r"\W", "_", subject.name))
+    tried = [Structure(groups[0], 1, tuple(groups[1:]))] if groups else None
+    candidates = tried or list(structures(subject.structure.blocks))
+    harness = _harness(subject, subject.name, table_align, folder)
+    with ExitStack() as stack:
+        free: Queue[Emulator] | None = None
+        present = harness.features()
+        if emulate or not all(present[name] for name in _needs(subject.obj)):
+            free = Queue()
+            free.put(stack.enter_context(Emulator()))
+
+        def attempt(fitted: Subject, degrees: Plan, trial: bool) -> Sampled:
+            if free is not None:
+                count = 1 if trial else runs.EMULATED_POINTS
+                return runs.emulated(harness, free, fitted, degrees, seed, count)
+            bits = _TRIAL_BITS if trial else BITS
+            return runs.natively(harness, [fitted], [degrees], seed, bits)[0]
+
+        wrong: list[str] = []
+        for structure in candidates:
+            fitted = replace(subject, structure=structure)
+            degrees = plan(fitted)
+            trial = attempt(fitted, degrees, trial=True)
+            if trial.ok:
+                return attempt(fitted, degrees, trial=False), structure
+            wrong.append(f"{structure.text}: {trial.failures[0]}")
+    raise GhashgenError(
+        "at random points with independent powers it agrees with none of the structures known "
+        f"here; {'; '.join(wrong)}",
+        "do not use it, or state its groups: --groups 8,4,1",
+    )

@@ -1,0 +1,196 @@
+"""What is sampled: an object, its functions, their degrees, and what the points then show."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES, Order
+from ghashgen.check.sampled import degrees
+from ghashgen.check.sampled.points import Cell, Structure, cell
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.run.built import Built
+from ghashgen.run.emulate.image import load_object
+
+SEED = "1"
+"""What the points are drawn from if nobody says otherwise."""
+
+BITS = 128
+"""A wrong function is to stay unseen with probability 2^-BITS at most."""
+
+_FEW_BITS = 4
+_ARGUMENTS = {
+    "table": degrees.TABLE,
+    "state": degrees.STATE,
+    "input": degrees.INPUT,
+    "addend": degrees.ADDEND,
+    "factor": degrees.FACTOR,
+}
+SAMPLED: Mapping[str, tuple[str, ...]] = {
+    "update": ("table", "state", "input", "length"),
+    "mul": ("table", "state"),
+    "combine": ("state", "addend", "factor"),
+}
+"""The functions that are sampled; the degree of `init` and `power` grows with the power of H."""
+
+
+@dataclass(frozen=True)
+class Function:
+    """An exported function: its symbol, its parameters in order, and the form of its length."""
+
+    symbol: str
+    parameters: tuple[str, ...]
+    multiple: int = 1
+    """Lengths are multiples of so many bytes,"""
+    unit: int = 1
+    """and are passed in units of so many."""
+
+    def arguments(self, length: int) -> list[int]:
+        """Return what `degrees` passes for a message of so many bytes."""
+        return [length // self.unit if p == "length" else _ARGUMENTS[p] for p in self.parameters]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An object and what its functions should be."""
+
+    name: str
+    obj: Path
+    abi: str
+    op: str
+    order: Order
+    structure: Structure
+    cells: tuple[Cell, ...]
+    table_bytes: int
+    functions: Mapping[str, Function]
+    """By operation: update, mul, combine, as far as it has them."""
+
+    @property
+    def bound(self) -> int:
+        """The largest length that is run, in bytes."""
+        return self.structure.longest
+
+    @property
+    def lengths(self) -> range:
+        """The lengths that update is run at."""
+        update = self.functions.get("update")
+        return range(0, self.bound + 1, update.multiple) if update else range(0)
+
+    @property
+    def top(self) -> int:
+        """The highest power that the table or a group has."""
+        return max(self.structure.blocks, *(c.power for c in self.cells))
+
+
+def structure_of(kernel: Kernel) -> Structure:
+    """Return how a kernel of this project cuts a message, from its axes.
+
+    Neither the byte swap through the stack, nor powers in registers, nor pipelining, nor a schedule
+    changes it.
+    """
+    return Structure(kernel.blocks, kernel.lane_count if kernel.fold == "end" else 1)
+
+
+def subject_of(built: Built, prefix: str = "") -> Subject:
+    """Return a kernel of this project as a subject."""
+    kernel = built.kernel
+    names = [name for name in SAMPLED if name != "combine" or kernel.segments]
+    return Subject(
+        name=kernel.name,
+        obj=built.obj,
+        abi=built.abi,
+        op=kernel.op,
+        order=kernel.bit_order,
+        structure=structure_of(kernel),
+        cells=tuple(cell(text) for text in kernel.layout.cells),
+        table_bytes=kernel.table_bytes,
+        functions={
+            name: Function(f"{prefix}{kernel.name}_{name}", SAMPLED[name]) for name in names
+        },
+    )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Degrees of a subject's functions."""
+
+    update: Mapping[int, int]
+    """By length."""
+    mul: int | None
+    combine: int | None
+
+    @property
+    def highest(self) -> int:
+        """The greatest of them."""
+        return max([*self.update.values(), self.mul or 0, self.combine or 0])
+
+    def calls(self) -> Iterable[tuple[str, int]]:
+        """Yield every function, "update of 5 bytes" or "mul", and its degree."""
+        yield from ((f"update of {length} bytes", d) for length, d in self.update.items())
+        yield from ((n, d) for n, d in (("mul", self.mul), ("combine", self.combine)) if d)
+
+
+def plan(subject: Subject) -> Plan:
+    """Return the degrees of the difference of what the bytes compute and what is right.
+
+    Raises:
+        Refused: the bytes are none whose degree is known (see `degrees`).
+    """
+    image = load_object(subject.obj)
+    table = [c.degree for c in subject.cells]
+    table += [1] * (subject.table_bytes // BLOCK_BYTES - len(table))
+    found = degrees.Degrees(image, subject.abi, degrees.Table(tuple(table)), subject.bound)
+
+    def of(name: str, length: int, right: int) -> int:
+        function = subject.functions[name]
+        return max(right, found.of(function.symbol, function.arguments(length)))
+
+    def product(name: str) -> int | None:
+        return of(name, 0, 2) if name in subject.functions else None
+
+    update = {n: of("update", n, subject.structure.degree(n)) for n in subject.lengths}
+    return Plan(update, product("mul"), product("combine"))
+
+
+def points_for(degree: int, bits: int = BITS) -> int:
+    """Return how many points leave a wrong function unseen with probability 2^-bits at most."""
+    return math.ceil(bits / bits_of_a_point(degree))
+
+
+def bits_of_a_point(degree: int) -> float:
+    """Return the bits by which a point lowers the probability that a wrong function is unseen."""
+    return -math.log1p(-(2.0**-degree)) / math.log(2)
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """What was run of a kernel at random points, and what it shows."""
+
+    name: str
+    how: str
+    calls: int
+    bits: float
+    """A wrong function is unseen with probability 2^-bits at most, at each length; the least."""
+    weakest: str
+    """The function of which that is said; "update of 33 bytes"."""
+    degree: int
+    """The greatest degree."""
+    failures: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything agreed."""
+        return not self.failures
+
+    @property
+    def bound(self) -> str:
+        """The probability as a text: 2^-128, or 0.97 where it is no small one."""
+        # Rounded towards the weaker statement.
+        if self.bits >= _FEW_BITS:
+            return f"2^-{math.floor(self.bits)}"
+        return f"{math.ceil(1000 * 2**-self.bits) / 1000:.3f}"
+
+
+def least_bits(plan: Plan, count: Callable[[int], int]) -> tuple[float, str]:
+    """Return the least bits over all functions and lengths, and where."""
+    return min((count(d) * bits_of_a_point(d), what) for what, d in plan.calls())

@@ -1,0 +1,110 @@
+"""How much of this package a proof of the bytes rests on: the prover's imports, in lines."""
+
+import ast
+import tokenize
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+PACKAGE = Path(__file__).parent.parent
+
+ROOT = "ghashgen.verify.prove"
+"""What `ghashgen prove`, `prove-object` and `ghashgen.prove` all call with an object's bytes."""
+
+ROWS = "verify/x86_64/rows"
+"""What one instruction does, form by form; each is compared with a CPU."""
+
+PARTS = {
+    "what a result should be": "algebra/field",
+    "forms over GF(2)": "algebra/ops",
+    "what instructions do": ROWS,
+    "the rest of the prover": "verify",
+    "the package and its errors": ".",
+}
+"""What each part is for -> its folder; a file belongs to the first that holds it."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some files that a proof rests on; lines of code have neither text nor blank ones."""
+
+    name: str
+    where: str
+    files: int
+    code: int
+    lines: int
+
+
+def trusted_files() -> list[Path]:
+    """Return the files of this package that the prover imports, directly or not, sorted."""
+    found: set[Path] = set()
+    todo = [ROOT]
+    while todo:
+        name = todo.pop()
+        # Importing a module runs the packages that it is in.
+        names = [".".join(name.split(".")[: k + 1]) for k in range(name.count(".") + 1)]
+        for path in filter(None, map(_file, names)):
+            if path not in found:
+                found.add(path)
+                todo += _imports(path)
+    return sorted(found)
+
+
+def trusted_parts() -> tuple[Part, ...]:
+    """Return the parts of the trusted base, each with its size."""
+    rest = trusted_files()
+    parts = []
+    for name, where in PARTS.items():
+        own = [path for path in rest if path.is_relative_to(PACKAGE / where)]
+        rest = [path for path in rest if path not in own]
+        code = sum(code_lines(path) for path in own)
+        lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in own)
+        parts.append(Part(name, where, len(own), code, lines))
+    return tuple(parts)
+
+
+def code_lines(path: Path) -> int:
+    """Return the number of a file's lines that are neither blank, nor comment, nor docstring."""
+    with path.open("rb") as file:
+        tokens = list(tokenize.tokenize(file.readline))
+    bare = (
+        tokenize.ENCODING, tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT,
+        tokenize.DEDENT, tokenize.ENDMARKER,
+    )  # fmt: skip
+    lines = {
+        line
+        for token in tokens
+        if token.type not in bare
+        for line in range(token.start[0], token.end[0] + 1)
+    }
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            lines -= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return len(lines)
+
+
+def _file(module: str) -> Path | None:
+    """Return the file of a module of this package, None if there is none."""
+    place = PACKAGE.joinpath(*module.split(".")[1:])
+    if module.split(".")[0] != PACKAGE.name:
+        return None
+    for path in (place / "__init__.py", place.with_suffix(".py")):
+        if path.is_file():
+            return path
+    return None
+
+
+def _imports(path: Path) -> Iterator[str]:
+    todo: list[ast.AST] = [ast.parse(path.read_bytes())]
+    while todo:
+        node = todo.pop()
+        match node:
+            case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+                todo += node.orelse
+                continue
+            case ast.Import():
+                yield from (alias.name for alias in node.names)
+            case ast.ImportFrom(module=str(module), level=0):
+                yield module
+                yield from (f"{module}.{alias.name}" for alias in node.names)
+        todo += ast.iter_child_nodes(node)

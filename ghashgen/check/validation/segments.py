@@ -1,0 +1,63 @@
+"""Splitting a message into segments: cases for kernels that export power and combine.
+
+Every chunk of a vector is hashed from state 0, as a thread would, and folded in from the left with
+the power of its blocks, so the state must be the one that updates in turn reach: pyca's answer.
+"""
+
+import random
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+
+from ghashgen.algebra.field.bitorder import block_from_element, element_from_block
+from ghashgen.algebra.field.gf128 import X_INVERSE, mul, power
+from ghashgen.algebra.field.polyval import byte_reverse
+from ghashgen.check.validation.cases import BLOCK, SEED, Case
+from ghashgen.run.harness import Vector
+
+EXPONENTS = (
+    *range(34),
+    *(1 << i for i in range(6, 64)),
+    *((1 << i) - 1 for i in range(6, 65)),
+)
+"""Exponents of H that are run: small ones, single bits, runs of ones up to 2^64 - 1."""
+
+
+def resplit(cases: Iterable[Case], most: int) -> Iterator[Case]:
+    """Yield `most` of the cases, evenly taken, each cut into segments at random block boundaries.
+
+    Empty segments are among them, and a partial last block wherever the case has one.
+    """
+    rng = random.Random(SEED + 5)
+    found = list(cases)
+    for case in found[:: max(1, len(found) // most)]:
+        pieces: list[bytes] = []
+        for chunk in case.vector.chunks:
+            blocks = len(chunk) // BLOCK
+            marks = sorted(BLOCK * rng.randint(0, blocks) for _ in range(rng.randrange(5)))
+            cuts = [0, *marks, len(chunk)]
+            pieces += [chunk[a:b] for a, b in pairwise(cuts)]
+        vector = Vector(case.vector.h, case.vector.x, tuple(pieces))
+        what = f"{case.what} in {len(pieces)} segments"
+        yield Case(vector, what, expected=case.expected, mask=case.mask)
+
+
+def power_of(h: bytes, m: int, op: str) -> bytes:
+    """Return H^m in the form of h: of POLYVAL's dot, GHASH's product of elements times x."""
+    if op == "ghash":
+        return block_from_element(power(element_from_block(h), m))
+    twisted = mul(power(mul(element_from_block(byte_reverse(h)), 2), m), X_INVERSE)
+    return byte_reverse(block_from_element(twisted))
+
+
+def powers(op: str) -> list[Case]:
+    """Return cases for NAME_power; the first 8 bytes of a vector's x are m, little-endian.
+
+    Expected is what the field's specification says: no library that could be asked exports it.
+    """
+    rng = random.Random(SEED + 6)
+    out = []
+    for m in [*EXPONENTS, *(rng.getrandbits(64) for _ in range(32))]:
+        h = rng.randbytes(BLOCK)
+        vector = Vector(h, m.to_bytes(8, "little") + bytes(8))
+        out.append(Case(vector, f"power of {m}", expected=power_of(h, m, op)))
+    return out

@@ -1,0 +1,134 @@
+"""What is chosen from: kernels as a manifest describes them, and the convention of their order."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from types import MappingProxyType
+from typing import Any
+
+from ghashgen.choice.rule import Simplicity
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.manifest import Entry
+
+PREFERENCE: Mapping[str, tuple[Any, ...]] = MappingProxyType(
+    {
+        "isa": ("avx512", "avx512vl", "avx2", "avx", "sse"),
+        "wipe": (False, True),
+        "multiply": ("winograd", "karatsuba", "k", "schoolbook"),
+        "blocks": (16, 12, 8, 32, 24, 48, 6, 4, 2, 1),
+        "order": ("reflected", "natural"),
+        "reduce": ("clmul1", "clmul2", "clmul3", "shift-xor"),
+    }
+)
+"""The convention where nothing was measured: wider registers, then fewer carry-less products. An
+earlier axis outweighs all later ones, values that are not listed come last, and of kernels equal in
+all axes here the one with the fewest axes away from default leads."""
+
+_DEFAULTS = {field.name: field.default for field in fields(Kernel) if field.default is not MISSING}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A kernel that may be chosen."""
+
+    name: str
+    op: str
+    isa: str
+    abi: str
+    axes: Mapping[str, Any]
+    needs: frozenset[str]
+    """CPU features."""
+    table_bytes: int
+    table_align: int
+    """What the table needs."""
+    best_align: int
+    """What serves speed: no register of the group loop crosses a line."""
+    code_bytes: int
+    symbols: Mapping[str, str]
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.abi))
+
+    @property
+    def measured_as(self) -> str:
+        """The kernel whose figures stand for this one: POLYVAL's are those of GHASH by its axes."""
+        return f"ghash_{self.name.removeprefix('polyval_')}" if self.op == "polyval" else self.name
+
+    @property
+    def blocks(self) -> int:
+        """Blocks a group."""
+        return int(self.axes["blocks"])
+
+    @property
+    def segments(self) -> bool:
+        """Whether it has power and combine."""
+        return "power" in self.symbols and "combine" in self.symbols
+
+    @property
+    def away(self) -> int:
+        """Axes away from their defaults."""
+        return sum(
+            self.axes.get(axis, default) != default
+            for axis, default in _DEFAULTS.items()
+            if axis not in ("op", "alias")
+        )
+
+    @property
+    def simplicity(self) -> Simplicity:
+        """Less is simpler."""
+        return self.table_bytes, self.code_bytes, self.away, self.name
+
+    @property
+    def rank(self) -> tuple[tuple[int, ...], int, Simplicity]:
+        """Its place in the convention, less is preferred."""
+        places = tuple(
+            values.index(self.axes[axis]) if self.axes.get(axis) in values else len(values)
+            for axis, values in PREFERENCE.items()
+        )
+        return places, self.away, self.simplicity
+
+
+def isa_place(isa: str) -> int:
+    """Return the place of an instruction set in the convention: the widest is 0."""
+    known = PREFERENCE["isa"]
+    return known.index(isa) if isa in known else len(known)
+
+
+def candidates(entries: Iterable[Entry]) -> tuple[Candidate, ...]:
+    """Return the kernels of a manifest, sorted by name."""
+    return tuple(
+        Candidate(
+            name=entry["name"],
+            op=entry["axes"].get("op", "ghash"),
+            isa=entry["axes"]["isa"],
+            abi=entry["axes"]["abi"],
+            axes=entry["axes"],
+            needs=frozenset(entry["cpu_features"]),
+            table_bytes=entry["table"]["bytes"],
+            table_align=entry["table"]["align"],
+            best_align=entry["table"]["best_align"],
+            code_bytes=sum(entry["code_bytes"].values()),
+            symbols=entry["symbols"],
+        )
+        for entry in sorted(entries, key=lambda entry: str(entry["name"]))
+    )
+
+
+def without_needless_wipes(pool: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates but for those that wipe where the same instruction set has others.
+
+    What a kernel promises is not chosen by speed.
+    """
+    plain = {c.isa for c in pool if not c.axes.get("wipe")}
+    return [c for c in pool if not c.axes.get("wipe") or c.isa not in plain]
+
+
+def levels(pool: Iterable[Candidate]) -> list[frozenset[str]]:
+    """Return every set of features that decides which candidates can run, the largest first.
+
+    A CPU is on the level that is the union of what its kernels need; features that no kernel needs
+    make no difference.
+    """
+    found = {frozenset[str]()}
+    for needs in sorted({c.needs for c in pool}, key=sorted):
+        found |= {one | needs for one in found}
+    return sorted(found - {frozenset()}, key=lambda one: (-len(one), sorted(one)))

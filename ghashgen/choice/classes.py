@@ -1,0 +1,42 @@
+"""Classes of message lengths, and the sizes that stand for them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import exp, fsum, log
+
+from ghashgen.records.core import size_name
+
+
+@dataclass(frozen=True)
+class SizeClass:
+    """Messages of up to `up_to` bytes and more than the class before; None has no limit."""
+
+    up_to: int | None
+    sizes: tuple[int, ...]
+    """Bytes; a class's score is the geometric mean of the cycles at these sizes."""
+
+    @property
+    def title(self) -> str:
+        """As tables call it."""
+        return "more" if self.up_to is None else f"to {size_name(self.up_to)}"
+
+
+CLASSES = (
+    SizeClass(16, (16,)),
+    SizeClass(64, (32, 64)),
+    SizeClass(256, (128, 256)),
+    SizeClass(1024, (512, 1024)),
+    SizeClass(4096, (1500, 4096)),
+    SizeClass(None, (16384,)),
+)
+"""From one block to long messages; 1500 bytes end in a partial block."""
+
+
+def sizes_of(classes: tuple[SizeClass, ...]) -> tuple[int, ...]:
+    """Return the sizes to measure, each once."""
+    return tuple(dict.fromkeys(size for item in classes for size in item.sizes))
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    """Return the geometric mean: a class's sizes have the same say, whatever their length."""
+    return exp(fsum(log(value) for value in values) / len(values))

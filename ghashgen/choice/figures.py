@@ -1,0 +1,108 @@
+"""What a record says of a class of message lengths: one score for each kernel that it measured."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from ghashgen.choice.candidate import Candidate
+from ghashgen.choice.classes import SizeClass, geometric_mean
+from ghashgen.records.core import GCM
+from ghashgen.records.records import Record
+
+LASTING, ONCE, SEGMENTS = "lasting", "once", "segments"
+USES = (LASTING, ONCE, SEGMENTS)
+"""What a table is for: a key of many messages; one message, whose time has the table's in it; the
+powers of H with which the segments of a message are put together."""
+
+MODES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {LASTING: (GCM, "throughput"), ONCE: ("latency", "throughput")}
+)
+"""How calls were measured, the preferred first. Messages under a lasting key: as AES-GCM makes
+them, else back to back. A message whose table is made for it waits for the table: chained calls."""
+
+ANY_LENGTH = SizeClass(None, (0,))
+"""The one class of what has no length."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores of a class by kernel, in core cycles; lower is better."""
+
+    record: Record
+    mode: str
+    sizes: tuple[int, ...]
+    """The sizes whose geometric mean a score is."""
+    by_candidate: Mapping[Candidate, float]
+
+
+class Figures:
+    """The cycles of a record, looked up by subject, mode and size."""
+
+    def __init__(self, record: Record, names: Collection[str] | None = None) -> None:
+        """Index the record's cells: those of some subjects, or all."""
+        self.record = record
+        self._cycles = {
+            (cell.name, cell.mode, cell.size): cell.cycles
+            for cell in record.results.cells
+            if names is None or cell.name in names
+        }
+        self.measured = frozenset(name for name, _, _ in self._cycles)
+
+    def cycles(self, name: str, mode: str, size: int, use: str = LASTING) -> float | None:
+        """Return the core cycles of a message, with its table's for `once`; None where unknown."""
+        cycles = self._cycles.get((name, mode, size))
+        if use != ONCE or cycles is None:
+            return cycles
+        init = self._cycles.get((name, "init", 0))
+        return None if init is None else init + cycles
+
+    def scores(self, pool: Sequence[Candidate], item: SizeClass, use: str) -> Scores | None:
+        """Return the scores of a class; None where the record cannot decide it.
+
+        A kernel's score is the geometric mean over the sizes of the class. Of a record that has no
+        kernel at all of them, the largest size with a figure decides. What a table costs is
+        compared only where at least half of the kernels have figures: a record of the fastest
+        kernels alone has left out those with small tables.
+        """
+        if use == SEGMENTS:
+            return self._filled("init", pool, (0,), use)
+        choices = [item.sizes, *((size,) for size in reversed(item.sizes) if len(item.sizes) > 1)]
+        for sizes in choices:
+            found = [s for mode in MODES[use] if (s := self._filled(mode, pool, sizes, use))]
+            if found:
+                most = max(found, key=lambda s: len(s.by_candidate))
+                enough = use != ONCE or 2 * len(most.by_candidate) >= len(pool)
+                return most if enough else None
+        return None
+
+    def _filled(
+        self, mode: str, pool: Sequence[Candidate], sizes: tuple[int, ...], use: str
+    ) -> Scores | None:
+        found = {}
+        for candidate in pool:
+            cycles = [self.cycles(candidate.measured_as, mode, size, use) for size in sizes]
+            values = [value for value in cycles if value is not None]
+            if len(values) == len(sizes):
+                found[candidate] = geometric_mean(values)
+        return Scores(self.record, mode, sizes, found) if found else None
+
+    def fill_at(self, slow: Candidate, fast: Candidate, scores: Scores) -> int | None:
+        """Return the bytes of messages that pay for filling the faster kernel's table, if known.
+
+        Filling costs the cycles of init; each byte of a message then saves what the kernel whose
+        table is filled already takes more.
+        """
+        cost = self.cycles(fast.measured_as, "init", 0)
+        savings = []
+        for size in scores.sizes:
+            pair = [self.cycles(c.measured_as, scores.mode, size) for c in (slow, fast)]
+            if cost is None or pair[0] is None or pair[1] is None:
+                return None
+            savings.append((pair[0] - pair[1]) / size)
+        best = max(savings)
+        return blocks_up(cost / best) if cost is not None and best > 0 else None
+
+
+def blocks_up(size: float) -> int:
+    """Return a length in bytes rounded up to whole blocks."""
+    return -(-int(size) // 16) * 16

@@ -1,0 +1,278 @@
+"""Which kernel to take on a CPU: what the dispatcher would take there, with its figures and why.
+
+Reads the manifest of the catalogue and the records of measurements; runs nothing.
+"""
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import log
+
+from ghashgen.arch.x86_64.features import FEATURES, FEATURES_OFF
+from ghashgen.choice.candidate import Candidate
+from ghashgen.choice.choice import Chooser, Pick
+from ghashgen.choice.cores import core_features, host_of, record_features, vendor_of
+from ghashgen.choice.figures import LASTING, ONCE, Figures
+from ghashgen.choice.rule import level
+from ghashgen.records.core import Cell, size_name
+from ghashgen.records.cpus import CORES, VENDORS, core_of
+from ghashgen.records.machine import cpu_model, cpuinfo
+from ghashgen.records.records import FOLDER, Record
+from ghashgen.support.errors import GhashgenError
+
+_LINUX = {"aes": "aesni"}
+"""Features that /proc/cpuinfo calls by another name."""
+
+WAYS = {
+    "gcm": "a GCM message (12 bytes of AAD, the message, the lengths)",
+    "throughput": "messages back to back",
+    "latency": "messages that wait for each other",
+}
+"""What was timed, by mode."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The CPU that is asked about."""
+
+    cpu: str
+    """In the system's words, or as it was asked for."""
+    core: str
+    """The core's name; empty where it is not known."""
+    vendor: str
+    features: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Speed:
+    """A figure of a record."""
+
+    mode: str
+    size: int
+    cycles: float
+    setup: bool
+    """Whether the cycles of key set-up are among them."""
+    peer: str
+    """The fastest peer of the record there that this CPU can run; empty where there is none."""
+    ratio: float | None
+    """The peer's time by the kernel's: above 1, the kernel is faster."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The kernel of a range of message lengths."""
+
+    above: int
+    """The range begins after this length in bytes; -1 where it begins with 0."""
+    up_to: int | None
+    candidate: Candidate
+    record: str
+    """The record that decided; empty for the convention."""
+    own: bool
+    """Whether the record is of this core."""
+    init: float | None
+    """Core cycles of key set-up."""
+    speed: Speed | None
+    why: str
+
+    @property
+    def lengths(self) -> str:
+        """The range in words."""
+        if self.up_to is None:
+            return "any length" if self.above < 0 else f"more than {size_name(self.above)}"
+        if self.above < 0:
+            return f"to {size_name(self.up_to)}"
+        return f"{self.above + 1} to {self.up_to} bytes"
+
+
+def machine(name: str, records: Sequence[Record]) -> Machine:
+    """Return the CPU of this name: a record's or core's, a list of features, or "" for this one.
+
+    Features in the variable FEATURES_OFF of the environment are left out of this machine's.
+
+    Raises:
+        GhashgenError: nobody knows the name, or this system does not say what it has.
+    """
+    if not name:
+        return _here()
+    low = _plain(name)
+    for record in records:
+        if low in (_plain(record.slug), _plain(record.title)):
+            cpu = record.results.machine.cpu
+            return Machine(cpu, record.title, vendor_of(record), record_features(record))
+    for core in CORES:
+        if low == _plain(core.title) and (features := core_features(core)):
+            place = f"cpu family {core.family}, model {core.models[0]}"
+            cpu = f"{core.title} ({place}, stepping {core.steppings[0]})"
+            return Machine(cpu, core.title, "intel" if core.family == 6 else "amd", features)
+    named = frozenset(name.lower().split(","))
+    if named <= set(FEATURES):
+        return Machine(f"a CPU with {' '.join(sorted(named))}", "", "", named)
+    known = [*(record.title for record in records), *(c.title for c in CORES if c.uarch)]
+    raise GhashgenError(
+        f"no record, core or list of CPU features is called {name!r}",
+        f"choose {', '.join(dict.fromkeys(known))}, a record of {FOLDER}, or features as "
+        f"avx,pclmulqdq from {', '.join(FEATURES)}",
+    )
+
+
+def _plain(name: str) -> str:
+    """Return a name without case, spaces and signs: zen5 is Zen 5."""
+    return "".join(filter(str.isalnum, name.lower()))
+
+
+def _here() -> Machine:
+    said = cpuinfo()
+    flags = {_LINUX.get(flag, flag) for flag in said.get("flags", "").split()}
+    if not flags:
+        raise GhashgenError(
+            "this system does not say what its CPU has (/proc/cpuinfo)", "name one: --cpu 'Zen 5'"
+        )
+    off = {name for name in os.environ.get(FEATURES_OFF, "").split(",") if name}
+    if unknown := sorted(off - set(FEATURES)):
+        raise GhashgenError(
+            f"{FEATURES_OFF} names {unknown[0]!r}, which is no CPU feature",
+            f"choose from {', '.join(FEATURES)}",
+        )
+    features = flags & set(FEATURES) - off
+    cpu = cpu_model()
+    core = core_of(cpu)
+    vendor = VENDORS.get(said.get("vendor_id", ""), "")
+    return Machine(cpu, core.title if core else "", vendor, frozenset(features))
+
+
+def recommend(
+    here: Machine,
+    pool: Iterable[Candidate],
+    records: Sequence[Record],
+    *,
+    once: bool = False,
+    size: int | None = None,
+) -> tuple[Advice, ...]:
+    """Return the kernels to take, range by range of lengths; for `size` alone if it is given.
+
+    `pool` are kernels of one operation and calling convention; `once` says that a table serves one
+    message alone.
+
+    Raises:
+        GhashgenError: the CPU can run none of them.
+    """
+    chooser = Chooser(pool, records)
+    host = host_of(chooser.hosts, here.cpu, here.vendor)
+    picks = chooser.picks(host, here.features, ONCE if once else LASTING)
+    if not picks:
+        raise GhashgenError(
+            f"no kernel runs without PCLMULQDQ and SSE2, and {here.cpu} has "
+            f"{' '.join(sorted(here.features)) or 'no feature that matters'}",
+            "take a portable GHASH there",
+        )
+    out, above = [], -1
+    for run in _runs(picks):
+        last = run[-1].up_to
+        if size is None or (above < size and (last is None or size <= last)):
+            pick = run[-1] if size is None else next(
+                p for p in run if p.up_to is None or size <= p.up_to
+            )  # fmt: skip
+            out.append(_advice(pick, above, last, here, once, size))
+        above = last if last is not None else above
+    return tuple(out)
+
+
+def _runs(picks: Sequence[Pick]) -> list[list[Pick]]:
+    """Return neighbouring classes of one kernel and one source together."""
+    runs: list[list[Pick]] = []
+    for pick in picks:
+        if runs and (runs[-1][-1].candidate, _slug(runs[-1][-1])) == (pick.candidate, _slug(pick)):
+            runs[-1].append(pick)
+        else:
+            runs.append([pick])
+    return runs
+
+
+def _slug(pick: Pick) -> str:
+    return pick.scores.record.slug if pick.scores else ""
+
+
+def _advice(
+    pick: Pick,
+    above: int,
+    last: int | None,
+    here: Machine,
+    once: bool,
+    size: int | None,
+) -> Advice:
+    found = pick.scores
+    if found is None:
+        return Advice(above, last, pick.candidate, "", False, None, None, _by_convention(once))
+    subjects = found.record.results.subjects
+    peers = {name for name, subject in subjects.items() if subject.kind == "peer"}
+    measured = Figures(found.record, peers | {pick.candidate.measured_as})
+    own = found.record.title == here.core
+    return Advice(
+        above,
+        last,
+        pick.candidate,
+        found.record.slug,
+        own,
+        measured.cycles(pick.candidate.measured_as, "init", 0),
+        _speed(pick, measured, once, size or max(found.sizes), here.features),
+        _why(pick, own, found.record),
+    )
+
+
+def _by_convention(once: bool) -> str:
+    if once:
+        return "nothing was measured: by convention the widest registers, and a table a quarter of the message"  # noqa: E501
+    return "nothing was measured: by convention the widest registers, then the fewest products"
+
+
+def _why(pick: Pick, own: bool, record: Record) -> str:
+    assert pick.scores is not None
+    scored = pick.scores.by_candidate
+    equal = level(scored)
+    best = min(scored, key=lambda c: (scored[c], c.simplicity))
+    sizes = " and ".join(map(size_name, pick.scores.sizes))
+    if len(scored) == 1:
+        text = f"the only kernel on record at {sizes}"
+    elif pick.candidate == best:
+        text = f"the fastest of {len(scored)} measured at {sizes}"
+    else:
+        text = (
+            f"one of {len(equal)} within 5% of the fastest ({best.name}) of {len(scored)} at "
+            f"{sizes}, which is no difference: the smallest tables decide"
+        )
+    if not own:
+        text += f"; measured on {record.title}, the nearest record that decides it"
+    if pick.candidate.measured_as != pick.candidate.name:
+        text += f"; as {pick.candidate.measured_as}, which swaps bytes besides"
+    return text
+
+
+def _speed(
+    pick: Pick, measured: Figures, once: bool, size: int, features: frozenset[str]
+) -> Speed | None:
+    """Return the figure at the size on record nearest to `size`, where the kernel has one.
+
+    Peers are those that run with these features.
+    """
+    assert pick.scores is not None
+    mode, use = pick.scores.mode, ONCE if once else LASTING
+    results = pick.scores.record.results
+    name = pick.candidate.measured_as
+    sizes = sorted({s for m, s in results.rows() if m == mode})
+    known = [s for s in sizes if measured.cycles(name, mode, s, use) is not None]
+    if not known:
+        return None
+    at = min(known, key=lambda s: (abs(log(s / max(size, 1))), s))
+    cycles = measured.cycles(name, mode, at, use)
+    assert cycles is not None
+    peers: list[Cell] = [
+        cell
+        for cell in results.of_kind(("peer",), at, mode)
+        if set(results.subjects[cell.name].needs) <= features
+    ]
+    times = [(t, c.name) for c in peers if (t := measured.cycles(c.name, mode, at, use))]
+    peer = min(times, default=None)
+    return Speed(
+        mode, at, cycles, once, peer[1] if peer else "", peer[0] / cycles if peer else None
+    )

@@ -1,0 +1,1 @@
+"""The command line: `main` finds the verbs, `verbs` has one a file."""

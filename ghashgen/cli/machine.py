@@ -1,0 +1,109 @@
+"""What this machine has and lacks, and the command that mends it."""
+
+import platform
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ghashgen.arch.sets import isas
+from ghashgen.run import peachpy
+from ghashgen.run.harness import build as build_harness
+from ghashgen.support import extras
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.toolchain import find_cc, find_llvm_mca, find_nasm
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that the project uses."""
+
+    item: str
+    found: str
+    """What was found; empty if it is missing."""
+    needed_for: str
+    required: bool
+    remedy: str
+    """The command that mends it, or why nothing can."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether it is there."""
+        return bool(self.found)
+
+
+def _tool(find: Callable[[], object]) -> tuple[str, str]:
+    """Return (what was found, remedy) from a finder that refuses."""
+    try:
+        tool = find()
+    except GhashgenError as refusal:
+        return "", f"{refusal.cause}; {refusal.remedy}"
+    return f"{getattr(tool, 'path', tool)} {getattr(tool, 'version', '')}".strip(), ""
+
+
+def _python() -> Finding:
+    version = platform.python_version()
+    good = sys.version_info >= (3, 11)
+    return Finding("python", version if good else "", "everything", True, "install Python 3.11")
+
+
+def _program(name: str, package: str, needed_for: str) -> Finding:
+    path = shutil.which(name)
+    return Finding(name, path or "", needed_for, False, f"apt-get install {package}")
+
+
+def _extra(name: str) -> Finding:
+    found = "" if extras.missing(name) else " ".join(extras.EXTRAS[name].values())
+    return Finding(f"extra: {name}", found, extras.USES[name], False, extras.command(name))
+
+
+def _peachpy() -> Finding:
+    tool = peachpy.find()
+    found = f"{tool.python} {tool.version}" if tool else ""
+    return Finding("peachpy", found, "the second backend", False, peachpy.REMEDY)
+
+
+def _llvm_mca() -> Finding:
+    found, _ = _tool(find_llvm_mca)
+    # Debian's plain llvm is older than the models of znver4 and Sapphire Rapids.
+    return Finding("llvm-mca", found, "port bounds by a model", False, "apt-get install llvm-19")
+
+
+def _cpu(folder: Path) -> list[Finding]:
+    """Return one finding an ISA: what the CPU offers of what its rows may need."""
+    try:
+        present = build_harness([], folder).features()
+    except GhashgenError as refusal:
+        return [Finding("cpu", "", "native runs", False, str(refusal))]
+    out = []
+    for isa in isas().values():
+        of_rows = {name for row in isa.rows.values() for name in row.features}
+        needs = sorted(of_rows | set(isa.features))
+        missing = [name for name in needs if not present.get(name, False)]
+        out.append(
+            Finding(
+                f"cpu: {isa.name}",
+                "" if missing else " ".join(needs),
+                f"running {isa.name} kernels natively",
+                False,
+                f"this CPU lacks {', '.join(missing)}: kernels run in the emulator",
+            )
+        )
+    return out
+
+
+def examine(folder: Path) -> Sequence[Finding]:
+    """Examine the machine; the harness that asks the CPU is built in `folder`."""
+    nasm, nasm_remedy = _tool(find_nasm)
+    cc, cc_remedy = _tool(find_cc)
+    return [
+        _python(),
+        Finding("nasm", nasm, "assembling kernels", True, nasm_remedy),
+        Finding("C compiler", cc, "the harness: validate, bench", True, cc_remedy),
+        _program("make", "make", "the Makefile"),
+        *_cpu(folder),
+        *(_extra(name) for name in extras.EXTRAS),
+        _peachpy(),
+        _llvm_mca(),
+    ]

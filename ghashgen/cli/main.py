@@ -1,0 +1,165 @@
+"""The command line: `ghashgen VERB`; every module of `ghashgen.cli.verbs` exports a verb as
+COMMAND.
+
+A verb's module is imported when it is called, so that no verb waits for what another one needs.
+Exit status: 0 done; 2 refused, or a proof, validation or comparison failed (one line says which);
+130 interrupted; 141 whoever read the output went away (`| head`), as after SIGPIPE.
+"""
+
+import importlib
+import importlib.util
+import os
+import pkgutil
+import select
+import sys
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from ghashgen import __version__
+from ghashgen.cli import verbs as commands
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.files import FULL
+from ghashgen.support.paths import CACHE, cache_folder, kernels_folder
+from ghashgen.support.wording import did_you_mean
+
+REFUSED, INTERRUPTED, UNREAD = 2, 130, 141
+
+_OPTIONS = "options"
+"""The module of `ghashgen.cli.verbs` that is no verb."""
+
+
+class Verbs(click.Group):
+    """The modules of `ghashgen.cli.verbs`, by name, with - for _."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the verbs in alphabetical order."""
+        names = (info.name for info in pkgutil.iter_modules(commands.__path__))
+        return sorted(name.replace("_", "-") for name in names if name != _OPTIONS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the verb, or None if there is no such module."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        module = importlib.import_module(_module(cmd_name))
+        command: click.Command = module.COMMAND
+        return command
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Say where verbs write, here and now."""
+        # Written as they are: a path that is wrapped cannot be copied.
+        with formatter.section("Files"):
+            for line in (
+                f"{kernels_folder()}: kernels, where --out names no other folder",
+                f"{cache_folder()}: objects, programs, verdicts, measurements",
+                f"The second may be deleted at any time; {CACHE} in the environment names another.",
+            ):
+                formatter.write(f"  {line}\n")
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the verb; name the near ones if there is none of this name."""
+        known = self.list_commands(ctx)
+        if args[0] not in known and not args[0].startswith("-") and not ctx.resilient_parsing:
+            remedy = did_you_mean(args[0], known, "see ghashgen --help")
+            raise GhashgenError(f"no verb is called {args[0]!r}", remedy)
+        if ctx.resilient_parsing and args[0] in known:
+            outline = _outline(args[0], args[-1])
+            if outline is not None:
+                return args[0], outline, args[1:]
+        return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        """Return the verbs that begin so, without importing them."""
+        verbs = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        return [CompletionItem(verb) for verb in verbs] + click.Command.shell_complete(
+            self, ctx, incomplete
+        )
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the verb; nothing that it printed is left for the end of the program."""
+        try:
+            done = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            if not _unread():
+                raise
+            raise _UnreadError from None
+        return done
+
+
+class _UnreadError(Exception):
+    """Standard output or standard error has no reader any more."""
+
+
+def _unread() -> bool:
+    """Whether a reader of ours went away; else a pipe to a child of ours broke."""
+    poll = select.poll()
+    for number in (1, 2):
+        poll.register(number, 0)
+    return any(event & select.POLLERR for _, event in poll.poll(0))
+
+
+def _module(verb: str) -> str:
+    return f"{commands.__name__}.{verb.replace('-', '_')}"
+
+
+def _outline(verb: str, option: str) -> click.Command | None:
+    """Return the choice options of a verb alone, if it has them and a value of one is to complete.
+
+    Verbs take a while to import, and whoever waits for completion has typed a Tab.
+    """
+    from ghashgen.cli.verbs.options import choice_options
+
+    loader = getattr(importlib.util.find_spec(_module(verb)), "loader", None)
+    source: str = loader.get_source(_module(verb)) if loader else ""
+    command = click.command(
+        verb, context_settings={"ignore_unknown_options": True, "allow_extra_args": True}
+    )(choice_options(lambda choice: None))
+    options = {name for parameter in command.params for name in parameter.opts}
+    return command if option in options and f"@{choice_options.__name__}" in source else None
+
+
+@click.command(
+    cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.version_option(__version__, prog_name="ghashgen")
+def cli() -> None:
+    """Generate, prove, validate and audit GHASH kernels."""
+
+
+def main() -> None:
+    """Run the command line and exit."""
+    try:
+        # Standalone, click would end an interrupted verb with status 1.
+        sys.exit(cli(standalone_mode=False))
+    except GhashgenError as refusal:
+        click.echo(f"ghashgen: {refusal}", err=True)
+        sys.exit(REFUSED)
+    except click.ClickException as misuse:
+        misuse.show()
+        sys.exit(misuse.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("ghashgen: interrupted", err=True)
+        sys.exit(INTERRUPTED)
+    except _UnreadError:
+        _discard_output()
+        sys.exit(UNREAD)
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        _discard_output()
+        where = error.filename or "output"
+        click.echo(f"ghashgen: {where}: {error.strerror}; make room and run it again", err=True)
+        sys.exit(REFUSED)
+
+
+def _discard_output() -> None:
+    """What is still to be printed cannot be, and Python would say so when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,180 @@
+"""ghashgen audit: what each kernel costs, counted from its bytes."""
+
+from dataclasses import asdict
+
+import click
+
+from ghashgen.arch.x86_64.objects import read_object
+from ghashgen.arch.x86_64.uarch import uarches
+from ghashgen.cli.verbs.options import (
+    build_folder,
+    choice_options,
+    chosen_kernels,
+    default_out,
+    json_option,
+    print_json,
+    progress,
+    target_options,
+)
+from ghashgen.cost.audit import CLASSES, Audit, loop
+from ghashgen.cost.ports import Loop, PortAudit, Pressure, port_audit
+from ghashgen.kernels.hash.catalogue import Choice
+from ghashgen.kernels.target import Target, runnable
+from ghashgen.run.built import Built, build
+from ghashgen.support.tables import Table, say, show
+
+VIEWS = ("block", "group", "single", "functions")
+
+
+@click.command("audit")
+@choice_options
+@target_options
+@click.option(
+    "--per",
+    type=click.Choice(VIEWS),
+    default="block",
+    show_default=True,
+    help="Group loop per block or whole; one block in mul (Table 11); whole functions.",
+)
+@click.option(
+    "--ports",
+    is_flag=True,
+    help="Port bounds of the group loop by this project's tables and by llvm-mca: models.",
+)
+@json_option
+def COMMAND(
+    choice: Choice,
+    abi: str,
+    prefix: str,
+    table_align: int,
+    per: str,
+    ports: bool,
+    as_json: bool,
+) -> None:
+    """Count instructions by class, from the assembled bytes; one row a kernel, side by side."""
+    kernels = chosen_kernels(choice).kernels
+    where = runnable(abi, prefix, table_align)
+    with progress("audit", len(kernels)) as advance:
+        built = build(kernels, where, default_out(), build_folder("obj"), advance)
+    audits = [item.audit for item in built]
+    pressures = _pressures(built, where) if ports else None
+    if as_json:
+        entries = [{**asdict(item), "per_block": item.per_block} for item in audits]
+        print_json([{**entry, **_ports_json(entry["name"], pressures)} for entry in entries])
+        return
+    if pressures is not None:
+        _print_ports(pressures)
+        return
+    show(_functions(audits) if per == "functions" else _loops(audits, per))
+
+
+def _loops(audits: list[Audit], per: str) -> Table:
+    titles = {
+        "block": "Instructions per block of the group loop",
+        "group": "Instructions of the group loop",
+        "single": "Instructions of one block's multiplication in mul, between load and store",
+    }
+    sizes = ("table bytes", "stack bytes", "code bytes")
+    columns = (
+        *("kernel", "isa", ">blocks"),
+        *(f">{cls}" for cls in CLASSES),
+        *(">total", ">memory operands", ">code bytes", ">table bytes", ">stack bytes"),
+    )
+    rows = []
+    for item in audits:
+        region = item.single if per == "single" else item.group
+        scale = item.blocks if per == "block" else 1
+        digits = ".2f" if per == "block" else ".0f"
+        row = (
+            *(item.name, item.isa, str(item.blocks)),
+            *(f"{region.classes[cls] / scale:{digits}}" for cls in CLASSES),
+            f"{region.instructions / scale:{digits}}",
+            f"{region.memory_operands / scale:{digits}}",
+            str(sum(item.code_bytes.values())),
+            str(item.table_bytes),
+            str(max(item.stack_bytes.values())),
+        )
+        rows.append(row)
+    return Table(titles[per], columns, tuple(rows), spare=("isa", *sizes, "memory operands"))
+
+
+def _functions(audits: list[Audit]) -> Table:
+    columns = (
+        *("kernel", "function"),
+        *(f">{cls}" for cls in CLASSES),
+        *(">total", ">code bytes", ">stack bytes", "registers written"),
+    )
+    rows = tuple(
+        (
+            *(item.name, name),
+            *(str(region.classes[cls]) for cls in CLASSES),
+            str(region.instructions),
+            str(item.code_bytes[name]),
+            str(item.stack_bytes[name]),
+            " ".join(item.registers[name]),
+        )
+        for item in audits
+        for name, region in item.functions.items()
+    )
+    return Table("Whole functions", columns, rows, prose="registers written")
+
+
+def _pressures(built: tuple[Built, ...], where: Target) -> PortAudit:
+    """Return the port bounds of every group loop."""
+    loops = []
+    for item in built:
+        code = read_object(item.obj.read_bytes())
+        head = f"{where.symbol(item.kernel.name)}_update.group"
+        loops.append(Loop(item.kernel.name, item.kernel.blocks, tuple(loop(code, head))))
+    with progress("ports", len(loops) * len(uarches())) as advance:
+        return port_audit(loops, advance)
+
+
+def _ports_json(name: str, pressures: PortAudit | None) -> dict[str, object]:
+    if pressures is None:
+        return {}
+    return {
+        "ports": {
+            "llvm_mca": pressures.llvm_mca or None,
+            "llvm_mca_missing": pressures.missing,
+            "cpus": [item.as_json() for item in pressures.pressures[name]],
+        }
+    }
+
+
+def _print_ports(pressures: PortAudit) -> None:
+    """Print the table and, below it, what must be known of its figures."""
+    title = "Port bounds of the group loop, cycles per group (a block): models, not measurements"
+    columns = (
+        *("kernel", "CPU", ">table", "busiest", ">front end", ">simulated", ">in order"),
+        *(f">llvm-mca {pressures.llvm_mca}".rstrip(), "its busiest", ">pressure", "notes"),
+    )
+    rows = []
+    notes: dict[str, int] = {}
+    for items in pressures.pressures.values():
+        for item in items:
+            said = [f"{item.uarch}: {note}" for note in item.notes]
+            marks = [notes.setdefault(note, len(notes) + 1) for note in said]
+            rows.append((*_ports_row(item), " ".join(str(mark) for mark in marks)))
+    show(Table(title, columns, tuple(rows), each={"figures": "models, not measurements"}))
+    for note, mark in notes.items():
+        say(f"{mark:3} {note}")
+    if pressures.missing:
+        say(pressures.missing)
+
+
+def _ports_row(item: Pressure) -> tuple[str, ...]:
+    bound, model = item.bound, item.model
+
+    def both(cycles: float) -> str:
+        return f"{cycles:.2f} ({cycles / item.blocks:.2f})"
+
+    # A bound that leaves out what the CPU cannot run says nothing.
+    ours = (both(bound.cycles), " ".join(bound.busiest), f"{bound.front_end:.2f}")
+    order = ("no data", "")
+    if item.estimate:
+        order = (both(item.estimate.windowed), f"{item.estimate.in_order:.2f}")
+    theirs = ("no data", "", "")
+    if model:
+        theirs = (both(model.reciprocal_throughput), model.busiest, both(model.pressure))
+    return (item.loop, item.uarch, *(("no data", "", "") if item.lacks else ours), *order, *theirs)

@@ -1,0 +1,151 @@
+"""ghashgen bench: measure kernels against other implementations, in one process, in turns."""
+
+from pathlib import Path
+
+import click
+
+from ghashgen.cli.verbs.options import (
+    build_folder,
+    choice_options,
+    chosen_kernels,
+    default_out,
+    json_option,
+    one_of,
+    print_json,
+    progress,
+    sizes_option,
+)
+from ghashgen.kernels.hash.catalogue import Choice
+from ghashgen.kernels.target import target
+from ghashgen.lab.bench import (
+    DEFAULT_MODES,
+    MODES,
+    PEER_CHOICES,
+    QUICK,
+    QUICK_SIZES,
+    SIZES,
+    Effort,
+    bench,
+)
+from ghashgen.lab.bench.export import as_csv, as_plain
+from ghashgen.lab.bench.objects import load_objects
+from ghashgen.lab.bench.peers import INSTALL, PEERS
+from ghashgen.lab.bench.run import cells_in_plan
+from ghashgen.lab.bench.store import save
+from ghashgen.lab.bench.table import best_table, full_table, init_table
+from ghashgen.records.core import INIT_MODES, Results
+from ghashgen.records.machine import cpu_slug
+from ghashgen.records.records import FOLDER, write_record
+from ghashgen.run.built import build
+from ghashgen.support.paths import project_root, require_clone
+from ghashgen.support.tables import say, show
+from ghashgen.support.wording import counted
+
+_FULL_UP_TO = 24
+"""Subjects that a table of every cell may have before it must be asked for."""
+
+
+@click.command("bench")
+@choice_options
+@click.option(
+    "--peer",
+    multiple=True,
+    help=f"Compare with: {', '.join(PEER_CHOICES)} (default: all).",
+    shell_complete=one_of(lambda: PEER_CHOICES),
+)
+@click.option(
+    "--objects",
+    type=click.Path(path_type=Path),
+    help="TOML file of peers in object files or static libraries; see docs/bench.md.",
+)
+@sizes_option
+@click.option(
+    "--mode",
+    multiple=True,
+    help=f"Measure: {', '.join(MODES)} (default: all but gcm).",
+    shell_complete=one_of(lambda: MODES),
+)
+@click.option("--runs", type=click.IntRange(1), help="Processes to start, one after another.")
+@click.option("--core", type=int, default=-1, help="Core to stay on (default: the last allowed).")
+@click.option("--quick", is_flag=True, help="A first look: few sizes and samples, one run.")
+@click.option("--every", is_flag=True, help="Show every cell, however many subjects there are.")
+@click.option("--csv", "csv_out", is_flag=True, help="Print CSV instead of a table.")
+@click.option("--store", type=click.Path(path_type=Path), help="SQLite file to add the results to.")
+@click.option("--record", is_flag=True, help="Write this CPU's record, docs/bench/CPU.json.")
+@click.option("--note", default="", help="What a reader of the record must know, as peers' builds.")
+@json_option
+def COMMAND(
+    choice: Choice,
+    peer: tuple[str, ...],
+    objects: Path | None,
+    sizes: tuple[int, ...],
+    mode: tuple[str, ...],
+    runs: int | None,
+    core: int,
+    quick: bool,
+    every: bool,
+    csv_out: bool,
+    store: Path | None,
+    record: bool,
+    note: str,
+    as_json: bool,
+) -> None:
+    """Measure kernels, after a check that every one gives the same GHASH."""
+    if record:
+        require_clone(FOLDER)
+    peers = peer or PEER_CHOICES
+    given = load_objects(objects) if objects else ()
+    sizes = sizes or (QUICK_SIZES if quick else SIZES)
+    modes = mode or DEFAULT_MODES
+    runs = runs or (1 if quick else 3)
+    base = QUICK if quick else Effort()
+    effort = Effort(**{**vars(base), "core": core})
+    found = chosen_kernels(choice).kernels
+    # POLYVAL is another function: what runs here must agree on one result.
+    kernels = tuple(kernel for kernel in found if kernel.op == "ghash")
+    if choice != Choice() and len(kernels) < len(found):
+        other = counted(len(found) - len(kernels), "kernel")
+        click.echo(f"left out: {other} of op polyval: what is measured here is GHASH", err=True)
+    with progress("assemble", len(kernels)) as advance:
+        built = build(kernels, target(), default_out(), build_folder("obj"), advance)
+    # Peers bring a few subjects each; the bar is close enough without asking the program.
+    cells = cells_in_plan(len(built) + 2 * len(peers) + len(given), sizes, modes, runs)
+    with progress("measure", cells) as advance:
+        results = bench(
+            [item.harness_kernel for item in built],
+            peers,
+            sizes,
+            modes,
+            runs,
+            advance,
+            effort=effort,
+            out_dir=build_folder("bench"),
+            given=given,
+        )
+    path = store or build_folder("bench.sqlite")
+    session = save(results, path)
+    if record:
+        written = write_record(results, cpu_slug(), project_root() / FOLDER, note)
+        click.echo(f"recorded in {written}", err=True)
+    if as_json:
+        print_json(as_plain(results))
+    elif csv_out:
+        click.echo(as_csv(results), nl=False)
+    else:
+        _print(results, modes, every)
+        say(f"stored as number {session} in {path}")
+
+
+def _print(results: Results, modes: tuple[str, ...], every: bool) -> None:
+    machine = results.machine
+    say(f"{machine.cpu}, {machine.clock_ghz:.2f} GHz; sources {machine.git or 'unknown'}")
+    tables = []
+    for mode in [mode for mode in modes if mode not in INIT_MODES]:
+        tables.append(best_table(results, mode))
+        if every or len(results.subjects) <= _FULL_UP_TO:
+            tables.append(full_table(results, mode))
+    show(*tables, init_table(results))
+    for name, why in sorted(results.missing.items()):
+        say(f"not measured: {name}: {why}")
+    if any(name in results.missing for name in PEERS):
+        say(f"all peers: {INSTALL}")

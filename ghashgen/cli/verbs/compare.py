@@ -1,0 +1,149 @@
+"""ghashgen compare: a paper's comparison, repeated on this machine."""
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ghashgen.cli.verbs.options import (
+    build_folder,
+    default_out,
+    json_option,
+    one_of,
+    print_json,
+    progress,
+    sizes_option,
+)
+from ghashgen.kernels.target import target
+from ghashgen.lab.bench import QUICK, Effort
+from ghashgen.lab.compare.core import Study
+from ghashgen.lab.compare.document import NAME, current, method, read, rendered
+from ghashgen.lab.compare.measure import measure
+from ghashgen.lab.compare.record import Record, as_json, path_of, records_of
+from ghashgen.lab.compare.registry import studies
+from ghashgen.lab.compare.table import as_csv as csv_text
+from ghashgen.lab.compare.table import missing, table
+from ghashgen.records.machine import cpu_slug
+from ghashgen.run.built import build
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.files import write_whole
+from ghashgen.support.paths import project_root, require_clone
+from ghashgen.support.tables import say, show
+from ghashgen.support.wording import choose_one
+
+
+@click.command("compare")
+@click.argument("study", required=False, shell_complete=one_of(studies))
+@sizes_option
+@click.option("--runs", type=click.IntRange(1), help="Processes to start, one after another.")
+@click.option("--core", type=int, default=-1, help="Core to stay on (default: the last allowed).")
+@click.option("--quick", is_flag=True, help="A first look: few samples, one run.")
+@click.option("--csv", "csv_out", is_flag=True, help="Print CSV instead of a table.")
+@click.option("--record", is_flag=True, help=f"Store this CPU's result and write {NAME}.")
+@click.option("--write", "rewrite", is_flag=True, help=f"Write {NAME} from what is stored.")
+@click.option("--check", "only_check", is_flag=True, help=f"Fail if {NAME} is stale.")
+@json_option
+def COMMAND(
+    study: str | None,
+    sizes: tuple[int, ...],
+    runs: int | None,
+    core: int,
+    quick: bool,
+    csv_out: bool,
+    record: bool,
+    rewrite: bool,
+    only_check: bool,
+    as_json: bool,
+) -> None:
+    """Repeat the comparison of a paper: solaris or intel-2023.
+
+    Every variant is checked, then measured in turns in one process, like `bench`; the paper's own
+    ratios stand beside those measured here.
+    """
+    if record or rewrite or only_check:
+        require_clone(NAME)
+    if rewrite or only_check:
+        if study or record or (rewrite and only_check):
+            raise GhashgenError("--write and --check stand alone", "choose one, without a study")
+        _document(rewrite, as_json)
+        return
+    chosen = _chosen(study)
+    root = project_root()
+    if record:
+        # What would fail after minutes of measuring fails now.
+        rendered(read(root), [(chosen, ())])
+    effort = replace(QUICK if quick else Effort(), core=core)
+    result = _measured(chosen, sizes or chosen.sizes, runs or (1 if quick else 5), effort)
+    if record:
+        _keep(root, chosen, result)
+    if as_json:
+        print_json(_plain(chosen, result))
+    elif csv_out:
+        click.echo(csv_text(chosen, result), nl=False)
+    else:
+        _print(chosen, result)
+
+
+def _chosen(name: str | None) -> Study:
+    known = studies()
+    if name is None or name not in known:
+        cause = "no comparison is named" if name is None else f"no comparison is named {name!r}"
+        raise GhashgenError(cause, choose_one(name or "", known))
+    return known[name]
+
+
+def _measured(study: Study, sizes: tuple[int, ...], runs: int, effort: Effort) -> Record:
+    kernels = study.kernels
+    with progress("assemble", len(kernels)) as advance:
+        built = build(kernels, target(), default_out(), build_folder("obj"), advance)
+    with progress("measure", len(study.variants) * len(set(sizes)) * runs) as advance:
+        return measure(
+            study,
+            [item.harness_kernel for item in built],
+            sizes,
+            runs,
+            effort,
+            build_folder("bench"),
+            advance,
+        )
+
+
+def _keep(root: Path, study: Study, result: Record) -> None:
+    write_whole(path_of(root, study, cpu_slug()), as_json(result))
+    write_whole(root / NAME, rendered(read(root), [(study, records_of(root, study))]))
+
+
+def _document(rewrite: bool, as_json: bool) -> None:
+    root = project_root()
+    text = current(root)
+    stale = text != read(root)
+    if rewrite:
+        write_whole(root / NAME, text)
+    elif stale:
+        raise GhashgenError(f"{root / NAME} is stale", "run ghashgen compare --write")
+    if as_json:
+        print_json({"file": NAME, "changed": stale})
+    else:
+        click.echo(f"{NAME} is {'written' if rewrite else 'current'}")
+
+
+def _plain(study: Study, result: Record) -> dict[str, Any]:
+    """Return the record and, beside it, what the paper states."""
+    stated = {v.label: v.paper_seconds for v in study.variants if v.paper_seconds is not None}
+    paper = {
+        "source": study.source,
+        "seconds": stated,
+        "ratios": [asdict(row) for row in study.paper_rows],
+        "differs": study.differs,
+    }
+    return {**asdict(result), "paper": paper}
+
+
+def _print(study: Study, result: Record) -> None:
+    show(table(study, result))
+    for why, names in missing(result):
+        say(f"not measured: {names}: {why}")
+    say(method(study, result))
+    for text in study.differs:
+        say(f"differs from the paper: {text}")

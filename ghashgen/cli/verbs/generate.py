@@ -1,0 +1,177 @@
+"""ghashgen generate: emit kernels."""
+
+from pathlib import Path
+
+import click
+
+from ghashgen.arch.x86_64.abi import SYSV, WIN64
+from ghashgen.choice.chosen import load
+from ghashgen.cli.verbs.options import (
+    choice_options,
+    chosen_kernels,
+    default_out,
+    json_option,
+    one_of,
+    print_json,
+    progress,
+    target_options,
+)
+from ghashgen.kernels.hash.catalogue import Choice, catalogue
+from ghashgen.kernels.manifest import NAME
+from ghashgen.kernels.target import FORMATS, Target, target
+from ghashgen.output import generate as generator
+from ghashgen.output.artefact import sha256
+from ghashgen.output.dispatcher import NAMES
+from ghashgen.output.place import place
+from ghashgen.output.render import render
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.toolchain import find_nasm
+from ghashgen.support.wording import counted
+
+
+@click.command("generate")
+@choice_options
+@target_options
+@click.option(
+    "--format",
+    "fmt",
+    default="",
+    help="elf64, win64 or macho64; without it --abi decides, and win64 alone means --abi win64.",
+    shell_complete=one_of(lambda: FORMATS),
+)
+@click.option("--out", type=click.Path(path_type=Path), help="Folder; - prints one kernel.")
+@click.option(
+    "--chosen",
+    "chosen_file",
+    type=click.Path(path_type=Path),
+    help="Only the kernels of this chosen set (ghashgen tune), in its order.",
+)
+@click.option("--force", is_flag=True, help="Overwrite files that were edited by hand.")
+@click.option("--check", "only_check", is_flag=True, help="Regenerate and compare; write nothing.")
+@json_option
+def COMMAND(
+    choice: Choice,
+    abi: str,
+    prefix: str,
+    table_align: int,
+    fmt: str,
+    out: Path | None,
+    chosen_file: Path | None,
+    force: bool,
+    only_check: bool,
+    as_json: bool,
+) -> None:
+    """Emit kernels as assembly, with a header and MANIFEST.json; without filters, the catalogue."""
+    where = _target(abi, fmt, prefix, table_align)
+    if chosen_file is not None:
+        _chosen(chosen_file, where, out, choice, force, only_check, as_json)
+        return
+    found = chosen_kernels(choice)
+    kernels = found.kernels
+    if str(out) == "-":
+        if len(kernels) != 1:
+            raise GhashgenError(f"{len(kernels)} kernels are chosen for --out -", "choose one")
+        click.echo(place(render(kernels[0], where), find_nasm()).listing.text, nl=False)
+        return
+    folder = out or default_out()
+    if only_check:
+        _compare(where, folder, as_json)
+        return
+    if out is None:
+        _only_the_catalogue(kernels, where)
+    whole = out is None and kernels == catalogue()
+    with progress("generate", len(kernels)) as advance:
+        output = generator.generate(
+            kernels, where, folder, whole=whole, force=force, on_done=advance
+        )
+    if as_json:
+        print_json({"out": str(folder), "files": sorted(output.files), "removed": output.stale})
+    else:
+        count = counted(len(kernels), "kernel")
+        if found.made:
+            count += f" ({len(found.made)} of them not in the catalogue)"
+        click.echo(f"{count}, {prefix}{generator.HEADER} and {NAME} in {folder}")
+
+
+def _target(abi: str, fmt: str, prefix: str, table_align: int) -> Target:
+    """Return the target; say on standard error what a format without its convention stands for."""
+    source = click.get_current_context().get_parameter_source("abi")
+    given = source is not None and source.name != "DEFAULT"
+    where = target(abi if given else "", fmt, prefix, table_align=table_align)
+    if where.fmt.name == WIN64.name and where.abi == SYSV:
+        click.echo(
+            "System V calls in a COFF file, as asked: C must declare the functions with "
+            "__attribute__((sysv_abi)) (GCC, Clang); MSVC cannot call them",
+            err=True,
+        )
+    elif where.abi == WIN64 and not given:
+        click.echo(f"--format {fmt} without --abi: --abi {WIN64.name}, {WIN64.title}", err=True)
+    return where
+
+
+def _chosen(
+    path: Path,
+    where: Target,
+    out: Path | None,
+    choice: Choice,
+    force: bool,
+    only_check: bool,
+    as_json: bool,
+) -> None:
+    """Emit a chosen set into a folder of its own."""
+    if out is None or str(out) == "-" or out.resolve() == default_out().resolve():
+        raise GhashgenError("a chosen set goes to a folder of its own", "give --out FOLDER")
+    if choice != Choice() or only_check:
+        raise GhashgenError(
+            "--chosen names the kernels already, and takes no choice by axes and no --check",
+            "leave them out",
+        )
+    found = load(path)
+    with progress("generate", len(found.kernels)) as advance:
+        output = generator.generate(
+            found.kernels, where, out, whole=True, force=force, on_done=advance, chosen=found
+        )
+    codes = {artefact.kernel: sha256(artefact.code) for artefact in output.artefacts}
+    stale = sorted(
+        {
+            pick.kernel.name
+            for item in found.sets
+            for pick in item.picks
+            if codes[pick.kernel] != pick.code_sha256
+        }
+    )
+    if as_json:
+        print_json({"out": str(out), "files": sorted(output.files), "changed_since_chosen": stale})
+        return
+    count = counted(len(found.kernels), "kernel")
+    names = ", ".join(where.prefix + name for name in NAMES)
+    click.echo(f"{count}, {names} and {NAME} in {out}")
+    for name in stale:
+        click.echo(f"{name}: its code is not what was chosen; run ghashgen tune again", err=True)
+
+
+def _only_the_catalogue(kernels: tuple[object, ...], where: Target) -> None:
+    known = set(catalogue())
+    for kernel in kernels:
+        if kernel not in known or where != target():
+            raise GhashgenError(
+                f"{getattr(kernel, 'name', kernel)} for this target is not in the checked-in "
+                "catalogue",
+                "give --out FOLDER, or --out - to print it",
+            )
+
+
+def _compare(where: Target, folder: Path, as_json: bool) -> None:
+    with progress("regenerate", len(catalogue())) as advance:
+        lines = generator.differences(catalogue(), where, folder, on_done=advance)
+    if as_json:
+        print_json({"folder": str(folder), "differences": lines})
+    for line in lines if not as_json else ():
+        click.echo(f"{folder}/{line}", err=True)
+    if lines:
+        raise GhashgenError(
+            f"{folder} differs from what this version emits in {counted(len(lines), 'file')}",
+            "run ghashgen generate (--force where a file was edited by hand)",
+        )
+    if not as_json:
+        click.echo(f"{folder} is what this version emits")

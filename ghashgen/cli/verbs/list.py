@@ -1,0 +1,42 @@
+"""ghashgen list: the kernels and their axes."""
+
+from dataclasses import asdict
+
+import click
+
+from ghashgen.cli.verbs.options import choice_options, chosen_kernels, json_option, print_json
+from ghashgen.kernels.hash.catalogue import Choice
+from ghashgen.support.tables import Table, show
+from ghashgen.support.wording import counted
+
+
+@click.command("list")
+@choice_options
+@json_option
+def COMMAND(choice: Choice, as_json: bool) -> None:
+    """List kernels; without filters, the checked-in catalogue."""
+    kernels = chosen_kernels(choice).kernels
+    if as_json:
+        print_json([{"name": k.name, **asdict(k), "table_bytes": k.table_bytes} for k in kernels])
+        return
+    columns = (
+        "op",
+        "isa",
+        "multiply",
+        "reduce",
+        "order",
+        "fold",
+        "swap",
+        "powers",
+        "pipeline",
+        "schedule",
+        "segments",
+        "wipe",
+    )
+    rows = []
+    for k in kernels:
+        axes = [{True: "yes", False: "no"}.get(v, v) for v in (getattr(k, c) for c in columns)]
+        rows.append((k.name, *axes, str(k.blocks), str(k.table_bytes)))
+    # A name says every axis that is not at its default.
+    heads = ("kernel", *columns, ">blocks", ">table bytes")
+    show(Table(counted(len(kernels), "kernel"), heads, tuple(rows), spare=columns[::-1]))

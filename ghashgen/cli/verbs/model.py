@@ -1,0 +1,172 @@
+"""ghashgen model: our group loops beside peers' published ones, by the port tables alone."""
+
+import tomllib
+from pathlib import Path
+
+import click
+
+from ghashgen.arch.x86_64.uarch import uarch, uarches
+from ghashgen.cli.verbs.options import (
+    build_folder,
+    default_out,
+    json_option,
+    one_of,
+    print_json,
+    progress,
+)
+from ghashgen.cli.verbs.summary import read_page
+from ghashgen.cost.count import count, read, toml
+from ghashgen.kernels.hash.catalogue import Choice, choose
+from ghashgen.kernels.target import target
+from ghashgen.lab.model.page import COLUMNS, MARKERS, MATCHED, PAGE, cells, markdown, matched, notes
+from ghashgen.lab.model.peers import Recount, peers, recount
+from ghashgen.lab.model.rows import LABEL, Comparison, checks, compare, match, ours, theirs
+from ghashgen.lab.summary import block_of, replaced
+from ghashgen.records.records import FOLDER, load_records
+from ghashgen.run.built import build
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.files import write_whole
+from ghashgen.support.paths import project_root, require_clone
+from ghashgen.support.tables import Table, say, show
+
+SPARE = ("uops by port", "memory", "load", "other")
+"""Columns that a narrow terminal does without: the bound and what binds it stay."""
+
+OURS = Choice(op=("ghash",), wipe=(False,))
+"""The kernels that may stand for ours."""
+
+
+@click.command("model")
+@click.option(
+    "--uarch",
+    "chosen",
+    multiple=True,
+    help="Only this CPU; see audit --ports.",
+    shell_complete=one_of(uarches),
+)
+@click.option("--write", is_flag=True, help=f"Replace the block between {PAGE}'s markers.")
+@click.option("--check", "only_check", is_flag=True, help=f"Fail if {PAGE}'s block is stale.")
+@click.option("--recount", "again", is_flag=True, help="Count stored loops in installed libraries.")
+@click.option(
+    "--count",
+    "counted",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Print the histogram of a function's main loop in this object or library, as TOML.",
+)
+@click.option("--symbol", help="With --count: the global symbol of the function.")
+@click.option("--member", default="", help="With --count: the library's object that ends so.")
+@click.option("--blocks", type=click.IntRange(1), help="With --count: blocks of 16 bytes a pass.")
+@json_option
+def COMMAND(
+    chosen: tuple[str, ...],
+    write: bool,
+    only_check: bool,
+    again: bool,
+    counted: Path | None,
+    symbol: str | None,
+    member: str,
+    blocks: int | None,
+    as_json: bool,
+) -> None:
+    """Compare port bounds of our loops and of peers' published ones: model, not measurement."""
+    jobs = (write, only_check, again, counted is not None)
+    if sum(jobs) > 1:
+        raise GhashgenError("--write, --check, --recount and --count exclude each other", "one")
+    if (symbol or member or blocks) and counted is None:
+        raise GhashgenError("--symbol, --member and --blocks need --count", "name an object")
+    names = {uarch(name).name for name in chosen or uarches()}
+    if counted is not None:
+        if symbol is None:
+            raise GhashgenError("--count needs --symbol", "name the function; see nm")
+        found = count(read(counted, member), symbol, blocks)
+        if as_json:
+            print_json(tomllib.loads(toml(found))["peer"]["loop"])
+        else:
+            click.echo(toml(found), nl=False)
+    elif again:
+        _recount(as_json)
+    elif write or only_check:
+        require_clone(PAGE)
+        comparison = _gather()
+        said = _page(comparison, write)
+        if as_json:
+            print_json(comparison.as_json())
+        else:
+            click.echo(said)
+    else:
+        _show(_gather(), names, as_json)
+
+
+def _gather() -> Comparison:
+    kernels, where = choose(OURS), target("sysv")
+    with progress("model", len(kernels)) as advance:
+        built = build(kernels, where, default_out(), build_folder("obj"), advance)
+    own, stored = ours(built, where), peers()
+    beside = checks(own, stored, load_records(project_root() / FOLDER))
+    loops = (*own, *theirs(stored))
+    return Comparison(compare(loops), match(loops), beside)
+
+
+def _page(comparison: Comparison, write: bool) -> str:
+    page = project_root() / PAGE
+    text, block = read_page(page), markdown(comparison, peers())
+    if write:
+        write_whole(page, replaced(text, block, MARKERS, PAGE))
+    elif block_of(text, MARKERS, PAGE) != block:
+        raise GhashgenError(f"the tables in {page} are stale", "run ghashgen model --write")
+    return f"the tables in {page} are {'written' if write else 'current'}"
+
+
+def _show(comparison: Comparison, names: set[str], as_json: bool) -> None:
+    if as_json:
+        whole = comparison.as_json()
+        for part in ("uarches", "like_with_like"):
+            whole[part] = {name: rows for name, rows in whole[part].items() if name in names}
+        print_json(whole)
+        return
+    tables, said = [], []
+    for name, loops in comparison.rows.items():
+        if name not in names:
+            continue
+        title = f"{uarches()[name].title}: {LABEL}; counts per block, bounds in cycles per byte"
+        cpu = {"CPU": name, "figures": LABEL}
+        counts = tuple(map(cells, loops))
+        tables.append(Table(title, COLUMNS, counts, spare=SPARE, prose="uops by port", each=cpu))
+        said += [f"{name}: {line}" for line in notes(loops)]
+        beside = f"Peers beside ours on {uarches()[name].title}: {LABEL}"
+        tables.append(
+            Table(beside, MATCHED, tuple(map(matched, comparison.matches[name])), each=cpu)
+        )
+    columns = ("kernel", ">bytes", f">{LABEL}", ">measured", ">measured by model")
+    for machine, found in comparison.checks.items():
+        rows = tuple(
+            (c.name, str(c.size), f"{c.model:.3f}", f"{c.measured:.3f}", f"{c.quotient:.2f}")
+            for c in found
+        )
+        title = f"Model beside measurement, cycles per byte, {machine}"
+        tables.append(Table(title, columns, rows, each={"measured on": machine}))
+    show(*tables)
+    for line in said:
+        say(line)
+
+
+def _recount(as_json: bool) -> None:
+    found = [item for item in map(recount, peers()) if item is not None]
+    if as_json:
+        print_json([vars(item) for item in found])
+    else:
+        rows = tuple((item.peer, item.library, item.state, item.said) for item in found)
+        columns = ("peer", "library", "state", "what was found")
+        show(
+            Table("Stored loops in the libraries installed here", columns, rows, prose=columns[-1])
+        )
+    _refuse_differing(found)
+
+
+def _refuse_differing(found: list[Recount]) -> None:
+    wrong = [item.peer for item in found if item.state == "differs"]
+    if wrong:
+        raise GhashgenError(
+            f"stored counts differ from the library: {', '.join(wrong)}",
+            "if its version is another, that is no fault; else count again with --count",
+        )

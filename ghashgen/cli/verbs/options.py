@@ -1,0 +1,182 @@
+"""Options that several verbs share: the choice of kernels, the target, how results are printed."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from ghashgen.arch.x86_64.abi import ABIS
+from ghashgen.kernels.hash.catalogue import Choice, Selection, catalogue, look_up, values_of
+from ghashgen.kernels.target import TABLE_ALIGNS
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.paths import cache_folder, kernels_folder
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+_FILTERS: tuple[tuple[str, type, str], ...] = (
+    ("isa", str, "Instruction set."),
+    ("multiply", str, "Multiply scheme."),
+    ("reduce", str, "Reduction scheme."),
+    ("order", str, "Bit order: reflected, natural."),
+    ("blocks", int, "Blocks a group, 1-48."),
+    ("op", str, "Operation: ghash, polyval."),
+    ("fold", str, "Lanes are added up: after each group, at the end."),
+    ("swap", str, "Byte swap: register, stack."),
+    ("powers", str, "Powers of the group loop: memory, registers."),
+    ("pipeline", str, "What a group prepares of the next: none, ahead."),
+    ("schedule", str, "Order of operations: written, a CPU's name, or NAME-solved."),
+    ("name", str, "Kernel of the catalogue, or a glob in quotes: 'ghash_avx_*'."),
+)
+
+_FLAGS: tuple[tuple[str, str], ...] = (
+    ("wipe", "Zero secrets on return."),
+    ("segments", "Export power and combine too, for hashing in threads."),
+)
+
+RULE = """
+    Which kernels: an option may be given several times, and each combination of the values given
+    stands for the kernels of the catalogue that have them. Where the catalogue has none, what makes
+    sense is made, other axes at their defaults, with every multiply and reduce that fits; a
+    combination that makes no sense is named and left out. --name stands for kernels of the
+    catalogue, and other filters narrow it down."""
+
+
+def choice_options(function: F) -> F:
+    """Add the filters by axis; the verb receives one `choice`."""
+
+    @wraps(function)
+    def gather(*args: Any, **kwargs: Any) -> Any:
+        axes = {name: kwargs.pop(name) for name, _, _ in _FILTERS}
+        for name, _ in _FLAGS:
+            value = kwargs.pop(name)
+            axes[name] = () if value is None else (value,)
+        return function(*args, choice=Choice(**axes), **kwargs)
+
+    gather.__doc__ = f"{function.__doc__}\n{RULE}\n"
+    out: Any = gather
+    for name, text in _FLAGS:
+        out = click.option(f"--{name}/--no-{name}", default=None, help=text)(out)
+    for name, kind, text in reversed(_FILTERS):
+        out = click.option(
+            f"--{name}", multiple=True, type=kind, help=text, shell_complete=complete
+        )(out)
+    return out  # type: ignore[no-any-return]
+
+
+def complete(
+    context: click.Context, option: click.Parameter, begun: str
+) -> list[CompletionItem[str]]:
+    """Return the values of an axis, or the kernels' names, that begin so."""
+    axis = option.name or ""
+    known = [kernel.name for kernel in catalogue()] if axis == "name" else values_of(axis)
+    return _beginning(known, begun)
+
+
+def one_of(
+    known: Callable[[], Iterable[str]],
+) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem[str]]]:
+    """Return what completes one of these values."""
+    return lambda context, option, begun: _beginning(known(), begun)
+
+
+def _beginning(known: Iterable[str], begun: str) -> list[CompletionItem[str]]:
+    return [CompletionItem(value) for value in known if value.startswith(begun)]
+
+
+def chosen_kernels(choice: Choice) -> Selection:
+    """Return the kernels of a choice; say on standard error what was left out, and why."""
+    found = look_up(choice)
+    reasons: dict[str, list[str]] = {}
+    for item in found.left_out:
+        reasons.setdefault(str(item.why), []).append(f"({item})")
+    for why, combinations in reasons.items():
+        click.echo(f"left out: {', '.join(combinations)}: {why}", err=True)
+    return found
+
+
+table_align_option = click.option(
+    "--table-align",
+    type=int,
+    default=0,
+    help="Alignment of the table that callers promise, 1 to 64 bytes; default 1, or 16 for sse.",
+    shell_complete=one_of(lambda: map(str, TABLE_ALIGNS)),
+)
+
+
+def target_options(function: F) -> F:
+    """Add the rendering axes."""
+    out: Any = function
+    for option in (
+        click.option("--prefix", default="", help="Put before every symbol, macro and file name."),
+        click.option(
+            "--abi",
+            default="sysv",
+            show_default=True,
+            help="sysv or win64.",
+            shell_complete=one_of(lambda: ABIS),
+        ),
+        table_align_option,
+    ):
+        out = option(out)
+    return out  # type: ignore[no-any-return]
+
+
+def _sizes(context: click.Context, option: click.Parameter, text: str | None) -> tuple[int, ...]:
+    units = {"k": 1 << 10, "m": 1 << 20}
+    try:
+        parts = [part.strip().lower() for part in text.split(",")] if text else []
+        return tuple(int(p[:-1]) * units[p[-1]] if p[-1:] in units else int(p) for p in parts)
+    except ValueError:
+        raise GhashgenError(f"{text!r} is no list of sizes", "write 16,64,1500,4k,1m") from None
+
+
+sizes_option = click.option("--sizes", callback=_sizes, help="Bytes, as 16,64,1500,4k,1m.")
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+
+
+def default_out() -> Path:
+    """Return the output folder where no other is named: generated/ of the clone, or here."""
+    return kernels_folder()
+
+
+def build_folder(name: str) -> Path:
+    """Return a file or folder in the cache, for what may be deleted at any time."""
+    return cache_folder() / name
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON."""
+    click.echo(json.dumps(value, indent=1, ensure_ascii=False))
+
+
+@contextmanager
+def progress(what: str, total: int) -> Iterator[Callable[[object], None]]:
+    """Show a bar on standard error; yields what to call after each item."""
+    # Slow to import, and completion has no use for it.
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    watched = Console(stderr=True)
+    hidden = not watched.is_terminal
+    with Progress(*columns, console=watched, transient=True, disable=hidden) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda item: bar.advance(task)

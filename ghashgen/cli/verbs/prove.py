@@ -1,0 +1,175 @@
+"""ghashgen prove: named theorems, about the algebra and about the bytes of every kernel."""
+
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from ghashgen.algebra.identities import prove_all, selected
+from ghashgen.check import ledger, proofs
+from ghashgen.cli.verbs.options import (
+    build_folder,
+    choice_options,
+    chosen_kernels,
+    default_out,
+    json_option,
+    print_json,
+    progress,
+    target_options,
+)
+from ghashgen.kernels import manifest
+from ghashgen.kernels.hash.catalogue import Choice, catalogue
+from ghashgen.kernels.target import runnable
+from ghashgen.run.built import build
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.files import write_whole
+from ghashgen.support.parallel import workers
+from ghashgen.support.paths import project_root
+from ghashgen.support.tables import Table, say, show
+from ghashgen.support.wording import counted
+
+
+@click.command("prove")
+@choice_options
+@target_options
+@click.option("--identities", is_flag=True, help="Prove the algebraic identities instead.")
+@click.option("--theorem", default=None, help="Identities with this name, prefix or glob.")
+@click.option("--report", is_flag=True, help="Print each kernel's proof in words.")
+@click.option("--write", is_flag=True, help="Write generated/PROOFS.json; catalogue only.")
+@click.option("--no-cache", is_flag=True, help="Assemble and prove anew, whatever is kept.")
+@json_option
+def COMMAND(
+    choice: Choice,
+    abi: str,
+    prefix: str,
+    table_align: int,
+    identities: bool,
+    theorem: str | None,
+    report: bool,
+    write: bool,
+    no_cache: bool,
+    as_json: bool,
+) -> None:
+    """Prove kernels right from their assembled bytes, for every key, state and message.
+
+    Each kernel's functions are decoded and followed for every length around the group, longer
+    messages by induction, of which a sample is followed too: result, memory, constant time, calling
+    convention and, where the kernel has it, wipe. Verdicts are kept under build/proofs, sealed with
+    a key of this user; what changed or is not as it was kept is proved anew. What is proved of the
+    catalogue's kernels must be what docs/expected-theorems.txt lists of them, and all of it what
+    generated/PROOFS.json records.
+    """
+    if identities or theorem:
+        _identities(theorem, as_json)
+        return
+    kernels, where = chosen_kernels(choice).kernels, runnable(abi, prefix, table_align)
+    whole = kernels == catalogue()
+    recorded = whole and where == runnable("sysv")
+    if write and not recorded:
+        raise GhashgenError("--write records the whole catalogue", "leave out all other options")
+    with progress("assemble", len(kernels)) as advance:
+        built = build(kernels, where, default_out(), build_folder("obj"), advance, no_cache)
+    with progress("prove", len(built)) as advance:
+        proved = proofs.prove(built, build_folder("proofs"), prefix, advance, no_cache)
+    verdicts = proved.verdicts
+    if as_json:
+        print_json([{k: v for k, v in x.items() if k != "report"} for x in verdicts])
+    elif report:
+        for verdict in verdicts:
+            click.echo(verdict["report"])
+    else:
+        _print(verdicts)
+    _say_origin(proved)
+    _require(verdicts, whole)
+    if not recorded:
+        return
+    path = default_out() / ledger.NAME
+    ledger.require_fresh(path, verdicts, manifest.load(default_out()))
+    if write:
+        write_whole(path, ledger.dump(verdicts))
+    else:
+        ledger.require_same(path, verdicts)
+
+
+def _print(verdicts: list[dict[str, Any]]) -> None:
+    rows = []
+    for verdict in verdicts:
+        if not verdict["proved"]:
+            seconds = f"{verdict['seconds']:.1f}"
+            rows.append((verdict["kernel"], "", "", "NOT PROVED", "", seconds))
+        for function in verdict["functions"]:
+            whats = list(dict.fromkeys(item["what"] for item in function["theorems"]))
+            lengths = list(dict.fromkeys(item["lengths"] for item in function["theorems"]))
+            row = (
+                verdict["kernel"], function["operation"], " and ".join(lengths),
+                " ".join(whats), str(function["instructions"]), f"{function['seconds']:.1f}",
+            )  # fmt: skip
+            rows.append(row)
+    kernels = counted(len(verdicts), "kernel")
+    title = f"{kernels}, from their bytes, for every key, state and message"
+    columns = ("kernel", "function", "lengths", "theorems", ">instructions", ">seconds")
+    show(Table(title, columns, tuple(rows), spare=("seconds", "instructions"), prose="lengths"))
+    proved = sum(verdict["proved"] for verdict in verdicts)
+    theorems = counted(len(ledger.theorems(verdicts)), "theorem")
+    say(f"{proved} of {kernels} proved, {theorems}")
+    behind = [f["behind"] for verdict in verdicts for f in verdict["functions"] if f["behind"]]
+    again = counted(sum(item["lengths"] for item in behind), "length")
+    total, spent = (sum(item["seconds"] for item in items) for items in (verdicts, behind))
+    say(f"behind the induction, {again} run without it: {spent:.1f} of {total:.1f} s of work")
+
+
+def _say_origin(proved: proofs.Proved) -> None:
+    """Say on standard error which verdicts are not of this run, and which were not believed."""
+    if proved.reused:
+        total = counted(len(proved.verdicts), "verdict")
+        click.echo(f"{proved.reused} of {total} kept from an earlier run", err=True)
+    if proved.disbelieved:
+        names = ledger.some(proved.disbelieved)
+        click.echo(f"not as it was kept here, proved again: {names}", err=True)
+    if proved.unsealed:
+        click.echo(f"no verdict is kept: {proved.unsealed}", err=True)
+
+
+def _require(verdicts: list[dict[str, Any]], whole: bool) -> None:
+    failed = [verdict for verdict in verdicts if not verdict["proved"]]
+    if failed:
+        for verdict in failed:
+            click.echo(verdict["report"], err=True)
+        raise GhashgenError(
+            f"not proved: {len(failed)} of {counted(len(verdicts), 'kernel')}, "
+            f"first {failed[0]['kernel']}",
+            "do not use them",
+        )
+    names = [kernel.name for kernel in catalogue()]
+    differ = ledger.mismatches(verdicts, project_root() / ledger.EXPECTED, names, whole)
+    if differ:
+        for item in differ:
+            click.echo(item.report(), err=True)
+        raise GhashgenError(
+            f"{ledger.EXPECTED} lists other theorems than were proved of "
+            f"{ledger.some([item.kernel for item in differ])}",
+            "if what was proved is what should be, change the lines above",
+        )
+
+
+def _identities(theorem: str | None, as_json: bool) -> None:
+    total = len(selected(theorem))
+    with progress("prove", total) as advance:
+        found = prove_all(theorem, advance, workers=workers())
+    failed = [proof for proof in found if not proof.ok]
+    if as_json:
+        print_json([asdict(proof) for proof in found])
+    else:
+        rows = tuple(
+            (p.name, p.covers, f"{p.seconds:.2f}", "yes" if p.ok else f"NO: {p.detail}")
+            for p in found
+        )
+        title = counted(len(found), "identity", "identities")
+        columns = ("theorem", "covers", ">seconds", "proved")
+        show(Table(title, columns, rows, prose="covers"))
+    if failed:
+        raise GhashgenError(
+            f"not proved: {len(failed)} of {counted(len(found), 'identity', 'identities')}, "
+            f"first {failed[0].name}: {failed[0].detail}",
+            "the scheme's file states its claim",
+        )

@@ -1,0 +1,55 @@
+"""ghashgen summary: what the tool proves, counts and has measured, as Markdown."""
+
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import click
+
+from ghashgen.cli.verbs.options import json_option, print_json
+from ghashgen.lab.standing import long_rows
+from ghashgen.lab.summary import Summary, block_of, blocks, gather, replaced
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.files import write_whole
+from ghashgen.support.paths import project_root, require_clone
+
+
+@click.command("summary")
+@click.option("--write", is_flag=True, help="Replace the blocks between the pages' markers.")
+@click.option("--check", "only_check", is_flag=True, help="Fail if a page's block is stale.")
+@json_option
+def COMMAND(write: bool, only_check: bool, as_json: bool) -> None:
+    """Print the tables of README and docs/results.md: kernels, theorems, counts, measurements."""
+    if write and only_check:
+        raise GhashgenError("--write and --check exclude each other", "choose one")
+    if write or only_check:
+        require_clone("README.md")
+    root = project_root()
+    summary = gather(root)
+    pages = blocks(summary)
+    for name, block in pages.items():
+        page = root / name
+        if write:
+            write_whole(page, replaced(read_page(page), block, name=name))
+        elif only_check and block_of(read_page(page), name=name) != block:
+            raise GhashgenError(f"the summary in {page} is stale", "run ghashgen summary --write")
+    if as_json:
+        print_json({**asdict(replace(summary, records=())), "records": _records(summary)})
+    elif write or only_check:
+        click.echo(f"{' and '.join(pages)} are {'written' if write else 'current'}")
+    else:
+        click.echo("\n".join(pages.values()), nl=False)
+
+
+def _records(summary: Summary) -> list[dict[str, object]]:
+    return [
+        {"cpu": record.results.machine.cpu, "title": record.title, "rows": list(long_rows(record))}
+        for record in summary.records
+    ]
+
+
+def read_page(readme: Path) -> str:
+    """Return the text of a page; refuse one that cannot be read."""
+    try:
+        return readme.read_text(encoding="utf-8")
+    except OSError as error:
+        raise GhashgenError(f"{readme}: {error.strerror}", "run it in a clone") from None

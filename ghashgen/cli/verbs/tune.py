@@ -1,0 +1,248 @@
+"""ghashgen tune: find the best kernel of each class of message lengths on this machine or a lab."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import click
+
+from ghashgen.arch.x86_64.uarch import uarch as uarch_named
+from ghashgen.arch.x86_64.uarch import uarches
+from ghashgen.choice.chosen import BASES, Chosen, dump
+from ghashgen.choice.classes import SizeClass
+from ghashgen.cli.verbs.options import (
+    build_folder,
+    choice_options,
+    chosen_kernels,
+    default_out,
+    json_option,
+    one_of,
+    print_json,
+    progress,
+)
+from ghashgen.kernels.hash.catalogue import Choice
+from ghashgen.kernels.target import target
+from ghashgen.lab.tune.choose import Decision, chosen, decide
+from ghashgen.lab.tune.measure import describe, measure
+from ghashgen.lab.tune.rank import rank
+from ghashgen.lab.tune.space import SPACES, Candidate, candidate, distinct, space
+from ghashgen.lab.tune.store import open_store
+from ghashgen.lab.tune.sweep import Here, Plan, Runner, Swept, sweep
+from ghashgen.lab.tune.table import LEGEND, numbered, rows
+from ghashgen.lab.tune.table import as_json as decision_json
+from ghashgen.run.built import build
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.extras import require
+from ghashgen.support.files import write_whole
+from ghashgen.support.tables import say, show
+
+
+@click.command("tune")
+@choice_options
+@click.option(
+    "--space",
+    "kind",
+    type=click.Choice(SPACES),
+    default="catalogue",
+    show_default=True,
+    help="Compare the catalogue's kernels, or also those one axis away and every block count.",
+)
+@click.option(
+    "--finalists",
+    type=click.IntRange(1),
+    default=4,
+    show_default=True,
+    help="Of each class and ISA, measured again in turns with peers.",
+)
+@click.option(
+    "--budget",
+    type=click.FloatRange(0),
+    metavar="SECONDS",
+    help="Begin no batch after so long; the next call goes on.",
+)
+@click.option("--fresh", is_flag=True, help="Measure again what the store holds.")
+@click.option("--core", type=int, default=-1, help="Core to stay on (default: the last allowed).")
+@click.option("--store", type=click.Path(path_type=Path), help="SQLite file of the results.")
+@click.option(
+    "--write",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the chosen set, for ghashgen generate --chosen.",
+)
+@click.option(
+    "--uarch",
+    default="",
+    help="Microarchitecture of the model, for ISAs that no machine here has.",
+    shell_complete=one_of(uarches),
+)
+@click.option(
+    "--lab",
+    "in_lab",
+    is_flag=True,
+    help="Measure on Dask workers; a local cluster unless --scheduler is given.",
+)
+@click.option(
+    "--scheduler",
+    default="",
+    metavar="ADDRESS",
+    help="Dask scheduler of the lab, as tcp://host:8786.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Of the local cluster; they measure in turns.",
+)
+@json_option
+def COMMAND(
+    choice: Choice,
+    kind: str,
+    finalists: int,
+    budget: float | None,
+    fresh: bool,
+    core: int,
+    store: Path | None,
+    write: Path | None,
+    uarch: str,
+    in_lab: bool,
+    scheduler: str,
+    workers: int,
+    as_json: bool,
+) -> None:
+    """Measure kernels and name the best of each ISA and class of message lengths.
+
+    Every kernel coarsely first, then the best again in turns with the peers. What the store holds
+    is not measured again, so an interrupted sweep goes on. ISAs that no machine here has are
+    ranked by the port model, and marked so.
+    """
+    if in_lab or scheduler:
+        require("lab")
+    _refuse_early(uarch, write)
+    candidates = _candidates(choice, kind)
+    plan = Plan(finalists=finalists, fresh=fresh, budget=budget)
+    path = store or build_folder("tune.sqlite")
+    with open_store(path) as opened:
+        with _runner(in_lab or bool(scheduler), scheduler, workers, core) as runner:
+            swept = sweep(candidates, runner, opened, plan, progress)
+        decisions = decide(
+            candidates, swept.hosts, opened, (plan.fine, plan.coarse), plan.classes, swept.since
+        )
+    elsewhere, unfit = _unmeasurable(candidates, swept)
+    modelled, unranked = _modelled(elsewhere, uarch, plan.classes)
+    decisions += modelled
+    left_out = {**unfit, **unranked}
+    if as_json:
+        print_json(_plain(swept, decisions, left_out, path))
+    else:
+        _print(swept, decisions, left_out)
+        say(f"{swept.measured} measured now, {swept.kept} in {path} before")
+    if write is not None:
+        if swept.out_of_time:
+            raise GhashgenError(f"{write} is not written: the sweep is not done", "run it again")
+        sets = _write(write, decisions, plan.classes).sets
+        if not as_json:
+            named = ", ".join(f"{item.isa} ({item.basis})" for item in sets)
+            say(f"chosen set of {named} in {write}")
+
+
+def _refuse_early(uarch: str, write: Path | None) -> None:
+    """Refuse what would otherwise be refused after the sweep."""
+    if uarch:
+        uarch_named(uarch)
+    if write is not None and not write.absolute().parent.is_dir():
+        raise GhashgenError(f"{write.parent} is no folder", "choose another --write")
+
+
+def _modelled(
+    elsewhere: Sequence[Candidate], uarch: str, classes: Sequence[SizeClass]
+) -> tuple[list[Decision], dict[str, str]]:
+    """Return the model's decisions; without an emulator, why there are none."""
+    with progress("model", len(elsewhere)) as advance:
+        try:
+            return rank(elsewhere, uarch, classes, advance)
+        except GhashgenError as refusal:
+            return [], {c.unit.name: str(refusal) for c in elsewhere}
+
+
+def _candidates(choice: Choice, kind: str) -> tuple[Candidate, ...]:
+    if not choice.name:
+        chosen_kernels(choice)  # says what it leaves out
+    kernels = space(choice, kind)
+    if {kernel.op for kernel in kernels} != {"ghash"}:
+        raise GhashgenError("only kernels of op ghash can be compared here", "choose --op ghash")
+    with progress("assemble", len(kernels)) as advance:
+        built = build(kernels, target(), default_out(), build_folder("obj"), advance)
+    return distinct(tuple(candidate(item) for item in built))
+
+
+@contextmanager
+def _runner(in_lab: bool, scheduler: str, workers: int, core: int) -> Iterator[Runner]:
+    if not in_lab:
+        yield Here(describe(), partial(measure, core=core))
+        return
+    from ghashgen.lab.tune.lab import lab
+
+    with lab(scheduler, workers) as runner:
+        yield runner
+
+
+def _unmeasurable(
+    candidates: Sequence[Candidate], swept: Swept
+) -> tuple[list[Candidate], dict[str, str]]:
+    """Return the candidates of ISAs that no machine has, and why single others cannot run."""
+    fit = {c.unit.name for c in candidates if any(host.runs(c.unit) for host in swept.hosts)}
+    isas = {c.unit.isa for c in candidates if c.unit.name in fit}
+    elsewhere = [c for c in candidates if c.unit.isa not in isas]
+    features = set().union(*(host.features for host in swept.hosts))
+    unfit = {
+        c.unit.name: f"no machine here has {' '.join(sorted(set(c.unit.needs) - features))}"
+        for c in candidates
+        if c.unit.isa in isas and c.unit.name not in fit
+    }
+    return elsewhere, unfit
+
+
+def _write(path: Path, decisions: Sequence[Decision], classes: Sequence[SizeClass]) -> Chosen:
+    """Write the instruction sets that have a kernel for every class."""
+    found = chosen(decisions, classes)
+    if not found.sets:
+        raise GhashgenError("no ISA has a kernel for every class of lengths", "tune for longer")
+    write_whole(path, dump(found), "choose another --write")
+    return found
+
+
+def _plain(
+    swept: Swept, decisions: Sequence[Decision], left_out: dict[str, str], path: Path
+) -> dict[str, object]:
+    return {
+        "machines": [{"cpu": host.cpu, "features": list(host.features)} for host in swept.hosts],
+        "store": str(path),
+        "measured_now": swept.measured,
+        "measured_before": swept.kept,
+        "out_of_time": swept.out_of_time,
+        "failures": swept.failures,
+        "left_out": left_out,
+        "choices": [decision_json(item) for item in decisions],
+    }
+
+
+def _print(swept: Swept, decisions: Sequence[Decision], left_out: dict[str, str]) -> None:
+    for host in swept.hosts:
+        say(f"{host.cpu}: {' '.join(host.features)}")
+    tables, notes = [], []
+    for basis in BASES:
+        found = [item for item in decisions if item.basis == basis]
+        if not found:
+            continue
+        tables.append(rows(found, basis))
+        notes += [f"{basis}: {number} {note}" for note, number in numbered(found).items()]
+    show(*tables)
+    for line in (*notes, LEGEND):
+        say(line)
+    for name, why in left_out.items():
+        say(f"left out: {name}: {why}")
+    for failure in swept.failures:
+        say(f"not measured: {failure}")
+    if swept.out_of_time:
+        say("the budget was spent before the sweep was done: run it again to go on")

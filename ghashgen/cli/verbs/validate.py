@@ -1,0 +1,192 @@
+"""ghashgen validate: run kernels against pyca/cryptography and NIST CAVP."""
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import asdict
+from queue import Queue
+
+import click
+
+from ghashgen.check.sampled.sample import sample
+from ghashgen.check.sampled.subject import SEED, Sampled, subject_of
+from ghashgen.check.validation.runners import Emulated, Native, Runner, native
+from ghashgen.check.validation.validate import Validation, validate
+from ghashgen.cli.verbs.options import (
+    build_folder,
+    choice_options,
+    chosen_kernels,
+    default_out,
+    json_option,
+    print_json,
+    progress,
+    target_options,
+)
+from ghashgen.cost.audit import CLASSES
+from ghashgen.kernels.hash.catalogue import Choice
+from ghashgen.kernels.target import runnable
+from ghashgen.run.built import Built, build
+from ghashgen.run.emulate import Emulator
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.extras import require
+from ghashgen.support.parallel import workers
+from ghashgen.support.tables import Table, say, show
+from ghashgen.support.wording import counted
+
+
+@click.command("validate")
+@choice_options
+@target_options
+@click.option("--emulate", is_flag=True, help="Use the emulator even where this CPU could run it.")
+@click.option(
+    "--random-points/--no-random-points",
+    default=True,
+    show_default=True,
+    help="Run update, mul and combine at random points with independent powers too.",
+)
+@click.option("--seed", default=SEED, show_default=True, help="What random points are drawn from.")
+@json_option
+def COMMAND(
+    choice: Choice,
+    abi: str,
+    prefix: str,
+    table_align: int,
+    emulate: bool,
+    random_points: bool,
+    seed: str,
+    as_json: bool,
+) -> None:
+    """Run kernels on real input: every tail length, long and split messages, CAVP, bounds, ABI.
+
+    Then at random points with independent powers, enough of them for a bound on the probability
+    that a wrong kernel is not seen (SOUNDNESS.md, "By running").
+    """
+    require("validate")
+    start = time.perf_counter()
+    kernels, where = chosen_kernels(choice).kernels, runnable(abi, prefix, table_align)
+    with progress("assemble", len(kernels)) as advance:
+        built = build(kernels, where, default_out(), build_folder("obj"), advance)
+    with ExitStack() as stack:
+        here = native(built, build_folder("harness"))
+        runner_for = _runners(here, emulate, stack)
+        with progress("validate", len(built)) as advance:
+            results = validate(built, runner_for, advance)
+        points = _sample(built, here, runner_for, prefix, seed) if random_points else []
+    seconds = time.perf_counter() - start
+    if as_json:
+        by_name = {point.name: point for point in points}
+        print_json(
+            [
+                {
+                    **asdict(result),
+                    "ok": result.ok and (found is None or found.ok),
+                    "per_block": item.audit.per_block,
+                    "random_points": found and asdict(found),
+                }
+                for result, item in zip(results, built, strict=True)
+                for found in [by_name.get(result.name)]
+            ]
+        )
+    else:
+        _print(results, built, seconds)
+        if points:
+            say(_summary(points, seed))
+    everything: list[Validation | Sampled] = [*results, *points]
+    failed = [result for result in everything if not result.ok]
+    if failed:
+        raise GhashgenError(
+            f"wrong: {len({result.name for result in failed})} of "
+            f"{counted(len(results), 'kernel')}, first {failed[0].name}: "
+            f"{failed[0].failures[0]}",
+            "do not use them",
+        )
+
+
+def _sample(
+    built: tuple[Built, ...],
+    here: Native,
+    runner_for: Callable[[Built], Runner],
+    prefix: str,
+    seed: str,
+) -> list[Sampled]:
+    """Run kernels at random points, each where `runner_for` runs it."""
+    runners = {item.kernel.name: runner_for(item) for item in built}
+
+    def emulators(name: str) -> "Queue[Emulator] | None":
+        runner = runners[name]
+        return runner.free if isinstance(runner, Emulated) else None
+
+    subjects = [subject_of(item, prefix) for item in built]
+    with progress("random points", len(built)) as advance:
+        return sample(subjects, here.harness, emulators, seed, advance)
+
+
+def _summary(points: list[Sampled], seed: str) -> str:
+    """Say what the random points show, the weakest bound of each way to run."""
+    out = []
+    for how in sorted({point.how for point in points}):
+        some = [point for point in points if point.how == how]
+        weakest = min(some, key=lambda point: point.bits)
+        calls = sum(point.calls for point in some)
+        where = f" ({weakest.name}, {weakest.weakest})" if weakest.weakest else ""
+        out.append(
+            f"{counted(len(some), 'kernel')} {how}, {counted(calls, 'call')}: a wrong function is "
+            f"unseen with probability {weakest.bound} at most{where}"
+        )
+    good = sum(point.ok for point in points)
+    return (
+        f"agree at random points with independent powers (seed {seed}): {good} of "
+        f"{counted(len(points), 'kernel')}; {'; '.join(out)}"
+    )
+
+
+def _runners(here: Native, emulate: bool, stack: ExitStack) -> Callable[[Built], Runner]:
+    """Choose for each kernel: this CPU where it has what the kernel needs, else the emulator."""
+    present = here.harness.features()
+    emulators: list[Emulated] = []
+
+    def choose_runner(item: Built) -> Runner:
+        if not emulate and all(present.get(name, False) for name in item.features):
+            return here
+        if not emulators:
+            free: Queue[Emulator] = Queue()
+            for _ in range(workers()):
+                free.put(stack.enter_context(Emulator()))
+            emulators.append(Emulated(free))
+        return emulators[0]
+
+    return choose_runner
+
+
+def _print(results: list[Validation], built: tuple[Built, ...], seconds: float) -> None:
+    title = (
+        "Instructions per block of the group loop; every length from 0 to the longest tail, long "
+        "and split messages, NIST CAVP, bounds and calling convention"
+    )
+    columns = (
+        *("kernel", "isa", ">blocks"),
+        *(f">{cls}" for cls in CLASSES),
+        *(">total", ">cases", ">tail bytes", "validated", ">seconds"),
+    )
+    rows = []
+    for result, item in zip(results, built, strict=True):
+        counts = item.audit
+        row = (
+            *(result.name, result.isa, str(counts.blocks)),
+            *(f"{counts.per_block[cls]:.2f}" for cls in CLASSES),
+            f"{counts.group.instructions / counts.blocks:.2f}",
+            str(result.cases),
+            f"0-{result.longest_tail}",
+            result.how if result.ok else f"FAILED ({result.how})",
+            f"{result.seconds:.2f}",
+        )
+        rows.append(row)
+    # The counts are audit's.
+    spare = (*CLASSES[::-1], "total", "isa", "seconds", "tail bytes", "cases")
+    show(Table(title, columns, tuple(rows), spare=spare))
+    good = sum(result.ok for result in results)
+    how = sorted({result.how for result in results})
+    say(
+        f"agree with pyca/cryptography and CAVP: {good} of {counted(len(results), 'kernel')} "
+        f"({', '.join(f'{sum(r.how == h for r in results)} {h}' for h in how)}), {seconds:.1f} s"
+    )

@@ -1,1 +1,0 @@
-"""Repeats the comparisons of papers on this machine; a study is a file of `compare.studies`."""

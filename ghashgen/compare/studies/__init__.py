@@ -1,1 +1,0 @@
-"""Studies, one paper a file: each exports STUDY, a `compare.core.Study`."""

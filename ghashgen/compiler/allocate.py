@@ -1,0 +1,223 @@
+"""allocate: virtual registers become physical ones; what does not fit is spilled to the stack.
+
+Copies are coalesced first (a copy whose two registers do not interfere vanishes), then classes are
+coloured in order of definition, each with the first register free in it. If one does not fit, the
+cheapest class among it and its neighbours is spilled: it lives in an aligned stack slot, is used
+from there where the instruction can read memory, else reloaded. Deterministic: no sets are iterated
+without sorting. `recheck` verifies the outcome without any of this.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from ghashgen.arch.rows import Isa
+from ghashgen.arch.x86_64.abi import Abi
+from ghashgen.compiler.interference import Interference, meet
+from ghashgen.ir.program import Block, Mem, Op, Operand, PReg, Program, RegClass, Slot, VReg
+from ghashgen.support.errors import GhashgenError
+
+MAX_SLOTS = 256
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """An allocated program, and how many spill slots, each a register wide, its frame needs."""
+
+    program: Program
+    slots: int
+    spill_ops: int
+    """Instructions that only move a spilled value."""
+
+
+def allocate(
+    program: Program,
+    isa: Isa,
+    abi: Abi,
+    vector_limit: int | None = None,
+    max_slots: int = MAX_SLOTS,
+) -> Allocation:
+    """Return the program on physical registers.
+
+    `vector_limit` restricts the vector registers to the first so many (tests use it), `max_slots`
+    the values that may be spilled.
+
+    Raises:
+        GhashgenError: the general registers do not suffice.
+    """
+    pools = {
+        RegClass.VEC: sorted(
+            range(vector_limit or isa.vector_registers), key=lambda i: (i in abi.saved_vectors, i)
+        ),
+        RegClass.MASK: range(1, 8),
+        RegClass.GPR: (*abi.volatile, *abi.saved),
+    }
+    fixed = dict(zip(program.params, abi.params, strict=False))
+    pinned: frozenset[VReg] = frozenset()
+    # A slot is as wide as the group loop's registers; what is wider stays in a register.
+    too_wide = frozenset(
+        reg
+        for op in program.ops
+        if op.width > 128 * isa.lanes
+        for reg, width in isa.rows[op.code].widths(op)
+        if isinstance(reg, VReg) and width > 128 * isa.lanes
+    )
+    for slots in range(program.slots, program.slots + max_slots + 1):
+        graph = Interference(program, isa)
+        _coalesce(graph, fixed)
+        colours, failed = _colour(graph, pools, fixed)
+        if failed is None:
+            homes = {reg: PReg(reg.cls, colours[graph.find(reg)]) for reg in graph.order}
+            out = _rewrite(program, isa, homes)
+            moved = sum(1 for op in out.ops if op.origin < 0)
+            return Allocation(out, slots, moved)
+        victim = _victim(program, graph, failed, pinned | too_wide)
+        program, fresh = _spill(program, isa, frozenset(graph.members(victim)), Slot(slots))
+        pinned |= fresh
+    raise GhashgenError(
+        f"{program.name}: registers do not suffice", "choose fewer blocks or a simpler variant"
+    )
+
+
+def _coalesce(graph: Interference, fixed: Mapping[VReg, int]) -> None:
+    anchored = set(fixed)
+    for target, source in graph.copies:
+        a, b = graph.find(target), graph.find(source)
+        if a is b or graph.interfere(a, b):
+            continue
+        if b in anchored:
+            if a in anchored:
+                continue
+            a, b = b, a
+        graph.merge(a, b)
+
+
+def _colour(
+    graph: Interference, pools: Mapping[RegClass, Sequence[int]], fixed: Mapping[VReg, int]
+) -> tuple[dict[VReg, int], VReg | None]:
+    colours: dict[VReg, int] = dict(fixed)
+    # Of what has a colour already: (members, edges), by register file and colour.
+    taken = {cls: dict.fromkeys(pool, (0, 0)) for cls, pool in pools.items()}
+
+    def take(reg: VReg, colour: int, masks: tuple[int, int]) -> None:
+        members, edges = taken[reg.cls].get(colour, (0, 0))
+        taken[reg.cls][colour] = members | masks[0], edges | masks[1]
+
+    for reg, colour in fixed.items():
+        take(reg, colour, graph.masks(reg))
+    for reg in graph.classes():
+        if reg in colours:
+            continue
+        masks, others = graph.masks(reg), taken[reg.cls]
+        free = (colour for colour in pools[reg.cls] if not meet(masks, others[colour]))
+        found = next(free, None)
+        if found is None:
+            return colours, reg
+        colours[reg] = found
+        take(reg, found, masks)
+    return colours, None
+
+
+def _victim(program: Program, graph: Interference, failed: VReg, pinned: frozenset[VReg]) -> VReg:
+    """Return the class that is cheapest to move to the stack for each class that it stands against.
+
+    Its price are its uses, weighted by loop depth.
+    """
+    if failed.cls is not RegClass.VEC:
+        raise GhashgenError(
+            f"{program.name}: general registers do not suffice", "choose a simpler variant"
+        )
+    weight: dict[VReg, int] = {}
+    for block in program.blocks:
+        for op in block.ops:
+            for operand in op.operands:
+                if isinstance(operand, VReg):
+                    home = graph.find(operand)
+                    weight[home] = weight.get(home, 0) + 10**block.depth
+    candidates = {failed, *graph.neighbours(failed)}
+    open_ = sorted(c for c in candidates if not pinned & set(graph.members(c)))
+    if not open_:
+        raise GhashgenError(
+            f"{program.name}: one instruction needs more registers than there are",
+            "choose an ISA with more registers",
+        )
+
+    def price(reg: VReg) -> tuple[Fraction, VReg]:
+        return Fraction(weight.get(reg, 0), 1 + len(graph.neighbours(reg))), reg
+
+    return min(open_, key=price)
+
+
+def _spill(
+    program: Program, isa: Isa, members: frozenset[VReg], slot: Slot
+) -> tuple[Program, frozenset[VReg]]:
+    """Move a class to a stack slot; return the program and the short-lived registers it added."""
+    registers = [x for op in program.ops for x in op.operands if isinstance(x, VReg)]
+    next_index = max(reg.index for reg in registers)
+    fresh: list[VReg] = []
+    (load,), (store,) = isa.lower["load_aligned"], isa.lower["store"]
+    width = 128 * isa.lanes
+    blocks = []
+    for block in program.blocks:
+        ops: list[Op] = []
+        for op in block.ops:
+            if isa.rows[op.code].copy and not members.isdisjoint(op.operands):
+                ops.extend(_spilled_copy(op, members, slot, (load.row, store.row), width))
+                continue
+            operands: list[Operand] = []
+            after: list[Op] = []
+            temporary: VReg | None = None
+            for spec, operand in zip(isa.rows[op.code].operands, op.operands, strict=True):
+                if operand not in members:
+                    operands.append(operand)
+                elif spec.role == "r" and spec.accepts(slot):
+                    operands.append(slot)
+                else:
+                    if temporary is None:
+                        next_index += 1
+                        temporary = VReg(RegClass.VEC, next_index, "spilled")
+                        fresh.append(temporary)
+                    if "r" in spec.role:
+                        ops.append(Op(load.row, (temporary, slot), width, "reload"))
+                    if "w" in spec.role:
+                        after.append(Op(store.row, (slot, temporary), width, "spill"))
+                    operands.append(temporary)
+            ops.extend((op.on(*operands), *after))
+        blocks.append(Block(block.label, tuple(ops), block.depth))
+    return replace(program, blocks=tuple(blocks)), frozenset(fresh)
+
+
+def _spilled_copy(
+    op: Op, members: frozenset[VReg], slot: Slot, rows: tuple[str, str], width: int
+) -> list[Op]:
+    """Return the load or store that a copy from or to a spilled register becomes."""
+    target, source = op.operands
+    load, store = rows
+    if target in members and source in members:
+        return []
+    if source in members:
+        return [Op(load, (target, slot), width, "reload")]
+    return [Op(store, (slot, source), width, "spill")]
+
+
+def _rewrite(program: Program, isa: Isa, homes: Mapping[VReg, PReg]) -> Program:
+    """Put physical registers in place and drop copies that became empty."""
+
+    def move(operand: Operand) -> Operand:
+        if isinstance(operand, VReg):
+            return homes[operand]
+        if isinstance(operand, Mem):
+            base, index = (
+                homes[r] if isinstance(r, VReg) else r for r in (operand.base, operand.index)
+            )
+            return Mem(base, operand.disp, index, operand.scale, operand.symbol, operand.align)
+        return operand
+
+    blocks = []
+    for block in program.blocks:
+        ops = [op.on(*map(move, op.operands)) for op in block.ops]
+        kept = [
+            op for op in ops if not (isa.rows[op.code].copy and op.operands[0] == op.operands[1])
+        ]
+        blocks.append(replace(block, ops=tuple(kept)))
+    return replace(program, blocks=tuple(blocks))

@@ -1,0 +1,152 @@
+"""Which registers are live where, by backward data flow over the blocks.
+
+Generic over the stage: `effects` says what one operation reads and writes. A set of registers is an
+integer, one bit a register: what a round of the data flow does to a thousand of them is three
+operations on one number.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+
+from ghashgen.arch.rows import Row
+from ghashgen.ir.program import CODES, Block, Label, Mem, Op, PReg, Program, Reg, VReg
+
+Effects = Callable[[Op], tuple[tuple[Reg, ...], tuple[Reg, ...]]]
+
+_REGISTER = (VReg, PReg)
+_NO_FALL_THROUGH = frozenset({"jump", "return", "jmp", "ret"})
+
+
+def abstract_effects(op: Op) -> tuple[tuple[Reg, ...], tuple[Reg, ...]]:
+    """Return what an abstract operation reads and writes."""
+    reads: list[Reg] = []
+    writes: list[Reg] = []
+    for role, operand in zip(CODES[op.code].roles, op.operands, strict=True):
+        if isinstance(operand, _REGISTER):
+            (writes if role == "w" else reads).append(operand)
+        elif isinstance(operand, Mem):
+            reads.extend(operand.registers)
+    return tuple(reads), tuple(writes)
+
+
+def row_effects(rows: Mapping[str, Row]) -> Effects:
+    """Return the effects function of selected code."""
+    return lambda op: rows[op.code].effects(op)
+
+
+def positions(blocks: Sequence[Block]) -> dict[str, int]:
+    """Return the index of every block by its label."""
+    return {block.label: i for i, block in enumerate(blocks)}
+
+
+def targets(op: Op) -> list[str]:
+    """Return the labels to which an operation may branch; a block may branch before its end.
+
+    A label is an operation's last operand: `arch.rows.Row` and `ir.program.Code` refuse it anywhere
+    else.
+    """
+    last = op.operands[-1] if op.operands else None
+    return [last.name] if isinstance(last, Label) else []
+
+
+def falls_through(blocks: Sequence[Block], index: int) -> bool:
+    """Whether control may run from the end of block `index` into the next one."""
+    ops = blocks[index].ops
+    return not (ops and ops[-1].code in _NO_FALL_THROUGH) and index + 1 < len(blocks)
+
+
+def bits_of(mask: int) -> Iterator[int]:
+    """Yield the positions of the bits that are set, from the lowest."""
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
+
+
+class RegisterSet(Set[Reg]):
+    """A set of registers as bits: bit k stands for the register numbered k."""
+
+    __slots__ = ("_numbers", "bits")
+
+    def __init__(self, numbers: Mapping[Reg, int], bits: int) -> None:
+        self._numbers = numbers
+        self.bits = bits
+
+    def __contains__(self, reg: object) -> bool:
+        number = self._numbers.get(reg, -1)  # type: ignore[call-overload]
+        return bool(number >= 0 and self.bits >> number & 1)
+
+    def __iter__(self) -> Iterator[Reg]:
+        return (reg for reg, number in self._numbers.items() if self.bits >> number & 1)
+
+    def __len__(self) -> int:
+        return self.bits.bit_count()
+
+    @classmethod
+    def _from_iterable(cls, it: Iterable[Reg]) -> frozenset[Reg]:  # type: ignore[override]
+        return frozenset(it)
+
+
+@dataclass(frozen=True)
+class Liveness:
+    """For every block, the registers live after each of its operations, and at its start."""
+
+    after: tuple[tuple[RegisterSet, ...], ...]
+    at_start: tuple[RegisterSet, ...]
+    numbers: Mapping[Reg, int]
+    """The bit of every register, in order of first appearance."""
+    writes: tuple[tuple[tuple[Reg, ...], ...], ...]
+    """For every block, the registers that each of its operations writes."""
+
+
+def liveness(program: Program, effects: Effects) -> Liveness:
+    """Return what is live where."""
+    blocks = program.blocks
+    at = positions(blocks)
+    numbers: dict[Reg, int] = {}
+
+    def mask(registers: Iterable[Reg]) -> int:
+        bits = 0
+        for reg in registers:
+            bits |= 1 << numbers.setdefault(reg, len(numbers))
+        return bits
+
+    mask(program.params)
+    # What does not change from round to round: (blocks branched to, reads, writes), last op first.
+    facts = []
+    written: list[list[tuple[Reg, ...]]] = []
+    for block in blocks:
+        forward = []
+        written.append([])
+        for op in block.ops:
+            reads, writes = effects(op)
+            written[-1].append(writes)
+            forward.append(([at[name] for name in targets(op)], mask(reads), ~mask(writes)))
+        facts.append(forward[::-1])
+    start = [0] * len(blocks)
+    after: list[list[int]] = [[] for _ in blocks]
+    changed = True
+    while changed:
+        changed = False
+        for i in reversed(range(len(blocks))):
+            live = start[i + 1] if falls_through(blocks, i) else 0
+            points = []
+            for leaving, read, kept in facts[i]:
+                for to in leaving:
+                    live |= start[to]
+                points.append(live)
+                live = live & kept | read
+            after[i] = points
+            if live != start[i]:
+                start[i], changed = live, True
+    return Liveness(
+        tuple(tuple(RegisterSet(numbers, live) for live in reversed(points)) for points in after),
+        tuple(RegisterSet(numbers, live) for live in start),
+        numbers,
+        tuple(map(tuple, written)),
+    )
+
+
+def used_before_set(program: Program, effects: Effects) -> frozenset[Reg]:
+    """Return registers that some path reads before writing; only parameters may be among them."""
+    return frozenset(liveness(program, effects).at_start[0]) - frozenset[Reg](program.params)

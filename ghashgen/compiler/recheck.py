@@ -1,0 +1,185 @@
+"""recheck: the allocated program computes what the selected one does, by replay.
+
+Independent of the allocator: no liveness, no interference. `pairing` matches each allocated
+instruction with its origin in the selected program. Here they are walked, keeping for every
+physical register and stack slot the set of virtual registers whose current value it is known to
+hold: every register that an instruction reads must hold the virtual register that its origin reads.
+At joins the sets intersect; a branch passes on what held where it stands, not what holds at the end
+of its block. It also knows how many bits of a vector register may be set: a reload that is narrower
+than its value does not count as one, and where a copy that was to cut off upper lanes has vanished,
+nobody may read those lanes.
+"""
+
+from dataclasses import dataclass
+
+from ghashgen.arch.rows import Isa
+from ghashgen.arch.x86_64.abi import Abi
+from ghashgen.compiler.liveness import falls_through, positions
+from ghashgen.compiler.pairing import (
+    AllocationError,
+    Instruction,
+    Move,
+    Pairing,
+    Place,
+    Sets,
+    Step,
+    Vanished,
+    show,
+)
+from ghashgen.ir.program import PReg, Program, RegClass, Slot
+
+__all__ = ["AllocationError", "recheck"]
+
+_ALL = 1 << 30
+
+
+@dataclass(frozen=True)
+class _State:
+    """What is known at one point; the tables are the walk's own to change.
+
+    Virtual registers and places are numbers; a set of virtual registers is an integer with the bits
+    of these numbers.
+    """
+
+    holds: dict[int, int]
+    """Of a place, the virtual registers whose value it holds."""
+    bits: dict[int, int]
+    """Above this bit a virtual vector register is zero."""
+    valid: dict[int, int]
+    """Above this bit the places that hold a virtual register may hold something else instead."""
+
+    def copy(self) -> "_State":
+        return _State(dict(self.holds), dict(self.bits), dict(self.valid))
+
+    def fits(self, reg: int, width: int) -> bool:
+        """Whether a move of so many bits loses nothing of a register."""
+        bits = self.bits.get(reg, 0)
+        return min(bits, self.valid.get(reg, bits)) <= width
+
+    def join(self, other: "_State") -> "_State":
+        both = self.holds.keys() & other.holds.keys()
+        c, d = self.valid, other.valid
+        bits = self.bits | other.bits
+        bits.update((reg, a) for reg, a in self.bits.items() if a > bits[reg])
+        return _State(
+            {place: self.holds[place] & other.holds[place] for place in both},
+            bits,
+            {reg: min(c.get(reg, _ALL), d.get(reg, _ALL)) for reg in {**c, **d}},
+        )
+
+
+def recheck(selected: Program, allocated: Program, slots: int, isa: Isa, abi: Abi) -> None:
+    """Verify an allocation whose frame has `slots` spill slots.
+
+    Raises:
+        AllocationError: names an instruction that stands for no other, or one that reads the wrong
+            register.
+    """
+    writable: list[Place] = [PReg(RegClass.VEC, number) for number in range(isa.vector_registers)]
+    writable += [PReg(RegClass.GPR, number) for number in (*abi.volatile, *abi.saved)]
+    writable += [PReg(RegClass.MASK, number) for number in range(1, 8)]
+    # The first slots are a buffer of the program's own.
+    writable += [Slot(index) for index in range(selected.slots, slots)]
+    if [block.label for block in selected.blocks] != [block.label for block in allocated.blocks]:
+        raise AllocationError(f"{allocated.name}: blocks differ")
+    pairing = Pairing(allocated.name, isa, frozenset(writable))
+    entry = _State({}, {}, {})
+    for number, param in zip(abi.params, selected.params, strict=False):
+        entry.holds[pairing.number(PReg(RegClass.GPR, number))] = 1 << pairing.number(param)
+    paired = zip(selected.blocks, allocated.blocks, strict=True)
+    steps = [pairing.block(*pair) for pair in paired]
+    at = positions(allocated.blocks)
+    states = {0: entry}
+    pending = {0}
+    while pending:
+        # Blocks in layout order: most joins are complete before the block that follows is walked.
+        index = min(pending)
+        pending.remove(index)
+        end, branches = _walk(allocated.name, steps[index], states[index])
+        leaving = [(at[label], state) for label, state in branches]
+        if falls_through(allocated.blocks, index):
+            leaving.append((index + 1, end))
+        for following, state in leaving:
+            known = states.get(following)
+            joined = state if known is None else known.join(state)
+            if joined != known:
+                states[following] = joined
+                pending.add(following)
+
+
+def _walk(name: str, steps: list[Step], start: _State) -> tuple[_State, list[tuple[str, _State]]]:
+    """Replay one block; return what is known at its end, and where it branches away."""
+    state = start.copy()
+    branches: list[tuple[str, _State]] = []
+    for step in steps:
+        if isinstance(step, Instruction):
+            _instruction(name, state, step)
+            branches += [(label, state.copy()) for label in step.branches]
+        elif isinstance(step, Vanished):
+            _vanished(state, step)
+        else:
+            _move(state, step)
+    return state, branches
+
+
+def _instruction(name: str, state: _State, step: Instruction) -> None:
+    holds, valid = state.holds, state.valid
+    for reg, place, virtual, actual in step.required:
+        if not holds.get(place, 0) >> reg & 1:
+            raise AllocationError(
+                f"{name}: {show(step.selected)} reads {virtual} from {actual}, "
+                "which does not hold it"
+            )
+    if valid:
+        for reg, width in step.lanes:
+            if valid.get(reg, _ALL) < width:
+                raise AllocationError(
+                    f"{name}: {show(step.selected)} reads lanes that were cut off"
+                )
+    source = step.sets.source
+    for reg, place in step.writes:
+        bit = 1 << reg
+        for other, values in holds.items():
+            if values & bit:
+                holds[other] = values ^ bit
+        if source >= 0 and state.fits(source, step.width):
+            bit |= 1 << source
+        holds[place] = bit
+    _set_bits(state, step.sets)
+
+
+def _vanished(state: _State, step: Vanished) -> None:
+    """A copy that vanished: wherever the source is, the target now is, and nowhere else."""
+    holds = state.holds
+    target, source = 1 << step.target, 1 << step.source
+    cuts = not state.fits(step.source, step.width)
+    for place, values in holds.items():
+        if values & source:
+            holds[place] = values | target
+        elif values & target:
+            holds[place] = values ^ target
+    _set_bits(state, step.sets)
+    if cuts:
+        state.valid[step.target] = step.width
+
+
+def _move(state: _State, step: Move) -> None:
+    """Of what the source holds, the target holds what the move loses nothing of."""
+    values = left = state.holds.get(step.source, 0)
+    while left:
+        low = left & -left
+        left ^= low
+        if not state.fits(low.bit_length() - 1, step.width):
+            values ^= low
+    state.holds[step.target] = values
+
+
+def _set_bits(state: _State, sets: Sets) -> None:
+    """Writes zero what lies above their width; a copy carries over what its source has."""
+    for reg, width in sets.written:
+        state.bits[reg] = width
+        state.valid.pop(reg, None)
+        if sets.source >= 0:
+            state.bits[reg] = min(width, state.bits.get(sets.source, width))
+            if state.valid.get(sets.source, _ALL) < width:
+                state.valid[reg] = state.valid[sets.source]

@@ -1,0 +1,153 @@
+"""schedule: the order of independent operations, of a program in the ISA's rows.
+
+`written` leaves them as they are. A microarchitecture's name asks for the list scheduler over its
+table (`order`), for every region (`regions`) of every block. Of the orders that it finds under
+several limits each region takes the one that needs the fewest cycles in the model of a core
+(`cost.simulate`), with its window, then in order; the one as written if none is better. An order
+may not cost registers: if the allocated function takes more instructions than as written, the
+limits become tighter, and at last it stays as written. It may touch more registers, which a kernel
+that wipes then wipes and Win64 saves, outside the loops.
+`NAME-solved` takes the group loop's order from a stored solution (`solutions`) instead. `replay`
+checks whatever comes out, without any of this.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ghashgen.arch.rows import Isa
+from ghashgen.arch.x86_64.abi import Abi
+from ghashgen.arch.x86_64.uarch import Uarch
+from ghashgen.arch.x86_64.uarch.schedules import WRITTEN, is_solved, table_of
+from ghashgen.compiler.allocate import allocate
+from ghashgen.compiler.liveness import Liveness, liveness, row_effects
+from ghashgen.compiler.schedule.costs import single, work
+from ghashgen.compiler.schedule.graph import SLOT_BYTES, Graph, graph
+from ghashgen.compiler.schedule.order import Limits, list_order
+from ghashgen.compiler.schedule.regions import Region, regions
+from ghashgen.compiler.schedule.solutions import Solution, apply
+from ghashgen.cost.simulate import Estimate, estimate
+from ghashgen.ir.program import Block, Op, Program, Reg
+from ghashgen.support.errors import GhashgenError
+
+REACHES = (12, 24, 48)
+"""How many operations ahead the list scheduler looks, each tried."""
+
+MARGINS = (0, 1, 2, 4, 6)
+"""Vector registers held back, tried in this order until the allocation costs nothing."""
+
+
+@dataclass(frozen=True)
+class Scheduled:
+    """A program in its order, and how that was found, in words; "" for one as written."""
+
+    program: Program
+    account: str
+
+
+def schedule(
+    program: Program,
+    isa: Isa,
+    abi: Abi,
+    name: str = WRITTEN,
+    solution: Solution | None = None,
+) -> Scheduled:
+    """Return the program in the order of the schedule `name`.
+
+    Raises:
+        GhashgenError: there is no such schedule, or the solution is for another loop body.
+    """
+    if name == WRITTEN:
+        return Scheduled(program, "")
+    uarch = table_of(name)
+
+    written = allocate(program, isa, abi)
+    spilled, instructions = written.slots - program.slots, len(written.program.ops)
+
+    def fits(order: Program) -> bool:
+        """Whether an order takes no more instructions and slots than as written."""
+        try:
+            found = allocate(order, isa, abi, max_slots=spilled)
+        except GhashgenError:
+            return False
+        return len(found.program.ops) <= instructions
+
+    if is_solved(name) and solution is not None and solution.function == program.name:
+        base = apply(program, solution)
+        fixed = {solution.block}
+        if not fits(base):
+            raise GhashgenError(
+                f"the stored order of {solution.kernel} needs more registers than there are",
+                "solve it again: ghashgen solve",
+            )
+    else:
+        base, fixed = program, set()
+    for margin in MARGINS:
+        found = _ordered(base, isa, uarch, isa.vector_registers - margin, fixed)
+        if found != base and fits(found):
+            held = f", {margin} registers held back" if margin else ""
+            return Scheduled(found, f"list order{held}{'; loop solved' if fixed else ''}")
+    return Scheduled(base, "loop solved, rest as written" if fixed else "as written is no worse")
+
+
+def region_graph(program: Program, region: Region, isa: Isa, live: Liveness) -> Graph:
+    """Return the dependences of a region."""
+    ops = program.blocks[region.block].ops[region.start : region.end]
+    after = frozenset[Reg](live.after[region.block][region.end - 1])
+    return graph(ops, isa.rows, after, SLOT_BYTES * isa.lanes)
+
+
+def region_cycles(
+    block: Block, region: Region, order: Sequence[int], isa: Isa, uarch: Uarch
+) -> Estimate:
+    """Return what the model says of an order; a loop with its branch, in the steady state."""
+    ops = [block.ops[region.start + i] for i in order]
+    tail = block.ops[region.end :] if region.loops else ()
+    return estimate(work([*ops, *tail], isa.rows, uarch), uarch, region.loops)
+
+
+def all_regions(program: Program, isa: Isa) -> Iterator[Region]:
+    """Yield the regions of every block."""
+    for index, block in enumerate(program.blocks):
+        yield from regions(index, block, isa.rows)
+
+
+def _ordered(program: Program, isa: Isa, uarch: Uarch, registers: int, fixed: set[str]) -> Program:
+    """Return the program with each region in its best order."""
+    live = liveness(program, row_effects(isa.rows))
+    blocks = list(program.blocks)
+    for region in all_regions(program, isa):
+        block = program.blocks[region.block]
+        if block.label in fixed:
+            continue
+        order = best_order(program, region, isa, uarch, registers, live)
+        blocks[region.block] = reorder(blocks[region.block], region, order)
+    return replace(program, blocks=tuple(blocks))
+
+
+def best_order(
+    program: Program, region: Region, isa: Isa, uarch: Uarch, registers: int, live: Liveness
+) -> tuple[int, ...]:
+    """Return the order of a region with the fewest cycles in the model, as written included."""
+    block = program.blocks[region.block]
+    ties = region_graph(program, region, isa, live)
+    items = [single(op, isa.rows, uarch) for op in ties.ops]
+    written = tuple(range(len(ties.ops)))
+    orders = [written] + [
+        list_order(ties, items, uarch, Limits(registers, reach), overlap).order
+        for reach in REACHES
+        for overlap in ((False, True) if region.loops else (False,))
+    ]
+
+    def price(order: tuple[int, ...]) -> tuple[float, float]:
+        cycles = region_cycles(block, region, order, isa, uarch)
+        return cycles.windowed, cycles.in_order
+
+    # Several limits often lead to one order; the first of equals is taken.
+    return min(dict.fromkeys(orders), key=price)
+
+
+def reorder(block: Block, region: Region, order: Sequence[int]) -> Block:
+    """Return the block with a region's operations in another order."""
+    ops: list[Op] = list(block.ops)
+    ops[region.start : region.end] = [block.ops[region.start + i] for i in order]
+    return replace(block, ops=tuple(ops))

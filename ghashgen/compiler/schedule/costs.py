@@ -1,0 +1,89 @@
+"""What the tables of `arch/x86_64/uarch/` say of operations that are not assembled yet: form, uops,
+latency.
+
+A form is mnemonic and operand kinds (`arch.x86_64.uarch.forms`). Here it follows from the row and
+its operands; a test compares it with the decoder's for every instruction that is emitted.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+
+from ghashgen.arch.rows import OperandSpec, Row
+from ghashgen.arch.x86_64.uarch import Cost, Latency, Uarch
+from ghashgen.arch.x86_64.uarch.forms import spell
+from ghashgen.compiler.schedule.regions import FLAGS, reads_flags, writes_flags
+from ghashgen.cost.simulate import Work
+from ghashgen.ir.program import Mem, Op, Operand, Slot
+
+_VECTORS = {128: "x", 256: "y", 512: "z"}
+_BYTE = range(-128, 256)
+
+
+def form(op: Op, row: Row) -> str:
+    """Return the form that the operation will have."""
+    kinds: list[str] = []
+    for spec, operand in zip(row.operands, op.operands, strict=True):
+        if spec.role == "n":
+            continue
+        if "kz" in spec.kinds:
+            kinds[-1] += "{kz}"
+        else:
+            kinds.append(_kind(op, row, spec, operand))
+    if any(spec.role == "n" for spec in row.operands):
+        kinds.append("0")
+    return spell(row.mnemonic, kinds)
+
+
+def _kind(op: Op, row: Row, spec: OperandSpec, operand: Operand) -> str:
+    if isinstance(operand, Mem) and "addr" in spec.kinds:
+        three = operand.base and operand.index and operand.disp
+        return "agen3" if three else "agen"
+    if isinstance(operand, Mem | Slot):
+        memory = next(kind for kind in spec.kinds if kind[0] == "m")
+        return f"m{op.width}" if memory == "mv" else memory.rstrip("a")
+    if isinstance(operand, int):
+        general = not any(set(s.kinds) & {"v", "h", "x", "k"} for s in row.operands)
+        small = operand in (_BYTE if not general else range(-128, 128))
+        return "i8" if small and row.mnemonic != "mov" else "i32"
+    for kind in spec.kinds:
+        if kind in ("v", "h", "x"):
+            return _VECTORS[{"v": op.width, "h": op.width // 2, "x": 128}[kind]]
+        if kind in ("q", "d", "k", "l"):
+            return {"q": "r64", "d": "r32", "k": "k", "l": "l"}[kind]
+    raise ValueError(f"{op.code}: no kind for {operand}")
+
+
+def single(op: Op, rows: Mapping[str, Row], uarch: Uarch) -> Work:
+    """Return what one operation asks of a core.
+
+    A slot is a register that loads wait for. A copy is taken to vanish, as most do.
+    """
+    row = rows[op.code]
+    reads, writes = (list[Hashable](regs) for regs in row.effects(op))
+    address: list[Hashable] = []
+    data: list[Hashable] = [FLAGS] if reads_flags(op) else []
+    for operand, spec in zip(op.operands, row.operands, strict=True):
+        if isinstance(operand, Mem):
+            (data if "addr" in spec.kinds else address).extend(operand.registers)
+        elif isinstance(operand, Slot):
+            (writes if "w" in spec.role else address).append(operand)
+        elif operand in reads and "r" in spec.role:
+            data.append(operand)
+    if writes_flags(op, row):
+        writes.append(FLAGS)
+    name = form(op, row)
+    cost = Cost(name, (), 0, Latency(0, True), None, (), "") if row.copy else uarch.costs.get(name)
+    return Work(name, tuple(data), tuple(writes), tuple(address), cost)
+
+
+def work(ops: Sequence[Op], rows: Mapping[str, Row], uarch: Uarch) -> list[Work]:
+    """Return what operations ask of a core one after another, a fused pair as one."""
+    out: list[Work] = []
+    for op in ops:
+        item = single(op, rows, uarch)
+        fused = uarch.fuses(out[-1].form, item.form) if out else None
+        if fused is not None:
+            first = out.pop()
+            name = f"{first.form} + {item.form}"
+            item = Work(name, first.reads, first.writes, first.address, fused)
+        out.append(item)
+    return out

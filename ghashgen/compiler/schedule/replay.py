@@ -1,0 +1,200 @@
+"""The check of an order: every operation still computes from the same values. By replay.
+
+Independent of the graph and of the scheduler: no dependences, no liveness. Both orders of a block
+run on terms: what a register holds is the instruction that made it with the terms of its operands,
+each different term a number. Memory is the list of stores so far, in a normal form in which two
+that cannot meet stand in one order; a load sees the stores that it may meet. The orders agree if
+they have the same operations, every one has the same terms for operands in both, memory at every
+load included, and control stays where it is, between the same registers, flags and memory.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+
+from ghashgen.arch.rows import MEMORY_BYTES, Isa, OperandSpec
+from ghashgen.ir.program import Block, Label, Mem, Op, Program, Slot, VReg
+from ghashgen.support.errors import GhashgenError
+
+KEEPS_FLAGS = frozenset(("mov", "movzx", "lea", "kmovq", "jmp", "jb", "jae", "je", "ret"))
+"""General instructions that change no flags (Intel SDM vol. 1, appendix A)."""
+
+ONLY_SETS_FLAGS = frozenset(("add", "sub", "and", "shl", "shr", "neg", "xor", "cmp", "bzhi"))
+"""General instructions that set flags and read none; what is in neither list does both."""
+
+SLOT_BYTES = 16
+
+Where = tuple[Hashable, int, int]
+"""The address that the first byte counts from, first byte, byte after the last."""
+
+
+class ScheduleError(GhashgenError):
+    """A scheduled program does not compute what the selected one does: a bug in this tool."""
+
+    def __init__(self, cause: str, remedy: str = "report this") -> None:
+        super().__init__(cause, remedy)
+
+
+@dataclass
+class _Terms:
+    """Numbers for terms: equal terms, equal numbers."""
+
+    known: dict[Hashable, int] = field(default_factory=dict)
+
+    def number(self, term: Hashable) -> int:
+        return self.known.setdefault(term, len(self.known))
+
+
+@dataclass
+class _Run:
+    """The state of one order while it runs through a block."""
+
+    isa: Isa
+    terms: _Terms
+    registers: dict[Hashable, int] = field(default_factory=dict)
+    stores: list[tuple[Where, int]] = field(default_factory=list)
+    inputs: dict[int, Hashable] = field(default_factory=dict)
+    """What each operation saw, by origin."""
+    control: list[tuple[int, Hashable]] = field(default_factory=list)
+    """Each place where control may leave, with all that is known there."""
+
+    def value(self, name: Hashable) -> int:
+        """Return the term of a register; one not yet written holds what came into the block."""
+        if name not in self.registers:
+            return self.terms.number(("before", name))
+        return self.registers[name]
+
+    def where(self, op: Op, spec: OperandSpec, operand: Mem | Slot) -> Where:
+        size = next(MEMORY_BYTES[k] for k in spec.kinds if k in MEMORY_BYTES) or op.width // 8
+        if isinstance(operand, Slot):
+            start = SLOT_BYTES * self.isa.lanes * operand.index
+            return "frame", start, start + size
+        if operand.symbol is not None:
+            return ("constant", operand.symbol), operand.disp, operand.disp + size
+        registers = (operand.base, operand.index)
+        parts = tuple(None if reg is None else self.value(reg) for reg in registers)
+        return ("behind", parts, operand.scale), operand.disp, operand.disp + size
+
+    def step(self, op: Op) -> None:
+        """Run one operation."""
+        row = self.isa.rows[op.code]
+        seen: list[Hashable] = [op.code, op.width]
+        targets: list[Hashable] = []
+        for spec, operand in zip(row.operands, op.operands, strict=True):
+            if isinstance(operand, VReg):
+                if "r" in spec.role:
+                    seen.append(self.value(operand))
+                if "w" in spec.role:
+                    targets.append(operand)
+            elif isinstance(operand, Mem | Slot) and "addr" in spec.kinds:
+                assert isinstance(operand, Mem)
+                seen.append((self.value(operand.base), self.value(operand.index), operand))
+            elif isinstance(operand, Mem | Slot):
+                place = self.where(op, spec, operand)
+                seen.append((place, self._visible(place) if "r" in spec.role else None))
+                if "w" in spec.role:
+                    targets.append(place)
+            else:
+                seen.append(operand)
+        if _reads_flags(op, self.isa):
+            seen.append(self.value("flags"))
+        term = self.terms.number(tuple(seen))
+        if op.origin in self.inputs:
+            raise ScheduleError(f"operation {op.origin} appears twice")
+        self.inputs[op.origin] = (term, op)
+        if not op.operands or any(isinstance(x, Label) for x in op.operands):
+            self.control.append((op.origin, self._snapshot()))
+        for target in targets:
+            if isinstance(target, VReg):
+                self.registers[target] = self.terms.number((term, targets.index(target)))
+            else:
+                self._store(target, term)  # type: ignore[arg-type]
+        if _sets_flags(op, self.isa):
+            self.registers["flags"] = self.terms.number((term, "flags"))
+
+    def _visible(self, place: Where) -> tuple[tuple[Where, int], ...]:
+        return tuple(store for store in self.stores if not _apart(store[0], place))
+
+    def _store(self, place: Where, term: int) -> None:
+        """Add a store as early as it may stand, before the first later one of a greater place."""
+        first = len(self.stores)
+        while first and _apart(self.stores[first - 1][0], place):
+            first -= 1
+        key = self.terms.number((place, term))
+        for at in range(first, len(self.stores)):
+            if self.terms.number(self.stores[at]) > key:
+                self.stores.insert(at, (place, term))
+                return
+        self.stores.append((place, term))
+
+    def _snapshot(self) -> Hashable:
+        return frozenset(self.registers.items()), tuple(self.stores)
+
+    def end(self) -> Hashable:
+        """Return all that is known at the end."""
+        return self._snapshot(), tuple(self.control)
+
+
+def _apart(a: Where, b: Where) -> bool:
+    """Whether two places cannot meet."""
+    kinds = [place[0] if isinstance(place[0], str) else place[0][0] for place in (a, b)]  # type: ignore[index]
+    if kinds[0] != kinds[1]:
+        return True
+    if kinds[0] == "behind" and a[0] != b[0]:
+        return False
+    return a[0] != b[0] or a[2] <= b[1] or b[2] <= a[1]
+
+
+def _reads_flags(op: Op, isa: Isa) -> bool:
+    if op.code in ("jb", "jae", "je"):
+        return True
+    return _sets_flags(op, isa) and isa.rows[op.code].mnemonic not in ONLY_SETS_FLAGS
+
+
+def _sets_flags(op: Op, isa: Isa) -> bool:
+    row = isa.rows[op.code]
+    on_vectors = any(set("vhx") & set(spec.kinds) for spec in row.operands)
+    return not on_vectors and bool(row.operands) and row.mnemonic not in KEEPS_FLAGS
+
+
+def replay(selected: Program, ordered: Program, isa: Isa) -> None:
+    """Verify that `ordered` is `selected` with operations in an order that changes nothing.
+
+    Raises:
+        ScheduleError: names the first block, and the operation where one is to blame.
+    """
+    if ordered is selected:
+        # As written: there is one order, and nothing to compare it with.
+        return
+    shape = [[(b.label, b.depth) for b in p.blocks] for p in (selected, ordered)]
+    rest = [(p.name, p.params, dict(p.constants), p.slots) for p in (selected, ordered)]
+    if shape[0] != shape[1] or rest[0] != rest[1]:
+        raise ScheduleError(f"{selected.name}: not the same blocks, parameters and constants")
+    for before, after in zip(selected.blocks, ordered.blocks, strict=True):
+        _block(f"{selected.name}.{before.label}", before, after, isa)
+
+
+def _block(name: str, before: Block, after: Block, isa: Isa) -> None:
+    terms = _Terms()
+    runs: list[_Run] = []
+    for ops in (before.ops, after.ops):
+        run = _Run(isa, terms)
+        _steps(name, run, ops)
+        runs.append(run)
+    written, ordered = runs
+    for origin in sorted(written.inputs.keys() ^ ordered.inputs.keys()):
+        lost = origin in written.inputs
+        raise ScheduleError(f"{name}: {'lost' if lost else 'stray'} operation {origin}")
+    for op in after.ops:
+        if written.inputs[op.origin] != ordered.inputs[op.origin]:
+            operands = ", ".join(map(str, op.operands))
+            raise ScheduleError(f"{name}: {op.code} {operands} has other operands than as written")
+    if written.end() != ordered.end():
+        raise ScheduleError(f"{name}: not the same registers, flags and memory at a branch")
+
+
+def _steps(name: str, run: _Run, ops: Sequence[Op]) -> None:
+    for op in ops:
+        try:
+            run.step(op)
+        except ScheduleError as error:
+            raise ScheduleError(f"{name}: {error.cause}") from None

@@ -1,0 +1,43 @@
+"""A loop body as the port model sees it: how often each form occurs, and which pairs may fuse.
+
+The order of instructions does not enter the bound, except that a conditional branch may issue as
+one with what stands before it. So the counts and those pairs are all that need be kept of a loop.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from iced_x86 import Instruction
+
+from ghashgen.arch.x86_64.uarch.forms import form_of
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """The forms of a loop body, the branch back included."""
+
+    forms: Mapping[str, int]
+    """Occurrences by form."""
+    pairs: Mapping[tuple[str, str], int]
+    """Occurrences of (form, conditional branch that follows it), also counted in `forms`."""
+
+    @property
+    def instructions(self) -> int:
+        """The length of the body."""
+        return sum(self.forms.values())
+
+
+def histogram(instructions: Sequence[Instruction]) -> Histogram:
+    """Count the forms of a loop body; both mappings are sorted."""
+    forms = [form_of(instruction) for instruction in instructions]
+    pairs = Counter(
+        (forms[at - 1], forms[at])
+        for at, instruction in enumerate(instructions)
+        if at and instruction.is_jcc_short_or_near
+    )
+    return Histogram(
+        MappingProxyType(dict(sorted(Counter(forms).items()))),
+        MappingProxyType(dict(sorted(pairs.items()))),
+    )

@@ -1,0 +1,281 @@
+"""Records abstract operations as a Program: the third meaning of the `Ops` protocol.
+
+Values are virtual registers or memory operands; a memory operand is read where it is used, and
+`select` decides whether the instruction can take it as it is. A `Builder` is the only mutable thing
+on the way from an algebraic formula to bytes, and lives for one function.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ghashgen.algebra.ops.protocol import Halves
+from ghashgen.ir.program import (
+    CODES,
+    Block,
+    Constant,
+    Label,
+    Mem,
+    Op,
+    Operand,
+    Program,
+    RegClass,
+    Slot,
+    VReg,
+)
+
+Value = VReg | Mem
+
+LANE_BITS = 128
+
+
+def constant_bytes(value: int) -> bytes:
+    """Return a 128-bit constant as it stands in memory."""
+    return value.to_bytes(16, "little")
+
+
+class Builder:
+    """Builds one function; see `algebra.ops.protocol.Ops` for the vector operations.
+
+    Every vector register has a number of 128-bit lanes, and holds zeros above them. An operation
+    is as wide as its widest register, so a scheme's formula works on all lanes at once. Constants
+    stand in memory once for each of `lanes`, those of the function's widest registers.
+    """
+
+    def __init__(self, name: str, params: tuple[str, ...], lanes: int = 1) -> None:
+        self._name = name
+        self._widest = lanes
+        self._lanes: dict[VReg, int] = {}
+        self._count = 0
+        self.params = tuple(self._new(RegClass.GPR, param) for param in params)
+        self._blocks: list[Block] = []
+        self._label = "entry"
+        self._depth = 0
+        self._ops: list[Op] = []
+        self._constants: dict[str, Constant] = {}
+        self._subject = ""
+        self._slots = 0
+
+    # -- registers and recording ------------------------------------------------------------
+
+    def _new(self, cls: RegClass, name: str = "") -> VReg:
+        self._count += 1
+        return VReg(cls, self._count, name)
+
+    def emit(self, code: str, *operands: Operand, note: str = "") -> None:
+        """Append an operation; `note` is its comment."""
+        if len(operands) != len(CODES[code].roles):
+            raise ValueError(f"{code} takes {len(CODES[code].roles)} operands")
+        width = LANE_BITS * max(map(self.lanes_of, operands), default=1)
+        self._record(code, operands, width, note)
+
+    def _record(self, code: str, operands: tuple[Operand, ...], width: int, note: str) -> None:
+        comment = f"{self._subject}: {note}" if self._subject and note else note or self._subject
+        self._ops.append(Op(code, operands, width, comment))
+
+    def lanes_of(self, operand: Operand) -> int:
+        """Return the lanes that a vector register holds; those above are zero."""
+        return self._lanes.get(operand, 1) if isinstance(operand, VReg) else 1
+
+    def _vec(self, code: str, *operands: Operand, note: str = "", lanes: int = 0) -> VReg:
+        """Append an operation whose result has `lanes` lanes, by default as many as its widest."""
+        out = self._new(RegClass.VEC)
+        self._lanes[out] = lanes or max(map(self.lanes_of, operands), default=1)
+        self.emit(code, out, *operands, note=note)
+        return out
+
+    def gpr(self, code: str, *operands: Operand, note: str = "") -> VReg:
+        """Append an operation whose result is a new general register."""
+        out = self._new(RegClass.GPR)
+        self.emit(code, out, *operands, note=note)
+        return out
+
+    def variable(self, value: Value, name: str, note: str = "", lanes: int = 1) -> VReg:
+        """Return a new vector register that starts as `value` and may be assigned again.
+
+        It takes values of `lanes` lanes, or of as many as `value` has if those are more.
+        """
+        out = self._new(RegClass.VEC, name)
+        self._lanes[out] = max(lanes, self.lanes_of(value))
+        self.assign(out, value, note)
+        return out
+
+    def register(self, name: str, lanes: int = 1) -> VReg:
+        """Return a new vector register for values of `lanes` lanes, to be assigned before use."""
+        out = self._new(RegClass.VEC, name)
+        self._lanes[out] = lanes
+        return out
+
+    def zero(self, name: str = "", note: str = "", lanes: int = 1) -> VReg:
+        """Return a new vector register that starts as 0 and may hold values of `lanes` lanes."""
+        out = self.register(name, lanes)
+        self.emit("zero", out, note=note)
+        return out
+
+    def assign(self, target: VReg, value: Value, note: str = "") -> None:
+        """Set a register to a value; usually costs nothing, see `compiler.coalesce`."""
+        if self.lanes_of(value) > self.lanes_of(target):
+            raise ValueError("a value is wider than the variable it is assigned to")
+        if target.cls is RegClass.GPR:
+            self.emit("gpr_copy", target, value, note=note)
+        else:
+            self.emit("load" if isinstance(value, Mem) else "copy", target, value, note=note)
+
+    # -- control ----------------------------------------------------------------------------
+
+    def label(self, name: str) -> None:
+        """Start a new block at this label."""
+        self._blocks.append(Block(self._label, tuple(self._ops), self._depth))
+        self._label, self._ops = name, []
+
+    @contextmanager
+    def loop(self, name: str) -> Iterator[None]:
+        """Everything recorded inside belongs to a loop whose head is the label `name`."""
+        self.label(name)
+        self._depth += 1
+        yield
+        self.label(f"after_{name}")
+        self._depth -= 1
+
+    def branch(self, condition: str, register: VReg, value: int, target: str) -> None:
+        """Go to `target` if register <condition> value; condition is a CODES branch."""
+        self.emit(f"branch_{condition}", register, value, Label(target))
+
+    def program(self) -> Program:
+        """End the function and return it."""
+        self.emit("return")
+        blocks = (*self._blocks, Block(self._label, tuple(self._ops), self._depth))
+        return Program(self._name, self.params, blocks, dict(self._constants), self._slots)
+
+    def buffer(self, slots: int) -> None:
+        """Reserve a stack buffer of 16-byte slots, from slot 0."""
+        self._slots = slots
+
+    # -- Ops --------------------------------------------------------------------------------
+
+    def about(self, subject: str) -> None:
+        """Prefix the following comments with `subject`."""
+        self._subject = subject
+
+    def const(self, value: int, name: str) -> Value:
+        """Return the constant's place in memory; `compiler.hoist` may put it in a register."""
+        constant = Constant(name, constant_bytes(value) * self._widest)
+        if self._constants.setdefault(name, constant) != constant:
+            raise ValueError(f"two values for the constant {name}")
+        return Mem(symbol=name, align=len(constant.data))
+
+    def clmul(self, a: Value, b: Value, halves: Halves, note: str = "") -> VReg:
+        """Record a carry-less product."""
+        return self._vec("clmul", a, b, halves[1] << 4 | halves[0], note=note)
+
+    def xor(self, a: Value, b: Value, note: str = "") -> VReg:
+        """Record a + b."""
+        return self._vec("xor", a, b, note=note)
+
+    def or_(self, a: Value, b: Value, note: str = "") -> VReg:
+        """Record a OR b."""
+        return self._vec("or", a, b, note=note)
+
+    def swap64(self, a: Value, note: str = "") -> VReg:
+        """Record (a1, a0)."""
+        return self._vec("swap64", a, note=note)
+
+    def shl_bytes(self, a: Value, count: int, note: str = "") -> VReg:
+        """Record a << 8·count."""
+        return self._vec("shl_bytes", a, count, note=note)
+
+    def shr_bytes(self, a: Value, count: int, note: str = "") -> VReg:
+        """Record a >> 8·count."""
+        return self._vec("shr_bytes", a, count, note=note)
+
+    def shl64(self, a: Value, count: int, note: str = "") -> VReg:
+        """Record a left shift of each half."""
+        return self._vec("shl64", a, count, note=note)
+
+    def shr64(self, a: Value, count: int, note: str = "") -> VReg:
+        """Record a right shift of each half."""
+        return self._vec("shr64", a, count, note=note)
+
+    def join_low(self, a: Value, b: Value, note: str = "") -> VReg:
+        """Record (a0, b0)."""
+        return self._vec("join_low", a, b, note=note)
+
+    def join_high(self, a: Value, b: Value, note: str = "") -> VReg:
+        """Record (a1, b1)."""
+        return self._vec("join_high", a, b, note=note)
+
+    def spread_top(self, a: Value, note: str = "") -> VReg:
+        """Record 128 copies of bit 127."""
+        return self._vec("spread_top", a, note=note)
+
+    def and_const(self, a: Value, value: int, name: str, note: str = "") -> VReg:
+        """Record a AND constant."""
+        return self._vec("and", a, self.const(value, name), note=note)
+
+    # -- beyond Ops: what blocks and tails need ----------------------------------------------
+
+    def load(self, memory: Mem | Slot, note: str = "", lanes: int = 1) -> VReg:
+        """Record a load of 16 bytes per lane."""
+        return self._vec("load", memory, note=note, lanes=lanes)
+
+    def load_bytes(self, memory: Mem, count: VReg, note: str, lanes: int) -> VReg:
+        """Record a load of `count` bytes (a general register), zeros after them."""
+        mask = self._new(RegClass.MASK, "bytes")
+        self.emit("low_bits", mask, count, note="one bit a byte that is left")
+        return self._vec("load_bytes", mask, memory, note=note, lanes=lanes)
+
+    def store_high(self, memory: Mem | Slot, value: VReg, note: str = "") -> None:
+        """Record a store of the upper of two lanes."""
+        self.emit("store_high", memory, value, note=note)
+
+    def first_lane(self, a: VReg) -> VReg:
+        """Return lane 0 alone; nobody may read the others through the result."""
+        if self.lanes_of(a) == 1:
+            return a
+        out = self._new(RegClass.VEC)
+        self._record("copy", (out, a), LANE_BITS, "")
+        return out
+
+    def add_halves(self, a: VReg, note: str = "") -> VReg:
+        """Record the sum of the lower and the upper half of a register's lanes."""
+        lanes = self.lanes_of(a) // 2
+        high, out = self._new(RegClass.VEC), self._new(RegClass.VEC)
+        self._lanes[high] = self._lanes[out] = lanes
+        self.emit("high_half", high, a, note="upper lanes")
+        self._record("xor", (out, a, high), LANE_BITS * lanes, note)
+        return out
+
+    def insert_lane(self, a: VReg, lane: int, value: Value, lanes: int, note: str = "") -> VReg:
+        """Record `a`, seen as `lanes` lanes, with one lane replaced."""
+        return self._vec("insert_lane", a, value, lane, note=note, lanes=lanes)
+
+    def spread_lane(self, a: VReg, lanes: int, note: str = "") -> VReg:
+        """Record lane 0 in every one of `lanes` lanes."""
+        return self._vec("spread_lane", a, note=note, lanes=lanes)
+
+    def lanes_down(self, a: VReg, lanes: int, note: str = "") -> VReg:
+        """Record lane l + `lanes` in lane l, zeros at the top."""
+        return self._vec("lanes_down", a, 2 * lanes, note=note)
+
+    def load_part(self, code: str, memory: Mem, note: str = "") -> VReg:
+        """Record a zero-extending load of 8 or 4 bytes (code load64 or load32)."""
+        return self._vec(code, memory, note=note)
+
+    def store(self, memory: Mem | Slot, value: Value, note: str = "") -> None:
+        """Record a 16-byte store."""
+        self.emit("store", memory, value, note=note)
+
+    def from_gpr(self, value: VReg, note: str = "") -> VReg:
+        """Record a move from a general register."""
+        return self._vec("from_gpr", value, note=note)
+
+    def shift_by(self, code: str, a: Value, count: VReg, note: str = "") -> VReg:
+        """Record a shift of each half by a register's count (code shl64_by or shr64_by)."""
+        return self._vec(code, a, count, note=note)
+
+    def reverse_bits(self, a: Value, matrix: Value, note: str = "") -> VReg:
+        """Record a reversal of the bits inside each byte."""
+        return self._vec("reverse_bits", a, matrix, note=note)
+
+    def shuffle_bytes(self, a: Value, mask: Value, note: str = "") -> VReg:
+        """Record a byte permutation."""
+        return self._vec("shuffle_bytes", a, mask, note=note)

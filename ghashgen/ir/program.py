@@ -1,0 +1,215 @@
+"""The intermediate representation: registers, operands, operations, blocks, programs.
+
+One set of types serves every stage. Before `select` an `Op.code` is an abstract operation (table
+`CODES`); after it, the key of an instruction row of the ISA. Before `allocate` registers are
+`VReg`; after it, `PReg`. Every stage makes new frozen values. Registers may be written more than
+once (a loop-carried accumulator is one VReg), so there are no phi nodes; liveness is found by data
+flow (`compiler.liveness`).
+"""
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+class RegClass(enum.StrEnum):
+    """Register files; a vector register is one register at any width."""
+
+    VEC = "v"
+    GPR = "r"
+    MASK = "k"
+
+
+@dataclass(frozen=True, order=True)
+class VReg:
+    """A virtual register."""
+
+    cls: RegClass
+    index: int
+    name: str = field(compare=False, default="")
+
+    def __hash__(self) -> int:
+        return self.index
+
+    def __str__(self) -> str:
+        return f"%{self.cls}{self.index}"
+
+
+@dataclass(frozen=True, order=True)
+class PReg:
+    """A physical register: hardware number within its class."""
+
+    cls: RegClass
+    index: int
+
+    def __hash__(self) -> int:
+        return self.index
+
+    def __str__(self) -> str:
+        return f"{self.cls}{self.index}"
+
+
+Reg = VReg | PReg
+
+
+@dataclass(frozen=True)
+class Mem:
+    """A memory operand: base + index·scale + disp, or a named constant (rip-relative)."""
+
+    base: Reg | None = None
+    disp: int = 0
+    index: Reg | None = None
+    scale: int = 1
+    symbol: str | None = None
+    align: int = 1
+    """Bytes to which the address is known to be aligned."""
+
+    @property
+    def registers(self) -> tuple[Reg, ...]:
+        """The registers that form the address."""
+        return tuple(reg for reg in (self.base, self.index) if reg is not None)
+
+
+@dataclass(frozen=True)
+class Label:
+    """A branch target within the function."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A stack slot of the function's frame, 16-byte aligned; `frame` turns it into a Mem."""
+
+    index: int
+
+
+Operand = Reg | Mem | int | Label | Slot
+
+
+@dataclass(frozen=True)
+class Op:
+    """One operation: `code` names its row, operands are in the row's order."""
+
+    code: str
+    operands: tuple[Operand, ...] = ()
+    width: int = 128
+    """Vector width in bits of the operands whose kind follows the operation."""
+    comment: str = ""
+    origin: int = -1
+    """Position in the selected program, set by `select`; -1 for code that a later pass added."""
+
+    def on(self, *operands: Operand) -> "Op":
+        """Return the operation on other operands."""
+        return Op(self.code, operands, self.width, self.comment, self.origin)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Straight-line code under a label; falls through to the next block."""
+
+    label: str
+    ops: tuple[Op, ...]
+    depth: int = 0
+    """Loop nesting."""
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A read-only constant of the kernel."""
+
+    name: str
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Program:
+    """One function: parameters in ABI order, blocks in layout order, the constants it reads."""
+
+    name: str
+    params: tuple[VReg, ...]
+    blocks: tuple[Block, ...]
+    constants: Mapping[str, Constant]
+    slots: int = 0
+    """16-byte stack slots that the code itself uses, as a buffer, from slot 0."""
+
+    @property
+    def ops(self) -> tuple[Op, ...]:
+        """All operations in layout order."""
+        return tuple(op for block in self.blocks for op in block.ops)
+
+
+@dataclass(frozen=True)
+class Code:
+    """An abstract operation: its operands' roles in order, and what it computes.
+
+    Roles: w written, r read, m read from or written to memory, i immediate, l label. `r` operands
+    of vector operations may also be memory; `select` loads them where the ISA asks for it.
+    """
+
+    roles: str
+    meaning: str
+    swap: str = ""
+    """How to exchange the sources: "" not at all, "same" freely, "halves" with the immediate."""
+
+    def __post_init__(self) -> None:
+        if "l" in self.roles[:-1]:
+            raise ValueError(f"{self.meaning}: a label stands last (passes.liveness.targets)")
+
+
+CODES: Mapping[str, Code] = {
+    # vectors: (destination, sources…, immediate)
+    "clmul": Code("wrri", "carry-less product of the halves 0xJI: a[I]·b[J]", swap="halves"),
+    "xor": Code("wrr", "a + b", swap="same"),
+    "or": Code("wrr", "a OR b", swap="same"),
+    "and": Code("wrr", "a AND b", swap="same"),
+    "swap64": Code("wr", "(a1, a0)"),
+    "shl_bytes": Code("wri", "a << 8·i"),
+    "shr_bytes": Code("wri", "a >> 8·i"),
+    "shl64": Code("wri", "each half << i"),
+    "shr64": Code("wri", "each half >> i"),
+    "shl64_by": Code("wrr", "each half << low 64 bits of b, 0 if that is over 63"),
+    "shr64_by": Code("wrr", "each half >> low 64 bits of b, 0 if that is over 63"),
+    "join_low": Code("wrr", "(a0, b0)"),
+    "join_high": Code("wrr", "(a1, b1)"),
+    "spread_top": Code("wr", "128 copies of bit 127"),
+    "shuffle_bytes": Code("wrr", "byte j = byte b[j] of a"),
+    "reverse_bits": Code("wrr", "each byte of a times the 8×8 bit matrix b"),
+    "high_half": Code("wr", "the upper half of the register"),
+    "insert_lane": Code("wrri", "a with lane i replaced by b"),
+    "spread_lane": Code("wr", "lane 0 in every lane"),
+    "lanes_down": Code("wri", "a >> 64·i across lanes, zeros enter at the top"),
+    "xor3": Code("wrrr", "a + b + c"),
+    "zero": Code("w", "0"),
+    "copy": Code("wr", "a"),
+    "load": Code("wm", "16 bytes"),
+    "load_aligned": Code("wm", "16 bytes from an address known to be aligned"),
+    "load64": Code("wm", "8 bytes, zero-extended"),
+    "load32": Code("wm", "4 bytes, zero-extended"),
+    "store": Code("mr", "16 bytes"),
+    "store_high": Code("mr", "the upper of two lanes, 16 bytes"),
+    "load_bytes": Code("wrm", "the bytes that a mask selects, zeros elsewhere; no fault outside"),
+    "low_bits": Code("wr", "mask of the low a bits, a a general register below 64"),
+    "from_gpr": Code("wr", "a general register, zero-extended"),
+    # general registers
+    "gpr_copy": Code("wr", "a"),
+    "gpr_const": Code("wi", "i"),
+    "gpr_load8": Code("wm", "1 byte, zero-extended"),
+    "gpr_address": Code("wm", "the address of the memory operand"),
+    "gpr_add": Code("wri", "a + i"),
+    "gpr_sub": Code("wri", "a - i"),
+    "gpr_minus": Code("wrr", "a - b"),
+    "gpr_and": Code("wri", "a AND i, i sign-extended from 32 bits"),
+    "gpr_shl": Code("wri", "a << i"),
+    "gpr_shr": Code("wri", "a >> i"),
+    "gpr_neg": Code("wr", "-a"),
+    "clear_upper": Code("", "zero the vector registers above lane 0, for narrow code after it"),
+    # control; comparisons are unsigned
+    "jump": Code("l", "go to the label"),
+    "branch_below": Code("ril", "if a < i"),
+    "branch_not_below": Code("ril", "if a >= i"),
+    "branch_equal": Code("ril", "if a = i"),
+    "branch_not_equal": Code("ril", "if a ≠ i"),
+    "return": Code("", "return"),
+}
+"""Every abstract operation that a builder may record."""

@@ -1,0 +1,160 @@
+"""The last m blocks, 1 <= m <= n, as one group with one reduction.
+
+`key_at` walks the arrays of the table: it starts where H^m stands and moves on by a register's
+blocks at a time. How the blocks that do not fill a register are loaded depends on what the ISA has:
+
+    byte masks     one masked load for all that is left; lanes past the end are zero, and so are the
+                   keys that they meet, because zeros follow H^1 in the table
+    two lanes      one block alone if there is one, then the partial one
+    one lane       the partial one
+
+The first register's products start the sums, so nothing is zeroed for them; the state X joins it
+alone and is zeroed once it has.
+"""
+
+from collections.abc import Callable
+
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.algebra.schemes import aggregate
+from ghashgen.ir.builder import Builder, Value
+from ghashgen.ir.program import Label, Mem, VReg
+from ghashgen.kernels.hash.functions.interface import (
+    BLOCK,
+    entries,
+    finish_group,
+    key_sum,
+    load_block,
+    to_register,
+)
+from ghashgen.kernels.hash.functions.partial import load_partial
+from ghashgen.kernels.hash.kernel import ENTRY_BYTES, Kernel
+
+
+class _Tail:
+    """The registers that the tail's loop carries."""
+
+    def __init__(
+        self, b: Builder, kernel: Kernel, table: VReg, X: VReg, source: VReg, length: VReg
+    ) -> None:
+        self.b, self.kernel, self.X = b, kernel, X
+        self.source, self.length = source, length
+        self.key_at = _walk(b, kernel, table, length)
+        # R_m is read while key_at still stands at H^m.
+        R = key_sum(kernel, self.key_at, kernel.layout.top)
+        self.R = None if R is None else b.load(R, "R_m: the key terms of H^m … H^1")
+        names = kernel.multiplier.accumulators
+        self.acc = {name: b.register(name, kernel.lane_count) for name in names}
+
+    def clear(self) -> None:
+        """Start the sums at 0."""
+        for register in self.acc.values():
+            self.b.emit("zero", register)
+
+    def begin(self, A: VReg) -> None:
+        """Start the sums with the products of the first register, which X joins."""
+        self._sum(self.b.xor(A, self.X, "A = X + C"), {})
+        self.b.emit("zero", self.X, note="X counts once")
+
+    def multiply(self, A: VReg, subject: str) -> None:
+        """Add the products of a register that X may still have to join."""
+        self.b.about(subject)
+        self.add(self.b.xor(A, self.X, "A = X + C; X counts once"))
+        self.b.about("")
+
+    def add(self, A: VReg) -> None:
+        """Add the products of a register and of the powers at key_at."""
+        self._sum(A, dict(self.acc))
+
+    def _sum(self, A: VReg, acc: dict[str, Value]) -> None:
+        kernel = self.kernel
+        key = entries(kernel, self.key_at, kernel.layout.top)
+        sums = aggregate.accumulate(self.b, kernel.multiplier, kernel.bit_order, acc, A, key)
+        for name, register in self.acc.items():
+            self.b.assign(register, sums[name])
+
+    def advance(self, lanes: int) -> None:
+        """Move on by `lanes` blocks."""
+        b = self.b
+        step = lanes * BLOCK_BYTES
+        b.assign(self.key_at, b.gpr("gpr_add", self.key_at, step, note="the next powers"))
+        b.assign(self.source, b.gpr("gpr_add", self.source, step, note="the next blocks"))
+        b.assign(self.length, b.gpr("gpr_sub", self.length, step))
+
+
+def add_tail(b: Builder, kernel: Kernel, table: VReg, X: VReg, source: VReg, length: VReg) -> VReg:
+    """Record the group of m = ⌈length/16⌉ blocks, 1 <= m <= n; return the new state."""
+    tail = _Tail(b, kernel, table, X, source, length)
+    if kernel.blocks > kernel.lane_count:
+        _whole_registers(tail)
+    else:
+        tail.clear()
+    _REST[kernel.set.masked, kernel.lane_count](tail)
+    b.label("reduce")
+    b.about("reduce")
+    return finish_group(b, kernel, tail.acc, tail.R)
+
+
+def _whole_registers(tail: _Tail) -> None:
+    """Take whole registers while there are any; fall through with something left."""
+    b, kernel, lanes = tail.b, tail.kernel, tail.kernel.lane_count
+    step = lanes * BLOCK_BYTES
+    b.branch("not_below", tail.length, step, "first")
+    tail.clear()
+    b.emit("jump", Label("rest"))
+    b.label("first")
+    b.about("C·H^m")
+    tail.begin(load_block(b, kernel, tail.source, lanes=lanes))
+    b.about("")
+    tail.advance(lanes)
+    if kernel.blocks >= 2 * lanes:
+        b.branch("below", tail.length, step, "after_block")
+        with b.loop(BLOCK):
+            b.about("C·H^i")
+            tail.add(load_block(b, kernel, tail.source, lanes=lanes))
+            b.about("")
+            tail.advance(lanes)
+            b.branch("not_below", tail.length, step, BLOCK)
+    b.branch("equal", tail.length, 0, "reduce")
+    b.label("rest")
+
+
+def _masked(tail: _Tail) -> None:
+    """All that is left, 1 to 16·L - 1 bytes, in one load."""
+    b, kernel = tail.b, tail.kernel
+    memory = Mem(base=tail.source)
+    raw = b.load_bytes(memory, tail.length, "C, zero-padded", kernel.lane_count)
+    tail.multiply(to_register(b, kernel, raw, "C"), "C·H^i")
+
+
+def _single(tail: _Tail) -> None:
+    """A partial block, 1 to 15 bytes."""
+    raw = load_partial(tail.b, tail.source, tail.length, "padded")
+    tail.multiply(to_register(tail.b, tail.kernel, raw, "C_last"), "C·H")
+
+
+def _pair(tail: _Tail) -> None:
+    """At most one whole block and one partial one, 1 to 31 bytes."""
+    b, kernel = tail.b, tail.kernel
+    b.branch("below", tail.length, BLOCK_BYTES, "under16")
+    tail.multiply(load_block(b, kernel, tail.source), "C·H^i")
+    b.emit("zero", tail.X)
+    tail.advance(1)
+    b.branch("equal", tail.length, 0, "reduce")
+    b.label("under16")
+    _single(tail)
+
+
+_REST: dict[tuple[bool, int], Callable[[_Tail], None]] = {
+    (True, 2): _masked,
+    (True, 4): _masked,
+    (False, 2): _pair,
+    (False, 1): _single,
+}
+"""What loads the blocks that do not fill a register, by (byte masks, lanes)."""
+
+
+def _walk(b: Builder, kernel: Kernel, table: VReg, length: VReg) -> VReg:
+    """Return the address of H^m in the first array; the others lie at fixed distances from it."""
+    rounded = b.gpr("gpr_and", b.gpr("gpr_address", Mem(base=length, disp=15)), -BLOCK_BYTES)
+    start = b.gpr("gpr_address", Mem(base=table, disp=ENTRY_BYTES * kernel.layout.top))
+    return b.gpr("gpr_minus", start, rounded, note="H^m")

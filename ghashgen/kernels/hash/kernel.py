@@ -1,0 +1,338 @@
+"""A kernel: one small declarative value; its name, its table and its refusals derive from it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from ghashgen.algebra.field.bitorder import Order
+from ghashgen.algebra.schemes.aggregate import MAX_BLOCKS
+from ghashgen.algebra.schemes.core import Multiply, Reduce
+from ghashgen.algebra.schemes.registry import multiplies, reduces
+from ghashgen.arch.rows import Isa
+from ghashgen.arch.sets import isas
+from ghashgen.arch.x86_64.uarch.schedules import WRITTEN, schedules, suffix, table_of
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.wording import choose_one
+
+ENTRY_BYTES = 16
+
+ZERO_CELL = "0"
+"""A cell of the table that holds zeros."""
+
+OPERATIONS = ("ghash", "polyval")
+"""POLYVAL (RFC 8452) is the same product without the byte swap and without the twist."""
+
+FOLDS = ("group", "end")
+"""When the lanes of a register are added up: after every group (papers/intel-2023, Figure 8), or
+once at the end, each lane having its own Horner accumulator (Figure 9)."""
+
+SWAPS = ("register", "stack")
+"""Bytes are swapped in each register; or two xmm blocks at a time in a ymm register, from which a
+stack buffer brings them back, so that a block costs half a shuffle."""
+
+POWERS = ("memory", "registers")
+"""The group loop reads its powers from the table each time, or keeps them in registers."""
+
+PIPELINES = ("none", "ahead")
+"""The group loop loads its blocks itself; or finds its first ones prepared by the group before."""
+
+LOOP = "@loop"
+"""Marks the arrays of the group loop when lanes are added up at the end."""
+
+WORKING_REGISTERS = 10
+"""What a group needs beside its powers: state, accumulators, a block's values, two constants."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The table: one array an entry, the powers descending, so that a run of m powers down to H^1
+    is the end of the array for every m, at any register width.
+
+    `cells[c]` names the 16 bytes at 16·c: entry and power, as in "K3"; "0" is zeros; "R16/4" is the
+    sum of the key terms of H^16, H^12, H^8 and H^4.
+    """
+
+    cells: tuple[str, ...]
+    top: int
+    """The largest power, a multiple of the lanes."""
+    arrays: Mapping[str, int]
+    """Byte offset of each entry's array: its power `top` stands there."""
+
+    def offset(self, entry: str, power: int) -> int:
+        """Byte offset of an entry of H^power; power 0 and below is the padding after the array."""
+        return self.arrays[entry] + ENTRY_BYTES * (self.top - power)
+
+
+def table_layout(kernel: "Kernel") -> Layout:
+    """Return the layout of a kernel's table."""
+    lanes = kernel.lane_count
+    top = -(-kernel.blocks // lanes) * lanes
+    cells: list[str] = []
+    arrays: dict[str, int] = {}
+
+    def array(name: str, powers: Iterable[int], padding: int) -> None:
+        arrays[name] = ENTRY_BYTES * len(cells)
+        cells.extend(f"{name.partition('@')[0]}{power}" for power in powers)
+        cells.extend([ZERO_CELL] * padding)
+
+    # A masked tail multiplies whole registers: the lanes past H^1 must see zero keys.
+    padding = lanes if kernel.set.masked else 0
+    for entry in kernel.multiplier.entries:
+        array(entry, range(top, 0, -1), padding)
+    if kernel.multiplier.key_term:
+        array("R", range(top, 0, -1), 0)
+    if kernel.fold == "end":
+        # The same power in every lane, from H^n down in steps of L.
+        steps = range(kernel.blocks, 0, -lanes)
+        for entry in kernel.multiplier.entries:
+            array(entry + LOOP, [power for power in steps for _ in range(lanes)], 0)
+        if kernel.multiplier.key_term:
+            arrays["R" + LOOP] = ENTRY_BYTES * len(cells)
+            cells.extend([f"R{kernel.blocks}/{lanes}"] * lanes)
+    return Layout(tuple(cells), top, arrays)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One variant of a GHASH kernel; axes are plain names, see `check`."""
+
+    isa: str
+    multiply: str
+    reduce: str
+    blocks: int
+    order: str = Order.REFLECTED.value
+    wipe: bool = False
+    """Zero every register and stack slot that held secrets before returning."""
+    alias: str = ""
+    """A name of its own, for the kernels of a paper."""
+    op: str = "ghash"
+    """ghash, or polyval (RFC 8452)."""
+    fold: str = "group"
+    """When lanes are added up: after each group, or at the end; see FOLDS."""
+    swap: str = "register"
+    """Byte swap a register at a time, or through the stack, see SWAPS."""
+    powers: str = "memory"
+    """Where the group loop has its powers: memory or registers."""
+    pipeline: str = "none"
+    """What a group prepares of the next one: nothing, or as much as registers hold; PIPELINES."""
+    schedule: str = WRITTEN
+    """Order of operations: written, or for a microarchitecture, see
+    `arch.x86_64.uarch.schedules`.
+    """
+    segments: bool = False
+    """Export power and combine too, which put the hashes of a message's segments together."""
+
+    @property
+    def name(self) -> str:
+        """Derived from the axes; an axis at its default leaves no trace."""
+        if self.alias:
+            return self.alias
+        parts = [self.op, self.isa, self.multiply, self.reduce, f"x{self.blocks}"]
+        if self.order != Order.REFLECTED.value:
+            parts.append(self.order)
+        if self.fold != "group":
+            parts.append("lanes")
+        if self.swap != "register":
+            parts.append("stackswap")
+        if self.powers != "memory":
+            parts.append("regs")
+        if self.pipeline != "none":
+            parts.append(self.pipeline)
+        if self.segments:
+            parts.append("segments")
+        if self.wipe:
+            parts.append("wipe")
+        if self.schedule != WRITTEN:
+            parts.append(suffix(self.schedule))
+        return "_".join(parts).replace("-", "")
+
+    @property
+    def set(self) -> Isa:
+        """The instruction set."""
+        return isas()[self.isa]
+
+    @property
+    def multiplier(self) -> Multiply:
+        """The multiply scheme."""
+        return multiplies()[self.multiply]
+
+    @property
+    def reducer(self) -> Reduce:
+        """The reduction."""
+        return reduces()[self.reduce]
+
+    @property
+    def bit_order(self) -> Order:
+        """The bit order of registers."""
+        return Order(self.order)
+
+    @property
+    def lane_count(self) -> int:
+        """Blocks in one register."""
+        return self.set.lanes
+
+    @property
+    def widest(self) -> int:
+        """Lanes of the widest register in use."""
+        return max(self.lane_count, 2 if self.swap == "stack" else 1)
+
+    @property
+    def room(self) -> int:
+        """Vector registers that a group leaves free for what is prepared for the next one."""
+        kept = self.power_registers if self.powers == "registers" else 0
+        # A sum of three waits for two parts' products; a sum of two for one's.
+        waiting = 4 if "xor3" in self.set.supported else 1
+        return self.set.vector_registers - WORKING_REGISTERS - waiting - kept
+
+    @property
+    def power_registers(self) -> int:
+        """Registers that hold a group's powers."""
+        return -(-self.blocks // self.lane_count) * len(self.multiplier.entries)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Where the table holds what."""
+        return table_layout(self)
+
+    @property
+    def table_bytes(self) -> int:
+        """Bytes of the table."""
+        return ENTRY_BYTES * len(self.layout.cells)
+
+    @property
+    def best_align(self) -> int:
+        """Alignment of the table, in bytes, at which no whole register of a group crosses a line.
+
+        Speed alone: what a kernel needs is `Target.table_align_of`.
+        """
+        return ENTRY_BYTES * self.lane_count
+
+    @property
+    def expected_features(self) -> tuple[str, ...]:
+        """CPU features that it should need, sorted; an expectation, see `Isa.features`."""
+        rows = (
+            self.set.rows[step.row]
+            for code, width in self._byte_operations
+            for step in self.set.steps(code, width)
+        )
+        return tuple(sorted({*self.set.features, *(name for row in rows for name in row.features)}))
+
+    @property
+    def _byte_operations(self) -> tuple[tuple[str, int], ...]:
+        """How blocks get into register form and back: operation and width."""
+        if self.op == "polyval":
+            return ()
+        if self.bit_order is Order.NATURAL:
+            return (("reverse_bits", 128 * self.lane_count),)
+        wide = (("shuffle_bytes", 256),) if self.swap == "stack" else ()
+        return (("shuffle_bytes", 128), *wide)
+
+
+def _refusals(kernel: Kernel) -> Iterable[tuple[bool, str, str]]:
+    """Yield (refused, cause, remedy) for combinations of axes that make no sense."""
+    isa, lanes = kernel.set, kernel.lane_count
+    yield (
+        kernel.op == "polyval" and kernel.bit_order is Order.NATURAL,
+        "op 'polyval' reads blocks as reflected registers already: order 'natural' undoes that",
+        "choose order reflected",
+    )
+    yield (
+        kernel.fold == "end" and lanes == 1,
+        f"fold 'end' adds up lanes, and isa {isa.name!r} has one",
+        "choose fold group, or a wide isa",
+    )
+    yield (
+        kernel.fold == "end" and kernel.blocks % lanes != 0,
+        f"fold 'end' needs whole registers: blocks {kernel.blocks} is no multiple of {lanes} lanes",
+        f"choose a multiple of {lanes}",
+    )
+    yield (
+        kernel.swap == "stack" and "shuffle_bytes@256" not in isa.lower,
+        f"swap 'stack' swaps two xmm blocks in a ymm register, which isa {isa.name!r} cannot use",
+        "choose swap register, or isa avx",
+    )
+    yield (
+        kernel.swap == "stack" and kernel.op == "polyval",
+        "op 'polyval' swaps no bytes",
+        "choose swap register",
+    )
+    registers, room = kernel.power_registers, isa.vector_registers - WORKING_REGISTERS
+    if kernel.schedule != WRITTEN:
+        width = isa.lanes * 128
+        rows = [isa.rows[step.row] for step in isa.steps("clmul", width)]
+        cpu = table_of(kernel.schedule)
+        lacking = {name.upper() for row in rows for name in row.features} - cpu.features
+        yield (
+            bool(lacking),
+            f"schedule {kernel.schedule!r} is for a CPU without {', '.join(sorted(lacking))}, "
+            f"which isa {isa.name!r} needs",
+            "choose the schedule of another CPU, or another isa",
+        )
+    yield (
+        kernel.powers == "registers" and registers > room,
+        f"powers 'registers' would take {registers} of {isa.vector_registers} vector registers, "
+        f"and a group needs {WORKING_REGISTERS} more",
+        f"choose powers memory, or at most {room // len(kernel.multiplier.entries) * lanes} blocks",
+    )
+    yield (
+        kernel.pipeline == "ahead" and kernel.swap == "stack",
+        "pipeline 'ahead' keeps swapped blocks in registers, and swap 'stack' in memory",
+        "choose swap register, or pipeline none",
+    )
+    yield (
+        kernel.pipeline == "ahead" and kernel.room < 1,
+        f"pipeline 'ahead' finds no free register among {isa.vector_registers}",
+        "choose powers memory, or fewer blocks",
+    )
+
+
+def _choose(axis: str, value: str, allowed: Iterable[str]) -> None:
+    allowed = list(allowed)
+    if value not in allowed:
+        raise GhashgenError(f"unknown {axis} {value!r}", choose_one(value, allowed))
+
+
+def check(kernel: Kernel) -> Kernel:
+    """Return the kernel if its axes make sense together.
+
+    Raises:
+        GhashgenError: names the axis at fault, the reason and what to choose instead.
+    """
+    _choose("isa", kernel.isa, isas())
+    _choose("multiply", kernel.multiply, multiplies())
+    _choose("reduce", kernel.reduce, reduces())
+    _choose("order", kernel.order, [order.value for order in Order])
+    if not 1 <= kernel.blocks <= MAX_BLOCKS:
+        raise GhashgenError(
+            f"blocks must be 1 to {MAX_BLOCKS}, not {kernel.blocks}", "choose a value in that range"
+        )
+    multiply, reduce = kernel.multiplier, kernel.reducer
+    if reduce.shape is not multiply.shape:
+        fitting = [r.name for r in reduces().values() if r.shape is multiply.shape]
+        raise GhashgenError(
+            f"reduce {reduce.name!r} takes a {reduce.shape.bits}-bit product, but multiply "
+            f"{multiply.name!r} makes one of {multiply.shape.bits} bits",
+            f"choose reduce {' or '.join(fitting)}",
+        )
+    if kernel.bit_order not in reduce.orders:
+        raise GhashgenError(
+            f"reduce {reduce.name!r} exists only for order {reduce.orders[0].value!r}",
+            "choose another reduce or order",
+        )
+    _choose("op", kernel.op, OPERATIONS)
+    _choose("fold", kernel.fold, FOLDS)
+    _choose("swap", kernel.swap, SWAPS)
+    _choose("powers", kernel.powers, POWERS)
+    _choose("pipeline", kernel.pipeline, PIPELINES)
+    if kernel.schedule != WRITTEN:
+        _choose("schedule", kernel.schedule, schedules())
+    for refused, cause, remedy in _refusals(kernel):
+        if refused:
+            raise GhashgenError(cause, remedy)
+    if kernel.bit_order is Order.NATURAL and "reverse_bits" not in kernel.set.supported:
+        raise GhashgenError(
+            f"order 'natural' needs GFNI to reverse the bits of a byte, which isa {kernel.isa!r} "
+            "lacks",
+            "choose order reflected",
+        )
+    return kernel

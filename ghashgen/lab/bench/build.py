@@ -1,0 +1,81 @@
+"""Builds the benchmark program: kernels, portable baselines and the peers found, in one process."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ghashgen.lab.bench.objects import PeerObject, isolated, write_objects
+from ghashgen.lab.bench.peers import PEERS
+from ghashgen.run.harness import HarnessKernel, check_linkable, write_table
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.paths import project_root
+from ghashgen.support.programs import program
+from ghashgen.support.toolchain import Tool, find_cc
+
+_SHARED = ("cpu.c", "json.c", "kernel.c", "kernel_win64.c", "reference.c")
+"""What the benchmark takes from the harness, besides the portable kernels."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A linked benchmark, and why a peer is not in it."""
+
+    path: Path
+    absent: Mapping[str, str]
+
+
+def build(
+    kernels: Sequence[HarnessKernel],
+    peers: Sequence[str],
+    out_dir: Path,
+    given: Sequence[PeerObject] = (),
+) -> Program:
+    """Compile into ``out_dir`` and link with ``kernels`` (System V only), named and given peers.
+
+    Files there are named by a hash of all that they are made from, and used again.
+
+    Raises:
+        GhashgenError: a kernel cannot be linked or called, a peer is unknown, or there is no
+            compiler. A peer that is not installed is no error, see ``Program.absent``.
+    """
+    check_linkable(kernels)
+    for kernel in kernels:
+        if kernel.abi != "sysv":
+            raise GhashgenError(
+                f"{kernel.name} follows the {kernel.abi} convention, which is not measured",
+                "choose --abi sysv",
+            )
+    cc = find_cc()
+    adapters, inputs, absent = _find(cc, peers, out_dir)
+    if given:
+        adapters.append(write_objects(given, out_dir))
+        inputs += [isolated(cc, peer, out_dir) for peer in given]
+    sources = [*_sources(), *adapters, write_table(kernels, out_dir)]
+    objects = [*(kernel.obj for kernel in kernels), *inputs]
+    return Program(program(cc, "bench", sources, objects, out_dir), absent)
+
+
+def _find(
+    cc: Tool, peers: Sequence[str], out_dir: Path
+) -> tuple[list[Path], list[Path], dict[str, str]]:
+    """Return adapters and inputs of the peers that are installed, and why others are not."""
+    adapters: list[Path] = []
+    inputs: list[Path] = []
+    absent: dict[str, str] = {}
+    for name in peers:
+        if name not in PEERS:
+            raise GhashgenError(f"no peer is named {name!r}", f"choose from {', '.join(PEERS)}")
+        peer = PEERS[name]
+        try:
+            inputs += peer.inputs(cc, out_dir)
+        except GhashgenError as missing:
+            absent[name] = str(missing)
+        else:
+            adapters.append(project_root() / "harness" / "bench" / peer.adapter)
+    return adapters, inputs, absent
+
+
+def _sources() -> list[Path]:
+    folder = project_root() / "harness"
+    own = [path for path in sorted((folder / "bench").glob("*.c")) if path.stem[:5] != "peer_"]
+    return [*own, *(folder / name for name in _SHARED), *sorted(folder.glob("reference_*.c"))]

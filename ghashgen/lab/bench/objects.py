@@ -1,0 +1,157 @@
+"""Kernels of other libraries, given as files: a TOML file says where they are and how to call them.
+
+```toml
+[[peer]]
+name = "ipsecmb_git_avx512"          # as results call it
+files = ["libIPSec_MB.a"]            # objects or static libraries, beside this file or absolute
+way = "ipsecmb"                      # whose interface: see WAYS
+init = "ghash_pre_vaes_avx512"       # the function that fills the table
+update = "ghash_vaes_avx512"         # the function that hashes
+needs = ["avx512f", "vpclmulqdq"]    # CPU features, as ghashgen doctor names them
+```
+
+The files are linked into one object in which only the two functions stay visible, under names of
+their own, so that two versions of one library can stand in the same program.
+"""
+
+import subprocess
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from ghashgen.arch.x86_64.features import FEATURES
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.files import make_folder, write_whole
+from ghashgen.support.programs import digest
+from ghashgen.support.sealed import kept
+from ghashgen.support.templates import environment
+from ghashgen.support.toolchain import Tool
+
+WAYS: Mapping[str, int] = MappingProxyType({"ghashgen": 4096, "openssl": 256, "ipsecmb": 1280})
+"""Whose interface a kernel has (harness/bench/objects.h), and the bytes of table that suffice."""
+
+_KEYS = ("name", "files", "way", "init", "update", "needs")
+
+
+@dataclass(frozen=True)
+class PeerObject:
+    """A kernel to compare with, from files."""
+
+    name: str
+    files: tuple[Path, ...]
+    way: str
+    init: str
+    update: str
+    needs: tuple[str, ...]
+
+    @property
+    def symbol(self) -> str:
+        """What its two functions are called in the benchmark, before _init and _update."""
+        return f"given_{self.name}"
+
+
+def load_objects(path: Path) -> tuple[PeerObject, ...]:
+    """Read a file of peers.
+
+    Raises:
+        GhashgenError: the file is not as above, or names a file, way or feature that there is not.
+    """
+    try:
+        body = tomllib.loads(path.read_text(encoding="utf-8"))
+        rows = body.get("peer", [])
+        found = tuple(_peer(row, path.parent) for row in rows)
+    except OSError as error:
+        raise GhashgenError(f"{path}: {error.strerror}", "name a TOML file of peers") from None
+    except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError) as error:
+        why = f"a peer has no {error}" if isinstance(error, KeyError) else str(error)
+        raise GhashgenError(f"{path}: {why}", "see docs/bench.md") from None
+    names = [peer.name for peer in found]
+    if not found or len(set(names)) < len(names):
+        what = "names no peer" if not found else "gives a name twice"
+        raise GhashgenError(f"{path} {what}", "write [[peer]] tables; see docs/bench.md")
+    return found
+
+
+def _peer(row: Mapping[str, Any], folder: Path) -> PeerObject:
+    if unknown := sorted(set(row) - set(_KEYS)):
+        raise ValueError(f"a peer has no key {unknown[0]!r}; it has {', '.join(_KEYS)}")
+    peer = PeerObject(
+        str(row["name"]),
+        tuple(folder / str(name) for name in row["files"]),
+        str(row["way"]),
+        str(row["init"]),
+        str(row["update"]),
+        tuple(map(str, row["needs"])),
+    )
+    if not peer.name.isidentifier() or not peer.name.isascii():
+        raise ValueError(f"a peer's name is letters, digits and _, not {peer.name!r}")
+    for what, value, known in (
+        ("way", peer.way, tuple(WAYS)),
+        *(("CPU feature", name, FEATURES) for name in peer.needs),
+    ):
+        if value not in known:
+            raise ValueError(f"{peer.name}: no {what} is called {value!r}: {', '.join(known)}")
+    if missing := [file for file in peer.files if not file.is_file()]:
+        raise ValueError(f"{peer.name}: {missing[0]} is no file")
+    return peer
+
+
+def isolated(cc: Tool, peer: PeerObject, folder: Path) -> Path:
+    """Link a peer's files to one object that defines its `symbol`'s two functions and no others.
+
+    Raises:
+        GhashgenError: a function is not in the files, or they cannot be linked.
+    """
+    contents = [file.read_bytes() for file in peer.files]
+    made = folder / f"{peer.symbol}-{digest([peer.init, peer.update], contents)}.o"
+    return kept(made, f"peer {made.name}", lambda: _isolate(cc, peer, made))
+
+
+def _isolate(cc: Tool, peer: PeerObject, made: Path) -> None:
+    make_folder(made.parent)
+    whole = made.with_suffix(".tmp.o")
+    wanted = {peer.init: f"{peer.symbol}_init", peer.update: f"{peer.symbol}_update"}
+    try:
+        # Of a static library the linker takes the members that define the functions asked for.
+        asked = [f"-Wl,--require-defined={name}" for name in wanted]
+        _run([*cc.command, "-nostdlib", "-r", *asked, "-o", str(whole), *map(str, peer.files)])
+        renamed = [f"--redefine-sym={old}={new}" for old, new in wanted.items()]
+        visible = [f"--keep-global-symbol={name}" for name in wanted]
+        _run(["objcopy", *visible, str(whole)])
+        _run(["objcopy", *renamed, str(whole)])
+        whole.replace(made)
+    except GhashgenError as refusal:
+        raise GhashgenError(f"peer {peer.name}: {refusal.cause}", "see docs/bench.md") from None
+    finally:
+        whole.unlink(missing_ok=True)
+
+
+def _run(command: Sequence[str]) -> None:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise GhashgenError(f"{command[0]}: {error}") from None
+    if done.returncode != 0:
+        # The linker's own first line; what the compiler driver adds at the end says less.
+        raise GhashgenError((done.stderr.splitlines() or [f"{command[0]} fails"])[0])
+
+
+def write_objects(peers: Sequence[PeerObject], folder: Path) -> Path:
+    """Write the C table of the peers into `folder` and return its path."""
+    rows = [
+        {
+            "name": peer.name,
+            "symbol": peer.symbol,
+            "way": peer.way,
+            "needs": " | ".join(f"CPU_{name.upper()}" for name in peer.needs) or "0",
+            "table_bytes": WAYS[peer.way],
+        }
+        for peer in peers
+    ]
+    text = environment().get_template("bench_objects.c.j2").render(objects=rows)
+    path = folder / f"bench_objects-{digest([text])}.c"
+    write_whole(path, text)
+    return path

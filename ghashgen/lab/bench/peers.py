@@ -1,0 +1,95 @@
+"""Libraries to compare with: how each is found, and what links it.
+
+A library has an adapter in C, ``harness/bench/peer_NAME.c``, which is compiled only where the
+library is installed. One that is absent is named in the results and hinders nothing.
+"""
+
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from ghashgen.support.archive import member
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.files import write_whole
+from ghashgen.support.toolchain import Tool, find_cc
+
+INSTALL = "apt-get install libssl-dev libipsec-mb-dev"
+"""One line that installs the libraries on Debian."""
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A library whose kernels are measured.
+
+    ``inputs`` returns the files that link it, given the compiler and a folder to write in; it
+    raises GhashgenError, saying what is absent, where the library is not installed.
+    """
+
+    name: str
+    title: str
+    package: str
+    inputs: Callable[[Tool, Path], tuple[Path, ...]]
+
+    @property
+    def adapter(self) -> str:
+        """The C file that calls it, in harness/bench."""
+        return f"peer_{self.name}.c"
+
+
+def _file(cc: Tool, name: str) -> Path | None:
+    """Return a library file where the compiler would look for it."""
+    try:
+        answer = subprocess.run(
+            [*cc.command, f"-print-file-name={name}"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    path = Path(answer.stdout.strip())
+    return path if path.is_absolute() and path.is_file() else None
+
+
+def _openssl(cc: Tool, folder: Path) -> tuple[Path, ...]:
+    library = _file(cc, "libcrypto.a")
+    if library is None:
+        raise GhashgenError("libcrypto.a is not installed", "apt-get install libssl-dev")
+    data = member(library, "ghash-x86_64.o")
+    if data is None:
+        raise GhashgenError(f"{library} holds no GHASH for x86-64")
+    path = folder / "openssl-ghash-x86_64.o"
+    if not path.exists() or path.read_bytes() != data:
+        write_whole(path, data)
+    return (path,)
+
+
+def _ipsecmb(cc: Tool, folder: Path) -> tuple[Path, ...]:
+    library = _file(cc, "libIPSec_MB.so")
+    if library is None:
+        raise GhashgenError("libIPSec_MB.so is not installed", "apt-get install libipsec-mb-dev")
+    return (library,)
+
+
+PEERS: Mapping[str, Peer] = MappingProxyType(
+    {
+        peer.name: peer
+        for peer in (
+            Peer("openssl", "OpenSSL, gcm_ghash_avx and gcm_ghash_clmul", "libssl-dev", _openssl),
+            Peer("ipsecmb", "Intel multi-buffer library", "libipsec-mb-dev", _ipsecmb),
+        )
+    }
+)
+"""Every library by name."""
+
+
+def installed(name: str) -> Path | None:
+    """Return a library file of this name where a C compiler would look for it, if there is one.
+
+    Raises:
+        GhashgenError: there is no C compiler.
+    """
+    return _file(find_cc(), name)

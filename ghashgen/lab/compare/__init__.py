@@ -1,0 +1,1 @@
+"""Repeats the comparisons of papers on this machine; a study is a file of `lab.compare.studies`."""

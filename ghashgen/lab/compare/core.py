@@ -1,0 +1,89 @@
+"""What a comparison consists of: variants in groups, a baseline each, and the paper's own figures.
+
+A ratio is always the baseline's time by the variant's: above 1, the variant is the faster one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ghashgen.kernels.hash.kernel import Kernel
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One row: a kernel of this project, or a portable one by its name in `harness`."""
+
+    label: str
+    subject: Kernel | str
+    paper_seconds: float | None = None
+    """The paper's own time for its counterpart, where the paper states one."""
+    constant_time: bool = True
+    """Whether the code is written so that its time depends on the length alone."""
+
+    @property
+    def name(self) -> str:
+        """The name of what is measured."""
+        return self.subject if isinstance(self.subject, str) else self.subject.name
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows that have one baseline: the first."""
+
+    title: str
+    variants: tuple[Variant, ...]
+
+    @property
+    def baseline(self) -> Variant:
+        """What the others are compared with; its ratio is 1."""
+        return self.variants[0]
+
+
+@dataclass(frozen=True)
+class PaperRow:
+    """Ratios that the paper itself states, by message size in bytes."""
+
+    label: str
+    source: str
+    ratios: Mapping[int, float]
+
+
+@dataclass(frozen=True)
+class Study:
+    """A comparison that a paper makes, as this project can repeat it."""
+
+    name: str
+    title: str
+    source: str
+    mode: str
+    """A mode of the benchmark, see `records.core.MODES`."""
+    sizes: tuple[int, ...]
+    """Bytes of a message."""
+    groups: tuple[Group, ...]
+    paper_rows: tuple[PaperRow, ...] = ()
+    seconds_source: str = ""
+    """Where the paper states the times that its variants carry."""
+    differs: tuple[str, ...] = ()
+    """What of the paper's setting is not repeated, one sentence or two each."""
+
+    @property
+    def variants(self) -> tuple[Variant, ...]:
+        """Every row, in order."""
+        return tuple(variant for group in self.groups for variant in group.variants)
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """The kernels of this project among the rows."""
+        return tuple(v.subject for v in self.variants if not isinstance(v.subject, str))
+
+    @property
+    def portable(self) -> tuple[str, ...]:
+        """The portable kernels among the rows."""
+        return tuple(v.subject for v in self.variants if isinstance(v.subject, str))
+
+
+def paper_ratio(group: Group, variant: Variant) -> float | None:
+    """Return the paper's time of the group's baseline by that of the variant, if it states both."""
+    if group.baseline.paper_seconds is None or variant.paper_seconds is None:
+        return None
+    return group.baseline.paper_seconds / variant.paper_seconds

@@ -1,0 +1,125 @@
+"""docs/comparisons.md: the stored comparisons as Markdown, between a pair of markers each."""
+
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from ghashgen.lab.compare.core import Study
+from ghashgen.lab.compare.record import Record, records_of
+from ghashgen.lab.compare.registry import studies
+from ghashgen.lab.compare.table import missing, table
+from ghashgen.lab.standing import markdown_table
+from ghashgen.records.cpus import title_of
+from ghashgen.support.errors import GhashgenError
+
+NAME = "docs/comparisons.md"
+
+WIDTH = 100
+"""Columns of the prose."""
+
+_MODES = {
+    "throughput": "Independent calls of one update",
+    "gcm": "Independent messages, each three updates: 12 bytes of AAD, the message, 16 of lengths",
+}
+
+
+def markers(study: Study) -> tuple[str, str]:
+    """Return the lines that stand before and after a study's block."""
+    return f"<!-- compare {study.name}:begin -->\n", f"<!-- compare {study.name}:end -->\n"
+
+
+def block(study: Study, records: Sequence[Record]) -> str:
+    """Return what stands between a study's markers, CPU by CPU, ending in a newline."""
+    if not records:
+        return f"Not measured yet: `ghashgen compare {study.name} --record`.\n"
+    differs = "\n".join(_item(text) for text in study.differs)
+    parts = [
+        *(part for record in records for part in _measured(study, record)),
+        f"What differs from the paper:\n\n{differs}" if differs else "",
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _measured(study: Study, record: Record) -> Iterator[str]:
+    yield f"### {title_of(record.machine)}"
+    yield _wrapped(method(study, record))
+    yield _markdown(study, record)
+    yield from (_wrapped(f"Not measured: {names}: {why}.") for why, names in missing(record))
+
+
+def method(study: Study, record: Record) -> str:
+    """Return what was measured, where and how, in sentences."""
+    where = f"{record.machine}, {record.clock_ghz:.2f} GHz, sources {record.sources or 'unknown'}"
+    plural = "es" if record.processes > 1 else ""
+    text = (
+        f"{where}. {_MODES[record.mode]}; all variants in turns in one process on one core, "
+        f"{record.processes} process{plural}, up to {record.samples} samples of each figure a "
+        "process. A cell is core cycles per byte of the message (median over processes of their "
+        "medians) and ×, the time of the group's first row by this row's (taken in each process, "
+        "median over processes): above 1, this row is the faster. Spread: from the lowest first to "
+        "the highest third quartile of a process, by the median, at the worst size; ratio ±: how "
+        "far the ratio of a process was from the one shown, at the worst size. A ratio within 5% "
+        "of 1 is no difference."
+    )
+    if not all(row.constant_time for row in record.rows):
+        text += " Time: whether the code is written so that its time depends on the length alone."
+    return f"{text} The paper's: {study.seconds_source}." if study.seconds_source else text
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def _item(text: str) -> str:
+    return textwrap.fill(
+        f"- {text}", WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
+
+
+def _markdown(study: Study, record: Record) -> str:
+    found = table(study, record)
+    return markdown_table(found.columns, found.rows)
+
+
+def _bounds(text: str, study: Study) -> tuple[int, int]:
+    begin, end = markers(study)
+    if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
+        raise GhashgenError(
+            f"{NAME} does not have the lines {begin.strip()} and {end.strip()} once each",
+            "put them back",
+        )
+    return text.index(begin) + len(begin), text.index(end)
+
+
+def rendered(text: str, records: Iterable[tuple[Study, Sequence[Record]]]) -> str:
+    """Return the document with the block of each study replaced.
+
+    Raises:
+        GhashgenError: a study's markers are not there once each, in their order.
+    """
+    for study, found in records:
+        start, end = _bounds(text, study)
+        text = f"{text[:start]}{block(study, found)}{text[end:]}"
+    return text
+
+
+def read(root: Path) -> str:
+    """Return the document as it is.
+
+    Raises:
+        GhashgenError: it cannot be read.
+    """
+    try:
+        return (root / NAME).read_text(encoding="utf-8")
+    except OSError as error:
+        raise GhashgenError(f"{root / NAME}: {error.strerror}", "run it in a clone") from None
+
+
+def current(root: Path) -> str:
+    """Return the document as the stored records make it.
+
+    Raises:
+        GhashgenError: the document or a record cannot be read, or a marker is missing.
+    """
+    stored = [(study, records_of(root, study)) for study in studies().values()]
+    return rendered(read(root), stored)

@@ -1,0 +1,140 @@
+"""Measures a study by the benchmark: every variant in one process, in turns, several processes.
+
+Ratios are taken within a process, where baseline and variant met the same state of the machine, and
+then the median over processes.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from statistics import median
+
+from ghashgen.lab.bench import Cell, Effort, Results, Run, bench
+from ghashgen.lab.bench.run import PORTABLE
+from ghashgen.lab.compare.core import Group, Study, Variant
+from ghashgen.lab.compare.record import Figure, Record, Row
+from ghashgen.run.harness import HarnessKernel
+from ghashgen.support.errors import GhashgenError
+
+_DISTURBED = "too few undisturbed samples"
+
+Runs = Sequence[Run | None]
+"""A cell's statistics, process by process."""
+
+
+def measure(
+    study: Study,
+    kernels: Sequence[HarnessKernel],
+    sizes: Sequence[int],
+    processes: int,
+    effort: Effort,
+    out_dir: Path,
+    on_done: Callable[[Cell], None] = lambda cell: None,
+) -> Record:
+    """Measure every variant of a study; `kernels` are those of `study.kernels`, assembled.
+
+    Each process checks all results against the bitwise C before it measures.
+
+    Raises:
+        GhashgenError: a wrong GHASH (its kernel is named), sizes out of range, a program that
+            cannot be built or run, a CPU that can run nothing of the study, or a core that was
+            never quiet.
+    """
+    if processes < 1:
+        raise GhashgenError("nothing to measure", "choose at least one run")
+    peers = (PORTABLE,) if study.portable else ()
+    found = [
+        bench(kernels, peers, sizes, (study.mode,), 1, on_done, effort=effort, out_dir=out_dir)
+        for _ in range(processes)
+    ]
+    if not any(results.cells for results in found):
+        lacks = [f"{k.name}: {why}" for k in kernels if (why := found[0].missing.get(k.name))]
+        if not study.portable and len(lacks) == len(kernels):
+            raise GhashgenError(
+                f"none of the {len(lacks)} kernels compared can be measured here; {lacks[0]}",
+                "use a machine that has it",
+            )
+        raise GhashgenError("the core was never quiet: nothing measured", "try again, or --core")
+    return combine(study, found, effort.samples)
+
+
+def combine(study: Study, found: Sequence[Results], samples: int) -> Record:
+    """Return the record of some processes, each the results of one run."""
+    machine = found[-1].machine
+    sizes = tuple(sorted({cell.size for results in found for cell in results.cells}))
+    cells = [{(cell.name, cell.size): cell.runs[0] for cell in r.cells} for r in found]
+    missing = found[-1].missing
+    return Record(
+        study=study.name,
+        machine=machine.cpu,
+        clock_ghz=round(machine.clock_ghz, 3),
+        sources=machine.git,
+        mode=study.mode,
+        processes=len(found),
+        samples=samples,
+        sizes=sizes,
+        rows=tuple(
+            _row(group, variant, sizes, cells, missing, found[-1])
+            for group in study.groups
+            for variant in group.variants
+        ),
+    )
+
+
+def _row(
+    group: Group,
+    variant: Variant,
+    sizes: Sequence[int],
+    cells: Sequence[Mapping[tuple[str, int], Run]],
+    missing: Mapping[str, str],
+    results: Results,
+) -> Row:
+    def runs(name: str, size: int) -> Runs:
+        return [_usable(cells, name, size, i) for i in range(len(cells))]
+
+    figures = [
+        figure(size, runs(variant.name, size), runs(group.baseline.name, size)) for size in sizes
+    ]
+    some = tuple(found for found in figures if found is not None)
+    subject = results.subjects.get(variant.name)
+    return Row(
+        group=group.title,
+        label=variant.label,
+        subject=variant.name,
+        constant_time=variant.constant_time,
+        digest=subject.digest if subject else "",
+        missing="" if some else missing.get(variant.name, _DISTURBED),
+        figures=some,
+    )
+
+
+def _usable(
+    cells: Sequence[Mapping[tuple[str, int], Run]], name: str, size: int, process: int
+) -> Run | None:
+    """Return a process's run of a cell, unless others kept more than twice as many samples."""
+    kept = [run.kept for runs in cells if (run := runs.get((name, size))) is not None]
+    found = cells[process].get((name, size))
+    return found if found is not None and 2 * found.kept >= max(kept) else None
+
+
+def figure(size: int, runs: Runs, baseline: Runs) -> Figure | None:
+    """Return the statistics of one row at one size, or None without a usable run."""
+    own = [run for run in runs if run is not None]
+    if not own:
+        return None
+    ratios = [
+        base.median / run.median
+        for run, base in zip(runs, baseline, strict=True)
+        if run is not None and base is not None
+    ]
+    return Figure(
+        size=size,
+        cycles=round(median(run.median for run in own), 3),
+        low=round(min(run.low for run in own), 3),
+        high=round(max(run.high for run in own), 3),
+        ratio=round(median(ratios), 4) if ratios else None,
+        ratio_low=round(min(ratios), 4) if ratios else None,
+        ratio_high=round(max(ratios), 4) if ratios else None,
+        processes=len(own),
+        kept=sum(run.kept for run in own),
+        dropped=sum(run.dropped for run in own),
+    )

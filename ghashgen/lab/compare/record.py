@@ -1,0 +1,118 @@
+"""What a comparison found: rows of figures, as values and as JSON (docs/compare/STUDY/CPU.json)."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ghashgen.lab.compare.core import Study
+from ghashgen.support.errors import GhashgenError
+
+FOLDER = "docs/compare"
+"""Where records are kept, below the project's root: one folder a study, one file a CPU."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One row at one size, in core cycles per call; ratios as in `lab.compare.core`."""
+
+    size: int
+    """Bytes of the message."""
+    cycles: float
+    """The median over processes of their medians."""
+    low: float
+    """The lowest first quartile of a process."""
+    high: float
+    """The highest third quartile."""
+    ratio: float | None
+    """The median over processes of their ratios; None where the baseline has no figure."""
+    ratio_low: float | None
+    """The lowest ratio of a process."""
+    ratio_high: float | None
+    processes: int
+    """That count: they kept half as many samples as the best."""
+    kept: int
+    """Samples."""
+    dropped: int
+
+    @property
+    def per_byte(self) -> float:
+        """Core cycles per byte of the message."""
+        return self.cycles / self.size
+
+
+@dataclass(frozen=True)
+class Row:
+    """One variant; `missing` says why it has no figure at all."""
+
+    group: str
+    label: str
+    subject: str
+    constant_time: bool
+    digest: str
+    """SHA-256 of a kernel's code, as MANIFEST.json has it; "" for C."""
+    missing: str
+    figures: tuple[Figure, ...]
+
+    def figure(self, size: int) -> Figure | None:
+        """Return the figure of a size, if there is one."""
+        return next((found for found in self.figures if found.size == size), None)
+
+
+@dataclass(frozen=True)
+class Record:
+    """A whole comparison, and what it was measured on."""
+
+    study: str
+    machine: str
+    clock_ghz: float
+    sources: str
+    """Commit of the project, + when the tree had changes."""
+    mode: str
+    processes: int
+    samples: int
+    """Wanted of each figure in each process."""
+    sizes: tuple[int, ...]
+    rows: tuple[Row, ...]
+
+
+def path_of(root: Path, study: Study, slug: str) -> Path:
+    """Return where a study's record of a CPU is kept; see `records.cpus.slug_of`."""
+    return root / FOLDER / study.name / f"{slug}.json"
+
+
+def records_of(root: Path, study: Study) -> tuple[Record, ...]:
+    """Return a study's records of all CPUs, by the CPU's slug.
+
+    Raises:
+        GhashgenError: a file is no record.
+    """
+    return tuple(load(path) for path in sorted((root / FOLDER / study.name).glob("*.json")))
+
+
+def as_json(record: Record) -> str:
+    """Return the record as JSON text."""
+    return json.dumps(asdict(record), indent=1, ensure_ascii=False) + "\n"
+
+
+def _row(plain: Mapping[str, Any]) -> Row:
+    figures = tuple(Figure(**figure) for figure in plain["figures"])
+    return Row(**{**plain, "figures": figures})
+
+
+def load(path: Path) -> Record:
+    """Return a record.
+
+    Raises:
+        GhashgenError: the file is no record.
+    """
+    try:
+        plain = json.loads(path.read_text(encoding="utf-8"))
+        rows = tuple(_row(row) for row in plain["rows"])
+        return Record(**{**plain, "sizes": tuple(plain["sizes"]), "rows": rows})
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise GhashgenError(
+            f"{path} is no stored comparison: {type(error).__name__} {error}",
+            "measure again with --record, or delete it",
+        ) from None

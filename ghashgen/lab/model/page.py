@@ -1,0 +1,125 @@
+"""The comparison as Markdown, for docs/model.md, and as lines that a terminal shows."""
+
+from collections.abc import Iterable, Mapping
+
+from ghashgen.arch.x86_64.uarch import uarches
+from ghashgen.cost.count import classes, memory_operands
+from ghashgen.lab.model.peers import Peer
+from ghashgen.lab.model.rows import LABEL, Comparison, Match, Row
+from ghashgen.lab.standing import markdown_table
+
+PAGE = "docs/model.md"
+MARKERS = ("<!-- model:begin -->", "<!-- model:end -->")
+
+GAP = "(*)"
+"""Marks a bound from which forms without port data are missing."""
+
+COLUMNS = (
+    "kernel",
+    ">blocks",
+    ">instructions",
+    ">clmul",
+    ">shuffle",
+    ">xor",
+    ">load",
+    ">other",
+    ">memory",
+    ">front end",
+    ">ports",
+    ">bound",
+    "bound by",
+    "uops by port",
+)
+"""Counts are per block of 16 bytes, `memory` the memory operands of instructions that compute;
+front end, ports and bound are in cycles per byte."""
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """Return a row's cells, one for each of COLUMNS."""
+    loop, bound = row.loop, row.bound
+    by_class = classes(loop.body)
+    # A store is rare in these loops and has no column of its own.
+    by_class["other"] += by_class.pop("store")
+    each = {cls: f"{n / loop.blocks:.2f}" for cls, n in by_class.items()}
+    bytes_ = 16 * loop.blocks
+    return (
+        loop.name if loop.ours else f"peer {loop.name}",
+        str(loop.blocks),
+        f"{loop.body.instructions / loop.blocks:.2f}",
+        *(each[cls] for cls in ("clmul", "shuffle", "xor", "load", "other")),
+        f"{memory_operands(loop.body) / loop.blocks:.2f}",
+        f"{bound.front_end / bytes_:.3f}",
+        f"{bound.ports / bytes_:.3f}",
+        f"{row.cycles_per_byte:.3f}{f' {GAP}' if bound.no_data else ''}",
+        row.binds,
+        demand(bound.demand, loop.blocks),
+    )
+
+
+def demand(uops: Mapping[tuple[str, ...], int], blocks: int) -> str:
+    """Return uops per block by the ports that may take them, the most first: 'p5 1.06, p05 0.75'.
+
+    Ports of one kind are written together: p05 stands for p0 or p5.
+    """
+    order = sorted(uops.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{ports_name(ports)} {n / blocks:.2f}" for ports, n in order)
+
+
+def ports_name(ports: Iterable[str]) -> str:
+    """Return one name for ports: FP0 and FP1 give FP01; the last character is the number."""
+    groups: dict[str, str] = {}
+    for port in ports:
+        groups[port[:-1]] = groups.get(port[:-1], "") + port[-1]
+    return "/".join(kind + numbers for kind, numbers in groups.items())
+
+
+def notes(rows: Iterable[Row]) -> tuple[str, ...]:
+    """Return what a reader must know of the rows' figures, each thing once."""
+    rows = tuple(rows)
+    missing = sorted({form for row in rows for form in row.bound.no_data})
+    doubts: dict[str, list[str]] = {}
+    for doubt in sorted({doubt for row in rows for doubt in row.bound.doubts}):
+        form, _, text = doubt.partition(": ")
+        doubts.setdefault(text, []).append(form)
+    without = [f"{GAP} without port data, counted as nothing: {'; '.join(missing)}"]
+    return (
+        *(without if missing else ()),
+        *(f"doubt of {'; '.join(forms)}: {text}" for text, forms in doubts.items()),
+    )
+
+
+MATCHED = ("peer", ">blocks", ">bound", "ours like it", ">blocks", ">bound", ">peer by ours")
+"""The columns of `matched`; bounds in cycles per byte."""
+
+
+def matched(match: Match) -> tuple[str, ...]:
+    """Return the cells of a peer beside the lowest of ours that is like it."""
+    return (*_side(match.peer), *_side(match.ours), f"{match.quotient:.2f}")
+
+
+def _side(row: Row) -> tuple[str, str, str]:
+    return row.loop.name, str(row.loop.blocks), f"{row.cycles_per_byte:.3f}"
+
+
+def markdown(comparison: Comparison, peers: Iterable[Peer]) -> str:
+    """Return the block between the page's markers, ending in a newline."""
+    parts = []
+    for name, rows in comparison.rows.items():
+        parts.append(f"### {uarches()[name].title}: {LABEL}")
+        parts.append(markdown_table(COLUMNS, map(cells, rows)))
+        parts.append("\n".join(f"- {note}" for note in notes(rows)))
+        parts.append(markdown_table(MATCHED, map(matched, comparison.matches[name])))
+    for title, checks in comparison.checks.items():
+        parts.append(f"### Model beside measurement: {title}")
+        columns = ("kernel", ">bytes", f">{LABEL}", ">measured", ">measured by model")
+        figures = (
+            (c.name, str(c.size), f"{c.model:.3f}", f"{c.measured:.3f}", f"{c.quotient:.2f}")
+            for c in checks
+        )
+        parts.append(markdown_table(columns, figures))
+    parts.append("### Where the peers' counts come from")
+    origins = ((p.name, p.project, p.version, p.file, p.loop.symbol, p.how) for p in peers)
+    parts.append(
+        markdown_table(("peer", "project", "version", "file", "function", "counted"), origins)
+    )
+    return "\n\n".join(part for part in parts if part) + "\n"

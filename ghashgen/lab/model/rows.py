@@ -1,0 +1,306 @@
+"""Our group loops and peers' main loops through the same port tables: model, not measurement.
+
+Of ours, the rule takes for each CPU, each instruction set and each number of blocks the GHASH
+kernel of the catalogue with the lowest bound; of several, the one with fewer instructions, then the
+first by name. A CPU that has VPCLMULQDQ is shown only loops that use it, another what it can run.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ghashgen.arch.x86_64.objects import read_object
+from ghashgen.arch.x86_64.uarch import Uarch, needs, uarches
+from ghashgen.cost.audit import loop as group_loop
+from ghashgen.cost.bound import Bound, histogram_bound
+from ghashgen.cost.count import classes, memory_operands
+from ghashgen.cost.histogram import Histogram, histogram
+from ghashgen.cost.loops import BLOCK
+from ghashgen.kernels.target import Target
+from ghashgen.lab.model.peers import Peer
+from ghashgen.records.core import Cell, Results
+from ghashgen.records.cpus import core_of
+from ghashgen.records.records import Record
+from ghashgen.run.built import Built
+
+LABEL = "model, not measurement"
+"""What stands at every figure of this package."""
+
+WIDE = "VPCLMULQDQ"
+"""The feature whose absence makes a CPU narrow."""
+
+LOAD = "vmovdqu x,m128"
+"""A form that only loads: its ports are the load ports."""
+
+GENERATIONS: tuple[tuple[str, ...], ...] = (("AVX",), ("AVX2", WIDE), ("AVX512",))
+"""Vector extensions in their order, by how CPUID features of iced begin."""
+
+LONG = 4096
+"""Bytes of a message from which the main loop is nearly all of the time."""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A main loop, ours or a peer's."""
+
+    name: str
+    """Of the kernel, or of the peer in peers.toml."""
+    source: str
+    """The project and its version, or the instruction set of ours."""
+    ours: bool
+    blocks: int
+    features: tuple[str, ...]
+    body: Histogram
+
+
+@dataclass(frozen=True)
+class Row:
+    """A loop on a CPU; counts are of one pass, cycles per byte of the message."""
+
+    loop: Loop
+    uarch: str
+    bound: Bound
+    binds: str
+
+    @property
+    def cycles_per_byte(self) -> float:
+        """The bound."""
+        return self.bound.cycles / (BLOCK * self.loop.blocks)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the row; counts per block of 16 bytes."""
+        loop, bound, bytes_ = self.loop, self.bound, BLOCK * self.loop.blocks
+        per_block = {cls: n / loop.blocks for cls, n in classes(loop.body).items()}
+        return {
+            "is": LABEL,
+            "kernel": loop.name,
+            "source": loop.source,
+            "ours": loop.ours,
+            "blocks": loop.blocks,
+            "instructions_per_block": loop.body.instructions / loop.blocks,
+            "classes_per_block": per_block,
+            "memory_operands_per_block": memory_operands(loop.body) / loop.blocks,
+            "uops_per_block": {"/".join(p): n / loop.blocks for p, n in bound.demand.items()},
+            "ports_cycles_per_byte": bound.ports / bytes_,
+            "front_end_cycles_per_byte": bound.front_end / bytes_,
+            "cycles_per_byte": self.cycles_per_byte,
+            "bound_by": self.binds,
+            "no_data": list(bound.no_data),
+            "doubts": list(bound.doubts),
+        }
+
+
+@dataclass(frozen=True)
+class Match:
+    """A peer's loop and the lowest of ours like it on that CPU: see `match`."""
+
+    peer: Row
+    ours: Row
+
+    @property
+    def quotient(self) -> float:
+        """The peer's bound by ours: above 1, ours is the lower one."""
+        return self.peer.cycles_per_byte / self.ours.cycles_per_byte
+
+    def as_json(self) -> dict[str, Any]:
+        """Return both names and the quotient."""
+        return {
+            "is": LABEL,
+            "peer": self.peer.loop.name,
+            "kernel": self.ours.loop.name,
+            "peer_by_kernel": self.quotient,
+        }
+
+
+@dataclass(frozen=True)
+class Check:
+    """A bound beside a stored measurement on the CPU of that measurement."""
+
+    name: str
+    size: int
+    """Bytes of the message."""
+    model: float
+    """The bound, in cycles per byte."""
+    measured: float
+    """Core cycles per byte."""
+
+    @property
+    def quotient(self) -> float:
+        """How many times the bound was measured."""
+        return self.measured / self.model
+
+    def as_json(self) -> dict[str, Any]:
+        """Return both figures and how far the measured one lies above the bound."""
+        return {
+            "kernel": self.name,
+            "bytes": self.size,
+            "model_cycles_per_byte": self.model,
+            "measured_cycles_per_byte": self.measured,
+            "measured_by_model": self.quotient,
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Everything that is shown."""
+
+    rows: Mapping[str, tuple[Row, ...]]
+    """By microarchitecture, ours and peers' together, the lowest bound first."""
+    matches: Mapping[str, tuple[Match, ...]]
+    """By microarchitecture."""
+    checks: Mapping[str, tuple[Check, ...]]
+    """By the title of each CPU that was measured and that a table describes."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the comparison."""
+        return {
+            "is": LABEL,
+            "uarches": {name: [row.as_json() for row in rows] for name, rows in self.rows.items()},
+            "like_with_like": {
+                name: [match.as_json() for match in matches]
+                for name, matches in self.matches.items()
+            },
+            "model_beside_measurement": {
+                title: [check.as_json() for check in found] for title, found in self.checks.items()
+            },
+        }
+
+
+def binds(bound: Bound, uarch: Uarch) -> str:
+    """Return what sets the bound: the front end, the load ports, or ports by name."""
+    if bound.front_end > bound.ports:
+        return "front end"
+    load = uarch.costs.get(LOAD)
+    loads = {port for uops in (load.uops or () if load else ()) for port in uops.ports}
+    names = " ".join(bound.busiest)
+    return f"loads ({names})" if set(bound.busiest) <= loads else names
+
+
+def ours(built: Iterable[Built], where: Target) -> tuple[Loop, ...]:
+    """Return the group loops of assembled kernels."""
+    out = []
+    for item in built:
+        head = f"{where.symbol(item.kernel.name)}_update.group"
+        body = group_loop(read_object(item.obj.read_bytes()), head)
+        kernel = item.kernel
+        out.append(Loop(kernel.name, kernel.isa, True, kernel.blocks, needs(body), histogram(body)))
+    return tuple(out)
+
+
+def theirs(peers: Iterable[Peer]) -> tuple[Loop, ...]:
+    """Return stored loops of peers."""
+    return tuple(
+        Loop(
+            peer.name,
+            f"{peer.project} {peer.version}",
+            False,
+            peer.loop.blocks,
+            peer.loop.features,
+            peer.loop.body,
+        )
+        for peer in peers
+    )
+
+
+def _row(loop: Loop, uarch: Uarch) -> Row:
+    bound = histogram_bound(loop.body, uarch)
+    return Row(loop, uarch.name, bound, binds(bound, uarch))
+
+
+def _order(row: Row) -> tuple[float, float, str]:
+    loop = row.loop
+    return (row.cycles_per_byte, loop.body.instructions / loop.blocks, loop.name)
+
+
+def _best(rows: Iterable[Row]) -> Iterator[Row]:
+    """Yield every peer's row, and of ours the best of each instruction set and group size."""
+    found: dict[tuple[str, int], Row] = {}
+    for row in rows:
+        key = row.loop.source, row.loop.blocks
+        if not row.loop.ours:
+            yield row
+        elif key not in found or _order(row) < _order(found[key]):
+            found[key] = row
+    yield from found.values()
+
+
+def _shown(loop: Loop, uarch: Uarch) -> bool:
+    narrow = WIDE in uarch.features and WIDE not in loop.features
+    return not narrow and not uarch.without(loop.features)
+
+
+def compare(loops: Sequence[Loop]) -> dict[str, tuple[Row, ...]]:
+    """Return the rows of every microarchitecture, the lowest bound first."""
+    return {
+        name: tuple(sorted(_best(_all(loops, uarch)), key=_order))
+        for name, uarch in uarches().items()
+    }
+
+
+def match(loops: Sequence[Loop]) -> dict[str, tuple[Match, ...]]:
+    """Return, by microarchitecture, every peer's loop with the lowest like it of ours, if any.
+
+    A longer pass pays for its reduction less often, and a wider register does more at once; so it
+    is one of no more blocks and of no later generation.
+    """
+    return {
+        name: tuple(_matches(sorted(_all(loops, uarch), key=_order)))
+        for name, uarch in uarches().items()
+    }
+
+
+def _all(loops: Iterable[Loop], uarch: Uarch) -> Iterator[Row]:
+    return (_row(loop, uarch) for loop in loops if _shown(loop, uarch))
+
+
+def generation(features: Iterable[str]) -> int:
+    """Return the place in GENERATIONS of the last vector extension that is needed; SSE gives -1."""
+    every = tuple(features)
+    return max(
+        (at for at, starts in enumerate(GENERATIONS) if any(f.startswith(starts) for f in every)),
+        default=-1,
+    )
+
+
+def _like(ours: Loop, peer: Loop) -> bool:
+    later = generation(ours.features) > generation(peer.features)
+    return ours.ours and ours.blocks <= peer.blocks and not later
+
+
+def _matches(rows: Sequence[Row]) -> Iterator[Match]:
+    for peer in (row for row in rows if not row.loop.ours):
+        best = next((row for row in rows if _like(row.loop, peer.loop)), None)
+        if best is not None:
+            yield Match(peer, best)
+
+
+def checks(
+    loops: Sequence[Loop], peers: Sequence[Peer], records: Sequence[Record]
+) -> dict[str, tuple[Check, ...]]:
+    """Return bounds beside measurements, by the title of each CPU that a table describes.
+
+    Kernels are those that were the fastest at a size; every peer with a stored loop is there.
+    """
+    known = {loop.name: loop for loop in loops}
+    by_bench = dict(zip((peer.bench for peer in peers), theirs(peers), strict=True))
+    out: dict[str, tuple[Check, ...]] = {}
+    for record in records:
+        core = core_of(record.results.machine.cpu)
+        if core is None or not core.uarch:
+            continue
+        uarch = uarches()[core.uarch]
+        found = [
+            Check(loop.name, cell.size, _row(loop, uarch).cycles_per_byte, cell.per_byte)
+            for cell in _long(record.results)
+            if (loop := known.get(cell.name) or by_bench.get(cell.name)) is not None
+        ]
+        out[record.title] = tuple(sorted(found, key=lambda check: (check.name, check.size)))
+    return out
+
+
+def _long(results: Results) -> Iterator[Cell]:
+    """Yield the measurements of long messages: of each size the best kernel, and every peer."""
+    for mode, size in results.rows():
+        if mode == "throughput" and size >= LONG:
+            yield from results.of_kind(("kernel",), size, mode)[:1]
+            yield from results.of_kind(("peer",), size, mode)

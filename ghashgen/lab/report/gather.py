@@ -1,0 +1,247 @@
+"""Gathers the report's data: manifest, objects, proofs and a measurement become one value."""
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from ghashgen.arch.x86_64.uarch import uarches
+from ghashgen.check.ledger import NAME as PROOFS
+from ghashgen.check.ledger import load as load_proofs
+from ghashgen.kernels import manifest
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.target import target
+from ghashgen.lab.report.bounds import examine
+from ghashgen.lab.report.data import Examined, Report, Speed, Theorem, Variant
+from ghashgen.lab.report.speed import read_speed
+from ghashgen.run.built import Built, build
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.paths import GENERATED, in_clone, project_root
+from ghashgen.support.toolchain import find_nasm
+from ghashgen.support.wording import counted
+
+Progress = Callable[[str, int], AbstractContextManager[Callable[[object], None]]]
+"""Opens a bar: what is done, how many items; yields what to call after each."""
+
+
+def _silent(what: str, total: int) -> AbstractContextManager[Callable[[object], None]]:
+    return nullcontext(lambda item: None)
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where the data lie."""
+
+    root: Path
+    """What paths are shown relative to."""
+    kernels: Path
+    """A folder with MANIFEST.json, and PROOFS.json if there are proofs."""
+    objects: Path
+    """Where assembled objects are kept."""
+    bench: tuple[Path, ...]
+    """Measurements, one for each CPU; mostly the records."""
+    session: int | None = None
+    """Which session of a store; the last by default."""
+
+
+def shown(path: Path, root: Path) -> str:
+    """Return how the page names a path: below the project where it lies there, else its name."""
+    resolved = path.resolve()
+    return (
+        resolved.relative_to(root.resolve()).as_posix()
+        if resolved.is_relative_to(root.resolve())
+        else path.name
+    )
+
+
+def gather(sources: Sources, progress: Progress = _silent) -> Report:
+    """Gather everything.
+
+    What is missing or stale becomes a note of the report.
+
+    Raises:
+        GhashgenError: there is no manifest, a kernel was edited by hand, or a file is malformed.
+    """
+    entries = manifest.load(sources.kernels)
+    if not entries:
+        raise GhashgenError(f"{sources.kernels} has no {manifest.NAME}", "run ghashgen generate")
+    ordered = [entries[name] for name in sorted(entries)]
+    examined, why = _examined(ordered, sources, progress)
+    proofs, proofs_why = _proofs_beside(sources.kernels, examined)
+    variants = tuple(
+        _variant(entry, examined.get(entry["name"]), proofs.get(entry["name"])) for entry in ordered
+    )
+    speeds = tuple(
+        read_speed(path, shown(path, sources.root), sources.session) for path in sources.bench
+    )
+    return Report(
+        generator=_generator(sources.kernels),
+        assemblers=tuple(sorted({entry["object"]["assembler"] for entry in ordered})),
+        folder=shown(sources.kernels, sources.root),
+        variants=variants,
+        uarches={uarch.name: uarch.title for uarch in uarches().values()},
+        ports={uarch.name: uarch.ports for uarch in uarches().values()},
+        speeds=speeds,
+        notes=tuple(_notes(variants, speeds, why, proofs_why)),
+    )
+
+
+def _generator(folder: Path) -> str:
+    body = json.loads((folder / manifest.NAME).read_text(encoding="utf-8"))
+    return str(body.get("generator", "ghashgen"))
+
+
+def kernel_of(entry: manifest.Entry) -> Kernel:
+    """Return the kernel that an entry of a manifest describes.
+
+    Raises:
+        GhashgenError: its functions are not named after it, as with --prefix.
+    """
+    axes, name = entry["axes"], entry["name"]
+    if entry["symbols"]["update"] != f"{name}_update":
+        raise GhashgenError(
+            f"the functions of {name} have a prefix", "report on a folder generated without one"
+        )
+    known = {field.name for field in fields(Kernel)}
+    kernel = Kernel(**{axis: value for axis, value in axes.items() if axis in known})
+    if kernel.name == name:
+        return kernel
+    return Kernel(**{axis: axes[axis] for axis in axes if axis in known}, alias=name)
+
+
+def _examined(
+    entries: list[manifest.Entry], sources: Sources, progress: Progress
+) -> tuple[Mapping[str, Examined], str]:
+    """Return what the objects say by kernel, or why there are none."""
+    try:
+        find_nasm()
+    except GhashgenError as refusal:
+        return {}, str(refusal)
+    built: list[Built] = []
+    with progress("assemble", len(entries)) as advance:
+        for abi in sorted({entry["axes"]["abi"] for entry in entries}):
+            kernels = [kernel_of(entry) for entry in entries if entry["axes"]["abi"] == abi]
+            built += build(kernels, target(abi), sources.kernels, sources.objects, advance)
+    with progress("examine", len(built)) as advance:
+        return examine(built, advance), ""
+
+
+def _proofs_beside(
+    kernels: Path, examined: Mapping[str, Examined]
+) -> tuple[dict[str, dict[str, Any]], str]:
+    """Return the verdicts for a folder of kernels by kernel, and why there are none."""
+    if (kernels / PROOFS).exists() or in_clone():
+        return _proofs(kernels / PROOFS)
+    # A wheel carries the catalogue's: of use where they are compared with the bytes, only there.
+    found, why = _proofs(project_root() / GENERATED / PROOFS)
+    return {name: verdict for name, verdict in found.items() if name in examined}, why
+
+
+def _proofs(path: Path) -> tuple[dict[str, dict[str, Any]], str]:
+    """Return the verdicts by kernel, and why there are none."""
+    if not path.exists():
+        return {}, f"There is no {path.name}: nothing is recorded as proved."
+    return {str(verdict["kernel"]): verdict for verdict in load_proofs(path)}, ""
+
+
+def _theorems(verdict: Mapping[str, Any]) -> Iterable[Theorem]:
+    for function in verdict["functions"]:
+        for theorem in function["theorems"]:
+            yield Theorem(
+                str(function["operation"]),
+                str(theorem["what"]),
+                str(theorem["lengths"]),
+                str(theorem["method"]),
+            )
+
+
+def _state(examined: Examined | None, verdict: Mapping[str, Any] | None) -> str:
+    if verdict is None:
+        return "missing"
+    if examined is not None and verdict["code_sha256"] != examined.image_sha256:
+        return "stale"
+    if not verdict["proved"]:
+        return "refuted"
+    return "recorded" if examined is None else "proved"
+
+
+def _variant(
+    entry: manifest.Entry, examined: Examined | None, verdict: Mapping[str, Any] | None
+) -> Variant:
+    state, group = _state(examined, verdict), entry["counts"]["group"]
+    counted = state in ("proved", "recorded") and verdict is not None
+    return Variant(
+        name=entry["name"],
+        axes=dict(entry["axes"]),
+        file=entry["file"],
+        features=tuple(entry["cpu_features"]),
+        blocks=int(entry["axes"]["blocks"]),
+        table_bytes=int(entry["table"]["bytes"]),
+        code_bytes=sum(entry["code_bytes"].values()),
+        instructions=int(group["instructions"]),
+        classes=dict(group["classes"]),
+        theorems=tuple(_theorems(verdict)) if counted and verdict is not None else (),
+        proof=state,
+        examined=examined,
+    )
+
+
+def _notes(
+    variants: tuple[Variant, ...], speeds: tuple[Speed, ...], unexamined: str, unproved: str
+) -> Iterable[str]:
+    if unexamined:
+        yield (
+            f"No port bounds, and proofs not compared with the bytes, since nothing could be "
+            f"assembled: {unexamined}."
+        )
+    if unproved:
+        yield f"{unproved} Run ghashgen prove --write."
+    else:
+        yield from _proof_notes(variants)
+    if not speeds:
+        yield "No measurement: run ghashgen bench --record."
+    digests = {v.name: v.examined.text_sha256 for v in variants if v.examined}
+    for speed in speeds:
+        other = {
+            t.name
+            for t in speed.timings
+            if t.digest and digests.get(t.name, "") not in ("", t.digest)
+        }
+        if other and not unexamined:
+            yield (
+                f"{speed.title}: {counted(len(other), 'kernel')} measured as other bytes than "
+                f"those here ({_some(other)}): measure again, with ghashgen bench."
+            )
+        if not speed.spread:
+            yield (
+                f"{speed.title}: {speed.source} holds figures without spread and without a hash of "
+                "what was measured."
+            )
+
+
+def _proof_notes(variants: tuple[Variant, ...]) -> Iterable[str]:
+    sentences = {
+        "stale": "proved as other bytes than those here",
+        "missing": "without a recorded proof",
+        "refuted": "refuted",
+    }
+    for state, sentence in sentences.items():
+        names = {variant.name for variant in variants if variant.proof == state}
+        if names:
+            kernels = counted(len(names), "kernel")
+            yield f"{kernels} {sentence} ({_some(names)}): ghashgen prove --write."
+
+
+def _some(names: Iterable[str], most: int = 3) -> str:
+    """Return the first names, and how many more there are."""
+    ordered = sorted(names)
+    rest = len(ordered) - most
+    return ", ".join(ordered[:most]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def relative(path: Path, start: Path) -> str:
+    """Return the link from a page in folder `start` to a path."""
+    return Path(os.path.relpath(path.resolve(), start.resolve())).as_posix()

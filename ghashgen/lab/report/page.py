@@ -1,0 +1,385 @@
+"""The page: the report's data as text for the template, and the folder that it is written to."""
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import jinja2
+from markupsafe import Markup
+
+from ghashgen.check.ledger import NAME as PROOFS
+from ghashgen.cost.audit import CLASSES
+from ghashgen.kernels import manifest
+from ghashgen.lab.bench.table import CYCLES_UP_TO
+from ghashgen.lab.report.choice import (
+    DEFAULT_OP,
+    TAKEN_SIZES,
+    bound_rows,
+    constants,
+    costs,
+    filters,
+    lines,
+    of_lengths,
+    proof_table,
+    tabled,
+    unrunnable,
+    used_ports,
+)
+from ghashgen.lab.report.data import Report, Speed, Timing
+from ghashgen.lab.report.gather import relative
+from ghashgen.lab.report.plots import SPEED, Plot, plots, speed_plot
+from ghashgen.lab.report.variants import columns, measured_elsewhere, rows
+from ghashgen.records.core import LEVELS, size_name
+from ghashgen.support.files import make_folder, unwritten
+from ghashgen.support.paths import project_root
+from ghashgen.support.wording import counted
+
+PAGE = "report.html"
+PLOTS = ("instructions", "ports")
+"""PNG files beside those of speed, without suffix; one without data is not written."""
+
+SECTIONS = (
+    ("take", "Which kernel"),
+    ("proved", "Proved"),
+    ("speed", "Speed"),
+    ("instructions", "Instructions"),
+    ("ports", "Ports"),
+    ("variants", "Every kernel"),
+    ("sources", "Sources"),
+)
+
+
+@dataclass(frozen=True)
+class Links:
+    """Where the page lies, and what it links to."""
+
+    out: Path
+    kernels: Path
+    root: Path
+
+    def to(self, path: Path) -> str:
+        """Return the link from the page to a path."""
+        return quote(relative(path, self.out))
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(project_root() / "templates" / "report"),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=True,
+    )
+
+
+def policy(script: str) -> str:
+    """Return the content security policy: nothing from anywhere, and this one script."""
+    digest = base64.b64encode(hashlib.sha256(f"\n{script}".encode()).digest()).decode()
+    return (
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def page(report: Report, drawn: Mapping[str, Plot], links: Links) -> str:
+    """Return the page's HTML; `drawn` as `plots` gives it."""
+    folder = project_root() / "templates" / "report"
+    script = (folder / "page.js").read_text(encoding="utf-8")
+    style = (folder / "style.css").read_text(encoding="utf-8")
+    svg = {
+        name: {width: Markup(text) for width, text in plot.svg.items()}
+        for name, plot in drawn.items()
+    }
+    return (
+        _environment()
+        .get_template("page.html.j2")
+        .render(
+            report=report,
+            plots=svg,
+            policy=policy(script),
+            style=Markup(style),
+            script=Markup(script),
+            sections=SECTIONS,
+            figures=_figures(report),
+            proofs=proof_table(report.variants),
+            compared=any(variant.examined for variant in report.variants),
+            proof_links=_proof_links(links),
+            speeds=[_speed(speed) for speed in report.speeds],
+            taken=[_taken(speed, report) for speed in report.speeds],
+            of_lengths=of_lengths,
+            classes=CLASSES,
+            costs=_costs(report),
+            panels=_panels(report),
+            table_sources=_joined([f"ghashgen/arch/x86_64/uarch/{n}.toml".replace("-", "_")
+                                   for n in report.uarches]),
+            filters=filters(report.variants),
+            constants=constants(report.variants),
+            tabled=[speed.title for speed in tabled(report)],
+            columns=columns(report),
+            dagger=any(measured_elsewhere(report).values()),
+            rows=rows(report, links.kernels, links.to),
+            source_links=_source_links(report, links),
+        )
+    )  # fmt: skip
+
+
+def _figures(report: Report) -> list[dict[str, str]]:
+    """Return the headline's figures."""
+    proofs = proof_table(report.variants)
+    out = [
+        {
+            "figure": f"{proofs.kernels}",
+            "unit": f"of {counted(len(report.variants), 'kernel')}",
+            "what": "proved from their bytes, for every key, state, message and length",
+        },
+        {
+            "figure": f"{proofs.theorems}",
+            "unit": "theorems",
+            "what": f"{_joined([row.what for row in proofs.rows] or ['of no kind'])}; "
+            f"assembled by {_joined(report.assemblers)}",
+        },
+    ]
+    kernels = [v for v in report.variants if v.axes.get("op", DEFAULT_OP) == DEFAULT_OP]
+    if kernels:
+        least = min(kernels, key=lambda v: (v.total_per_block, v.name))
+        out.append(
+            {
+                "figure": f"{float(least.total_per_block):.2f}",
+                "unit": "instructions per block",
+                "what": f"the fewest of a GHASH kernel: {least.name}",
+            }
+        )
+    return out
+
+
+def _joined(names: Any) -> str:
+    """Return a, b and c."""
+    *most, last = [str(name) for name in names] or [""]
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+# -- sections -------------------------------------------------------------------------------------
+
+
+def _taken(speed: Speed, report: Report) -> dict[str, Any]:
+    """Return the first screen's rows of a CPU: of each size the kernel to take."""
+    isas = {variant.name: str(variant.axes["isa"]) for variant in report.variants}
+    sizes = [size for size in TAKEN_SIZES if speed.best("kernel", size)] or speed.sizes[-1:]
+    rows = []
+    for size in sizes:
+        kernel = speed.best("kernel", size)
+        # A run of narrow kernels alone is held against narrow peers.
+        peer = speed.best("peer", size, max(speed.levels, default=0))
+        if kernel is not None:
+            rows.append(
+                {
+                    "size": size_name(size),
+                    "kernel": kernel.name,
+                    "isa": isas.get(kernel.name, LEVELS[kernel.level]),
+                    "figure": _cycles(kernel),
+                    "peer": peer.name if peer else "no peer",
+                    "peer_isa": LEVELS[peer.level] if peer else "",
+                    "ratio": _ratio(kernel, peer),
+                }
+            )
+    return {"slug": speed.slug, "title": speed.title, "rows": rows}
+
+
+def _cycles(timing: Timing) -> str:
+    """Return cycles of a call up to 256 bytes, per byte above."""
+    if timing.size <= CYCLES_UP_TO:
+        return f"{timing.per_byte * timing.size:.1f}"
+    return f"{timing.per_byte:.3f}/B"
+
+
+def _ratio(kernel: Timing, peer: Timing | None) -> str:
+    return f"{peer.per_byte / kernel.per_byte:.2f}" if peer else "–"
+
+
+def _speed(speed: Speed) -> dict[str, Any]:
+    found = lines(speed)
+    return {
+        "slug": speed.slug,
+        "title": speed.title,
+        "machine": speed.machine,
+        "method": speed.method,
+        "source": speed.source,
+        "missing": speed.missing,
+        "ours": [line for line in found if line.kind == "kernel"],
+        "spread": speed.spread,
+        "kernels": len(speed.names("kernel")),
+        "best": [
+            _best_row(speed, level, size)
+            for level in speed.levels
+            for size in speed.sizes
+            if speed.best("kernel", size, level)
+        ],
+        "sizes": [size_name(size) for size in speed.sizes],
+        "lines": [
+            {
+                "label": f"{line.label}: {line.names[0]}"
+                if line.kind == "kernel" and len(line.names) == 1
+                else line.label,
+                "figures": [_at(line.timings, size) for size in speed.sizes],
+            }
+            for line in found
+        ],
+    }
+
+
+def _at(timings: tuple[Timing, ...], size: int) -> str:
+    return next((f"{t.per_byte:.3f}" for t in timings if t.size == size), "–")
+
+
+def _best_row(speed: Speed, level: int, size: int) -> dict[str, Any]:
+    """Return the best kernel of a level of vector code beside the best peer that is no wider."""
+    kernel, peer = speed.best("kernel", size, level), speed.best("peer", size, level)
+    return {
+        "level": LEVELS[level],
+        "size": size_name(size),
+        "kernel": _timing(kernel),
+        "peer": _timing(peer),
+        "ratio": _ratio(kernel, peer) if kernel else "–",
+        "faster": bool(kernel and peer and peer.per_byte > kernel.per_byte),
+    }
+
+
+def _timing(timing: Timing | None) -> dict[str, str]:
+    if timing is None:
+        return {"name": "none", "figure": "–", "spread": "–"}
+    known = timing.low is not None and timing.high is not None
+    return {
+        "name": timing.name,
+        "figure": f"{timing.per_byte:.3f}",
+        "spread": f"{timing.low:.3f}–{timing.high:.3f}" if known else "–",
+    }
+
+
+def _costs(report: Report) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": variant.name,
+            "figures": [
+                *(f"{float(variant.per_block[cls]):.2f}" for cls in CLASSES),
+                f"{float(variant.total_per_block):.2f}",
+            ],
+        }
+        for variant in costs(report.variants)
+    ]
+
+
+def _panels(report: Report) -> list[dict[str, Any]]:
+    panels = []
+    for name, title in report.uarches.items():
+        found, ports = bound_rows(report, name), used_ports(report, name)
+        if not found:
+            continue
+        panel_rows = []
+        for variant, bound in found:
+            limit = set(bound.limit.split())
+            loads = [(bound.load.get(alike[0], 0.0), alike[0] in limit) for alike in ports]
+            loads.append((bound.front_end, bound.limit == "front end"))
+            panel_rows.append(
+                {
+                    "isa": variant.axes["isa"],
+                    "name": variant.name,
+                    "bound": f"{bound.per_block:.2f}",
+                    "cells": [
+                        {
+                            "figure": f"{load:.2f}",
+                            "part": f"{load / bound.per_block:.3f}",
+                            "limit": limiting,
+                        }
+                        for load, limiting in loads
+                    ],
+                }
+            )
+        used = {port for alike in ports for port in alike}
+        panels.append(
+            {
+                "name": name,
+                "title": title,
+                "ports": [" ".join(alike) for alike in ports],
+                "unused": [port for port in report.ports[name] if port not in used],
+                "rows": panel_rows,
+                "notes": _panel_notes(report, name),
+            }
+        )
+    return panels
+
+
+def _panel_notes(report: Report, uarch: str) -> list[str]:
+    lacks = unrunnable(report, uarch)
+    no_data = sorted({form for _, bound in bound_rows(report, uarch) for form in bound.no_data})
+    out = [f"{isa}: this CPU lacks {_joined(missing)}." for isa, missing in lacks.items()]
+    if no_data:
+        out.append(f"The table has no data for, and the bound leaves out: {'; '.join(no_data)}.")
+    return out
+
+
+# -- links ----------------------------------------------------------------------------------------
+
+
+def _proof_links(links: Links) -> list[dict[str, str]]:
+    wanted = (
+        (links.kernels / PROOFS, f"{PROOFS}, every theorem"),
+        (links.root / "SOUNDNESS.md", "SOUNDNESS.md, what “proved” means and what is trusted"),
+        (links.root / "docs" / "expected-theorems.txt", "the hand-kept list of expected theorems"),
+    )
+    return [{"href": links.to(path), "text": text} for path, text in wanted if path.exists()]
+
+
+def _source_links(report: Report, links: Links) -> list[dict[str, str]]:
+    wanted = [
+        (links.kernels / manifest.NAME, "axes, counts, tables, hashes, commands that regenerate"),
+        (links.kernels / PROOFS, "theorems by kernel, function, lengths and method"),
+        (links.root / "ghashgen" / "uarch", "tables of ports and latencies"),
+        (links.root / "README.md", "how to generate, check and vendor a kernel"),
+    ]
+    out = [
+        {"href": links.to(path), "text": path.name, "what": what}
+        for path, what in wanted
+        if path.exists()
+    ]
+    for name in (*(speed_plot(speed) for speed in report.speeds), *PLOTS):
+        out.append({"href": f"{name}.png", "text": f"{name}.png", "what": "the plot alone"})
+    return out
+
+
+# -- files ----------------------------------------------------------------------------------------
+
+
+def write(report: Report, links: Links) -> tuple[Path, ...]:
+    """Draw, then write the page and the PNG files, all or none; return their paths.
+
+    Raises:
+        GhashgenError: the folder cannot be written; nothing has changed then.
+    """
+    # Before anything that takes time.
+    make_folder(links.out, "choose another --out")
+    drawn = plots(report)
+    files = {PAGE: page(report, drawn, links).encode()}
+    files |= {f"{name}.png": plot.png for name, plot in drawn.items()}
+    pending = {links.out / f".{name}.new": links.out / name for name in files}
+    try:
+        for unfinished, path in pending.items():
+            unfinished.write_bytes(files[path.name])
+        for unfinished, path in pending.items():
+            unfinished.replace(path)
+        for path in links.out.glob("*.png"):
+            # What an earlier report drew and this one does not.
+            if path.stem not in drawn and path.stem.startswith((SPEED, *PLOTS)):
+                path.unlink(missing_ok=True)
+    except OSError as error:
+        raise unwritten(links.out, error, "choose another --out") from None
+    finally:
+        for unfinished in pending:
+            unfinished.unlink(missing_ok=True)
+    return tuple(pending.values())

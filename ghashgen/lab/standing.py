@@ -1,0 +1,126 @@
+"""Tables of the records in docs/bench: the best kernel beside the best peer, CPU by CPU.
+
+A ratio is the peer's time over the kernel's, both measured in turns in one process.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from ghashgen.lab.bench.table import CYCLES_UP_TO
+from ghashgen.records.core import GCM, Cell, Results, size_name
+from ghashgen.records.records import Record
+
+SHOWN = (16, 64, 256, 1024, 1500, 16384)
+"""Message sizes of the short table, in bytes: one for each class of lengths, and a packet."""
+
+SHORT_COLUMNS = ("bytes", "CPU", "kernel", ">cycles", ">peer's time by the kernel's", "best peer")
+LONG_COLUMNS = (
+    *(
+        ">bytes",
+        "kernel",
+        ">cycles",
+        ">quartiles apart",
+        "best peer",
+        ">peer's time by the kernel's",
+    ),
+    *(">calls chained", ">whole GCM messages"),
+)
+SETUP_COLUMNS = ("subject", ">table bytes", ">cycles")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The best kernel and the best peer of one size and mode."""
+
+    kernel: Cell
+    peer: Cell
+
+    @property
+    def ratio(self) -> float:
+        """The peer's time over the kernel's: above 1, the kernel is faster."""
+        return self.peer.cycles / self.kernel.cycles
+
+
+def pair(results: Results, size: int, mode: str = "throughput") -> Pair | None:
+    """Return the best kernel and the best peer at a size in bytes; None where either is absent."""
+    kernels = results.of_kind(("kernel",), size, mode)
+    peers = results.of_kind(("peer",), size, mode)
+    return Pair(kernels[0], peers[0]) if kernels and peers else None
+
+
+def figure(cell: Cell) -> str:
+    """Return core cycles of a call up to 256 bytes, per byte above, with its unit."""
+    if cell.size <= CYCLES_UP_TO:
+        return f"{cell.cycles:.1f}"
+    return f"{cell.per_byte:.3f}/B"
+
+
+def short_rows(records: Sequence[Record]) -> Iterator[tuple[str, ...]]:
+    """Yield README's rows: size by size, every CPU that was measured."""
+    for size in SHOWN:
+        for record in records:
+            found = pair(record.results, size)
+            if found is not None:
+                kernel, peer = found.kernel, found.peer
+                times = f"{found.ratio:.2f}"
+                name = f"`{kernel.name}`"
+                yield size_name(size), record.title, name, figure(kernel), times, peer.name
+
+
+def long_rows(record: Record) -> Iterator[tuple[str, ...]]:
+    """Yield one CPU's rows: every size, with spread and the ratios of other ways to call."""
+    results = record.results
+    for size in [size for mode, size in results.rows() if mode == "throughput"]:
+        found = pair(results, size)
+        if found is not None:
+            others = (pair(results, size, mode) for mode in ("latency", GCM))
+            yield (
+                str(size),
+                f"`{found.kernel.name}`",
+                figure(found.kernel),
+                _apart(found.kernel),
+                found.peer.name,
+                f"{found.ratio:.2f}",
+                *("" if other is None else f"{other.ratio:.2f}" for other in others),
+            )
+
+
+def _apart(cell: Cell) -> str:
+    low, high = cell.spread
+    return "" if math.isnan(high - low) else f"{100 * (high - low) / cell.cycles:.1f}%"
+
+
+def setup_rows(record: Record) -> Iterator[tuple[str, ...]]:
+    """Yield the key set-up of the kernels that stand in `long_rows`, and of every peer."""
+    results = record.results
+    named = {
+        found.kernel.name
+        for mode, size in results.rows()
+        if (found := pair(results, size, mode)) is not None
+    }
+    for name, subject in sorted(results.subjects.items(), key=lambda s: (s[1].kind, s[0])):
+        cell = results.cell(name, 0, "init")
+        if cell is not None and (name in named or subject.kind == "peer"):
+            yield f"`{name}`", str(subject.table_bytes), f"{cell.cycles:.0f}"
+
+
+def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table; a column named with a leading > is right-aligned."""
+    rule = ["---:" if column.startswith(">") else "---" for column in columns]
+    heads = [column.removeprefix(">") for column in columns]
+    return "\n".join(f"| {' | '.join(line)} |" for line in (heads, rule, *rows))
+
+
+__all__ = [
+    "LONG_COLUMNS",
+    "SETUP_COLUMNS",
+    "SHORT_COLUMNS",
+    "Pair",
+    "figure",
+    "long_rows",
+    "markdown_table",
+    "pair",
+    "setup_rows",
+    "short_rows",
+]

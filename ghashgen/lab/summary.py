@@ -1,0 +1,368 @@
+"""What the tool proves, counts and has measured: README's block and that of docs/results.md.
+
+Every figure is computed: kernels and instruction counts from the MANIFEST.json of the checked-in
+output, theorems from the list that `ghashgen prove --identities` works through, proofs of the bytes
+from PROOFS.json beside the kernels, the trusted base from the sources (`ghashgen.check.trusted`),
+speed from the records in docs/bench (`ghashgen.lab.standing`).
+"""
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from ghashgen.algebra.identities import theorems
+from ghashgen.check.ledger import NAME as PROOFS
+from ghashgen.check.ledger import load as load_proofs
+from ghashgen.check.ledger import require_fresh
+from ghashgen.check.ledger import theorems as proved_theorems
+from ghashgen.check.trusted import Part, trusted_parts
+from ghashgen.kernels import manifest
+from ghashgen.lab.standing import (
+    LONG_COLUMNS,
+    SETUP_COLUMNS,
+    SHORT_COLUMNS,
+    long_rows,
+    markdown_table,
+    setup_rows,
+    short_rows,
+)
+from ghashgen.records.records import FOLDER, METHOD, Record, load_records
+from ghashgen.support.errors import GhashgenError
+
+BEGIN, END = "<!-- summary:begin -->", "<!-- summary:end -->"
+"""The markers in README.md; each stands alone on its line."""
+
+OUTPUT = "generated"
+"""The checked-in output, below the project's root."""
+
+README, RESULTS = "README.md", "docs/results.md"
+"""The pages with a block, below the project's root."""
+
+MULTIPLIES = ("schoolbook", "karatsuba", "k", "winograd")
+GROUPS = (8, 16)
+"""Multiply schemes and blocks per group whose loops the summary compares."""
+
+WIDTH = 100
+"""Columns of the block's prose."""
+
+GHASH = "ghash"
+"""The operation whose loops are compared; POLYVAL's have no byte swap."""
+
+PAPER = ("paper_baseline", "paper_optimized")
+"""The kernels that papers/intel-2023, Table 11, sets side by side."""
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """The checked-in kernels of one ISA."""
+
+    isa: str
+    cpu_features: tuple[str, ...]
+    """What every kernel of it needs."""
+    some_features: tuple[str, ...]
+    """What only some of its kernels need."""
+    kernels: int
+    blocks: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Family:
+    """Theorems whose names begin alike; a theorem that stands alone gives its whole name."""
+
+    name: str
+    theorems: int
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The shortest group loop of an ISA, a group size and a multiply scheme, loop control included.
+
+    Counts are for one group; `group_blocks` blocks of 16 bytes share them.
+    """
+
+    isa: str
+    group_blocks: int
+    multiply: str
+    kernel: str
+    instructions: int
+    clmul: int
+
+
+@dataclass(frozen=True)
+class Single:
+    """One block's multiplication between load and store, by class; classes at 0 left out."""
+
+    kernel: str
+    instructions: int
+    classes: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Proved:
+    """What PROOFS.json says of the bytes that the manifest lists."""
+
+    kernels: int
+    theorems: int
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Everything that the blocks show; `proved` is None where nothing is stored."""
+
+    shelves: tuple[Shelf, ...]
+    families: tuple[Family, ...]
+    costs: tuple[Cost, ...]
+    singles: tuple[Single, ...]
+    proved: Proved | None
+    trusted: tuple[Part, ...]
+    """What of this package the proofs of the bytes rest on."""
+    records: tuple[Record, ...]
+    """One for each CPU measured."""
+
+
+def gather(root: Path) -> Summary:
+    """Compute the summary of the project below `root`.
+
+    Raises:
+        GhashgenError: the manifest is missing or empty, or a stored measurement is malformed.
+    """
+    entries = manifest.load(root / OUTPUT)
+    if not entries:
+        raise GhashgenError(f"{root / OUTPUT} has no {manifest.NAME}", "run ghashgen generate")
+    kernels = [entries[name] for name in sorted(entries)]
+    return Summary(
+        shelves=tuple(_shelves(kernels)),
+        families=_families(theorem.name for theorem in theorems()),
+        costs=tuple(_costs(kernels)),
+        singles=tuple(_single(entries[name]) for name in PAPER if name in entries),
+        proved=_proved(root / OUTPUT / PROOFS, entries),
+        trusted=trusted_parts(),
+        records=load_records(root / FOLDER),
+    )
+
+
+def _proved(path: Path, entries: Mapping[str, manifest.Entry]) -> Proved | None:
+    if not path.exists():
+        return None
+    verdicts = load_proofs(path)
+    require_fresh(path, verdicts, entries)
+    good = [verdict for verdict in verdicts if verdict["proved"]]
+    return Proved(len(good), len(proved_theorems(good)))
+
+
+def _shelves(kernels: list[manifest.Entry]) -> Iterable[Shelf]:
+    for isa in sorted({entry["axes"]["isa"] for entry in kernels}):
+        own = [entry for entry in kernels if entry["axes"]["isa"] == isa]
+        needs = [frozenset(entry["cpu_features"]) for entry in own]
+        every, some = frozenset.intersection(*needs), frozenset.union(*needs)
+        blocks = sorted({entry["axes"]["blocks"] for entry in own})
+        yield Shelf(isa, tuple(sorted(every)), tuple(sorted(some - every)), len(own), tuple(blocks))
+
+
+def _families(names: Iterable[str]) -> tuple[Family, ...]:
+    """Group names by their first word, in the order given; a group is named by a glob."""
+    every = list(names)
+    sizes = Counter(name.partition("-")[0] for name in every)
+    found: dict[str, int] = {}
+    for name in every:
+        word = name.partition("-")[0]
+        found[f"{word}*" if sizes[word] > 1 else name] = sizes[word]
+    return tuple(Family(name, size) for name, size in found.items())
+
+
+def _costs(kernels: list[manifest.Entry]) -> Iterable[Cost]:
+    found: dict[tuple[str, int, str], Cost] = {}
+    for entry in kernels:
+        axes, group = entry["axes"], entry["counts"]["group"]
+        key = axes["isa"], axes["blocks"], axes["multiply"]
+        if axes["blocks"] not in GROUPS or axes["multiply"] not in MULTIPLIES:
+            continue
+        if axes.get("op", GHASH) != GHASH:
+            continue
+        cost = Cost(*key, entry["name"], group["instructions"], group["classes"]["clmul"])
+        if key not in found or cost.instructions < found[key].instructions:
+            found[key] = cost
+    for key in sorted(found, key=lambda key: (key[0], key[1], MULTIPLIES.index(key[2]))):
+        yield found[key]
+
+
+def _single(entry: manifest.Entry) -> Single:
+    region = entry["counts"]["single_block"]
+    classes = {name: count for name, count in region["classes"].items() if count}
+    return Single(entry["name"], region["instructions"], classes)
+
+
+# -- Markdown -------------------------------------------------------------------------------------
+
+
+def blocks(summary: Summary) -> dict[str, str]:
+    """Return what stands between the markers of each page, without them, ending in a newline."""
+    short = [_proved_text(summary.proved), _short_speed(summary.records)]
+    long = [
+        "## Kernels",
+        _kernels_table(summary.shelves),
+        "## Theorems",
+        _proved_text(summary.proved),
+        _theorems_text(summary.families),
+        _trusted_text(summary.trusted),
+        "## Instructions",
+        _costs_text(summary.costs),
+        _singles_text(summary.singles),
+        *(part for record in summary.records for part in _speed_parts(record)),
+    ]
+    return {
+        page: "\n\n".join(part for part in parts if part) + "\n"
+        for page, parts in ((README, short), (RESULTS, long))
+    }
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def _kernels_table(shelves: tuple[Shelf, ...]) -> str:
+    rows = [(s.isa, _features(s), ", ".join(map(str, s.blocks)), str(s.kernels)) for s in shelves]
+    rows.append(("all", "", "", str(sum(s.kernels for s in shelves))))
+    return markdown_table(("ISA", "CPU features needed", "blocks per group", ">kernels"), rows)
+
+
+def _features(shelf: Shelf) -> str:
+    some = f"; some {' '.join(shelf.some_features)}" if shelf.some_features else ""
+    return f"{' '.join(shelf.cpu_features)}{some}"
+
+
+def _proved_text(proved: Proved | None) -> str:
+    if proved is None:
+        return "Proof of the bytes: not recorded yet: `ghashgen prove --write`."
+    return _wrapped(
+        f"`ghashgen prove` proves {proved.kernels} kernels from their assembled bytes, for every "
+        f"key, state, message and length: {proved.theorems} theorems (result, memory, constant "
+        "time, calling convention, wipe)."
+    )
+
+
+def _theorems_text(families: tuple[Family, ...]) -> str:
+    names = ", ".join(f"{f.name} ({f.theorems})" if f.theorems > 1 else f.name for f in families)
+    total = sum(family.theorems for family in families)
+    return _wrapped(
+        f"`ghashgen prove --identities` proves {total} theorems, each for every input of the "
+        f"range that it names: {names}."
+    )
+
+
+def _trusted_text(parts: tuple[Part, ...]) -> str:
+    title = _wrapped(
+        "What a proof of the bytes rests on in this package: all that the prover imports, in lines "
+        "of Python, without and with comments, docstrings and blank lines. The packages and tools "
+        "that it rests on beside are in SOUNDNESS.md, section 5."
+    )
+    rows = [(p.name, f"`{p.where}`", str(p.files), str(p.code), str(p.lines)) for p in parts]
+    sums = (sum(p.files for p in parts), sum(p.code for p in parts), sum(p.lines for p in parts))
+    files, code, lines = map(str, sums)
+    rows.append(("all", "", files, code, lines))
+    columns = ("part", "files", ">number", ">lines of code", ">all lines")
+    return f"{title}\n\n" + markdown_table(columns, rows)
+
+
+def _costs_text(costs: tuple[Cost, ...]) -> str:
+    if not costs:
+        return ""
+    found = {(c.isa, c.group_blocks, c.multiply): c for c in costs}
+    rows = []
+    for isa, blocks in dict.fromkeys((c.isa, c.group_blocks) for c in costs):
+        cells = [found.get((isa, blocks, multiply)) for multiply in MULTIPLIES]
+        rows.append((isa, str(blocks), *("–" if c is None else _cell(c) for c in cells)))
+    title = _wrapped(
+        "Instructions per 16-byte block of the group loop, carry-less products among them in "
+        "brackets; of each kind the checked-in GHASH kernel with the fewest, whatever its other "
+        "axes, counted in its bytes:"
+    )
+    columns = ("ISA", ">blocks per group", *(f">{name}" for name in MULTIPLIES))
+    return f"{title}\n\n" + markdown_table(columns, rows)
+
+
+def _cell(cost: Cost) -> str:
+    return f"{_each(cost.instructions, cost)} ({_each(cost.clmul, cost)})"
+
+
+def _each(count: int, cost: Cost) -> str:
+    """Return a group's count per block, to two digits, halves to even, without binary fractions."""
+    return f"{float(round(Fraction(count, cost.group_blocks), 2)):.2f}"
+
+
+def _singles_text(singles: tuple[Single, ...]) -> str:
+    if not singles:
+        return ""
+    texts = [
+        f"`{s.kernel}` {s.instructions} = "
+        + " + ".join(f"{count} {name}" for name, count in s.classes.items())
+        for s in singles
+    ]
+    return _wrapped(
+        "One block's multiplication between load and store, as papers/intel-2023 Table 11 counts: "
+        f"{'; '.join(texts)}."
+    )
+
+
+def _short_speed(records: tuple[Record, ...]) -> str:
+    if not records:
+        return "Speed: not measured yet: `ghashgen bench --record`."
+    title = _wrapped(
+        "Speed, back-to-back calls, in core cycles per call, or per byte (/B): the fastest kernel "
+        "beside the fastest other library of the same run (above 1, the kernel is faster):"
+    )
+    return f"{title}\n\n{markdown_table(SHORT_COLUMNS, short_rows(records))}"
+
+
+def _speed_parts(record: Record) -> Iterable[str]:
+    machine = record.results.machine
+    clock = f", {machine.clock_ghz:.2f} GHz" if machine.clock_ghz else ""
+    sources = f", sources {machine.git}" if machine.git else ""
+    yield f"## Speed on {record.title}"
+    runs = f"{record.runs} run{'s' * (record.runs != 1)}"
+    note = f" Note: {record.note}." if record.note else ""
+    yield _wrapped(f"{machine.cpu}{clock}{sources}; {runs}; {METHOD}.{note}")
+    yield markdown_table(LONG_COLUMNS, long_rows(record))
+    yield _wrapped(
+        "Key set-up, from call to result, of the kernels in the table and of every peer measured:"
+    )
+    yield markdown_table(SETUP_COLUMNS, setup_rows(record))
+    if machine.features and record.results.missing:
+        absent = sorted(record.results.missing.items())
+        yield _wrapped("Not measured: " + "; ".join(f"{name}: {why}" for name, why in absent) + ".")
+
+
+# -- pages ---------------------------------------------------------------------------------------
+
+
+def block_of(text: str, markers: tuple[str, str] = (BEGIN, END), name: str = README) -> str:
+    """Return what stands between the markers of the file called `name`.
+
+    Raises:
+        GhashgenError: the markers are not there once each, in their order.
+    """
+    return text[slice(*_bounds(text, markers, name))]
+
+
+def replaced(
+    text: str, block: str, markers: tuple[str, str] = (BEGIN, END), name: str = README
+) -> str:
+    """Return the text with `block` between its markers.
+
+    Raises:
+        GhashgenError: as `block_of`.
+    """
+    start, end = _bounds(text, markers, name)
+    return f"{text[:start]}{block}{text[end:]}"
+
+
+def _bounds(text: str, markers: tuple[str, str], name: str) -> tuple[int, int]:
+    begin, end = (f"{marker}\n" for marker in markers)
+    if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
+        raise GhashgenError(
+            f"{name} does not have the lines {' and '.join(markers)} once each", "put them back"
+        )
+    return text.index(begin) + len(begin), text.index(end)

@@ -1,0 +1,234 @@
+"""The choice: the best kernel of each instruction set and class of lengths.
+
+The lowest score wins; but two kernels within 5% are taken to be equally fast, since a difference of
+that size from a few runs is none. Among those that are within 5% of the best, the choice falls on a
+kernel that a smaller class has already (its table is filled by then), else on the smaller table,
+else on the smaller code, else on fewer axes away from their defaults, else on the name.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from ghashgen.choice.candidate import isa_place
+from ghashgen.choice.chosen import MEASURED, Chosen, Pick, Set
+from ghashgen.choice.classes import SizeClass, geometric_mean
+from ghashgen.choice.rule import TIE, level
+from ghashgen.lab.tune.measure import Host, Stage
+from ghashgen.lab.tune.scores import best_first, best_peer, scores
+from ghashgen.lab.tune.space import Candidate
+from ghashgen.lab.tune.store import Figure, Key, Store
+
+BLOCK = 16
+
+Table = Mapping[Candidate, float]
+"""A score by candidate, lower is better."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The choice for one instruction set and class of lengths."""
+
+    isa: str
+    size_class: SizeClass
+    basis: str
+    """measured or model."""
+    on: str
+    """The CPUs measured, or the microarchitecture of the model."""
+    stage: str
+    """The stage whose figures decided; empty for a model."""
+    winner: Candidate
+    cycles: float
+    """The winner's score: core cycles per message, or those of the model."""
+    fastest: Candidate
+    """The candidate with the lowest score, which a tie may have cost the choice."""
+    behind: float
+    """The winner's score by the lowest: 1 where the winner is the fastest, below 1.05 always."""
+    runner_up: Candidate | None
+    """The best of the others."""
+    ratio: float | None
+    """The runner-up's score by the winner's."""
+    peer: str
+    """The best peer; empty where none was measured beside the winner."""
+    peer_ratio: float | None
+    """The peer's score by the winner's: above 1, the winner is faster."""
+    fill_at: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether winner and runner-up are too close to tell apart."""
+        return self.ratio is not None and 1 / TIE < self.ratio < TIE
+
+
+def pick(scored: Table, taken: Sequence[Candidate]) -> Candidate:
+    """Return the choice among candidates, by the rule at the head of this file."""
+    return min(level(scored), key=lambda c: (c not in taken, c.simplicity))
+
+
+def combined(tables: Sequence[Table]) -> Table:
+    """Return one table for several kinds of machine: the mean factor by which each best is missed.
+
+    Only candidates that every machine has are in it; with one machine it is that machine's table.
+    """
+    if len(tables) == 1:
+        return tables[0]
+    common = set.intersection(*(set(table) for table in tables))
+    least = [min(table.values()) for table in tables]
+    return {
+        c: geometric_mean([table[c] / low for table, low in zip(tables, least, strict=True)])
+        for c in tables[0]
+        if c in common
+    }
+
+
+def decide(
+    candidates: Sequence[Candidate],
+    hosts: Sequence[Host],
+    store: Store,
+    stages: Sequence[Stage],
+    classes: Sequence[SizeClass],
+    since: int = 0,
+) -> list[Decision]:
+    """Return a decision for each instruction set and class that has figures.
+
+    `stages` are those to rely on, the most thorough first; the first with a figure decides.
+    """
+    figures = {
+        (host, stage): store.figures(host, stage, since) for host in hosts for stage in stages
+    }
+    out: list[Decision] = []
+    for isa in dict.fromkeys(c.unit.isa for c in candidates):
+        own = [c for c in candidates if c.unit.isa == isa]
+        taken: list[Candidate] = []
+        for item in classes:
+            for stage in stages:
+                tables = {h: scores(own, figures[h, stage], item) for h in hosts}
+                tables = {h: table for h, table in tables.items() if table}
+                scored = combined(list(tables.values())) if tables else {}
+                if scored:
+                    winner = pick(scored, taken)
+                    used = {host: figures[host, stage] for host in tables}
+                    out.append(_decision(item, stage, scored, winner, taken, used))
+                    taken.append(winner)
+                    break
+    return out
+
+
+def _decision(
+    item: SizeClass,
+    stage: Stage,
+    scored: Table,
+    winner: Candidate,
+    taken: Sequence[Candidate],
+    used: Mapping[Host, Mapping[Key, Figure]],
+) -> Decision:
+    order = best_first(scored)
+    others = [c for c in order if c != winner]
+    runner_up = others[0] if others else None
+    first = next(iter(used.values()))
+    cycles = scores([winner], first, item)[winner]
+    peer = best_peer(first, item)
+    return Decision(
+        isa=winner.unit.isa,
+        size_class=item,
+        basis=MEASURED,
+        on="; ".join(dict.fromkeys(host.cpu for host in used)),
+        stage=stage.name,
+        winner=winner,
+        cycles=cycles,
+        fastest=order[0],
+        behind=scored[winner] / scored[order[0]],
+        runner_up=runner_up,
+        ratio=scored[runner_up] / scored[winner] if runner_up else None,
+        peer=peer[0] if peer else "",
+        peer_ratio=peer[1] / cycles if peer else None,
+        fill_at=_fill_at(first, item, winner, taken),
+        notes=tuple(_notes(used, item, winner, runner_up)),
+    )
+
+
+def _notes(
+    used: Mapping[Host, Mapping[Key, Figure]],
+    item: SizeClass,
+    winner: Candidate,
+    runner_up: Candidate | None,
+) -> list[str]:
+    """Say what weakens a comparison."""
+    out = []
+    if len(used) > 1:
+        out.append(f"mean over {len(used)} kinds of machine; cycles and peer are the first's")
+    if runner_up is not None:
+        keys = [(c.unit.code, "throughput", s) for c in (winner, runner_up) for s in item.sizes]
+        if any(len({figures[key].run for key in keys}) > 1 for figures in used.values()):
+            out.append("winner and runner-up were not measured in turns")
+    return out
+
+
+def _fill_at(
+    figures: Mapping[Key, Figure],
+    item: SizeClass,
+    winner: Candidate,
+    taken: Sequence[Candidate],
+) -> int:
+    """Return the bytes of messages that pay for filling the winner's table.
+
+    Filling costs I cycles; each byte of a message of this class then saves what the kernel of the
+    smallest class, whose table is always filled, takes more. 0 where nothing is to be weighed.
+    """
+    base = taken[0] if taken else winner
+    cost = figures.get((winner.unit.code, "init", 0))
+    if cost is None or base == winner:
+        return 0
+    savings = []
+    for size in item.sizes:
+        slow = figures.get((base.unit.code, "throughput", size))
+        fast = figures.get((winner.unit.code, "throughput", size))
+        if slow is None or fast is None:
+            return 0
+        savings.append((slow.cell.cycles - fast.cell.cycles) / size)
+    saved = max(savings)
+    if saved <= 0:
+        return 0
+    return BLOCK * ceil(cost.cell.cycles / saved / BLOCK)
+
+
+def chosen(decisions: Sequence[Decision], classes: Sequence[SizeClass]) -> Chosen:
+    """Return the chosen set of instruction sets that have a decision for every class.
+
+    Sets follow the dispatcher's convention, wider registers first; those that were measured take
+    their places among each other by what was measured, the fastest first.
+    """
+    by_isa: dict[str, list[Decision]] = {}
+    for item in decisions:
+        by_isa.setdefault(item.isa, []).append(item)
+    whole = {isa: rows for isa, rows in by_isa.items() if len(rows) == len(classes)}
+    order = sorted(whole, key=isa_place)
+    measured = [isa for isa in order if whole[isa][0].basis == MEASURED]
+    same = len({row.on for isa in measured for row in whole[isa]}) == 1
+    speed = {isa: geometric_mean([row.cycles for row in whole[isa]]) for isa in measured}
+    # A tie keeps the convention's order; only one machine's figures can be compared.
+    fastest = iter(_by_speed(measured, speed) if same else measured)
+    order = [next(fastest) if isa in speed else isa for isa in order]
+    return Chosen(tuple(_set(isa, whole[isa]) for isa in order))
+
+
+def _by_speed(isas: Sequence[str], speed: Mapping[str, float]) -> list[str]:
+    left, out = list(isas), []
+    while left:
+        least = min(speed[isa] for isa in left)
+        out.append(next(isa for isa in left if speed[isa] < TIE * least or speed[isa] == least))
+        left.remove(out[-1])
+    return out
+
+
+def _set(isa: str, rows: Sequence[Decision]) -> Set:
+    return Set(
+        isa,
+        rows[0].basis,
+        rows[0].on,
+        tuple(
+            Pick(row.size_class.up_to, row.winner.kernel, row.winner.unit.code, row.fill_at)
+            for row in rows
+        ),
+    )

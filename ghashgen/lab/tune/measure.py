@@ -1,0 +1,189 @@
+"""Measures a batch of units on the machine that this runs on, one batch at a time.
+
+A worker of a lab runs the same functions as the command line does, so they take and return plain
+values and look for nothing but the project's files, a C compiler and this CPU.
+"""
+
+import fcntl
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from ghashgen.lab.bench.peers import PEERS
+from ghashgen.lab.bench.run import Effort, bench
+from ghashgen.lab.tune.space import Unit
+from ghashgen.output.artefact import sha256
+from ghashgen.records.core import Cell, Subject
+from ghashgen.records.machine import cpu_model, git_commit
+from ghashgen.run.harness import HarnessKernel
+from ghashgen.run.harness import build as build_harness
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.files import make_folder
+from ghashgen.support.paths import cache_folder, project_root
+from ghashgen.support.sealed import seal_of
+
+MODES = ("throughput", "init")
+"""What a sweep measures: independent messages, and what filling a table costs."""
+
+
+@dataclass(frozen=True)
+class Host:
+    """A kind of machine; figures of two with the same host are comparable."""
+
+    cpu: str
+    """Model name, family, model, stepping."""
+    features: tuple[str, ...]
+    """CPU features that kernels may need, sorted."""
+    method: str
+    """Hash of the program that measures: figures of different methods are kept apart."""
+
+    def runs(self, unit: Unit) -> bool:
+        """Whether this kind of machine has what the kernel needs."""
+        return set(unit.needs) <= set(self.features)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """How thoroughly something is measured."""
+
+    name: str
+    effort: Effort
+    runs: int
+    peers: bool
+
+    @property
+    def key(self) -> str:
+        """Names the stage and its effort: results of another effort are another stage's."""
+        effort = {**asdict(self.effort), "core": -1}
+        return f"{self.name}-{sha256(repr((effort, self.runs)).encode())[:8]}"
+
+
+COARSE = Stage("coarse", Effort(samples=9, budget=4_000_000, patience=2.0), 1, False)
+"""Every candidate once: enough to leave out what is a tenth slower."""
+
+FINE = Stage("fine", Effort(samples=41, budget=40_000_000, patience=6.0), 3, True)
+"""The best of the coarse stage again, in turns with each other and with the peers."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Units that are measured in turns in one process."""
+
+    stage: Stage
+    units: tuple[Unit, ...]
+    sizes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a batch gave."""
+
+    host: Host
+    ghz: float
+    git: str
+    subjects: tuple[Subject, ...]
+    """Kernels with the hash of their code in `digest`, and the peers."""
+    cells: tuple[Cell, ...]
+    missing: Mapping[str, str]
+
+
+Measure = Callable[[Batch], Measured]
+
+
+def folder() -> Path:
+    """Return where the measuring program is built."""
+    return cache_folder() / "tune"
+
+
+@cache
+def method() -> str:
+    """Return a hash of the sources of the program that measures."""
+    harness = project_root() / "harness"
+    files = [*sorted((harness / "bench").glob("*.[ch]")), *sorted(harness.glob("reference*.[ch]"))]
+    return sha256(b"\0".join(path.read_bytes() for path in files))[:16]
+
+
+def describe() -> Host:
+    """Return what kind of machine this is.
+
+    Raises:
+        GhashgenError: there is no C compiler to build the program that asks the CPU.
+    """
+    # In a folder of its own, which no measurement tidies meanwhile.
+    present = build_harness([], folder() / "harness").features()
+    features = sorted(name for name, there in present.items() if there)
+    return Host(cpu_model(), tuple(features), method())
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Hold this machine: whoever measures on it meanwhile, in any process, waits for its turn.
+
+    The lock dies with the process that holds it.
+    """
+    path = Path(tempfile.gettempdir()) / f"ghashgen-measure-{os.getuid()}.lock"
+    with path.open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def measure(batch: Batch, core: int = -1) -> Measured:
+    """Measure a batch here, after a check that its kernels agree on the result.
+
+    Raises:
+        GhashgenError: a kernel gives a wrong GHASH or faults, or the program cannot be built.
+    """
+    host = describe()
+    refused = [unit.name for unit in batch.units if not host.runs(unit)]
+    if refused:
+        raise GhashgenError(f"{refused[0]} cannot run on {host.cpu}", "send it elsewhere")
+    place = make_folder(folder())
+    with alone(), tempfile.TemporaryDirectory(prefix="objects-", dir=place) as objects:
+        try:
+            results = bench(
+                [_written(unit, Path(objects)) for unit in batch.units],
+                tuple(PEERS) if batch.stage.peers else (),
+                batch.sizes,
+                MODES,
+                batch.stage.runs,
+                effort=replace(batch.stage.effort, core=core),
+                out_dir=place,
+            )
+        finally:
+            _tidy(place)
+    codes = {unit.name: unit.code for unit in batch.units}
+    return Measured(
+        host,
+        results.machine.clock_ghz,
+        git_commit(),
+        tuple(replace(s, digest=codes.get(s.name, "")) for s in results.subjects.values()),
+        results.cells,
+        results.missing,
+    )
+
+
+def _written(unit: Unit, objects: Path) -> HarnessKernel:
+    obj = objects / f"{unit.name}.o"
+    obj.write_bytes(unit.obj)
+    return HarnessKernel(
+        name=unit.name,
+        isa=unit.isa,
+        abi="sysv",
+        needs=unit.needs,
+        blocks=unit.blocks,
+        table_bytes=unit.table_bytes,
+        table_align=unit.table_align,
+        obj=obj,
+        op=unit.op,
+    )
+
+
+def _tidy(place: Path) -> None:
+    """Remove what belongs to one batch; what all share stays for the next."""
+    programs = [path for path in place.glob("bench-*") if not path.suffix]
+    for path in (*place.glob("*kernel_table-*"), *programs, *map(seal_of, programs)):
+        path.unlink(missing_ok=True)

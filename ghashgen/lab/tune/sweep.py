@@ -1,0 +1,219 @@
+"""The sweep: every candidate coarsely, then the best of each class again, in turns and with peers.
+
+What the store already holds is not measured again, so a sweep that was interrupted goes on where it
+was. Who measures is a `Runner`: this process, or the workers of a lab.
+"""
+
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from ghashgen.choice.classes import CLASSES, SizeClass, sizes_of
+from ghashgen.lab.tune.measure import COARSE, FINE, Batch, Host, Measure, Measured, Stage
+from ghashgen.lab.tune.scores import best_first, scores
+from ghashgen.lab.tune.space import Candidate
+from ghashgen.lab.tune.store import Store, complete
+
+
+@dataclass(frozen=True)
+class Task:
+    """A batch, and the kind of machine that it is for."""
+
+    host: Host
+    batch: Batch
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A task's result, or why there is none."""
+
+    task: Task
+    measured: Measured | None
+    failure: str = ""
+
+
+class Runner(Protocol):
+    """Who measures."""
+
+    def hosts(self) -> tuple[Host, ...]:
+        """Return the kinds of machine that there are, each once."""
+        ...
+
+    def run(self, tasks: Sequence[Task]) -> Generator[Outcome, None, None]:
+        """Yield each task's outcome as it comes; closing the iterator gives up the rest."""
+        ...
+
+
+@dataclass(frozen=True)
+class Here:
+    """This process, on this machine."""
+
+    host: Host
+    measure: Measure
+
+    def hosts(self) -> tuple[Host, ...]:
+        """Return this machine."""
+        return (self.host,)
+
+    def run(self, tasks: Sequence[Task]) -> Generator[Outcome, None, None]:
+        """Measure one batch after another; a kernel that fails its check ends the sweep."""
+        for task in tasks:
+            yield Outcome(task, self.measure(task.batch))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to measure, and how thoroughly."""
+
+    classes: tuple[SizeClass, ...] = CLASSES
+    coarse: Stage = COARSE
+    fine: Stage = FINE
+    finalists: int = 4
+    """Of each class and instruction set, measured again at the fine stage."""
+    batch: int = 12
+    """Candidates in one process of the coarse stage: what an interrupt can lose."""
+    fresh: bool = False
+    """Measure what the store holds already."""
+    budget: float | None = None
+    """Seconds after which no batch is begun."""
+
+
+Bar = Callable[[str, int], AbstractContextManager[Callable[[object], None]]]
+"""Shows progress: takes what is done and how many items there are, yields what to call on each."""
+
+
+def _no_bar(what: str, total: int) -> AbstractContextManager[Callable[[object], None]]:
+    return nullcontext(lambda item: None)
+
+
+@dataclass
+class Swept:
+    """How a sweep ended; the figures are in the store."""
+
+    hosts: tuple[Host, ...]
+    since: int
+    """Measurements up to this number do not count (0 unless fresh)."""
+    measured: int = 0
+    """Units that were measured now, at either stage."""
+    kept: int = 0
+    """Units whose figures the store had."""
+    failures: list[str] = field(default_factory=list)
+    out_of_time: bool = False
+
+
+def sweep(
+    candidates: Sequence[Candidate],
+    runner: Runner,
+    store: Store,
+    plan: Plan = Plan(),
+    bar: Bar = _no_bar,
+) -> Swept:
+    """Measure candidates on every kind of machine that can run them.
+
+    Raises:
+        GhashgenError: a kernel gives a wrong result, or nothing can be measured.
+        KeyboardInterrupt: the store holds the batches that were done.
+    """
+    deadline = None if plan.budget is None else time.monotonic() + plan.budget
+    swept = Swept(runner.hosts(), store.last() if plan.fresh else 0)
+    for stage, select in ((plan.coarse, _coarse), (plan.fine, _fine)):
+        tasks: list[Task] = []
+        for host in swept.hosts:
+            fitting = [item for item in candidates if host.runs(item.unit)]
+            chosen = select(fitting, store, host, plan, swept)
+            tasks += _tasks(chosen, stage, host, plan, store, swept)
+        total = sum(len(task.batch.units) for task in tasks)
+        with bar(stage.name, total) as advance:
+            _carry_out(tasks, runner, store, swept, deadline, advance)
+        if swept.out_of_time:
+            break
+    return swept
+
+
+def _coarse(
+    fitting: Sequence[Candidate], store: Store, host: Host, plan: Plan, swept: Swept
+) -> list[list[Candidate]]:
+    """Return every candidate, in groups that one process measures."""
+    return [list(fitting)]
+
+
+def _fine(
+    fitting: Sequence[Candidate], store: Store, host: Host, plan: Plan, swept: Swept
+) -> list[list[Candidate]]:
+    """Return the finalists, an instruction set a group."""
+    figures = store.figures(host, plan.coarse, swept.since)
+    groups: list[list[Candidate]] = []
+    for isa in dict.fromkeys(item.unit.isa for item in fitting):
+        kept: dict[Candidate, None] = {}
+        for item in plan.classes:
+            scored = scores([c for c in fitting if c.unit.isa == isa], figures, item)
+            kept |= dict.fromkeys(best_first(scored)[: plan.finalists])
+        groups.append([item for item in fitting if item in kept])
+    return groups
+
+
+def _tasks(
+    groups: Sequence[Sequence[Candidate]],
+    stage: Stage,
+    host: Host,
+    plan: Plan,
+    store: Store,
+    swept: Swept,
+) -> Iterator[Task]:
+    """Yield what the store lacks; coarse groups in parts, finalists together."""
+    sizes = sizes_of(plan.classes)
+    figures = store.figures(host, stage, swept.since)
+    for group in groups:
+        lacking = [item for item in group if not complete(figures, item.unit.code, sizes)]
+        swept.kept += len(group) - len(lacking)
+        step = plan.batch if stage is plan.coarse else max(1, len(lacking))
+        for at in range(0, len(lacking), step):
+            units = tuple(item.unit for item in lacking[at : at + step])
+            yield Task(host, Batch(stage, units, sizes))
+
+
+def _carry_out(
+    tasks: Sequence[Task],
+    runner: Runner,
+    store: Store,
+    swept: Swept,
+    deadline: float | None,
+    advance: Callable[[object], None],
+) -> None:
+    if not tasks:
+        return
+    if deadline is not None and time.monotonic() >= deadline:
+        swept.out_of_time = True
+        return
+    left = len(tasks)
+    with closing(runner.run(tasks)) as outcomes:
+        for outcome in outcomes:
+            left -= 1
+            units = outcome.task.batch.units
+            if outcome.measured is None:
+                names = ", ".join(unit.name for unit in units)
+                swept.failures.append(f"{names}: {outcome.failure}")
+            else:
+                store.add(outcome.measured, outcome.task.batch.stage)
+                swept.measured += len(units)
+                swept.failures += [w for w in _unquiet(outcome) if w not in swept.failures]
+            for unit in units:
+                advance(unit)
+            if left and deadline is not None and time.monotonic() >= deadline:
+                swept.out_of_time = True
+                return
+
+
+def _unquiet(outcome: Outcome) -> list[str]:
+    """Say which sizes have no figure because the core was never quiet."""
+    measured = outcome.measured
+    if measured is None:
+        raise AssertionError("a failure has no cells")
+    names = {unit.name for unit in outcome.task.batch.units}
+    found = {(cell.name, cell.size) for cell in measured.cells if cell.runs}
+    lost = {
+        size for size in outcome.task.batch.sizes for name in names if (name, size) not in found
+    }
+    return [f"no quiet moment for some kernels at {size} bytes" for size in sorted(lost)]

@@ -1,0 +1,217 @@
+"""The dispatcher: a C file and header with which a program picks kernels at run time.
+
+The CPU detection in it is the text of ``harness/cpu_detect.h``, which the harness compiles too.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from textwrap import wrap
+from typing import Any
+
+from ghashgen.arch.x86_64.features import FEATURES
+from ghashgen.choice.candidate import Candidate, candidates
+from ghashgen.choice.choice import Chooser, Pick, Row
+from ghashgen.choice.chosen import Chosen
+from ghashgen.choice.cores import VENDOR_STRINGS, Host
+from ghashgen.choice.figures import LASTING, USES
+from ghashgen.choice.given import rows_of
+from ghashgen.kernels.hash.kernel import OPERATIONS
+from ghashgen.kernels.manifest import Entry
+from ghashgen.output.render import PROTOTYPES
+from ghashgen.records.records import FOLDER, Record, load_records
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.paths import project_root
+from ghashgen.support.templates import environment
+
+LIBRARY = "ghashgen"
+"""What the dispatcher's functions, macros, variables and files begin with, without a prefix."""
+
+_SUFFIXES = ("_dispatch.h", "_dispatch.c")
+NAMES = tuple(LIBRARY + suffix for suffix in _SUFFIXES)
+"""The files that `render_dispatch` returns, without a prefix."""
+
+CONVENTIONS = ("sysv", "win64")
+"""Calling conventions; a folder may have kernels of both, and a program calls those of its own."""
+
+FEATURE_BITS, HOST_BITS = 24, 7
+"""Room for the features and the kind of CPU in the one word that a process remembers."""
+
+
+@cache
+def recorded() -> tuple[Record, ...]:
+    """Return the project's records of measurements."""
+    return load_records(project_root() / FOLDER)
+
+
+def render_dispatch(
+    entries: Iterable[Entry],
+    library: str = LIBRARY,
+    records: Sequence[Record] = (),
+    chosen: Chosen | None = None,
+) -> dict[str, str]:
+    """Return the text of the dispatcher's files by name, for these kernels and no others.
+
+    `library` begins their names and those of everything that they define. The order of `entries`
+    does not matter. Choices come from `records`; those for the messages of a lasting key from
+    `chosen`, if it is given.
+
+    Raises:
+        GhashgenError: a kernel needs a CPU feature that the detection does not know; the chosen set
+            names no kernel, or mixes operations.
+    """
+    pool = candidates(entries)
+    known: tuple[Host, ...] = Chooser((), records).hosts
+    if len(FEATURES) > FEATURE_BITS or len(known) >= 1 << HOST_BITS or len(known) > 32:
+        raise GhashgenError(
+            f"{len(FEATURES)} features and {len(known)} kinds of CPU do not fit into the word that "
+            "the dispatcher keeps",
+            "widen it in ghashgen/output/dispatcher.py and templates/ghashgen_dispatch.c.j2",
+        )
+    conventions = [
+        _convention(abi, [c for c in pool if c.abi == abi], known, records, chosen)
+        for abi in CONVENTIONS
+        if any(c.abi == abi for c in pool)
+    ]
+    kernels = [kernel for one in conventions for kernel in one["kernels"]]
+    rows = [row for one in conventions for row in one["rows"]]
+    keys = [row for row in rows if row["use"] == LASTING]
+    values = {
+        "library": library,
+        "conventions": conventions,
+        "features": FEATURES,
+        "prototypes": PROTOTYPES,
+        "operations": OPERATIONS,
+        "uses": USES,
+        "hosts": _hosts(known),
+        "other": len(known) - 1,
+        "feature_bits": FEATURE_BITS,
+        "chosen": chosen is not None,
+        "classes": max((len(row["classes"]) for row in rows), default=1),
+        "slots": max((len(row["slots"]) for row in keys), default=1),
+        "key_bytes": max((row["bytes"] for row in keys), default=1),
+        "max_bytes": max((kernel["table_bytes"] for kernel in kernels), default=1),
+        "max_align": max((kernel["table_align"] for kernel in kernels), default=1),
+        "best_align": max((kernel["best_align"] for kernel in kernels), default=1),
+        "detection": (project_root() / "harness" / "cpu_detect.h").read_text(encoding="utf-8"),
+    }
+    return {
+        library + suffix: environment().get_template(f"{LIBRARY}{suffix}.j2").render(values)
+        for suffix in _SUFFIXES
+    }
+
+
+def _convention(
+    abi: str,
+    pool: Sequence[Candidate],
+    known: Sequence[Host],
+    records: Sequence[Record],
+    chosen: Chosen | None,
+) -> dict[str, Any]:
+    """Return the kernels and rows of one calling convention."""
+    rows, taken = [], set()
+    for op in OPERATIONS:
+        own = [candidate for candidate in pool if candidate.op == op]
+        if not own:
+            continue
+        chooser = Chooser(own, records)
+        for use in USES:
+            found = chooser.rows(use)
+            if chosen is not None and use == LASTING:
+                found = rows_of(chosen, op, {c.name: c for c in own}, known)
+            rows += [_row(op, use, row, known) for row in found]
+            taken |= {pick.candidate for row in found for pick in row.picks}
+    kernels = [_kernel(candidate) for candidate in sorted(taken, key=lambda c: c.name)]
+    return {"abi": abi, "kernels": kernels, "rows": rows}
+
+
+def _kernel(candidate: Candidate) -> dict[str, Any]:
+    return {
+        "name": candidate.name,
+        "op": candidate.op,
+        "isa": candidate.isa,
+        "base": candidate.symbols["init"].removesuffix("_init"),
+        "table_bytes": candidate.table_bytes,
+        "table_align": candidate.table_align,
+        "best_align": candidate.best_align,
+        "needs": _needs(candidate.needs, candidate.name, 9),
+        "symbols": candidate.symbols,
+        "pointers": [candidate.symbols.get(name, "NULL") for name in PROTOTYPES],
+    }
+
+
+def _needs(features: frozenset[str], name: str, indent: int) -> str:
+    """Return the bits of some features as C, in lines that fit."""
+    if unknown := sorted(features - set(FEATURES)):
+        raise GhashgenError(
+            f"kernel {name} needs {unknown[0]}, which the dispatcher cannot detect",
+            "add it to harness/cpu_detect.h, harness/cpu.h and arch/x86_64/features.py",
+        )
+    bits = " | ".join(f"F({feature.upper()})" for feature in FEATURES if feature in features)
+    return ("\n" + " " * indent).join(wrap(bits, 96 - indent)) or "0"
+
+
+def _row(op: str, use: str, row: Row, known: Sequence[Host]) -> dict[str, Any]:
+    slots, end = {}, 0
+    for candidate in dict.fromkeys(pick.candidate for pick in row.picks):
+        offset = -(-end // candidate.best_align) * candidate.best_align
+        slots[candidate] = {"name": candidate.name, "offset": offset}
+        end = offset + candidate.table_bytes
+    return {
+        "op": op,
+        "use": use,
+        "hosts": sum(1 << known.index(host) for host in row.hosts),
+        "titles": [host.title for host in row.hosts],
+        "needs": _needs(row.needs, row.picks[0].candidate.name, 8),
+        "slots": list(slots.values()),
+        "bytes": end,
+        "classes": [
+            {
+                "up_to": pick.up_to,
+                "fill_at": pick.fill_at,
+                "name": pick.candidate.name,
+                "slot": list(slots).index(pick.candidate),
+                "basis": (row.basis or basis(pick)).replace("*/", ""),
+            }
+            for pick in row.picks
+        ],
+    }
+
+
+def basis(pick: Pick) -> str:
+    """Say in a few words what decided a class."""
+    if pick.scores is None:
+        return "convention"
+    return f"{pick.scores.mode} on {pick.scores.record.slug}"
+
+
+def _hosts(known: Sequence[Host]) -> list[dict[str, Any]]:
+    """Return what CPUID says of each kind of CPU: rows of one core each, and the rest of a vendor.
+
+    Cores come before their vendors, so that the first row that fits is the one.
+    """
+    rows = []
+    for number, host in enumerate(known):
+        words = VENDOR_STRINGS.get(host.vendor, "")
+        for core in host.cores:
+            rows.append(
+                {
+                    "number": number,
+                    "title": core.title,
+                    "vendor": words,
+                    "family": core.family,
+                    "models": (core.models[0], core.models[-1]),
+                    "steppings": (core.steppings[0], core.steppings[-1]),
+                }
+            )
+        if not host.cores and host.vendor:
+            rows.append(
+                {
+                    "number": number,
+                    "title": host.title,
+                    "vendor": words,
+                    "family": None,
+                    "models": (0, 0xFF),
+                    "steppings": (0, 0xF),
+                }
+            )
+    return rows

@@ -1,0 +1,265 @@
+"""Writes kernels to an output folder: all of them or none.
+
+Everything is made first (compiled, rendered, assembled, audited), then written beside its target
+and moved into place. A file that was edited by hand is not overwritten.
+"""
+
+import difflib
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ghashgen.choice.chosen import Chosen
+from ghashgen.kernels import manifest
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.target import Target
+from ghashgen.output.artefact import Artefact, make, manifest_entry, sha256
+from ghashgen.output.dispatcher import NAMES as DISPATCH
+from ghashgen.output.dispatcher import recorded, render_dispatch
+from ghashgen.output.render import OPERATIONS, PROTOTYPES
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.files import unwritten
+from ghashgen.support.parallel import run
+from ghashgen.support.templates import environment
+from ghashgen.support.toolchain import find_nasm
+
+HEADER = "ghashgen.h"
+"""The header's name, without a prefix."""
+
+OTHERS = {"PROOFS.json"}
+"""Files of the checked-in folder that other verbs write."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """The files of a folder, by path below it, and the artefacts behind them."""
+
+    files: dict[str, str]
+    artefacts: tuple[Artefact, ...]
+    stale: tuple[str, ...]
+    """Files of the old manifest that the new one no longer has."""
+    prefix: str = ""
+
+
+def _make(target: Target, nasm: Any, kernel: Kernel) -> Artefact:
+    return make(kernel, target, nasm)
+
+
+def produce(
+    kernels: Sequence[Kernel],
+    target: Target,
+    old: dict[str, manifest.Entry],
+    whole: bool,
+    on_done: Callable[[Kernel], None] = lambda kernel: None,
+    chosen: Chosen | None = None,
+) -> Output:
+    """Make every kernel; `whole` says that entries of `old` not made again are stale.
+
+    The dispatcher's order comes from the records, or from a chosen set.
+    """
+    nasm = find_nasm()
+    artefacts = run(partial(_make, target, nasm), kernels, on_done)
+    fresh = {a.kernel.name: manifest_entry(a, nasm) for a in artefacts}
+    for name, entry in fresh.items():
+        _keep_assembler(entry, old.get(name))
+    entries = fresh if whole else {**old, **fresh}
+    ordered = [entries[name] for name in sorted(entries)]
+    files = {a.file: a.text for a in artefacts}
+    beside = {
+        target.prefix + HEADER: environment()
+        .get_template(f"{HEADER}.j2")
+        .render(
+            entries=ordered,
+            operations=OPERATIONS,
+            ops=[OPERATIONS[op] for op in sorted({entry["axes"]["op"] for entry in ordered})],
+            prototypes=PROTOTYPES,
+            library=target.library,
+            macro=_macro,
+        )
+    }
+    beside |= render_dispatch(ordered, target.library, recorded(), chosen)
+    files |= beside
+    hashes = {name: sha256(text.encode()) for name, text in beside.items()}
+    files[manifest.NAME] = manifest.dump(ordered, hashes)
+    kept = {entry["file"] for entry in ordered}
+    made_before = {entry["file"] for entry in old.values()}
+    for prefix in {_prefix(entry) for entry in old.values()}:
+        made_before |= {prefix + name for name in (HEADER, *DISPATCH)}
+    stale = tuple(sorted(made_before - kept - beside.keys()))
+    return Output(files, tuple(artefacts), stale, target.prefix)
+
+
+def _base(entry: manifest.Entry) -> str:
+    """Return what a kernel's symbols begin with: its prefix and its name."""
+    return str(entry["symbols"]["init"]).removesuffix("_init")
+
+
+def _prefix(entry: manifest.Entry) -> str:
+    return _base(entry).removesuffix(entry["name"])
+
+
+def _macro(entry: manifest.Entry) -> str:
+    return _base(entry).upper()
+
+
+def _keep_assembler(entry: manifest.Entry, old: manifest.Entry | None) -> None:
+    """Same bytes from another nasm: the manifest goes on naming the one that made them first."""
+    if old and old["object"]["text_sha256"] == entry["object"]["text_sha256"]:
+        entry["object"]["assembler"] = old["object"]["assembler"]
+
+
+def generate(
+    kernels: Sequence[Kernel],
+    target: Target,
+    out: Path,
+    *,
+    whole: bool = False,
+    force: bool = False,
+    on_done: Callable[[Kernel], None] = lambda kernel: None,
+    chosen: Chosen | None = None,
+) -> Output:
+    """Make the kernels and write them to `out`; a chosen set gives the dispatcher its order.
+
+    Raises:
+        GhashgenError: the folder is not writable, a file was edited by hand, or a tool is missing;
+            nothing has been written then.
+    """
+    _writable(out)
+    old = manifest.load(out)
+    if not whole:
+        _refuse_another_prefix(out, old, target)
+    if not force:
+        _refuse_edited(out, old)
+    output = produce(kernels, target, old, whole, on_done, chosen)
+    # What an earlier version emitted beside the kernels.
+    gone = sorted(manifest.companions(out).keys() - output.files.keys())
+    output = replace(output, stale=(*output.stale, *gone))
+    if not force:
+        _refuse_unknown(out, old, output)
+    _write(out, output)
+    return output
+
+
+def _writable(out: Path) -> None:
+    place = out
+    while not place.exists():
+        place = place.parent
+    if not place.is_dir():
+        raise GhashgenError(f"{place} is not a folder", "choose another --out")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise GhashgenError(f"{place} is not writable", "change its permissions or choose --out")
+
+
+def _refuse_another_prefix(out: Path, old: dict[str, manifest.Entry], target: Target) -> None:
+    """A folder is one library: one header, one dispatcher, one prefix."""
+    for prefix in sorted({_prefix(entry) for entry in old.values()} - {target.prefix}):
+        raise GhashgenError(
+            f"{out} holds kernels with {f'the prefix {prefix!r}' if prefix else 'no prefix'}",
+            "choose another --out",
+        )
+
+
+def _refuse_edited(out: Path, old: dict[str, manifest.Entry]) -> None:
+    emitted = {entry["file"]: entry["sha256"] for entry in old.values()}
+    emitted |= manifest.companions(out)
+    for name, digest in emitted.items():
+        path = out / name
+        if path.exists() and sha256(path.read_bytes()) != digest:
+            raise GhashgenError(
+                f"{path} was edited by hand: it differs from {manifest.NAME}",
+                "move the change to the generator, or pass --force to overwrite it",
+            )
+
+
+def _refuse_unknown(out: Path, old: dict[str, manifest.Entry], output: Output) -> None:
+    """Refuse to overwrite a file that no manifest vouches for."""
+    vouched = {entry["file"] for entry in old.values()} | {manifest.NAME}
+    vouched |= {output.prefix + name for name in (HEADER, *DISPATCH)}
+    for name, text in output.files.items():
+        path = out / name
+        if name not in vouched and path.exists() and path.read_text(encoding="utf-8") != text:
+            raise GhashgenError(
+                f"{path} exists and {manifest.NAME} does not list it",
+                "move it away, or pass --force to overwrite it",
+            )
+
+
+def _write(out: Path, output: Output) -> None:
+    pending: list[tuple[Path, Path]] = []
+    made: list[Path] = []
+    path = out
+    try:
+        for name, text in output.files.items():
+            path = out / name
+            _make_folder(path.parent, made)
+            unfinished = path.with_name(f".{path.name}.new")
+            pending.append((unfinished, path))
+            unfinished.write_text(text, encoding="utf-8")
+    except BaseException as error:
+        for unfinished, _ in pending:
+            unfinished.unlink(missing_ok=True)
+        for folder in reversed(made):
+            with suppress(OSError):
+                folder.rmdir()
+        if isinstance(error, OSError):
+            raise unwritten(path, error, "change its permissions or choose --out") from None
+        raise
+    with _uninterrupted():
+        for unfinished, path in pending:
+            unfinished.replace(path)
+        for name in output.stale:
+            (out / name).unlink(missing_ok=True)
+
+
+def _make_folder(folder: Path, made: list[Path]) -> None:
+    """Make a folder and those above it; add what was not there before to `made`."""
+    if folder.is_dir():
+        return
+    _make_folder(folder.parent, made)
+    folder.mkdir()
+    made.append(folder)
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Hold back the signals that end a program, so that a folder never mixes two versions."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def differences(
+    kernels: Sequence[Kernel],
+    target: Target,
+    out: Path,
+    on_done: Callable[[Kernel], None] = lambda kernel: None,
+) -> list[str]:
+    """Regenerate from nothing and return how the folder differs, one line a file."""
+    output = produce(kernels, target, {}, True, on_done)
+    lines = []
+    present = {str(path.relative_to(out)) for path in sorted(out.rglob("*")) if path.is_file()}
+    present -= OTHERS
+    for name in sorted(present - output.files.keys()):
+        lines.append(f"{name}: not emitted by this version")
+    for name, text in sorted(output.files.items()):
+        path = out / name
+        if not path.exists():
+            lines.append(f"{name}: missing")
+        elif (found := path.read_text(encoding="utf-8")) != text:
+            if name == manifest.NAME and manifest.same(found, text):
+                continue
+            lines.append(f"{name}: {_first_difference(found, text)}")
+    return lines
+
+
+def _first_difference(found: str, wanted: str) -> str:
+    diff = difflib.unified_diff(found.splitlines(), wanted.splitlines(), lineterm="", n=0)
+    changed = [line for line in diff if line[:1] in "+-" and line[:3] not in ("+++", "---")]
+    return f"{len(changed)} lines differ, first: {changed[0].strip()}"

@@ -1,0 +1,156 @@
+"""Placement: jumps stay clear of the ends of 32-byte lines.
+
+On Skylake and its kin up to Comet Lake (erratum SKX102; Intel, "Mitigations for Jump Conditional
+Code Erratum", 2019) a jump that crosses or touches the end of a 32-byte line of code leaves the
+cache of decoded instructions, with all that shares its line. A call of GHASH for one block is about
+twenty instructions, so one such jump weighs there. Elsewhere padding is a few bytes of NOPs.
+
+How long instructions are, the assembler says: the listing is assembled, padded, and assembled again
+until every jump is in place. A jump fused with the comparison before it counts as one. The padding
+of a jump inside a loop stands before the loop's head, where it runs once.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from iced_x86 import FlowControl, Instruction
+
+from ghashgen.arch.x86_64.objects import ObjectCode, read_object
+from ghashgen.compiler.pipeline import Compiled
+from ghashgen.cost.audit import Audit, audit
+from ghashgen.ir.program import Block, Op, Program
+from ghashgen.kernels.target import FORMATS
+from ghashgen.output.render import Listing, listing
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.toolchain import Tool, assemble_text
+
+LINE = 32
+"""Bytes; functions start at a multiple of it."""
+
+NOP = "nop"
+NOTE = "padding: a jump keeps off the end of a 32-byte line"
+LONGEST_NOP = 9
+MOST_NOPS = 12
+"""NOPs before the head of a loop."""
+
+ROUNDS = 8
+"""Assemblies before giving up: a padded jump may become a longer one."""
+
+_FUSED = frozenset({"cmp", "add", "sub", "and"})
+"""Row mnemonics that fuse with a conditional jump after them."""
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A listing whose jumps are in place, its ELF object, and what was found in the bytes."""
+
+    listing: Listing
+    code: ObjectCode
+    audit: Audit
+
+
+def place(first: Listing, nasm: Tool) -> Placed:
+    """Return the listing with padding where a jump would touch the end of a line, and its banner.
+
+    Raises:
+        GhashgenError: nasm fails, no padding settles, or a kernel that should wipe does not.
+    """
+    target = first.target
+    as_elf = target if target.fmt.elf else replace(target, fmt=FORMATS["elf64"])
+    compiled = dict(first.compiled)
+    text = first if target.fmt.elf else listing(first.kernel, as_elf, compiled)
+    for _ in range(ROUNDS):
+        code = _assemble(text, nasm)
+        padded = {
+            name: _pad(item, _body(code, target.symbol(f"{first.kernel.name}_{name}")))
+            for name, item in compiled.items()
+        }
+        if padded == compiled:
+            found = audit(first.kernel, target.symbol(first.kernel.name), code)
+            if first.kernel.wipe and any(left.names for left in found.left.values()):
+                raise GhashgenError(f"{first.kernel.name} does not wipe all", "report this kernel")
+            return Placed(listing(first.kernel, target, compiled, found), code, found)
+        compiled = padded
+        text = listing(first.kernel, as_elf, compiled)
+    raise GhashgenError(
+        f"{first.kernel.name}: the padding of its jumps does not settle", "report this kernel"
+    )
+
+
+def _assemble(text: Listing, nasm: Tool) -> ObjectCode:
+    return read_object(assemble_text(nasm, text.kernel.name, text.text, "elf64"))
+
+
+def _body(code: ObjectCode, symbol: str) -> list[Instruction]:
+    return code.between(symbol, f"{symbol}.end")
+
+
+def _pad(item: Compiled, instructions: Sequence[Instruction]) -> Compiled:
+    """Return the function padded, by the lengths that its instructions have now."""
+    program = item.function.program
+    if len(program.ops) != len(instructions):
+        raise ValueError(f"{len(program.ops)} operations became {len(instructions)} instructions")
+    lengths = iter(len(instruction) for instruction in instructions)
+    jumps = iter(instruction.flow_control != FlowControl.NEXT for instruction in instructions)
+    blocks = [[(op, next(lengths), next(jumps)) for op in block.ops] for block in program.blocks]
+    if not _misplaced(blocks):
+        return item
+    # Padding is only ever added: jumps then only grow longer, and the rounds come to an end.
+    while found := _misplaced(blocks):
+        block, position, amount = found
+        _insert(blocks, program, block, position, amount)
+    placed = replace(
+        program,
+        blocks=tuple(
+            replace(old, ops=tuple(op for op, _, _ in new))
+            for old, new in zip(program.blocks, blocks, strict=True)
+        ),
+    )
+    return replace(item, function=replace(item.function, program=placed))
+
+
+_Sized = tuple[Op, int, bool]
+"""An operation, its length in bytes, and whether it is a jump."""
+
+
+def _misplaced(blocks: Sequence[Sequence[_Sized]]) -> tuple[int, int, int] | None:
+    """Return (block, position, bytes to the next line) of the first jump that touches an end."""
+    at = 0
+    for i, block in enumerate(blocks):
+        for j, (op, length, jump) in enumerate(block):
+            fused = bool(jump and j and block[j - 1][0].code.partition(".")[0] in _FUSED)
+            fused = fused and op.code not in ("jmp", "ret")
+            start = at - block[j - 1][1] if fused else at
+            if jump and start // LINE != (at + length) // LINE:
+                return i, j - fused, LINE - start % LINE
+            at += length
+    return None
+
+
+def _insert(
+    blocks: list[list[_Sized]], program: Program, block: int, position: int, amount: int
+) -> None:
+    """Insert padding before a jump, or before the head of its loop."""
+    entries = [(Op(NOP, (n,), comment=NOTE), n, False) for n in _split(amount)]
+    head = _loop_head(program.blocks, block)
+    # Not for ever before a head: two jumps of one loop may want what excludes each other.
+    if head is not None and sum(op.code == NOP for op, _, _ in blocks[head - 1]) < MOST_NOPS:
+        blocks[head - 1].extend(entries)
+    else:
+        blocks[block][position:position] = entries
+
+
+def _loop_head(blocks: Sequence[Block], block: int) -> int | None:
+    """Return the first block of the loop that holds this one, None if none does."""
+    if not blocks[block].depth:
+        return None
+    head = block
+    while head and blocks[head - 1].depth >= blocks[block].depth:
+        head -= 1
+    return head or None
+
+
+def _split(amount: int) -> list[int]:
+    """Return lengths of NOPs that add up to so many bytes."""
+    count = -(-amount // LONGEST_NOP)
+    return [amount // count + (i < amount % count) for i in range(count)]

@@ -1,0 +1,234 @@
+"""Rendering: compiled functions and a target become the text of one file.
+
+The template holds the envelope (banner, sections, notes); every instruction comes from here. The
+banner states what was found in the assembled bytes, so a listing has none before it is assembled:
+`output.place.place` adds it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ghashgen.arch.x86_64.abi import GPR_NAMES, SYSV
+from ghashgen.arch.x86_64.uarch.schedules import WRITTEN
+from ghashgen.compiler.pipeline import Compiled, compile_kernel
+from ghashgen.cost.audit import Audit
+from ghashgen.cost.left import Left, register_order
+from ghashgen.ir.program import Constant, Mem
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.target import FORMATS, Target
+from ghashgen.support.templates import environment
+
+COMMENT_COLUMN = 52
+
+PROTOTYPES: Mapping[str, str] = {
+    "init": "void {symbol}(void *table, const uint8_t h[16])",
+    "mul": "void {symbol}(const void *table, uint8_t x[16])",
+    "update": "void {symbol}(const void *table, uint8_t x[16], const uint8_t *in, size_t len)",
+    "power": "void {symbol}(const void *table, uint8_t y[16], uint64_t m)",
+    "combine": "void {symbol}(uint8_t x[16], const uint8_t y[16], const uint8_t p[16])",
+}
+"""C prototypes of the emitted functions; the last two are those of kernels with segments."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """How a file names what its kernel computes."""
+
+    name: str
+    source: str
+    """The document that defines it, and with it the byte order of every 16-byte argument."""
+    section: str
+    subkey: str
+    product: str
+    """What x becomes by one multiplication."""
+
+    @property
+    def purposes(self) -> Mapping[str, str]:
+        """What each function does, in one line."""
+        return {
+            "init": f"fill the table from {self.subkey} h",
+            "mul": f"x = {self.product.format('x', 'H')}",
+            "update": f"x = {self.name} continued over len bytes, the last block zero-padded",
+            "power": "y = H^m, for every m from 0",
+            "combine": f"x = {self.product.format('x', 'p')} + y: p = H^m of power, "
+            f"y the {self.name} of a segment of m blocks from state 0",
+        }
+
+
+OPERATIONS: Mapping[str, Operation] = {
+    "ghash": Operation("GHASH", "SP 800-38D", "section 6.4", "the hash subkey", "{}·{}"),
+    "polyval": Operation("POLYVAL", "RFC 8452", "section 3", "the key", "dot({}, {})"),
+}
+"""By the value of the axis `op`."""
+
+
+@dataclass(frozen=True)
+class RenderedFunction:
+    """One function of a listing."""
+
+    name: str
+    symbol: str
+    prototype: str
+    purpose: str
+    lines: tuple[str, ...]
+    stack_bytes: int
+    spill_slots: int
+    registers: str
+    left: str | None
+    """Where secrets may be when it returns, "" if nowhere, None if its bytes are not known yet."""
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The text of an emitted file and what its generator knows about it."""
+
+    kernel: Kernel
+    target: Target
+    text: str
+    functions: tuple[RenderedFunction, ...]
+    compiled: Mapping[str, Compiled]
+
+
+def regenerate_command(kernel: Kernel, target: Target) -> str:
+    """Return the command that emits this file again."""
+    words = ["ghashgen generate"]
+    if kernel.alias:
+        words += [f"--name {kernel.alias}"]
+    else:
+        words += [
+            f"--isa {kernel.isa} --multiply {kernel.multiply} --reduce {kernel.reduce}",
+            f"--blocks {kernel.blocks} --order {kernel.order} --op {kernel.op}",
+            f"--fold {kernel.fold} --swap {kernel.swap} --powers {kernel.powers}",
+            f"--pipeline {kernel.pipeline} --schedule {kernel.schedule}",
+            f"--{'wipe' if kernel.wipe else 'no-wipe'}",
+            f"--{'segments' if kernel.segments else 'no-segments'}",
+        ]
+    if (target.abi, target.fmt) != (SYSV, FORMATS["elf64"]):
+        words += [f"--abi {target.abi.name} --format {target.fmt.name}"]
+    words += [f"--prefix {target.prefix}"] if target.prefix else []
+    align = target.table_align_of(kernel)
+    words += [f"--table-align {align}"] if align != kernel.set.operand_align else []
+    return " ".join(words)
+
+
+def _line(text: str, comment: str, mark: str) -> str:
+    return f"{text:<{COMMENT_COLUMN - 2}}  {mark} {comment}" if comment else text
+
+
+def _lines(kernel: Kernel, target: Target, symbol: str, compiled: Compiled) -> tuple[str, ...]:
+    syntax, rows = target.syntax, kernel.set.rows
+    prefix = target.symbol(kernel.name)
+    lines: list[str] = []
+    for index, block in enumerate(compiled.function.program.blocks):
+        if index:
+            lines.append(syntax.label(symbol, block.label))
+        for op in block.ops:
+            text = "    " + syntax.instruction(op, rows[op.code], prefix)
+            lines.append(_line(text, op.comment, syntax.comment))
+    return tuple(lines)
+
+
+def _registers(compiled: Compiled) -> str:
+    function = compiled.function
+    vectors = f"xmm{_ranges(function.vectors)}" if function.vectors else ""
+    generals = " ".join(GPR_NAMES[number] for number in function.generals)
+    return ", ".join(part for part in (vectors, generals) if part)
+
+
+def places(left: Left) -> str:
+    """Return what is left behind in words: xmm0-3, rax, 64 bytes of stack; "" for nothing."""
+    vectors = tuple(int(name[3:]) for name in left.registers if name.startswith("xmm"))
+    words = [f"xmm{_ranges(vectors)}"] if vectors else []
+    others = " ".join(name for name in left.registers if not name.startswith("xmm"))
+    words += [others] if others else []
+    words += [f"{left.stack_bytes} bytes of stack"] if left.stack_bytes else []
+    return ", ".join(words)
+
+
+def _ranges(numbers: tuple[int, ...]) -> str:
+    """Return 0-3,7 for (0, 1, 2, 3, 7)."""
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and parts[-1][-1] == number - 1:
+            parts[-1].append(number)
+        else:
+            parts.append([number])
+    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in parts)
+
+
+def _constants(compiled: Mapping[str, Compiled]) -> list[Constant]:
+    used: dict[str, Constant] = {}
+    for function in compiled.values():
+        read = {
+            operand.symbol
+            for op in function.function.program.ops
+            for operand in op.operands
+            if isinstance(operand, Mem)
+        }
+        for name, constant in function.abstract.constants.items():
+            if name in read:
+                used[name] = constant
+    return [used[name] for name in sorted(used)]
+
+
+def render(kernel: Kernel, target: Target) -> Listing:
+    """Compile a kernel and return what the assembler is given: its file without the banner."""
+    return listing(
+        kernel, target, compile_kernel(kernel, target.abi, target.table_align_of(kernel))
+    )
+
+
+def listing(
+    kernel: Kernel,
+    target: Target,
+    compiled: Mapping[str, Compiled],
+    counted: Audit | None = None,
+) -> Listing:
+    """Return the file of functions that were compiled for the target's calling convention.
+
+    It has a banner if the audit of its assembled bytes is given.
+    """
+    functions = []
+    operation = OPERATIONS[kernel.op]
+    for name, item in compiled.items():
+        symbol = target.symbol(f"{kernel.name}_{name}")
+        functions.append(
+            RenderedFunction(
+                name=name,
+                symbol=symbol,
+                prototype=PROTOTYPES[name].format(symbol=symbol),
+                purpose=operation.purposes[name],
+                lines=_lines(kernel, target, symbol, item),
+                stack_bytes=item.function.stack_bytes,
+                spill_slots=item.function.spill_slots,
+                registers=_registers(item),
+                left=None if counted is None else places(counted.left[name]),
+            )
+        )
+    text = (
+        environment()
+        .get_template(target.syntax.template)
+        .render(
+            kernel=kernel,
+            target=target,
+            symbol=target.symbol(kernel.name),
+            counted=counted,
+            left=None if counted is None else places(_everywhere(counted)),
+            operation=operation,
+            align=target.table_align_of(kernel),
+            functions=functions,
+            constants=_constants(compiled),
+            scheduled={
+                name: item.order for name, item in compiled.items() if kernel.schedule != WRITTEN
+            },
+            command=regenerate_command(kernel, target),
+        )
+    )
+    return Listing(kernel, target, text, tuple(functions), compiled)
+
+
+def _everywhere(counted: Audit) -> Left:
+    """Return what any function may leave behind."""
+    found = {name for left in counted.left.values() for name in left.registers}
+    ordered = tuple(sorted(found, key=register_order))
+    return Left(ordered, max(left.stack_bytes for left in counted.left.values()))

@@ -1,0 +1,138 @@
+"""Kernels as assembled objects on disk, from the output folder where it has them.
+
+A kernel of the manifest is assembled from its checked-in file, exactly as a user would vendor it;
+any other is rendered first. Objects are kept under build/obj by the hash of their text, sealed
+(`ghashgen.support.sealed`): one that is not as it was assembled is assembled again.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ghashgen.arch.x86_64.objects import read_object
+from ghashgen.cost.audit import Audit, audit
+from ghashgen.kernels import manifest
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.target import FORMATS, Target
+from ghashgen.output.artefact import sha256
+from ghashgen.output.place import place
+from ghashgen.output.render import render
+from ghashgen.run.harness import HarnessKernel
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.files import write_whole
+from ghashgen.support.parallel import run
+from ghashgen.support.sealed import kept
+from ghashgen.support.toolchain import Tool, assemble, find_nasm
+
+
+@dataclass(frozen=True)
+class Built:
+    """An assembled kernel."""
+
+    kernel: Kernel
+    obj: Path
+    abi: str
+    table_align: int
+    """Alignment in bytes that callers promise for the table."""
+    audit: Audit
+    source: str
+    """The file it was assembled from, or "rendered"."""
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The CPU features that the object's instructions need."""
+        return self.audit.features
+
+    @property
+    def harness_kernel(self) -> HarnessKernel:
+        """What the harness must know to call it."""
+        return HarnessKernel(
+            name=self.kernel.name,
+            isa=self.kernel.isa,
+            abi=self.abi,
+            needs=self.features,
+            blocks=self.kernel.blocks,
+            table_bytes=self.kernel.table_bytes,
+            table_align=self.table_align,
+            obj=self.obj,
+            op=self.kernel.op,
+            segments=self.kernel.segments,
+        )
+
+
+def _text(
+    kernel: Kernel, target: Target, folder: Path, entry: dict[str, Any] | None, nasm: Tool
+) -> tuple[str, str]:
+    """Return (text, source)."""
+    if entry is not None and not target.prefix and _made_for(entry, kernel, target):
+        path = folder / entry["file"]
+        if not path.exists():
+            raise GhashgenError(f"{path} is missing", "run ghashgen generate")
+        text = path.read_text(encoding="utf-8")
+        if sha256(text.encode()) != entry["sha256"]:
+            raise GhashgenError(
+                f"{path} was edited by hand: it differs from {manifest.NAME}",
+                "run ghashgen generate --force to restore it",
+            )
+        return text, str(entry["file"])
+    return place(render(kernel, target), nasm).listing.text, "rendered"
+
+
+def _made_for(entry: dict[str, Any], kernel: Kernel, target: Target) -> bool:
+    made = entry["axes"]["abi"], entry["table"]["align"]
+    return made == (target.abi.name, target.table_align_of(kernel))
+
+
+def _build(
+    target: Target,
+    folder: Path,
+    objects: Path,
+    nasm: Tool,
+    assembler: str,
+    fresh: bool,
+    item: tuple[Kernel, Any],
+) -> Built:
+    kernel, entry = item
+    text, source = _text(kernel, target, folder, entry, nasm)
+    digest = sha256(f"{nasm.version} {text}".encode())
+    stem = f"{kernel.name}-{digest[:16]}"
+
+    def make() -> None:
+        asm = objects / f"{stem}.asm"
+        write_whole(asm, text)
+        assemble(nasm, asm, objects / f"{stem}.o", FORMATS["elf64"].name)
+
+    obj = kept(objects / f"{stem}.o", f"object of {digest} by {assembler}", make, fresh)
+    counted = audit(kernel, target.symbol(kernel.name), read_object(obj.read_bytes()))
+    return Built(kernel, obj, target.abi.name, target.table_align_of(kernel), counted, source)
+
+
+def build(
+    kernels: Sequence[Kernel],
+    target: Target,
+    folder: Path,
+    objects: Path,
+    on_done: Callable[[Kernel], None] = lambda kernel: None,
+    fresh: bool = False,
+) -> tuple[Built, ...]:
+    """Assemble and audit kernels; `fresh` assembles them whatever `objects` holds.
+
+    Raises:
+        GhashgenError: a file of the folder was edited by hand or is missing, or nasm fails.
+    """
+    if not target.fmt.elf:
+        raise GhashgenError(
+            f"objects of format {target.fmt.name} cannot be run here", "choose --format elf64"
+        )
+    nasm = find_nasm()
+    entries = manifest.load(folder)
+    items = [(kernel, entries.get(kernel.name)) for kernel in kernels]
+    # Of two programs that say the same version, each has its own objects.
+    try:
+        assembler = sha256(nasm.path.read_bytes())
+    except OSError as error:
+        raise GhashgenError(f"{nasm.path}: {error.strerror}", "let it be read") from None
+    work = partial(_build, target, folder, objects, nasm, assembler, fresh)
+    return tuple(run(work, items, lambda item: on_done(item[0])))

@@ -1,0 +1,141 @@
+"""What a call is made of: its buffers, its arguments, and where a calling convention puts them."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+from ghashgen.run.emulate.layout import RETURN_ADDRESS, STACK_TOP, Place, Span, place_buffer
+from ghashgen.run.emulate.registers import GPR_AT, GPR_NAMES, K_AT, ZMM_AT, garbage, sentinel_block
+from ghashgen.support.errors import GhashgenError
+
+Abi = Literal["sysv", "win64"]
+DEFAULT_BUDGET = 1_000_000
+
+
+class _Convention(NamedTuple):
+    registers: tuple[str, ...]
+    home_bytes: int
+
+
+# System V AMD64 psABI 3.2.3; Microsoft x64 calling convention (32 bytes of home space).
+CONVENTIONS: Mapping[str, _Convention] = {
+    "sysv": _Convention(("rdi", "rsi", "rdx", "rcx", "r8", "r9"), 0),
+    "win64": _Convention(("rcx", "rdx", "r8", "r9"), 32),
+}
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """Memory handed to the function, between unmapped pages.
+
+    `content` is the initial bytes, or a length for a buffer of garbage.  With `place` "end" the
+    last byte lies `offset` bytes before an unmapped page (over-reads fault), with "start" the
+    first byte lies `offset` bytes after one (under-reads fault).  The rest of the pages holds
+    garbage that must not change.
+    """
+
+    name: str
+    content: bytes | int
+    writable: bool = False
+    place: Place = "end"
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call: arguments are integers or names of buffers, "name" or "name+offset".
+
+    `registers` sets rax…r15, zmm0…zmm31 and k0…k7 before the call (arguments win; rsp is not to
+    be set); all others hold garbage that depends on `seed` alone.  The run ends at the first
+    taken branch at which `budget` instructions have retired.  `count` asks for the instruction
+    counts, `trace` for every memory access (slow).
+    """
+
+    args: Sequence[int | str] = ()
+    buffers: Sequence[Buffer] = ()
+    abi: Abi = "sysv"
+    seed: int = 0
+    budget: int = DEFAULT_BUDGET
+    count: bool = False
+    trace: bool = False
+    registers: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A call with addresses: `block` goes to the registers, `stack` to memory at `rsp`."""
+
+    call: Call
+    spans: Mapping[str, Span]
+    contents: Mapping[str, bytes]
+    block: bytes
+    rsp: int
+    stack: bytes
+
+
+@lru_cache(maxsize=256)
+def _register_place(name: str) -> tuple[int, int]:
+    """Offset in the block and size in bytes of a register that a call may set."""
+    if name in GPR_NAMES and name != "rsp":
+        return GPR_AT + 8 * GPR_NAMES.index(name), 8
+    for prefix, number, at, size in (("zmm", 32, ZMM_AT, 64), ("k", 8, K_AT, 8)):
+        index = name.removeprefix(prefix)
+        if name.startswith(prefix) and index.isdecimal() and int(index) < number:
+            return at + size * int(index), size
+    raise GhashgenError(
+        f"register {name!r} cannot be set", "use rax…r15 except rsp, zmm0…zmm31, k0…k7"
+    )
+
+
+def _argument(value: int | str, spans: Mapping[str, Span]) -> int:
+    if isinstance(value, int):
+        return value % 2**64
+    name, _, offset = value.partition("+")
+    if name not in spans:
+        known = ", ".join(spans) or "none"
+        raise GhashgenError(f"argument {value!r} names no buffer", f"buffers are: {known}")
+    return spans[name].base + int(offset or "0", 0)
+
+
+def prepare(call: Call) -> Prepared:
+    """Place the buffers and the arguments of a call.
+
+    Raises:
+        GhashgenError: an unknown ABI, register, or buffer name, or a buffer that does not fit.
+    """
+    if call.abi not in CONVENTIONS:
+        raise GhashgenError(f"unknown calling convention {call.abi!r}", "use sysv or win64")
+    convention = CONVENTIONS[call.abi]
+    spans: dict[str, Span] = {}
+    contents: dict[str, bytes] = {}
+    for index, buffer in enumerate(call.buffers):
+        if buffer.name in spans:
+            raise GhashgenError(f"two buffers are called {buffer.name!r}", "rename one")
+        content = buffer.content
+        if isinstance(content, int):
+            content = garbage(call.seed, f"buffer {buffer.name}", content)
+        contents[buffer.name] = content
+        spans[buffer.name] = place_buffer(
+            index, len(content), buffer.writable, buffer.place, buffer.offset
+        )
+
+    values = [_argument(value, spans) for value in call.args]
+    in_registers = dict(zip(convention.registers, values, strict=False))
+    on_stack = values[len(convention.registers) :]
+    block = bytearray(sentinel_block(call.seed))
+    for name, value in {**call.registers, **in_registers}.items():
+        at, size = _register_place(name)
+        block[at : at + size] = (value % 2 ** (8 * size)).to_bytes(size, "little")
+
+    above = garbage(call.seed, "home", convention.home_bytes)
+    above += struct.pack(f"<{len(on_stack)}Q", *on_stack)
+    # rsp + 8 is a multiple of 16 at entry in both conventions.
+    rsp = (STACK_TOP - len(above)) // 16 * 16 - 8
+    at = GPR_AT + 8 * GPR_NAMES.index("rsp")
+    block[at : at + 8] = rsp.to_bytes(8, "little")
+    stack = RETURN_ADDRESS.to_bytes(8, "little") + above
+    return Prepared(call, spans, contents, bytes(block), rsp, stack)

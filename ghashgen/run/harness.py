@@ -1,0 +1,310 @@
+"""Builds the C harness with a set of kernels, and talks to it.
+
+The harness runs kernels on this machine's CPU between guard pages and behind trampolines that
+check the calling convention; ``harness/commands.h`` lists its subcommands and exit codes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import struct
+import subprocess
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ghashgen.arch.x86_64.features import FEATURES
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.files import write_whole
+from ghashgen.support.paths import project_root
+from ghashgen.support.programs import digest, program
+from ghashgen.support.templates import environment
+from ghashgen.support.toolchain import find_cc
+
+ABIS = ("sysv", "win64")
+PORTABLE_KERNELS = ("ref_branching", "ref_bitwise", "ref_4bit", "ref_ctmul64")
+"""The kernels in C that every harness holds, in the order of ``Harness.list``."""
+
+_CHECK_FAILED, _MISSING = 1, 3
+_SECONDS = 600
+_SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+States = list[bytes]
+"""Final states, 16 bytes each, in the order of the vectors."""
+
+
+@dataclass(frozen=True)
+class HarnessKernel:
+    """An assembled kernel: what the harness must know to call it.
+
+    ``needs`` are names of FEATURES, ``blocks`` is the number of blocks in one unrolled group,
+    ``obj`` an ELF object that defines ``name_init``, ``name_mul`` and ``name_update``.
+    """
+
+    name: str
+    isa: str
+    abi: str
+    needs: tuple[str, ...]
+    blocks: int
+    table_bytes: int
+    table_align: int
+    obj: Path
+    op: str = "ghash"
+    segments: bool = False
+    """Whether it defines ``name_power`` and ``name_combine`` too."""
+
+
+@dataclass(frozen=True)
+class Vector:
+    """Hash subkey and state (16 bytes, SP 800-38D order), and one update's bytes per chunk."""
+
+    h: bytes
+    x: bytes
+    chunks: tuple[bytes, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.h) != 16 or len(self.x) != 16:
+            raise GhashgenError(
+                f"a vector has h of {len(self.h)} and x of {len(self.x)} bytes", "both are 16"
+            )
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A kernel as the harness lists it; ``missing`` are the needs that this CPU lacks."""
+
+    name: str
+    isa: str
+    abi: str
+    blocks: int
+    needs: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The outcome of one category of checks; one that did not run to its end is not ``ok``."""
+
+    category: str
+    ok: bool
+    ran: bool
+    failures: int
+    detail: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """What ``Harness.check`` found over ``calls`` calls of the kernel's functions."""
+
+    name: str
+    findings: tuple[Finding, ...]
+    calls: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether every category ran and passed."""
+        return all(finding.ok for finding in self.findings)
+
+    @property
+    def failed(self) -> tuple[Finding, ...]:
+        """The categories in which a fault was seen."""
+        return tuple(finding for finding in self.findings if finding.ran and not finding.ok)
+
+    @property
+    def unfinished(self) -> tuple[Finding, ...]:
+        """The categories that did not run to their end and saw no fault until then."""
+        return tuple(finding for finding in self.findings if not finding.ran)
+
+
+class MissingFeatures(GhashgenError):  # noqa: N818 - a refusal, like its base
+    """The CPU lacks ``features``, which the kernel needs."""
+
+    def __init__(self, cause: str, features: tuple[str, ...]) -> None:
+        super().__init__(cause, "use a machine that has them, or an emulator")
+        self.features = features
+
+
+@dataclass(frozen=True)
+class Harness:
+    """A linked harness."""
+
+    program: Path
+
+    def features(self) -> dict[str, bool]:
+        """Which of FEATURES this CPU and its operating system offer, less those of FEATURES_OFF."""
+        answer: dict[str, bool] = self._json("features")
+        return answer
+
+    def list(self) -> tuple[Listed, ...]:
+        """The kernels, the portable ones first."""
+        return tuple(
+            Listed(**{**row, "needs": tuple(row["needs"]), "missing": tuple(row["missing"])})
+            for row in self._json("list")
+        )
+
+    def run(self, name: str, vectors: Sequence[Vector]) -> States:
+        """The state of each vector after one update per chunk.
+
+        Raises MissingFeatures, or GhashgenError when the kernel faults.
+        """
+        return self._states("run", name, vectors)
+
+    def mul(self, name: str, vectors: Sequence[Vector]) -> States:
+        """The product x·H of each vector; no vector may have chunks.
+
+        Raises MissingFeatures, or GhashgenError when the kernel faults.
+        """
+        return self._states("mul", name, vectors)
+
+    def segments(self, name: str, vectors: Sequence[Vector]) -> States:
+        """The state of each vector after its chunks, each hashed from state 0 and combined.
+
+        Raises MissingFeatures, or GhashgenError when the kernel faults or cannot combine.
+        """
+        return self._states("segments", name, vectors)
+
+    def power(self, name: str, vectors: Sequence[Vector]) -> States:
+        """H^m of each vector; m is the first 8 bytes of its x, little-endian; no chunks.
+
+        Raises MissingFeatures, or GhashgenError when the kernel faults or has no power.
+        """
+        return self._states("power", name, vectors)
+
+    def check(self, name: str) -> Report:
+        """Checks convention, bounds, alignment and results of a kernel.
+
+        Raises MissingFeatures, or GhashgenError when the check itself cannot be made.
+        """
+        answer = json.loads(self._call(["check", name], accept=(0, _CHECK_FAILED)))
+        findings = tuple(Finding(category, **row) for category, row in answer["checks"].items())
+        return Report(answer["name"], findings, answer["calls"])
+
+    def sampled(self, job: bytes) -> Sequence[str]:
+        """The lines that ``harness/sampled.c`` writes for a job.
+
+        Raises MissingFeatures, or GhashgenError when the job cannot be run.
+        """
+        return self._call(["sampled"], job).decode().splitlines()
+
+    def _states(self, command: str, name: str, vectors: Sequence[Vector]) -> States:
+        output = self._call([command, name], encode(vectors))
+        if len(output) != 16 * len(vectors):
+            raise GhashgenError(
+                f"{name}: {len(output)} bytes came back for {len(vectors)} vectors",
+                "this is a fault of the harness",
+            )
+        return [output[i : i + 16] for i in range(0, len(output), 16)]
+
+    def _json(self, command: str) -> Any:
+        return json.loads(self._call([command]))
+
+    def _call(
+        self, arguments: Sequence[str], data: bytes = b"", accept: Sequence[int] = (0,)
+    ) -> bytes:
+        what = " ".join(arguments)
+        try:
+            result = subprocess.run(
+                [str(self.program), *arguments],
+                input=data,
+                capture_output=True,
+                timeout=_SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise GhashgenError(f"harness {what}: no answer in {_SECONDS} s") from None
+        except OSError as error:
+            raise GhashgenError(f"{self.program} cannot be run: {error.strerror}") from None
+        if result.returncode in accept:
+            return result.stdout
+        raise _refusal(what, result.returncode, result.stderr.decode(errors="replace"))
+
+
+def _refusal(what: str, status: int, stderr: str) -> GhashgenError:
+    line = stderr.strip().splitlines()[-1] if stderr.strip() else ""
+    line = line.removeprefix("ghashgen-harness: ")
+    if status == _MISSING:
+        match = re.search(r"needs (.*), which", line)
+        return MissingFeatures(line, tuple(match[1].split()) if match else ())
+    if status < 0:
+        name = signal.Signals(-status).name
+        return GhashgenError(f"harness {what}: ended by {name}", "harness check says more")
+    return GhashgenError(line or f"harness {what}: exit status {status}")
+
+
+def encode(vectors: Sequence[Vector]) -> bytes:
+    """The harness's input: "GHV1", u32 count; per vector h, x, u32 n, u64 lengths, the chunks."""
+    parts = [b"GHV1", struct.pack("<I", len(vectors))]
+    for vector in vectors:
+        lengths = [len(chunk) for chunk in vector.chunks]
+        parts += [vector.h, vector.x, struct.pack(f"<I{len(lengths)}Q", len(lengths), *lengths)]
+        parts += vector.chunks
+    return b"".join(parts)
+
+
+def build(kernels: Iterable[HarnessKernel], out_dir: Path) -> Harness:
+    """Compiles the harness into ``out_dir`` and links it with ``kernels``.
+
+    Every file there is named by a hash of all that it is made from, so that one that exists is
+    used again. Raises GhashgenError for a kernel that cannot be linked and for missing tools.
+    """
+    kernels = tuple(kernels)
+    check_linkable(kernels)
+    cc = find_cc()
+    folder = project_root() / "harness"
+    sources = sorted([*folder.glob("*.c"), *folder.glob("*.S")])
+    objects = [kernel.obj for kernel in kernels]
+    table = write_table(kernels, out_dir)
+    return Harness(program(cc, "harness", [*sources, table], objects, out_dir))
+
+
+def write_table(kernels: Sequence[HarnessKernel], out_dir: Path) -> Path:
+    """Writes the C table of the kernels into ``out_dir``, which is made, and returns its path."""
+    rows = [
+        {
+            "name": kernel.name,
+            "op": kernel.op,
+            "isa": kernel.isa,
+            "abi": kernel.abi,
+            "needs": " | ".join(f"CPU_{name.upper()}" for name in kernel.needs) or "0",
+            "blocks": kernel.blocks,
+            "table_bytes": kernel.table_bytes,
+            "table_align": kernel.table_align,
+            "segments": kernel.segments,
+        }
+        for kernel in kernels
+    ]
+    text = environment().get_template("kernel_table.c.j2").render(kernels=rows, count=len(rows))
+    path = out_dir / f"kernel_table-{digest([text])}.c"
+    write_whole(path, text)
+    return path
+
+
+def check_linkable(kernels: Sequence[HarnessKernel]) -> None:
+    """Refuses kernels that the table in C cannot hold, and two of one name."""
+    for kernel in kernels:
+        _validate(kernel)
+    names = [*PORTABLE_KERNELS, *(kernel.name for kernel in kernels)]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise GhashgenError(f"more than one kernel is named {twice[0]}", "names are symbols")
+
+
+def _validate(kernel: HarnessKernel) -> None:
+    """Refuses what the table in C cannot hold or the harness cannot check."""
+    align = kernel.table_align
+    wrong = {
+        f"{kernel.name!r} is no symbol": not _SYMBOL.fullmatch(kernel.name),
+        f"its ISA {kernel.isa!r} is no plain name": not re.fullmatch(r"[\w.+-]+", kernel.isa),
+        f"its ABI {kernel.abi} is none of {', '.join(ABIS)}": kernel.abi not in ABIS,
+        f"it has {kernel.blocks} blocks in a group": kernel.blocks < 1,
+        f"its table has {kernel.table_bytes} bytes": kernel.table_bytes < 1,
+        # The harness places tables within pages of 4096 bytes.
+        f"its table is aligned to {align}": not 1 <= align <= 2048 or align & (align - 1) != 0,
+        **{f"{name} is no CPU feature known here": name not in FEATURES for name in kernel.needs},
+    }
+    for reason, applies in wrong.items():
+        if applies:
+            raise GhashgenError(f"kernel {kernel.name} cannot be linked: {reason}")

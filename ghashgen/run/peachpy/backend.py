@@ -1,0 +1,188 @@
+"""The client of the worker: kernels built, loaded and called by PeachPy, without an assembler."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+from ghashgen.arch.x86_64.abi import SYSV
+from ghashgen.compiler.pipeline import compile_kernel
+from ghashgen.ir.program import Program
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.run.harness import Vector
+from ghashgen.run.peachpy.beside_nasm import Encoded
+from ghashgen.run.peachpy.process import WorkerProcess
+from ghashgen.run.peachpy.program import encode
+from ghashgen.run.peachpy.tool import PeachPyTool, require
+from ghashgen.support.errors import GhashgenError
+
+ISA = "avx"
+"""The instruction set that PeachPy can encode; it has no EVEX VPCLMULQDQ, and sse adds nothing."""
+
+_SCRIPTS_A_REQUEST = 64
+
+
+@dataclass(frozen=True)
+class PeachFunction(Encoded):
+    """A function as PeachPy encoded it for the System V ABI, before relocation."""
+
+
+def check(kernel: Kernel) -> None:
+    """Refuse a kernel that this backend cannot build.
+
+    Raises:
+        GhashgenError: names the axis and what to choose instead.
+    """
+    if kernel.isa != ISA:
+        raise GhashgenError(
+            f"PeachPy builds kernels of isa {ISA!r} only, not {kernel.isa!r}", f"choose isa {ISA}"
+        )
+    if kernel.wipe:
+        raise GhashgenError(
+            "PeachPy writes its own epilogue, which wipes nothing", "choose a kernel without wipe"
+        )
+
+
+class Session:
+    """One worker process, which serves many calls; a context manager.
+
+    Starts with the first request, and again after it died.
+    """
+
+    def __init__(self, tool: PeachPyTool | None = None) -> None:
+        self._tool = tool
+        self._worker: WorkerProcess | None = None
+        self._loaded: dict[Kernel, Mapping[str, PeachFunction]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the worker."""
+        if self._worker is not None:
+            self._worker.close()
+        self._worker = None
+        self._loaded = {}
+
+    def load(
+        self, kernel: Kernel, programs: Mapping[str, Program] | None = None
+    ) -> Mapping[str, PeachFunction]:
+        """Build and load a kernel's functions; return them by name (init, mul, update).
+
+        `programs` are selected programs to take instead of the kernel's own.
+
+        Raises:
+            GhashgenError: PeachPy is missing, or refuses the kernel (it does not spill).
+        """
+        check(kernel)
+        if programs is None:
+            if kernel in self._loaded:
+                return self._loaded[kernel]
+            compiled = compile_kernel(kernel, SYSV)
+            programs = {name: item.selected for name, item in compiled.items()}
+        functions = {name: encode(item, kernel.set) for name, item in programs.items()}
+        request = {"op": "load", "kernel": kernel.name, "functions": functions}
+        answer = self._ask(kernel, request)["functions"]
+        loaded = {
+            name: PeachFunction(
+                name,
+                bytes.fromhex(item["code"]),
+                {offset: bytes.fromhex(data) for offset, data in item["constants"]},
+            )
+            for name, item in answer.items()
+        }
+        self._loaded[kernel] = loaded
+        return loaded
+
+    def run(self, kernel: Kernel, vectors: Sequence[Vector]) -> list[bytes]:
+        """Return the state of each vector, 16 bytes, after init and one update per chunk.
+
+        Raises:
+            GhashgenError: as `load`, or a call faulted or wrote outside its buffers.
+        """
+        scripts = []
+        for vector in vectors:
+            names = [f"in{i}" for i in range(len(vector.chunks))]
+            chunks = {
+                name: {"hex": chunk.hex()} for name, chunk in zip(names, vector.chunks, strict=True)
+            }
+            updates = [
+                ["update", "table", "x", name, len(chunk)]
+                for name, chunk in zip(names, vector.chunks, strict=True)
+            ]
+            scripts.append(_script(kernel, vector, chunks, updates))
+        return self._states(kernel, scripts)
+
+    def multiply(self, kernel: Kernel, vectors: Sequence[Vector]) -> list[bytes]:
+        """Return x·H of each vector, 16 bytes, after init and mul; chunks are not used.
+
+        Raises:
+            GhashgenError: as `run`.
+        """
+        scripts = [_script(kernel, vector, {}, [["mul", "table", "x"]]) for vector in vectors]
+        return self._states(kernel, scripts)
+
+    def _states(self, kernel: Kernel, scripts: Sequence[dict[str, Any]]) -> list[bytes]:
+        self.load(kernel)
+        out: list[bytes] = []
+        for at in range(0, len(scripts), _SCRIPTS_A_REQUEST):
+            part = scripts[at : at + _SCRIPTS_A_REQUEST]
+            request = {"op": "run", "kernel": kernel.name, "scripts": part}
+            results = self._ask(kernel, request)["results"]
+            out.extend(bytes.fromhex(result["x"]) for result in results)
+        return out
+
+    def _ask(self, kernel: Kernel, request: Mapping[str, Any]) -> Any:
+        if self._worker is None:
+            self._tool = self._tool or require()
+            self._worker = WorkerProcess(self._tool)
+        try:
+            return self._worker.ask(kernel.name, request)
+        except GhashgenError:
+            if self._worker.dead:
+                self.close()
+            raise
+
+
+def _script(
+    kernel: Kernel, vector: Vector, chunks: Mapping[str, Any], calls: Sequence[list[Any]]
+) -> dict[str, Any]:
+    """Return the buffers and calls of one vector; init comes first."""
+    return {
+        "buffers": {
+            "table": {"size": kernel.table_bytes, "align": kernel.set.operand_align},
+            "h": {"hex": vector.h.hex()},
+            "x": {"hex": vector.x.hex()},
+            **chunks,
+        },
+        "calls": [["init", "table", "h"], *calls],
+        "results": ["x"],
+    }
+
+
+def compile_function(selected: Program, kernel: Kernel, name: str) -> PeachFunction:
+    """Return one selected function of a kernel as PeachPy encodes it.
+
+    Raises:
+        GhashgenError: PeachPy is missing, or refuses the function.
+    """
+    with Session() as session:
+        return session.load(kernel, {name: selected})[name]
+
+
+def run(kernel: Kernel, vectors: Sequence[Vector]) -> list[bytes]:
+    """Return the final states of vectors, like `run.harness.Harness.run`, in a session of its own.
+
+    Raises:
+        GhashgenError: as `Session.run`.
+    """
+    with Session() as session:
+        return session.run(kernel, vectors)

@@ -1,1 +1,0 @@
-"""Multiply schemes, one a file: each exports SCHEME, a `schemes.core.Multiply`."""

@@ -1,1 +1,0 @@
-"""Reductions, one a file: each exports SCHEME, a `schemes.core.Reduce`."""

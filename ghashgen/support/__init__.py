@@ -1,0 +1,1 @@
+"""What knows nothing of the subject: errors, paths, files, child processes, tools, tables."""

@@ -1,0 +1,69 @@
+"""Packages that single verbs need and a base install does not have: the extras of pyproject.toml.
+
+Such a package is imported inside the function that needs it, after `require` has been asked.
+"""
+
+import importlib.util
+import shlex
+import sys
+from collections.abc import Mapping
+from functools import cache
+from types import MappingProxyType
+
+from ghashgen.support.errors import GhashgenError
+
+EXTRAS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "validate": {
+            "cryptography": "cryptography",
+            "cryptography_vectors": "cryptography-vectors",
+        },
+        "emulate": {"bochscpu": "bochscpu-python"},
+        "bench": {"cryptography": "cryptography"},
+        "report": {"matplotlib": "matplotlib"},
+        "lab": {"dask": "dask", "distributed": "distributed"},
+        "solve": {"ortools": "ortools"},
+    }
+)
+"""For each extra, the modules that it brings and the packages that hold them."""
+
+USES: Mapping[str, str] = MappingProxyType(
+    {
+        "validate": "validating kernels",
+        "emulate": "running kernels that this CPU cannot",
+        "bench": "measuring pyca/cryptography beside kernels",
+        "report": "the report's plots",
+        "lab": "tuning over several machines",
+        "solve": "searching the best order of a loop",
+    }
+)
+"""What each extra is needed for."""
+
+
+def command(extra: str) -> str:
+    """Return the command that installs an extra for the Python that runs."""
+    return f"{shlex.quote(sys.executable)} -m pip install 'ghashgen[{extra}]'"
+
+
+def missing(extra: str) -> tuple[str, ...]:
+    """Return the packages of an extra that are not installed."""
+    return tuple(
+        package
+        for module, package in EXTRAS[extra].items()
+        if importlib.util.find_spec(module) is None
+    )
+
+
+@cache
+def require(extra: str) -> None:
+    """Refuse to go on without an extra.
+
+    Raises:
+        GhashgenError: a package of it is not installed; the remedy is the command that installs it.
+    """
+    if absent := missing(extra):
+        verb = "is" if len(absent) == 1 else "are"
+        raise GhashgenError(
+            f"{' and '.join(absent)}, needed for {USES[extra]}, {verb} not installed",
+            f"run: {command(extra)}",
+        )

@@ -1,0 +1,56 @@
+"""Writing files whole or not at all, and saying why one could not be written.
+
+Whoever writes a file makes its folder.
+"""
+
+import errno
+import os
+from pathlib import Path
+
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.paths import CACHE, cache_folder
+
+FULL = frozenset((errno.ENOSPC, errno.EDQUOT))
+"""Errors that say that no room is left."""
+
+
+def unwritten(path: Path, error: OSError, remedy: str = "") -> GhashgenError:
+    """Return the refusal for a file that could not be written; `remedy` where space is not it."""
+    # A write that fails, unlike an open, does not name its file.
+    where = path if error.filename is None else error.filename
+    cached = path.is_relative_to(cache_folder())
+    usual = f"set {CACHE} to a folder that can be written" if cached else "change its permissions"
+    if error.errno in FULL:
+        remedy = "make room, or choose another place; nothing was written"
+    return GhashgenError(f"{where}: {error.strerror}", remedy or usual)
+
+
+def make_folder(folder: Path, remedy: str = "") -> Path:
+    """Make a folder and those above it where they are missing, and return it.
+
+    Raises:
+        GhashgenError: it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritten(folder, error, remedy) from None
+    return folder
+
+
+def write_whole(path: Path, content: str | bytes, remedy: str = "") -> None:
+    """Write a file, text as UTF-8, beside its place, then put it there; make its folder.
+
+    Raises:
+        GhashgenError: it cannot be written; the file is as it was then.
+    """
+    make_folder(path.parent, remedy)
+    # Named by the process, so that two that write the same do not meet.
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        unfinished.write_bytes(content.encode() if isinstance(content, str) else content)
+        unfinished.replace(path)
+    except OSError as error:
+        raise unwritten(path, error, remedy) from None
+    finally:
+        unfinished.unlink(missing_ok=True)

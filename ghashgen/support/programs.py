@@ -1,0 +1,65 @@
+"""C programs, each file named by a hash of all that it is made from, so that it is made once.
+
+The hash says what a file should be; that it is what was made here, its seal
+(`ghashgen.support.sealed`).
+"""
+
+import hashlib
+import os
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.paths import project_root
+from ghashgen.support.sealed import kept
+from ghashgen.support.toolchain import Tool, compile_c, link
+
+_COMPILE = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIE", "-g0")
+# Text relocations are errors: a kernel must be position-independent to be usable in a library.
+_LINK = ("-pie", "-Wl,-z,noexecstack", "-Wl,-z,text", "-Wl,--build-id=none")
+
+
+def digest(*groups: Iterable[str | bytes]) -> str:
+    """Return a short hash; a length goes before each string, so that none can run into the next."""
+    state = hashlib.sha256()
+    for group in groups:
+        for item in group:
+            data = item.encode() if isinstance(item, str) else item
+            state.update(len(data).to_bytes(8, "little") + data)
+    return state.hexdigest()[:16]
+
+
+def program(
+    cc: Tool, name: str, sources: Sequence[Path], objects: Sequence[Path], out_dir: Path
+) -> Path:
+    """Compile sources of the folder harness/ or of `out_dir`, link, return the executable.
+
+    Raises:
+        GhashgenError: an object cannot be read, or the compiler or the linker fails.
+    """
+    folder = project_root() / "harness"
+    headers = [path.read_bytes() for path in sorted(folder.rglob("*.h"))]
+    base: list[str | bytes] = [cc.version, *cc.command, *_COMPILE, *headers]
+
+    def compiled(source: Path) -> Path:
+        made_from: list[str | bytes] = [source.name, source.read_bytes()]
+        obj = out_dir / f"{source.parent.name}-{source.stem}-{digest(base, made_from)}.o"
+        return kept(
+            obj,
+            f"C object {obj.name}",
+            lambda: compile_c(cc, source, obj, flags=_COMPILE, include=(folder,)),
+        )
+
+    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+        linked = [*pool.map(compiled, sources), *objects]
+    contents = [_read(path) for path in linked]
+    made = out_dir / f"{name}-{digest([cc.version, *cc.command, *_LINK], contents)}"
+    return kept(made, f"program {made.name}", lambda: link(cc, linked, made, flags=_LINK))
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise GhashgenError(f"{path}: {error.strerror}", "assemble the kernel first") from None

@@ -1,0 +1,249 @@
+"""The only place that starts assemblers, compilers, linkers and llvm-mca.
+
+What they write depends on the sources and options alone: they run in the folder of the source, so
+that no folder's name enters an object, and write to a temporary name that replaces the target at
+the end, so that a failure leaves nothing half-written.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.files import make_folder
+
+NASM_MINIMUM = (2, 14)
+"""The first nasm release line accepted; VPCLMULQDQ, VAES and GFNI in their EVEX forms need it."""
+
+_INSTALL_NASM = "install it: apt-get install nasm, or name one in GHASHGEN_NASM"
+_INSTALL_CC = "install one: apt-get install gcc, or name one in CC"
+_INSTALL_MCA = "install it: apt-get install llvm, or name one in GHASHGEN_LLVM_MCA"
+_SECONDS = 120
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A program that was found, with the options that belong to its name (``CC="zig cc"``)."""
+
+    path: Path
+    version: str
+    options: tuple[str, ...] = ()
+
+    @property
+    def command(self) -> list[str]:
+        """The beginning of the command line."""
+        return [str(self.path), *self.options]
+
+
+def _run(
+    command: Sequence[str], cwd: Path | None = None, remedy: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """Runs a tool in the C locale; its output is returned whatever its exit status."""
+    try:
+        return subprocess.run(
+            command,
+            cwd=cwd,
+            env={**os.environ, "LC_ALL": "C"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise GhashgenError(f"{command[0]} did not finish in {_SECONDS} s", remedy) from None
+    except OSError as error:
+        raise GhashgenError(f"{command[0]} cannot be run: {error.strerror}", remedy) from None
+
+
+def _which(name: str) -> Path | None:
+    found = shutil.which(name)
+    # Absolute, because the tools are started in the folder of their source.
+    return Path(found).absolute() if found else None
+
+
+def find_nasm() -> Tool:
+    """The nasm named by ``GHASHGEN_NASM``, else the one on the path.
+
+    Raises GhashgenError when there is none, or one older than ``NASM_MINIMUM``.
+    """
+    name = os.environ.get("GHASHGEN_NASM") or "nasm"
+    path = _which(name)
+    if path is None:
+        raise GhashgenError("nasm not found" + _named(name, "nasm"), _INSTALL_NASM)
+    answer = _run([str(path), "-v"], remedy=_INSTALL_NASM).stdout
+    match = re.search(r"NASM version (\d+)\.(\d+)(\S*)", answer)
+    if match is None:
+        raise GhashgenError(f"{path} does not say that it is nasm", _INSTALL_NASM)
+    version = f"{match[1]}.{match[2]}{match[3]}"
+    if (int(match[1]), int(match[2])) < NASM_MINIMUM:
+        needed = ".".join(str(number) for number in NASM_MINIMUM)
+        raise GhashgenError(f"nasm {version} is too old, {needed} is needed", _INSTALL_NASM)
+    return Tool(path, version)
+
+
+def find_cc() -> Tool:
+    """The C compiler named by ``CC``, else the first of cc, gcc, clang on the path.
+
+    Raises GhashgenError when there is none.
+    """
+    wanted = os.environ.get("CC", "").strip()
+    for candidate in (wanted,) if wanted else ("cc", "gcc", "clang"):
+        name, *options = shlex.split(candidate)
+        path = _which(name)
+        if path is None:
+            continue
+        answer = _run([str(path), *options, "--version"], remedy=_INSTALL_CC)
+        if answer.returncode != 0 or not answer.stdout.strip():
+            raise GhashgenError(f"{candidate} --version fails", _INSTALL_CC)
+        return Tool(path, answer.stdout.splitlines()[0].strip(), tuple(options))
+    raise GhashgenError("no C compiler found" + _named(wanted, ""), _INSTALL_CC)
+
+
+LLVM_RELEASES = range(14, 24)
+"""Releases whose llvm-mca is looked for under its versioned name; 14 is the first that answers in
+JSON with the names of a model's resources."""
+
+MCA_PASSES = 32
+"""Passes of a loop that llvm-mca simulates: its answer no longer moves in the first digits."""
+
+
+def _llvm_mca(name: str) -> tuple[tuple[int, ...], Tool] | None:
+    """Return (release, tool) if a program of this name says that it is an llvm-mca."""
+    path = _which(name)
+    if path is None:
+        return None
+    answer = _run([str(path), "--version"], remedy=_INSTALL_MCA).stdout
+    match = re.search(r"LLVM version (\d+)\.(\d+)\.(\d+)\S*", answer)
+    if match is None:
+        return None
+    version = match[0].removeprefix("LLVM version ")
+    return tuple(int(number) for number in match.groups()), Tool(path, version)
+
+
+def find_llvm_mca() -> Tool:
+    """The llvm-mca named by ``GHASHGEN_LLVM_MCA``, else the newest on the path.
+
+    Raises GhashgenError when there is none.
+    """
+    wanted = os.environ.get("GHASHGEN_LLVM_MCA", "")
+    usual = ("llvm-mca", *(f"llvm-mca-{release}" for release in LLVM_RELEASES))
+    found = [tool for name in ((wanted,) if wanted else usual) if (tool := _llvm_mca(name))]
+    if not found:
+        raise GhashgenError("llvm-mca not found" + _named(wanted, ""), _INSTALL_MCA)
+    return max(found, key=lambda item: item[0])[1]
+
+
+def run_llvm_mca(mca: Tool, cpu: str, assembly: str) -> tuple[str, str]:
+    """Runs the model of ``cpu`` (an -mcpu name) over AT&T assembly with LLVM-MCA-BEGIN/END marks.
+
+    Returns (its JSON, what it refused); one of the two is empty. llvm-mca goes on without a
+    processor that it does not know: that counts as refused.
+    """
+    options = ["-mtriple=x86_64", f"-mcpu={cpu}", f"-iterations={MCA_PASSES}", "--json"]
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "loop.s"
+        source.write_text(assembly, encoding="utf-8")
+        result = _run([*mca.command, *options, source.name], cwd=Path(folder))
+    unknown = "is not a recognized processor" in result.stderr
+    if result.returncode != 0 or unknown or not result.stdout.strip():
+        return "", first_error(result.stderr) or f"exit status {result.returncode}"
+    return result.stdout, ""
+
+
+def _named(name: str, usual: str) -> str:
+    return "" if name == usual else f" under the name {name}"
+
+
+def assemble(
+    nasm: Tool,
+    source: Path,
+    obj: Path,
+    fmt: str = "elf64",
+    *,
+    include: Sequence[Path] = (),
+    defines: Mapping[str, str] | None = None,
+) -> None:
+    """Assembles ``source`` into ``obj``; ``defines`` are single-line macros (``-D``).
+
+    Raises GhashgenError with the assembler's first error.
+    """
+    options = ["-f", fmt]
+    options += [f"-I{folder.absolute()}/" for folder in include]
+    options += [f"-D{name}={value}" for name, value in sorted((defines or {}).items())]
+    _produce(nasm, [*options, _name(source)], source.parent, obj)
+
+
+def compile_c(
+    cc: Tool, source: Path, obj: Path, *, flags: Sequence[str] = (), include: Sequence[Path] = ()
+) -> None:
+    """Compiles ``source`` (``.c``, or ``.S`` with the preprocessor) into ``obj``.
+
+    Raises GhashgenError with the compiler's first error.
+    """
+    options = [*flags, *(f"-I{folder.absolute()}" for folder in include)]
+    _produce(cc, [*options, "-c", _name(source)], source.parent, obj)
+
+
+def link(cc: Tool, objects: Sequence[Path], program: Path, *, flags: Sequence[str] = ()) -> None:
+    """Links ``objects`` into an executable.
+
+    Raises GhashgenError with the linker's first error.
+    """
+    names = [str(path.absolute()) for path in objects]
+    _produce(cc, [*flags, *names], None, program)
+
+
+def assemble_text(nasm: Tool, name: str, text: str, fmt: str) -> bytes:
+    """The object of an assembly text.
+
+    Raises GhashgenError when nasm fails.
+    """
+    with tempfile.TemporaryDirectory(prefix="ghashgen-") as folder:
+        source, obj = Path(folder) / f"{name}.asm", Path(folder) / f"{name}.o"
+        source.write_bytes(text.encode())
+        _make(nasm, ["-f", fmt, source.name], source.parent, obj)
+        return obj.read_bytes()
+
+
+def _name(source: Path) -> str:
+    if not source.is_file():
+        raise GhashgenError(f"{source}: no such file")
+    return source.name
+
+
+def _produce(tool: Tool, arguments: Sequence[str], cwd: Path | None, target: Path) -> None:
+    """Runs ``tool arguments -o`` a temporary name beside ``target``, which it then replaces."""
+    target = target.absolute()
+    make_folder(target.parent)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
+        unfinished = Path(folder) / target.name
+        _make(tool, arguments, cwd, unfinished)
+        unfinished.replace(target)
+
+
+def _make(tool: Tool, arguments: Sequence[str], cwd: Path | None, output: Path) -> None:
+    """Runs ``tool arguments -o output``; a failure may leave part of ``output`` behind."""
+    result = _run([*tool.command, *arguments, "-o", str(output)], cwd=cwd)
+    if result.returncode != 0 or not output.exists():
+        line = first_error(result.stderr or result.stdout)
+        raise GhashgenError(
+            f"{tool.path.name} failed: {line or f'exit status {result.returncode}'}",
+            f"{tool.path.name} here is {tool.version}",
+        )
+
+
+def first_error(output: str) -> str:
+    """The first line that reports an error (not a warning or a note), else the first line."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    marks = re.compile(r"\b(fatal|error|panic): |undefined reference|multiple definition")
+    return next((line for line in lines if marks.search(line)), lines[0] if lines else "")

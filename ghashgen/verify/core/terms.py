@@ -1,0 +1,389 @@
+"""Data values: 128-bit lanes as constants or as hash-consed terms over GF(2).
+
+A lane is an int (a known constant) or a `Term`. A term is built from variables by four operations,
+sum, linear map of bits, carry-less product of 64-bit halves, and reading a named table entry, and
+equal terms are one object, so what was once proved of a term holds wherever it occurs again. The
+exact polynomials of a term (`ghashgen.algebra.ops.forms.Form`) are computed when somebody asks.
+
+A value that is no such term (a bitwise AND of two unknowns, a caller's leftover, data from before a
+cut) is opaque: it remembers its reason, whatever is computed from it is opaque too, and it equals
+nothing.
+
+What a term depends on is part of it, and is the union of what its parts depend on: no operation can
+make a secret public. Only a constant is free of what it was computed from.
+"""
+
+from collections.abc import Callable
+from functools import cache
+
+from ghashgen.algebra.field.gf2 import clmul
+from ghashgen.algebra.ops.forms import DegreeError, Form, Moves, constant, multiply, variable
+
+MASK64 = (1 << 64) - 1
+MASK128 = (1 << 128) - 1
+
+TABLE, DATA, RAW, OPAQUE, CALLER, SECRET = 1, 2, 4, 8, 16, 32
+"""What a term depends on: table entries; state and blocks; a block not yet padded; a value that
+cannot be followed; what the caller left in a register or in memory (taken for public); and whether
+key, state or data is in it, which comes with the first three and is never lost."""
+
+
+class NotPolynomialError(Exception):
+    """A value that the checker cannot follow: why, and at which instruction it arose."""
+
+    def __init__(self, reason: str, at: int) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.at = at
+
+
+class Term:
+    """One value of 128 bits; compared by identity, since equal terms are one object."""
+
+    __slots__ = ("args", "at", "deps", "form", "mask", "op", "serial")
+
+    def __init__(self, op: str, args: tuple[object, ...], mask: int, deps: int, at: int) -> None:
+        self.op = op
+        self.args = args
+        self.mask = mask
+        """Bits that may be other than zero."""
+        self.deps = deps
+        self.at = at
+        """Address of the instruction that made it first."""
+        self.serial = 0
+        self.form: Form | None = None
+
+    def __repr__(self) -> str:
+        return f"<{self.op} {self.serial}>"
+
+
+Lane = int | Term
+
+
+@cache
+def apply_moves(value: int, moves: Moves) -> int:
+    """Return the moved bits of a constant."""
+    out = 0
+    for shift, keep in moves:
+        out ^= (value << shift if shift >= 0 else value >> -shift) & keep
+    return out
+
+
+@cache
+def _moved_mask(mask: int, moves: Moves) -> int:
+    out = 0
+    for shift, keep in moves:
+        out |= (mask << shift if shift >= 0 else mask >> -shift) & keep
+    return out
+
+
+@cache
+def byte_moves(sources: tuple[int, ...]) -> Moves:
+    """Return the map whose byte k is byte `sources[k]` of the operand, or zero if that is -1."""
+    keeps: dict[int, int] = {}
+    for k, source in enumerate(sources):
+        if source >= 0:
+            shift = 8 * (k - source)
+            keeps[shift] = keeps.get(shift, 0) | 0xFF << 8 * k
+    return tuple(sorted(keeps.items()))
+
+
+class Terms:
+    """The pool in which equal terms are one object, and the operations on lanes.
+
+    `entry_form(kind, power)` gives the polynomials of a table entry in the variables B1, B2, …
+    `lower(term)` may lower the degree of a factor by naming a value in it, and says whether it did.
+    """
+
+    def __init__(
+        self,
+        entry_form: Callable[[str, int], Form],
+        lower: Callable[[Term], bool] = lambda term: False,
+    ) -> None:
+        self._pool: dict[tuple[object, ...], Term] = {}
+        self._entry_form = entry_form
+        self._lower = lower
+        self.at = 0
+        """Address of the instruction being executed."""
+        self.settle: Callable[[Term], Lane] = lambda term: term
+        """Called with a value that depends on a partial block (RAW) and enters the hash: a sum with
+        a state, a product. It may return an equal value under a name."""
+
+    def _make(self, op: str, args: tuple[object, ...], mask: int, deps: int = 0) -> Term:
+        """Return the one term of this definition; it depends on its parts and on `deps`."""
+        key = (op, *args)
+        term = self._pool.get(key)
+        if term is None:
+            for part in args:
+                if isinstance(part, Term):
+                    deps |= part.deps
+            if mask >> 128:
+                raise AssertionError(f"{op}: more than 128 bits")
+            term = Term(op, args, mask, deps, self.at)
+            term.serial = len(self._pool)
+            self._pool[key] = term
+        elif deps & ~term.deps:
+            raise AssertionError(f"{term} under one name with other dependences")
+        return term
+
+    def clear(self) -> None:
+        """Forget every term and form."""
+        for term in self._pool.values():
+            term.form = None
+        self._pool.clear()
+
+    def variable(self, name: str, deps: int = DATA) -> Term:
+        """Return 128 fresh secret bits by name."""
+        return self._make("var", (name,), MASK128, deps | SECRET)
+
+    def entry(self, kind: str, power: int) -> Term:
+        """Return the table entry `kind` of H^power."""
+        return self._make("entry", (kind, power), MASK128, TABLE | SECRET)
+
+    def caller(self, name: str, bits: int = 128) -> Term:
+        """Return what the caller left in the place `name` of so many bits."""
+        return self._make("caller", (name,), (1 << bits) - 1, CALLER)
+
+    def lost(self, reason: str, secret: bool, bits: int = 128) -> Term:
+        """Return `bits` bits of which only a reason is known, and whether a secret may be there."""
+        return self._opaque(reason, self.at, (1 << bits) - 1, SECRET if secret else CALLER)
+
+    def opaque(self, reason: str, *sources: object, mask: int = MASK128) -> Term:
+        """Return a value that was computed of the sources in a way that is not followed.
+
+        It depends on what they depend on; on secrets, if none of them is a term.
+        """
+        deps = 0
+        for source in sources:
+            if isinstance(source, Term):
+                deps |= source.deps
+        return self._opaque(reason, self.at, mask, deps or SECRET)
+
+    def _opaque(self, reason: str, at: int, mask: int, deps: int) -> Term:
+        deps |= OPAQUE
+        term = self._make("opaque", (reason, at, mask, deps), mask, deps)
+        term.at = at
+        return term
+
+    def _spoiled(self, reason: str, mask: int, *lanes: Lane) -> Term | None:
+        """Return the opaque result of an operation that meets an opaque or a caller's value."""
+        deps = 0
+        for lane in lanes:
+            if isinstance(lane, Term):
+                deps |= lane.deps
+        if not deps & (OPAQUE | CALLER):
+            return None
+        for lane in lanes:
+            if isinstance(lane, Term) and lane.op == "opaque":
+                return self._opaque(str(lane.args[0]), lane.at, mask, deps)
+        more = "with" if deps & SECRET else "of"
+        return self._opaque(f"{reason} {more} what the caller left", self.at, mask, deps)
+
+    def xor(self, a: Lane, b: Lane) -> Lane:
+        """Return a + b."""
+        if isinstance(a, int):
+            if isinstance(b, int):
+                return a ^ b
+            a, b = b, a
+        if b == 0:
+            return a
+        if isinstance(b, int):
+            mask, deps = a.mask | b, a.deps
+        else:
+            if same_value(a, b):
+                return 0
+            if (a.deps ^ b.deps) & RAW:
+                raw, other = (a, b) if a.deps & RAW else (b, a)
+                settled = self.settle(raw)
+                if settled is not raw:
+                    return self.xor(settled, other)
+            if a.serial < b.serial:
+                a, b = b, a
+            mask, deps = a.mask | b.mask, a.deps | b.deps
+        if deps & (OPAQUE | CALLER):
+            spoiled = self._spoiled("a sum", mask, a, b)
+            assert spoiled is not None
+            return spoiled
+        return self._make("xor", (a, b), mask)
+
+    def moves(self, a: Lane, moves: Moves) -> Lane:
+        """Return the linear map `moves` of a (`ghashgen.algebra.ops.forms.Moves`)."""
+        if isinstance(a, int):
+            return apply_moves(a, moves)
+        if len(moves) == 1 and moves[0][0] == 0 and not a.mask & ~moves[0][1]:
+            return a
+        mask = _moved_mask(a.mask, moves)
+        if not mask:
+            return 0
+        if a.deps & (OPAQUE | CALLER):
+            spoiled = self._spoiled("part", mask, a)
+            assert spoiled is not None
+            return spoiled
+        return self._make("moves", (a, moves), mask)
+
+    def bytes(self, a: Lane, sources: tuple[int, ...]) -> Lane:
+        """Return the lane whose byte k is byte sources[k] of a, or zero for -1."""
+        return self.moves(a, byte_moves(sources))
+
+    def keep(self, a: Lane, mask: int) -> Lane:
+        """Return the bits of a that the constant mask selects."""
+        return self.moves(a, ((0, mask),))
+
+    def clmul(self, a: Lane, half_a: int, b: Lane, half_b: int) -> Lane:
+        """Return the carry-less product of one 64-bit half of each."""
+        if isinstance(a, Term) and isinstance(b, Term):
+            deps = a.deps | b.deps
+            if not deps & (RAW | OPAQUE | CALLER):
+                if not a.mask >> 64 * half_a & MASK64 or not b.mask >> 64 * half_b & MASK64:
+                    return 0
+                if b.serial < a.serial:
+                    a, half_a, b, half_b = b, half_b, a, half_a
+                return self._make("clmul", (a, half_a, b, half_b), MASK128 >> 1)
+        a, b = (
+            self.settle(lane) if isinstance(lane, Term) and lane.deps & RAW else lane
+            for lane in (a, b)
+        )
+        first = self.keep(a, MASK64 << 64 * half_a)
+        second = self.keep(b, MASK64 << 64 * half_b)
+        if isinstance(first, int) and isinstance(second, int):
+            return clmul(first >> 64 * half_a, second >> 64 * half_b)
+        if first == 0 or second == 0:
+            return 0
+        deps = 0
+        for lane in (a, b):
+            deps |= lane.deps if isinstance(lane, Term) else 0
+        if deps & (OPAQUE | CALLER):
+            spoiled = self._spoiled("a product", MASK128 >> 1, a, b)
+            assert spoiled is not None
+            return spoiled
+        if _rank(b) < _rank(a):
+            a, half_a, b, half_b = b, half_b, a, half_a
+        return self._make("clmul", (a, half_a, b, half_b), MASK128 >> 1)
+
+    def either(self, a: Lane, b: Lane) -> Lane:
+        """Return a OR b where it is linear: one is constant, or they agree where they overlap."""
+        if same_value(a, b):
+            return a
+        if isinstance(a, int):
+            a, b = b, a
+        if isinstance(a, int) and isinstance(b, int):
+            return a | b
+        assert isinstance(a, Term)
+        if isinstance(b, int):
+            return self.xor(self.keep(a, MASK128 ^ b), b)
+        overlap = a.mask & b.mask
+        if not overlap or self._agree(a, b, overlap):
+            return self.xor(a, self.keep(b, MASK128 ^ overlap))
+        mask = a.mask | b.mask
+        return self._spoiled("an OR", mask, a, b) or self.opaque(
+            "a bitwise OR of two secrets", a, b, mask=mask
+        )
+
+    def _agree(self, a: Term, b: Term, bits: int) -> bool:
+        """Return whether two terms hold the same polynomials in these bits."""
+        try:
+            difference = self.form(a) ^ self.form(b)
+        except NotPolynomialError:
+            return False
+        return difference.mask(bits) == Form(128)
+
+    def both(self, a: Lane, b: Lane) -> Lane:
+        """Return a AND b where it is linear: one is constant, or both are the same."""
+        if same_value(a, b):
+            return a
+        if isinstance(b, int):
+            return self.keep(a, b)
+        if isinstance(a, int):
+            return self.keep(b, a)
+        mask = a.mask & b.mask
+        if not mask:
+            return 0
+        return self._spoiled("an AND", mask, a, b) or self.opaque(
+            "a bitwise AND of two secrets", a, b, mask=mask
+        )
+
+    def form(self, lane: Lane) -> Form:
+        """Return the 128 polynomials of a lane.
+
+        Raises:
+            NotPolynomialError: it is opaque, or of degree above 2.
+        """
+        if isinstance(lane, int):
+            return constant(lane, 128)
+        stack = [lane]
+        while stack:
+            term = stack[-1]
+            if term.form is not None:
+                stack.pop()
+                continue
+            missing = [t for t in term.args if isinstance(t, Term) and t.form is None]
+            if missing:
+                stack.extend(missing)
+                continue
+            term.form = self._evaluate(term)
+            stack.pop()
+        assert lane.form is not None
+        return lane.form
+
+    def _product(self, term: Term) -> Form:
+        a, half_a, b, half_b = term.args
+        while True:
+            first = self.form(_lane(a)).slice(64 * _number(half_a), 64)
+            second = self.form(_lane(b)).slice(64 * _number(half_b), 64)
+            try:
+                return multiply(first, second)
+            except DegreeError:
+                factors = [f for f in (a, b) if isinstance(f, Term)]
+                if not any(self._lower(factor) for factor in factors):
+                    raise NotPolynomialError("a product of degree above 2", term.at) from None
+
+    def _evaluate(self, term: Term) -> Form:
+        args = term.args
+        match term.op:
+            case "var":
+                return variable(str(args[0]))
+            case "entry":
+                return self._entry_form(str(args[0]), int(str(args[1])))
+            case "xor":
+                return self.form(_lane(args[0])) ^ self.form(_lane(args[1]))
+            case "moves":
+                moves = args[1]
+                assert isinstance(moves, tuple)
+                return self.form(_lane(args[0])).moves(moves, 128)
+            case "clmul":
+                return self._product(term)
+            case "caller":
+                raise NotPolynomialError(f"what the caller left in {args[0]}", term.at)
+            case _:
+                raise NotPolynomialError(str(args[0]), term.at)
+
+
+def _lane(value: object) -> Lane:
+    assert isinstance(value, int | Term)
+    return value
+
+
+def _number(value: object) -> int:
+    assert isinstance(value, int)
+    return value
+
+
+def _rank(lane: Lane) -> tuple[int, int]:
+    return (0, lane) if isinstance(lane, int) else (1, lane.serial)
+
+
+def same_value(a: object, b: object) -> bool:
+    """Return whether two lanes are certainly equal; an opaque value equals nothing, even itself."""
+    if isinstance(a, Term):
+        return a is b and a.op != "opaque"
+    return isinstance(a, int) and isinstance(b, int) and a == b
+
+
+def secret(lane: object) -> bool:
+    """Return whether a value may depend on key, state or data."""
+    return isinstance(lane, Term) and lane.deps & SECRET != 0
+
+
+def of_table(lane: object) -> bool:
+    """Return whether a value is a function of the table alone."""
+    return isinstance(lane, Term) and lane.deps == TABLE | SECRET

@@ -1,0 +1,205 @@
+"""Values of general registers: numbers, lengths with an unknown, pointers, and 64-bit secrets.
+
+    int       a known 64-bit number
+    Affine    scale·u + offset, u unknown in [low, high]: how a length looks in the induction
+    Pointer   an address: a region's start plus an offset (int or Affine)
+    Term      a secret, or what the caller left (`ghashgen.verify.core.terms`), in bits 0..63
+
+An operation on b bits works modulo 2^b. On an Affine it is exact for the whole range of u, or it is
+refused with `UndecidedError`: `reduced` is the only way back from an integer to a register, and
+`below`, `equals` and `bit` are the only questions asked of one.
+"""
+
+from dataclasses import dataclass
+
+from ghashgen.verify.core.terms import Term
+
+M64 = (1 << 64) - 1
+
+
+class UndecidedError(Exception):
+    """A comparison or an operation has no single answer for all values of the unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """scale·u + offset for an unknown u with low <= u <= high; scale is not 0."""
+
+    scale: int
+    offset: int
+    low: int
+    high: int
+
+    @property
+    def least(self) -> int:
+        """The least value."""
+        return self.scale * (self.low if self.scale > 0 else self.high) + self.offset
+
+    @property
+    def greatest(self) -> int:
+        """The greatest value."""
+        return self.scale * (self.high if self.scale > 0 else self.low) + self.offset
+
+    def plus(self, amount: int) -> "Affine":
+        """Return self + amount."""
+        return Affine(self.scale, self.offset + amount, self.low, self.high)
+
+    def at(self, u: int) -> int:
+        """Return the value at one u."""
+        return self.scale * u + self.offset
+
+
+Number = int | Affine
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """The start of a region plus an offset in bytes (negative below its start), modulo 2^64."""
+
+    region: str
+    offset: Number
+
+
+Value = int | Affine | Pointer | Term
+
+
+def fits(value: object, bits: int) -> bool:
+    """Return whether a value certainly has no bit beyond the lowest `bits`."""
+    if isinstance(value, int):
+        return value >> bits == 0
+    if isinstance(value, Term):
+        return value.mask >> bits == 0
+    if isinstance(value, Affine):
+        return value.least >= 0 and value.greatest >> bits == 0
+    return isinstance(value, Pointer) and bits == 64
+
+
+def signed(value: int, bits: int = 64) -> int:
+    """Return the number whose two's complement in `bits` bits is value."""
+    return value - (1 << bits) if value >> bits - 1 else value
+
+
+# Integers, not yet reduced: exact, and of any sign.
+
+
+def shift_number(a: Number, amount: int) -> Number:
+    """Return a + amount as integers."""
+    return a + amount if isinstance(a, int) else a.plus(amount)
+
+
+def combined(a: Number, b: Number, sign: int) -> Number:
+    """Return a + sign·b as integers."""
+    if isinstance(b, int):
+        return shift_number(a, sign * b)
+    if isinstance(a, int):
+        return Affine(sign * b.scale, a + sign * b.offset, b.low, b.high)
+    if (a.low, a.high) != (b.low, b.high):
+        raise UndecidedError("two unknowns")
+    scale, offset = a.scale + sign * b.scale, a.offset + sign * b.offset
+    return Affine(scale, offset, a.low, a.high) if scale else offset
+
+
+def below(a: Number, bound: int) -> bool | None:
+    """Return whether a < bound; None if that depends on the unknown."""
+    if isinstance(a, int):
+        return a < bound
+    if a.least >= bound or a.greatest < bound:
+        return a.greatest < bound
+    return None
+
+
+def equals(a: Number, value: int) -> bool | None:
+    """Return whether a = value; None if that depends on the unknown."""
+    if isinstance(a, int):
+        return a == value
+    if a.least == a.greatest:
+        return a.least == value
+    u, rest = divmod(value - a.offset, a.scale)
+    return None if rest == 0 and a.low <= u <= a.high else False
+
+
+def bit(a: Number, k: int) -> bool | None:
+    """Return bit k of a in two's complement; None if that depends on the unknown."""
+    if isinstance(a, int):
+        return bool(a >> k & 1)
+    if a.scale % (2 << k) == 0:
+        return bool(a.offset >> k & 1)
+    first = a.least >> k
+    return bool(first & 1) if a.greatest >> k == first else None
+
+
+def as_signed(a: Number, bits: int) -> Number | None:
+    """Return the number of the two's complement a of `bits` bits; None if its sign is not known."""
+    sign = bit(a, bits - 1)
+    return None if sign is None else shift_number(a, -1 << bits) if sign else a
+
+
+# Registers: modulo 2^bits.
+
+
+def reduced(a: Number, bits: int) -> Number:
+    """Return a modulo 2^bits, for an integer of any sign.
+
+    Raises:
+        UndecidedError: how often it wraps depends on the unknown, and so it is not affine.
+    """
+    if isinstance(a, int):
+        return a & (1 << bits) - 1
+    wraps = a.least >> bits
+    if a.greatest >> bits != wraps:
+        raise UndecidedError("a length that may wrap around")
+    return a.plus(-(wraps << bits)) if wraps else a
+
+
+def _amount(b: Number) -> Number:
+    """Return a 64-bit number as the signed amount that an address moves by."""
+    if isinstance(b, int):
+        return signed(b & M64)
+    value = as_signed(b, 64)
+    return b if value is None else value
+
+
+def add(a: Value, b: Value, bits: int = 64) -> Value | None:
+    """Return a + b modulo 2^bits, or None if no row says what it is."""
+    if isinstance(a, int | Affine) and isinstance(b, int | Affine):
+        return reduced(combined(a, b, 1), bits)
+    if isinstance(b, Pointer):
+        a, b = b, a
+    if isinstance(a, Pointer) and isinstance(b, int | Affine) and bits == 64:
+        return Pointer(a.region, combined(a.offset, _amount(b), 1))
+    return None
+
+
+def subtract(a: Value, b: Value, bits: int = 64) -> Value | None:
+    """Return a - b modulo 2^bits, or None if no row says what it is."""
+    if isinstance(a, int | Affine) and isinstance(b, int | Affine):
+        return reduced(combined(a, b, -1), bits)
+    if isinstance(a, Pointer) and bits == 64:
+        if isinstance(b, Pointer) and a.region == b.region:
+            return reduced(combined(a.offset, b.offset, -1), 64)
+        if isinstance(b, int | Affine):
+            return Pointer(a.region, combined(a.offset, _amount(b), -1))
+    return None
+
+
+def shift_right(a: Affine, count: int) -> Affine:
+    """Return a >> count, for a scale that 2^count divides."""
+    if a.scale & (1 << count) - 1:
+        raise UndecidedError("a shift of a length by an unknown amount of its bits")
+    return Affine(a.scale >> count, a.offset >> count, a.low, a.high)
+
+
+def shift_left(a: Affine, count: int, bits: int = 64) -> Number:
+    """Return a << count modulo 2^bits."""
+    return reduced(Affine(a.scale << count, a.offset << count, a.low, a.high), bits)
+
+
+def mask_number(a: Affine, mask: int, bits: int = 64) -> Number:
+    """Return a AND mask for masks of low bits, or of all but low bits, that the scale permits."""
+    low = mask + 1
+    if low & mask == 0 and a.scale % low == 0:
+        return a.offset & mask
+    cut = (1 << bits) - mask
+    if cut & cut - 1 == 0 and a.scale % cut == 0:
+        return a.plus(-(a.offset % cut))
+    raise UndecidedError("a mask of a length with an unknown")

@@ -1,0 +1,92 @@
+"""Values that a loop carries ahead of the hash: functions of input that is not yet absorbed.
+
+A pipelined loop arrives at its head with blocks of the next group in registers, swapped or added to
+table entries. Such a value is kept at a cut exactly as it is, a term over blocks and table entries,
+with the blocks renamed: block b + j of the input before the cut, b of them being absorbed there, is
+block j of the input after it. So the invariant of a carried register is found by execution, as a
+function of the input that lies before the current position; nothing is guessed, and nothing holds
+of it that the bytes did not compute.
+
+Why a function is enough: the input cannot be written, so a block means the same bytes for the whole
+run, and a renaming of variables by one bijection, in registers, stack and memory alike, changes no
+relation between them.
+"""
+
+from collections.abc import Iterable
+
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.algebra.ops.forms import Moves
+from ghashgen.verify.core.terms import Lane, Term, Terms
+from ghashgen.verify.core.variables import Variables
+from ghashgen.verify.hash.naming import block_name
+
+
+def ahead_of_state(variables: Variables, lanes: Iterable[Term]) -> list[Term]:
+    """Return the lanes that hold input ahead of what the others have absorbed.
+
+    A lane that a state enters belongs to the hash, with all blocks up to its last; so does, in
+    turn, every lane that begins among these blocks.
+    """
+    lanes = list(lanes)
+    open_lanes = {lane: blocks for lane in lanes if (blocks := variables.blocks(lane))}
+    last = 0
+    for lane in lanes:
+        if lane not in open_lanes:
+            numbers = [int(name[1:]) for name in variables.of(lane) if name[0] == "C"]
+            last = max(last, *numbers) if numbers else last
+    while taken := [lane for lane, blocks in open_lanes.items() if min(blocks) <= last]:
+        for lane in taken:
+            last = max(last, *open_lanes.pop(lane))
+    return list(open_lanes)
+
+
+def renamed(
+    terms: Terms, variables: Variables, term: Term, absorbed: int, length: int
+) -> Lane | None:
+    """Return a term as a function of the input after `absorbed` blocks; None if it is none.
+
+    It is none if it contains one of these blocks, or one that does not lie in `length` bytes whole.
+    """
+    blocks = variables.blocks(term)
+    if blocks is None or min(blocks) <= absorbed or BLOCK_BYTES * max(blocks) > length:
+        return None
+    return _shift(terms, term, absorbed) if absorbed else term
+
+
+def _shift(terms: Terms, term: Term, by: int) -> Lane:
+    done: dict[Term, Lane] = {}
+    stack = [term]
+    while stack:
+        top = stack[-1]
+        missing = [part for part in top.args if isinstance(part, Term) and part not in done]
+        if missing:
+            stack.extend(missing)
+            continue
+        stack.pop()
+        done[top] = _rebuilt(terms, top, done, by)
+    return done[term]
+
+
+def _rebuilt(terms: Terms, term: Term, done: dict[Term, Lane], by: int) -> Lane:
+    def lane(value: object) -> Lane:
+        assert isinstance(value, int | Term)
+        return done[value] if isinstance(value, Term) else value
+
+    def number(value: object) -> int:
+        assert isinstance(value, int)
+        return value
+
+    args = term.args
+    match term.op:
+        case "var":
+            return terms.variable(block_name(int(str(args[0])[1:]) - by))
+        case "entry":
+            return term
+        case "xor":
+            return terms.xor(lane(args[0]), lane(args[1]))
+        case "moves":
+            moves: Moves = args[1]  # type: ignore[assignment]
+            return terms.moves(lane(args[0]), moves)
+        case "clmul":
+            return terms.clmul(lane(args[0]), number(args[1]), lane(args[2]), number(args[3]))
+    raise AssertionError(f"a term of kind {term.op} over blocks and table entries")

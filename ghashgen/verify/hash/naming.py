@@ -1,0 +1,204 @@
+"""Giving names to values that equal what the specification says they are.
+
+A proof stays small because a value that is *proved equal* to its definition is replaced by a fresh
+variable with that definition: a power of H as soon as it is computed, the state at a loop head, a
+partial block once it is zero-padded. Replacing a value by an arbitrary one that satisfies the same
+definition only generalises, so every theorem about the result holds for the original.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ghashgen.algebra.ops.forms import Form, variable
+from ghashgen.verify.core.terms import (
+    CALLER,
+    DATA,
+    OPAQUE,
+    RAW,
+    Lane,
+    NotPolynomialError,
+    Term,
+    Terms,
+)
+from ghashgen.verify.core.variables import Variables
+from ghashgen.verify.hash.entries import Algebra
+
+PARTIAL = "P"
+"""The variable of a last block of which only some bytes may be read."""
+
+
+def block_name(number: int) -> str:
+    """Return the variable of block `number` (from 1) after the last cut."""
+    return f"C{number}"
+
+
+@dataclass
+class Naming:
+    """Recognises values; `defined` holds the states named inside products (variables Z1, Z2, …)."""
+
+    algebra: Algebra
+    terms: Terms = field(init=False)
+    variables: Variables = field(default_factory=Variables)
+    defined: dict[str, dict[str, int]] = field(default_factory=dict)
+    _recognised: dict[Term, dict[str, int] | None] = field(default_factory=dict)
+    _padded: dict[tuple[Term, int], str | None] = field(default_factory=dict)
+    _powers: dict[Term, tuple[str, int] | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.terms = Terms(self.algebra.entry, self.name_inside)
+
+    def recognise(self, term: Term) -> dict[str, int] | None:
+        """Return {v: m} if the term is Σ v·H^m over states and blocks v, else None."""
+        if term not in self._recognised:
+            result = None
+            if term.deps & DATA and not term.deps & (OPAQUE | CALLER | RAW):
+                try:
+                    result = self.algebra.recognise(self.terms.form(term))
+                except NotPolynomialError:
+                    result = None
+            self._recognised[term] = result
+        return self._recognised[term]
+
+    def recognise_block(self, term: Term) -> dict[str, int] | None:
+        """Return {v: m} if the term is Σ v·H^m written as a block in memory, else None."""
+        return self.recognise_lane(self.terms.moves(term, self.algebra.register))
+
+    def recognise_lane(self, lane: Lane) -> dict[str, int] | None:
+        """Return `recognise` of a term, None for a constant."""
+        return self.recognise(lane) if isinstance(lane, Term) else None
+
+    def padded(self, lane: Lane, present: int, number: int, forms: tuple[str, ...]) -> Lane:
+        """Replace a partial block of `present` bytes by the variable of block `number`.
+
+        Done where the lane is the block, zero-padded, as it stands in "memory" or in a "register".
+        """
+        if not isinstance(lane, Term) or not lane.deps & RAW or lane.deps & (OPAQUE | CALLER):
+            return lane
+        key = (lane, present)
+        if key not in self._padded:
+            self._padded[key] = self._which_padded(lane, present)
+        found = self._padded[key]
+        match found if found in forms else None:
+            case "memory":
+                block = self.terms.variable(block_name(number))
+                return self.terms.moves(block, self.algebra.memory)
+            case "register":
+                return self.terms.variable(block_name(number))
+        return lane
+
+    def _which_padded(self, lane: Term, present: int) -> str | None:
+        try:
+            form = self.terms.form(lane)
+        except NotPolynomialError:
+            return None
+        in_memory = variable(PARTIAL).moves(self.algebra.memory, 128).mask((1 << 8 * present) - 1)
+        if form == in_memory:
+            return "memory"
+        return "register" if form == in_memory.moves(self.algebra.register, 128) else None
+
+    def power(self, lane: Lane) -> Lane:
+        """Replace a lane that equals a power of H, as B, H or N define it, by that entry."""
+        if (
+            not isinstance(lane, Term)
+            or lane.op not in ("xor", "moves")
+            or lane.deps & (OPAQUE | CALLER)
+        ):
+            return lane
+        if lane not in self._powers:
+            self._powers[lane] = self._which_power(lane)
+        found = self._powers[lane]
+        return self.terms.entry(*found) if found else lane
+
+    def _which_power(self, lane: Term) -> tuple[str, int] | None:
+        try:
+            form = self.terms.form(lane)
+        except NotPolynomialError:
+            return None
+        pair = _single_pair(form)
+        if form.constant or pair is None:
+            return None
+        a, b = pair
+        for kind, expected in self.algebra.power_forms(a, b):
+            if form == expected:
+                return kind, a + b
+        return None
+
+    def name_inside(self, operand: Term) -> bool:
+        """Name a state that enters a product unnamed, so that the product stays quadratic.
+
+        Returns whether the operand's form has changed.
+        """
+        found = self._find_state(operand)
+        if found is None:
+            return False
+        state, meaning = found
+        name = f"Z{len(self.defined) + 1}"
+        self.defined[name] = meaning
+        self._forget_above(operand, state)
+        state.form = variable(name)
+        return True
+
+    def _find_state(self, operand: Term) -> tuple[Term, dict[str, int]] | None:
+        stack = [operand]
+        while stack:
+            term = stack.pop()
+            if term.form is None or term.form.degree < 2:
+                continue
+            meaning = self.algebra.recognise(term.form)
+            if meaning is not None:
+                return term, meaning
+            if term.op in ("xor", "moves"):
+                stack.extend(t for t in term.args if isinstance(t, Term))
+        return None
+
+    def _forget_above(self, operand: Term, state: Term) -> None:
+        """Drop the forms of every term from the operand down to the state that contains it."""
+        contains: dict[Term, bool] = {state: True}
+
+        def visit(term: Term) -> bool:
+            if term not in contains:
+                contains[term] = False
+                if term.op in ("xor", "moves"):
+                    # Every child is to be visited, so no `any` over a generator.
+                    found = [visit(t) for t in term.args if isinstance(t, Term)]
+                    contains[term] = True in found
+            return contains[term]
+
+        visit(operand)
+        for term, inside in contains.items():
+            if inside:
+                term.form = None
+
+    def position(self, name: str, weights: Mapping[str, int]) -> int | None:
+        """Return the number of blocks absorbed before v entered: v counts as v·H^(blocks - that).
+
+        None if v stands for several values that no one state contains.
+        """
+        if name in weights:
+            return weights[name]
+        if name[0] == "C":
+            return int(name[1:]) - 1
+        if name[0] != "Z":
+            return None
+        found: set[int | None] = set()
+        for part, exponent in self.defined[name].items():
+            at = self.position(part, weights)
+            found.add(None if at is None else at + exponent)
+        return found.pop() if len(found) == 1 else None
+
+    def leaves(self, name: str) -> list[str]:
+        """Return the states and blocks that a variable contains."""
+        if name[0] != "Z":
+            return [name]
+        return [leaf for part in self.defined[name] for leaf in self.leaves(part)]
+
+
+def _single_pair(form: Form) -> tuple[int, int] | None:
+    """Return (a, b), a <= b, if only B_a and B_b occur, as a product or as a square would."""
+    names = {name for pair in form.quadratic for name in pair} | set(form.linear)
+    numbers = sorted(int(name[1:]) for name in names if name[0] == "B")
+    if len(numbers) != len(names) or not numbers or len(numbers) > 2:
+        return None
+    if len(numbers) == 2:
+        return (numbers[0], numbers[1]) if form.quadratic and not form.linear else None
+    return None if form.quadratic else (numbers[0], numbers[0])

@@ -1,0 +1,237 @@
+"""What a kernel claims to be: the statement that `prove_object` sets out to establish.
+
+A spec names the functions in an object file and their parameters, the bit order of registers, and
+the key material that each 16-byte cell of the table holds. It can be written down for kernels that
+this package did not emit; `load_spec` reads it from a TOML file:
+
+    name = "example"
+    abi = "sysv"                 # or "win64"
+    order = "reflected"          # or "natural"
+    blocks = 4                   # blocks absorbed by one turn of the main loop
+    table_bytes = 64
+    table_align = 16
+    cells = ["B1", "B2", "B3", "B4"]   # or: entries = ["B"], B1 to B`blocks`
+    wipe = false
+    op = "ghash"                 # or "polyval"
+    [functions.update]
+    symbol = "example_update"
+    parameters = ["table", "state", "input", "length"]
+    length_multiple = 1          # 16: whole blocks only
+    length_unit = 1              # 16: the length counts blocks
+
+`ghashgen.verify.hash.entries` defines the kinds of cell.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES, Order
+from ghashgen.support.errors import GhashgenError
+
+KINDS = ("B", "S", "K", "C1", "C2", "R", "H", "N")
+"""What a cell of the table may hold (see `ghashgen.verify.hash.entries`)."""
+
+ZERO = "0"
+"""The kind of a cell of zeros."""
+
+OPERATIONS: dict[str, tuple[str, ...]] = {
+    "init": ("table", "subkey"),
+    "mul": ("table", "state"),
+    "update": ("table", "state", "input", "length"),
+    "power": ("table", "result", "exponent"),
+    "combine": ("state", "addend", "factor"),
+}
+"""The operations, each with its parameters in the order of this package's own interface.
+
+power writes result = H^exponent for every exponent below 2^64, in the form of the hash subkey;
+combine makes state = state·factor + addend, the factor in that form."""
+
+ABIS = ("sysv", "win64")
+
+OPS = ("ghash", "polyval")
+"""SP 800-38D, or RFC 8452."""
+
+
+@dataclass(frozen=True)
+class FunctionSpec:
+    """One exported function: what it does, its symbol, its parameters in order.
+
+    Lengths are multiples of `length_multiple` bytes, passed in units of `length_unit` bytes.
+    """
+
+    operation: str
+    symbol: str
+    parameters: tuple[str, ...]
+    length_multiple: int = 1
+    length_unit: int = 1
+
+    def __post_init__(self) -> None:
+        expected = OPERATIONS.get(self.operation)
+        if expected is None:
+            raise GhashgenError(
+                f"no operation {self.operation!r}", f"operations are {', '.join(OPERATIONS)}"
+            )
+        if sorted(expected) != sorted(self.parameters):
+            raise GhashgenError(
+                f"{self.symbol}: parameters {', '.join(self.parameters)}",
+                f"{self.operation} has exactly {', '.join(expected)}, in any order",
+            )
+        if self.length_multiple not in (1, BLOCK_BYTES) or self.length_unit not in (1, BLOCK_BYTES):
+            raise GhashgenError(
+                f"{self.symbol}: length_multiple {self.length_multiple}, "
+                f"length_unit {self.length_unit}",
+                "each is 1 or 16",
+            )
+        if self.length_unit > self.length_multiple:
+            raise GhashgenError(
+                f"{self.symbol}: a length in blocks cannot express single bytes",
+                "set length_multiple = 16 too",
+            )
+
+
+@dataclass(frozen=True)
+class KernelSpec:
+    """A kernel's statement: functions, calling convention, bit order, table.
+
+    `cells[c]` is the kind and the power of H at byte 16·c of the table (`parse_cell`), None where
+    the table holds nothing. `table_align` is the alignment in bytes that the caller guarantees.
+    """
+
+    name: str
+    abi: str
+    order: Order
+    blocks: int
+    cells: tuple[tuple[str, int] | None, ...]
+    table_bytes: int
+    functions: tuple[FunctionSpec, ...]
+    table_align: int = 16
+    wipe: bool = False
+    op: str = "ghash"
+
+    def __post_init__(self) -> None:
+        if self.abi not in ABIS:
+            raise GhashgenError(f"no ABI {self.abi!r}", f"ABIs are {', '.join(ABIS)}")
+        if self.op not in OPS:
+            raise GhashgenError(f"no op {self.op!r}", f"ops are {', '.join(OPS)}")
+        if self.blocks < 1:
+            raise GhashgenError(f"{self.blocks} blocks per group", "a group has 1 block or more")
+        for cell in self.cells:
+            if cell is None or cell == (ZERO, 0):
+                continue
+            if cell[0].partition("/")[0] not in KINDS or cell[1] < 1:
+                raise GhashgenError(
+                    f"no table entry {cell[0]}{cell[1]}", f"kinds are {', '.join(KINDS)}"
+                )
+        if BLOCK_BYTES * len(self.cells) > self.table_bytes:
+            raise GhashgenError(
+                f"{len(self.cells)} cells do not fit in {self.table_bytes} bytes",
+                "set table_bytes to 16 times the cells, or more",
+            )
+        if self.table_align < 1 or self.table_align & self.table_align - 1:
+            raise GhashgenError(
+                f"a table alignment of {self.table_align} bytes", "alignments are powers of two"
+            )
+
+
+def power_major(entries: tuple[str, ...], powers: int) -> tuple[tuple[str, int], ...]:
+    """Return the cells of a table that holds all entries of H^1, then all of H^2, and so on."""
+    return tuple((kind, power) for power in range(1, powers + 1) for kind in entries)
+
+
+def spec_of_entry(entry: Mapping[str, Any], abi: str | None = None) -> KernelSpec:
+    """Return the spec of an emitted kernel from its entry in MANIFEST.json.
+
+    `abi` is that of the object at hand, if it is not the one that the entry was made for.
+    """
+    axes, table = entry["axes"], entry["table"]
+    return KernelSpec(
+        name=entry["name"],
+        abi=abi or axes["abi"],
+        order=Order(axes["order"]),
+        blocks=axes["blocks"],
+        cells=tuple(parse_cell(text) for text in table["cells"]),
+        table_bytes=table["bytes"],
+        functions=tuple(
+            FunctionSpec(operation, entry["symbols"][operation], parameters)
+            for operation, parameters in OPERATIONS.items()
+            if operation in entry["symbols"]
+        ),
+        table_align=table["align"],
+        wipe=axes["wipe"],
+        op=axes["op"],
+    )
+
+
+def parse_cell(text: str) -> tuple[str, int] | None:
+    """Return ("K", 3) for "K3", ("R/4", 16) for "R16/4", ("0", 0) for "0" and None for "-".
+
+    Raises:
+        GhashgenError: it is none of these.
+    """
+    if text == "-":
+        return None
+    if text == ZERO:
+        return ZERO, 0
+    match = re.fullmatch(r"(C1|C2|[BSKRHN])([1-9]\d*)(/[1-9]\d*)?", text)
+    if match is None or (match[3] and match[1] != "R"):
+        raise GhashgenError(
+            f"no table cell {text!r}", "write a kind and a power, such as K3, or 0, or -"
+        )
+    return match[1] + (match[3] or ""), int(match[2])
+
+
+def load_spec(path: Path) -> KernelSpec:
+    """Read a spec from a TOML file; the keys are those of the module's example.
+
+    Raises:
+        GhashgenError: the file is not TOML, a key is missing, unknown, or has no meaning.
+    """
+    try:
+        data: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise GhashgenError(f"{path}: {error}", "see docs/proof.md for an example") from error
+    known = {
+        "name", "abi", "order", "blocks", "table_bytes", "table_align", "cells", "entries",
+        "wipe", "op", "functions",
+    }  # fmt: skip
+    unknown = sorted(set(data) - known)
+    if unknown:
+        raise GhashgenError(f"{path}: unknown key {unknown[0]!r}", f"keys: {sorted(known)}")
+    try:
+        if ("cells" in data) == ("entries" in data):
+            raise GhashgenError(f"{path}: the table", "give either cells or entries")
+        cells: tuple[tuple[str, int] | None, ...]
+        if "cells" in data:
+            cells = tuple(parse_cell(text) for text in data["cells"])
+        else:
+            cells = power_major(tuple(data["entries"]), data["blocks"])
+        functions = tuple(
+            FunctionSpec(
+                operation,
+                body["symbol"],
+                tuple(body.get("parameters", OPERATIONS.get(operation, ()))),
+                body.get("length_multiple", 1),
+                body.get("length_unit", 1),
+            )
+            for operation, body in sorted(data["functions"].items())
+        )
+        return KernelSpec(
+            name=data["name"],
+            abi=data["abi"],
+            order=Order(data["order"]),
+            blocks=data["blocks"],
+            cells=cells,
+            table_bytes=data.get("table_bytes", BLOCK_BYTES * len(cells)),
+            functions=functions,
+            table_align=data.get("table_align", 16),
+            wipe=data.get("wipe", False),
+            op=data.get("op", "ghash"),
+        )
+    except KeyError as error:
+        raise GhashgenError(f"{path}: no key {error}", "see docs/proof.md for an example") from None
+    except ValueError as error:
+        raise GhashgenError(f"{path}: {error}", "see docs/proof.md for an example") from None

@@ -1,0 +1,1 @@
+"""The machine: object files, decoding, registers, flags, memory, conventions, what is secret."""

@@ -1,0 +1,105 @@
+"""Calling conventions: where arguments arrive, what must survive, and the check at the return.
+
+System V: "System V ABI, AMD64 Architecture Processor Supplement", 3.2.1, 3.2.2, 3.2.3.
+Windows: "x64 calling convention", Microsoft, register volatility and home space.
+The direction flag stays clear because no row writes it; x87 and MMX state stay untouched for the
+same reason.
+"""
+
+from dataclasses import dataclass
+
+from iced_x86 import Code
+
+from ghashgen.verify.core.refutation import Category, Refutation, unsupported
+from ghashgen.verify.core.terms import Lane
+from ghashgen.verify.core.values import Pointer, Value
+from ghashgen.verify.x86_64.decoding import decode
+from ghashgen.verify.x86_64.elf import Image
+from ghashgen.verify.x86_64.flow import VECTOR
+from ghashgen.verify.x86_64.machine import GPR_NAMES, RSP, Machine
+from ghashgen.verify.x86_64.memory import RETURN_BYTES, STACK
+
+
+@dataclass(frozen=True)
+class Abi:
+    """One convention: register numbers of arguments, of what is saved, and the stack's layout."""
+
+    name: str
+    arguments: tuple[int, ...]
+    saved: tuple[int, ...]
+    saved_vectors: tuple[int, ...]
+    home_bytes: int
+    """Bytes above the return address that the callee may use."""
+    red_zone: int
+    page: int
+    """Bytes by which the stack grows when the guard page below it is touched, 0 if it grows on any
+    touch."""
+
+    @property
+    def saved_numbers(self) -> frozenset[int]:
+        """The saved registers in the numbering of `ghashgen.verify.x86_64.flow`."""
+        return frozenset(self.saved) | {VECTOR + v for v in self.saved_vectors}
+
+
+SYSV = Abi("sysv", (7, 6, 2, 1, 8, 9), (3, 5, 12, 13, 14, 15), (), 0, 128, 0)
+WIN64 = Abi("win64", (1, 2, 8, 9), (3, 5, 6, 7, 12, 13, 14, 15), tuple(range(6, 16)), 32, 0, 4096)
+
+ABIS = {abi.name: abi for abi in (SYSV, WIN64)}
+
+
+def check_entry(image: Image, symbol: str) -> None:
+    """Check that a function begins with ENDBR64 where the object's notes say so (SDM vol. 1, 17.3).
+
+    Raises:
+        Refutation: it does not.
+    """
+    at = image.symbol(symbol)
+    if "IBT" in image.features and decode(image, at).code != Code.ENDBR64:
+        raise Refutation(
+            Category.ABI, "the object's note says IBT, and the function does not begin with "
+            "ENDBR64", at=at,
+        )  # fmt: skip
+
+
+def check_frame(m: Machine) -> None:
+    """Check that the stack pointer has not gone beyond the page that may be touched next.
+
+    Below the pages of the stack in use is a guard page (Microsoft, "x64 prolog and epilog",
+    "Thread Stack Size"): what lies beyond it is no stack yet, for this code or for an exception.
+
+    Raises:
+        Refutation: it has.
+    """
+    memory, pointer = m.memory, m.gpr[RSP]
+    if not memory.page:
+        return
+    assert isinstance(pointer, Pointer)
+    if not isinstance(pointer.offset, int):
+        raise unsupported("a stack pointer with an unknown", m.terms.at)
+    if memory.touched - pointer.offset >= memory.page:
+        raise Refutation(
+            Category.ABI, "the frame grows by a page or more that is not touched in order",
+            at=m.terms.at,
+        )  # fmt: skip
+
+
+def check_return(abi: Abi, m: Machine, gpr: list[Value], vec: list[tuple[Lane, ...]]) -> None:
+    """Check the state after the return against the registers on entry.
+
+    Raises:
+        Refutation: a saved register, the stack pointer or the upper halves are not as promised.
+    """
+    at = m.terms.at
+    if m.gpr[RSP] != Pointer(STACK, RETURN_BYTES):
+        raise Refutation(Category.ABI, "the stack pointer is not restored at return", at=at)
+    for k in abi.saved:
+        if m.gpr[k] is not gpr[k]:
+            name = GPR_NAMES[k]
+            raise Refutation(Category.ABI, f"{name} is callee-saved and not restored", at=at)
+    for k in abi.saved_vectors:
+        if m.vec[k][0] is not vec[k][0]:
+            raise Refutation(Category.ABI, f"xmm{k} is callee-saved and not restored", at=at)
+    if m.upper_dirty:
+        raise Refutation(
+            Category.ABI, "upper halves of ymm registers in use at return: no vzeroupper", at=at
+        )

@@ -1,0 +1,116 @@
+"""Constant time: what is checked beyond conditions and branches, which the executor refuses.
+
+No memory operand, whatever its instruction does with it, may have an address that depends on a
+secret.
+
+An instruction may meet a secret only if its mnemonic stands in doit.toml, the list of instructions
+whose timing does not depend on their operands' values.
+"""
+
+import tomllib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+from iced_x86 import Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register
+
+from ghashgen.verify.core.refutation import Category, Refutation
+from ghashgen.verify.core.terms import secret
+from ghashgen.verify.core.values import Pointer
+from ghashgen.verify.x86_64.decoding import address_registers
+from ghashgen.verify.x86_64.elf import SECTION
+from ghashgen.verify.x86_64.flow import MASK, VECTOR, use_of
+from ghashgen.verify.x86_64.machine import RSP, Machine, gpr_index
+from ghashgen.verify.x86_64.operands import address
+
+DATA_FILE = Path(__file__).with_name("doit.toml")
+
+
+@cache
+def listed() -> frozenset[str]:
+    """Return the listed mnemonics in lower case."""
+    table = tomllib.loads(DATA_FILE.read_text(encoding="utf-8"))
+    return frozenset(name for names in table["instructions"].values() for name in names)
+
+
+@cache
+def no_operands() -> frozenset[str]:
+    """Return the mnemonics that have no data operand to depend on, or whose operand is checked."""
+    table = tomllib.loads(DATA_FILE.read_text(encoding="utf-8"))
+    return frozenset(table["control"]["mnemonics"])
+
+
+@cache
+def _mnemonics() -> dict[int, str]:
+    return {getattr(Mnemonic, name): name.lower() for name in dir(Mnemonic) if name[0].isupper()}
+
+
+def mnemonic_of(instruction: Instruction) -> str:
+    """Return the manual's mnemonic in lower case, not an assembler's alias of it."""
+    return _mnemonics()[instruction.mnemonic]
+
+
+def guard(instruction: Instruction) -> Callable[[Machine], None] | None:
+    """Return a check to run before an instruction that is not on the list, None if it is on it."""
+    name = mnemonic_of(instruction)
+    if name in listed() or name in no_operands():
+        return None
+    uses = use_of(instruction, InstructionInfoFactory()).reads
+    loads = any(
+        used.access in (OpAccess.READ, OpAccess.READ_WRITE, OpAccess.COND_READ)
+        for used in InstructionInfoFactory().info(instruction).used_memory()
+    )
+    where = (
+        address(instruction)
+        if loads
+        and any(instruction.op_kind(k) == OpKind.MEMORY for k in range(instruction.op_count))
+        else None
+    )
+
+    def check(m: Machine) -> None:
+        for number in uses:
+            if number < VECTOR:
+                touched = number != RSP and secret(m.gpr[number])
+            elif number < MASK:
+                touched = any(secret(lane) for lane in m.vec[number - VECTOR])
+            else:
+                touched = number < MASK + 8 and secret(m.mask[number - MASK])
+            if touched:
+                raise _refuse(name, m)
+        if where is not None:
+            # Every declared buffer may hold secrets; the object's own constants do not.
+            place = where(m)
+            if isinstance(place, Pointer) and not place.region.startswith(SECTION):
+                raise _refuse(name, m)
+
+    return check
+
+
+def address_guard(instruction: Instruction) -> Callable[[Machine], None] | None:
+    """Return a check that no memory operand's address is secret, None if there is no such operand.
+
+    It does not depend on what a row does with the operand: a prefetch, a NOP or a store that is
+    masked off has an address all the same.
+    """
+    registers = address_registers(instruction, InstructionInfoFactory())
+    numbers = [gpr_index(register) for register in registers if register != Register.RSP]
+    if not numbers:
+        return None
+
+    def check(m: Machine) -> None:
+        for number in numbers:
+            if secret(m.gpr[number]):
+                raise Refutation(
+                    Category.CONSTANT_TIME, "an address depends on a secret", at=m.terms.at
+                )
+
+    return check
+
+
+def _refuse(name: str, m: Machine) -> Refutation:
+    return Refutation(
+        Category.CONSTANT_TIME,
+        f"{name} meets a secret and is not on the list of instructions with operand-independent "
+        "timing",
+        at=m.terms.at,
+    )

@@ -1,0 +1,351 @@
+"""From bytes to instructions: one reading, on which all decoders and both vendors agree.
+
+What the bytes of an instruction mean must not depend on who reads them. So an instruction is taken
+only if
+
+- iced-x86 reads it alike as Intel and as AMD decode;
+- it has no prefix but one of 66h, F2h, F3h that its opcode asks for, and REX last of all;
+- iced-x86, given what it has read, encodes the same bytes again: no bit that is ignored, redundant
+  or reserved has another value than assemblers give it;
+- the bits of its immediate that have no meaning are zero;
+- capstone, another project's decoder (LLVM's tables), reads the same length, mnemonic and operands.
+
+`NOPS` are the only exceptions. What is read is then tied to the image: an operand relative to the
+instruction pointer is a section and an offset, by a relocation of exactly its field or within the
+instruction's own section, and so is the target of a jump.
+"""
+
+import re
+from functools import cache
+from typing import Any
+
+from capstone import CS_ARCH_X86, CS_GRP_CALL, CS_GRP_JUMP, CS_MODE_64, Cs
+from capstone.x86 import X86_OP_IMM, X86_OP_MEM, X86_OP_REG
+from iced_x86 import (
+    Code,
+    ConstantOffsets,
+    Decoder,
+    DecoderOptions,
+    Encoder,
+    Instruction,
+    InstructionInfoFactory,
+    MandatoryPrefix,
+    MemorySizeExt,
+    Mnemonic,
+    OpCodeInfo,
+    OpKind,
+    Register,
+    RegisterExt,
+    RoundingControl,
+)
+
+from ghashgen.verify.core.refutation import unsupported
+from ghashgen.verify.core.values import Pointer
+from ghashgen.verify.x86_64.elf import Image, Section
+from ghashgen.verify.x86_64.elf_kinds import Kind
+
+CODE_BYTES = 15
+"""An instruction has at most 15 bytes (SDM vol. 2A, 2.3.11)."""
+
+NEUTRAL = 0x40000000
+"""Where an instruction lies while decoders are compared."""
+
+NOPS = frozenset(
+    bytes([0x66] * count) + bytes.fromhex("2e0f1f840000000000") for count in range(1, 7)
+)
+"""What GNU as writes to align code, of 10 to 15 bytes: NOP r/m16 with 66h repeated and a CS prefix.
+Intel SDM vol. 2A, 2.2.1 and vol. 2B, NOP; AMD APM vol. 3, 1.2.2, 1.2.4 and NOP: 66h twice is 66h,
+CS is ignored in 64-bit mode, and the operand of NOP is not accessed."""
+
+OPERAND_SIZE, REPNE, REP = 0x66, 0xF2, 0xF3
+
+PREFIXES = frozenset({OPERAND_SIZE, REPNE, REP, 0x67, 0xF0, 0x26, 0x2E, 0x36, 0x3E, 0x64, 0x65})
+"""The legacy prefixes of 64-bit mode (SDM vol. 2A, 2.1.1)."""
+
+MANDATORY = {
+    int(MandatoryPrefix.P66): OPERAND_SIZE,
+    int(MandatoryPrefix.PF2): REPNE,
+    int(MandatoryPrefix.PF3): REP,
+}
+
+VEX_OR_EVEX = (0xC4, 0xC5, 0x62)
+
+ADDRESS_ONLY = (Code.LEA_R16_M, Code.LEA_R32_M, Code.LEA_R64_M)
+"""Their memory operand is arithmetic: nothing is at the address, and no address leaves the core."""
+
+HINTS = ("NOP", "PREFETCH")
+"""How the names of instructions begin that access nothing at their operand."""
+
+LINK_BYTES = 4
+"""The field that a `Link` is of."""
+
+MEMORY_KINDS = frozenset(
+    getattr(OpKind, name) for name in dir(OpKind) if name.startswith("MEMORY")
+)  # fmt: skip
+
+BRANCH_KINDS = (OpKind.NEAR_BRANCH64, OpKind.NEAR_BRANCH32, OpKind.NEAR_BRANCH16)
+
+MEANING: dict[str, int] = {
+    "PCLMULQDQ": 0x11, "VPCLMULQDQ": 0x11,
+    "VPERM2I128": 0xBB, "VPERM2F128": 0xBB,
+    "VINSERTI128": 1, "VINSERTF128": 1, "VEXTRACTI128": 1, "VEXTRACTF128": 1,
+    "VINSERTI64X4": 1, "VINSERTF64X4": 1, "VEXTRACTI64X4": 1, "VEXTRACTF64X4": 1,
+    "VINSERTI32X8": 1, "VINSERTF32X8": 1, "VEXTRACTI32X8": 1, "VEXTRACTF32X8": 1,
+    "PINSRB": 15, "PINSRW": 7, "PINSRD": 3, "PINSRQ": 1,
+    "VPINSRB": 15, "VPINSRW": 7, "VPINSRD": 3, "VPINSRQ": 1,
+    "PEXTRB": 15, "PEXTRW": 7, "PEXTRD": 3, "PEXTRQ": 1,
+    "VPEXTRB": 15, "VPEXTRW": 7, "VPEXTRD": 3, "VPEXTRQ": 1,
+}  # fmt: skip
+"""The bits of an immediate that mean something, where those are not all (SDM vol. 2, by name)."""
+
+BY_WIDTH: dict[str, tuple[int, int, int]] = {
+    "VALIGNQ": (1, 3, 7),
+    "VPBLENDD": (15, 255, 255),
+    **{f"V{way}{form}": (1, 1, 3)
+       for way in ("INSERTI", "INSERTF", "EXTRACTI", "EXTRACTF") for form in ("32X4", "64X2")},
+    **{f"VSHUF{letter}{form}": (0, 3, 255) for letter in "IF" for form in ("32X4", "64X2")},
+}  # fmt: skip
+"""Likewise for the widths of 128, 256 and 512 bits."""
+
+_MNEMONICS = {getattr(Mnemonic, n): n for n in dir(Mnemonic) if n[0].isupper()}
+_REGISTERS = {
+    getattr(Register, name): re.sub(r"^(r\d+)l$", r"\1b", name.lower())
+    for name in dir(Register)
+    if name[0].isupper() and isinstance(getattr(Register, name), int)
+}
+_OTHER_NAMES = {"movabs": "mov"}
+
+
+@cache
+def _capstone() -> Any:
+    disassembler = Cs(CS_ARCH_X86, CS_MODE_64)
+    disassembler.detail = True
+    return disassembler
+
+
+def decode(image: Image, address: int) -> Instruction:
+    """Decode the instruction at an address of code; note in the image what it refers to.
+
+    Raises:
+        Refutation: there is no code, it is no instruction, or it can be read in two ways.
+    """
+    section = image.section(address)
+    if section is None or section.kind is not Kind.CODE:
+        raise unsupported("control reaches an address that is no code", address)
+    start = address - section.address
+    window = section.data[start : start + CODE_BYTES]
+    decoder = Decoder(64, window, ip=address)
+    instruction = decoder.decode()
+    if instruction.is_invalid:
+        raise unsupported("bytes that are no instruction", address)
+    code = window[: instruction.len]
+    if code in NOPS:
+        instruction.segment_prefix = Register.NONE
+    else:
+        why = doubt(code)
+        if why:
+            raise unsupported(f"an encoding that is not taken: {why}", address)
+    _tie(image, section, start, instruction, decoder.get_constant_offsets(instruction))
+    return instruction
+
+
+def _tie(
+    image: Image, section: Section, start: int, i: Instruction, fields: ConstantOffsets
+) -> None:
+    """Resolve what an instruction refers to, and check that relocations touch nothing else."""
+    at, end = int(i.ip), start + i.len
+    branch = i.op_count > 0 and i.op_kind(0) in BRANCH_KINDS
+    field = -1
+    if i.is_ip_rel_memory_operand:
+        field = start + fields.displacement_offset
+    elif branch:
+        field = start + fields.immediate_offset
+    link = section.links.get(field)
+    for offset in range(start - LINK_BYTES + 1, end):
+        if offset >= start and offset in section.unresolved:
+            raise unsupported(f"an instruction that needs {section.unresolved[offset]}", at)
+        if offset in section.links and offset != field:
+            raise unsupported("a relocation of something else than a reference to a place", at)
+    if link is not None and field + LINK_BYTES > end:
+        raise unsupported("a relocation that is wider than what it completes", at)
+    if link is not None and link.branch and not branch:
+        raise unsupported("a relocation of a call for data", at)
+    if i.is_ip_rel_memory_operand:
+        if link is not None:
+            target = Pointer(image.named(link.section).region, link.offset + end - field)
+        else:
+            target = Pointer(section.region, int(i.ip_rel_memory_address) - section.address)
+        image.operands[at] = target
+    elif branch:
+        place = image.named(link.section) if link is not None else section
+        if not 0 <= int(i.near_branch_target) - place.address < len(place.data):
+            raise unsupported("a jump out of its section that no relocation tells of", at)
+
+
+@cache
+def doubt(code: bytes) -> str:
+    """Return why the bytes of one instruction can be read in two ways, "" if they cannot."""
+    i = Decoder(64, code, ip=NEUTRAL).decode()
+    other = Decoder(64, code, options=DecoderOptions.AMD, ip=NEUTRAL).decode()
+    if i.is_invalid or i.len != len(code):
+        return "other bytes than one instruction"
+    if i != other or i.len != other.len:
+        return "Intel and AMD read it differently"
+    return _prefix(i, code) or _again(i, code) or _immediate(i) or _second(i, code)
+
+
+def _prefix(i: Instruction, code: bytes) -> str:
+    count = next(k for k, byte in enumerate(code) if byte not in PREFIXES)
+    legacy, rest = code[:count], code[count:]
+    if rest[0] & 0xF0 == 0x40:
+        rest = rest[1:]
+    if rest[0] in PREFIXES or (rest[0] in VEX_OR_EVEX and len(code) != len(rest)):
+        return "a prefix that another one makes void"
+    info = OpCodeInfo(i.code)
+    wanted = {MANDATORY.get(int(info.mandatory_prefix))} - {None}
+    if info.operand_size == 16:
+        wanted = {OPERAND_SIZE}
+    if rest[0] in VEX_OR_EVEX:
+        wanted = set()
+    if len(legacy) != len(wanted) or set(legacy) != wanted:
+        return "a prefix that its opcode does not ask for"
+    flagged = (
+        i.has_lock_prefix, i.has_rep_prefix, i.has_repe_prefix, i.has_repne_prefix,
+        i.has_segment_prefix, i.has_xacquire_prefix, i.has_xrelease_prefix,
+        i.suppress_all_exceptions, i.rounding_control != RoundingControl.NONE,
+    )  # fmt: skip
+    return "a prefix or a rounding that no row knows" if any(flagged) else ""
+
+
+def _again(i: Instruction, code: bytes) -> str:
+    encoder = Encoder(64)
+    try:
+        encoder.encode(i, NEUTRAL)
+    except ValueError:
+        return "it cannot be encoded again"
+    return "" if encoder.take_buffer() == code else "another encoding of it is the usual one"
+
+
+def _immediate(i: Instruction) -> str:
+    last = i.op_count - 1
+    if last < 0 or i.op_kind(last) != OpKind.IMMEDIATE8:
+        return ""
+    name = _MNEMONICS[i.mnemonic]
+    meaning = MEANING.get(name.upper(), 0xFF)
+    widths = BY_WIDTH.get(name.upper())
+    if widths is not None:
+        meaning = widths[{16: 0, 32: 1, 64: 2}[_vector_bytes(i)]]
+    return "bits of its immediate that have no meaning" if i.immediate8 & ~meaning else ""
+
+
+def _second(i: Instruction, code: bytes) -> str:
+    found = list(_capstone().disasm(code, NEUTRAL, 1))
+    if not found or found[0].size != len(code):
+        return "capstone does not know it"
+    second = found[0]
+    mnemonic = str(second.mnemonic)
+    if _OTHER_NAMES.get(mnemonic, mnemonic) != _MNEMONICS[i.mnemonic].lower():
+        return f"capstone reads {mnemonic}"
+    if _operands(i) != _capstone_operands(i, second):
+        return f"capstone reads {mnemonic} {second.op_str}"
+    return ""
+
+
+Operand = tuple[object, ...]
+
+
+def _bits(i: Instruction) -> int:
+    """Return the width in bits in which immediates are compared: that of the first operand."""
+    size = 8
+    if i.op_count and i.op_kind(0) == OpKind.REGISTER:
+        size = RegisterExt.size(i.op0_register)
+    elif i.op_count and i.op_kind(0) == OpKind.MEMORY:
+        size = MemorySizeExt.size(i.memory_size) or 8
+    return 8 * min(size, 8)
+
+
+def _operands(i: Instruction) -> list[Operand]:
+    out: list[Operand] = []
+    mask = (1 << _bits(i)) - 1
+    for k in range(i.op_count):
+        kind = i.op_kind(k)
+        if kind == OpKind.REGISTER:
+            out.append((_REGISTERS[i.op_register(k)],))
+        elif kind == OpKind.MEMORY:
+            away = int(i.memory_displacement)
+            if i.is_ip_rel_memory_operand:
+                away -= int(i.next_ip)
+            out.append((
+                _name(i.memory_base), _name(i.memory_index), i.memory_index_scale,
+                away & (1 << 64) - 1, _accessed(i, MemorySizeExt.size(i.memory_size)),
+            ))  # fmt: skip
+        elif kind == OpKind.NEAR_BRANCH64:
+            out.append((int(i.near_branch_target),))
+        else:
+            out.append((int(i.immediate(k)) & mask,))
+    if i.has_op_mask:
+        out.insert(1, (_REGISTERS[i.op_mask],))
+    copies = _vector_bytes(i) // MemorySizeExt.element_size(i.memory_size) if i.is_broadcast else 0
+    return [*out, (i.zeroing_masking, copies)]
+
+
+def _vector_bytes(i: Instruction) -> int:
+    return int(
+        max(
+            RegisterExt.size(i.op_register(k))
+            for k in range(i.op_count)
+            if i.op_kind(k) == OpKind.REGISTER
+        )
+    )
+
+
+def _accessed(i: Instruction, size: int) -> int:
+    """Return the bytes accessed, 0 where none are and decoders say what they like."""
+    hint = i.code in ADDRESS_ONLY or _MNEMONICS[i.mnemonic].upper().startswith(HINTS)
+    return 0 if hint else int(size)
+
+
+def _name(register: int) -> str:
+    return _REGISTERS[register] if register != Register.NONE else ""
+
+
+def _capstone_operands(i: Instruction, second: Any) -> list[Operand]:
+    out: list[Operand] = []
+    mask = (1 << (64 if second.group(CS_GRP_JUMP) or second.group(CS_GRP_CALL) else _bits(i))) - 1
+    zeroing = False
+    for operand in second.operands:
+        zeroing |= bool(operand.avx_zero_opmask)
+        if operand.type == X86_OP_REG:
+            out.append((second.reg_name(operand.reg),))
+        elif operand.type == X86_OP_IMM:
+            out.append((operand.imm & mask,))
+        elif operand.type == X86_OP_MEM:
+            m = operand.mem
+            if m.segment:
+                return []
+            out.append((
+                second.reg_name(m.base) or "", second.reg_name(m.index) or "", m.scale,
+                m.disp & (1 << 64) - 1, _accessed(i, operand.size),
+            ))  # fmt: skip
+        else:
+            return []
+    # Its own field for a broadcast is not always filled in; the text is right.
+    copies = re.search(r"\{1to(\d+)\}", second.op_str)
+    return [*out, (zeroing, int(copies[1]) if copies else 0)]
+
+
+def address_registers(i: Instruction, factory: InstructionInfoFactory) -> tuple[int, ...]:
+    """Return the registers that make up the addresses of all its memory operands.
+
+    Explicit or implied, accessed, hinted at or ignored; LEA's is arithmetic and no address.
+    """
+    if i.code in ADDRESS_ONLY:
+        return ()
+    found = {
+        register
+        for used in factory.info(i).used_memory()
+        for register in (used.base, used.index)
+    }  # fmt: skip
+    if any(i.op_kind(k) in MEMORY_KINDS for k in range(i.op_count)):
+        found |= {i.memory_base, i.memory_index}
+    return tuple(sorted(found - {Register.NONE, Register.RIP}))

@@ -1,0 +1,276 @@
+"""An ELF64 object file as an image: its code and its constants, and what refers to what.
+
+An address is a section and an offset. Where a section lies is the linker's and the loader's choice,
+and all that is known of it is its own alignment (sh_addralign); what refers from one section to
+another is what a relocation says. Sections have numbers here too, `Section.address`, of this
+module's choosing: they name places of code for the decoder, and are no value of the machine.
+
+What an object may consist of is a whitelist (`ghashgen.verify.x86_64.elf_kinds`).
+"""
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+from elftools.elf.relocation import RelocationSection
+from elftools.elf.sections import Section as ElfSection
+from elftools.elf.sections import SymbolTableSection
+
+from ghashgen.support.errors import GhashgenError
+from ghashgen.verify.core.values import Pointer
+from ghashgen.verify.x86_64.elf_kinds import (
+    CALLABLE,
+    RELOCATIONS,
+    Kind,
+    Relocation,
+    Sort,
+    check_file,
+    kind_of,
+    replaceable,
+    sort_of,
+)
+from ghashgen.verify.x86_64.elf_notes import features_of
+
+FIRST_ADDRESS = 0x10000
+
+SECTION = "section "
+"""How the names of regions begin that are sections, and no others."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """What a field of 4 bytes refers to, relative to the field: a place in a section."""
+
+    section: str
+    offset: int
+    branch: bool
+    """Whether only a jump or a call may have it (PLT32)."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """One allocated section; no other has its name."""
+
+    name: str
+    address: int
+    data: bytes
+    kind: Kind
+    align: int
+    links: Mapping[int, Link] = field(default_factory=dict)
+    """By the offset of the field."""
+    unresolved: Mapping[int, str] = field(default_factory=dict)
+    """Offsets of bytes that only a linker knows, and why."""
+
+    @property
+    def region(self) -> str:
+        """Return the region of pointers into the section."""
+        return SECTION + self.name
+
+    def cell(self, index: int) -> int:
+        """Return the 16 bytes at 16·index; beyond the end they read as zeros here."""
+        return int.from_bytes(self.data[16 * index : 16 * index + 16], "little")
+
+
+@dataclass(frozen=True)
+class Image:
+    """Sections by ascending address, and symbols: name -> address. Code is 64-bit x86."""
+
+    sections: tuple[Section, ...]
+    symbols: dict[str, int]
+    ends: dict[str, int]
+    """Where a symbol's bytes end: by its size, else at the next exported symbol, or the section."""
+    exported: frozenset[str] = frozenset()
+    """The symbols in code that others can call, each defined once."""
+    features: frozenset[str] = frozenset()
+    """What the object's notes promise: "IBT", "SHSTK"."""
+    operands: dict[int, Pointer] = field(default_factory=dict, compare=False, repr=False)
+    """Per decoded instruction, by its address, what its operand relative to it refers to."""
+
+    def section(self, address: int) -> Section | None:
+        """Return the section that holds the code at an address."""
+        for section in self.sections:
+            if section.address <= address < section.address + len(section.data):
+                return section
+        return None
+
+    def named(self, name: str) -> Section:
+        """Return a section by its name."""
+        return next(section for section in self.sections if section.name == name)
+
+    def symbol(self, name: str) -> int:
+        """Return a function's address.
+
+        Raises:
+            GhashgenError: the object does not define it for others to call.
+        """
+        if name not in self.exported:
+            raise GhashgenError(
+                f"no symbol {name!r} in the object that is global and in code",
+                f"it has {', '.join(sorted(self.exported)) or 'none'}",
+            )
+        return self.symbols[name]
+
+
+def load_image(source: bytes | Path) -> Image:
+    """Read an object file.
+
+    Raises:
+        GhashgenError: it is no relocatable ELF64 x86-64 object, or has what is not understood.
+    """
+    data = source if isinstance(source, bytes) else source.read_bytes()
+    try:
+        elf = ELFFile(io.BytesIO(data))
+        check_file(elf, data)
+        return _load(elf)
+    except ELFError as error:
+        raise GhashgenError(f"not an ELF file: {error}", "assemble with nasm -f elf64") from error
+    except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:  # fmt: skip # noqa: E501
+        # The library takes a header at its word.
+        raise GhashgenError(f"a damaged ELF file: {error!r}", "assemble it again") from error
+
+
+@dataclass
+class _Placed:
+    """A section on its way into the image."""
+
+    name: str
+    address: int
+    content: bytearray
+    kind: Kind
+    align: int
+    size: int
+    """Its bytes in memory; a section of zeros has none in the file."""
+    relocated: bool = False
+    links: dict[int, Link] = field(default_factory=dict)
+    unresolved: dict[int, str] = field(default_factory=dict)
+
+
+def _load(elf: ELFFile) -> Image:
+    placed = _place(elf)
+    symbols: dict[str, int] = {}
+    sizes: dict[str, int] = {}
+    exported: set[str] = set()
+    called: set[str] = set()
+    extents = {index: section.size for index, section in placed.items()}
+    for table in elf.iter_sections():
+        if not isinstance(table, SymbolTableSection):
+            continue
+        for number, symbol in enumerate(table.iter_symbols()):
+            sort = sort_of(number, symbol, table["sh_info"], extents)
+            if sort is not Sort.PLACE:
+                continue
+            section = placed.get(symbol["st_shndx"])
+            if section is None or not symbol.name:
+                continue
+            public = symbol["st_info"]["bind"] == "STB_GLOBAL"
+            if public and section.kind is Kind.CODE and symbol["st_info"]["type"] in CALLABLE:
+                called.add(symbol.name)
+            if public and symbol.name in exported:
+                raise GhashgenError(
+                    f"two global symbols {symbol.name!r}", "a linker takes the one or the other"
+                )
+            symbols[symbol.name] = section.address + symbol["st_value"]
+            sizes[symbol.name] = symbol["st_size"]
+            if public:
+                exported.add(symbol.name)
+    for part in elf.iter_sections():
+        if isinstance(part, RelocationSection):
+            target = placed.get(part["sh_info"])
+            if target is not None and target.kind in (Kind.CODE, Kind.CONSTANTS):
+                if target.relocated:
+                    raise GhashgenError(
+                        f"two lists of relocations of {target.name}", "assemble the file again"
+                    )
+                target.relocated = True
+                _relocate(elf, part, target, placed)
+    sections = tuple(
+        Section(p.name, p.address, bytes(p.content), p.kind, p.align, p.links, p.unresolved)
+        for p in placed.values()
+    )
+    ends = _ends(sections, symbols, sizes, [symbols[name] for name in exported])
+    return Image(sections, symbols, ends, frozenset(called), features_of(elf))
+
+
+def _place(elf: ELFFile) -> dict[int, _Placed]:
+    """Return the allocated sections by their number, at addresses of our own."""
+    address = FIRST_ADDRESS
+    placed: dict[int, _Placed] = {}
+    names: set[str] = set()
+    for index, section in enumerate(elf.iter_sections()):
+        kind = kind_of(section)
+        if kind is Kind.NOT_LOADED:
+            continue
+        if section.name in names:
+            raise GhashgenError(f"two sections {section.name}", "give each a name of its own")
+        names.add(section.name)
+        align = section["sh_addralign"]
+        address = -(-address // max(align, 64)) * max(align, 64)
+        content = bytearray(_content(section))
+        placed[index] = _Placed(
+            section.name, address, content, kind, max(align, 1), section["sh_size"]
+        )
+        address += len(content) + 4096
+    return placed
+
+
+def _content(section: ElfSection) -> bytes:
+    if section["sh_type"] == "SHT_NOBITS":
+        return b""
+    data = bytes(section.data())
+    if len(data) != section["sh_size"]:
+        raise GhashgenError(f"section {section.name} is cut off", "assemble the file again")
+    return data
+
+
+def _relocate(
+    elf: ELFFile, relocations: RelocationSection, section: _Placed, placed: dict[int, _Placed]
+) -> None:
+    table = elf.get_section(relocations["sh_link"])
+    assert isinstance(table, SymbolTableSection)
+    content, taken = section.content, set[int]()
+    for relocation in relocations.iter_relocations():
+        number, at = relocation["r_info_type"], relocation["r_offset"]
+        kind = RELOCATIONS.get(number)
+        if kind is None:
+            raise GhashgenError(
+                f"relocation type {number} at {section.name}+{at:#x}",
+                "reach constants relative to the instruction pointer, in this object",
+            )
+        field_bytes = range(at, at + kind.width)
+        if at + kind.width > len(content) or taken.intersection(field_bytes):
+            raise GhashgenError(
+                f"a relocation at {section.name}+{at:#x} beyond the section or over another",
+                "assemble the file again",
+            )
+        taken.update(field_bytes)
+        symbol = table.get_symbol(relocation["r_info_sym"])
+        target = placed.get(symbol["st_shndx"])
+        why = replaceable(symbol)
+        if kind is Relocation.ABSOLUTE or target is None or why or section.kind is Kind.CONSTANTS:
+            why = why or "what only a linker completes"
+            section.unresolved.update(dict.fromkeys(field_bytes, why))
+            continue
+        offset = symbol["st_value"] + relocation["r_addend"]
+        section.links[at] = Link(target.name, offset, kind is Relocation.BRANCH)
+        value = target.address + offset - (section.address + at)
+        if not -(1 << 31) <= value < 1 << 31:
+            raise GhashgenError(f"a relocation at {section.name}+{at:#x} out of reach", "mend it")
+        content[at : at + kind.width] = (value & (1 << 32) - 1).to_bytes(4, "little")
+
+
+def _ends(
+    sections: tuple[Section, ...],
+    symbols: dict[str, int],
+    sizes: dict[str, int],
+    exported: list[int],
+) -> dict[str, int]:
+    ends = {}
+    for name, start in symbols.items():
+        section = next((s for s in sections if s.address <= start <= s.address + len(s.data)), None)
+        limit = section.address + len(section.data) if section else start
+        after = [a for a in exported if start < a < limit]
+        ends[name] = start + sizes[name] if sizes[name] else min(after, default=limit)
+    return ends

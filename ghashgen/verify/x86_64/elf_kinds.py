@@ -1,0 +1,231 @@
+"""What of ELF is understood: a whitelist of headers, sections, symbols and relocations.
+
+Whoever links an object may merge, drop, move, replace or rewrite what its flags, types, names and
+bindings permit. Only what leaves the bytes, and who answers to a name, as they stand here is
+accepted; everything else is refused by its name, whether the functions to be proved use it or not.
+What other definitions may replace, and what another object defines, may be in the file and is
+refused where it is used.
+
+System V gABI, chapter 4 (sections, symbols); AMD64 psABI, 4.2 to 4.4 (flags, relocations).
+"""
+
+from enum import Enum, auto
+from typing import Any
+
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import Section, Symbol
+
+from ghashgen.support.errors import GhashgenError
+
+WRITE, ALLOC, EXEC, MERGE, STRINGS, INFO_LINK = 0x1, 0x2, 0x4, 0x10, 0x20, 0x40
+
+FLAG_NAMES = {
+    WRITE: "WRITE", ALLOC: "ALLOC", EXEC: "EXECINSTR", MERGE: "MERGE", STRINGS: "STRINGS",
+    INFO_LINK: "INFO_LINK", 0x80: "LINK_ORDER", 0x100: "OS_NONCONFORMING", 0x200: "GROUP",
+    0x400: "TLS", 0x800: "COMPRESSED", 0x200000: "GNU_RETAIN", 0x10000000: "X86_64_LARGE",
+    0x80000000: "EXCLUDE",
+}  # fmt: skip
+"""SHF_…, for messages."""
+
+RESERVED = 0xFF00
+"""SHN_LORESERVE: from here on a section's number is none."""
+
+SYSV, GNU = "ELFOSABI_SYSV", "ELFOSABI_LINUX"
+
+
+class Kind(Enum):
+    """What a section is to the proof."""
+
+    CODE = auto()
+    CONSTANTS = auto()
+    """Read-only, allocated, kept as it is: the one kind that loads may read."""
+    UNUSED = auto()
+    """Allocated, but neither executed nor read: writable data, notes, unwind tables."""
+    NOT_LOADED = auto()
+
+
+SECTIONS: dict[tuple[str, int], Kind] = {
+    ("SHT_PROGBITS", ALLOC | EXEC): Kind.CODE,
+    ("SHT_PROGBITS", ALLOC): Kind.CONSTANTS,
+    ("SHT_PROGBITS", ALLOC | WRITE): Kind.UNUSED,
+    ("SHT_NOBITS", ALLOC | WRITE): Kind.UNUSED,
+    ("SHT_NOTE", ALLOC): Kind.UNUSED,
+    ("SHT_AMD64_UNWIND", ALLOC): Kind.UNUSED,
+    ("SHT_NULL", 0): Kind.NOT_LOADED,
+    ("SHT_PROGBITS", 0): Kind.NOT_LOADED,
+    ("SHT_PROGBITS", MERGE | STRINGS): Kind.NOT_LOADED,
+    ("SHT_NOTE", 0): Kind.NOT_LOADED,
+    ("SHT_SYMTAB", 0): Kind.NOT_LOADED,
+    ("SHT_STRTAB", 0): Kind.NOT_LOADED,
+    ("SHT_RELA", 0): Kind.NOT_LOADED,
+    ("SHT_RELA", INFO_LINK): Kind.NOT_LOADED,
+}
+"""By type and flags, exactly: a flag that is not in the key is not understood with it."""
+
+NAMES = {Kind.CODE: ".text", Kind.CONSTANTS: ".rodata"}
+"""How the name of a section begins that is executed or read: linkers go by names too."""
+
+UNWIND = ".eh_frame"
+"""Read-only by its flags, but linkers rewrite it."""
+
+
+class Relocation(Enum):
+    """What a relocation fills in."""
+
+    ABSOLUTE = auto()
+    RELATIVE = auto()
+    BRANCH = auto()
+
+    @property
+    def width(self) -> int:
+        """Return the bytes of the field."""
+        return 8 if self is Relocation.ABSOLUTE else 4
+
+
+RELOCATIONS = {1: Relocation.ABSOLUTE, 2: Relocation.RELATIVE, 4: Relocation.BRANCH}
+"""R_X86_64_64, _PC32, _PLT32 (AMD64 psABI, table 4.10)."""
+
+
+class Sort(Enum):
+    """What a symbol is to the proof."""
+
+    PLACE = auto()
+    """In a section."""
+    ELSEWHERE = auto()
+    """Undefined here, or a number or a name that is no address."""
+
+
+TYPES = ("STT_NOTYPE", "STT_FUNC", "STT_OBJECT")
+
+CALLABLE = ("STT_NOTYPE", "STT_FUNC")
+"""Of a symbol for data, a dynamic linker may make a copy."""
+
+PRIVATE = ("STV_HIDDEN", "STV_INTERNAL")
+
+ALIASES = {"STT_LOOS": "STT_GNU_IFUNC", "STB_LOOS": "STB_GNU_UNIQUE"}
+
+
+def check_file(elf: ELFFile, data: bytes) -> None:
+    """Check the file's header, and that no two sections share bytes of the file.
+
+    Raises:
+        GhashgenError: it is no relocatable object for x86-64 of the plain kind.
+    """
+    found = (elf.elfclass, elf["e_machine"], elf["e_type"])
+    if found != (64, "EM_X86_64", "ET_REL") or not elf.little_endian:
+        raise GhashgenError(
+            f"a {elf.elfclass}-bit {elf['e_machine']} {elf['e_type']} file",
+            "give a relocatable ELF64 object for x86-64 (nasm -f elf64)",
+        )
+    if elf["e_phnum"] or elf.num_sections() >= RESERVED:
+        raise GhashgenError("an object with segments or too many sections", "assemble it again")
+    if elf["e_ident"]["EI_OSABI"] not in (SYSV, GNU) or elf["e_flags"]:
+        raise GhashgenError(
+            f"an object for {elf['e_ident']['EI_OSABI']} with flags {elf['e_flags']:#x}",
+            "assemble for System V",
+        )
+    taken = [(0, elf["e_ehsize"], "the header")]
+    taken.append((elf["e_shoff"], elf.num_sections() * elf["e_shentsize"], "the section headers"))
+    tables = 0
+    for section in elf.iter_sections():
+        tables += section["sh_type"] == "SHT_SYMTAB"
+        if section["sh_type"] not in ("SHT_NOBITS", "SHT_NULL") and section["sh_size"]:
+            taken.append((section["sh_offset"], section["sh_size"], f"section {section.name}"))
+    if tables > 1:
+        raise GhashgenError("two symbol tables", "assemble the file again")
+    end, last = 0, ""
+    for start, size, name in sorted(taken):
+        if start < end or start + size > len(data):
+            raise GhashgenError(
+                f"{name} overlaps {last or 'the file'}"
+                if start < end
+                else f"{name} is cut off by the end of the file",
+                "assemble the file again",
+            )
+        end, last = start + size, name
+
+
+def kind_of(section: Section) -> Kind:
+    """Return what a section is.
+
+    Raises:
+        GhashgenError: its type, flags, name, address or alignment is not understood.
+    """
+    kind, flags, name = section["sh_type"], section["sh_flags"], section.name
+    found = SECTIONS.get((kind, flags))
+    if found is None:
+        words = [word for flag, word in FLAG_NAMES.items() if flags & flag]
+        rest = flags & ~sum(FLAG_NAMES)
+        words += [f"{rest:#x}"] if rest else []
+        raise GhashgenError(
+            f"section {name} of type {kind}, flags {' '.join(words) or 'none'}, is not understood",
+            "put code into .text and constants into .rodata, read-only and not mergeable",
+        )
+    if found is Kind.CONSTANTS and name == UNWIND:
+        found = Kind.UNUSED
+    start = NAMES.get(found)
+    if start is not None and name != start and not name.startswith(f"{start}."):
+        raise GhashgenError(
+            f"section {name}: a linker may treat it by its name", f"call it {start} or {start}.NAME"
+        )
+    align = section["sh_addralign"]
+    if section["sh_addr"] or align & (align - 1 if align else 0):
+        raise GhashgenError(
+            f"section {name} at address {section['sh_addr']:#x}, aligned to {align}",
+            "assemble the file again",
+        )
+    return found
+
+
+def sort_of(number: int, symbol: Symbol, first: int, sizes: dict[int, int]) -> Sort:
+    """Return what a symbol is: the `number`-th, of which those from `first` on are not local.
+
+    `sizes` are those of the allocated sections, by number.
+
+    Raises:
+        GhashgenError: its type, binding, visibility or place is not understood.
+    """
+    info, at = symbol["st_info"], symbol["st_shndx"]
+    kind, bind = info["type"], info["bind"]
+    visibility = symbol["st_other"]["visibility"]
+
+    def refuse(why: str) -> GhashgenError:
+        words = [ALIASES.get(word, str(word)) for word in (kind, bind, visibility, at)]
+        return GhashgenError(
+            f"symbol {symbol.name!r} ({', '.join(words)}): {why}",
+            "let functions be plain global symbols, and all else local",
+        )
+
+    if (bind == "STB_LOCAL") != (number < first):
+        raise refuse("local among the others, or the other way round")
+    if visibility not in ("STV_DEFAULT", "STV_PROTECTED", *PRIVATE):
+        raise refuse("a visibility that is not understood")
+    if number == 0 and (kind, bind, at) == ("STT_NOTYPE", "STB_LOCAL", "SHN_UNDEF"):
+        return Sort.ELSEWHERE
+    if bind == "STB_LOCAL" and at == "SHN_ABS" and kind in ("STT_FILE", "STT_NOTYPE"):
+        return Sort.ELSEWHERE
+    if at == "SHN_UNDEF" and kind in TYPES and bind in ("STB_GLOBAL", "STB_WEAK"):
+        return Sort.ELSEWHERE
+    if not isinstance(at, int):
+        raise refuse("a place that is not understood")
+    if kind == "STT_SECTION" and bind == "STB_LOCAL" and symbol["st_value"] == 0:
+        return Sort.ELSEWHERE
+    if kind not in TYPES:
+        raise refuse("a type that is not understood")
+    if bind not in ("STB_LOCAL", "STB_GLOBAL"):
+        raise refuse("another definition may take its place")
+    if at in sizes and symbol["st_value"] + symbol["st_size"] > sizes[at]:
+        raise refuse("it reaches beyond its section")
+    return Sort.PLACE
+
+
+def replaceable(symbol: Any) -> str:
+    """Return why what a symbol refers to is not what this object has under it, "" if it is."""
+    if symbol["st_shndx"] == "SHN_UNDEF":
+        return "what another object defines"
+    if not isinstance(symbol["st_shndx"], int):
+        return "an address that is a number"
+    bind, visibility = symbol["st_info"]["bind"], symbol["st_other"]["visibility"]
+    if bind == "STB_LOCAL" or visibility in PRIVATE:
+        return ""
+    return f"{symbol.name}, which is neither local nor hidden: another definition may come first"

@@ -1,0 +1,187 @@
+"""The control-flow graph of one function, its loops, and which registers are live where.
+
+Liveness only decides which values a proof forgets at a cut. Forgetting is always sound, so a
+mistake here could make a proof fail but never make it wrong.
+"""
+
+from dataclasses import dataclass
+
+from iced_x86 import (
+    Code,
+    EncodingKind,
+    FlowControl,
+    Instruction,
+    InstructionInfoFactory,
+    OpAccess,
+    Register,
+)
+
+from ghashgen.verify.core.refutation import Refutation
+from ghashgen.verify.x86_64.decoding import decode
+from ghashgen.verify.x86_64.elf import Image
+from ghashgen.verify.x86_64.machine import RSP, gpr_index, is_vector, vector_index
+
+VECTOR, MASK, FLAGS = 16, 48, 56
+"""Numbers of registers: 0 general, then vector, mask, and the flags as one."""
+
+CLEARING = (Code.VEX_VZEROUPPER, Code.VEX_VZEROALL)
+
+EVERYTHING = frozenset(range(FLAGS + 1))
+
+READS = (
+    OpAccess.READ, OpAccess.COND_READ, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Use:
+    """Registers that an instruction reads, and those that it writes in any case."""
+
+    reads: frozenset[int]
+    writes: frozenset[int]
+
+
+@dataclass(frozen=True)
+class Flow:
+    """What the executor wants to know about a function's code."""
+
+    instructions: dict[int, Instruction]
+    cuts: frozenset[int]
+    """Heads and exits of loops, and where a jump over a loop lands."""
+    live: dict[int, frozenset[int]]
+    written: frozenset[int]
+    """Registers that some instruction writes."""
+    upper_written: frozenset[int]
+    """Vector registers whose bits above 127 some instruction writes."""
+    vector_writes: dict[int, tuple[int, ...]]
+    """Per instruction, the vector registers that it writes."""
+
+
+def _number(register: int) -> int | None:
+    if is_vector(register):
+        return VECTOR + vector_index(register)
+    if Register.K0 <= register <= Register.K7:
+        return MASK + register - Register.K0
+    try:
+        return gpr_index(register)
+    except Refutation:
+        return None
+
+
+def use_of(instruction: Instruction, factory: InstructionInfoFactory) -> Use:
+    """Return the registers that an instruction uses."""
+    reads: set[int] = set()
+    writes: set[int] = set()
+    if instruction.code in CLEARING:
+        # Only zeros are written, and VZEROUPPER keeps the low halves.
+        return Use(frozenset(), frozenset())
+    for used in factory.info(instruction).used_registers():
+        number = _number(used.register)
+        if number is None:
+            continue
+        if used.access in READS:
+            reads.add(number)
+        if used.access in (OpAccess.WRITE, OpAccess.READ_WRITE):
+            writes.add(number)
+    if instruction.rflags_read:
+        reads.add(FLAGS)
+    if instruction.rflags_modified:
+        writes.add(FLAGS)
+    return Use(frozenset(reads), frozenset(writes))
+
+
+def _successors(instruction: Instruction) -> tuple[int, ...] | None:
+    """Return the possible next addresses, None if they cannot be read off the code."""
+    kind = instruction.flow_control
+    following, target = int(instruction.next_ip), int(instruction.near_branch_target)
+    match kind:
+        case FlowControl.NEXT:
+            return (following,)
+        case FlowControl.UNCONDITIONAL_BRANCH:
+            return (target,)
+        case FlowControl.CONDITIONAL_BRANCH:
+            return (following, target)
+        case FlowControl.CALL:
+            return (target, following)
+        case FlowControl.RETURN:
+            return ()
+    return None
+
+
+def flow_of(image: Image, entry: int, saved: frozenset[int]) -> Flow:
+    """Explore the code from an entry; `saved` are the registers that the caller wants back."""
+    instructions: dict[int, Instruction] = {}
+    successors: dict[int, tuple[int, ...] | None] = {}
+    work = [entry]
+    while work:
+        address = work.pop()
+        if address in instructions:
+            continue
+        try:
+            instruction = decode(image, address)
+        except Refutation:
+            # Reported if control gets there.
+            continue
+        instructions[address] = instruction
+        successors[address] = _successors(instruction)
+        work.extend(successors[address] or ())
+    jumps = (FlowControl.CONDITIONAL_BRANCH, FlowControl.UNCONDITIONAL_BRANCH)
+    leaps = [
+        (address, int(instruction.near_branch_target), int(instruction.next_ip))
+        for address, instruction in instructions.items()
+        if instruction.flow_control in jumps
+    ]
+    loops = [(target, address, after) for address, target, after in leaps if target <= address]
+    cuts = {head for head, _, _ in loops}
+    cuts |= {after for _, _, after in loops if after in instructions}
+    # Where those who skip a loop meet those who come out of it.
+    cuts |= {
+        target
+        for address, target, _ in leaps
+        if any(address < head and last < target for head, last, _ in loops)
+    }
+    factory = InstructionInfoFactory()
+    uses = {address: use_of(i, factory) for address, i in instructions.items()}
+    calls = any(i.flow_control == FlowControl.CALL for i in instructions.values())
+    at_return = EVERYTHING if calls else saved | {RSP}
+    return Flow(
+        instructions,
+        frozenset(cuts),
+        _liveness(successors, uses, at_return),
+        frozenset().union(*(u.writes for u in uses.values())),
+        frozenset(
+            number
+            for address, instruction in instructions.items()
+            if instruction.encoding != EncodingKind.LEGACY
+            for number in uses[address].writes
+            if VECTOR <= number < MASK
+        ),
+        {
+            address: tuple(sorted(n - VECTOR for n in u.writes if VECTOR <= n < MASK))
+            for address, u in uses.items()
+        },
+    )
+
+
+def _liveness(
+    successors: dict[int, tuple[int, ...] | None], uses: dict[int, Use], at_return: frozenset[int]
+) -> dict[int, frozenset[int]]:
+    live: dict[int, frozenset[int]] = {address: frozenset() for address in successors}
+    order = sorted(successors, reverse=True)
+    changed = True
+    while changed:
+        changed = False
+        for address in order:
+            following = successors[address]
+            if following is None:
+                after = EVERYTHING
+            elif not following:
+                after = at_return
+            else:
+                after = frozenset().union(*(live.get(n, EVERYTHING) for n in following))
+            use = uses[address]
+            before = use.reads | (after - use.writes)
+            if before != live[address]:
+                live[address] = before
+                changed = True
+    return live

@@ -1,0 +1,160 @@
+"""The machine that runs a kernel: registers, flags, memory; one decoded instruction at a time.
+
+Control flow is concrete: lengths and pointers are numbers (or numbers with an unknown, in the
+induction), data are lanes. A vector register is four lanes of 128 bits.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from iced_x86 import Formatter, FormatterSyntax, Instruction, Register
+
+from ghashgen.verify.core.refutation import unsupported
+from ghashgen.verify.core.terms import Lane, Term, Terms
+from ghashgen.verify.core.values import Value, fits
+from ghashgen.verify.x86_64.flags import ENTRY, Flags
+from ghashgen.verify.x86_64.memory import Memory
+
+GPR_NAMES = (
+    "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
+    "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
+)  # fmt: skip
+RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI = range(8)
+
+RETURN = "return address"
+"""The region of what a call pushes: an offset is a place in the code, END the caller's."""
+
+END = -1
+"""The next address after the return to the caller."""
+
+
+LANES = 4
+"""128-bit lanes of a vector register."""
+
+V = TypeVar("V")
+
+
+class Registers(list[V]):
+    """A register file: whatever is written to it has been seen to fit.
+
+    No row has to be trusted for the width of its result: what is too wide is a refusal, never a
+    value with bits that the register does not have.
+    """
+
+    def __init__(self, values: Iterable[V], valid: Callable[[V], bool]) -> None:
+        super().__init__(values)
+        self._valid = valid
+        for index, value in enumerate(values):
+            self[index] = value
+
+    def __setitem__(self, index: int, value: V) -> None:  # type: ignore[override]
+        """Write one register.
+
+        Raises:
+            Refutation: the value may have more bits than the register.
+        """
+        if not self._valid(value):
+            raise unsupported(f"a row that writes more than its register holds: {value!r}")
+        super().__setitem__(index, value)
+
+
+def _general(value: Value) -> bool:
+    return fits(value, 64)
+
+
+def _mask(value: Value) -> bool:
+    return isinstance(value, int | Term) and fits(value, 64)
+
+
+def _vector(lanes: tuple[Lane, ...]) -> bool:
+    if len(lanes) != LANES:
+        return False
+    for lane in lanes:
+        # A term has 128 bits or fewer.
+        if type(lane) is not Term and (not isinstance(lane, int) or lane >> 128):
+            return False
+    return True
+
+
+class Machine:
+    """The mutable state of one run. The register files check what is written to them."""
+
+    def __init__(
+        self,
+        terms: Terms,
+        memory: Memory,
+        gpr: Iterable[Value],
+        vec: Iterable[tuple[Lane, ...]],
+        mask: Iterable[Value],
+    ) -> None:
+        self.terms = terms
+        self.memory = memory
+        self.gpr: Final = Registers(list(gpr), _general)
+        self.vec: Final = Registers(list(vec), _vector)
+        self.mask: Final = Registers(list(mask), _mask)
+        self.flags: Flags = ENTRY
+        self.upper_dirty = False
+        """Whether bits above 127 of registers 0..15 may be in use (SDM vol. 1, 14.9)."""
+        self.red_zone = 0
+        """Bytes below the stack pointer that the ABI lets a leaf function use."""
+
+
+def entry_machine(terms: Terms, memory: Memory) -> Machine:
+    """Return a machine whose registers hold what the caller left in them."""
+    return Machine(
+        terms,
+        memory,
+        [terms.caller(name, 64) for name in GPR_NAMES],
+        [tuple(terms.caller(f"zmm{i}[{j}]") for j in range(LANES)) for i in range(32)],
+        [terms.caller(f"k{i}", 64) for i in range(8)],
+    )
+
+
+Step = Callable[[Machine], int | None]
+"""Execute one instruction; return the next address if it is not the following one, -1 to end."""
+
+Builder = Callable[[Instruction], Step]
+
+
+@dataclass(frozen=True)
+class Row:
+    """The semantics of one instruction form."""
+
+    code: int
+    build: Builder
+    manual: str
+    """Where it stands in Intel's Software Developer's Manual, volume 2."""
+
+
+_FORMATTER = Formatter(FormatterSyntax.NASM)
+
+
+def text_of(instruction: Instruction) -> str:
+    """Return an instruction in nasm syntax."""
+    return str(_FORMATTER.format(instruction))
+
+
+def gpr_index(register: int) -> int:
+    """Return the number 0..15 of a general register of 32 or 64 bits, or of 8 or 16 bits."""
+    for first in (Register.RAX, Register.EAX, Register.AX):
+        if first <= register < first + 16:
+            return register - first
+    if Register.SPL <= register <= Register.R15L:
+        return register - Register.SPL + 4
+    if Register.AL <= register <= Register.BL:
+        return register - Register.AL
+    raise unsupported("a register that the checker does not model")
+
+
+def vector_index(register: int) -> int:
+    """Return the number 0..31 of a vector register of any width."""
+    for first in (Register.XMM0, Register.YMM0, Register.ZMM0):
+        if first <= register < first + 32:
+            return register - first
+    raise unsupported("a register that the checker does not model")
+
+
+def is_vector(register: int) -> bool:
+    """Return whether a register is an xmm, ymm or zmm register."""
+    return Register.XMM0 <= register < Register.ZMM0 + 32

@@ -1,0 +1,285 @@
+"""Memory as the caller declares it: regions with bounds, permissions and known alignment.
+
+The object's constants are regions too, one a section: an address is a region and an offset.
+
+Every access names a region and an offset. An access outside the region, a store to a read-only
+region, and an aligned access whose alignment does not follow from the declaration are refutations.
+Distinct regions do not overlap: that is the caller's part of the contract.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from ghashgen.verify.core.refutation import Category, Refutation, unsupported
+from ghashgen.verify.core.terms import Lane, Term, Terms, secret
+from ghashgen.verify.core.values import (
+    M64,
+    Affine,
+    Number,
+    Pointer,
+    UndecidedError,
+    Value,
+    below,
+    combined,
+    fits,
+)
+from ghashgen.verify.x86_64.elf import SECTION, Image
+from ghashgen.verify.x86_64.elf_kinds import Kind
+
+BYTES = tuple(range(16))
+
+STACK, RETURN_BYTES = "stack", 8
+"""The stack's region; offset 0 is the entry's stack pointer, where the return address stands."""
+
+RELEASED = "what was below the stack pointer"
+
+Cell = Callable[[int], Lane | None]
+"""The initial content of the 16 bytes at 16·index of a region, None where nothing is there."""
+
+
+@dataclass
+class Region:
+    """A declared buffer: bytes [low, size) from its start, whose address is residue mod align."""
+
+    name: str
+    low: int
+    size: Number
+    writable: bool
+    cell: Cell
+    align: int = 1
+    residue: int = 0
+    unresolved: Mapping[int, str] = field(default_factory=dict)
+    """Bytes that only a linker knows, and why."""
+
+
+class Memory:
+    """Regions, their initial contents, and the bytes written since."""
+
+    def __init__(self, terms: Terms, image: Image, regions: list[Region]) -> None:
+        self.terms = terms
+        self.image = image
+        constants = [
+            Region(s.region, 0, len(s.data), False, s.cell, s.align, unresolved=s.unresolved)
+            for s in image.sections
+            if s.kind is Kind.CONSTANTS
+        ]
+        regions = [*regions, *constants]
+        self.regions = {region.name: region for region in regions}
+        # Per region: byte offset -> (value stored, which byte of it).
+        self.written: dict[str, dict[int, tuple[Value, int]]] = {r.name: {} for r in regions}
+        self.floor: Callable[[], int] = lambda: 0
+        """The lowest offset of the stack that may be used now."""
+        self.returns: list[tuple[Pointer, int]] = []
+        """What a shadow stack holds: where on the stack each return address is, and what it is."""
+        self.page = 0
+        """Bytes of the stack by which it grows, if it must be touched in order, else 0."""
+        self.touched = 0
+        """The lowest offset of the stack that was accessed, if `page` is not 0."""
+
+    def _refute(self, what: str, at: int) -> Refutation:
+        return Refutation(Category.MEMORY, what, at=at)
+
+    def locate(self, address: Value, size: int, align: int, store: bool) -> tuple[str, int]:
+        """Check an access and return its region and offset.
+
+        Raises:
+            Refutation: the access is not allowed.
+        """
+        at = self.terms.at
+        kind = "store to" if store else "load from"
+        if isinstance(address, int):
+            raise self._refute(f"{kind} the absolute address {address:#x}", at)
+        if isinstance(address, Term):
+            if not secret(address):
+                raise self._refute(f"{kind} an address that the caller left in a register", at)
+            raise Refutation(Category.CONSTANT_TIME, "an address depends on a secret", at=at)
+        if isinstance(address, Affine):
+            raise self._refute(f"{kind} an address that is a length", at)
+        region = self.regions.get(address.region)
+        if region is None:
+            if address.region.startswith(SECTION):
+                what = f"{address.region}, which holds no constants"
+                raise self._refute(f"{kind} {what}", at)
+            raise self._refute(f"{kind} {address.region}", at)
+        offset = address.offset
+        if not isinstance(offset, int):
+            raise UndecidedError(f"{kind} {region.name} at an offset with an unknown")
+        if offset < region.low:
+            before = region.low - offset
+            raise self._refute(
+                f"{kind} {size} bytes of {region.name} that start {before} before it", at
+            )
+        if region.name == STACK:
+            if offset < self.floor():
+                raise self._refute(f"{kind} the stack below what may be used", at)
+            self._touch(offset, size, store)
+        limit = region.size if isinstance(region.size, int) else region.size.least
+        if offset + size > limit:
+            if isinstance(region.size, Affine) and offset + size <= region.size.greatest:
+                raise UndecidedError(f"{kind} {region.name} near an end that is unknown")
+            beyond = offset + size - limit
+            raise self._refute(
+                f"{kind} {size} bytes of {region.name} that end {beyond} beyond it", at
+            )
+        if store and not region.writable:
+            raise self._refute(f"store to {region.name}, which is read-only", at)
+        for k, why in region.unresolved.items():
+            if offset <= k < offset + size:
+                raise unsupported(f"a constant that is {why}", at)
+        self._check_align(region, offset, align, kind)
+        return region.name, offset
+
+    def _touch(self, offset: int, size: int, store: bool) -> None:
+        """Check that an access to the stack leaves return addresses alone; note how far it went."""
+        for pointer, _ in self.returns:
+            slot = pointer.offset
+            assert isinstance(slot, int)
+            if slot - size < offset < slot + RETURN_BYTES:
+                if store:
+                    raise self._refute("store to a return address", self.terms.at)
+                raise Refutation(
+                    Category.ABI, "a return address is read: only RET may", at=self.terms.at
+                )
+        if self.page and offset < self.touched:
+            self.touched = offset
+
+    def require_aligned(self, address: Value, align: int) -> None:
+        """Check the alignment of an access that may touch nothing, as a masked one does.
+
+        Raises:
+            Refutation: it is not assured.
+        """
+        if align == 1:
+            return
+        if isinstance(address, Pointer) and isinstance(address.offset, int):
+            self._check_align(
+                self.regions[address.region], address.offset, align, "masked access to"
+            )
+            return
+        raise unsupported("the alignment of a masked access", self.terms.at)
+
+    def _check_align(self, region: Region, offset: int, align: int, kind: str) -> None:
+        if align > 1 and (region.align % align or (offset + region.residue) % align):
+            raise self._refute(
+                f"{kind} {region.name} needs {align}-byte alignment, which is not assured",
+                self.terms.at,
+            )
+
+    def load(self, address: Value, size: int, align: int = 1) -> Value:
+        """Return `size` <= 16 bytes, zero-extended; a stored pointer or length comes back whole."""
+        name, offset = self.locate(address, size, align, store=False)
+        return self._read(name, offset, size)
+
+    def _read(self, name: str, offset: int, size: int) -> Value:
+        written = self.written[name]
+        if not written:
+            return self._initial(name, offset, size)
+        pieces: list[tuple[Value, int]] = []
+        for k in range(offset, offset + size):
+            piece = written.get(k)
+            if piece is None:
+                cell = self._initial(name, k // 16 * 16, 16)
+                piece = (cell, k % 16)
+            pieces.append(piece)
+        return self._compose(pieces, size)
+
+    def load_lanes(self, address: Value, lanes: int, align: int) -> list[Value]:
+        """Return 16·lanes bytes as values of 16 bytes, checked as the one access that they are."""
+        name, offset = self.locate(address, 16 * lanes, align, store=False)
+        at = range(offset, offset + 16 * lanes, 16)
+        if not self.written[name]:
+            return [self._initial(name, start, 16) for start in at]
+        return [self._read(name, start, 16) for start in at]
+
+    def _initial(self, name: str, offset: int, size: int) -> Lane:
+        index, start = divmod(offset, 16)
+        cell = self.regions[name].cell
+        first = cell(index)
+        if first is None:
+            raise self._refute(
+                f"load from byte {offset} of {name}, which holds nothing", self.terms.at
+            )
+        if start == 0 and size == 16:
+            return first
+        sources = tuple(start + k if k < size and start + k < 16 else -1 for k in BYTES)
+        low = self.terms.bytes(first, sources)
+        if start + size <= 16:
+            return low
+        second = cell(index + 1)
+        if second is None:
+            raise self._refute(
+                f"load from byte {offset + 16} of {name}, which holds nothing", self.terms.at
+            )
+        sources = tuple(start + k - 16 if k < size and start + k >= 16 else -1 for k in BYTES)
+        return self.terms.xor(low, self.terms.bytes(second, sources))
+
+    def _compose(self, pieces: list[tuple[Value, int]], size: int) -> Value:
+        value = pieces[0][0]
+        if all(v is value and i == k for k, (v, i) in enumerate(pieces)):
+            if isinstance(value, Pointer | Affine):
+                if size == 8:
+                    return value
+                raise unsupported("part of a pointer or a length loaded", self.terms.at)
+            if size == 16:
+                return value
+        groups: dict[int, tuple[Lane, list[int]]] = {}
+        for k, (v, i) in enumerate(pieces):
+            if isinstance(v, Pointer | Affine):
+                raise unsupported("bytes of a pointer or a length loaded", self.terms.at)
+            _, sources = groups.setdefault(id(v), (v, [-1] * 16))
+            sources[k] = i
+        out: Lane = 0
+        for lane, sources in groups.values():
+            out = self.terms.xor(out, self.terms.bytes(lane, tuple(sources)))
+        return out
+
+    def store(self, address: Value, value: Value, size: int, align: int = 1) -> None:
+        """Store a value of `size` <= 16 bytes.
+
+        Raises:
+            Refutation: the access is not allowed, or the value may be wider.
+        """
+        name, offset = self.locate(address, size, align, store=True)
+        if not fits(value, 8 * size):
+            raise unsupported(f"a row that stores more than {size} bytes hold: {value!r}")
+        written = self.written[name]
+        for k in range(size):
+            written[offset + k] = (value, k)
+
+    def release(self) -> None:
+        """Forget the stack's bytes below what may be used: a signal may overwrite them.
+
+        Or may not: whoever comes next may see what stood there, so that a byte stays as secret as
+        it was.
+        """
+        floor, written = self.floor(), self.written[STACK]
+        for offset in [k for k in written if k < floor]:
+            value, k = written[offset]
+            if not (isinstance(value, Term) and value.op == "opaque"):
+                written[offset] = (self.terms.lost(RELEASED, secret(value)), k)
+
+    def inside(self, pointer: Pointer) -> bool:
+        """Return whether an address certainly lies in its buffer, or just behind it.
+
+        Such addresses do not wrap around: the caller promises that of a buffer and of its end.
+        """
+        region = self.regions.get(pointer.region)
+        if region is None:
+            return False
+        try:
+            beyond = combined(pointer.offset, region.size, -1)
+        except UndecidedError:
+            return False
+        return below(pointer.offset, region.low) is False and below(beyond, 1) is True
+
+
+def mask_pointer(region: Region, offset: Number, mask: int) -> Number:
+    """Return the offset of (start + offset) AND mask, for a mask that rounds down.
+
+    Raises:
+        UndecidedError: the region's declared alignment does not determine it.
+    """
+    step = (mask ^ M64) + 1
+    if step & step - 1 or not isinstance(offset, int) or region.align % step:
+        raise UndecidedError(f"an address in {region.name} rounded beyond its known alignment")
+    return ((offset + region.residue) & ~(step - 1)) - region.residue

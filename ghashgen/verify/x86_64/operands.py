@@ -1,0 +1,283 @@
+"""Operands of decoded instructions as small functions on the machine: addresses, reads, writes.
+
+What holds for every vector instruction is here and nowhere else: legacy encodings keep the bits
+above 127 and demand 16-byte alignment, VEX and EVEX encodings zero the bits above the vector length
+(SDM vol. 1, 14.1.1 and 15.5), EVEX masks merge or zero by element (SDM vol. 1, 15.6.4).
+"""
+
+from collections.abc import Callable, Sequence
+
+from iced_x86 import EncodingKind, Instruction, MemorySizeExt, OpKind, Register
+
+from ghashgen.verify.core.refutation import Category, Refutation, unsupported
+from ghashgen.verify.core.terms import MASK128, Lane, Term, secret
+from ghashgen.verify.core.values import M64, Affine, Pointer, Value, add, reduced, shift_left
+from ghashgen.verify.x86_64.machine import Machine, gpr_index, is_vector, vector_index
+
+Read = Callable[[Machine], Value]
+Write = Callable[[Machine, Value], None]
+ReadLanes = Callable[[Machine], Sequence[Lane]]
+WriteLanes = Callable[[Machine, Sequence[Lane]], None]
+
+NO_REGISTER = int(Register.NONE)
+
+
+def vector_lanes(register: int) -> int:
+    """Return the number of 128-bit lanes of a vector register: 1, 2 or 4."""
+    if register >= Register.ZMM0:
+        return 4
+    return 2 if register >= Register.YMM0 else 1
+
+
+def as_lane(value: Value, at: int) -> Lane:
+    """Return a value that enters a vector register."""
+    if isinstance(value, int | Term):
+        return value
+    raise unsupported("a pointer or an unknown length in a vector register", at)
+
+
+def scale_value(value: Value, factor: int, at: int) -> Value:
+    """Return value·factor for a factor of 1, 2, 4 or 8."""
+    if factor == 1:
+        return value
+    if isinstance(value, int):
+        return value * factor & M64
+    if isinstance(value, Affine):
+        return shift_left(value, factor.bit_length() - 1)
+    raise unsupported("a scaled pointer or secret", at)
+
+
+def _address_register(register: int) -> int | None:
+    if register == NO_REGISTER:
+        return None
+    if not Register.RAX <= register <= Register.R15:
+        raise unsupported("an address of 32 bits")
+    return gpr_index(register)
+
+
+def address(i: Instruction) -> Read:
+    """Return the effective address of the memory operand."""
+    if i.is_ip_rel_memory_operand:
+        at = int(i.ip)
+        return lambda m: m.memory.image.operands[at]
+    displacement, scale = i.memory_displacement & M64, i.memory_index_scale
+    base, index = _address_register(i.memory_base), _address_register(i.memory_index)
+
+    def both(m: Machine) -> Value:
+        total: Value = displacement
+        if base is not None:
+            total = _sum(m, m.gpr[base], total)
+        if index is not None:
+            total = _sum(m, total, scale_value(m.gpr[index], scale, m.terms.at))
+        return total
+
+    if index is not None or base is None:
+        return both
+
+    def only_base(m: Machine) -> Value:
+        return _sum(m, m.gpr[base], displacement)
+
+    return only_base
+
+
+def _sum(m: Machine, a: Value, b: Value) -> Value:
+    if b == 0:
+        return a
+    for value in (a, b):
+        if isinstance(value, Term):
+            # Memory.locate says whether that is a secret or a caller's leftover.
+            return value
+    out = add(a, b)
+    if out is None:
+        raise unsupported("an address from two pointers", m.terms.at)
+    return out
+
+
+def load_lanes(m: Machine, where: Value, lanes: int, align: int = 1) -> list[Lane]:
+    """Load 16·lanes bytes."""
+    at = m.terms.at
+    return [as_lane(value, at) for value in m.memory.load_lanes(where, lanes, align)]
+
+
+def memory_align(i: Instruction, lanes: int, aligned: bool | None) -> int:
+    """Return the alignment in bytes that a memory operand needs.
+
+    `aligned` says it outright (MOVDQA, MOVDQU); None means the rule for arithmetic: 16 bytes in
+    legacy encodings, none in VEX and EVEX (SDM vol. 1, 14.9).
+    """
+    if aligned is None:
+        return 16 if i.encoding == EncodingKind.LEGACY else 1
+    return 16 * lanes if aligned else 1
+
+
+def read_lanes(i: Instruction, op: int, lanes: int, aligned: bool | None = None) -> ReadLanes:
+    """Return a reader of a vector register or memory operand, embedded broadcast included."""
+    if i.op_kind(op) == OpKind.REGISTER:
+        index = vector_index(i.op_register(op))
+        return lambda m: m.vec[index][:lanes]
+    where = address(i)
+    if i.is_broadcast:
+        size = broadcast_bytes(i)
+        sources = tuple(k % size for k in range(16))
+
+        def broadcast(m: Machine) -> Sequence[Lane]:
+            element = as_lane(m.memory.load(where(m), size), m.terms.at)
+            return [m.terms.bytes(element, sources)] * lanes
+
+        return broadcast
+    align = memory_align(i, lanes, aligned)
+    return lambda m: load_lanes(m, where(m), lanes, align)
+
+
+def broadcast_bytes(i: Instruction) -> int:
+    """Return the element size of an embedded broadcast."""
+    size = int(MemorySizeExt.element_size(i.memory_size))
+    if size not in (4, 8):
+        raise unsupported(f"the broadcast in {i}")
+    return size
+
+
+def mask_elements(m: Machine, register: int, count: int) -> int:
+    """Return the low `count` bits of a mask register, which must be a known number."""
+    value = m.mask[register - Register.K0]
+    if isinstance(value, int):
+        return value & (1 << count) - 1
+    if isinstance(value, Term) and not secret(value):
+        raise Refutation(Category.FUNCTION, "a mask that the caller left", at=m.terms.at)
+    raise unsupported("a mask that is no known number", m.terms.at)
+
+
+def element_mask(elements: int, first: int, element_bits: int) -> int:
+    """Return the 128-bit mask of a lane whose first element has index `first`."""
+    out = 0
+    for k in range(128 // element_bits):
+        if elements >> first + k & 1:
+            out |= ((1 << element_bits) - 1) << k * element_bits
+    return out
+
+
+def write_lanes(i: Instruction, lanes: int, element_bits: int = 64) -> WriteLanes:
+    """Return a writer of the vector register that is operand 0."""
+    index = vector_index(i.op0_register)
+    if i.encoding == EncodingKind.LEGACY:
+
+        def legacy(m: Machine, values: Sequence[Lane]) -> None:
+            m.vec[index] = (values[0], *m.vec[index][1:])
+
+        return legacy
+    zeros = (0,) * (4 - lanes)
+    wide = lanes > 1 and index < 16
+
+    def whole(m: Machine, values: Sequence[Lane]) -> None:
+        m.vec[index] = (*values, *zeros)
+        if wide:
+            m.upper_dirty = True
+
+    if not i.has_op_mask:
+        return whole
+    zeroing, register = i.zeroing_masking, i.op_mask
+    per_lane = 128 // element_bits
+
+    def masked(m: Machine, values: Sequence[Lane]) -> None:
+        t = m.terms
+        elements = mask_elements(m, register, per_lane * lanes)
+        out = []
+        for k, value in enumerate(values):
+            keep = element_mask(elements, k * per_lane, element_bits)
+            lane = t.keep(value, keep)
+            if not zeroing:
+                lane = t.xor(lane, t.keep(m.vec[index][k], MASK128 ^ keep))
+            out.append(lane)
+        whole(m, out)
+
+    return masked
+
+
+def write_mask(i: Instruction, bits: int) -> Write:
+    """Return a writer of the mask register that is operand 0: `bits` bits, the others zero.
+
+    SDM vol. 2A, KMOV and following: "the upper bits are zeroed".
+    """
+    index = i.op0_register - Register.K0
+    if not 0 <= index < 8:
+        raise unsupported("a register of this kind here")
+
+    def whole(m: Machine, value: Value) -> None:
+        if not isinstance(value, int | Term):
+            raise unsupported("a length or an address in a mask", m.terms.at)
+        m.mask[index] = narrow(m, value, bits)
+
+    return whole
+
+
+def immediate(i: Instruction) -> int:
+    """Return the 8-bit immediate that is the last operand."""
+    return int(i.immediate(i.op_count - 1)) & 0xFF
+
+
+def read_gpr(i: Instruction, op: int, bits: int) -> Read:
+    """Return a reader of a general operand (register, memory, immediate) of `bits` bits."""
+    kind = i.op_kind(op)
+    mask = (1 << bits) - 1
+    if kind == OpKind.REGISTER:
+        register = i.op_register(op)
+        if is_vector(register) or Register.AH <= register <= Register.BH:
+            raise unsupported("a register of this kind here")
+        index = gpr_index(register)
+        if bits == 64:
+            return lambda m: m.gpr[index]
+        return lambda m: narrow(m, m.gpr[index], bits)
+    if kind == OpKind.MEMORY:
+        where = address(i)
+        return lambda m: m.memory.load(where(m), bits // 8)
+    if kind in (OpKind.NEAR_BRANCH64,):
+        target = i.near_branch_target
+        return lambda m: target
+    value = int(i.immediate(op)) & mask
+    return lambda m: value
+
+
+def narrow(m: Machine, value: Value, bits: int) -> Value:
+    """Return the low bits of a value."""
+    if isinstance(value, int):
+        return value & (1 << bits) - 1
+    if isinstance(value, Term):
+        return m.terms.keep(value, (1 << bits) - 1)
+    if isinstance(value, Pointer):
+        if bits == 64:
+            return value
+        raise unsupported("the low bits of an address", m.terms.at)
+    return reduced(value, bits)
+
+
+def write_gpr(i: Instruction, op: int, bits: int) -> Write:
+    """Return a writer of a general register or memory operand of `bits` bits.
+
+    A 32-bit write zeroes the upper half; 8- and 16-bit writes keep the rest (SDM vol. 1, 3.4.1.1).
+    What is written is narrowed to the operand's bits here, for every row.
+    """
+    if i.op_kind(op) == OpKind.MEMORY:
+        where = address(i)
+        return lambda m, value: m.memory.store(where(m), narrow(m, value, bits), bits // 8)
+    register = i.op_register(op)
+    if is_vector(register) or Register.AH <= register <= Register.BH:
+        raise unsupported("a register of this kind here")
+    index = gpr_index(register)
+    if bits >= 32:
+
+        def whole(m: Machine, value: Value) -> None:
+            m.gpr[index] = narrow(m, value, bits)
+
+        return whole
+    low = (1 << bits) - 1
+
+    def merged(m: Machine, value: Value) -> None:
+        old = m.gpr[index]
+        if isinstance(old, int) and isinstance(value, int):
+            m.gpr[index] = old & ~low | value & low
+            return
+        t, at = m.terms, m.terms.at
+        rest = t.keep(as_lane(old, at), M64 ^ low)
+        m.gpr[index] = t.xor(rest, t.keep(as_lane(value, at), low))
+
+    return merged

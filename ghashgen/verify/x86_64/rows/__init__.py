@@ -1,0 +1,1 @@
+"""What one instruction does, form by form; `table` has all of them by instruction code."""

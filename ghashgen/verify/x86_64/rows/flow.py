@@ -1,0 +1,103 @@
+"""Rows for jumps, calls, returns and instructions without effect. Intel SDM vol. 2."""
+
+from iced_x86 import Code, Instruction
+
+from ghashgen.verify.core.refutation import Category, Refutation, unsupported
+from ghashgen.verify.core.values import Pointer, add
+from ghashgen.verify.x86_64.flags import CONDITIONS
+from ghashgen.verify.x86_64.machine import RETURN, RSP, Builder, Machine, Row, Step
+
+COMPUTED = "a jump or call to an address that is computed: its target is no part of the proof"
+
+REFUSED: dict[int, str] = {
+    Code.JMP_RM64: COMPUTED,
+    Code.CALL_RM64: COMPUTED,
+    Code.RETNQ_IMM16: "RET imm16 takes from the caller's stack what the caller did not push",
+}
+"""Forms that no kernel may execute, whatever their operands are."""
+
+
+def _jump(i: Instruction) -> Step:
+    target = int(i.near_branch_target)
+    return lambda m: target
+
+
+def _jump_if(condition: str) -> Builder:
+    test = CONDITIONS[condition]
+
+    def build(i: Instruction) -> Step:
+        target = int(i.near_branch_target)
+        return lambda m: target if test(m.flags, m.terms.at) else None
+
+    return build
+
+
+def _stack(m: Machine, amount: int) -> None:
+    moved = add(m.gpr[RSP], amount)
+    if moved is None:
+        raise unsupported("a stack pointer that is no address", m.terms.at)
+    m.gpr[RSP] = moved
+
+
+def _call(i: Instruction) -> Step:
+    target, following = int(i.near_branch_target), int(i.next_ip)
+
+    def step(m: Machine) -> int:
+        _stack(m, -8)
+        m.memory.store(m.gpr[RSP], Pointer(RETURN, following), 8)
+        slot = m.gpr[RSP]
+        if not isinstance(slot, Pointer) or not isinstance(slot.offset, int):
+            raise unsupported("a call at an unknown depth of the stack", m.terms.at)
+        m.memory.returns.append((slot, following))
+        return target
+
+    return step
+
+
+def _return(i: Instruction) -> Step:
+    def step(m: Machine) -> int:
+        # Stores leave return addresses alone (`Memory`), so the last one is still what CALL pushed.
+        slot, target = m.memory.returns[-1]
+        if m.gpr[RSP] != slot:
+            raise Refutation(
+                Category.ABI, "RET with the stack pointer elsewhere than at its CALL's return "
+                "address", at=m.terms.at,
+            )  # fmt: skip
+        m.memory.returns.pop()
+        _stack(m, 8)
+        return target
+
+    return step
+
+
+def _nothing(i: Instruction) -> Step:
+    return lambda m: None
+
+
+def _code(name: str) -> int:
+    value = getattr(Code, name)
+    assert isinstance(value, int)
+    return value
+
+
+def _rows() -> list[Row]:
+    rows: list[Row] = []
+
+    def row(name: str, build: Builder, manual: str) -> None:
+        rows.append(Row(_code(name), build, manual))
+
+    for size in ("REL8_64", "REL32_64"):
+        row(f"JMP_{size}", _jump, "JMP")
+        for condition in CONDITIONS:
+            row(f"J{condition.upper()}_{size}", _jump_if(condition), "Jcc")
+    row("CALL_REL32_64", _call, "CALL")
+    row("RETNQ", _return, "RET")
+    for name in ("ENDBR64", "NOPD", "NOPW", "NOPQ", "NOP_RM16", "NOP_RM32", "NOP_RM64"):
+        row(name, _nothing, name.split("_")[0])
+    # A prefetch is a hint: it never faults and changes no architectural state.
+    for name in ("PREFETCHT0_M8", "PREFETCHT1_M8", "PREFETCHT2_M8", "PREFETCHNTA_M8"):
+        row(name, _nothing, "PREFETCHh")
+    return rows
+
+
+ROWS: tuple[Row, ...] = tuple(_rows())

@@ -1,0 +1,397 @@
+"""Rows for general registers: moves, addition, logic, shifts. Intel SDM vol. 2, by mnemonic.
+
+On numbers, lengths and pointers the arithmetic is that of `ghashgen.verify.core.values`; on secrets
+only what is linear over GF(2) has a meaning here, and the rest becomes opaque.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from iced_x86 import Code, Instruction, OpKind
+
+from ghashgen.verify.core.refutation import unsupported
+from ghashgen.verify.core.terms import Lane, Term, byte_moves, same_value
+from ghashgen.verify.core.values import (
+    M64,
+    Affine,
+    Pointer,
+    UndecidedError,
+    Value,
+    add,
+    bit,
+    mask_number,
+    shift_left,
+    shift_right,
+    subtract,
+)
+from ghashgen.verify.x86_64 import operands as ops
+from ghashgen.verify.x86_64.flags import (
+    CONDITIONS,
+    Flag,
+    of_difference,
+    of_result,
+    of_sum,
+    undefined,
+    with_carry,
+)
+from ghashgen.verify.x86_64.machine import Builder, Machine, Row, Step
+from ghashgen.verify.x86_64.memory import mask_pointer
+
+
+def sum_values(m: Machine, a: Value, b: Value, bits: int = 64) -> Value:
+    """Return a + b modulo 2^bits; opaque where a secret enters."""
+    if isinstance(a, Term) or isinstance(b, Term):
+        if isinstance(a, int | Term) and isinstance(b, int | Term):
+            mask_a = a.mask if isinstance(a, Term) else a
+            mask_b = b.mask if isinstance(b, Term) else b
+            if not mask_a & mask_b:
+                return m.terms.xor(a, b)
+        return m.terms.opaque("an addition of secrets", a, b, mask=(1 << bits) - 1)
+    out = add(a, b, bits)
+    if out is None:
+        raise unsupported("an addition of two addresses", m.terms.at)
+    return out
+
+
+def _difference(m: Machine, a: Value, b: Value, bits: int) -> Value:
+    if isinstance(a, Term) or isinstance(b, Term):
+        if same_value(a, b):
+            return 0
+        return m.terms.opaque("a subtraction of secrets", a, b, mask=(1 << bits) - 1)
+    out = subtract(a, b, bits)
+    if out is None:
+        raise unsupported("a difference of addresses in different buffers", m.terms.at)
+    return out
+
+
+def _logic(m: Machine, name: str, a: Value, b: Value, bits: int) -> Value:
+    mask = (1 << bits) - 1
+    if isinstance(a, int) and isinstance(b, int):
+        return {"and": a & b, "or": a | b, "xor": a ^ b}[name] & mask
+    if name in ("and", "or") and isinstance(a, Affine | Pointer) and a == b:
+        return a
+    if isinstance(a, Term) or isinstance(b, Term):
+        first, second = ops.as_lane(a, m.terms.at), ops.as_lane(b, m.terms.at)
+        t = m.terms
+        return {"and": t.both, "or": t.either, "xor": t.xor}[name](first, second)
+    if isinstance(b, Affine | Pointer) and isinstance(a, int):
+        a, b = b, a
+    if name == "and" and isinstance(b, int):
+        if isinstance(a, Affine):
+            return mask_number(a, b, bits)
+        if isinstance(a, Pointer):
+            region = m.memory.regions.get(a.region)
+            if region is not None:
+                return Pointer(a.region, mask_pointer(region, a.offset, b))
+    if name in ("or", "xor") and b == 0:
+        return a
+    raise UndecidedError(f"{name.upper()} of an address or of a length with an unknown")
+
+
+def _binary(name: str, bits: int, store: bool) -> Builder:
+    def build(i: Instruction) -> Step:
+        read_a, read_b = ops.read_gpr(i, 0, bits), ops.read_gpr(i, 1, bits)
+        write = ops.write_gpr(i, 0, bits) if store else None
+        same = (
+            i.op_kind(0) == OpKind.REGISTER
+            and i.op_kind(1) == OpKind.REGISTER
+            and i.op_register(0) == i.op_register(1)
+        )
+
+        def step(m: Machine) -> None:
+            # XOR and SUB of a register with itself do not depend on what it holds.
+            a, b = (0, 0) if same and name in ("xor", "sub") else (read_a(m), read_b(m))
+            if name == "cmp":
+                m.flags = of_difference(a, b, bits, m.memory.inside)
+                return
+            if name == "add":
+                result, flags = sum_values(m, a, b, bits), of_sum(a, b, bits)
+            elif name == "sub":
+                result = _difference(m, a, b, bits)
+                flags = of_difference(a, b, bits, m.memory.inside)
+            else:
+                result = _logic(m, "and" if name == "test" else name, a, b, bits)
+                flags = of_result(result, bits, False, False, a, b)
+            if write is not None:
+                write(m, result)
+            m.flags = flags
+
+        return step
+
+    return build
+
+
+def _unary(name: str, bits: int) -> Builder:
+    def build(i: Instruction) -> Step:
+        read, write = ops.read_gpr(i, 0, bits), ops.write_gpr(i, 0, bits)
+        mask = (1 << bits) - 1
+
+        def step(m: Machine) -> None:
+            a = read(m)
+            match name:
+                case "not":
+                    write(m, m.terms.xor(ops.as_lane(a, m.terms.at), mask))
+                    return
+                case "neg":
+                    result = _difference(m, 0, a, bits)
+                    flags = of_difference(0, a, bits, m.memory.inside)
+                case "inc":
+                    result, flags = sum_values(m, a, 1, bits), of_sum(a, 1, bits)
+                case _:
+                    result = _difference(m, a, 1, bits)
+                    flags = of_difference(a, 1, bits, m.memory.inside)
+            if name != "neg":
+                # INC and DEC leave the carry alone.
+                flags = with_carry(flags, m.flags.carry)
+            write(m, result)
+            m.flags = flags
+
+        return step
+
+    return build
+
+
+def shift_value(m: Machine, name: str, a: Value, count: int, bits: int) -> Value:
+    """Return a shifted or rotated by a known count."""
+    mask = (1 << bits) - 1
+    if name in ("rol", "ror"):
+        count %= bits
+    elif name == "sar":
+        count = min(count, bits - 1)
+    elif count >= bits:
+        return 0
+    if count == 0:
+        return a
+    if isinstance(a, int):
+        a &= mask
+        match name:
+            case "shl":
+                return a << count & mask
+            case "shr":
+                return a >> count
+            case "sar":
+                top = a >> bits - 1
+                return a >> count | (mask << bits - count & mask if top else 0)
+            case "rol":
+                return (a << count | a >> bits - count) & mask
+            case _:
+                return (a >> count | a << bits - count) & mask
+    if isinstance(a, Affine):
+        if name == "shr" or (name == "sar" and bit(a, bits - 1) is False):
+            return shift_right(a, count)
+        if name == "shl":
+            return shift_left(a, count, bits)
+    if isinstance(a, Term):
+        moves = {
+            "shl": ((count, mask),),
+            "shr": ((-count, mask >> count),),
+            "rol": ((count, mask), (count - bits, mask)),
+            "ror": ((-count, mask >> count), (bits - count, mask)),
+        }.get(name)
+        if moves is not None:
+            return m.terms.moves(m.terms.keep(a, mask), moves)
+        return m.terms.opaque("an arithmetic shift of a secret", a, mask=mask)
+    raise unsupported(f"{name.upper()} of an address", m.terms.at)
+
+
+def known_count(m: Machine, count: Value, bits: int) -> int:
+    """Return a shift count modulo the operand size (SDM vol. 2B, SAL/SAR/SHL/SHR)."""
+    if isinstance(count, int):
+        return count & (63 if bits == 64 else 31)
+    if isinstance(count, Term):
+        raise unsupported("a shift by a count that is no known number", m.terms.at)
+    raise UndecidedError("a shift by a length")
+
+
+def _shift(name: str, bits: int, flags: bool) -> Builder:
+    def build(i: Instruction) -> Step:
+        at_source = 1 if not flags else 0
+        read = ops.read_gpr(i, at_source, bits)
+        read_count = ops.read_gpr(i, at_source + 1, 8 if flags else bits)
+        write = ops.write_gpr(i, 0, bits)
+
+        def step(m: Machine) -> None:
+            a = read(m)
+            count = known_count(m, read_count(m), bits)
+            result = shift_value(m, name, a, count, bits)
+            write(m, result)
+            if not flags or not count:
+                return
+            if name in ("rol", "ror"):
+                # Only CF and OF change.
+                out = undefined(a)
+                m.flags = replace(m.flags, carry=out, overflow=out)
+                return
+            m.flags = of_result(result, bits, _shifted_out(name, a, count, bits), undefined(a), a)
+
+        return step
+
+    return build
+
+
+def _shifted_out(name: str, a: Value, count: int, bits: int) -> Flag:
+    """Return the last bit that leaves; undefined beyond the operand (SDM vol. 2B, SAL/SAR/SHL)."""
+    if isinstance(a, int | Affine) and count < bits:
+        out = bit(a, bits - count if name == "shl" else count - 1)
+        if out is not None:
+            return out
+    return undefined(a)
+
+
+def _move(bits: int, source_bits: int | None = None) -> Builder:
+    def build(i: Instruction) -> Step:
+        read, write = ops.read_gpr(i, 1, source_bits or bits), ops.write_gpr(i, 0, bits)
+
+        def step(m: Machine) -> None:
+            write(m, read(m))
+
+        return step
+
+    return build
+
+
+def _movsxd(i: Instruction) -> Step:
+    read, write = ops.read_gpr(i, 1, 32), ops.write_gpr(i, 0, 64)
+
+    def step(m: Machine) -> None:
+        a = read(m)
+        if not isinstance(a, int):
+            raise unsupported("a sign extension of what is no known number", m.terms.at)
+        write(m, a | (M64 ^ 0xFFFFFFFF) if a >> 31 else a)
+
+    return step
+
+
+def _swap_bytes(bits: int, op: int) -> Builder:
+    sources = tuple(bits // 8 - 1 - k if k < bits // 8 else -1 for k in range(16))
+    moves = byte_moves(sources)
+
+    def build(i: Instruction) -> Step:
+        read, write = ops.read_gpr(i, op, bits), ops.write_gpr(i, 0, bits)
+
+        def step(m: Machine) -> None:
+            lane: Lane = ops.as_lane(read(m), m.terms.at)
+            write(m, m.terms.moves(lane, moves))
+
+        return step
+
+    return build
+
+
+def _lea(bits: int) -> Builder:
+    def build(i: Instruction) -> Step:
+        where, write = ops.address(i), ops.write_gpr(i, 0, bits)
+
+        def step(m: Machine) -> None:
+            value = where(m)
+            if isinstance(value, Term):
+                value = m.terms.opaque("an address computed from a secret", value, mask=M64)
+            write(m, value)
+
+        return step
+
+    return build
+
+
+def _conditional_move(bits: int, condition: str) -> Builder:
+    test = CONDITIONS[condition]
+
+    def build(i: Instruction) -> Step:
+        read, old = ops.read_gpr(i, 1, bits), ops.read_gpr(i, 0, bits)
+        write = ops.write_gpr(i, 0, bits)
+
+        def step(m: Machine) -> None:
+            # A 32-bit CMOV zeroes the upper half even when it does not move (SDM vol. 2A).
+            source = read(m)
+            write(m, source if test(m.flags, m.terms.at) else old(m))
+
+        return step
+
+    return build
+
+
+def _set(condition: str) -> Builder:
+    test = CONDITIONS[condition]
+
+    def build(i: Instruction) -> Step:
+        write = ops.write_gpr(i, 0, 8)
+        return lambda m: write(m, int(test(m.flags, m.terms.at)))
+
+    return build
+
+
+def _bzhi(bits: int) -> Builder:
+    def build(i: Instruction) -> Step:
+        read, read_count = ops.read_gpr(i, 1, bits), ops.read_gpr(i, 2, bits)
+        write = ops.write_gpr(i, 0, bits)
+
+        def step(m: Machine) -> None:
+            a, count = read(m), read_count(m)
+            if not isinstance(count, int):
+                raise UndecidedError("BZHI by a length")
+            count &= 0xFF
+            result = _logic(m, "and", a, (1 << min(count, bits)) - 1, bits)
+            write(m, result)
+            m.flags = of_result(result, bits, count > bits - 1, False, a)
+
+        return step
+
+    return build
+
+
+def _code(name: str) -> int:
+    value = getattr(Code, name)
+    assert isinstance(value, int)
+    return value
+
+
+def _rows() -> list[Row]:
+    rows: list[Row] = []
+
+    def row(name: str, build: Builder, manual: str) -> None:
+        rows.append(Row(_code(name), build, manual))
+
+    for bits in (8, 16, 32, 64):
+        r, rm = f"R{bits}", f"RM{bits}"
+        imm = f"IMM{min(bits, 32)}"
+        accumulator = {8: "AL", 16: "AX", 32: "EAX", 64: "RAX"}[bits]
+        for name in ("add", "sub", "cmp", "and", "or", "xor"):
+            forms = [f"{rm}_{r}", f"{r}_{rm}", f"{rm}_{imm}", f"{accumulator}_{imm}"]
+            if bits > 8:
+                forms.append(f"{rm}_IMM8")
+            for form in forms:
+                build = _binary(name, bits, store=name != "cmp")
+                row(f"{name.upper()}_{form}", build, name.upper())
+        for form in (f"{rm}_{r}", f"{rm}_{imm}", f"{accumulator}_{imm}"):
+            row(f"TEST_{form}", _binary("test", bits, store=False), "TEST")
+        for name in ("inc", "dec", "neg", "not"):
+            row(f"{name.upper()}_{rm}", _unary(name, bits), name.upper())
+        for form in (f"{rm}_{r}", f"{r}_{rm}", f"{rm}_{imm}", f"{r}_IMM{bits}"):
+            row(f"MOV_{form}", _move(bits), "MOV")
+        for name in ("shl", "shr", "sar", "rol", "ror"):
+            for count in ("IMM8", "1", "CL"):
+                manual = "SAL/SAR/SHL/SHR" if name[0] == "s" else "RCL/RCR/ROL/ROR"
+                row(f"{name.upper()}_{rm}_{count}", _shift(name, bits, flags=True), manual)
+    for bits in (32, 64):
+        r, rm = f"R{bits}", f"RM{bits}"
+        row(f"LEA_{r}_M", _lea(bits), "LEA")
+        row(f"BSWAP_{r}", _swap_bytes(bits, 0), "BSWAP")
+        row(f"MOVBE_{r}_M{bits}", _swap_bytes(bits, 1), "MOVBE")
+        row(f"MOVBE_M{bits}_{r}", _swap_bytes(bits, 1), "MOVBE")
+        for source in (8, 16):
+            row(f"MOVZX_{r}_RM{source}", _move(bits, source), "MOVZX")
+        for name in ("shlx", "shrx"):
+            build = _shift(name[:3], bits, flags=False)
+            row(f"VEX_{name.upper()}_{r}_{rm}_{r}", build, "SARX/SHLX/SHRX")
+        row(f"VEX_BZHI_{r}_{rm}_{r}", _bzhi(bits), "BZHI")
+        for condition in CONDITIONS:
+            row(f"CMOV{condition.upper()}_{r}_{rm}", _conditional_move(bits, condition), "CMOVcc")
+    for condition in CONDITIONS:
+        row(f"SET{condition.upper()}_RM8", _set(condition), "SETcc")
+    row("MOVSXD_R64_RM32", _movsxd, "MOVSX/MOVSXD")
+    return rows
+
+
+ROWS: tuple[Row, ...] = tuple(_rows())
+
+Compute = Callable[[Machine], None]

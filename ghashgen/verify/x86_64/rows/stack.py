@@ -1,0 +1,47 @@
+"""Rows for the stack: PUSH, POP, LEAVE. Intel SDM vol. 2, by mnemonic."""
+
+from iced_x86 import Code, Instruction
+
+from ghashgen.verify.core.values import M64
+from ghashgen.verify.x86_64 import operands as ops
+from ghashgen.verify.x86_64.machine import RBP, RSP, Machine, Row, Step
+from ghashgen.verify.x86_64.rows.general import sum_values
+
+
+def _push(i: Instruction) -> Step:
+    read = ops.read_gpr(i, 0, 64)
+
+    def step(m: Machine) -> None:
+        value = read(m)
+        m.gpr[RSP] = sum_values(m, m.gpr[RSP], M64 - 7)
+        m.memory.store(m.gpr[RSP], value, 8)
+
+    return step
+
+
+def _pop(i: Instruction) -> Step:
+    write = ops.write_gpr(i, 0, 64)
+
+    def step(m: Machine) -> None:
+        value = m.memory.load(m.gpr[RSP], 8)
+        m.gpr[RSP] = sum_values(m, m.gpr[RSP], 8)
+        write(m, value)
+
+    return step
+
+
+def _leave(i: Instruction) -> Step:
+    def step(m: Machine) -> None:
+        m.gpr[RSP] = m.gpr[RBP]
+        value = m.memory.load(m.gpr[RSP], 8)
+        m.gpr[RSP] = sum_values(m, m.gpr[RSP], 8)
+        m.gpr[RBP] = value
+
+    return step
+
+
+ROWS: tuple[Row, ...] = (
+    Row(Code.PUSH_R64, _push, "PUSH"),
+    Row(Code.POP_R64, _pop, "POP"),
+    Row(Code.LEAVEQ, _leave, "LEAVE"),
+)

@@ -1,0 +1,78 @@
+"""All rows by instruction code. An instruction without a row is refused by its name."""
+
+from functools import cache
+
+from iced_x86 import Code, Instruction
+
+from ghashgen.verify.core.refutation import Category, Refutation, unsupported
+from ghashgen.verify.x86_64.machine import Row, Step
+from ghashgen.verify.x86_64.rows import (
+    flow as semantics_flow,
+)
+from ghashgen.verify.x86_64.rows import (
+    general as semantics_general,
+)
+from ghashgen.verify.x86_64.rows import (
+    move as semantics_move,
+)
+from ghashgen.verify.x86_64.rows import (
+    stack as semantics_stack,
+)
+from ghashgen.verify.x86_64.rows import (
+    vector as semantics_vector,
+)
+from ghashgen.verify.x86_64.rows import (
+    wide as semantics_wide,
+)
+
+MODULES = (
+    semantics_general,
+    semantics_stack,
+    semantics_flow,
+    semantics_vector,
+    semantics_move,
+    semantics_wide,
+)
+
+
+@cache
+def rows() -> dict[int, Row]:
+    """Return the rows by iced's instruction code.
+
+    Raises:
+        ValueError: two rows claim one code.
+    """
+    table: dict[int, Row] = {}
+    for module in MODULES:
+        for row in module.ROWS:
+            if row.code in table:
+                raise ValueError(f"two rows for {code_name(row.code)}")
+            table[row.code] = row
+    return table
+
+
+@cache
+def _names() -> dict[int, str]:
+    return {getattr(Code, name): name for name in dir(Code) if name[0].isupper()}
+
+
+def code_name(code: int) -> str:
+    """Return the name of an instruction form, for example VEX_VPXOR_XMM_XMM_XMMM128."""
+    return _names().get(code, str(code))
+
+
+def step_of(instruction: Instruction) -> Step:
+    """Return the semantics of a decoded instruction.
+
+    Raises:
+        Refutation: no row covers it.
+    """
+    refused = semantics_flow.REFUSED.get(instruction.code)
+    if refused is not None:
+        raise Refutation(Category.ABI, refused, at=int(instruction.ip))
+    row = rows().get(instruction.code)
+    if row is None:
+        raise unsupported(f"no row for {code_name(instruction.code)}", int(instruction.ip))
+    if instruction.has_lock_prefix or instruction.has_segment_prefix:
+        raise unsupported("a prefix without semantics here", int(instruction.ip))
+    return row.build(instruction)

@@ -1,0 +1,287 @@
+"""Rows for vector instructions that treat every 128-bit lane alike, in all three encodings.
+
+The functions on lanes are those of `ghashgen.verify.x86_64.rows.lane`; lanes, encodings, broadcast
+and masks are the matter of `ghashgen.verify.x86_64.operands`.
+"""
+
+from collections.abc import Callable, Sequence
+
+from iced_x86 import Code, Instruction, OpKind
+
+from ghashgen.verify.core.refutation import unsupported
+from ghashgen.verify.core.terms import MASK64, MASK128, Lane, Term, Terms
+from ghashgen.verify.x86_64 import operands as ops
+from ghashgen.verify.x86_64.machine import Builder, Machine, Row, Step, vector_index
+from ghashgen.verify.x86_64.rows import lane as on
+
+
+def _by_immediate(shift: Callable[[Terms, Lane, int, int], Lane], bits: int) -> on.One:
+    return lambda t, a, imm: shift(t, a, imm, bits)
+
+
+def _code(name: str) -> int:
+    value = getattr(Code, name)
+    assert isinstance(value, int)
+    return value
+
+
+def lanes_of(name: str) -> int:
+    """Return the number of lanes from the name of an instruction code."""
+    return 4 if "ZMM" in name else 2 if "YMM" in name else 1
+
+
+def build_one(function: on.One, lanes: int, element: int = 64) -> Builder:
+    """Build DEST := function(SRC, imm) per lane."""
+
+    def build(i: Instruction) -> Step:
+        # Legacy PSLLQ xmm, imm8 reads its destination.
+        has_immediate = i.op_kind(i.op_count - 1) == OpKind.IMMEDIATE8
+        source = i.op_count - (2 if has_immediate else 1)
+        imm = ops.immediate(i) if has_immediate else 0
+        read, write = ops.read_lanes(i, source, lanes), ops.write_lanes(i, lanes, element)
+
+        def step(m: Machine) -> None:
+            write(m, [function(m.terms, a, imm) for a in read(m)])
+
+        return step
+
+    return build
+
+
+def _same(i: Instruction, first: int, second: int) -> bool:
+    return (
+        i.op_kind(first) == OpKind.REGISTER
+        and i.op_kind(second) == OpKind.REGISTER
+        and i.op_register(first) == i.op_register(second)
+    )
+
+
+ZERO_IDIOMS = ("PXOR", "XORPS", "XORPD", "PSUB", "PANDN", "PCMPGT")
+"""Instructions whose result is zero when both sources are one register, whatever it holds."""
+
+
+def build_two(function: on.Two, lanes: int, element: int = 64, same: int | None = None) -> Builder:
+    """Build DEST := function(SRC1, SRC2, imm) per lane; `same`: the result for equal registers."""
+
+    def build(i: Instruction) -> Step:
+        has_immediate = i.op_kind(i.op_count - 1) == OpKind.IMMEDIATE8
+        last = i.op_count - (2 if has_immediate else 1)
+        imm = ops.immediate(i) if has_immediate else 0
+        write = ops.write_lanes(i, lanes, element)
+        if same is not None and _same(i, last - 1, last):
+            return lambda m: write(m, [same] * lanes)
+        read_b = ops.read_lanes(i, last, lanes)
+        index = vector_index(i.op_register(last - 1))
+
+        def step(m: Machine) -> None:
+            t = m.terms
+            pairs = zip(m.vec[index], read_b(m), strict=False)
+            write(m, [function(t, a, b, imm) for a, b in pairs])
+
+        return step
+
+    return build
+
+
+MASK_UNCHECKED = ("GF2P8AFFINEQB+imm",)
+"""Instructions whose masked forms are refused, because nothing at hand says what they do: the
+manual masks them by byte, Bochs by qword, and no CPU that has them was there to be asked."""
+
+
+def _unmasked(build: Builder) -> Builder:
+    def checked(i: Instruction) -> Step:
+        if i.has_op_mask:
+            raise unsupported("a masked GF2P8AFFINEQB, which was not checked against any CPU")
+        return build(i)
+
+    return checked
+
+
+def build_ternary(lanes: int, element: int) -> Builder:
+    """Build VPTERNLOGD/Q, which reads its destination too."""
+
+    def build(i: Instruction) -> Step:
+        first, second = (vector_index(i.op_register(k)) for k in (0, 1))
+        read, write = ops.read_lanes(i, 2, lanes), ops.write_lanes(i, lanes, element)
+        imm = ops.immediate(i)
+
+        def step(m: Machine) -> None:
+            if imm in (0x00, 0xFF):
+                write(m, [MASK128 if imm else 0] * lanes)
+                return
+            triples = zip(m.vec[first], m.vec[second], read(m), strict=False)
+            write(m, [on.ternary(m.terms, a, b, c, imm) for a, b, c in triples])
+
+        return step
+
+    return build
+
+
+def build_count(shift: Callable[[Terms, Lane, int, int], Lane], bits: int, lanes: int) -> Builder:
+    """Build a shift of all elements by the low 64 bits of an xmm register or 16 bytes of memory."""
+
+    def build(i: Instruction) -> Step:
+        last = i.op_count - 1
+        read = ops.read_lanes(i, last, 1)
+        index = vector_index(i.op_register(last - 1))
+        write = ops.write_lanes(i, lanes, bits)
+
+        def step(m: Machine) -> None:
+            t = m.terms
+            count = t.keep(read(m)[0], MASK64)
+            values = m.vec[index][:lanes]
+            if isinstance(count, Term):
+                reason = "a vector shift by a count that is no known number"
+                write(m, [t.opaque(reason, value, count) for value in values])
+                return
+            write(m, [shift(t, a, min(count, 255), bits) for a in values])
+
+        return step
+
+    return build
+
+
+def encodings(mnemonic: str, two: bool, evex: Sequence[tuple[str, int, int]]) -> list[str]:
+    """Return the code names of a packed instruction: legacy, VEX.128, VEX.256, EVEX of each width.
+
+    `evex` lists (mnemonic, element bits of the mask, element bits of the broadcast or 0).
+    """
+    imm = "_IMM8" if mnemonic.endswith("+imm") else ""
+    name = mnemonic.removesuffix("+imm")
+    # PSHUFD has one source, so no second operand in the VEX form.
+    middle = "{r}_" if two else ""
+    out = [f"{name}_XMM_XMMM128{imm}"]
+    for r, bits in (("XMM", 128), ("YMM", 256)):
+        out.append(f"VEX_V{name}_{r}_{middle.format(r=r)}{r}M{bits}{imm}")
+    for e, _, broadcast in evex:
+        b = f"B{broadcast}" if broadcast else ""
+        # Without an element there is no mask in the encoding.
+        k = "_K1Z" if not e.endswith("PCLMULQDQ") else ""
+        for r, bits in (("XMM", 128), ("YMM", 256), ("ZMM", 512)):
+            out.append(f"EVEX_{e}_{r}{k}_{middle.format(r=r)}{r}M{bits}{b}{imm}")
+    return out
+
+
+Evex = tuple[tuple[str, int, int], ...]
+
+TWO_SOURCES: tuple[tuple[str, on.Two, Evex], ...] = (
+    ("PXOR", lambda t, a, b, imm: t.xor(a, b), (("VPXORD", 32, 32), ("VPXORQ", 64, 64))),
+    ("XORPS", lambda t, a, b, imm: t.xor(a, b), (("VXORPS", 32, 32),)),
+    ("XORPD", lambda t, a, b, imm: t.xor(a, b), (("VXORPD", 64, 64),)),
+    ("POR", lambda t, a, b, imm: t.either(a, b), (("VPORD", 32, 32), ("VPORQ", 64, 64))),
+    ("ORPS", lambda t, a, b, imm: t.either(a, b), (("VORPS", 32, 32),)),
+    ("PAND", lambda t, a, b, imm: t.both(a, b), (("VPANDD", 32, 32), ("VPANDQ", 64, 64))),
+    ("ANDPS", lambda t, a, b, imm: t.both(a, b), (("VANDPS", 32, 32),)),
+    ("PANDN", on.and_not, (("VPANDND", 32, 32), ("VPANDNQ", 64, 64))),
+    ("PSHUFB", on.pshufb, (("VPSHUFB", 8, 0),)),
+    ("PALIGNR+imm", on.palignr, (("VPALIGNR", 8, 0),)),
+    ("PCLMULQDQ+imm", on.pclmulqdq, (("VPCLMULQDQ", 64, 0),)),
+    ("SHUFPS+imm", on.shufps, (("VSHUFPS", 32, 32),)),
+    ("PUNPCKLBW", on.unpack_of(1, False), (("VPUNPCKLBW", 8, 0),)),
+    ("PUNPCKHBW", on.unpack_of(1, True), (("VPUNPCKHBW", 8, 0),)),
+    ("PUNPCKLWD", on.unpack_of(2, False), (("VPUNPCKLWD", 16, 0),)),
+    ("PUNPCKHWD", on.unpack_of(2, True), (("VPUNPCKHWD", 16, 0),)),
+    ("PUNPCKLDQ", on.unpack_of(4, False), (("VPUNPCKLDQ", 32, 32),)),
+    ("PUNPCKHDQ", on.unpack_of(4, True), (("VPUNPCKHDQ", 32, 32),)),
+    ("PUNPCKLQDQ", on.unpack_of(8, False), (("VPUNPCKLQDQ", 64, 64),)),
+    ("PUNPCKHQDQ", on.unpack_of(8, True), (("VPUNPCKHQDQ", 64, 64),)),
+    ("UNPCKLPD", on.unpack_of(8, False), (("VUNPCKLPD", 64, 64),)),
+    ("UNPCKHPD", on.unpack_of(8, True), (("VUNPCKHPD", 64, 64),)),
+    ("PBLENDW+imm", on.blend_of(2), ()),
+    ("PADDB", on.arithmetic_of(8, 1), (("VPADDB", 8, 0),)),
+    ("PADDW", on.arithmetic_of(16, 1), (("VPADDW", 16, 0),)),
+    ("PADDD", on.arithmetic_of(32, 1), (("VPADDD", 32, 32),)),
+    ("PADDQ", on.arithmetic_of(64, 1), (("VPADDQ", 64, 64),)),
+    ("PSUBB", on.arithmetic_of(8, -1), (("VPSUBB", 8, 0),)),
+    ("PSUBD", on.arithmetic_of(32, -1), (("VPSUBD", 32, 32),)),
+    ("PSUBQ", on.arithmetic_of(64, -1), (("VPSUBQ", 64, 64),)),
+    ("PCMPGTB", on.greater_than(8), ()),
+    ("PCMPGTD", on.greater_than(32), ()),
+    ("PCMPGTQ", on.greater_than(64), ()),
+    ("PCMPEQB", on.equal_to(8), ()),
+    ("PCMPEQD", on.equal_to(32), ()),
+    ("PCMPEQQ", on.equal_to(64), ()),
+    ("GF2P8AFFINEQB+imm", on.affine, (("VGF2P8AFFINEQB", 8, 64),)),
+)
+
+ONE_SOURCE: tuple[tuple[str, on.One, Evex], ...] = (
+    ("PSHUFD+imm", on.pshufd, (("VPSHUFD", 32, 32),)),
+    ("PSHUFLW+imm", on.pshuflw, (("VPSHUFLW", 16, 0),)),
+    ("PSHUFHW+imm", on.pshufhw, (("VPSHUFHW", 16, 0),)),
+)
+
+SHIFTS = (
+    ("SLLW", 16, on.shift_left), ("SLLD", 32, on.shift_left), ("SLLQ", 64, on.shift_left),
+    ("SRLW", 16, on.shift_right), ("SRLD", 32, on.shift_right), ("SRLQ", 64, on.shift_right),
+    ("SRAW", 16, on.shift_signed), ("SRAD", 32, on.shift_signed),
+)  # fmt: skip
+
+
+def _manual(mnemonic: str) -> str:
+    return mnemonic.removesuffix("+imm")
+
+
+def _same_result(mnemonic: str) -> int | None:
+    if mnemonic.startswith(ZERO_IDIOMS):
+        return 0
+    return MASK128 if mnemonic.startswith("PCMPEQ") else None
+
+
+def _rows() -> list[Row]:
+    rows: list[Row] = []
+    for mnemonic, two, evex in TWO_SOURCES:
+        masks = {e: element for e, element, _ in evex}
+        for name in encodings(mnemonic, True, evex):
+            element = masks.get(name.split("_")[1], 64)
+            build = build_two(two, lanes_of(name), element, _same_result(mnemonic))
+            if mnemonic in MASK_UNCHECKED:
+                build = _unmasked(build)
+            rows.append(Row(_code(name), build, _manual(mnemonic)))
+    for mnemonic, one, evex in ONE_SOURCE:
+        masks = {e: element for e, element, _ in evex}
+        for name in encodings(mnemonic, False, evex):
+            element = masks.get(name.split("_")[1], 64)
+            rows.append(
+                Row(_code(name), build_one(one, lanes_of(name), element), _manual(mnemonic))
+            )
+    for mnemonic, bits, shift in SHIFTS:
+        b = "" if bits == 16 else f"B{bits}"
+        by_immediate = [f"P{mnemonic}_XMM_IMM8"]
+        by_register = [f"P{mnemonic}_XMM_XMMM128"]
+        for r, width in (("XMM", 128), ("YMM", 256), ("ZMM", 512)):
+            if r != "ZMM":
+                by_immediate.append(f"VEX_VP{mnemonic}_{r}_{r}_IMM8")
+                by_register.append(f"VEX_VP{mnemonic}_{r}_{r}_XMMM128")
+            by_immediate.append(f"EVEX_VP{mnemonic}_{r}_K1Z_{r}M{width}{b}_IMM8")
+            by_register.append(f"EVEX_VP{mnemonic}_{r}_K1Z_{r}_XMMM128")
+        for name in by_immediate:
+            build = build_one(_by_immediate(shift, bits), lanes_of(name), bits)
+            rows.append(Row(_code(name), build, "PSLLW/PSRLW/PSRAW and following"))
+        for name in by_register:
+            build = build_count(shift, bits, lanes_of(name))
+            rows.append(Row(_code(name), build, "PSLLW/PSRLW/PSRAW and following"))
+    for mnemonic, left in (("SLLDQ", True), ("SRLDQ", False)):
+        names = [f"P{mnemonic}_XMM_IMM8"]
+        names += [f"VEX_VP{mnemonic}_{r}_{r}_IMM8" for r in ("XMM", "YMM")]
+        for r, width in (("XMM", 128), ("YMM", 256), ("ZMM", 512)):
+            names.append(f"EVEX_VP{mnemonic}_{r}_{r}M{width}_IMM8")
+        whole = on.shift_left if left else on.shift_right
+        for name in names:
+            build = build_one(_bytes_shift(whole), lanes_of(name))
+            rows.append(Row(_code(name), build, f"P{mnemonic}"))
+    for element in (32, 64):
+        letter = "D" if element == 32 else "Q"
+        for r, width in (("XMM", 128), ("YMM", 256), ("ZMM", 512)):
+            name = f"EVEX_VPTERNLOG{letter}_{r}_K1Z_{r}_{r}M{width}B{element}_IMM8"
+            rows.append(Row(_code(name), build_ternary(lanes_of(name), element), "VPTERNLOG"))
+            name = f"EVEX_VPROL{letter}_{r}_K1Z_{r}M{width}B{element}_IMM8"
+            build = build_one(_by_immediate(on.rotate_left, element), lanes_of(name), element)
+            rows.append(Row(_code(name), build, "VPROL"))
+    return rows
+
+
+def _bytes_shift(shift: Callable[[Terms, Lane, int, int], Lane]) -> on.One:
+    return lambda t, a, imm: shift(t, a, 8 * min(imm, 16), 128)
+
+
+ROWS: tuple[Row, ...] = tuple(_rows())

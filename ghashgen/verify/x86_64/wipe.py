@@ -1,0 +1,35 @@
+"""At return, nothing that the caller could look at holds a value that depends on a secret."""
+
+from ghashgen.verify.core.refutation import Category, Refutation
+from ghashgen.verify.core.terms import secret
+from ghashgen.verify.x86_64.machine import GPR_NAMES, Machine
+from ghashgen.verify.x86_64.memory import STACK
+
+
+def check_wiped(m: Machine) -> None:
+    """Check registers, masks, flags and the frame's bytes.
+
+    Raises:
+        Refutation: one of them may hold a secret.
+    """
+    at = m.terms.at
+    for k, value in enumerate(m.gpr):
+        if secret(value):
+            raise Refutation(Category.WIPE, f"{GPR_NAMES[k]} may hold a secret at return", at=at)
+    for k, lanes in enumerate(m.vec):
+        if any(secret(lane) for lane in lanes):
+            raise Refutation(Category.WIPE, f"zmm{k} may hold a secret at return", at=at)
+    for k, value in enumerate(m.mask):
+        if secret(value):
+            raise Refutation(Category.WIPE, f"k{k} may hold a secret at return", at=at)
+    if m.flags.secret:
+        raise Refutation(Category.WIPE, "the flags may depend on a secret at return", at=at)
+    # Bytes released on the way are among them.
+    frame = {offset: value for offset, (value, _) in m.memory.written[STACK].items()}
+    for offset, value in sorted(frame.items(), key=lambda item: item[0]):
+        if secret(value):
+            raise Refutation(
+                Category.WIPE,
+                f"the byte at {offset:+d} from the entry's stack pointer may hold a secret",
+                at=at,
+            )
