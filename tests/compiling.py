@@ -13,10 +13,11 @@ from ghashgen.compiler.allocate import Allocation, allocate
 from ghashgen.compiler.frame import frame
 from ghashgen.compiler.fuse import fuse
 from ghashgen.compiler.hoist import hoist
-from ghashgen.compiler.pipeline import Compiled, compile_kernel, functions_of
+from ghashgen.compiler.pipeline import Compiled, compile_kernel
 from ghashgen.compiler.recheck import recheck
 from ghashgen.compiler.select import select
 from ghashgen.cost.audit import Audit, audit
+from ghashgen.kernels.hash.exported import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import FORMATS, Target, target
 from ghashgen.output.place import place

@@ -20,11 +20,11 @@ from ghashgen.arch.x86_64.abi import SYSV, WIN64, Abi
 from ghashgen.compiler.allocate import allocate
 from ghashgen.compiler.interference import Interference
 from ghashgen.compiler.liveness import abstract_effects, liveness, row_effects, used_before_set
-from ghashgen.compiler.pipeline import FUNCTIONS
 from ghashgen.compiler.recheck import recheck
 from ghashgen.compiler.select import select
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Label, Mem, PReg, Program, RegClass, Slot, VReg
+from ghashgen.kernels.hash.exported import FUNCTIONS
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.run.harness import Harness
 from ghashgen.support.errors import GhashgenError

@@ -21,9 +21,9 @@ from elftools.elf.sections import NoteSection, SymbolTableSection
 from iced_x86 import CpuidFeature, Instruction
 
 from ghashgen.arch.x86_64.abi import WIN64
-from ghashgen.compiler.pipeline import functions_of
 from ghashgen.cost.audit import mnemonic
 from ghashgen.kernels.hash.catalogue import PAPER
+from ghashgen.kernels.hash.exported import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import FORMATS, Target, target
 from ghashgen.output.artefact import sha256

@@ -17,7 +17,7 @@ from ghashgen.arch.x86_64.abi import SYSV, WIN64
 from ghashgen.arch.x86_64.uarch import uarch
 from ghashgen.compiler.allocate import allocate
 from ghashgen.compiler.liveness import liveness, row_effects
-from ghashgen.compiler.pipeline import FUNCTIONS, compile_function, in_rows
+from ghashgen.compiler.pipeline import compile_function, in_rows
 from ghashgen.compiler.schedule import (
     MARGINS,
     all_regions,
@@ -33,6 +33,7 @@ from ghashgen.compiler.schedule.replay import ScheduleError, replay
 from ghashgen.compiler.select import select
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Block, Mem, Op, Program, RegClass, Slot, VReg
+from ghashgen.kernels.hash.exported import FUNCTIONS
 from ghashgen.kernels.hash.kernel import Kernel
 
 AVX, SSE = isas()["avx"], isas()["sse"]

@@ -21,7 +21,7 @@ from ghashgen.arch.x86_64.uarch.schedules import schedules
 from ghashgen.cli.verbs.generate import COMMAND as GENERATE
 from ghashgen.cli.verbs.solve import COMMAND as SOLVE
 from ghashgen.compiler.liveness import liveness, row_effects
-from ghashgen.compiler.pipeline import FUNCTIONS, compile_kernel, in_rows
+from ghashgen.compiler.pipeline import compile_kernel, in_rows
 from ghashgen.compiler.schedule import all_regions, region_graph
 from ghashgen.compiler.schedule.costs import form, single
 from ghashgen.compiler.schedule.replay import replay
@@ -32,6 +32,7 @@ from ghashgen.cost.decoded import work_of
 from ghashgen.cost.simulate import Calendar, Uops, Work, estimate, least, simulate
 from ghashgen.ir.program import Program
 from ghashgen.kernels.hash.catalogue import SCHEDULED, SOLVED, Choice, choose
+from ghashgen.kernels.hash.exported import FUNCTIONS
 from ghashgen.kernels.hash.kernel import Kernel, check
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.extras import command, require

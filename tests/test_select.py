@@ -11,11 +11,11 @@ from ghashgen.arch.rows import Isa
 from ghashgen.arch.sets import isas
 from ghashgen.arch.x86_64.abi import SYSV
 from ghashgen.compiler.hoist import hoist
-from ghashgen.compiler.pipeline import FUNCTIONS
 from ghashgen.compiler.schedule import schedule
 from ghashgen.compiler.select import select
 from ghashgen.ir.builder import Builder, Value
 from ghashgen.ir.program import Mem, Program, RegClass, VReg
+from ghashgen.kernels.hash.exported import FUNCTIONS
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.support.errors import GhashgenError
 

@@ -12,9 +12,7 @@ recheck       (Program, Allocation)       independent replay; refuses a wrong al
 frame         Allocation → Function       prologue, epilogue, wipe
 """
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from ghashgen.arch.x86_64.abi import Abi
 from ghashgen.arch.x86_64.uarch.schedules import is_solved
@@ -29,23 +27,8 @@ from ghashgen.compiler.schedule.replay import replay
 from ghashgen.compiler.schedule.solutions import find
 from ghashgen.compiler.select import select
 from ghashgen.ir.program import Program
-from ghashgen.kernels.hash.functions import init, mul, segments, update
+from ghashgen.kernels.hash.exported import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
-
-FUNCTIONS: Mapping[str, Callable[[Kernel], Program]] = MappingProxyType(
-    {"init": init.build, "mul": mul.build, "update": update.build}
-)
-"""The functions that every kernel exports, in the order they are emitted."""
-
-SEGMENT_FUNCTIONS: Mapping[str, Callable[[Kernel], Program]] = MappingProxyType(
-    {"power": segments.build_power, "combine": segments.build_combine}
-)
-"""What a kernel with `segments` exports after them."""
-
-
-def functions_of(kernel: Kernel) -> Mapping[str, Callable[[Kernel], Program]]:
-    """Return the functions that a kernel exports, in the order they are emitted."""
-    return {**FUNCTIONS, **SEGMENT_FUNCTIONS} if kernel.segments else FUNCTIONS
 
 
 @dataclass(frozen=True)

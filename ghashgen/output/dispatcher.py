@@ -15,9 +15,9 @@ from ghashgen.choice.chosen import Chosen
 from ghashgen.choice.cores import VENDOR_STRINGS, Host
 from ghashgen.choice.figures import LASTING, USES
 from ghashgen.choice.given import rows_of
+from ghashgen.kernels.hash.exported import PROTOTYPES
 from ghashgen.kernels.hash.kernel import OPERATIONS
 from ghashgen.kernels.manifest import Entry
-from ghashgen.output.render import PROTOTYPES
 from ghashgen.records.records import FOLDER, Record, load_records
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import project_root

@@ -16,12 +16,12 @@ from typing import Any
 
 from ghashgen.choice.chosen import Chosen
 from ghashgen.kernels import manifest
+from ghashgen.kernels.hash.exported import DEFINITIONS, PROTOTYPES
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import Target
 from ghashgen.output.artefact import Artefact, make, manifest_entry, sha256
 from ghashgen.output.dispatcher import NAMES as DISPATCH
 from ghashgen.output.dispatcher import recorded, render_dispatch
-from ghashgen.output.render import OPERATIONS, PROTOTYPES
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import unwritten
 from ghashgen.support.parallel import run
@@ -75,8 +75,8 @@ def produce(
         .get_template(f"{HEADER}.j2")
         .render(
             entries=ordered,
-            operations=OPERATIONS,
-            ops=[OPERATIONS[op] for op in sorted({entry["axes"]["op"] for entry in ordered})],
+            operations=DEFINITIONS,
+            ops=[DEFINITIONS[op] for op in sorted({entry["axes"]["op"] for entry in ordered})],
             prototypes=PROTOTYPES,
             library=target.library,
             macro=_macro,

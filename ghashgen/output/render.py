@@ -14,52 +14,12 @@ from ghashgen.compiler.pipeline import Compiled, compile_kernel
 from ghashgen.cost.audit import Audit
 from ghashgen.cost.left import Left, register_order
 from ghashgen.ir.program import Constant, Mem
+from ghashgen.kernels.hash.exported import DEFINITIONS, PROTOTYPES
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import FORMATS, Target
 from ghashgen.support.templates import environment
 
 COMMENT_COLUMN = 52
-
-PROTOTYPES: Mapping[str, str] = {
-    "init": "void {symbol}(void *table, const uint8_t h[16])",
-    "mul": "void {symbol}(const void *table, uint8_t x[16])",
-    "update": "void {symbol}(const void *table, uint8_t x[16], const uint8_t *in, size_t len)",
-    "power": "void {symbol}(const void *table, uint8_t y[16], uint64_t m)",
-    "combine": "void {symbol}(uint8_t x[16], const uint8_t y[16], const uint8_t p[16])",
-}
-"""C prototypes of the emitted functions; the last two are those of kernels with segments."""
-
-
-@dataclass(frozen=True)
-class Operation:
-    """How a file names what its kernel computes."""
-
-    name: str
-    source: str
-    """The document that defines it, and with it the byte order of every 16-byte argument."""
-    section: str
-    subkey: str
-    product: str
-    """What x becomes by one multiplication."""
-
-    @property
-    def purposes(self) -> Mapping[str, str]:
-        """What each function does, in one line."""
-        return {
-            "init": f"fill the table from {self.subkey} h",
-            "mul": f"x = {self.product.format('x', 'H')}",
-            "update": f"x = {self.name} continued over len bytes, the last block zero-padded",
-            "power": "y = H^m, for every m from 0",
-            "combine": f"x = {self.product.format('x', 'p')} + y: p = H^m of power, "
-            f"y the {self.name} of a segment of m blocks from state 0",
-        }
-
-
-OPERATIONS: Mapping[str, Operation] = {
-    "ghash": Operation("GHASH", "SP 800-38D", "section 6.4", "the hash subkey", "{}·{}"),
-    "polyval": Operation("POLYVAL", "RFC 8452", "section 3", "the key", "dot({}, {})"),
-}
-"""By the value of the axis `op`."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +149,7 @@ def listing(
     It has a banner if the audit of its assembled bytes is given.
     """
     functions = []
-    operation = OPERATIONS[kernel.op]
+    operation = DEFINITIONS[kernel.op]
     for name, item in compiled.items():
         symbol = target.symbol(f"{kernel.name}_{name}")
         functions.append(

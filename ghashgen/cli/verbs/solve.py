@@ -15,7 +15,7 @@ from ghashgen.cli.verbs.options import (
     progress,
 )
 from ghashgen.compiler.liveness import liveness, row_effects
-from ghashgen.compiler.pipeline import FUNCTIONS, in_rows
+from ghashgen.compiler.pipeline import in_rows
 from ghashgen.compiler.schedule import (
     all_regions,
     best_order,
@@ -28,6 +28,7 @@ from ghashgen.compiler.schedule.costs import single
 from ghashgen.compiler.schedule.replay import replay
 from ghashgen.compiler.schedule.solutions import Solution, body_hash, dump, folder
 from ghashgen.kernels.hash.catalogue import SOLVED, Choice
+from ghashgen.kernels.hash.exported import FUNCTIONS
 from ghashgen.kernels.hash.functions.interface import GROUP
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.support.errors import GhashgenError
