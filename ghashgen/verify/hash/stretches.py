@@ -1,12 +1,12 @@
 """Straight stretches of vector instructions, executed once for each state that they meet.
 
 For the second line (`ghashgen.verify.hash.behind`), whose many runs do the same work on the same
-blocks. A stretch is a run of instructions without a branch that write vector registers only and load, if
-anything, from the table, the input and constants. What it writes is a function of the registers
-that it reads and of what stands at the addresses in them: of the table and constants always the
-same, of the input too, as long as each block that it loads from is whole. So the rows execute it
-where it meets a state for the first time, checks and all; where it meets the same state again,
-equal terms being one object, what they wrote is written again.
+blocks. A stretch is a run of instructions without a branch that write vector registers only and
+load, if anything, from the table, the input and constants. What it writes is a function of the
+registers that it reads and of what stands at the addresses in them: of the table and constants
+always the same, of the input too, as long as each block that it loads from is whole. So the rows
+execute it where it meets a state for the first time, checks and all; where it meets the same state
+again, equal terms being one object, what they wrote is written again.
 
 Nothing else is shared between runs: numbers, flags, masks, branches, stores, stack and what is made
 of the bytes of a partial block are executed in each.
