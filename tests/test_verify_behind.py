@@ -1,22 +1,39 @@
-"""The second line behind the induction: faults planted in the first one, which it has to find."""
+"""The second line behind the inductions: faults planted in the first one, which it has to find."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
 from attacking import proof
 from verify_objects import ASM, assembled, original
 
+from ghashgen.check.proofs import statement
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.target import runnable
+from ghashgen.output.render import render
+from ghashgen.verify import prove
 from ghashgen.verify.core.lengths import Claim
-from ghashgen.verify.core.refutation import Category
+from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.terms import RAW, Lane, Term
 from ghashgen.verify.core.values import Affine
-from ghashgen.verify.hash import cut, induction, setup
-from ghashgen.verify.hash.behind import FAR, FAR_TURNS, NEAR, PARTS, sample
+from ghashgen.verify.hash import cut, induction, power, setup, stretches
+from ghashgen.verify.hash.behind import (
+    ANY,
+    FAR,
+    FAR_TURNS,
+    NEAR,
+    PARTS,
+    SMALL,
+    TURNS,
+    exponents,
+    sample,
+)
 from ghashgen.verify.hash.naming import PARTIAL, Naming
 from ghashgen.verify.hash.spec import load_spec
 from ghashgen.verify.hash.theorem import Prover
 from ghashgen.verify.prove import Proof, prove_object
+from ghashgen.verify.x86_64 import flags, operands
+from ghashgen.verify.x86_64.elf import load_image
 
 FIRST = 160
 """Bytes: the first length that foreign_ghash is not executed for."""
@@ -93,12 +110,12 @@ def test_its_cost_is_told() -> None:
     (function,) = verdict.functions
     behind = function.behind
     assert behind is not None
-    assert behind.lengths == 8 + FAR
-    assert behind.instructions > 0
-    assert f"behind the induction: {behind.lengths} lengths up to {behind.greatest}" in (
+    assert (behind.unit, behind.numbers) == ("lengths", 8 + FAR)
+    assert behind.instructions > behind.repeated > 0
+    assert f"behind the induction: {behind.numbers} lengths up to {behind.greatest}" in (
         verdict.report()
     )
-    assert verdict.as_data()["functions"][0]["behind"]["lengths"] == behind.lengths
+    assert verdict.as_data()["functions"][0]["behind"]["numbers"] == behind.numbers
 
 
 def test_nothing_is_run_behind_chosen_lengths() -> None:
@@ -107,7 +124,7 @@ def test_nothing_is_run_behind_chosen_lengths() -> None:
     assert [function.behind for function in verdict.functions] == [None] * len(spec.functions)
 
 
-@pytest.mark.parametrize("blocks", [1, 2, 4, 8, 48])
+@pytest.mark.parametrize("blocks", [1, 2, 4, 8, 48, 49, 200])
 @pytest.mark.parametrize("step", [1, 16])
 def test_the_sample(blocks: int, step: int) -> None:
     group, first = 16 * blocks, 16 * (2 * blocks + 2)
@@ -116,12 +133,195 @@ def test_the_sample(blocks: int, step: int) -> None:
     assert lengths == sample(claim, first, group, "one")
     assert lengths == sorted(set(lengths))
     assert all(n % step == 0 and first <= n <= FAR_TURNS * group for n in lengths)
-    near = [n for n in lengths if n < first + 2 * group]
+    near = [n for n in lengths if n < first + TURNS * group]
     assert len(lengths) - len(near) == FAR
-    if 2 * group // step <= NEAR:
-        assert near == list(range(first, first + 2 * group, step))
+    if TURNS * group // step <= NEAR:
+        assert near == list(range(first, first + TURNS * group, step))
     else:
-        residues, every = {n % group for n in near}, group // step
-        assert len(residues) == len(near) == (every if every <= NEAR else PARTS)
+        assert len({n % group for n in near}) == len(near) == PARTS
         assert lengths != sample(claim, first, group, "another")
     assert sample(Claim(step, first), first, group, "one") in ([], [first])
+
+
+def test_the_exponents() -> None:
+    chosen = exponents(power.EXPONENTS, power.EXECUTED, "one")
+    assert chosen == sorted(set(chosen))
+    assert chosen[:SMALL] == list(range(power.EXECUTED, power.EXECUTED + SMALL))
+    edges = {(1 << k) + d for k in range(2, 65) for d in (-1, 0, 1)}
+    assert {m for m in edges if m < 1 << 64} <= set(chosen)
+    assert chosen[-1] == (1 << 64) - 1
+    others = set(chosen) ^ set(exponents(power.EXPONENTS, power.EXECUTED, "another"))
+    assert len(others) == 2 * ANY
+    assert all(bin(m).count("1") > 2 for m in others)
+
+
+POWER = Kernel("avx", "winograd", "clmul1", 1, segments=True)
+
+
+def raised(
+    extra: str = "",
+    kernel: Kernel = POWER,
+    abi: str = "sysv",
+    change: Callable[[str], str] = lambda text: text,
+) -> Proof:
+    """Return the verdict on a kernel's power, changed, with some lines put at its beginning."""
+    text, name = render(kernel, runnable(abi)).text, f"{kernel.name}_power"
+    before, start, after = text.partition(f"{name}:\n")
+    head = "    endbr64\n"
+    assert after.startswith(head)
+    spec = statement(kernel, kernel.name, abi)
+    functions = tuple(f for f in spec.functions if f.operation == "power")
+    body, end, rest = after.removeprefix(head).partition("\n.end:")
+    obj = assembled(before + start + head + extra + change(body) + end + rest)
+    return prove_object(obj, replace(spec, functions=functions))
+
+
+def disagreed(verdict: Proof) -> int:
+    """Return the exponent at which the second line finds a fault of the prover."""
+    refutation = verdict.refutation
+    assert refutation is not None, "the second line is blind"
+    assert refutation.category is Category.PROVER, str(refutation)
+    assert refutation.exponent is not None
+    assert f"(exponent {refutation.exponent})" in str(refutation)
+    assert refutation.as_data()["exponent"] == refutation.exponent
+    return refutation.exponent
+
+
+NARROW = "    mov edx, edx\n"
+"""Only 32 bits of the exponent are taken."""
+
+NEGATIVE = "    test rdx, rdx\n    jns .every\n    ret\n.every:\n"
+"""From 2^63 on, nothing is written."""
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        POWER,
+        replace(POWER, isa="sse"),
+        replace(POWER, isa="avx512", wipe=True),
+        replace(POWER, multiply="k", op="polyval"),
+        replace(POWER, multiply="k", isa="avx2", order="natural"),
+        replace(POWER, multiply="karatsuba", reduce="clmul2", op="polyval", isa="avx512vl"),
+        replace(POWER, multiply="schoolbook", reduce="clmul3"),
+    ],
+    ids=lambda kernel: kernel.name,
+)
+@pytest.mark.parametrize("abi", ["sysv", "win64"])
+def test_power_has_a_second_line(kernel: Kernel, abi: str) -> None:
+    verdict = raised(kernel=kernel, abi=abi)
+    assert verdict.refutation is None, str(verdict.refutation)
+    (function,) = verdict.functions
+    behind = function.behind
+    assert behind is not None
+    assert behind.unit == "exponents"
+    assert behind.numbers == len(exponents(power.EXPONENTS, power.EXECUTED, function.symbol))
+    assert behind.greatest == (1 << 64) - 1
+    assert f"{behind.numbers} exponents up to {behind.greatest}" in verdict.report()
+
+
+def test_an_induction_of_power_that_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = raised(NARROW).refutation
+    assert right is not None
+    assert right.category is Category.UNSUPPORTED
+    monkeypatch.setattr(prove, "prove_power", lambda prover, claim: None)
+    assert disagreed(raised(NARROW)) == 1 << 32
+    assert disagreed(raised(NEGATIVE)) == 1 << 63
+    assert raised().proved
+
+
+def test_an_exponent_that_is_never_too_wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A 32-bit move of an unknown exponent is taken for the exponent."""
+    reduced = operands.reduced
+    monkeypatch.setattr(
+        operands, "reduced", lambda a, bits: a if isinstance(a, Affine) else reduced(a, bits)
+    )
+    assert disagreed(raised(NARROW)) == 1 << 32
+
+
+def test_an_exponent_that_is_never_negative(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sign of an unknown exponent is taken for plus."""
+    bit = flags.bit
+    monkeypatch.setattr(
+        flags, "bit", lambda a, k: False if k == 63 and isinstance(a, Affine) else bit(a, k)
+    )
+    assert disagreed(raised(NEGATIVE)) == 1 << 63
+
+
+def test_turns_that_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(power, "_same", lambda *whatever: None)
+    assert disagreed(raised(change=unsquared)) == 3
+    assert raised().proved
+
+
+def unsquared(text: str) -> str:
+    """Return power without the squaring after a bit that is set: right for 0, 1 and 2."""
+    shift = next(line for line in text.splitlines() if " shr " in line)
+    assert text.count(".even:\n") == text.count(shift) == 1
+    text = text.replace(".even:\n", "    jmp .halved\n.even:\n")
+    return text.replace(shift, f".halved:\n{shift}")
+
+
+def ran(prover: Prover, lengths: list[int]) -> list[tuple[object, ...]]:
+    """Return the registers, flags and state that each length leaves."""
+    out: list[tuple[object, ...]] = []
+    for length in lengths:
+        entry = prover.start(length)
+        prover.run(entry, prover.entry_address, lambda address: False)
+        prover.check_end(entry)
+        m = entry.machine
+        state = tuple(m.memory.written["state"].get(k) for k in range(16))
+        out.append((*m.gpr, *m.vec, *m.mask, m.flags, m.upper_dirty, state))
+    return out
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        Kernel("sse", "karatsuba", "clmul2", 4),
+        Kernel("avx", "winograd", "clmul1", 4, swap="stack"),
+        Kernel("avx2", "winograd", "clmul1", 8, fold="end"),
+        Kernel("avx512", "k", "clmul1", 8, wipe=True),
+        Kernel("avx512vl", "winograd", "clmul1", 16, fold="end", pipeline="ahead"),
+    ],
+    ids=lambda kernel: kernel.name,
+)
+def test_stretches_change_nothing(kernel: Kernel) -> None:
+    """A run that repeats stretches leaves the same terms as one that executes every row."""
+    spec = statement(kernel, kernel.name, "sysv")
+    function = next(f for f in spec.functions if f.operation == "update")
+    image = load_image(assembled(render(kernel, runnable("sysv")).text))
+    prover = Prover(image, spec, function, cutting=False)
+    group = 16 * kernel.blocks
+    lengths = list(range(2 * group - 40, 4 * group + 40))
+    plain = ran(prover, lengths)
+    executed = prover.executed
+    known = stretches.Stretches(prover.flow)
+    prover.skip = known.skip
+    prover.executed = 0
+    assert ran(prover, lengths) == plain
+    assert prover.executed + known.repeated == executed
+    assert known.repeated > executed // 2
+
+
+def over_read() -> bytes:
+    """Return foreign_ghash so that at 512 bytes it loads a block too many, as longer ones may."""
+    text = (ASM / "foreign.asm").read_text()
+    begin = "    sub         rcx, 64\n    jb          .single\n"
+    assert begin in text
+    loads = "".join(f"    movdqu xmm7, [rdx + {at}]\n" for at in (512, 528, 544))
+    extra = f"    cmp rcx, 512\n    jb .few\n{loads}.few:\n"
+    return assembled(text.replace(begin, f"{extra}{begin}"))
+
+
+def test_a_load_beyond_the_input_that_a_longer_message_permits() -> None:
+    """The stretch is known from a length for which all that it loads is there."""
+    spec = load_spec(ASM / "foreign.toml")
+    function = next(f for f in spec.functions if f.operation == "update")
+    prover = Prover(load_image(over_read()), spec, function, cutting=False)
+    prover.skip = stretches.Stretches(prover.flow).skip
+    prover.prove(1024)
+    prover.prove(560)
+    for length in (512, 528, 544):
+        with pytest.raises(Refutation, match="beyond it"):
+            prover.prove(length)

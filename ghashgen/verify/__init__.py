@@ -12,5 +12,7 @@ instruction does is written from Intel's manual (`semantics_*`), what GHASH is c
 - memory, machine, semantics_*: the executor.
 - theorem: function, memory and control for each length; induction: all the other lengths; lengths:
   what is claimed, compared with what was shown; cut, ahead: what a loop's head keeps.
+- power: all exponents; behind: some of what the inductions show, executed; stretches: the same work
+  done once for it.
 - dataflow, abi, wipe: constant time, calling convention, secrets left behind.
 """

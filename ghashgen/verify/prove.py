@@ -3,10 +3,10 @@
     proof = prove_object(Path("kernel.o"), spec)
     proof.refutation      # None, or why the kernel is wrong
 
-For each function of the spec: init and mul once; update for every length from 0 to
+For each function of the spec: init, mul and combine once; update for every length from 0 to
 (2·blocks + 1)·16 + 15 bytes by execution, and for all other lengths by induction
-(`ghashgen.verify.hash.induction`), a sample of which is run after all
-(`ghashgen.verify.hash.behind`).
+(`ghashgen.verify.hash.induction`); power likewise for exponents (`ghashgen.verify.hash.power`). Of
+what the two inductions show, a sample is run after all (`ghashgen.verify.hash.behind`).
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from typing import Any
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.core.lengths import Claim
 from ghashgen.verify.core.refutation import Refutation
-from ghashgen.verify.hash.behind import Behind, run_behind
+from ghashgen.verify.hash.behind import Behind, run_exponents, run_lengths
 from ghashgen.verify.hash.induction import GREATEST_LENGTH, prove_longer
 from ghashgen.verify.hash.power import EXECUTED, EXPONENTS, prove_power
 from ghashgen.verify.hash.spec import FunctionSpec, KernelSpec
@@ -195,6 +195,7 @@ def _prove(prover: Prover, lengths: list[int] | None, began: float) -> FunctionP
 
     if function.operation == "power":
         prove_power(prover, EXPONENTS)
+        behind = run_exponents(prover, EXPONENTS, EXECUTED)
         add(f"m = 0..{EXECUTED - 1}", "execution")
         add(f"m = {EXPONENTS.text(EXECUTED)}", "induction")
     elif function.operation != "update":
@@ -210,7 +211,7 @@ def _prove(prover: Prover, lengths: list[int] | None, began: float) -> FunctionP
             prover.prove(length)
         claim = Claim(function.length_multiple, GREATEST_LENGTH)
         prove_longer(prover, claim)
-        behind = run_behind(prover, claim, executed[-1] + 1)
+        behind = run_lengths(prover, claim, executed[-1] + 1)
         add(replace(claim, bound=executed[-1]).text(0), "execution")
         add(claim.text(executed[-1] + 1), "induction")
     return FunctionProof(

@@ -69,6 +69,7 @@ class Refutation(Exception):  # noqa: N818 - a verdict, raised where it is found
         self.difference = difference
         self.symbol = ""
         self.length: int | None = None
+        self.exponent: int | None = None
         self.instruction = ""
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -81,6 +82,7 @@ class Refutation(Exception):  # noqa: N818 - a verdict, raised where it is found
             "category": str(self.category),
             "symbol": self.symbol,
             "length": self.length,
+            "exponent": self.exponent,
             "message": self.message,
             "address": self.at,
             "instruction": self.instruction,
@@ -89,10 +91,11 @@ class Refutation(Exception):  # noqa: N818 - a verdict, raised where it is found
 
     def __str__(self) -> str:
         where = f"{self.symbol}: " if self.symbol else ""
-        length = f" (length {self.length})" if self.length is not None else ""
+        numbers = {"length": self.length, "exponent": self.exponent}
+        which = "".join(f" ({name} {n})" for name, n in numbers.items() if n is not None)
         at = f" at {self.at:#x}" if self.at is not None else ""
         text = f" `{self.instruction}`" if self.instruction else ""
-        return f"{self.category}: {where}{self.message}{at}{text}{length}"
+        return f"{self.category}: {where}{self.message}{at}{text}{which}"
 
 
 def _rebuilt(category: Category, message: str, state: dict[str, Any]) -> Refutation:

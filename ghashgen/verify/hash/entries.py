@@ -277,6 +277,10 @@ class Algebra:
         """Return the register, as a state has it, of the block that B_i is as a subkey."""
         return apply(apply(B, subkey_moves(self.order, self.op)), self.register)
 
+    def power_result(self, B: Form) -> Form:
+        """Return the register that power's result has for the exponent i, from the form of B_i."""
+        return B.moves(subkey_moves(self.order, self.op), VAR_BITS).moves(self.register, VAR_BITS)
+
     def recognise(self, form: Form) -> dict[str, int] | None:
         """Return {v: m} if the form is exactly Σ v·H^m over blocks and states v, else None."""
         if form.constant or not (form.linear or form.quadratic):

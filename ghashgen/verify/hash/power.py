@@ -30,7 +30,6 @@ from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.terms import Lane, NotPolynomialError, Term, secret
 from ghashgen.verify.core.values import M64, Affine, Number, Pointer, UndecidedError, Value
 from ghashgen.verify.hash.cut import LEFT, STALE, cut_key, forget
-from ghashgen.verify.hash.entries import moves_of
 from ghashgen.verify.hash.setup import FACTOR, STATE, Entry
 from ghashgen.verify.hash.theorem import Prover
 from ghashgen.verify.x86_64.flow import MASK, VECTOR
@@ -110,11 +109,10 @@ def prove_power(prover: Prover, claim: Claim) -> None:
 
 def _every_exponent(prover: Prover, cases: Cases) -> None:
     algebra = prover.naming.algebra
-    as_result = moves_of(lambda B: algebra.result(B))
     executed = (
         constant(algebra.unit, VAR_BITS),
-        variable("B1").moves(as_result, VAR_BITS),
-        algebra.powers_product(1, 1).moves(as_result, VAR_BITS),
+        algebra.power_result(variable("B1")),
+        algebra.power_result(algebra.powers_product(1, 1)),
     )
     for m, wanted in zip(range(EXECUTED), executed, strict=True):
         entry = prover.start(0, m)

@@ -34,6 +34,9 @@ BLOCK_BITS = 128
 CUT = ("update", "power")
 """The operations whose loops are cut; init's are run as they are, once for every kernel."""
 
+EXPONENT_BITS = 64
+"""Bits of power's exponent."""
+
 STEPS, STEPS_A_BLOCK = 5_000, 1_000
 """More instructions than any kernel needs for a length that is executed: so many, plus so many for
 each block of a group."""
@@ -72,7 +75,11 @@ class Prover:
     stack_align: tuple[int, int] = (16, 8)
     cutting: bool = True
     """Whether loops are cut; without, every length runs from its entry to its return."""
+    skip: Callable[[Entry, int], int] | None = None
+    """Asked before each instruction for the next to execute (`stretches`); not while cutting."""
     _decoded: dict[int, Decoded] = field(default_factory=dict)
+    _compared: set[tuple[Value, frozenset[tuple[str, int]]]] = field(default_factory=set)
+    """States found equal to their definition; equal terms are one object."""
 
     def __post_init__(self) -> None:
         self.naming = Naming(Algebra(self.spec.order, self.spec.op))
@@ -92,6 +99,23 @@ class Prover:
         except Refutation as refutation:
             if self.function.operation == "update":
                 refutation.length = length
+            raise self.named(refutation) from None
+
+    def prove_exponent(self, m: int) -> None:
+        """Prove power for one exponent above 0, from entry to return; not while cutting.
+
+        Raises:
+            Refutation: a theorem does not hold.
+        """
+        assert not self.cutting
+        try:
+            entry = self.start(0, m)
+            self.run(entry, self.entry_address, lambda address: False)
+            self.check_end(entry, self.naming.algebra.power_result(variable(f"B{m}")))
+        except UndecidedError as error:
+            raise self.named(unsupported(str(error), self.naming.terms.at)) from None
+        except Refutation as refutation:
+            refutation.exponent = m
             raise self.named(refutation) from None
 
     def named(self, refutation: Refutation) -> Refutation:
@@ -164,16 +188,21 @@ class Prover:
     def run(self, entry: Entry, address: int, at_cut: Callable[[int], bool]) -> bool:
         """Execute until the return (True) or until `at_cut` says to stop (False)."""
         m, terms = entry.machine, self.naming.terms
-        init = self.function.operation == "init"
-        cuts = self.cutting and self.function.operation in CUT
+        operation = self.function.operation
+        cuts = self.cutting and operation in CUT
+        names = operation == "init" or (operation == "power" and not self.cutting)
         terms.settle = lambda term: self._settle(entry, term)
         stack_pointer = m.gpr[RSP]
         decoded = self._decoded
         blocks = self.spec.blocks
         if not self.cutting and isinstance(entry.length, int):
-            blocks = max(blocks, entry.length // BLOCK_BYTES)
+            # A bit of an exponent counts as a block.
+            blocks = max(blocks, EXPONENT_BITS, entry.length // BLOCK_BYTES)
         limit = STEPS + STEPS_A_BLOCK * blocks
+        skip = None if self.cutting else self.skip
         for _ in range(limit):
+            if skip is not None:
+                address = skip(entry, address)
             now = decoded.get(address) or self._decode(address)
             if now.cut and cuts and at_cut(address):
                 return False
@@ -190,7 +219,7 @@ class Prover:
                 if following != END:
                     m.memory.release()
             if now.vectors:
-                if init:
+                if names:
                     self._name_powers(m, now.vectors)
                 elif entry.raw:
                     self._name_partial(entry, now.vectors)
@@ -318,7 +347,10 @@ class Prover:
         expected = {v: blocks - at for v, at in weights.items()}
         if min(expected.values()) < 0:
             raise unsupported("a state that is ahead of the input")
-        self.compare(register, naming.algebra.state(expected), "the state")
+        compared = (register, frozenset(expected.items()))
+        if compared not in self._compared:
+            self.compare(register, naming.algebra.state(expected), "the state")
+            self._compared.add(compared)
 
     def compare(self, lane: object, wanted: Form, name: str) -> None:
         """Compare a value with its definition.

@@ -57,7 +57,8 @@ class Flow:
     """Per instruction, the vector registers that it writes."""
 
 
-def _number(register: int) -> int | None:
+def register_number(register: int) -> int | None:
+    """Return the number of a register here, None if it has none."""
     if is_vector(register):
         return VECTOR + vector_index(register)
     if Register.K0 <= register <= Register.K7:
@@ -76,7 +77,7 @@ def use_of(instruction: Instruction, factory: InstructionInfoFactory) -> Use:
         # Only zeros are written, and VZEROUPPER keeps the low halves.
         return Use(frozenset(), frozenset())
     for used in factory.info(instruction).used_registers():
-        number = _number(used.register)
+        number = register_number(used.register)
         if number is None:
             continue
         if used.access in READS:

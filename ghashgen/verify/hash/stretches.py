@@ -1,0 +1,203 @@
+"""Straight stretches of vector instructions, executed once for each state that they meet.
+
+For the second line (`ghashgen.verify.hash.behind`), whose many runs do the same work on the same
+blocks. A stretch is a run of instructions without a branch that write vector registers only and
+load, if anything, from the table, the input and constants. What it writes is a function of the
+registers that it reads and of what stands at the addresses in them: of the table and constants
+always the same, of the input too, as long as each block that it loads from is whole. So the rows
+execute it where it meets a state for the first time, checks and all; where it meets the same state
+again, equal terms being one object, what they wrote is written again.
+
+Nothing else is shared between runs: numbers, flags, masks, branches, stores, stack and what is made
+of the bytes of a partial block are executed in each.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from iced_x86 import EncodingKind, FlowControl, Instruction, InstructionInfoFactory, OpAccess
+
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.verify.core.terms import RAW, Lane, Term
+from ghashgen.verify.core.values import Pointer
+from ghashgen.verify.hash.setup import Entry
+from ghashgen.verify.x86_64.elf import SECTION
+from ghashgen.verify.x86_64.flow import MASK, VECTOR, Flow, register_number
+from ghashgen.verify.x86_64.machine import RSP, Machine
+
+LEAST = 3
+"""Instructions that a stretch has at least: looking up costs as much as executing two."""
+
+READABLE = ("table", "input")
+"""Regions that stay as they are, beside constants: of the input, the blocks that are whole."""
+
+Key = tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """The instructions from an address up to `end`, and what they depend on and write."""
+
+    end: int
+    count: int
+    numbers: tuple[int, ...]
+    """General registers that are read: addresses, and numbers that enter a vector."""
+    whole: tuple[int, ...]
+    """Vector registers whose content is read."""
+    upper: tuple[int, ...]
+    """Vector registers of which only the lanes above the lowest stay."""
+    written: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Left:
+    """What a stretch has left: registers, and how much of the input it took to be there whole."""
+
+    vec: tuple[tuple[Lane, ...], ...]
+    upper_dirty: bool
+    input_bytes: int
+
+
+@dataclass
+class Stretches:
+    """The stretches of one function, and what each has left where."""
+
+    flow: Flow
+    repeated: int = 0
+    """Instructions whose results were known."""
+    _stretches: dict[int, Stretch | None] = field(default_factory=dict)
+    _left: dict[Key, _Left] = field(default_factory=dict)
+    _entry: Entry | None = None
+    _open: tuple[Stretch, Key] | None = None
+    """The stretch that is being executed, and its key."""
+    _loaded: int = 0
+
+    def skip(self, entry: Entry, address: int) -> int:
+        """Write what the stretches from `address` on write, as far as known; return what follows.
+
+        To be called before each instruction.
+        """
+        if entry is not self._entry:
+            self._begin(entry)
+        if self._open is not None:
+            opened, opened_key = self._open
+            if address != opened.end:
+                return address
+            self._open = None
+            if _present(entry, self._loaded):
+                self._left[opened_key] = self._found(entry.machine, opened)
+        while (stretch := self._at(address)) is not None:
+            key = _key(entry.machine, address, stretch)
+            if key is None:
+                break
+            left = self._left.get(key)
+            if left is None or not _present(entry, left.input_bytes):
+                self._open, self._loaded = (stretch, key), 0
+                break
+            for k, lanes in zip(stretch.written, left.vec, strict=True):
+                entry.machine.vec[k] = lanes
+            entry.machine.upper_dirty = left.upper_dirty
+            self.repeated += stretch.count
+            address = stretch.end
+        return address
+
+    def _begin(self, entry: Entry) -> None:
+        self._entry, self._open = entry, None
+        region = entry.machine.memory.regions["input"]
+        cell = region.cell
+
+        def noted(index: int) -> Lane | None:
+            self._loaded = max(self._loaded, BLOCK_BYTES * (index + 1))
+            return cell(index)
+
+        region.cell = noted
+
+    def _found(self, m: Machine, stretch: Stretch) -> _Left:
+        return _Left(tuple(m.vec[k] for k in stretch.written), m.upper_dirty, self._loaded)
+
+    def _at(self, address: int) -> Stretch | None:
+        if address not in self._stretches:
+            self._stretches[address] = _stretch(self.flow, address)
+        return self._stretches[address]
+
+
+def _present(entry: Entry, input_bytes: int) -> bool:
+    return isinstance(entry.length, int) and input_bytes <= entry.length
+
+
+def _key(m: Machine, address: int, stretch: Stretch) -> Key | None:
+    """Return all that a stretch depends on; None if that is more than a key can tell."""
+    key: list[Any] = [address, m.upper_dirty]
+    for n in stretch.numbers:
+        value = m.gpr[n]
+        if isinstance(value, Pointer):
+            if value.region not in READABLE and not value.region.startswith(SECTION):
+                return None
+            key += (value.region, value.offset)
+        elif isinstance(value, int):
+            key.append(value)
+        else:
+            return None
+    for k in stretch.whole:
+        lanes = m.vec[k]
+        for lane in lanes:
+            # Its meaning may depend on the length.
+            if isinstance(lane, Term) and lane.deps & RAW:
+                return None
+        key.append(lanes)
+    key += [m.vec[k][1:] for k in stretch.upper]
+    return tuple(key)
+
+
+def _stretch(flow: Flow, start: int) -> Stretch | None:
+    factory = InstructionInfoFactory()
+    numbers: set[int] = set()
+    whole: set[int] = set()
+    upper: set[int] = set()
+    written: set[int] = set()
+    address, count = start, 0
+    while (instruction := flow.instructions.get(address)) is not None:
+        parts = _parts(instruction, factory)
+        if parts is None:
+            break
+        reads, writes = parts
+        numbers |= {n for n in reads if n < VECTOR}
+        whole |= {n - VECTOR for n in reads if n >= VECTOR} - written
+        if instruction.encoding == EncodingKind.LEGACY:
+            upper |= writes - written
+        written |= writes
+        address, count = int(instruction.next_ip), count + 1
+    if count < LEAST:
+        return None
+    sets = (numbers, whole, upper - whole, written)
+    return Stretch(address, count, *(tuple(sorted(part)) for part in sets))
+
+
+def _parts(i: Instruction, factory: InstructionInfoFactory) -> tuple[set[int], set[int]] | None:
+    """Return the registers that an instruction reads, and the vector registers that it writes.
+
+    None if it is none of a stretch.
+    """
+    if i.flow_control != FlowControl.NEXT or i.rflags_read or i.rflags_modified or i.has_op_mask:
+        return None
+    info = factory.info(i)
+    if any(used.access != OpAccess.READ for used in info.used_memory()):
+        return None
+    reads: set[int] = set()
+    writes: set[int] = set()
+    for used in info.used_registers():
+        number = register_number(used.register)
+        if number is None or number >= MASK:
+            return None
+        if used.access in (OpAccess.READ, OpAccess.READ_WRITE):
+            reads.add(number)
+        if used.access in (OpAccess.WRITE, OpAccess.READ_WRITE):
+            if number < VECTOR:
+                return None
+            writes.add(number - VECTOR)
+        elif used.access != OpAccess.READ:
+            return None
+    # A sum of a register with itself is no read to iced-x86; to a row it is one.
+    sources = {register_number(i.op_register(k)) for k in range(1, i.op_count)}
+    reads |= {number for number in sources if number is not None}
+    return (reads, writes) if writes and RSP not in reads else None
