@@ -19,6 +19,7 @@ from ghashgen.output.place import place
 from ghashgen.output.render import render
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import find_nasm
+from ghashgen.verify.hash.difference import explain
 from ghashgen.verify.prove import Proof, Theorem, prove_object
 
 __all__ = [
@@ -111,4 +112,6 @@ def prove(obj: bytes | str | Path, kernel: Kernel, *, abi: str = "sysv", prefix:
     if isinstance(source, Path) and not source.is_file():
         raise GhashgenError(f"{source}: no such file", "assemble it: nasm -f elf64")
     spec = proofs.statement(kernel, target(abi, "elf64", prefix).symbol(kernel.name), abi)
-    return prove_object(source, spec)
+    proof = prove_object(source, spec)
+    explain(proof.refutation)
+    return proof

@@ -4,279 +4,35 @@
  * goes to every place in a line of 64 bytes that its promised alignment allows, once written there
  * and once copied there.
  */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "abi.h"
+#include "checked.h"
 #include "commands.h"
-#include "expected.h"
-#include "fault.h"
 #include "reference.h"
-#include "report.h"
 
-#define CALL_CPU_SECONDS 1
 #define LINE_BYTES 64
 
-/* What varies over a sweep: one key, one state, one place of the table. */
-struct sweep {
-    enum table_place table;
-    uint8_t h[16], x[16];
-};
-
-struct checker {
-    const struct ghashgen_kernel *k;
-    struct buffers b;
-    struct report report;
-    uint8_t *data; /* max_len bytes of message */
-    uint8_t *copy; /* of a table */
-    size_t max_len;
-    const struct sweep *sweep;
-    uint8_t *table;
-    struct expected expected;
-    char where[160]; /* the call in words */
-};
-
-/* Where an object of a call lies: `distance` bytes from the guard page at its end or its start. */
-struct place {
-    int at_end;
-    size_t distance;
-};
-
 static const struct place against_end = {1, 0}, against_start = {0, 0};
-
-static uint8_t *put(struct guard *g, struct place p, const uint8_t *bytes, size_t size)
-{
-    uint8_t *object = p.at_end ? guard_place_end(g, size, p.distance)
-                               : guard_place_start(g, size, p.distance);
-    if (size)
-        memcpy(object, bytes, size);
-    return object;
-}
-
-struct checked_call {
-    const struct ghashgen_kernel *k;
-    kernel_entry entry;
-    uint64_t args[4], violations;
-    int dirty_upper;
-};
-
-static void perform(void *argument)
-{
-    struct checked_call *c = argument;
-    c->violations = abi_call(c->k, c->entry, c->args, c->dirty_upper);
-}
-
-/* Calls, and reports a stop or a violation; 1 if the call returned. */
-static int call(struct checker *c, struct checked_call *call)
-{
-    char what[256];
-    struct trap t;
-    if (*c->report.unfinished)
-        return 0;
-    c->report.calls++;
-    call->k = c->k;
-    if (!trap_call(perform, call, CALL_CPU_SECONDS, &t)) {
-        fault_describe(&t, c->k, &c->b, what, sizeof what);
-        report_failure(&c->report, fault_category(&t, &c->b), c->where, what);
-        if (trap_is_timeout(&t))
-            snprintf(c->report.unfinished, sizeof c->report.unfinished, "not finished: %s: %s",
-                     c->where, what);
-        return 0;
-    }
-    if (call->violations) {
-        abi_describe(call->violations, what, sizeof what);
-        report_failure(&c->report, CHECK_ABI, c->where, what);
-    }
-    return 1;
-}
-
-__attribute__((format(printf, 2, 3))) static void say_where(struct checker *c, const char *format,
-                                                            ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(c->where, sizeof c->where, format, arguments);
-    va_end(arguments);
-}
-
-static void check_canaries(struct checker *c, const struct guard *g, enum category category)
-{
-    ptrdiff_t offset;
-    char what[128], at[96];
-    if (!guard_damaged(g, &offset))
-        return;
-    guard_describe(g, g->object + offset, at, sizeof at);
-    snprintf(what, sizeof what, "write at %s", at);
-    report_failure(&c->report, category, c->where, what);
-}
-
-/* 1 if x holds what it must; else reports under the category given. */
-static int check_state(struct checker *c, const uint8_t x[16], const uint8_t expected[16],
-                       enum category category)
-{
-    char what[128];
-    size_t used = 0;
-    check_canaries(c, &c->b.state, CHECK_STATE_BOUNDS);
-    if (memcmp(x, expected, 16) == 0)
-        return 1;
-    used += (size_t)snprintf(what, sizeof what, "got ");
-    for (int i = 0; i < 16; i++)
-        used += (size_t)snprintf(what + used, sizeof what - used, "%02x", x[i]);
-    used += (size_t)snprintf(what + used, sizeof what - used, ", expected ");
-    for (int i = 0; i < 16; i++)
-        used += (size_t)snprintf(what + used, sizeof what - used, "%02x", expected[i]);
-    report_failure(&c->report, category, c->where, what);
-    return 0;
-}
-
-/* Fills the table where it is; `where` has been said. */
-static int init(struct checker *c, struct place key)
-{
-    const uint8_t *h = put(&c->b.key, key, c->sweep->h, 16);
-    guard_read_only(&c->b.key);
-    struct checked_call init = {
-        .entry = c->k->init,
-        .args = {(uintptr_t)c->table, (uintptr_t)h, ~UINT64_C(0) - 41, ~UINT64_C(0) - 43},
-    };
-    int returned = call(c, &init);
-    if (returned)
-        check_canaries(c, &c->b.table, CHECK_TABLE_BOUNDS);
-    guard_read_only(&c->b.table);
-    return returned;
-}
-
-static int init_at(struct checker *c, enum table_place table, struct place key)
-{
-    static const char *const names[] = {"ends at a guard page", "begins after a guard page",
-                                        "is no more aligned than promised"};
-    c->table = place_table(&c->b, c->k, table);
-    say_where(c, "init, table %s", names[table]);
-    return init(c, key);
-}
-
-/* A table for the sweep; where init faults at the wanted place, one with room on both sides. */
-static int prepare(struct checker *c, struct place key)
-{
-    expected_init(&c->expected, c->k, c->sweep->h);
-    if (init_at(c, c->sweep->table, key) || init_at(c, TABLE_LEAST_ALIGNED, (struct place){0, 64}))
-        return 1;
-    if (!*c->report.unfinished)
-        snprintf(c->report.unfinished, sizeof c->report.unfinished, "not finished: init failed");
-    return 0;
-}
-
-static int update(struct checker *c, size_t len, struct place input, struct place state,
-                  int dirty_upper, enum category wrong)
-{
-    uint8_t expected[16];
-    memcpy(expected, c->sweep->x, 16);
-    expected_update(&c->expected, expected, c->data, len);
-
-    const uint8_t *in = put(&c->b.input, input, c->data, len);
-    guard_read_only(&c->b.input);
-    uint8_t *x = put(&c->b.state, state, c->sweep->x, 16);
-    say_where(c, "update of %zu bytes, in %zu from the guard page at its %s, x %zu from its %s%s",
-              len, input.distance, input.at_end ? "end" : "start", state.distance,
-              state.at_end ? "end" : "start", dirty_upper ? ", upper vector halves in use" : "");
-    struct checked_call update = {
-        .entry = c->k->update,
-        .args = {(uintptr_t)c->table, (uintptr_t)x, (uintptr_t)in, len},
-        .dirty_upper = dirty_upper,
-    };
-    return call(c, &update) && check_state(c, x, expected, wrong);
-}
-
-static int mul(struct checker *c, struct place state, int dirty_upper, enum category wrong)
-{
-    uint8_t expected[16];
-    memcpy(expected, c->sweep->x, 16);
-    expected_mul(&c->expected, expected);
-
-    uint8_t *x = put(&c->b.state, state, c->sweep->x, 16);
-    say_where(c, "mul, x %zu from the guard page at its %s", state.distance,
-              state.at_end ? "end" : "start");
-    struct checked_call mul = {
-        .entry = c->k->mul,
-        .args = {(uintptr_t)c->table, (uintptr_t)x, ~UINT64_C(0) - 41, ~UINT64_C(0) - 43},
-        .dirty_upper = dirty_upper,
-    };
-    return call(c, &mul) && check_state(c, x, expected, wrong);
-}
-
-/* H^m by multiplications with H, the highest bit first; the first is that of the subkey's form. */
-static void expected_power(struct checker *c, uint8_t p[16], uint64_t m)
-{
-    static const uint8_t ghash_one[16] = {0x80};
-    static const uint8_t polyval_one[16] = {[0] = 1, [15] = 0xC2}; /* x^128: dot's unit */
-    memcpy(p, strcmp(c->k->op, "polyval") == 0 ? polyval_one : ghash_one, 16);
-    for (uint64_t i = 0; i < m; i++)
-        expected_mul(&c->expected, p);
-}
-
-static int power(struct checker *c, uint64_t m, struct place result, int dirty_upper,
-                 enum category wrong)
-{
-    uint8_t expected[16];
-    expected_power(c, expected, m);
-    uint8_t *y = put(&c->b.state, result, c->sweep->x, 16);
-    say_where(c, "power of %llu, y %zu from the guard page at its %s", (unsigned long long)m,
-              result.distance, result.at_end ? "end" : "start");
-    struct checked_call power = {
-        .entry = c->k->power,
-        .args = {(uintptr_t)c->table, (uintptr_t)y, m, ~UINT64_C(0) - 43},
-        .dirty_upper = dirty_upper,
-    };
-    return call(c, &power) && check_state(c, y, expected, wrong);
-}
-
-/* x*H^m + y for the state y of the sweep turned round. */
-static int combine(struct checker *c, uint64_t m, struct place state, struct place other,
-                   int dirty_upper, enum category wrong)
-{
-    uint8_t p[16], expected[16], addend[16];
-    expected_power(c, p, m);
-    memcpy(expected, c->sweep->x, 16);
-    for (uint64_t i = 0; i < m; i++)
-        expected_mul(&c->expected, expected);
-    for (int i = 0; i < 16; i++) {
-        addend[i] = (uint8_t)(c->sweep->x[15 - i] ^ 0x5A);
-        expected[i] ^= addend[i];
-    }
-    const uint8_t *factor = put(&c->b.factor, other, p, 16);
-    guard_read_only(&c->b.factor);
-    const uint8_t *y = put(&c->b.addend, other, addend, 16);
-    guard_read_only(&c->b.addend);
-    uint8_t *x = put(&c->b.state, state, c->sweep->x, 16);
-    say_where(c, "combine over %llu blocks, x %zu from the guard page at its %s, y and p %zu",
-              (unsigned long long)m, state.distance, state.at_end ? "end" : "start",
-              other.distance);
-    struct checked_call combine = {
-        .entry = c->k->combine,
-        .args = {(uintptr_t)x, (uintptr_t)y, (uintptr_t)factor, ~UINT64_C(0) - 43},
-        .dirty_upper = dirty_upper,
-    };
-    return call(c, &combine) && check_state(c, x, expected, wrong);
-}
 
 static void sweep_segments(struct checker *c, struct place p, int dirty_upper)
 {
     if (!c->k->power || !c->k->combine)
         return;
     for (uint64_t m = 0; m <= 65; m++) {
-        power(c, m, p, dirty_upper, CHECK_RESULTS);
-        combine(c, m, p, p, dirty_upper, CHECK_RESULTS);
+        checked_power(c, m, p, dirty_upper, CHECK_RESULTS);
+        checked_combine(c, m, p, p, dirty_upper, CHECK_RESULTS);
     }
 }
 
 static void sweep_lengths(struct checker *c, struct place p, int dirty_upper)
 {
-    if (!prepare(c, p))
+    if (!checked_prepare(c, p))
         return;
-    mul(c, p, dirty_upper, CHECK_RESULTS);
+    checked_mul(c, p, dirty_upper, CHECK_RESULTS);
     for (size_t len = 0; len <= c->max_len; len++)
-        update(c, len, p, p, dirty_upper, CHECK_RESULTS);
+        checked_update(c, len, p, p, dirty_upper, CHECK_RESULTS);
     sweep_segments(c, p, dirty_upper);
 }
 
@@ -289,7 +45,7 @@ static void sweep_input_alignment(struct checker *c, size_t len)
         enum category wrong = CHECK_RESULTS;
         for (size_t distance = 0; distance < 64; distance++) {
             const struct place input = {at_end, distance};
-            int right = update(c, len, input, against_end, 0, wrong);
+            int right = checked_update(c, len, input, against_end, 0, wrong);
             if (distance == 0 && right)
                 wrong = CHECK_ALIGNMENT;
         }
@@ -302,13 +58,14 @@ static void sweep_state_alignment(struct checker *c, size_t len)
         enum category wrong = CHECK_RESULTS;
         for (size_t distance = 0; distance < 16; distance++) {
             const struct place state = {at_end, distance};
-            int right = mul(c, state, 0, wrong) & update(c, len, against_start, state, 0, wrong);
+            int right = checked_mul(c, state, 0, wrong) &
+                        checked_update(c, len, against_start, state, 0, wrong);
             if (distance == 0 && right)
                 wrong = CHECK_ALIGNMENT;
             if (c->k->power && c->k->combine) {
-                power(c, len, state, 0, wrong);
-                combine(c, len, state, against_end, 0, wrong);
-                combine(c, len, against_end, state, 0, wrong);
+                checked_power(c, len, state, 0, wrong);
+                checked_combine(c, len, state, against_end, 0, wrong);
+                checked_combine(c, len, against_end, state, 0, wrong);
             }
         }
     }
@@ -319,7 +76,7 @@ static void sweep_alignments(struct checker *c)
     const size_t group = (size_t)c->k->blocks * 16;
     /* Around one block, one zmm register, and one and two unrolled groups. */
     const size_t centres[] = {16, 64, group, 2 * group};
-    if (!prepare(c, (struct place){0, 1}))
+    if (!checked_prepare(c, (struct place){0, 1}))
         return;
     sweep_input_alignment(c, 0);
     sweep_input_alignment(c, 1);
@@ -347,12 +104,12 @@ static unsigned use_table(struct checker *c, unsigned before)
     unsigned right = 0;
     for (unsigned i = 0; i <= count; i++) {
         enum category wrong = before >> i & 1 ? CHECK_ALIGNMENT : CHECK_RESULTS;
-        int good = i < count ? update(c, lengths[i], against_end, against_end, 0, wrong)
-                             : mul(c, against_end, 0, wrong);
+        int good = i < count ? checked_update(c, lengths[i], against_end, against_end, 0, wrong)
+                             : checked_mul(c, against_end, 0, wrong);
         right |= (unsigned)good << i;
     }
     if (c->k->power && c->k->combine)
-        power(c, 41, against_end, 0, before ? CHECK_ALIGNMENT : CHECK_RESULTS);
+        checked_power(c, 41, against_end, 0, before ? CHECK_ALIGNMENT : CHECK_RESULTS);
     return right;
 }
 
@@ -363,7 +120,7 @@ static void sweep_table_alignment(struct checker *c)
     for (size_t residue = 0; residue < LINE_BYTES; residue += c->k->table_align) {
         c->table = place_table_at(&c->b, c->k, residue);
         say_where(c, "init, table %zu past a multiple of 64", residue);
-        if (!init(c, against_end))
+        if (!checked_init(c, against_end))
             continue;
         if (residue == 0) {
             memcpy(c->copy, c->table, c->k->table_bytes);

@@ -71,6 +71,7 @@ def entry(
             "best_align": 64 if isa == "avx512" else 16,
         },
         "code_bytes": {"update": code},
+        "object": {"text_sha256": f"code of {name}"},
     }
 
 

@@ -103,6 +103,28 @@ def test_validate_says_how_and_passes() -> None:
     assert points["bits"] >= (128 if points["how"] == "native" else 0.1)
 
 
+@pytest.mark.cpu(AS_FOUND, NO_PCLMULQDQ)
+@pytest.mark.parametrize("more", [(), ("--emulate", "--no-random-points"), ("--abi", "win64")])
+def test_validate_runs_kernels_whose_symbols_have_a_prefix(more: tuple[str, ...]) -> None:
+    """With power and combine, which the harness calls by their own symbols too."""
+    name = "ghash_sse_winograd_clmul1_x16_segments"
+    done = ghashgen("validate", "--name", name, "--prefix", "foo_", *more, "--json")
+    assert done.returncode == 0, done.stderr
+    (result,) = json.loads(done.stdout)
+    assert result["ok"]
+    assert result["name"] == name
+
+
+def test_prove_and_audit_find_the_same_under_a_prefix() -> None:
+    name = ("--name", "ghash_sse_k_clmul1_x1", "--json")
+    audits = [ghashgen("audit", *name, *more).stdout for more in ((), ("--prefix", "foo_"))]
+    assert audits[0] == audits[1].replace("foo_", "")
+    (verdict,) = json.loads(ghashgen("prove", *name, "--prefix", "foo_").stdout)
+    assert verdict["proved"]
+    symbols = [function["symbol"] for function in verdict["functions"]]
+    assert symbols == [f"foo_ghash_sse_k_clmul1_x1_{part}" for part in ("init", "mul", "update")]
+
+
 def test_prove_covers_every_length_of_a_kernel_and_prove_object_agrees(tmp_path: Path) -> None:
     done = ghashgen("prove", "--name", "ghash_avx_k_clmul1_x1", "--json")
     (verdict,) = json.loads(done.stdout)

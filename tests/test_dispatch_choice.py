@@ -6,6 +6,7 @@ import itertools
 import math
 import random
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import pytest
 from dispatching import (
@@ -31,7 +32,7 @@ from ghashgen.choice.candidate import (
 from ghashgen.choice.choice import Chooser, Pick
 from ghashgen.choice.classes import CLASSES
 from ghashgen.choice.cores import record_features
-from ghashgen.choice.figures import LASTING, ONCE, SEGMENTS, USES
+from ghashgen.choice.figures import LASTING, ONCE, SEGMENTS, USES, left_out, of_other_code
 from ghashgen.choice.rule import TIE, cover, level
 from ghashgen.output.dispatcher import recorded
 from ghashgen.records.records import Record
@@ -292,3 +293,54 @@ def test_rows_are_the_picks_of_every_host(use: str) -> None:
         for features in levels(pool):
             fitting = [r for r in rows if host in r.hosts and r.needs <= features]
             assert (fitting[0].picks if fitting else ()) == chooser.picks(host, features, use)
+
+
+# --- Figures of other code
+
+
+def digested(one: Record, digests: Mapping[str, str]) -> Record:
+    """A record that says which code it has measured."""
+    subjects = {
+        name: replace(subject, digest=digests.get(name, ""))
+        for name, subject in one.results.subjects.items()
+    }
+    return replace(one, results=replace(one.results, subjects=subjects))
+
+
+@pytest.mark.parametrize(
+    ("digest", "decides"),
+    [("", True), (LARGE["object"]["text_sha256"], True), ("other code", False)],
+)
+def test_a_record_of_other_code_does_not_decide(digest: str, decides: bool) -> None:
+    rates = {SMALL["name"]: 1.0, LARGE["name"]: 0.5}
+    one = digested(record(ZEN5, AVX, flat(rates)), {LARGE["name"]: digest})
+    want = LARGE if decides else SMALL
+    assert set(names(taken([SMALL, LARGE], [one], "Zen 5", AVX))) == {want["name"]}
+    said = left_out([one], candidates([SMALL, LARGE]))
+    assert len(said) == (0 if decides else 1)
+    if not decides:
+        assert LARGE["name"] in said[0]
+        assert "measure again, ghashgen bench --record" in said[0]
+
+
+def test_polyval_goes_by_the_code_of_the_kernel_that_was_measured() -> None:
+    """By that of GHASH with its axes, where the folder has it."""
+    other = entry("avx", AVX, blocks=16, table=768, op="polyval")
+    small = entry("avx", AVX, blocks=4, table=192, op="polyval")
+    one = digested(
+        record(ZEN5, AVX, flat({SMALL["name"]: 1.0, LARGE["name"]: 0.5})),
+        {LARGE["name"]: "other code"},
+    )
+    pool = candidates([SMALL, LARGE, other, small])
+    assert of_other_code(one, [c for c in pool if c.op == "polyval"]) == {LARGE["name"]}
+    assert of_other_code(one, candidates([other, small])) == frozenset()
+
+
+def test_only_code_as_it_is_measured_is_compared() -> None:
+    """The other convention's code differs from what was measured in any case."""
+    one = digested(record(ZEN5, AVX, flat({LARGE["name"]: 0.5})), {LARGE["name"]: "other code"})
+    for changed in (
+        {**LARGE, "axes": {**LARGE["axes"], "abi": "win64"}},
+        {**LARGE, "table": {**LARGE["table"], "align": 16}},
+    ):
+        assert of_other_code(one, candidates([changed])) == frozenset()

@@ -3,87 +3,110 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from ghashgen.kernels.hash.kernel import Kernel, check
+from ghashgen.kernels.hash.catalogue import Choice, choose
+from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.support.errors import GhashgenError
+
+Axes = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+def axes(*values: Any, **more: Any) -> Axes:
+    """What a kernel that cannot be made would be made of."""
+    return values, more
 
 
 @pytest.mark.parametrize(
-    ("kernel", "cause", "remedy"),
+    ("wanted", "cause", "remedy"),
     [
-        (Kernel("mmx", "k", "clmul1", 1), "unknown isa 'mmx'", "avx, avx2"),
-        (Kernel("avx", "toom", "clmul1", 1), "unknown multiply 'toom'", "karatsuba"),
-        (Kernel("avx", "k", "barrett", 1), "unknown reduce 'barrett'", "clmul1"),
-        (Kernel("avx", "k", "clmul1", 1, "big"), "unknown order 'big'", "reflected"),
-        (Kernel("avx", "k", "clmul1", 1, op="gmac"), "unknown op 'gmac'", "polyval"),
-        (Kernel("avx", "k", "clmul1", 1, fold="never"), "unknown fold 'never'", "group, end"),
-        (Kernel("avx", "k", "clmul1", 1, swap="twice"), "unknown swap 'twice'", "stack"),
-        (Kernel("avx", "k", "clmul1", 1, powers="disk"), "unknown powers 'disk'", "memory"),
-        (Kernel("avx", "k", "clmul1", 0), "blocks must be 1 to 48, not 0", "in that range"),
-        (Kernel("avx", "k", "clmul1", 49), "blocks must be 1 to 48, not 49", "in that range"),
-        (Kernel("avx", "k", "clmul1", -1), "blocks must be 1 to 48, not -1", "in that range"),
+        (axes("mmx", "k", "clmul1", 1), "unknown isa 'mmx'", "avx, avx2"),
+        (axes("avx", "toom", "clmul1", 1), "unknown multiply 'toom'", "karatsuba"),
+        (axes("avx", "k", "barrett", 1), "unknown reduce 'barrett'", "clmul1"),
+        (axes("avx", "k", "clmul1", 1, "big"), "unknown order 'big'", "reflected"),
+        (axes("avx", "k", "clmul1", 1, op="gmac"), "unknown op 'gmac'", "polyval"),
+        (axes("avx", "k", "clmul1", 1, fold="never"), "unknown fold 'never'", "group, end"),
+        (axes("avx", "k", "clmul1", 1, swap="twice"), "unknown swap 'twice'", "stack"),
+        (axes("avx", "k", "clmul1", 1, powers="disk"), "unknown powers 'disk'", "memory"),
+        (axes("avx", "k", "clmul1", 0), "blocks must be 1 to 48, not 0", "in that range"),
+        (axes("avx", "k", "clmul1", 49), "blocks must be 1 to 48, not 49", "in that range"),
+        (axes("avx", "k", "clmul1", -1), "blocks must be 1 to 48, not -1", "in that range"),
         (
-            Kernel("avx", "k", "clmul2", 1),
+            axes("avx", "k", "clmul2", 1),
             "reduce 'clmul2' takes a 256-bit product, but multiply 'k' makes one of 192 bits",
             "choose reduce clmul1",
         ),
         (
-            Kernel("sse", "schoolbook", "clmul1", 1),
+            axes("sse", "schoolbook", "clmul1", 1),
             "reduce 'clmul1' takes a 192-bit product",
             "choose reduce clmul2 or clmul3 or shift-xor",
         ),
         (
-            Kernel("avx", "k", "clmul1", 1, "natural"),
+            axes("avx", "k", "clmul1", 1, "natural"),
             "order 'natural' needs GFNI to reverse the bits of a byte, which isa 'avx' lacks",
             "choose order reflected",
         ),
-        (Kernel("sse", "k", "clmul1", 1, "natural"), "isa 'sse' lacks", "reflected"),
+        (axes("sse", "k", "clmul1", 1, "natural"), "isa 'sse' lacks", "reflected"),
         (
-            Kernel("avx512", "schoolbook", "clmul3", 4, "natural"),
+            axes("avx512", "schoolbook", "clmul3", 4, "natural"),
             "reduce 'clmul3' exists only for order 'reflected'",
             "choose another reduce or order",
         ),
         (
-            Kernel("avx2", "k", "clmul1", 4, "natural", op="polyval"),
+            axes("avx2", "k", "clmul1", 4, "natural", op="polyval"),
             "op 'polyval' reads blocks as reflected registers",
             "choose order reflected",
         ),
-        (Kernel("avx", "k", "clmul1", 4, fold="end"), "isa 'avx' has one", "choose fold group"),
+        (axes("avx", "k", "clmul1", 4, fold="end"), "isa 'avx' has one", "choose fold group"),
         (
-            Kernel("avx512", "k", "clmul1", 6, fold="end"),
+            axes("avx512", "k", "clmul1", 6, fold="end"),
             "blocks 6 is no multiple of 4 lanes",
             "choose a multiple of 4",
         ),
-        (Kernel("sse", "k", "clmul1", 8, swap="stack"), "which isa 'sse' cannot use", "isa avx"),
+        (axes("sse", "k", "clmul1", 8, swap="stack"), "which isa 'sse' cannot use", "isa avx"),
         (
-            Kernel("avx", "k", "clmul1", 8, swap="stack", op="polyval"),
+            axes("avx", "k", "clmul1", 8, swap="stack", op="polyval"),
             "op 'polyval' swaps no bytes",
             "choose swap register",
         ),
         (
-            Kernel("avx", "k", "clmul1", 8, powers="registers"),
+            axes("avx", "k", "clmul1", 8, powers="registers"),
             "powers 'registers' would take 16 of 16 vector registers",
             "choose powers memory, or at most 3 blocks",
         ),
     ],
-    ids=lambda value: value.name if isinstance(value, Kernel) else "",
 )
 def test_a_refusal_names_the_axis_the_reason_and_the_remedy(
-    kernel: Kernel, cause: str, remedy: str
+    wanted: Axes, cause: str, remedy: str
 ) -> None:
     with pytest.raises(GhashgenError) as refusal:
-        check(kernel)
+        Kernel(*wanted[0], **wanted[1])
     assert cause in refusal.value.cause
     assert remedy in refusal.value.remedy
     assert "\n" not in str(refusal.value)
 
 
+def test_a_kernel_that_is_changed_is_checked_again() -> None:
+    with pytest.raises(GhashgenError, match="takes a 256-bit product"):
+        replace(Kernel("avx", "k", "clmul1", 1), reduce="clmul2")
+
+
+def test_the_command_line_and_the_value_refuse_in_the_same_words() -> None:
+    with pytest.raises(GhashgenError) as value:
+        Kernel("avx", "k", "clmul2", 1)
+    chosen = Choice(isa=("avx",), multiply=("k",), reduce=("clmul2",), blocks=(1,))
+    with pytest.raises(GhashgenError) as line:
+        choose(chosen)
+    assert str(line.value) == str(value.value)
+
+
 @pytest.mark.parametrize("blocks", [1, 2, 3, 7, 47, 48])
 def test_any_size_up_to_48_is_allowed(blocks: int) -> None:
     kernel = Kernel("avx", "winograd", "clmul1", blocks)
-    assert check(kernel) is kernel
+    assert kernel.blocks == blocks
 
 
 @pytest.mark.parametrize(

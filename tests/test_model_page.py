@@ -27,7 +27,6 @@ from ghashgen.lab.model.rows import (
     binds,
     checks,
     compare,
-    generation,
     match,
     ours,
     theirs,
@@ -75,11 +74,6 @@ def test_a_peer_stands_beside_the_lowest_of_ours_that_is_no_longer() -> None:
     better = replace(wide, name="better", body=loop("l", {product: 1}).body)
     (found,) = match([peer, better, own[0]])["sapphirerapids"]
     assert found.ours.loop.name == "one"
-
-
-def test_generations_go_by_the_last_extension_needed() -> None:
-    needs = (["SSSE3"], ["AVX", "PCLMULQDQ"], ["AVX", "VPCLMULQDQ"], ["AVX512VL", "AVX"])
-    assert [generation(features) for features in needs] == [-1, 0, 1, 2]
 
 
 def test_what_binds_is_named() -> None:

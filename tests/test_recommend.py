@@ -212,6 +212,27 @@ def test_the_verb() -> None:
     assert "polyval_" in run("--cpu", "Zen 5", "--op", "polyval")
 
 
+def test_a_doctored_record_is_left_out_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel that it makes the fastest by far was other code when it was measured."""
+    (zen5,) = (one for one in recorded() if one.title == "Zen 5")
+    fastest = "ghash_sse_schoolbook_shiftxor_x1"
+    cells = tuple(
+        replace(c, runs=tuple(replace(r, median=1.0) for r in c.runs)) if c.name == fastest else c
+        for c in zen5.results.cells
+    )
+    subjects = dict(zen5.results.subjects)
+    assert subjects[fastest].digest
+    for digest, wins in ((subjects[fastest].digest, True), ("0" * 64, False)):
+        subjects[fastest] = replace(subjects[fastest], digest=digest)
+        doctored = replace(zen5, results=replace(zen5.results, cells=cells, subjects=subjects))
+        monkeypatch.setattr(verb, "load_records", lambda folder, one=doctored: (one,))
+        done = CliRunner().invoke(COMMAND, ["--cpu", "zen5", "--bytes", "1024"])
+        assert done.exit_code == 0
+        assert (f": {fastest} (" in done.stdout) is wins
+        assert (f"other code of {fastest} " in done.stderr) is not wins
+        assert len(done.stderr.splitlines()) == (0 if wins else 1)
+
+
 def test_the_verb_says_which_record_is_missing() -> None:
     assert "nothing was measured on this CPU" in run("--cpu", "avx,pclmulqdq")
     text = run("--cpu", "Cascade Lake", "--bytes", "512", "--per-message-key")

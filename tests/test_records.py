@@ -12,7 +12,7 @@ from test_bench import ANY, NEEDS, left_out, planted
 
 from ghashgen.lab.bench import bench
 from ghashgen.lab.bench.objects import load_objects
-from ghashgen.records.core import LEVELS, Cell, Machine, Results, Run, Subject
+from ghashgen.records.core import Cell, Machine, Results, Run, Subject
 from ghashgen.records.cpus import core_of, slug_of
 from ghashgen.records.records import FOLDER, load_record, load_records, write_record
 from ghashgen.support.errors import GhashgenError
@@ -60,21 +60,6 @@ def test_an_unknown_cpu_has_a_slug_and_no_core() -> None:
     assert slug_of(CPU, "GenuineIntel") == "intel-6-85-7"
     assert slug_of("X (cpu family 7, model 1)", "Shanghai  !") == "shanghai-7-1-0"
     assert slug_of("aarch64", "aarch64") == "aarch64-unknown"
-
-
-@pytest.mark.parametrize(
-    ("needs", "level"),
-    [
-        ((), 0),
-        (("pclmulqdq", "ssse3"), 0),
-        (("avx", "pclmulqdq"), 1),
-        (("avx2", "bmi2", "pclmulqdq"), 1),
-        (("avx2", "vpclmulqdq"), 2),
-        (("avx512f", "vpclmulqdq"), 3),
-    ],
-)
-def test_the_level_is_that_of_the_widest_product(needs: tuple[str, ...], level: int) -> None:
-    assert Subject("x", "peer", needs=needs).level == LEVELS[level]
 
 
 # --- records

@@ -4,10 +4,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+from verify_objects import ASM, edited
+
 from ghashgen.check import verdicts
-from ghashgen.check.trusted import code_lines, trusted_files, trusted_parts
+from ghashgen.check.trusted import PACKAGE, code_lines, trusted_files, trusted_parts
 from ghashgen.lab.summary import RESULTS, block_of
 from ghashgen.support.paths import project_root
+from ghashgen.verify.hash.difference import explain
+from ghashgen.verify.hash.spec import load_spec
+from ghashgen.verify.prove import prove_object
 
 
 def test_the_files_are_those_that_the_prover_loads() -> None:
@@ -19,6 +24,21 @@ def test_the_files_are_those_that_the_prover_loads() -> None:
     loaded = {Path(name).resolve() for name in answer.stdout.decode().split()}
     assert {path.resolve() for path in trusted_files()} == loaded
     assert set(trusted_files()) <= set(verdicts.sources())
+
+
+def test_what_explains_a_refusal_is_no_part_of_it() -> None:
+    """A refusal stays one, whatever is then said of it."""
+    names = {path.relative_to(PACKAGE).as_posix() for path in trusted_files()}
+    assert not names & {"verify/difference.py", "ops/monomials.py", "field/ghash.py"}
+    wrong = edited("foreign", "ADD_PRODUCT [rsi + 32]", "ADD_PRODUCT [rsi + 16]")
+    proof = prove_object(wrong, load_spec(ASM / "foreign.toml"))
+    before = proof.refutation
+    explain(proof.refutation)
+    explain(proof.refutation)
+    assert before is not None
+    assert proof.refutation is before
+    assert before.message.count("block 2 times H^2 should not occur") == 1
+    assert not proof.proved
 
 
 def test_every_file_is_in_one_part() -> None:

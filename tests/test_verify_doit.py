@@ -15,7 +15,7 @@ from ghashgen.support.paths import project_root
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.terms import DATA, Terms
 from ghashgen.verify.core.values import M64
-from ghashgen.verify.x86_64 import dataflow
+from ghashgen.verify.x86_64 import dataflow, decoding
 from ghashgen.verify.x86_64.rows.table import code_name, rows
 
 TABLE: dict[str, Any] = tomllib.loads(dataflow.DATA_FILE.read_text(encoding="utf-8"))
@@ -24,7 +24,7 @@ CHECKED = ("jasmin", "spark", "s2n")
 
 
 def mnemonic(code: int) -> str:
-    return dataflow._mnemonics()[OpCodeInfo(code).mnemonic]
+    return decoding._MNEMONICS[OpCodeInfo(code).mnemonic].lower()
 
 
 def emitted() -> set[str]:

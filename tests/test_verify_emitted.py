@@ -3,7 +3,7 @@
 import pytest
 
 from ghashgen.check.proofs import statement
-from ghashgen.kernels.hash.kernel import Kernel, check
+from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import Target
 from ghashgen.output.artefact import make
 from ghashgen.support.toolchain import Tool, assemble_text
@@ -22,7 +22,7 @@ CORNERS = [
 
 @pytest.mark.parametrize("kernel", CORNERS, ids=lambda kernel: kernel.name)
 def test_a_corner_of_the_axes_is_proved(kernel: Kernel, nasm: Tool) -> None:
-    made = make(check(kernel), Target(), nasm)
+    made = make(kernel, Target(), nasm)
     elf = assemble_text(nasm, kernel.name, made.text, "elf64")
     proof = prove_object(elf, statement(kernel, kernel.name, "sysv"))
     assert proof.refutation is None, proof.report()
@@ -42,7 +42,7 @@ def test_lengths_below_the_base_are_proved_together_or_one_by_one(
     nasm: Tool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kernel = Kernel("avx512", "k", "clmul1", 4, fold="end")
-    elf = assemble_text(nasm, kernel.name, make(check(kernel), Target(), nasm).text, "elf64")
+    elf = assemble_text(nasm, kernel.name, make(kernel, Target(), nasm).text, "elf64")
     verdicts: list[bool] = []
     reaches = induction._reaches_proved
 

@@ -8,6 +8,7 @@ from verify_objects import ASM, assembled, edited, original
 
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.core.refutation import Category
+from ghashgen.verify.hash.difference import explain
 from ghashgen.verify.hash.spec import KernelSpec, load_spec
 from ghashgen.verify.prove import THEOREMS, Proof, prove_object
 
@@ -130,7 +131,10 @@ def test_a_wrong_power_is_told_in_words() -> None:
     refutation = prove_object(wrong, only(spec("foreign"), "update")).refutation
     assert refutation is not None
     assert refutation.length == 64
-    difference = refutation.difference
+    assert refutation.message == "the state is wrong"
+    explain(refutation)
+    assert refutation.message.startswith("the state is wrong: block 2 times H^2 should not occur")
+    difference = refutation.explanation
     assert difference is not None
     assert "block 2 times H^2 should not occur" in difference.product
     assert "block 2 times H^3 is missing" in difference.product
@@ -141,6 +145,16 @@ def test_a_wrong_power_is_told_in_words() -> None:
     # The first product with the wrong power.
     assert refutation.instruction.startswith("pclmul")
     assert refutation.instruction.endswith("[rsi+10h]")
+
+
+def test_the_first_wrong_product_of_a_state_named_inside_products_is_told() -> None:
+    """The prover's forms are gone by then: the same states have other names."""
+    wrong = edited("lanes", "MULTIPLY    ymm8", "MULTIPLY    ymm9")
+    refutation = prove_object(wrong, only(spec("lanes"), "update")).refutation
+    explain(refutation)
+    assert refutation is not None
+    assert "the state so far times H^1 should not occur" in refutation.message
+    assert refutation.instruction.startswith("vpclmul")
 
 
 def test_an_over_read_names_its_length_and_distance() -> None:
@@ -242,6 +256,9 @@ def test_a_proof_speaks_in_words_and_in_data() -> None:
     assert good.as_data()["functions"][0]["theorems"][0]["what"] == "function"
     wrong = edited("foreign", "ADD_PRODUCT [rsi + 32]", "ADD_PRODUCT [rsi + 16]")
     bad = prove_object(wrong, only(spec("foreign"), "update"))
+    # Nobody need explain it: it is refused all the same, and may go to another process.
+    assert "the state is wrong" in pickle.loads(pickle.dumps(bad)).report()
+    explain(bad.refutation)
     assert "NOT proved" in bad.report()
     assert "monomial that is missing: B3." in bad.report()
     assert pickle.loads(pickle.dumps(bad)).report() == bad.report()

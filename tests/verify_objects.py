@@ -4,6 +4,13 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+from ghashgen.algebra.field.bitorder import (
+    Order,
+    element_from_register,
+    register_from_block,
+    register_from_element,
+    twist,
+)
 from ghashgen.support.toolchain import assemble, find_nasm
 
 ASM = Path(__file__).with_name("asm_verify")
@@ -32,3 +39,10 @@ def edited(name: str, old: str, new: str, occurrence: int = 0) -> bytes:
 def original(name: str) -> bytes:
     """Return the object of a kernel."""
     return assembled((ASM / f"{name}.asm").read_text())
+
+
+def twisted_register(h: bytes) -> int:
+    """Return B_1, in reflected order, for a hash subkey of 16 bytes."""
+    order = Order.REFLECTED
+    element = element_from_register(register_from_block(h, order), order)
+    return register_from_element(twist(element, order), order)

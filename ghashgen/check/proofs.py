@@ -17,6 +17,7 @@ from ghashgen.output.artefact import sha256
 from ghashgen.run.built import Built
 from ghashgen.support.parallel import run
 from ghashgen.support.sealed import user_seal
+from ghashgen.verify.hash.difference import explain
 from ghashgen.verify.hash.spec import OPERATIONS, FunctionSpec, KernelSpec, parse_cell
 from ghashgen.verify.prove import prove_object
 
@@ -65,13 +66,14 @@ class _Task:
     spec: KernelSpec
 
 
-def _task(prefix: str, built: Built) -> _Task:
-    spec = statement(built.kernel, prefix + built.kernel.name, built.abi, built.table_align)
+def _task(built: Built) -> _Task:
+    spec = statement(built.kernel, built.symbol, built.abi, built.table_align)
     return _Task(built, built.obj.read_bytes(), spec)
 
 
 def _prove(store: Store, task: _Task) -> Verdict:
     proof = prove_object(task.obj, task.spec)
+    explain(proof.refutation)
     verdict = {**proof.as_data(), "report": proof.report()}
     # By the worker, so that an interrupt loses only what is not proved yet.
     store.keep(task.obj, task.spec, verdict)
@@ -81,7 +83,6 @@ def _prove(store: Store, task: _Task) -> Verdict:
 def prove(
     kernels: Sequence[Built],
     folder: Path,
-    prefix: str = "",
     on_done: Callable[[Built], None] = lambda built: None,
     fresh: bool = False,
 ) -> Proved:
@@ -90,7 +91,7 @@ def prove(
     `fresh` proves all of them, whatever it holds.
     """
     store = Store(folder, user_seal(), foundation())
-    tasks = [_task(prefix, built) for built in kernels]
+    tasks = [_task(built) for built in kernels]
     found = [None if fresh else store.find(task.obj, task.spec) for task in tasks]
     todo = []
     disbelieved = []

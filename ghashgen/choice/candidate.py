@@ -1,10 +1,11 @@
 """What is chosen from: kernels as a manifest describes them, and the convention of their order."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any
 
+from ghashgen.arch.sets import isas
 from ghashgen.choice.rule import Simplicity
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.manifest import Entry
@@ -44,6 +45,9 @@ class Candidate:
     """What serves speed: no register of the group loop crosses a line."""
     code_bytes: int
     symbols: Mapping[str, str]
+    measured_code: str = ""
+    """`text_sha256` of `measured_as`, if the manifest has it in the form in which kernels are
+    measured: System V, and a table aligned as the instructions need."""
 
     def __hash__(self) -> int:
         return hash((self.name, self.abi))
@@ -95,7 +99,11 @@ def isa_place(isa: str) -> int:
 
 def candidates(entries: Iterable[Entry]) -> tuple[Candidate, ...]:
     """Return the kernels of a manifest, sorted by name."""
-    return tuple(
+    entries = tuple(entries)
+    codes = {
+        entry["name"]: entry["object"]["text_sha256"] for entry in entries if _as_measured(entry)
+    }
+    found = (
         Candidate(
             name=entry["name"],
             op=entry["axes"].get("op", "ghash"),
@@ -110,6 +118,14 @@ def candidates(entries: Iterable[Entry]) -> tuple[Candidate, ...]:
             symbols=entry["symbols"],
         )
         for entry in sorted(entries, key=lambda entry: str(entry["name"]))
+    )
+    return tuple(replace(one, measured_code=codes.get(one.measured_as, "")) for one in found)
+
+
+def _as_measured(entry: Entry) -> bool:
+    axes = entry["axes"]
+    return bool(
+        axes["abi"] == "sysv" and entry["table"]["align"] == isas()[axes["isa"]].operand_align
     )
 
 

@@ -11,7 +11,7 @@ from functools import cached_property
 from ghashgen.choice.candidate import Candidate, isa_place, levels, without_needless_wipes
 from ghashgen.choice.classes import CLASSES, SizeClass
 from ghashgen.choice.cores import Host, hosts, nearest, record_features
-from ghashgen.choice.figures import ANY_LENGTH, ONCE, SEGMENTS, Figures, Scores
+from ghashgen.choice.figures import ANY_LENGTH, ONCE, SEGMENTS, Figures, Scores, of_other_code
 from ghashgen.choice.rule import cover, level
 from ghashgen.records.records import Record
 
@@ -51,7 +51,10 @@ class Chooser:
         self._records = tuple(records)
         self.hosts = hosts(self._records)
         names = {candidate.measured_as for candidate in self._pool}
-        self._figures = {record.slug: Figures(record, names) for record in self._records}
+        self._figures = {
+            record.slug: Figures(record, names - of_other_code(record, self._pool))
+            for record in self._records
+        }
         features = {record.slug: record_features(record) for record in self._records}
         told = frozenset[str]().union(*features.values())
         # A feature that no record knows of is taken to be there, or none could serve.

@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from ghashgen.kernels.hash.kernel import Kernel, check
+from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.support.errors import GhashgenError
 
 SCHEMA = 1
@@ -125,7 +125,7 @@ def _set(item: Mapping[str, Any]) -> Set:
 
 
 def _pick(row: Mapping[str, Any]) -> Pick:
-    kernel = check(Kernel(**row["axes"]))
+    kernel = Kernel(**row["axes"])
     if kernel.name != row["kernel"]:
         raise ValueError(f"the axes of {row['kernel']} make {kernel.name}")
     up_to, fill_at = row["up_to"], row["fill_at"]

@@ -1,13 +1,13 @@
 """What a record says of a class of message lengths: one score for each kernel that it measured."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from ghashgen.choice.candidate import Candidate
 from ghashgen.choice.classes import SizeClass, geometric_mean
 from ghashgen.records.core import GCM
-from ghashgen.records.records import Record
+from ghashgen.records.records import FOLDER, Record
 
 LASTING, ONCE, SEGMENTS = "lasting", "once", "segments"
 USES = (LASTING, ONCE, SEGMENTS)
@@ -22,6 +22,34 @@ them, else back to back. A message whose table is made for it waits for the tabl
 
 ANY_LENGTH = SizeClass(None, (0,))
 """The one class of what has no length."""
+
+
+def of_other_code(record: Record, pool: Iterable[Candidate]) -> frozenset[str]:
+    """Return the kernels of a record that stand for some of a pool, and had other code then.
+
+    A record without digests, or a manifest that cannot tell, leaves a kernel in.
+    """
+    subjects = record.results.subjects
+    return frozenset(
+        candidate.measured_as
+        for candidate in pool
+        if candidate.measured_code
+        and candidate.measured_as in subjects
+        and subjects[candidate.measured_as].digest not in ("", candidate.measured_code)
+    )
+
+
+def left_out(records: Iterable[Record], pool: Sequence[Candidate]) -> list[str]:
+    """Return, for each record of which figures do not count, how many and the remedy."""
+    out = []
+    for record in records:
+        if names := sorted(of_other_code(record, pool)):
+            kernels = names[0] if len(names) == 1 else f"{len(names)} kernels, first {names[0]},"
+            out.append(
+                f"{FOLDER}/{record.slug}.json has measured other code of {kernels} and does not "
+                "decide there: measure again, ghashgen bench --record"
+            )
+    return out
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median, quantiles
 
+from ghashgen.records.levels import level_of
+
 DEFAULT_MODES = ("throughput", "latency", "init", "init-throughput")
 """What is measured: independent calls; calls whose state and data address depend on the one before;
 key set-up from call to result; key set-ups back to back. See ``harness/bench/loops.h``."""
@@ -29,10 +31,6 @@ KINDS = ("kernel", "peer", "portable", "interface")
 a library as its user calls it (not comparable with a kernel: the call itself is in the time)."""
 
 
-LEVELS = ("SSE", "AVX", "VPCLMULQDQ, 256 bits", "AVX-512")
-"""Generations of vector code, the narrowest first; like is compared with like or narrower."""
-
-
 @dataclass(frozen=True)
 class Subject:
     """Something measured; ``digest`` is a kernel's `text_sha256` of MANIFEST.json, else empty."""
@@ -45,13 +43,9 @@ class Subject:
     """CPU features; empty where the source does not tell."""
 
     @property
-    def level(self) -> str:
-        """The widest carry-less product that it can use, one of LEVELS."""
-        if any(name.startswith("avx512") for name in self.needs):
-            return LEVELS[3]
-        if "vpclmulqdq" in self.needs:
-            return LEVELS[2]
-        return LEVELS[1 if "avx" in self.needs or "avx2" in self.needs else 0]
+    def level(self) -> int:
+        """The generation of its code: a place in `ghashgen.records.levels.LEVELS`."""
+        return level_of(self.needs)
 
 
 @dataclass(frozen=True)

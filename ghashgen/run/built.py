@@ -39,6 +39,13 @@ class Built:
     audit: Audit
     source: str
     """The file it was assembled from, or "rendered"."""
+    prefix: str = ""
+    """What stands before every symbol of the object."""
+
+    @property
+    def symbol(self) -> str:
+        """What the names of its functions begin with."""
+        return f"{self.prefix}{self.kernel.name}"
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -59,6 +66,7 @@ class Built:
             obj=self.obj,
             op=self.kernel.op,
             segments=self.kernel.segments,
+            symbol=self.symbol,
         )
 
 
@@ -106,7 +114,8 @@ def _build(
 
     obj = kept(objects / f"{stem}.o", f"object of {digest} by {assembler}", make, fresh)
     counted = audit(kernel, target.symbol(kernel.name), read_object(obj.read_bytes()))
-    return Built(kernel, obj, target.abi.name, target.table_align_of(kernel), counted, source)
+    abi, align = target.abi.name, target.table_align_of(kernel)
+    return Built(kernel, obj, abi, align, counted, source, target.prefix)
 
 
 def build(

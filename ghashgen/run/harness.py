@@ -55,6 +55,8 @@ class HarnessKernel:
     op: str = "ghash"
     segments: bool = False
     """Whether it defines ``name_power`` and ``name_combine`` too."""
+    symbol: str = ""
+    """What the names of its functions begin with, where that is not ``name``."""
 
 
 @dataclass(frozen=True)
@@ -265,6 +267,7 @@ def write_table(kernels: Sequence[HarnessKernel], out_dir: Path) -> Path:
     rows = [
         {
             "name": kernel.name,
+            "symbol": kernel.symbol or kernel.name,
             "op": kernel.op,
             "isa": kernel.isa,
             "abi": kernel.abi,
@@ -296,7 +299,10 @@ def _validate(kernel: HarnessKernel) -> None:
     """Refuses what the table in C cannot hold or the harness cannot check."""
     align = kernel.table_align
     wrong = {
-        f"{kernel.name!r} is no symbol": not _SYMBOL.fullmatch(kernel.name),
+        **{
+            f"{name!r} is no symbol": not _SYMBOL.fullmatch(name)
+            for name in (kernel.name, kernel.symbol or kernel.name)
+        },
         f"its ISA {kernel.isa!r} is no plain name": not re.fullmatch(r"[\w.+-]+", kernel.isa),
         f"its ABI {kernel.abi} is none of {', '.join(ABIS)}": kernel.abi not in ABIS,
         f"it has {kernel.blocks} blocks in a group": kernel.blocks < 1,

@@ -4,7 +4,8 @@ Independent of the emitter: nothing here imports a scheme, an ISA table, a pass 
 instruction does is written from Intel's manual (`semantics_*`), what GHASH is comes from
 `ghashgen.algebra.field`, and exact polynomials over GF(2) come from `ghashgen.algebra.ops.forms`.
 
-- prove: `prove_object`, the entry point; refutation: how a wrong kernel is reported.
+- prove: `prove_object`, the entry point; refutation: how a wrong kernel is reported; difference: a
+  refutation explained, by whoever reports it. The prover does not import that one.
 - spec: what a kernel claims to be; entries: what its table holds.
 - elf, elf_kinds, elf_notes: an object file as sections and what refers to what; what is understood.
 - decoding, flow: from bytes to instructions that have one reading, their graph and live registers.

@@ -107,8 +107,8 @@ class Proof:
                 lines.append(f"    {function.behind}")
         if self.refutation is not None:
             lines.append(f"  {self.refutation}")
-            if self.refutation.difference is not None:
-                lines += [f"    {line}" for line in self.refutation.difference.lines()]
+            if self.refutation.explanation is not None:
+                lines += [f"    {line}" for line in self.refutation.explanation.lines()]
         return "\n".join(lines)
 
 

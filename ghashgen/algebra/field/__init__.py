@@ -5,7 +5,7 @@ SP 800-38D and RFC 8452 step by step and share no formula with the kernels. Spee
 are no aim here: never feed them real secrets.
 
 - gf2: polynomials over GF(2) as ints.
-- gf128: the field GF(2^128) of GCM.
+- gf128: the field GF(2^128) of GCM; irreducible: that its polynomial makes it one.
 - bitorder: blocks, field elements and 128-bit registers, in both bit orders.
 - ghash: SP 800-38D, sections 6.3 and 6.4.
 - gcm: SP 800-38D, sections 6.2, 6.5, 7.1 and 7.2.

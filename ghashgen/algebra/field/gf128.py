@@ -4,7 +4,7 @@ An element is an int below 2^128 in natural bit order: bit k is the coefficient 
 are written as blocks and registers is the matter of `bitorder`.
 """
 
-from ghashgen.algebra.field.gf2 import clmul, degree, gcd, mod
+from ghashgen.algebra.field.gf2 import clmul, mod
 
 P = (1 << 128) | (1 << 7) | (1 << 2) | (1 << 1) | 1
 """The field polynomial x^128 + x^7 + x^2 + x + 1."""
@@ -70,32 +70,3 @@ def inverse(a: int) -> int:
     if a == 0:
         raise ZeroDivisionError("0 has no inverse in GF(2^128)")
     return power(a, (1 << 128) - 2)
-
-
-def is_irreducible(p: int) -> bool:
-    """Whether p is irreducible over GF(2), by Rabin's test.
-
-    With n = degree(p) >= 1: p is irreducible if and only if x^(2^n) = x mod p, and x^(2^(n/q)) - x
-    is coprime to p for every prime q that divides n. (M. O. Rabin, "Probabilistic Algorithms in
-    Finite Fields", SIAM J. Comput. 9, 1980, Lemma 1.)
-
-    Raises ValueError if p is negative.
-    """
-    n = degree(p)
-    if n < 1:
-        return False
-    coprime = all(gcd(_frobenius_of_x(n // q, p) ^ X, p) == 1 for q in _prime_divisors(n))
-    return coprime and _frobenius_of_x(n, p) == mod(X, p)
-
-
-def _frobenius_of_x(times: int, p: int) -> int:
-    """x^(2^times) mod p, for any polynomial p."""
-    a = mod(X, p)
-    for _ in range(times):
-        a = mod(clmul(a, a), p)
-    return a
-
-
-def _prime_divisors(n: int) -> list[int]:
-    divisors = [q for q in range(2, n + 1) if n % q == 0]
-    return [q for q in divisors if all(q % r for r in range(2, q))]

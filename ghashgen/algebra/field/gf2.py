@@ -55,18 +55,6 @@ def mod(a: int, m: int) -> int:
     return divmod_(a, m)[1]
 
 
-def gcd(a: int, b: int) -> int:
-    """The greatest common divisor by Euclid's algorithm; gcd(0, 0) is 0.
-
-    Raises ValueError if a or b is negative.
-    """
-    _require_polynomial(a)
-    _require_polynomial(b)
-    while b:
-        a, b = b, mod(a, b)
-    return a
-
-
 def bit_reflect(value: int, width: int) -> int:
     """The width-bit value with bit k moved to bit width-1-k.
 

@@ -8,6 +8,7 @@ from ghashgen.algebra.field import gf128
 from ghashgen.algebra.field.bitorder import (
     BLOCK_BYTES,
     block_from_element,
+    byte_reverse,
     element_from_block,
     require_block,
 )
@@ -41,15 +42,6 @@ def polyval(h: bytes, data: bytes) -> bytes:
     for x in _blocks(data):
         s = dot(xor_blocks(s, x), h)
     return s
-
-
-def byte_reverse(block: bytes) -> bytes:
-    """ByteReverse of appendix A: the 16 bytes in the opposite order.
-
-    Raises ValueError unless block has 16 bytes.
-    """
-    require_block(block)
-    return block[::-1]
 
 
 def mulX_GHASH(block: bytes) -> bytes:

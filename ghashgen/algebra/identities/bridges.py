@@ -6,9 +6,9 @@ of basis blocks are equal, so checking those pairs is a proof and no sample.
 """
 
 from ghashgen.algebra.field import gf2, gf128
-from ghashgen.algebra.field.bitorder import block_from_element
+from ghashgen.algebra.field.bitorder import block_from_element, byte_reverse
 from ghashgen.algebra.field.ghash import multiply_blocks
-from ghashgen.algebra.field.polyval import POLYVAL_P, X_TO_MINUS_128, byte_reverse, dot, mulX_GHASH
+from ghashgen.algebra.field.polyval import POLYVAL_P, X_TO_MINUS_128, dot, mulX_GHASH
 from ghashgen.algebra.identities.core import (
     Evidence,
     Theorem,

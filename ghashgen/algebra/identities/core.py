@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ghashgen.algebra.ops.forms import Form
+from ghashgen.algebra.ops.monomials import monomials_of
 from ghashgen.support.errors import GhashgenError
 
 SHOWN = 4
@@ -62,15 +63,18 @@ def require_equal(got: Form, expected: Form, what: str) -> None:
     if got.width != expected.width:
         raise IdentityFailure(f"{what}: {got.width} bits against {expected.width}")
     difference = got ^ expected
-    k = next(k for k in range(got.width) if difference.terms(k))
-    mine, theirs = got.terms(k), expected.terms(k)
+    k = next(k for k in range(got.width) if monomials_of(difference, k))
+    mine, theirs = (
+        {tuple(f"{name}{bit}" for name, bit in factors) for factors in monomials_of(form, k)}
+        for form in (got, expected)
+    )
     raise IdentityFailure(
         f"{what}: bit {k} differs: {_quote(mine - theirs)} only as computed, "
         f"{_quote(theirs - mine)} only as claimed"
     )
 
 
-def _quote(monomials: frozenset[tuple[str, ...]]) -> str:
+def _quote(monomials: set[tuple[str, ...]]) -> str:
     shown = ["·".join(m) or "1" for m in sorted(monomials)[:SHOWN]]
     more = len(monomials) - len(shown)
     return " + ".join(shown) + (f" + {more} more" if more else "") if shown else "nothing"

@@ -196,35 +196,6 @@ class Form:
         """Zero-extend or cut to `width` bits."""
         return self._remap(width, 0, _ones(min(width, self.width)))
 
-    def terms(self, k: int) -> frozenset[tuple[str, ...]]:
-        """Return the monomials of bit k, for reports: () is 1, ("A17",), ("A17", "B3")."""
-        out: set[tuple[str, ...]] = set()
-        if self.constant >> k & 1:
-            out.add(())
-        for g, value in self.linear.items():
-            row = value >> k * VAR_BITS & _ones(VAR_BITS)
-            out.update((f"{g}{u}",) for u in set_bits(row))
-        for (g, h), value in self.quadratic.items():
-            row = value >> k * QUAD_BITS & _ones(QUAD_BITS)
-            out.update((f"{g}{i // VAR_BITS}", f"{h}{i % VAR_BITS}") for i in set_bits(row))
-        return frozenset(out)
-
-    def evaluate(self, values: Mapping[str, int]) -> int:
-        """Return the value at a point: each variable's 128-bit integer by name."""
-        out = 0
-        for k in range(self.width):
-            bit = self.constant >> k & 1
-            for g, packed in self.linear.items():
-                row = packed >> k * VAR_BITS & _ones(VAR_BITS)
-                bit ^= (row & values[g]).bit_count() & 1
-            for (g, h), packed in self.quadratic.items():
-                row = packed >> k * QUAD_BITS & _ones(QUAD_BITS)
-                for u in set_bits(values[g]):
-                    inner = row >> u * VAR_BITS & _ones(VAR_BITS)
-                    bit ^= (inner & values[h]).bit_count() & 1
-            out |= bit << k
-        return out
-
 
 def _spread_mask(keep: int, stride: int) -> int:
     return _wide_mask(keep, stride) if stride == QUAD_BITS else _narrow_mask(keep, stride)

@@ -19,13 +19,14 @@ from ghashgen.algebra.field.bitorder import (
     BLOCK_BYTES,
     Order,
     block_from_element,
+    byte_reverse,
     element_from_block,
     register_from_element,
     twist,
 )
 from ghashgen.algebra.field.gf2 import bit_reflect, clmul, mod
 from ghashgen.algebra.field.gf128 import P, X, mul, power
-from ghashgen.algebra.field.polyval import byte_reverse, mulX_GHASH
+from ghashgen.algebra.field.polyval import mulX_GHASH
 from ghashgen.support.errors import GhashgenError
 
 ZERO = "0"

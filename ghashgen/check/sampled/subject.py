@@ -91,7 +91,7 @@ def structure_of(kernel: Kernel) -> Structure:
     return Structure(kernel.blocks, kernel.lane_count if kernel.fold == "end" else 1)
 
 
-def subject_of(built: Built, prefix: str = "") -> Subject:
+def subject_of(built: Built) -> Subject:
     """Return a kernel of this project as a subject."""
     kernel = built.kernel
     names = [name for name in SAMPLED if name != "combine" or kernel.segments]
@@ -104,9 +104,7 @@ def subject_of(built: Built, prefix: str = "") -> Subject:
         structure=structure_of(kernel),
         cells=tuple(cell(text) for text in kernel.layout.cells),
         table_bytes=kernel.table_bytes,
-        functions={
-            name: Function(f"{prefix}{kernel.name}_{name}", SAMPLED[name]) for name in names
-        },
+        functions={name: Function(f"{built.symbol}_{name}", SAMPLED[name]) for name in names},
     )
 
 

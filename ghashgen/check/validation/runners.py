@@ -243,7 +243,7 @@ class Emulated:
         return [answer.buffers[result] for answer in self._many(built, function, calls)]
 
     def _many(self, built: Built, function: str, calls: list[Call]) -> list[CallResult]:
-        symbol = f"{built.kernel.name}_{function}"
+        symbol = f"{built.symbol}_{function}"
         image = _image(built.obj.read_bytes())
         emulator = self.free.get()
         try:

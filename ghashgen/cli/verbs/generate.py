@@ -5,7 +5,9 @@ from pathlib import Path
 import click
 
 from ghashgen.arch.x86_64.abi import SYSV, WIN64
+from ghashgen.choice.candidate import candidates
 from ghashgen.choice.chosen import load
+from ghashgen.choice.figures import left_out
 from ghashgen.cli.verbs.options import (
     choice_options,
     chosen_kernels,
@@ -16,12 +18,12 @@ from ghashgen.cli.verbs.options import (
     progress,
     target_options,
 )
+from ghashgen.kernels import manifest
 from ghashgen.kernels.hash.catalogue import Choice, catalogue
-from ghashgen.kernels.manifest import NAME
 from ghashgen.kernels.target import FORMATS, Target, target
 from ghashgen.output import generate as generator
 from ghashgen.output.artefact import sha256
-from ghashgen.output.dispatcher import NAMES
+from ghashgen.output.dispatcher import NAMES, recorded
 from ghashgen.output.place import place
 from ghashgen.output.render import render
 from ghashgen.support.errors import GhashgenError
@@ -84,13 +86,14 @@ def COMMAND(
         output = generator.generate(
             kernels, where, folder, whole=whole, force=force, on_done=advance
         )
+    _say_left_out(folder)
     if as_json:
         print_json({"out": str(folder), "files": sorted(output.files), "removed": output.stale})
     else:
         count = counted(len(kernels), "kernel")
         if found.made:
             count += f" ({len(found.made)} of them not in the catalogue)"
-        click.echo(f"{count}, {prefix}{generator.HEADER} and {NAME} in {folder}")
+        click.echo(f"{count}, {prefix}{generator.HEADER} and {manifest.NAME} in {folder}")
 
 
 def _target(abi: str, fmt: str, prefix: str, table_align: int) -> Target:
@@ -131,6 +134,7 @@ def _chosen(
         output = generator.generate(
             found.kernels, where, out, whole=True, force=force, on_done=advance, chosen=found
         )
+    _say_left_out(out)
     codes = {artefact.kernel: sha256(artefact.code) for artefact in output.artefacts}
     stale = sorted(
         {
@@ -145,9 +149,15 @@ def _chosen(
         return
     count = counted(len(found.kernels), "kernel")
     names = ", ".join(where.prefix + name for name in NAMES)
-    click.echo(f"{count}, {names} and {NAME} in {out}")
+    click.echo(f"{count}, {names} and {manifest.NAME} in {out}")
     for name in stale:
         click.echo(f"{name}: its code is not what was chosen; run ghashgen tune again", err=True)
+
+
+def _say_left_out(folder: Path) -> None:
+    """Say which figures the dispatcher's order does not rest on, being those of other code."""
+    for line in left_out(recorded(), candidates(manifest.load(folder).values())):
+        click.echo(line, err=True)
 
 
 def _only_the_catalogue(kernels: tuple[object, ...], where: Target) -> None:

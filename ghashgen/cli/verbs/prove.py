@@ -70,7 +70,7 @@ def COMMAND(
     with progress("assemble", len(kernels)) as advance:
         built = build(kernels, where, default_out(), build_folder("obj"), advance, no_cache)
     with progress("prove", len(built)) as advance:
-        proved = proofs.prove(built, build_folder("proofs"), prefix, advance, no_cache)
+        proved = proofs.prove(built, build_folder("proofs"), advance, no_cache)
     verdicts = proved.verdicts
     if as_json:
         print_json([{k: v for k, v in x.items() if k != "report"} for x in verdicts])
@@ -113,7 +113,10 @@ def _print(verdicts: list[dict[str, Any]]) -> None:
     theorems = counted(len(ledger.theorems(verdicts)), "theorem")
     say(f"{proved} of {kernels} proved, {theorems}")
     behind = [f["behind"] for verdict in verdicts for f in verdict["functions"] if f["behind"]]
-    again = counted(sum(item["lengths"] for item in behind), "length")
+    ran: dict[str, int] = {}
+    for item in behind:
+        ran[item["unit"]] = ran.get(item["unit"], 0) + item["numbers"]
+    again = " and ".join(counted(n, unit.removesuffix("s")) for unit, n in ran.items())
     total, spent = (sum(item["seconds"] for item in items) for items in (verdicts, behind))
     say(f"behind the induction, {again} run without it: {spent:.1f} of {total:.1f} s of work")
 

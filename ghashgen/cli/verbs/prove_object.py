@@ -23,6 +23,7 @@ from ghashgen.kernels.hash.catalogue import Choice
 from ghashgen.kernels.target import Target, runnable
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.wording import counted
+from ghashgen.verify.hash.difference import explain
 from ghashgen.verify.hash.spec import KernelSpec, load_spec
 from ghashgen.verify.prove import prove_object
 
@@ -77,6 +78,7 @@ def COMMAND(
     where = runnable(abi, table_align=table_align)
     stated = load_spec(spec) if spec else _by_axes(choice, symbol, where)
     proof = prove_object(obj, stated)
+    explain(proof.refutation)
     if not as_json:
         click.echo(proof.report())
     found = _run(obj, stated, groups, quiet=as_json) if run_it else None

@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from ghashgen.choice.candidate import candidates
+from ghashgen.choice.figures import left_out
 from ghashgen.choice.recommend import WAYS, Advice, Machine, machine, recommend
 from ghashgen.cli.verbs.options import json_option, print_json
 from ghashgen.kernels import manifest
@@ -41,6 +42,8 @@ def COMMAND(cpu: str, size: int | None, once: bool, op: str, as_json: bool) -> N
     ]
     if not pool:
         raise GhashgenError(f"{folder} lists no kernel of {op}", "run ghashgen generate")
+    for line in left_out(records, pool):
+        click.echo(line, err=True)
     found = recommend(here, pool, records, once=once, size=size)
     if as_json:
         print_json(_plain(here, found))

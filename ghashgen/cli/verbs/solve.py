@@ -27,7 +27,7 @@ from ghashgen.compiler.schedule import (
 from ghashgen.compiler.schedule.costs import single
 from ghashgen.compiler.schedule.replay import replay
 from ghashgen.compiler.schedule.solutions import Solution, body_hash, dump, folder
-from ghashgen.kernels.hash.catalogue import SOLVED, Choice
+from ghashgen.kernels.hash.catalogue import Choice, solved
 from ghashgen.kernels.hash.exported import FUNCTIONS
 from ghashgen.kernels.hash.functions.interface import GROUP
 from ghashgen.kernels.hash.kernel import Kernel
@@ -59,7 +59,7 @@ def COMMAND(choice: Choice, effort: float, write: bool, as_json: bool) -> None:
     if write:
         require_clone("ghashgen/arch/x86_64/uarch/solved")
     given = choice.axes or choice.name
-    kernels = chosen_kernels(choice).kernels if given else SOLVED
+    kernels = chosen_kernels(choice).kernels if given else solved()
     for kernel in kernels:
         if not is_solved(kernel.schedule):
             raise GhashgenError(

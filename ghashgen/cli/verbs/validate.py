@@ -71,7 +71,7 @@ def COMMAND(
         runner_for = _runners(here, emulate, stack)
         with progress("validate", len(built)) as advance:
             results = validate(built, runner_for, advance)
-        points = _sample(built, here, runner_for, prefix, seed) if random_points else []
+        points = _sample(built, here, runner_for, seed) if random_points else []
     seconds = time.perf_counter() - start
     if as_json:
         by_name = {point.name: point for point in points}
@@ -106,7 +106,6 @@ def _sample(
     built: tuple[Built, ...],
     here: Native,
     runner_for: Callable[[Built], Runner],
-    prefix: str,
     seed: str,
 ) -> list[Sampled]:
     """Run kernels at random points, each where `runner_for` runs it."""
@@ -116,7 +115,7 @@ def _sample(
         runner = runners[name]
         return runner.free if isinstance(runner, Emulated) else None
 
-    subjects = [subject_of(item, prefix) for item in built]
+    subjects = [subject_of(item) for item in built]
     with progress("random points", len(built)) as advance:
         return sample(subjects, here.harness, emulators, seed, advance)
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -13,7 +14,7 @@ from ghashgen.algebra.schemes.registry import multiplies, reduces
 from ghashgen.arch.rows import Isa
 from ghashgen.arch.sets import isas
 from ghashgen.arch.x86_64.uarch.schedules import schedules
-from ghashgen.kernels.hash.kernel import FOLDS, OPERATIONS, PIPELINES, POWERS, SWAPS, Kernel, check
+from ghashgen.kernels.hash.kernel import FOLDS, OPERATIONS, PIPELINES, POWERS, SWAPS, Kernel
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.wording import choose_one, did_you_mean
 
@@ -25,24 +26,34 @@ PAPER = (
 )
 """The two columns of papers/intel-2023, Table 11."""
 
-SCHEDULED = (
-    Kernel("avx", "winograd", "clmul1", 8, schedule="skylake-avx512"),
-    Kernel("avx", "winograd", "clmul1", 16, schedule="skylake-avx512"),
-    Kernel("avx", "winograd", "clmul1", 16, wipe=True, schedule="skylake-avx512"),
-    Kernel("avx2", "winograd", "clmul1", 16, schedule="icelake-server"),
-    Kernel("avx2", "winograd", "clmul1", 48, schedule="zen4"),
-    Kernel("avx512", "winograd", "clmul1", 16, schedule="sapphirerapids"),
-    Kernel("avx512", "winograd", "clmul1", 48, schedule="icelake-server"),
-    Kernel("avx512", "winograd", "clmul1", 48, schedule="sapphirerapids"),
-    Kernel("avx512", "winograd", "clmul1", 48, schedule="zen4"),
-    Kernel("avx512", "winograd", "clmul1", 48, fold="end", schedule="sapphirerapids"),
-)
-"""The scheduled kernels: the multiply scheme with the fewest instructions, once for each CPU with a
-table, at a short and a long group, and one each that wipes and that keeps a sum a lane. Few, since
-an out-of-order core gains little (docs/scheduling.md); any other is made on demand."""
 
-SOLVED = (Kernel("avx", "winograd", "clmul1", 4, schedule="skylake-avx512-solved"),)
-"""Kernels whose loop body has a stored order from `ghashgen solve`."""
+@cache
+def scheduled() -> tuple[Kernel, ...]:
+    """Return the scheduled kernels.
+
+    The multiply scheme with the fewest instructions, once for each CPU with a table, at a short and
+    a long group, and one each that wipes and that keeps a sum a lane. Few, since an out-of-order
+    core gains little (docs/scheduling.md); any other is made on demand.
+    """
+    return (
+        Kernel("avx", "winograd", "clmul1", 8, schedule="skylake-avx512"),
+        Kernel("avx", "winograd", "clmul1", 16, schedule="skylake-avx512"),
+        Kernel("avx", "winograd", "clmul1", 16, wipe=True, schedule="skylake-avx512"),
+        Kernel("avx2", "winograd", "clmul1", 16, schedule="icelake-server"),
+        Kernel("avx2", "winograd", "clmul1", 48, schedule="zen4"),
+        Kernel("avx512", "winograd", "clmul1", 16, schedule="sapphirerapids"),
+        Kernel("avx512", "winograd", "clmul1", 48, schedule="icelake-server"),
+        Kernel("avx512", "winograd", "clmul1", 48, schedule="sapphirerapids"),
+        Kernel("avx512", "winograd", "clmul1", 48, schedule="zen4"),
+        Kernel("avx512", "winograd", "clmul1", 48, fold="end", schedule="sapphirerapids"),
+    )
+
+
+@cache
+def solved() -> tuple[Kernel, ...]:
+    """Return the kernels whose loop body has a stored order from `ghashgen solve`."""
+    return (Kernel("avx", "winograd", "clmul1", 4, schedule="skylake-avx512-solved"),)
+
 
 Axes = Mapping[str, tuple[Any, ...]]
 
@@ -154,7 +165,7 @@ def catalogue() -> tuple[Kernel, ...]:
         for family in _families(isa):
             kernels, _ = _combinations({"isa": (isa.name,), **family})
             found.update(dict.fromkeys(kernels))
-    return (*found, *SCHEDULED, *SOLVED, *PAPER)
+    return (*found, *scheduled(), *solved(), *PAPER)
 
 
 def choose(choice: Choice) -> tuple[Kernel, ...]:
@@ -206,7 +217,7 @@ def look_up(choice: Choice) -> Selection:
 
 
 def _one(axes: Axes) -> Selection:
-    kernel = check(Kernel(**{axis: value for axis, (value,) in axes.items()}))
+    kernel = Kernel(**{axis: value for axis, (value,) in axes.items()})
     return Selection((kernel,), () if kernel in set(catalogue()) else (kernel,))
 
 
@@ -298,10 +309,11 @@ def _combinations(axes: Axes) -> tuple[tuple[Kernel, ...], list[GhashgenError]]:
                 names.append(axis)
                 values.append(default)
         for combination in product(*values):
-            kernel = Kernel(isa=isa, **dict(zip(names, combination, strict=True)))
+            axis_values = dict(zip(names, combination, strict=True))
             try:
-                found.append(check(kernel))
+                found.append(Kernel(isa=isa, **axis_values))
             except GhashgenError as refusal:
-                fits = kernel.multiplier.shape is kernel.reducer.shape
+                multiply, reduce = axis_values["multiply"], axis_values["reduce"]
+                fits = multiplies()[multiply].shape is reduces()[reduce].shape
                 (refusals if fits or asked_for_both else unasked).append(refusal)
     return tuple(found), [*refusals, *unasked]

@@ -94,7 +94,12 @@ def table_layout(kernel: "Kernel") -> Layout:
 
 @dataclass(frozen=True)
 class Kernel:
-    """One variant of a GHASH kernel; axes are plain names, see `check`."""
+    """One variant of a GHASH kernel; axes are plain names.
+
+    Raises:
+        GhashgenError: the axes make no sense together: names the axis at fault, the reason and what
+            to choose instead.
+    """
 
     isa: str
     multiply: str
@@ -121,6 +126,9 @@ class Kernel:
     """
     segments: bool = False
     """Export power and combine too, which put the hashes of a message's segments together."""
+
+    def __post_init__(self) -> None:
+        _check(self)
 
     @property
     def name(self) -> str:
@@ -292,12 +300,7 @@ def _choose(axis: str, value: str, allowed: Iterable[str]) -> None:
         raise GhashgenError(f"unknown {axis} {value!r}", choose_one(value, allowed))
 
 
-def check(kernel: Kernel) -> Kernel:
-    """Return the kernel if its axes make sense together.
-
-    Raises:
-        GhashgenError: names the axis at fault, the reason and what to choose instead.
-    """
+def _check(kernel: Kernel) -> None:
     _choose("isa", kernel.isa, isas())
     _choose("multiply", kernel.multiply, multiplies())
     _choose("reduce", kernel.reduce, reduces())
@@ -335,4 +338,3 @@ def check(kernel: Kernel) -> Kernel:
             "lacks",
             "choose order reflected",
         )
-    return kernel

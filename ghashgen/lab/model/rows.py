@@ -20,6 +20,7 @@ from ghashgen.kernels.target import Target
 from ghashgen.lab.model.peers import Peer
 from ghashgen.records.core import Cell, Results
 from ghashgen.records.cpus import core_of
+from ghashgen.records.levels import level_of
 from ghashgen.records.records import Record
 from ghashgen.run.built import Built
 
@@ -31,9 +32,6 @@ WIDE = "VPCLMULQDQ"
 
 LOAD = "vmovdqu x,m128"
 """A form that only loads: its ports are the load ports."""
-
-GENERATIONS: tuple[tuple[str, ...], ...] = (("AVX",), ("AVX2", WIDE), ("AVX512",))
-"""Vector extensions in their order, by how CPUID features of iced begin."""
 
 LONG = 4096
 """Bytes of a message from which the main loop is nearly all of the time."""
@@ -241,7 +239,7 @@ def match(loops: Sequence[Loop]) -> dict[str, tuple[Match, ...]]:
     """Return, by microarchitecture, every peer's loop with the lowest like it of ours, if any.
 
     A longer pass pays for its reduction less often, and a wider register does more at once; so it
-    is one of no more blocks and of no later generation.
+    is one of no more blocks and of no higher level (`ghashgen.records.levels`).
     """
     return {
         name: tuple(_matches(sorted(_all(loops, uarch), key=_order)))
@@ -253,17 +251,8 @@ def _all(loops: Iterable[Loop], uarch: Uarch) -> Iterator[Row]:
     return (_row(loop, uarch) for loop in loops if _shown(loop, uarch))
 
 
-def generation(features: Iterable[str]) -> int:
-    """Return the place in GENERATIONS of the last vector extension that is needed; SSE gives -1."""
-    every = tuple(features)
-    return max(
-        (at for at, starts in enumerate(GENERATIONS) if any(f.startswith(starts) for f in every)),
-        default=-1,
-    )
-
-
 def _like(ours: Loop, peer: Loop) -> bool:
-    later = generation(ours.features) > generation(peer.features)
+    later = level_of(ours.features) > level_of(peer.features)
     return ours.ours and ours.blocks <= peer.blocks and not later
 
 

@@ -109,7 +109,7 @@ class Timing:
     digest: str
     """SHA-256 of the kernel's code; empty for others, and where the source does not tell."""
     level: int = 0
-    """Place in `records.core.LEVELS`: the widest carry-less product that it can use."""
+    """The generation of its code: a place in `records.levels.LEVELS`."""
 
 
 @dataclass(frozen=True)

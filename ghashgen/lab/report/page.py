@@ -34,7 +34,8 @@ from ghashgen.lab.report.data import Report, Speed, Timing
 from ghashgen.lab.report.gather import relative
 from ghashgen.lab.report.plots import SPEED, Plot, plots, speed_plot
 from ghashgen.lab.report.variants import columns, measured_elsewhere, rows
-from ghashgen.records.core import LEVELS, size_name
+from ghashgen.records.core import size_name
+from ghashgen.records.levels import LEVELS
 from ghashgen.support.files import make_folder, unwritten
 from ghashgen.support.paths import project_root
 from ghashgen.support.wording import counted

@@ -9,8 +9,9 @@ from typing import Any
 
 from ghashgen.lab.bench.store import load
 from ghashgen.lab.report.data import Speed, Timing
-from ghashgen.records.core import LEVELS, Results, Subject
+from ghashgen.records.core import Results
 from ghashgen.records.cpus import title_of
+from ghashgen.records.levels import level_of
 from ghashgen.records.records import Record, load_record
 from ghashgen.support.errors import GhashgenError
 
@@ -70,7 +71,7 @@ def _of_results(results: Results, shown: str, slug: str = HERE) -> Speed:
                 high=None if isnan(high) else high / cell.size,
                 samples=sum(run.kept for run in cell.usable),
                 digest=subject.digest,
-                level=LEVELS.index(subject.level),
+                level=subject.level,
             )
         )
     runs = max((len(cell.runs) for cell in results.cells), default=0)
@@ -117,7 +118,7 @@ def _of_json(body: dict[str, Any], shown: str) -> Speed:
                 high=row["high"] / row["size"],
                 samples=int(row["kept"]),
                 digest=str(row["digest"]),
-                level=LEVELS.index(Subject("", "", needs=tuple(row["needs"].split())).level),
+                level=level_of(row["needs"].split()),
             )
             for row in rows
         ),

@@ -11,7 +11,7 @@ from ghashgen.algebra.schemes.aggregate import MAX_BLOCKS
 from ghashgen.arch.x86_64.objects import read_object
 from ghashgen.choice.chosen import axes_of
 from ghashgen.kernels.hash.catalogue import Choice, catalogue, choose
-from ghashgen.kernels.hash.kernel import Kernel, check
+from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.output.artefact import sha256
 from ghashgen.run.built import Built
 from ghashgen.support.errors import GhashgenError
@@ -103,14 +103,13 @@ def neighbours(kernels: tuple[Kernel, ...]) -> Iterator[Kernel]:
     for kernel in named:
         for axis, others in values.items():
             for value in others:
-                other = replace(kernel, **{axis: value})
-                if other in seen:
-                    continue
-                seen.add(other)
                 try:
-                    yield check(other)
+                    other = replace(kernel, **{axis: value})
                 except GhashgenError:
                     continue
+                if other not in seen:
+                    seen.add(other)
+                    yield other
 
 
 def candidate(built: Built) -> Candidate:

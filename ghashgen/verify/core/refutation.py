@@ -1,8 +1,14 @@
 """How a kernel fails: one category, one line, and as much of the reason as can be told."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
+
+from iced_x86 import Instruction
+
+from ghashgen.algebra.ops.forms import Form
+from ghashgen.verify.core.terms import Lane
 
 
 class Category(StrEnum):
@@ -21,6 +27,19 @@ class Category(StrEnum):
 
 @dataclass(frozen=True)
 class Difference:
+    """A result that is not what it should be, for `ghashgen.verify.hash.difference` to explain."""
+
+    naming: Any
+    """The names that the statement gave: a `Naming` of `ghashgen.verify.hash`."""
+    lane: Lane
+    got: Form
+    wanted: Form
+    code: Mapping[int, Instruction]
+    """The function's instructions by their address."""
+
+
+@dataclass(frozen=True)
+class Explanation:
     """The first place where a result differs from the specification.
 
     `bit` is the bit of the result's register (bit order of the kernel), `extra` and `missing` are
@@ -67,6 +86,8 @@ class Refutation(Exception):  # noqa: N818 - a verdict, raised where it is found
         self.message = message
         self.at = at
         self.difference = difference
+        """What was compared; an explanation takes its place."""
+        self.explanation: Explanation | None = None
         self.symbol = ""
         self.length: int | None = None
         self.exponent: int | None = None
@@ -74,7 +95,9 @@ class Refutation(Exception):  # noqa: N818 - a verdict, raised where it is found
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Exceptions are rebuilt from their arguments; proofs cross process boundaries.
-        return _rebuilt, (self.category, self.message, dict(self.__dict__))
+        # What was compared stays where it is: its terms know each other and are many.
+        state = {**self.__dict__, "difference": None}
+        return _rebuilt, (self.category, self.message, state)
 
     def as_data(self) -> dict[str, Any]:
         """Return it as JSON data."""
@@ -86,7 +109,7 @@ class Refutation(Exception):  # noqa: N818 - a verdict, raised where it is found
             "message": self.message,
             "address": self.at,
             "instruction": self.instruction,
-            "difference": None if self.difference is None else asdict(self.difference),
+            "difference": None if self.explanation is None else asdict(self.explanation),
         }
 
     def __str__(self) -> str:

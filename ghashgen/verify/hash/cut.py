@@ -268,12 +268,9 @@ def shifted_unknown(key: object, by: int) -> object:
         return key.plus(by * key.scale)
     if isinstance(key, Pointer):
         offset = key.offset
-        return Pointer(key.region, offset if isinstance(offset, int) else shifted(offset, by))
+        return Pointer(
+            key.region, offset if isinstance(offset, int) else offset.plus(by * offset.scale)
+        )
     if isinstance(key, tuple):
         return tuple(shifted_unknown(part, by) for part in key)
     return key
-
-
-def shifted(a: Affine, by: int) -> Affine:
-    """Return a with u + by for u."""
-    return a.plus(by * a.scale)

@@ -1,11 +1,23 @@
-"""Why two forms differ, in the words of somebody who has to mend the kernel."""
+"""Why a result differs from its definition, in the words of somebody who has to mend the kernel.
+
+    proof = prove_object(...)
+    explain(proof.refutation)
+
+The prover calls nothing here: it has refused, and remembers what it compared. What is said here is
+added to the refutation; there is no way from it to a proof.
+"""
 
 from ghashgen.algebra.ops.forms import Form
-from ghashgen.verify.core.refutation import Category, Difference, Refutation
+from ghashgen.algebra.ops.monomials import monomials_of
+from ghashgen.verify.core.refutation import Explanation, Refutation
 from ghashgen.verify.core.terms import Lane, NotPolynomialError, Term
 from ghashgen.verify.hash.naming import Naming
+from ghashgen.verify.x86_64.machine import text_of
 
 Pair = tuple[str, str]
+
+Meaning = str | frozenset[tuple["Meaning", int]]
+"""A variable, or a sum of v·H^m."""
 
 
 def spoken(name: str) -> str:
@@ -52,39 +64,35 @@ def _say(pair: Pair | tuple[str], got: Form, wanted: Form) -> str:
     return f"{what} enters with a wrong value"
 
 
-def _monomial(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return ("B3.17", "C2.5") for ("B317", "C25"): the bit index after a dot."""
-    return names
-
-
-def first_difference(got: Form, wanted: Form) -> tuple[int, set[tuple[str, ...]]]:
-    """Return the lowest bit that differs and the monomials in which it does."""
+def _first_difference(got: Form, wanted: Form) -> int:
+    """Return the lowest bit that differs."""
     delta = got ^ wanted
-    for bit in range(delta.width):
-        one = delta.slice(bit, 1)
-        if one.constant or one.linear or one.quadratic:
-            return bit, dotted_terms(one)
-    raise ValueError("the forms are equal")
+    return next(bit for bit in range(delta.width) if delta.slice(bit, 1) != Form(1))
 
 
-def dotted_terms(one: Form) -> set[tuple[str, ...]]:
-    """Return the monomials of a one-bit form as ("B3.17", "C2.5")."""
-    out: set[tuple[str, ...]] = set()
-    if one.constant:
-        out.add(())
-    for name, row in one.linear.items():
-        out.update((f"{name}.{u}",) for u in range(128) if row >> u & 1)
-    for (g, h), row in one.quadratic.items():
-        for u in range(128):
-            inner = row >> 128 * u & (1 << 128) - 1
-            out.update((f"{g}.{u}", f"{h}.{v}") for v in range(128) if inner >> v & 1)
-    return out
+def _dotted(form: Form, bit: int) -> set[tuple[str, ...]]:
+    """Return the monomials of a bit as ("B3.17", "C2.5"): bit 17 of B3 times bit 5 of C2."""
+    return {tuple(f"{name}.{k}" for name, k in factors) for factors in monomials_of(form, bit)}
+
+
+def _meaning(naming: Naming, name: str) -> Meaning:
+    """Return what a state named inside a product stands for.
+
+    The prover has let go of its forms: those worked out again name the same states anew.
+    """
+    if name not in naming.defined:
+        return name
+    return frozenset((_meaning(naming, v), m) for v, m in naming.defined[name].items())
 
 
 def _origin(naming: Naming, lane: Lane, pair: Pair | tuple[str], wanted: Form) -> int | None:
     """Return the earliest instruction whose value holds a product that should not occur."""
     if not isinstance(lane, Term) or len(pair) != 2 or pair in wanted.quadratic:
         return None
+
+    def same(names: Pair) -> tuple[Meaning, ...]:
+        return tuple(_meaning(naming, name) for name in names)
+
     best: Term | None = None
     stack, seen = [lane], set()
     while stack:
@@ -97,27 +105,33 @@ def _origin(naming: Naming, lane: Lane, pair: Pair | tuple[str], wanted: Form) -
                 form = naming.terms.form(term)
             except NotPolynomialError:
                 continue
-            if pair in form.quadratic and (best is None or term.serial < best.serial):
+            if any(same(p) == same(pair) for p in form.quadratic) and (
+                best is None or term.serial < best.serial
+            ):
                 best = term
         stack.extend(t for t in term.args if isinstance(t, Term))
     return best.at if best else None
 
 
-def explain(naming: Naming, lane: Lane, got: Form, wanted: Form, name: str) -> Refutation:
-    """Return the refutation that tells where a value differs from its definition."""
-    bit, monomials = first_difference(got, wanted)
-    one_got = dotted_terms(got.slice(bit, 1))
-    extra = sorted(monomials & one_got)
-    missing = sorted(monomials - one_got)
+def explain(refutation: Refutation | None) -> None:
+    """Say where a result differs from its definition, if that is why an object is not proved."""
+    if refutation is None or refutation.difference is None:
+        return
+    difference, refutation.difference = refutation.difference, None
+    got, wanted = difference.got, difference.wanted
+    bit = _first_difference(got, wanted)
+    ours, theirs = _dotted(got, bit), _dotted(wanted, bit)
+    extra, missing = sorted(ours - theirs), sorted(theirs - ours)
     pairs = _differing_pairs(got, wanted)
     said = "; ".join(_say(pair, got, wanted) for pair in pairs[:3])
     if len(pairs) > 3:
         said += f"; and {len(pairs) - 3} more"
-    origins = [at for pair in pairs if (at := _origin(naming, lane, pair, wanted)) is not None]
-    at = min(origins) if origins else None
+    found = (_origin(difference.naming, difference.lane, pair, wanted) for pair in pairs)
+    at = min((at for at in found if at is not None), default=None)
     sample = " · ".join((extra or missing)[0]) or "1"
-    message = f"{name} is wrong: {said or 'a constant differs'} (bit {bit}, monomial {sample})"
-    difference = Difference(
+    refutation.message += f": {said or 'a constant differs'} (bit {bit}, monomial {sample})"
+    if at is not None:
+        refutation.at, refutation.instruction = at, text_of(difference.code[at])
+    refutation.explanation = Explanation(
         bit, extra[0] if extra else None, missing[0] if missing else None, said, at
     )
-    return Refutation(Category.FUNCTION, message, at=at, difference=difference)

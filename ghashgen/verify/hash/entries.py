@@ -27,14 +27,14 @@ from ghashgen.algebra.field.bitorder import (
     BLOCK_BYTES,
     Order,
     block_from_register,
+    byte_reverse,
     element_from_register,
     register_from_block,
     register_from_element,
     twist,
     untwist,
 )
-from ghashgen.algebra.field.gf128 import X_INVERSE, X, mul
-from ghashgen.algebra.field.polyval import byte_reverse
+from ghashgen.algebra.field.gf128 import X_INVERSE, Q, X, mul
 from ghashgen.algebra.ops.forms import (
     QUAD_BITS,
     VAR_BITS,
@@ -46,20 +46,10 @@ from ghashgen.algebra.ops.forms import (
     set_bits,
     variable,
 )
-
-Q = 0x87
-"""x^128 mod P, natural order."""
+from ghashgen.verify.core.terms import apply_moves
 
 Q_REFLECTED = 0xC200000000000000
 """bitreflect64(Q >> 1)."""
-
-
-def apply(value: int, moves: Moves) -> int:
-    """Return a linear function, given as moves, of a number."""
-    out = 0
-    for shift, keep in moves:
-        out ^= (value << shift if shift >= 0 else value >> -shift) & keep
-    return out
 
 
 def moves_of(function: Callable[[int], int]) -> Moves:
@@ -275,7 +265,7 @@ class Algebra:
 
     def result(self, B: int) -> int:
         """Return the register, as a state has it, of the block that B_i is as a subkey."""
-        return apply(apply(B, subkey_moves(self.order, self.op)), self.register)
+        return apply_moves(apply_moves(B, subkey_moves(self.order, self.op)), self.register)
 
     def power_result(self, B: Form) -> Form:
         """Return the register that power's result has for the exponent i, from the form of B_i."""
@@ -303,10 +293,3 @@ def _diagonal(basis: tuple[tuple[int, ...], ...], value: int) -> int:
     for u in set_bits(value):
         out ^= basis[u][u]
     return out
-
-
-def twisted_register(h: bytes, order: Order) -> int:
-    """Return B_1 for a hash subkey of 16 bytes: for tests against concrete keys."""
-    return register_from_element(
-        twist(element_from_register(register_from_block(h, order), order), order), order
-    )

@@ -52,9 +52,9 @@ def prove_longer(prover: Prover, claim: Claim) -> None:
             if missing is not None:
                 raise unsupported(f"induction: nothing was shown of the length {missing}")
     except UndecidedError as error:
-        raise _named(unsupported(f"induction: {error}", prover.naming.terms.at), prover) from None
+        raise prover.named(unsupported(f"induction: {error}", prover.naming.terms.at)) from None
     except Refutation as refutation:
-        raise _named(refutation, prover) from None
+        raise prover.named(refutation) from None
 
 
 def _all_lengths(prover: Prover, claim: Claim) -> list[Affine]:
@@ -77,11 +77,6 @@ def _all_lengths(prover: Prover, claim: Claim) -> list[Affine]:
             continue
     assert failure is not None
     raise failure
-
-
-def _named(refutation: Refutation, prover: Prover) -> Refutation:
-    refutation.symbol = prover.function.symbol
-    return refutation
 
 
 def _descend(prover: Prover, length: Affine) -> list[Affine]:

@@ -24,7 +24,6 @@ this package did not emit; `load_spec` reads it from a TOML file:
 
 import re
 import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -140,30 +139,6 @@ class KernelSpec:
 def power_major(entries: tuple[str, ...], powers: int) -> tuple[tuple[str, int], ...]:
     """Return the cells of a table that holds all entries of H^1, then all of H^2, and so on."""
     return tuple((kind, power) for power in range(1, powers + 1) for kind in entries)
-
-
-def spec_of_entry(entry: Mapping[str, Any], abi: str | None = None) -> KernelSpec:
-    """Return the spec of an emitted kernel from its entry in MANIFEST.json.
-
-    `abi` is that of the object at hand, if it is not the one that the entry was made for.
-    """
-    axes, table = entry["axes"], entry["table"]
-    return KernelSpec(
-        name=entry["name"],
-        abi=abi or axes["abi"],
-        order=Order(axes["order"]),
-        blocks=axes["blocks"],
-        cells=tuple(parse_cell(text) for text in table["cells"]),
-        table_bytes=table["bytes"],
-        functions=tuple(
-            FunctionSpec(operation, entry["symbols"][operation], parameters)
-            for operation, parameters in OPERATIONS.items()
-            if operation in entry["symbols"]
-        ),
-        table_align=table["align"],
-        wipe=axes["wipe"],
-        op=axes["op"],
-    )
 
 
 def parse_cell(text: str) -> tuple[str, int] | None:

@@ -10,11 +10,10 @@ from dataclasses import dataclass, field
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, variable
-from ghashgen.verify.core.refutation import Category, Refutation, unsupported
+from ghashgen.verify.core.refutation import Category, Difference, Refutation, unsupported
 from ghashgen.verify.core.terms import RAW, Lane, NotPolynomialError, Term
 from ghashgen.verify.core.values import Number, Pointer, UndecidedError, Value
 from ghashgen.verify.hash.cut import cut
-from ghashgen.verify.hash.difference import explain
 from ghashgen.verify.hash.entries import Algebra
 from ghashgen.verify.hash.naming import PARTIAL, Naming, block_name
 from ghashgen.verify.hash.setup import ADDEND, FACTOR, STATE, Entry, enter
@@ -67,8 +66,6 @@ class Prover:
     flow: Flow = field(init=False)
     entry_address: int = field(init=False)
     finished: set[tuple[object, ...]] = field(default_factory=set)
-    first_keys: dict[int, dict[int, tuple[object, ...]]] = field(default_factory=dict)
-    """Per length, the key at each cut where the run arrived for the first time."""
     proved: set[int] = field(default_factory=set)
     """Lengths executed from the entry, whatever the stack's alignment."""
     executed: int = 0
@@ -143,22 +140,18 @@ class Prover:
     def _prove_once(self, length: int) -> None:
         entry = self.start(length)
         keys: list[tuple[object, ...]] = []
-        arrived: dict[int, tuple[object, ...]] = {}
 
         def at_cut(address: int) -> bool:
             key = cut(entry, self.naming, self.flow, address)
             if key is None:
                 return False
             key = (*key, self.stack_align)
-            arrived.setdefault(address, key)
             keys.append(key)
             return key in self.finished
 
         if self.run(entry, self.entry_address, at_cut):
             self.check_end(entry)
         self.finished.update(keys)
-        if self.stack_align[1] == 8:
-            self.first_keys[length] = arrived
 
     def start(self, length: Number, exponent: Number = 0) -> Entry:
         """Return the machine at the function's entry."""
@@ -367,4 +360,5 @@ class Prover:
                 Category.FUNCTION, f"{name} depends on {error.reason}", at=error.at
             ) from None
         if got != wanted:
-            raise explain(naming, lane, got, wanted, name)
+            difference = Difference(naming, lane, got, wanted, self.flow.instructions)
+            raise Refutation(Category.FUNCTION, f"{name} is wrong", difference=difference)

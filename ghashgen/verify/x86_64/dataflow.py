@@ -12,12 +12,12 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from iced_x86 import Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register
+from iced_x86 import Instruction, InstructionInfoFactory, OpAccess, OpKind, Register
 
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.terms import secret
 from ghashgen.verify.core.values import Pointer
-from ghashgen.verify.x86_64.decoding import address_registers
+from ghashgen.verify.x86_64.decoding import address_registers, mnemonic_of
 from ghashgen.verify.x86_64.elf import SECTION
 from ghashgen.verify.x86_64.flow import MASK, VECTOR, use_of
 from ghashgen.verify.x86_64.machine import RSP, Machine, gpr_index
@@ -40,19 +40,9 @@ def no_operands() -> frozenset[str]:
     return frozenset(table["control"]["mnemonics"])
 
 
-@cache
-def _mnemonics() -> dict[int, str]:
-    return {getattr(Mnemonic, name): name.lower() for name in dir(Mnemonic) if name[0].isupper()}
-
-
-def mnemonic_of(instruction: Instruction) -> str:
-    """Return the manual's mnemonic in lower case, not an assembler's alias of it."""
-    return _mnemonics()[instruction.mnemonic]
-
-
 def guard(instruction: Instruction) -> Callable[[Machine], None] | None:
     """Return a check to run before an instruction that is not on the list, None if it is on it."""
-    name = mnemonic_of(instruction)
+    name = mnemonic_of(instruction).lower()
     if name in listed() or name in no_operands():
         return None
     uses = use_of(instruction, InstructionInfoFactory()).reads

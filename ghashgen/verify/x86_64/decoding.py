@@ -107,13 +107,18 @@ BY_WIDTH: dict[str, tuple[int, int, int]] = {
 }  # fmt: skip
 """Likewise for the widths of 128, 256 and 512 bits."""
 
-_MNEMONICS = {getattr(Mnemonic, n): n for n in dir(Mnemonic) if n[0].isupper()}
+_MNEMONICS = {getattr(Mnemonic, n): n.upper() for n in dir(Mnemonic) if n[0].isupper()}
 _REGISTERS = {
     getattr(Register, name): re.sub(r"^(r\d+)l$", r"\1b", name.lower())
     for name in dir(Register)
     if name[0].isupper() and isinstance(getattr(Register, name), int)
 }
 _OTHER_NAMES = {"movabs": "mov"}
+
+
+def mnemonic_of(i: Instruction) -> str:
+    """Return the manual's mnemonic in capitals, not an assembler's alias of it."""
+    return _MNEMONICS[i.mnemonic]
 
 
 @cache
@@ -230,9 +235,9 @@ def _immediate(i: Instruction) -> str:
     last = i.op_count - 1
     if last < 0 or i.op_kind(last) != OpKind.IMMEDIATE8:
         return ""
-    name = _MNEMONICS[i.mnemonic]
-    meaning = MEANING.get(name.upper(), 0xFF)
-    widths = BY_WIDTH.get(name.upper())
+    name = mnemonic_of(i)
+    meaning = MEANING.get(name, 0xFF)
+    widths = BY_WIDTH.get(name)
     if widths is not None:
         meaning = widths[{16: 0, 32: 1, 64: 2}[_vector_bytes(i)]]
     return "bits of its immediate that have no meaning" if i.immediate8 & ~meaning else ""
@@ -244,7 +249,7 @@ def _second(i: Instruction, code: bytes) -> str:
         return "capstone does not know it"
     second = found[0]
     mnemonic = str(second.mnemonic)
-    if _OTHER_NAMES.get(mnemonic, mnemonic) != _MNEMONICS[i.mnemonic].lower():
+    if _OTHER_NAMES.get(mnemonic, mnemonic).upper() != mnemonic_of(i):
         return f"capstone reads {mnemonic}"
     if _operands(i) != _capstone_operands(i, second):
         return f"capstone reads {mnemonic} {second.op_str}"
@@ -301,7 +306,7 @@ def _vector_bytes(i: Instruction) -> int:
 
 def _accessed(i: Instruction, size: int) -> int:
     """Return the bytes accessed, 0 where none are and decoders say what they like."""
-    hint = i.code in ADDRESS_ONLY or _MNEMONICS[i.mnemonic].upper().startswith(HINTS)
+    hint = i.code in ADDRESS_ONLY or mnemonic_of(i).startswith(HINTS)
     return 0 if hint else int(size)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from iced_x86 import Formatter, FormatterSyntax, Instruction, Register
+from iced_x86 import Code, Formatter, FormatterSyntax, Instruction, Register
 
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.terms import Lane, Term, Terms
@@ -125,6 +125,12 @@ class Row:
     build: Builder
     manual: str
     """Where it stands in Intel's Software Developer's Manual, volume 2."""
+
+
+def row_of(name: str, build: Builder, manual: str) -> Row:
+    """Return the row of a form by its name in iced-x86; AttributeError if there is none."""
+    code: int = getattr(Code, name)
+    return Row(code, build, manual)
 
 
 _FORMATTER = Formatter(FormatterSyntax.NASM)

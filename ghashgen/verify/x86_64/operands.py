@@ -22,11 +22,13 @@ WriteLanes = Callable[[Machine, Sequence[Lane]], None]
 NO_REGISTER = int(Register.NONE)
 
 
-def vector_lanes(register: int) -> int:
-    """Return the number of 128-bit lanes of a vector register: 1, 2 or 4."""
-    if register >= Register.ZMM0:
-        return 4
-    return 2 if register >= Register.YMM0 else 1
+def same_register(i: Instruction, first: int, second: int) -> bool:
+    """Return whether two operands are one register."""
+    return (
+        i.op_kind(first) == OpKind.REGISTER
+        and i.op_kind(second) == OpKind.REGISTER
+        and i.op_register(first) == i.op_register(second)
+    )
 
 
 def as_lane(value: Value, at: int) -> Lane:
@@ -230,9 +232,6 @@ def read_gpr(i: Instruction, op: int, bits: int) -> Read:
     if kind == OpKind.MEMORY:
         where = address(i)
         return lambda m: m.memory.load(where(m), bits // 8)
-    if kind in (OpKind.NEAR_BRANCH64,):
-        target = i.near_branch_target
-        return lambda m: target
     value = int(i.immediate(op)) & mask
     return lambda m: value
 

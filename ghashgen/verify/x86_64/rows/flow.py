@@ -5,7 +5,7 @@ from iced_x86 import Code, Instruction
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.values import Pointer, add
 from ghashgen.verify.x86_64.flags import CONDITIONS
-from ghashgen.verify.x86_64.machine import RETURN, RSP, Builder, Machine, Row, Step
+from ghashgen.verify.x86_64.machine import RETURN, RSP, Builder, Machine, Row, Step, row_of
 
 COMPUTED = "a jump or call to an address that is computed: its target is no part of the proof"
 
@@ -74,17 +74,11 @@ def _nothing(i: Instruction) -> Step:
     return lambda m: None
 
 
-def _code(name: str) -> int:
-    value = getattr(Code, name)
-    assert isinstance(value, int)
-    return value
-
-
 def _rows() -> list[Row]:
     rows: list[Row] = []
 
     def row(name: str, build: Builder, manual: str) -> None:
-        rows.append(Row(_code(name), build, manual))
+        rows.append(row_of(name, build, manual))
 
     for size in ("REL8_64", "REL32_64"):
         row(f"JMP_{size}", _jump, "JMP")

@@ -4,10 +4,9 @@ On numbers, lengths and pointers the arithmetic is that of `ghashgen.verify.core
 only what is linear over GF(2) has a meaning here, and the rest becomes opaque.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 
-from iced_x86 import Code, Instruction, OpKind
+from iced_x86 import Instruction
 
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.terms import Lane, Term, byte_moves, same_value
@@ -34,7 +33,7 @@ from ghashgen.verify.x86_64.flags import (
     undefined,
     with_carry,
 )
-from ghashgen.verify.x86_64.machine import Builder, Machine, Row, Step
+from ghashgen.verify.x86_64.machine import Builder, Machine, Row, Step, row_of
 from ghashgen.verify.x86_64.memory import mask_pointer
 
 
@@ -92,11 +91,7 @@ def _binary(name: str, bits: int, store: bool) -> Builder:
     def build(i: Instruction) -> Step:
         read_a, read_b = ops.read_gpr(i, 0, bits), ops.read_gpr(i, 1, bits)
         write = ops.write_gpr(i, 0, bits) if store else None
-        same = (
-            i.op_kind(0) == OpKind.REGISTER
-            and i.op_kind(1) == OpKind.REGISTER
-            and i.op_register(0) == i.op_register(1)
-        )
+        same = ops.same_register(i, 0, 1)
 
         def step(m: Machine) -> None:
             # XOR and SUB of a register with itself do not depend on what it holds.
@@ -339,17 +334,11 @@ def _bzhi(bits: int) -> Builder:
     return build
 
 
-def _code(name: str) -> int:
-    value = getattr(Code, name)
-    assert isinstance(value, int)
-    return value
-
-
 def _rows() -> list[Row]:
     rows: list[Row] = []
 
     def row(name: str, build: Builder, manual: str) -> None:
-        rows.append(Row(_code(name), build, manual))
+        rows.append(row_of(name, build, manual))
 
     for bits in (8, 16, 32, 64):
         r, rm = f"R{bits}", f"RM{bits}"
@@ -393,5 +382,3 @@ def _rows() -> list[Row]:
 
 
 ROWS: tuple[Row, ...] = tuple(_rows())
-
-Compute = Callable[[Machine], None]

@@ -6,13 +6,13 @@ fault nor change (vol. 1, 15.6.3).
 
 from collections.abc import Iterator
 
-from iced_x86 import Code, Instruction, OpKind, Register
+from iced_x86 import Instruction, OpKind, Register
 
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.terms import MASK64, Lane
 from ghashgen.verify.core.values import M64
 from ghashgen.verify.x86_64 import operands as ops
-from ghashgen.verify.x86_64.machine import Builder, Machine, Row, Step, vector_index
+from ghashgen.verify.x86_64.machine import Builder, Machine, Row, Step, row_of, vector_index
 
 
 def enabled_runs(elements: int, first: int, size: int) -> Iterator[tuple[int, int]]:
@@ -298,12 +298,6 @@ def _clear_upper(everything: bool) -> Builder:
     return build
 
 
-def _code(name: str) -> int:
-    value = getattr(Code, name)
-    assert isinstance(value, int)
-    return value
-
-
 WIDTHS = (("XMM", 128), ("YMM", 256), ("ZMM", 512))
 
 WHOLE = (
@@ -322,7 +316,7 @@ def _rows() -> list[Row]:
     rows: list[Row] = []
 
     def row(name: str, build: Builder, manual: str) -> None:
-        rows.append(Row(_code(name), build, manual))
+        rows.append(row_of(name, build, manual))
 
     for mnemonic, aligned in WHOLE:
         for form in ("XMM_XMMM128", "XMMM128_XMM"):

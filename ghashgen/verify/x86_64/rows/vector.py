@@ -6,23 +6,17 @@ and masks are the matter of `ghashgen.verify.x86_64.operands`.
 
 from collections.abc import Callable, Sequence
 
-from iced_x86 import Code, Instruction, OpKind
+from iced_x86 import Instruction, OpKind
 
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.terms import MASK64, MASK128, Lane, Term, Terms
 from ghashgen.verify.x86_64 import operands as ops
-from ghashgen.verify.x86_64.machine import Builder, Machine, Row, Step, vector_index
+from ghashgen.verify.x86_64.machine import Builder, Machine, Row, Step, row_of, vector_index
 from ghashgen.verify.x86_64.rows import lane as on
 
 
 def _by_immediate(shift: Callable[[Terms, Lane, int, int], Lane], bits: int) -> on.One:
     return lambda t, a, imm: shift(t, a, imm, bits)
-
-
-def _code(name: str) -> int:
-    value = getattr(Code, name)
-    assert isinstance(value, int)
-    return value
 
 
 def lanes_of(name: str) -> int:
@@ -48,14 +42,6 @@ def build_one(function: on.One, lanes: int, element: int = 64) -> Builder:
     return build
 
 
-def _same(i: Instruction, first: int, second: int) -> bool:
-    return (
-        i.op_kind(first) == OpKind.REGISTER
-        and i.op_kind(second) == OpKind.REGISTER
-        and i.op_register(first) == i.op_register(second)
-    )
-
-
 ZERO_IDIOMS = ("PXOR", "XORPS", "XORPD", "PSUB", "PANDN", "PCMPGT")
 """Instructions whose result is zero when both sources are one register, whatever it holds."""
 
@@ -68,7 +54,7 @@ def build_two(function: on.Two, lanes: int, element: int = 64, same: int | None 
         last = i.op_count - (2 if has_immediate else 1)
         imm = ops.immediate(i) if has_immediate else 0
         write = ops.write_lanes(i, lanes, element)
-        if same is not None and _same(i, last - 1, last):
+        if same is not None and ops.same_register(i, last - 1, last):
             return lambda m: write(m, [same] * lanes)
         read_b = ops.read_lanes(i, last, lanes)
         index = vector_index(i.op_register(last - 1))
@@ -236,14 +222,12 @@ def _rows() -> list[Row]:
             build = build_two(two, lanes_of(name), element, _same_result(mnemonic))
             if mnemonic in MASK_UNCHECKED:
                 build = _unmasked(build)
-            rows.append(Row(_code(name), build, _manual(mnemonic)))
+            rows.append(row_of(name, build, _manual(mnemonic)))
     for mnemonic, one, evex in ONE_SOURCE:
         masks = {e: element for e, element, _ in evex}
         for name in encodings(mnemonic, False, evex):
             element = masks.get(name.split("_")[1], 64)
-            rows.append(
-                Row(_code(name), build_one(one, lanes_of(name), element), _manual(mnemonic))
-            )
+            rows.append(row_of(name, build_one(one, lanes_of(name), element), _manual(mnemonic)))
     for mnemonic, bits, shift in SHIFTS:
         b = "" if bits == 16 else f"B{bits}"
         by_immediate = [f"P{mnemonic}_XMM_IMM8"]
@@ -256,10 +240,10 @@ def _rows() -> list[Row]:
             by_register.append(f"EVEX_VP{mnemonic}_{r}_K1Z_{r}_XMMM128")
         for name in by_immediate:
             build = build_one(_by_immediate(shift, bits), lanes_of(name), bits)
-            rows.append(Row(_code(name), build, "PSLLW/PSRLW/PSRAW and following"))
+            rows.append(row_of(name, build, "PSLLW/PSRLW/PSRAW and following"))
         for name in by_register:
             build = build_count(shift, bits, lanes_of(name))
-            rows.append(Row(_code(name), build, "PSLLW/PSRLW/PSRAW and following"))
+            rows.append(row_of(name, build, "PSLLW/PSRLW/PSRAW and following"))
     for mnemonic, left in (("SLLDQ", True), ("SRLDQ", False)):
         names = [f"P{mnemonic}_XMM_IMM8"]
         names += [f"VEX_VP{mnemonic}_{r}_{r}_IMM8" for r in ("XMM", "YMM")]
@@ -268,15 +252,15 @@ def _rows() -> list[Row]:
         whole = on.shift_left if left else on.shift_right
         for name in names:
             build = build_one(_bytes_shift(whole), lanes_of(name))
-            rows.append(Row(_code(name), build, f"P{mnemonic}"))
+            rows.append(row_of(name, build, f"P{mnemonic}"))
     for element in (32, 64):
         letter = "D" if element == 32 else "Q"
         for r, width in (("XMM", 128), ("YMM", 256), ("ZMM", 512)):
             name = f"EVEX_VPTERNLOG{letter}_{r}_K1Z_{r}_{r}M{width}B{element}_IMM8"
-            rows.append(Row(_code(name), build_ternary(lanes_of(name), element), "VPTERNLOG"))
+            rows.append(row_of(name, build_ternary(lanes_of(name), element), "VPTERNLOG"))
             name = f"EVEX_VPROL{letter}_{r}_K1Z_{r}M{width}B{element}_IMM8"
             build = build_one(_by_immediate(on.rotate_left, element), lanes_of(name), element)
-            rows.append(Row(_code(name), build, "VPROL"))
+            rows.append(row_of(name, build, "VPROL"))
     return rows
 
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Sequence
 
-from iced_x86 import Code, Instruction, OpKind, Register
+from iced_x86 import Instruction, OpKind, Register
 
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.terms import MASK64, Lane, Terms
 from ghashgen.verify.x86_64 import operands as ops
-from ghashgen.verify.x86_64.machine import Builder, Machine, Row, Step, vector_index
+from ghashgen.verify.x86_64.machine import Builder, Machine, Row, Step, row_of, vector_index
 from ghashgen.verify.x86_64.rows.lane import elements, merge
 from ghashgen.verify.x86_64.rows.vector import lanes_of
 
@@ -160,17 +160,11 @@ def _broadcast(size: int, lanes: int, element: int) -> Builder:
     return build
 
 
-def _code(name: str) -> int:
-    value = getattr(Code, name)
-    assert isinstance(value, int)
-    return value
-
-
 def _rows() -> list[Row]:
     rows: list[Row] = []
 
     def row(name: str, build: Builder, manual: str) -> None:
-        rows.append(Row(_code(name), build, manual))
+        rows.append(row_of(name, build, manual))
 
     yz = (("YMM", 256), ("ZMM", 512))
     row("VEX_VPERMQ_YMM_YMMM256_IMM8", build_cross(_permute_qwords, 2), "VPERMQ")

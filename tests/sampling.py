@@ -1,0 +1,36 @@
+"""What the tests of random points share: a small kernel, and kernels as subjects."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ghashgen.check.sampled.points import Structure, cell
+from ghashgen.check.sampled.subject import SAMPLED, Function, Subject, structure_of
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.target import runnable
+from ghashgen.output.render import render
+
+NARROW = Kernel("sse", "k", "clmul1", 4)
+SSE = ("sse2", "ssse3", "pclmulqdq")
+
+
+def subject_of_kernel(kernel: Kernel, structure: Structure | None = None) -> Subject:
+    return Subject(
+        name=kernel.name,
+        obj=Path(),
+        abi="sysv",
+        op=kernel.op,
+        order=kernel.bit_order,
+        structure=structure or structure_of(kernel),
+        cells=tuple(cell(text) for text in kernel.layout.cells),
+        table_bytes=kernel.table_bytes,
+        functions={
+            name: Function(f"{kernel.name}_{name}", parameters)
+            for name, parameters in SAMPLED.items()
+            if name != "combine" or kernel.segments
+        },
+    )
+
+
+def text_of(kernel: Kernel) -> str:
+    return render(kernel, runnable("sysv", "")).text
