@@ -83,6 +83,10 @@ MEMORY_KINDS = frozenset(
     getattr(OpKind, name) for name in dir(OpKind) if name.startswith("MEMORY")
 )  # fmt: skip
 
+IMMEDIATE_KINDS = frozenset(
+    getattr(OpKind, name) for name in dir(OpKind) if name.startswith("IMMEDIATE")
+)  # fmt: skip
+
 BRANCH_KINDS = (OpKind.NEAR_BRANCH64, OpKind.NEAR_BRANCH32, OpKind.NEAR_BRANCH16)
 
 MEANING: dict[str, int] = {
@@ -286,8 +290,11 @@ def _operands(i: Instruction) -> list[Operand]:
             ))  # fmt: skip
         elif kind == OpKind.NEAR_BRANCH64:
             out.append((int(i.near_branch_target),))
-        else:
+        elif kind in IMMEDIATE_KINDS:
             out.append((int(i.immediate(k)) & mask,))
+        else:
+            # Of a string instruction or a far jump: no row knows it, and nothing equals this.
+            out.append(())
     if i.has_op_mask:
         out.insert(1, (_REGISTERS[i.op_mask],))
     copies = _vector_bytes(i) // MemorySizeExt.element_size(i.memory_size) if i.is_broadcast else 0
