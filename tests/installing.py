@@ -16,6 +16,7 @@ SMALL = "ghash_sse_k_clmul1_x1"
 LOOP = "--isa avx --multiply k --reduce clmul1 --blocks 2 --schedule skylake-avx512-solved"
 
 QUICKEST: Mapping[str, str] = {
+    "attack": f"--part mutants --name {SMALL} --count 2 --keep found",
     "audit": f"--name {SMALL}",
     "bench": f"--name {SMALL} --quick --sizes 16 --mode throughput",
     "bench-tool": "",
@@ -24,7 +25,6 @@ QUICKEST: Mapping[str, str] = {
     "generate": f"--name {SMALL} --out kernels",
     "list": f"--name {SMALL}",
     "model": "",
-    "mutate": f"--name {SMALL} --mutants 2",
     "prove": f"--name {SMALL}",
     "prove-object": f"kernel.o --name {SMALL}",
     "recommend": "--cpu avx,pclmulqdq",

@@ -41,7 +41,7 @@ def ghashgen(*words: str, env: dict[str, str] | None = None) -> subprocess.Compl
         (["generate", "--isa", "avx", "--multiply", "k", "--blocks", "5"], "give --out"),
         (["generate", "--abi", "aapcs", "--out", "-", "--name", "paper_baseline"], "unknown abi"),
         (["validate", "--name", "nobody"], "no kernel of the catalogue is called 'nobody'"),
-        (["mutate", "--name", "ghash_sse_k_clmul1_x"], "did you mean ghash_sse_k_clmul1_x"),
+        (["attack", "--name", "ghash_sse_k_clmul1_x"], "did you mean ghash_sse_k_clmul1_x"),
         (["genrate"], "no verb is called 'genrate'; did you mean generate?"),
         (["bench", "--peer", "opensl", "--name", "paper_optimized"], "did you mean openssl?"),
         (["prove", "--theorem", "nothing-like-it"], "nothing-like-it"),
@@ -185,12 +185,9 @@ def test_a_pipe_gets_a_header_and_whole_names_between_tabs() -> None:
     assert done.stderr == ""
 
 
-@pytest.mark.parametrize(
-    "words", [["audit"], ["audit", "--per", "functions"], ["prove"], ["mutate"]]
-)
+@pytest.mark.parametrize("words", [["audit"], ["audit", "--per", "functions"], ["prove"]])
 def test_every_table_of_kernels_is_cut_by_its_first_column(words: list[str]) -> None:
-    few = ["--mutants", "3"] if words == ["mutate"] else []
-    done = ghashgen(*words, "--name", "paper_*", *few)
+    done = ghashgen(*words, "--name", "paper_*")
     header, *lines = done.stdout.splitlines()
     assert done.returncode == 0
     assert header.startswith("kernel\t")
@@ -226,17 +223,11 @@ def test_a_format_without_a_convention_takes_its_own(words: list[str], abi: str,
 
 
 @pytest.mark.parametrize("wanted", ["0", "-5"])
-def test_a_number_of_mutants_below_one_is_refused(wanted: str) -> None:
-    done = ghashgen("mutate", "--mutants", wanted)
+def test_a_number_of_attempts_below_one_is_refused(wanted: str) -> None:
+    done = ghashgen("attack", "--count", wanted)
     assert done.returncode == REFUSED
     assert "is not in the range x>=1" in done.stderr
     assert done.stdout == ""
-
-
-def test_as_many_mutants_are_planted_as_were_asked_for() -> None:
-    names = ["--name", "ghash_sse_k_clmul1_x2", "--name", "paper_*"]
-    done = ghashgen("mutate", "--mutants", "7", *names, "--json")
-    assert len(json.loads(done.stdout)) == 7
 
 
 @pytest.mark.parametrize("words", [["list"], ["list", "--json"], ["--help"]])

@@ -39,13 +39,14 @@ def test_values_begin_as_typed_and_names_are_the_catalogues() -> None:
     assert completions("list", "--isa", "avx", "--blocks", "4")[:2] == ["4", "40"]
     names = [kernel.name for kernel in catalogue()]
     assert completions("audit", "--name", "") == names
-    assert completions("mutate", "--name", "paper_") == ["paper_baseline", "paper_optimized"]
+    assert completions("attack", "--name", "paper_") == ["paper_baseline", "paper_optimized"]
 
 
 def test_other_choices() -> None:
     assert completions("generate", "--abi", "") == ["sysv", "win64"]
     assert completions("generate", "--format", "m") == ["macho64"]
     assert completions("bench", "--peer", "openss") == ["openssl"]
+    assert completions("attack", "--part", "mu") == ["mutants"]
     assert completions("compare", "sol") == ["solaris"]
     assert completions("model", "--uarch", "zen") == ["zen4"]
 

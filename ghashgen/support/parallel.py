@@ -2,8 +2,9 @@
 
 import gc
 import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from functools import partial
 from typing import TypeVar
 
@@ -65,3 +66,32 @@ def run(
             pool.shutdown(wait=True, cancel_futures=True)
             raise
     return results
+
+
+_AHEAD = 4
+"""Items that wait for each worker of `stream`."""
+
+
+def stream(
+    function: Callable[[Item], Result], items: Iterable[Item], jobs: int | None = None
+) -> Generator[Result, None, None]:
+    """Yield function(item) for each of the items, in order; there may be no end of them.
+
+    They are drawn a few ahead. Who takes no more closes the iterator: what has not begun is
+    cancelled then, as it is after an exception or an interrupt.
+    """
+    jobs = jobs or workers()
+    if jobs == 1:
+        yield from map(function, items)
+        return
+    waiting: deque[Future[Result]] = deque()
+    with ProcessPoolExecutor(jobs, initializer=_begin) as pool:
+        try:
+            for item in items:
+                waiting.append(pool.submit(_one, function, item))
+                if len(waiting) >= jobs * _AHEAD:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)

@@ -157,8 +157,8 @@ def print_json(value: Any) -> None:
 
 
 @contextmanager
-def progress(what: str, total: int) -> Iterator[Callable[[object], None]]:
-    """Show a bar on standard error; yields what to call after each item."""
+def progress(what: str, total: int | None) -> Iterator[Callable[[object], None]]:
+    """Show a bar on standard error; yields what to call after each item; None: nobody knows."""
     # Slow to import, and completion has no use for it.
     from rich.console import Console
     from rich.progress import (

@@ -7,8 +7,9 @@ A part is an iterator of tasks and a function that works on one:
 `tasks(options)` yields picklable values in an order that the seed alone decides; it may be endless,
 and what is drawn at random is drawn from `random.Random(f"rows {options.seed} {number}")`, so that
 a task is the same whatever ran before it. `work(options, task)` runs in a worker process and
-returns an `Outcome`; both are functions of a module. The driver (`ghashgen.attack.drive`) hands out
-tasks until the budget is spent, adds up outcomes, keeps findings and stops on an interrupt.
+returns an `Outcome`; both are functions of a module. The driver (`ghashgen.check.attack.drive`)
+hands out tasks until the budget is spent, adds up outcomes, keeps findings and stops on an
+interrupt.
 """
 
 from collections import Counter
@@ -17,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ghashgen.catalogue import Choice
+from ghashgen.kernels.hash.catalogue import Choice
 
 
 @dataclass(frozen=True)
@@ -76,9 +77,9 @@ class Outcome:
     def __add__(self, other: "Outcome") -> "Outcome":
         """Return both together."""
         return Outcome(
-            Counter(self.refused) + Counter(other.refused),
+            dict(Counter(self.refused) + Counter(other.refused)),
             self.right + other.right,
-            Counter(self.not_run) + Counter(other.not_run),
+            dict(Counter(self.not_run) + Counter(other.not_run)),
             self.findings + other.findings,
             self.calls + other.calls,
             self.notes + other.notes,

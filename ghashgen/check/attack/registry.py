@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
 
-from ghashgen.attack import parts as package
-from ghashgen.attack.core import Part
+from ghashgen.check.attack import parts as package
+from ghashgen.check.attack.core import Part
 
 
 @cache

@@ -1,0 +1,102 @@
+"""Calls with their answers from the field: every length to three groups, far ones, edges."""
+
+import random
+from collections.abc import Iterator, Sequence
+
+from ghashgen.algebra.field.ghash import multiply_blocks
+from ghashgen.algebra.field.polyval import dot
+from ghashgen.check.validation.cases import BLOCK, ZERO, Case, xor
+from ghashgen.check.validation.segments import EXPONENTS, power_of
+from ghashgen.run.harness import Vector
+
+ONES = b"\xff" * BLOCK
+_FAR = 40
+"""Groups up to which a random long message begins; from there every length of a group is run."""
+_LONGEST = 70_000
+"""Bytes of the longest message."""
+
+
+def product(op: str, x: bytes, h: bytes) -> bytes:
+    """Return what NAME_mul makes of the state x: the field's product, of GHASH or of POLYVAL."""
+    return multiply_blocks(x, h) if op == "ghash" else dot(x, h)
+
+
+def states(op: str, h: bytes, x: bytes, data: bytes, lengths: Sequence[int]) -> Iterator[bytes]:
+    """Yield the states after the first so many bytes of data, for ascending lengths."""
+    at = 0
+    for length in lengths:
+        while at + BLOCK <= length:
+            x = product(op, xor(x, data[at : at + BLOCK]), h)
+            at += BLOCK
+        rest = data[at:length]
+        yield product(op, xor(x, rest.ljust(BLOCK, b"\0")), h) if rest else x
+
+
+def _keys(rng: random.Random) -> list[tuple[bytes, bytes]]:
+    """Return hash subkeys with states: random ones, and what is all zero or all one."""
+    return [
+        (rng.randbytes(BLOCK), rng.randbytes(BLOCK)),
+        (ONES, ONES),
+        (rng.randbytes(BLOCK), ZERO),
+        (ZERO, rng.randbytes(BLOCK)),
+    ]
+
+
+def updates(op: str, blocks: int, rng: random.Random, few: bool) -> list[Case]:
+    """Return cases for init and update; `few` thins them out, for the emulator."""
+    group = BLOCK * blocks
+    near = range(3 * group + 2 * BLOCK + 1)
+    start = group * rng.randrange(3, _FAR) + rng.randrange(group)
+    far = range(start, start + group + BLOCK)
+    long = sorted(rng.randrange(near.stop, _LONGEST) for _ in range(1 if few else 6))
+    out: list[Case] = []
+    for h, x in _keys(rng):
+        sets: list[Sequence[int]] = [near, far, long]
+        if few:
+            sets = [sorted(rng.sample(near, min(len(near), 64))), rng.sample(far, 4), long]
+            sets = [sorted(lengths) for lengths in sets]
+        if out and not few:
+            sets = sets[:2]
+        for lengths in sets:
+            ones = h == ONES
+            data = b"\xff" * lengths[-1] if ones else rng.randbytes(lengths[-1])
+            right = states(op, h, x, data, lengths)
+            out += [
+                Case(Vector(h, x, (data[:n],)), f"update of {n} bytes", expected=state)
+                for n, state in zip(lengths, right, strict=True)
+            ]
+        if few:
+            break
+    return out
+
+
+def products(op: str, rng: random.Random) -> list[Case]:
+    """Return cases for init and mul: single bits, all zero, all one, random."""
+    bits = [(1 << k).to_bytes(BLOCK, "big") for k in range(8 * BLOCK)]
+    h = rng.randbytes(BLOCK)
+    pairs = [(h, x) for x in (ZERO, ONES, *bits)] + [(b, h) for b in (ZERO, ONES, *bits)]
+    return [Case(Vector(h, x), "mul", expected=product(op, x, h)) for h, x in pairs]
+
+
+def powers(op: str, rng: random.Random) -> list[Case]:
+    """Return cases for init and power: small exponents, runs of ones, random ones."""
+    h = rng.randbytes(BLOCK)
+    return [
+        Case(
+            Vector(h, m.to_bytes(8, "little") + bytes(8)),
+            f"power of {m}",
+            expected=power_of(h, m, op),
+        )
+        for m in (*EXPONENTS, *(rng.getrandbits(64) for _ in range(16)))
+    ]
+
+
+def segments(cases: Sequence[Case], rng: random.Random) -> list[Case]:
+    """Return some messages of `updates`, cut in two to be hashed apart and combined."""
+    out = []
+    for case in cases[:: max(1, len(cases) // 40)]:
+        (chunk,) = case.vector.chunks
+        cut = BLOCK * rng.randint(0, len(chunk) // BLOCK)
+        vector = Vector(case.vector.h, case.vector.x, (chunk[:cut], chunk[cut:]))
+        out.append(Case(vector, f"{case.what}, combined at {cut}", expected=case.expected))
+    return out

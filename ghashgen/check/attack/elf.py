@@ -1,0 +1,171 @@
+"""An ELF64 object as a list of instructions that can be edited and written back as an object.
+
+The code of a kernel lies in one section, `.text`; what refers to constants is a relocation with
+addend. Nothing is checked here beyond what editing needs: what a stranger's object may consist of
+is the prover's business.
+"""
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from iced_x86 import BlockEncoder, Decoder, FlowControl, Instruction
+
+from ghashgen.support.errors import GhashgenError
+
+CODE, CONSTANTS = ".text", ".rodata"
+
+_HEADER_BYTES, _SYMBOL_BYTES, _RELA_BYTES = 64, 24, 24
+_OFFSET_AT, _SIZE_AT = 24, 32
+
+BRANCHES = (FlowControl.UNCONDITIONAL_BRANCH, FlowControl.CONDITIONAL_BRANCH, FlowControl.CALL)
+
+
+@dataclass(frozen=True)
+class Relocation:
+    """An entry of .rela.text, as it is in the file."""
+
+    offset: int
+    info: int
+    addend: int
+
+
+@dataclass(frozen=True)
+class Line:
+    """An instruction at its offset in the code, with the relocation of its field, if it has one."""
+
+    instruction: Instruction
+    relocation: Relocation | None = None
+
+    @property
+    def at(self) -> int:
+        """Its offset in the code; jumps name it."""
+        return int(self.instruction.ip)
+
+
+@dataclass(frozen=True)
+class ObjectFile:
+    """An object's bytes, and where in them is what an attack changes."""
+
+    data: bytes
+
+    @cached_property
+    def headers(self) -> dict[str, int]:
+        """Where each section's header is."""
+        (table,) = struct.unpack_from("<Q", self.data, 40)
+        count, names = struct.unpack_from("<HH", self.data, 60)
+        strings = self._of(table + _HEADER_BYTES * names, _OFFSET_AT)
+        found = {}
+        for at in range(table, table + _HEADER_BYTES * count, _HEADER_BYTES):
+            (name,) = struct.unpack_from("<I", self.data, at)
+            end = self.data.index(0, strings + name)
+            found[self.data[strings + name : end].decode()] = at
+        return found
+
+    def _of(self, header: int, field: int) -> int:
+        (value,) = struct.unpack_from("<Q", self.data, header + field)
+        return int(value)
+
+    def place(self, section: str) -> range:
+        """Return where a section's bytes lie in the file; empty if there is none."""
+        if section not in self.headers:
+            return range(0)
+        header = self.headers[section]
+        start = self._of(header, _OFFSET_AT)
+        return range(start, start + self._of(header, _SIZE_AT))
+
+    @cached_property
+    def code(self) -> bytes:
+        """The bytes of the code, not relocated."""
+        place = self.place(CODE)
+        return self.data[place.start : place.stop]
+
+    @cached_property
+    def relocations(self) -> tuple[Relocation, ...]:
+        """Those of the code, in the file's order."""
+        return tuple(
+            Relocation(*struct.unpack_from("<QQq", self.data, at))
+            for at in self.place(".rela" + CODE)[::_RELA_BYTES]
+        )
+
+    @cached_property
+    def lines(self) -> tuple[Line, ...]:
+        """The instructions of the code, from its first byte to its last."""
+        decoder = Decoder(64, self.code, ip=0)
+        by_field = {r.offset: r for r in self.relocations}
+        out = []
+        for instruction in decoder:
+            fields = decoder.get_constant_offsets(instruction)
+            at = int(instruction.ip)
+            places = [
+                at + field
+                for has, field in (
+                    (fields.has_displacement, fields.displacement_offset),
+                    (fields.has_immediate, fields.immediate_offset),
+                )
+                if has
+            ]
+            found = [by_field[place] for place in places if place in by_field]
+            out.append(Line(instruction, found[0] if found else None))
+        return tuple(out)
+
+    def patched(self, at: int, content: bytes) -> "ObjectFile":
+        """Return the object with other bytes at an offset of the file."""
+        return ObjectFile(self.data[:at] + content + self.data[at + len(content) :])
+
+    def with_code(self, lines: Sequence[Line]) -> "ObjectFile":
+        """Return the object with these instructions for its code; jumps and symbols follow them.
+
+        Raises:
+            GhashgenError: an instruction cannot be encoded.
+        """
+        encoder = BlockEncoder(64)
+        try:
+            encoder.add_many([line.instruction for line in lines])
+            code = bytearray(encoder.encode(0))
+        except ValueError as error:
+            raise GhashgenError(f"not encodable: {error}") from None
+        moved: dict[int, int] = {len(self.code): len(code)}
+        relocations = []
+        decoder = Decoder(64, bytes(code), ip=0)
+        for line in lines:
+            now = decoder.decode()
+            moved.setdefault(line.at, int(now.ip))
+            if line.relocation is None:
+                continue
+            # The decoder knows the fields of the last instruction alone.
+            fields = decoder.get_constant_offsets(now)
+            branch = now.flow_control in BRANCHES
+            field = fields.immediate_offset if branch else fields.displacement_offset
+            at = int(now.ip) + field
+            code[at : at + 4] = bytes(4)
+            relocations.append(replace(line.relocation, offset=at))
+        if decoder.can_decode:
+            raise GhashgenError("not encodable: another number of instructions")
+        return self._rewritten(bytes(code), relocations, moved)
+
+    def _rewritten(
+        self, code: bytes, relocations: Sequence[Relocation], moved: dict[int, int]
+    ) -> "ObjectFile":
+        out = bytearray(self.data)
+        table = b"".join(struct.pack("<QQq", r.offset, r.info, r.addend) for r in relocations)
+        for section, content in ((CODE, code), (".rela" + CODE, table)):
+            if section not in self.headers:
+                continue
+            out += bytes(-len(out) % 64)
+            struct.pack_into("<QQ", out, self.headers[section] + _OFFSET_AT, len(out), len(content))
+            out += content
+        index = (self.headers[CODE] - min(self.headers.values())) // _HEADER_BYTES
+        starts = sorted(moved)
+        for at in self.place(".symtab")[::_SYMBOL_BYTES]:
+            section, value, size = struct.unpack_from("<HQQ", out, at + 6)
+            if section != index:
+                continue
+            # A symbol within what was taken out goes on to what follows.
+            begin, end = (
+                moved[next((s for s in starts if s >= place), len(self.code))]
+                for place in (value, value + size)
+            )
+            struct.pack_into("<QQ", out, at + 8, begin, end - begin if size else 0)
+        return ObjectFile(bytes(out))

@@ -1,0 +1,114 @@
+"""Kernels with one fault or two, in their instructions or anywhere in the file.
+
+Each is given to the prover as a stranger's object is, and each that it accepts is run (`trial`).
+Drawn are kernels of the catalogue, or of those chosen, in both calling conventions and with several
+promises about the table's alignment.
+"""
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import count
+from pathlib import Path
+
+from ghashgen.arch.x86_64.abi import ABIS
+from ghashgen.check.attack import trial
+from ghashgen.check.attack.core import Finding, Options, Outcome, Part
+from ghashgen.check.attack.mutation import Mutant, mutant
+from ghashgen.check.attack.verdict import SECONDS, statement_text, verdict
+from ghashgen.check.proofs import statement
+from ghashgen.kernels.hash.catalogue import choose
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.target import TABLE_ALIGNS, runnable
+from ghashgen.run.built import Built, build
+from ghashgen.support.paths import kernels_folder
+
+NAME = "mutants"
+_EACH = 4
+"""Consecutive tasks that are about one kernel, so that it is assembled once."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One mutant, by its number."""
+
+    number: int
+    kernel: Kernel
+    abi: str
+    table_align: int
+
+
+def _tasks(options: Options) -> Iterator[Task]:
+    kernels = choose(options.choice)
+    rng = random.Random(f"{NAME} {options.seed}")
+    kernels = tuple(rng.sample(kernels, len(kernels)))
+    for number in count():
+        turn = number // _EACH
+        drawn = random.Random(f"{NAME} {options.seed} target {turn}")
+        align = drawn.choice(TABLE_ALIGNS) if drawn.random() < 0.25 else 0
+        # One convention after the other, so that few tasks meet both.
+        abi = tuple(ABIS)[(turn + turn // len(kernels)) % len(ABIS)]
+        yield Task(number, kernels[turn % len(kernels)], abi, align)
+
+
+@lru_cache(maxsize=64)
+def _built(kernel: Kernel, abi: str, align: int, objects: Path) -> Built:
+    (made,) = build([kernel], runnable(abi, table_align=align), kernels_folder(), objects)
+    return made
+
+
+@cache
+def _prepared(folder: Path) -> Path:
+    """Return where objects go."""
+    return folder / "obj"
+
+
+def _work(options: Options, task: Task) -> Outcome:
+    built = _built(task.kernel, task.abi, task.table_align, _prepared(options.folder))
+    data = built.obj.read_bytes()
+    drawn = random.Random(f"{NAME} {options.seed} {task.number}")
+    return attempt(options, task.number, built, mutant(data, drawn))
+
+
+def attempt(options: Options, number: int, built: Built, made: Mutant) -> Outcome:
+    """Ask the prover about a mutant of a kernel, and run it if it is accepted."""
+    spec = statement(built.kernel, built.kernel.name, built.abi, built.table_align)
+    said = verdict(made.data, spec)
+    title = f"{built.kernel.name}, {built.abi}: {made.change}"
+
+    def finding(wrong: str) -> Outcome:
+        files: dict[str, bytes | str] = {
+            "object.o": made.data,
+            "original.o": built.obj.read_bytes(),
+            "statement.toml": statement_text(spec),
+        }
+        repeat = (
+            f"ghashgen prove-object object.o --spec statement.toml --run; as it was found: "
+            f"ghashgen attack --part {NAME} --seed {options.seed} --first {number} --count 1"
+        )
+        return Outcome(findings=(Finding(title, wrong, repeat, files),))
+
+    if said.late:
+        return Outcome(not_run={f"no verdict in {SECONDS} s": 1})
+    if said.stopped:
+        return finding(f"the prover stopped: {said.stopped}")
+    if said.refused:
+        return Outcome(refused={said.refused: 1})
+    ran = trial.run(made.data, built, options.folder, f"{NAME} {options.seed} {number}")
+    if ran.not_run:
+        return Outcome(not_run={ran.not_run: 1})
+    if ran.wrong:
+        return finding(f"proved, and wrong when run ({ran.how}): {ran.wrong}") + Outcome(
+            calls=ran.calls
+        )
+    return Outcome(right=1, calls=ran.calls, notes=(f"equivalent: {title}",))
+
+
+PART = Part(
+    NAME,
+    "kernels with faults in code, constants, relocations and headers; what is proved is run",
+    _tasks,
+    _work,
+    together=_EACH,
+)

@@ -1,0 +1,118 @@
+"""Asks the prover about an object, as `ghashgen prove-object` does, within a time."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+from typing import NoReturn
+
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.support.errors import GhashgenError
+from ghashgen.verify.hash.spec import KernelSpec
+from ghashgen.verify.prove import prove_object
+
+SECONDS = 120
+"""More than any kernel's proof takes."""
+
+ACCEPTED, OBJECT = "", "object"
+
+
+class OutOfTimeError(Exception):
+    """No verdict came in time."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the prover says of an object."""
+
+    refused: str = ACCEPTED
+    """The category of the refutation; "object" if it was refused when it was read."""
+    stopped: str = ""
+    """The exception that ended the prover, which should have said one of these."""
+    late: bool = False
+    """No verdict came in time."""
+
+
+def telling_lengths(blocks: int) -> list[int]:
+    """Return lengths in bytes on both sides of every boundary of the control flow."""
+    group = blocks * BLOCK_BYTES
+    around = (0, BLOCK_BYTES, group, group + BLOCK_BYTES, 2 * group)
+    lengths = {base + extra for base in around for extra in (0, 3, 7, 13)}
+    return sorted(lengths | {max(0, base - 1) for base in around})
+
+
+@contextmanager
+def limit(seconds: float) -> Iterator[None]:
+    """Raise OutOfTimeError after so many seconds; only a main thread can be stopped.
+
+    Raises:
+        OutOfTimeError: the time is up.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: FrameType | None) -> NoReturn:
+        raise OutOfTimeError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def verdict(data: bytes, spec: KernelSpec, seconds: float = SECONDS) -> Verdict:
+    """Return what the prover says of an object's bytes: all of its functions, all lengths."""
+    try:
+        with limit(seconds):
+            # Most mutants are refuted at a few telling lengths; what is not, is proved whole.
+            for lengths in (telling_lengths(spec.blocks), None):
+                refutation = prove_object(data, spec, lengths).refutation
+                if refutation is not None:
+                    return Verdict(str(refutation.category))
+    except OutOfTimeError:
+        return Verdict(late=True)
+    except GhashgenError:
+        return Verdict(OBJECT)
+    except Exception as error:  # whatever it is, a stranger's object caused it
+        return Verdict(stopped=f"{type(error).__name__}: {error}")
+    return Verdict()
+
+
+def statement_text(spec: KernelSpec) -> str:
+    """Return a statement as the TOML file that `prove-object --spec` reads."""
+    cells = ", ".join(f'"{_cell(cell)}"' for cell in spec.cells)
+    lines = [
+        f'name = "{spec.name}"',
+        f'abi = "{spec.abi}"',
+        f'order = "{spec.order.value}"',
+        f"blocks = {spec.blocks}",
+        f"table_bytes = {spec.table_bytes}",
+        f"table_align = {spec.table_align}",
+        f"cells = [{cells}]",
+        f"wipe = {str(spec.wipe).lower()}",
+        f'op = "{spec.op}"',
+    ]
+    for function in spec.functions:
+        parameters = ", ".join(f'"{parameter}"' for parameter in function.parameters)
+        lines += [
+            f"[functions.{function.operation}]",
+            f'symbol = "{function.symbol}"',
+            f"parameters = [{parameters}]",
+            f"length_multiple = {function.length_multiple}",
+            f"length_unit = {function.length_unit}",
+        ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _cell(cell: tuple[str, int] | None) -> str:
+    if cell is None:
+        return "-"
+    kind, power = cell
+    letter, slash, step = kind.partition("/")
+    return f"{letter}{power or ''}{slash}{step}"
