@@ -332,6 +332,22 @@ def test_time_ends_an_endless_part(tmp_path: Path, jobs: int) -> None:
     assert last.tried > 20
 
 
+def _stumbles(options: Options, number: int) -> Outcome:
+    if number == 5:
+        raise KeyError("five")
+    return Outcome(right=1)
+
+
+def test_a_task_that_stops_ends_no_night_and_is_told(tmp_path: Path) -> None:
+    part = replace(TOY, work=_stumbles)
+    *_, last = drive(part, Options(7, tmp_path), Budget(count=9, first=3), 2)
+    assert last.right == 8
+    (finding,) = last.findings
+    assert finding.wrong == "the attack itself stopped: KeyError: 'five'"
+    assert "--seed 7 --first 5 --count 1" in finding.repeat
+    assert "KeyError" in str(finding.files["traceback.txt"])
+
+
 def _dies(options: Options, number: int) -> Outcome:
     import os
 

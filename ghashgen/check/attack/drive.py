@@ -1,6 +1,7 @@
 """Drives a part: hands out its tasks until the budget is spent, and adds up what became of them."""
 
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -25,13 +26,41 @@ class Budget:
     """Tasks before this number are left out."""
 
 
-def _work(part: Part, options: Options, tasks: tuple[Any, ...]) -> Outcome:
-    return sum((part.work(options, task) for task in tasks), Outcome())
+_Bundle = tuple[int, tuple[Any, ...]]
+"""The number of the first task, and tasks."""
 
 
-def _bundles(tasks: Iterator[Any], size: int, deadline: float) -> Iterator[tuple[Any, ...]]:
+def _work(part: Part, options: Options, bundle: _Bundle) -> Outcome:
+    first, tasks = bundle
+    outcomes = (_one(part, options, first + k, task) for k, task in enumerate(tasks))
+    return sum(outcomes, Outcome())
+
+
+def _one(part: Part, options: Options, number: int, task: Any) -> Outcome:
+    """Work on one task; what it cannot cope with must end no night, and must not go unseen."""
+    try:
+        return part.work(options, task)
+    except GhashgenError:
+        raise  # what is missing here, is missing for all tasks
+    except Exception as error:
+        repeat = repeating(part, options, number)
+        files = {"traceback.txt": traceback.format_exc()}
+        wrong = f"the attack itself stopped: {type(error).__name__}: {error}"
+        return Outcome(findings=(Finding(f"{part.name}, task {number}", wrong, repeat, files),))
+
+
+def repeating(part: Part, options: Options, number: int) -> str:
+    """Return the command that works on one task alone, as it was."""
+    return (
+        f"ghashgen attack --part {part.name} --seed {options.seed} --first {number} --count 1 "
+        f"--jobs 1"
+    )
+
+
+def _bundles(tasks: Iterator[Any], size: int, first: int, deadline: float) -> Iterator[_Bundle]:
     while time.monotonic() < deadline and (bundle := tuple(islice(tasks, size))):
-        yield bundle
+        yield first, bundle
+        first += len(bundle)
 
 
 def drive(
@@ -54,7 +83,9 @@ def drive(
     deadline = time.monotonic() + (float("inf") if budget.seconds is None else budget.seconds)
     total = Outcome()
     done = 0
-    results = stream(partial(_work, part, options), _bundles(tasks, part.together, deadline), jobs)
+    results = stream(
+        partial(_work, part, options), _bundles(tasks, part.together, budget.first, deadline), jobs
+    )
     try:
         for outcome in results:
             for finding in outcome.findings:

@@ -20,10 +20,11 @@ from hashlib import sha256
 from pathlib import Path
 from queue import Queue
 
+from iced_x86 import Decoder
+
 from ghashgen.arch.x86_64.cpuid import cpu_features
 from ghashgen.arch.x86_64.features import FEATURES
 from ghashgen.check.attack import cases
-from ghashgen.check.attack.elf import ObjectFile
 from ghashgen.check.attack.leaks import leaks
 from ghashgen.check.sampled import runs
 from ghashgen.check.sampled.stranger import structures
@@ -52,7 +53,9 @@ class Ran:
     wrong: str = ""
     """The first call that was wrong, and how; empty if none was."""
     not_run: str = ""
-    """Why it was not run."""
+    """Why it was not run, the same words for all of a kind."""
+    why: str = ""
+    """More of that."""
 
 
 def run(data: bytes, original: Built, folder: Path, seed: str, emulate: bool = False) -> Ran:
@@ -75,8 +78,10 @@ def _needs(built: Built) -> tuple[str, ...]:
 
     Bytes that are never executed may look like any instruction.
     """
-    lines = ObjectFile(built.obj.read_bytes()).lines
-    found = cpu_features(line.instruction for line in lines)
+    segments = load_object(built.obj).segments
+    found = cpu_features(
+        i for part in segments if part.kind == "x" for i in Decoder(64, part.content)
+    )
     return tuple(name for name in FEATURES if name in {*found, *built.features})
 
 
@@ -86,7 +91,7 @@ def _run(built: Built, folder: Path, rng: random.Random, emulate: bool) -> Ran:
     try:
         harness = build([replace(built.harness_kernel, needs=needs)], folder)
     except GhashgenError as refusal:
-        return Ran("", 0, not_run=f"it does not link: {refusal.cause}")
+        return Ran("", 0, not_run="the linker refuses it", why=refusal.cause)
     try:
         present = harness.features()
         emulate = emulate or not all(present[name] for name in needs)

@@ -97,7 +97,7 @@ def attempt(options: Options, number: int, built: Built, made: Mutant) -> Outcom
         return Outcome(refused={said.refused: 1})
     ran = trial.run(made.data, built, options.folder, f"{NAME} {options.seed} {number}")
     if ran.not_run:
-        return Outcome(not_run={ran.not_run: 1})
+        return Outcome(not_run={ran.not_run: 1}, notes=(f"not run: {title}: {ran.why}",))
     if ran.wrong:
         return finding(f"proved, and wrong when run ({ran.how}): {ran.wrong}") + Outcome(
             calls=ran.calls
