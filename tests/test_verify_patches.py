@@ -147,6 +147,10 @@ PATCHES: dict[str, tuple[Callable[[Patch], Patch], Category | None, str]] = {
     ),
     "another system's object": (lambda p: p.header(7, 9), ELF, "assemble for System V"),
     "flags of the file": (lambda p: p.header(48, 1), ELF, "assemble for System V"),
+    "names in the code": (lambda p: p.header(62, p.number(".text")), ELF, "are no strings"),
+    "a name beyond its table": (
+        lambda p: p.section(".rodata", name=1 << 20), ELF, "are no strings"
+    ),
     "another machine": (lambda p: p.header(18, 3), ELF, "a relocatable ELF64 object for x86-64"),
     "a program": (lambda p: p.header(16, 2), ELF, "a relocatable ELF64 object for x86-64"),
     "the other byte order": (lambda p: p.header(5, 2), ELF, "ELF"),

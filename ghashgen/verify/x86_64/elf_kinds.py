@@ -124,6 +124,7 @@ def check_file(elf: ELFFile, data: bytes) -> None:
             f"an object for {elf['e_ident']['EI_OSABI']} with flags {elf['e_flags']:#x}",
             "assemble for System V",
         )
+    _check_names(elf)
     taken = [(0, elf["e_ehsize"], "the header")]
     taken.append((elf["e_shoff"], elf.num_sections() * elf["e_shentsize"], "the section headers"))
     tables = 0
@@ -143,6 +144,15 @@ def check_file(elf: ELFFile, data: bytes) -> None:
                 "assemble the file again",
             )
         end, last = start + size, name
+
+
+def _check_names(elf: ELFFile) -> None:
+    """Check that sections have names where a linker looks for them, which may go by them."""
+    table = elf.get_section(elf["e_shstrndx"])
+    if table["sh_type"] != "SHT_STRTAB" or any(
+        section["sh_name"] >= table["sh_size"] for section in elf.iter_sections()
+    ):
+        raise GhashgenError("sections whose names are no strings", "assemble the file again")
 
 
 def kind_of(section: Section) -> Kind:
