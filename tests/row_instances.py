@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-import verify_cases as cases
 from iced_x86 import (
     Instruction,
     InstructionInfoFactory,
@@ -11,6 +10,7 @@ from iced_x86 import (
 )
 
 from ghashgen.algebra.ops.forms import Form
+from ghashgen.check.attack import row_cases as cases
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import M64, UndecidedError

@@ -56,6 +56,7 @@ STARTS_PROCESSES = {
     "run",
     "records.machine",
     "lab.bench",
+    "check.attack",
 }
 """Parts that start programs of others; child ends them."""
 POOLS = {"support.parallel", "algebra.identities", "lab.tune"}

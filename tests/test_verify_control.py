@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 import test_verify_semantics as semantics
-import verify_cases as cases
-import verify_native as native
 from cpus import AS_FOUND
 from iced_x86 import Decoder, Instruction
 
+from ghashgen.check.attack import row_cases as cases
+from ghashgen.check.attack import row_child as native
 from ghashgen.support.toolchain import find_nasm
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.terms import Terms

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-import verify_cases as cases
 from compiling import Assembled
 from iced_x86 import Decoder, Instruction, InstructionInfoFactory, Register
 
+from ghashgen.check.attack import row_cases as cases
 from ghashgen.verify.x86_64 import decoding
 from ghashgen.verify.x86_64.decoding import NOPS, address_registers, decode, doubt
 from ghashgen.verify.x86_64.elf import Image, load_image

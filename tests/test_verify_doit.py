@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import verify_cases as cases
 from iced_x86 import Instruction, OpCodeInfo, OpKind
 
 from ghashgen.arch.sets import isas
+from ghashgen.check.attack import row_cases as cases
 from ghashgen.support.paths import project_root
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.terms import DATA, Terms

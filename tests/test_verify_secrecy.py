@@ -4,7 +4,6 @@ import random
 from dataclasses import replace
 
 import pytest
-import verify_cases as cases
 from iced_x86 import (
     Instruction,
     OpAccess,
@@ -15,6 +14,7 @@ from iced_x86 import (
 from row_instances import FACTORY, instances, is_mask, masks_read, no_table, run, symbolic, written
 
 from ghashgen.algebra.ops.forms import variable
+from ghashgen.check.attack import row_cases as cases
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.terms import CALLER, MASK128, Term, Terms, of_table, secret
 from ghashgen.verify.core.values import M64

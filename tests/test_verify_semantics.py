@@ -9,14 +9,14 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 import pytest
-import verify_cases as cases
-import verify_native as native
 from cpus import AS_FOUND, cpuinfo, features, lacking
 from iced_x86 import CpuidFeature, Decoder, Instruction, OpCodeInfo, OpKind
 
 from ghashgen.algebra.ops.forms import Form
 from ghashgen.algebra.ops.monomials import evaluate
 from ghashgen.arch.x86_64.features import FEATURES
+from ghashgen.check.attack import row_cases as cases
+from ghashgen.check.attack import row_child as native
 from ghashgen.run.emulate import Call, Emulator
 from ghashgen.run.emulate.calls import Buffer
 from ghashgen.run.emulate.image import raw_image

@@ -3,7 +3,6 @@
 import random
 
 import pytest
-import verify_cases as cases
 from iced_x86 import (
     EncodingKind,
     Instruction,
@@ -13,6 +12,7 @@ from row_instances import instances, is_mask, masks_read, no_table, run, symboli
 
 from ghashgen.algebra.ops.forms import Form
 from ghashgen.algebra.ops.monomials import evaluate
+from ghashgen.check.attack import row_cases as cases
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.terms import MASK128, NotPolynomialError, Term, Terms
 from ghashgen.verify.core.values import Affine, Pointer, fits

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from iced_x86 import (
     Decoder,
@@ -57,7 +58,8 @@ IMMEDIATES = {
 }  # fmt: skip
 
 UNTESTABLE = ("JMP", "CALL", "RET", "PUSH", "POP", "J", "LEAVEQ")
-"""Control flow and stack: test_verify_control.py compares them, a few instructions at a time."""
+"""Control flow and stack: tests/test_verify_control.py compares them, a few instructions at a
+time."""
 
 BUFFER, BUFFER_BYTES, START = "buffer", 256, 64
 
@@ -72,6 +74,11 @@ class State:
     mask: tuple[int, ...]
     vec: tuple[tuple[int, ...], ...]
     memory: bytes
+
+
+def _iced(number: int) -> Any:
+    # At run time iced's enumerations are plain integers; its stubs say otherwise.
+    return number
 
 
 def edge(rng: random.Random, bits: int) -> int:
@@ -114,9 +121,9 @@ def instance(code: int, rng: random.Random, imm: int | None = None) -> Instructi
     name = code_name(code)
     if name.split("_")[0] in UNTESTABLE or name.startswith(("J", "RETN")):
         return None
-    info = OpCodeInfo(code)
+    info = OpCodeInfo(_iced(code))
     i = Instruction()
-    i.code = code
+    i.code = _iced(code)
     kinds = info.op_kinds()
     evex = name.startswith("EVEX")
     use_memory = any(kind in MEMORY for kind in kinds) and rng.randrange(2) == 0
@@ -128,8 +135,8 @@ def instance(code: int, rng: random.Random, imm: int | None = None) -> Instructi
             i.set_op_kind(at, OpKind.MEMORY)
             if kind == K.MEM and name.startswith("LEA"):
                 # No access: any base and index will do, so that the sum is a number.
-                i.memory_base = general(rng, Register.RAX)
-                i.memory_index = general(rng, Register.RAX)
+                i.memory_base = _iced(general(rng, Register.RAX))
+                i.memory_index = _iced(general(rng, Register.RAX))
                 i.memory_index_scale = rng.choice((1, 2, 4, 8))
             else:
                 i.memory_base = Register.RSI
@@ -150,17 +157,17 @@ def instance(code: int, rng: random.Random, imm: int | None = None) -> Instructi
             first = REGISTERS[kind]
             i.set_op_kind(at, OpKind.REGISTER)
             if first >= Register.K0:
-                i.set_op_register(at, first + rng.randrange(8))
+                i.set_op_register(at, _iced(first + rng.randrange(8)))
             elif first >= Register.XMM0:
                 if not same:
                     number = rng.randrange(32 if evex else 16)
-                i.set_op_register(at, first + number)
+                i.set_op_register(at, _iced(first + number))
             else:
-                i.set_op_register(at, general(rng, first))
+                i.set_op_register(at, _iced(general(rng, first)))
     if use_memory and info.can_broadcast and rng.randrange(2):
         i.is_broadcast = True
     if evex and info.can_use_op_mask_register and rng.randrange(3):
-        i.op_mask = Register.K0 + rng.randrange(1, 8)
+        i.op_mask = _iced(Register.K0 + rng.randrange(1, 8))
         to_memory = i.op_kind(0) == OpKind.MEMORY
         if info.can_use_zeroing_masking and not to_memory and rng.randrange(2):
             i.zeroing_masking = True

@@ -1,0 +1,88 @@
+"""GHASH of every prefix of one long message, from tables of products with H.
+
+The products come from `ghashgen.algebra.field`, one for each bit of a block; the rest is sums, so
+that a few megabytes take a second.
+"""
+
+import random
+from functools import cache
+
+from ghashgen.algebra.field.bitorder import (
+    Order,
+    element_from_block,
+    register_from_element,
+    twist,
+)
+from ghashgen.algebra.field.gf128 import mul
+from ghashgen.algebra.field.ghash import multiply_blocks
+
+BLOCK = 16
+
+
+def products(h: bytes) -> tuple[tuple[int, ...], ...]:
+    """Return, for every byte of a block and every value of it, its product with H."""
+    out = []
+    for at in range(BLOCK):
+        bits = []
+        for bit in range(8):
+            block = bytearray(BLOCK)
+            block[at] = 1 << bit
+            bits.append(int.from_bytes(multiply_blocks(bytes(block), h), "big"))
+        row = [0]
+        for value in range(1, 256):
+            low = value & -value
+            row.append(row[value ^ low] ^ bits[low.bit_length() - 1])
+        out.append(tuple(row))
+    return tuple(out)
+
+
+class Hashed:
+    """A message drawn from a seed, and its hash from a given state at every length."""
+
+    def __init__(self, h: bytes, state: bytes, seed: str, most: int) -> None:
+        self.h, self.state = h, state
+        self.message = random.Random(seed).randbytes(most)
+        self._products = products(h)
+        self._prefixes = [int.from_bytes(state, "big")]
+
+    def _times_h(self, value: int) -> int:
+        out = 0
+        for row, byte in zip(self._products, value.to_bytes(BLOCK, "big"), strict=True):
+            out ^= row[byte]
+        return out
+
+    def after(self, length: int) -> bytes:
+        """Return the state after the first `length` bytes, zero-padded."""
+        whole, rest = divmod(length, BLOCK)
+        known = self._prefixes
+        while len(known) <= whole:
+            at = BLOCK * (len(known) - 1)
+            block = int.from_bytes(self.message[at : at + BLOCK], "big")
+            known.append(self._times_h(known[-1] ^ block))
+        if not rest:
+            return known[whole].to_bytes(BLOCK, "big")
+        last = self.message[BLOCK * whole : length].ljust(BLOCK, b"\0")
+        value = self._times_h(known[whole] ^ int.from_bytes(last, "big"))
+        return value.to_bytes(BLOCK, "big")
+
+    def after_zeros(self, length: int) -> bytes:
+        """Return the state after `length` bytes of zeros: it times H^blocks."""
+        out, base, exponent = self.state, self.h, -(-length // BLOCK)
+        while exponent:
+            if exponent & 1:
+                out = multiply_blocks(out, base)
+            base = multiply_blocks(base, base)
+            exponent >>= 1
+        return out
+
+
+@cache
+def table(h: bytes, powers: int) -> bytes:
+    """Return the key operands of H^1 to H^powers, reflected, 16 bytes each."""
+    order = Order.REFLECTED
+    H = element_from_block(h)
+    power, cells = H, []
+    for _ in range(powers):
+        cells.append(register_from_element(twist(power, order), order).to_bytes(BLOCK, "little"))
+        power = mul(power, H)
+    return b"".join(cells)

@@ -1,0 +1,259 @@
+"""Asks the prover about programs, and runs those that it accepts at very many lengths."""
+
+import os
+import pickle
+import struct
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from ghashgen.algebra.field.bitorder import Order
+from ghashgen.check.attack import length_child
+from ghashgen.check.attack.long_messages import Hashed, table
+from ghashgen.check.attack.program_make import Program
+from ghashgen.check.attack.program_text import FOOT, HEAD
+from ghashgen.run.emulate.image import load_object
+from ghashgen.run.emulate.layout import IMAGE_BASE
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.toolchain import assemble_text, find_nasm
+from ghashgen.verify.core.refutation import Refutation
+from ghashgen.verify.hash.spec import FunctionSpec, KernelSpec
+from ghashgen.verify.prove import prove_image
+from ghashgen.verify.x86_64.elf import load_image
+
+POWERS = 4
+SUBKEY = bytes.fromhex("66e94bd4ef8a2c3b884cfa59ca342b2e")
+STATE = bytes(range(3, 19))
+SECONDS = 60
+"""How long all lengths of one program may take."""
+
+KEPT = ("rbx", "rbp", "r12", "r13", "r14", "r15")
+
+THUNK = (
+    "bits 64\ndefault rel\n"
+    + "".join(f"push {name}\n" for name in KEPT)
+    + "sub rsp, 24\nmov rax, 0x5a17c3f00dfe1ed1\nmov [rsp], rax\nmov [rsp + 8], rax\n"
+    + "mov [stack], rsp\nmov rax, rdi\nmov rdi, rsi\nmov rsi, rdx\nmov rdx, rcx\nmov rcx, r8\n"
+    + "".join(f"mov {name}, 0x{0x6B00000000000001 + 17 * k:x}\n" for k, name in enumerate(KEPT))
+    + "mov r8, 0x8877665544332211\nmov r9, -1\nmov r10, r8\nmov r11, r9\n"
+    + "call rax\nxor eax, eax\ncmp rsp, [stack]\nje .there\nmov rsp, [stack]\nor eax, 64\n.there:\n"
+    + "".join(
+        f"mov rcx, 0x{0x6B00000000000001 + 17 * k:x}\ncmp {name}, rcx\nje .k{k}\nor eax, {1 << k}\n"
+        f".k{k}:\n"
+        for k, name in enumerate(KEPT)
+    )
+    + "mov rcx, 0x5a17c3f00dfe1ed1\ncmp [rsp], rcx\njne .torn\ncmp [rsp + 8], rcx\nje .whole\n"
+    + ".torn: or eax, 128\n.whole:\npushfq\npop rcx\ntest ecx, 1024\njz .up\n"
+    + "or eax, 256\n.up: cld\nadd rsp, 24\n"
+    + "".join(f"pop {name}\n" for name in reversed(KEPT))
+    + "ret\nalign 8\nstack: dq 0\n"
+)
+"""uint64_t thunk(function, state, table, input, length): calls, and says which of the registers
+that a function has to keep it did not: one bit each, then rsp, the caller's stack, the direction
+flag."""
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """Which lengths an accepted program is run at."""
+
+    every: int
+    """All lengths up to this one."""
+    edges: int
+    """Around every power of two up to this one, with as many residues as a group has."""
+    zeros: tuple[int, ...] = ()
+    """Of messages of zeros, which need no memory of their own."""
+
+
+QUICK = Lengths(640, 1 << 16)
+LONG = Lengths(4096, 1 << 22)
+FAR = (1 << 32, (1 << 32) + 80)
+
+
+@dataclass(frozen=True)
+class Fate:
+    """What became of one program."""
+
+    program: Program
+    refutation: Refutation | None
+    wrong: str | None = None
+    """What was wrong of it when it was run."""
+    calls: int = 0
+    lacking: str | None = None
+    """Why it was not run, if it was accepted and was not."""
+
+
+@cache
+def thunk() -> bytes:
+    """Return the machine code of THUNK."""
+    return assemble_text(find_nasm(), "thunk", THUNK, "bin")
+
+
+@cache
+def hashed(most: int) -> Hashed:
+    """Return the message that all programs are given."""
+    return Hashed(SUBKEY, STATE, "programs", most)
+
+
+@cache
+def chosen(lengths: Lengths, multiple: int) -> tuple[int, ...]:
+    """Return the lengths of messages in increasing order."""
+    out = set(range(0, lengths.every + 1, multiple))
+    edge = 1 << 7
+    while edge <= lengths.edges:
+        out |= {edge + 16 * k for k in range(-9, 10) if edge + 16 * k >= 0}
+        if multiple == 1:
+            out |= {edge + k for k in range(-17, 18)}
+        edge *= 2
+    return tuple(sorted(out))
+
+
+def statement(program: Program) -> KernelSpec:
+    """Return what is claimed of a program."""
+    parameters = ("state", "table", "input", "length")
+    function = FunctionSpec("update", program.name, parameters, program.multiple)
+    cells = tuple(("B", k + 1) for k in range(POWERS))
+    return KernelSpec(
+        program.name, "sysv", Order.REFLECTED, program.blocks, cells, 16 * POWERS, (function,)
+    )
+
+
+def as_toml(program: Program) -> str:
+    """Return `statement` as a file for prove-object."""
+    cells = ", ".join(f'"B{k + 1}"' for k in range(POWERS))
+    return (
+        f'name = "{program.name}"\nabi = "sysv"\norder = "reflected"\n'
+        f"blocks = {program.blocks}\ncells = [{cells}]\ntable_align = 16\n\n[functions.update]\n"
+        f'symbol = "{program.name}"\nparameters = ["state", "table", "input", "length"]\n'
+        f"length_multiple = {program.multiple}\n"
+    )
+
+
+def source(programs: Sequence[Program]) -> str:
+    """Return programs as one file of nasm."""
+    return HEAD + "".join(program.text for program in programs) + FOOT
+
+
+def assembled(programs: Sequence[Program]) -> bytes:
+    """Return one object with all of them."""
+    return assemble_text(find_nasm(), "programs", source(programs), "elf64")
+
+
+def judge(programs: Sequence[Program], features: frozenset[str], lengths: Lengths) -> list[Fate]:
+    """Return what becomes of each: asked of the prover, and run if it is accepted."""
+    obj = assembled(programs)
+    image = load_image(obj)
+    fates, accepted = [], []
+    for program in programs:
+        refutation = prove_image(image, statement(program)).refutation
+        fate = Fate(program, refutation)
+        if refutation is None:
+            missing = sorted(program.needs - features)
+            if missing:
+                fate = Fate(program, None, lacking=f"this CPU lacks {', '.join(missing)}")
+            else:
+                accepted.append(program)
+        fates.append(fate)
+    ran = run(obj, accepted, lengths)
+    return [ran.get(fate.program.name, fate) for fate in fates]
+
+
+def run(obj: bytes, programs: Sequence[Program], lengths: Lengths) -> dict[str, Fate]:
+    """Run programs of an object on this CPU, in a process of their own, and compare."""
+    laid = load_object(obj)
+    code = bytearray(max(s.address + len(s.content) for s in laid.segments) - IMAGE_BASE)
+    for segment in laid.segments:
+        at = segment.address - IMAGE_BASE
+        code[at : at + len(segment.content)] = segment.content
+    most = max([max(chosen(lengths, 1), default=0), 1])
+    message = hashed(most + 64)
+    out: dict[str, Fate] = {}
+    todo = list(enumerate(programs))
+    while todo:
+        job = _job(bytes(code), laid.symbols, todo, lengths, message)
+        done, ended = _child(job)
+        for number, program in todo:
+            line = done.get(number)
+            if line is not None:
+                wrong = line[1] if line[0] == "wrong" else None
+                calls = len(chosen(lengths, program.multiple))
+                out[program.name] = Fate(program, None, _words(wrong) if wrong else None, calls)
+        todo = [(number, program) for number, program in todo if number not in done]
+        if todo and ended is None:
+            raise GhashgenError("a child that ran programs said less than it did", "report this")
+        if todo and ended is not None:
+            number, length, text = ended
+            left = [pair for pair in todo if pair[0] != number]
+            if len(left) == len(todo):
+                raise GhashgenError(f"a child did not start: {text}", "report this")
+            program = dict(todo)[number]
+            out[program.name] = Fate(program, None, f"{length} bytes: {text}")
+            todo = left
+    return out
+
+
+def _words(line: str) -> str:
+    length, _, rest = line.partition(" ")
+    got, _, expected = rest.rpartition(" ")
+    return f"{length} bytes: got {got}, expected {expected}"
+
+
+def _job(
+    code: bytes,
+    symbols: object,
+    todo: Sequence[tuple[int, Program]],
+    lengths: Lengths,
+    message: Hashed,
+) -> dict[str, object]:
+    assert isinstance(symbols, dict)
+    needed = {n for _, program in todo for n in chosen(lengths, program.multiple)}
+    zeros = [(n, message.after_zeros(n).hex()) for n in lengths.zeros]
+    return {
+        "code": code,
+        "thunk": thunk(),
+        "table": table(SUBKEY, POWERS),
+        "state": STATE,
+        "message": message.message,
+        "expected": {n: message.after(n).hex() for n in sorted(needed)},
+        "functions": [
+            (number, symbols[program.name] - IMAGE_BASE, chosen(lengths, program.multiple))
+            for number, program in todo
+        ],
+        "zeros": {number: zeros for number, _ in todo} if zeros else {},
+        "seconds": SECONDS,
+    }
+
+
+def _child(
+    job: dict[str, object],
+) -> tuple[dict[int, tuple[str, str]], tuple[int, int, str] | None]:
+    """Return what the child said of each function, and where it ended if it did not finish."""
+    with tempfile.TemporaryFile() as mark:
+        mark.write(struct.pack("<QQQ", 1 << 40, 0, 0))
+        mark.flush()
+        os.set_inheritable(mark.fileno(), True)
+        done = subprocess.run(
+            [sys.executable, length_child.__file__],
+            input=pickle.dumps({**job, "mark": mark.fileno()}),
+            capture_output=True,
+            pass_fds=(mark.fileno(),),
+            check=False,
+        )
+        mark.seek(0)
+        number, length, _ = struct.unpack("<QQQ", mark.read(24))
+    said: dict[int, tuple[str, str]] = {}
+    for line in done.stdout.decode().splitlines():
+        word, _, rest = line.partition(" ")
+        key, _, what = rest.partition(" ")
+        if word == "short":
+            continue
+        said[int(key)] = (word, what)
+    if done.returncode == 0:
+        return said, None
+    if done.returncode > 0:
+        return said, (1 << 40, 0, done.stderr.decode(errors="replace")[-400:])
+    text = "it does not return" if done.returncode == -14 else f"signal {-done.returncode}"
+    return said, (number, length, text)

@@ -1,0 +1,203 @@
+"""The part `programs` of the attack: quick, and shown to see a prover with a hole open again."""
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from cpus import AS_FOUND, features
+
+from ghashgen.algebra.field.ghash import ghash_padded
+from ghashgen.check.attack import program_trap
+from ghashgen.check.attack.core import Options
+from ghashgen.check.attack.long_messages import Hashed
+from ghashgen.check.attack.parts import programs as part
+from ghashgen.check.attack.program_make import KINDS, Program, program
+from ghashgen.check.attack.program_run import QUICK, STATE, SUBKEY, assembled, judge, run
+from ghashgen.check.attack.program_trap import Step
+from ghashgen.support.toolchain import assemble_text, find_nasm
+from ghashgen.verify import prove
+from ghashgen.verify.core.refutation import Category
+from ghashgen.verify.core.terms import DATA, OPAQUE, Lane, Term
+from ghashgen.verify.core.values import Affine, Pointer, Value
+from ghashgen.verify.hash import cut
+from ghashgen.verify.x86_64 import flags, operands
+from ghashgen.verify.x86_64.rows import general as semantics_general
+
+SEED, COUNT = 1, 60
+
+
+def some(kind: str, numbers: range) -> list[Program]:
+    """Those of the programs that are of a kind and were changed."""
+    made = (program(SEED, number) for number in numbers)
+    return [one for one in made if one.kind == kind and one.changed]
+
+
+@pytest.mark.cpu(AS_FOUND)
+def test_a_sample_of_programs() -> None:
+    fates = judge([program(SEED, number) for number in range(COUNT)], features(), QUICK)
+    outcome = part.outcome(fates, SEED)
+    assert [finding.wrong for finding in outcome.findings] == []
+    assert outcome.tried == COUNT
+    accepted = outcome.right + sum(outcome.not_run.values())
+    assert COUNT // 10 < accepted < COUNT // 2
+    assert any(fate.refutation is None and fate.program.changed for fate in fates)
+
+
+def test_programs_are_the_same_again_and_of_every_kind() -> None:
+    assert program(5, 77) == program(5, 77)
+    assert {program(SEED, number).kind for number in range(200)} == set(KINDS)
+    assert [task.first for task in islice(part.tasks(Options(1, Path())), 3)] == [0, 25, 50]
+
+
+def test_hashes_of_long_messages() -> None:
+    known = Hashed(SUBKEY, STATE, "a test", 300)
+    for length in (0, 1, 15, 16, 17, 160, 299):
+        assert known.after(length) == ghash_padded(SUBKEY, STATE, known.message[:length])
+    for length in (0, 16, 17, 160):
+        assert known.after_zeros(length) == ghash_padded(SUBKEY, STATE, bytes(length))
+
+
+Hole = Callable[[pytest.MonkeyPatch], None]
+
+
+def keeps_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Input that was put on the stack stays what it was across a cut."""
+    real = cut._kept
+
+    def kept(value: Value, renamed: dict[Term, Lane]) -> Value | None:
+        out = real(value, renamed)
+        whole = isinstance(value, Term) and value.deps & DATA and not value.deps & OPAQUE
+        return value if out is None and whole else out
+
+    monkeypatch.setattr(cut, "_kept", kept)
+
+
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arithmetic on an unknown length in 8, 16 or 32 bits is that in 64."""
+    narrow = operands.narrow
+    monkeypatch.setattr(
+        operands, "narrow", lambda m, v, bits: v if isinstance(v, Affine) else narrow(m, v, bits)
+    )
+    for name in ("of_sum", "of_difference", "of_result"):
+        real = getattr(flags, name)
+
+        def in_64(*given: object, real: Callable[..., object] = real, at: int = 2) -> object:
+            words = list(given)
+            if any(isinstance(value, Affine) for value in given):
+                words[at] = 64
+            return real(*words)
+
+        if name == "of_result":
+            monkeypatch.setattr(semantics_general, name, lambda *given, f=in_64: f(*given, at=1))
+        else:
+            monkeypatch.setattr(semantics_general, name, in_64)
+
+
+def sign_is_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sign flag of a comparison with an unknown says less-than."""
+    real = flags.of_difference
+
+    def guessed(a: Value, b: Value, bits: int, inside: Callable[[Pointer], bool]) -> flags.Flags:
+        out = real(a, b, bits, inside)
+        unknown = isinstance(a, Affine) or isinstance(b, Affine)
+        return replace(out, sign=out.carry) if unknown else out
+
+    monkeypatch.setattr(semantics_general, "of_difference", guessed)
+
+
+HOLES: dict[str, tuple[Hole, str, range]] = {
+    "data stays on the stack": (keeps_data, "kept", range(130)),
+    "narrow is wide": (wide, "width", range(80, 100)),
+    "sign is less": (sign_is_less, "trap", range(1005, 1015)),
+}
+"""Holes that were closed, each with programs of SEED that see it open again."""
+
+
+@pytest.mark.cpu(AS_FOUND)
+@pytest.mark.parametrize("name", sorted(HOLES))
+def test_an_open_hole_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    hole, kind, numbers = HOLES[name]
+    programs = some(kind, numbers)
+    assert not [f for f in judge(programs, features(), QUICK) if f.wrong]
+    hole(monkeypatch)
+    # The second line behind the induction would see it first.
+    monkeypatch.setattr(prove, "run_lengths", lambda *given: None)
+    fates = judge(programs, features(), QUICK)
+    if any(fate.lacking for fate in fates) and not features() >= {"pclmulqdq", "ssse3"}:
+        pytest.skip("this CPU lacks pclmulqdq or ssse3")
+    outcome = part.outcome(fates, SEED)
+    assert outcome.findings
+    assert "expected" in outcome.findings[0].wrong
+
+
+@pytest.mark.cpu(AS_FOUND)
+def test_what_the_second_line_finds_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    keeps_data(monkeypatch)
+    fates = judge(some("kept", range(60)), features(), QUICK)
+    assert any(f.refutation and f.refutation.category is Category.PROVER for f in fates)
+    assert part.outcome(fates, SEED).findings
+
+
+WRONG = {
+    "a register that is kept": ("mov rbx, 5\n ret", "registers to be kept"),
+    "a store before the state": ("mov byte [rdi - 1], 0\n ret", "before the state"),
+    "the input written": ("test rcx, rcx\n jz .e\n mov byte [rdx], 0\n.e: ret", "signal 11"),
+    "a load beyond the end": ("mov al, [rdx + rcx]\n ret", "signal 11"),
+    "a direction": ("std\n ret", "registers to be kept"),
+    "nothing done": ("ret", "expected"),
+}
+
+
+@pytest.mark.cpu(AS_FOUND)
+@pytest.mark.parametrize("name", sorted(WRONG))
+def test_what_running_sees(name: str) -> None:
+    body, words = WRONG[name]
+    wrong = replace(program(SEED, 0), name="p0", text=f"global p0\np0:\n {body}\n", multiple=16)
+    fate = run(assembled([wrong]), [wrong], QUICK)["p0"]
+    assert fate.wrong is not None
+    assert words in fate.wrong
+
+
+@pytest.fixture(scope="module")
+def stepped() -> Callable[[str, int], tuple[int, int]]:
+    """Runs one instruction on rdi; returns the register and the flags."""
+    import mmap
+
+    pages = []
+
+    def run_one(text: str, value: int) -> tuple[int, int]:
+        code = assemble_text(
+            find_nasm(),
+            "step",
+            f"bits 64\nmov rax, rdi\n{text}\npushfq\npop rcx\nmov [rsi], rcx\nret\n",
+            "bin",
+        )
+        page = mmap.mmap(-1, 4096, prot=7)
+        pages.append(page)
+        page[: len(code)] = code
+        at = ctypes.addressof(ctypes.c_char.from_buffer(page))
+        function = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_uint64, ctypes.c_void_p)(at)
+        word = ctypes.c_uint64()
+        return function(value, ctypes.addressof(word)), word.value
+
+    return run_one
+
+
+def test_the_steps_of_a_trap_are_what_the_cpu_does(
+    stepped: Callable[[str, int], tuple[int, int]],
+) -> None:
+    import random
+
+    rng = random.Random(9)
+    bits = (0, 6, 7, 11)
+    for _ in range(60):
+        step: Step = program_trap._step(rng, rng.random() < 0.6)
+        value = rng.choice((0, 64, 128, 1 << 31, (1 << 62) - 16, rng.getrandbits(62)))
+        got, word = stepped(step.text("rax"), value)
+        result, found = step.run(value, (None,) * 4)
+        assert got == result, step
+        for bit, flag in zip(bits, found, strict=True):
+            assert flag is None or flag == bool(word >> bit & 1), (step, bit)
