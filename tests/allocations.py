@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ghashgen.arch.sets import isas
+from ghashgen.arch.registry import isas
 from ghashgen.ir.program import Op, PReg, Program, RegClass
 
 AVX = isas()["avx"]

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from ghashgen.arch.core import Abi
+from ghashgen.arch.objects import ObjectCode, read_object
 from ghashgen.arch.rows import Isa
-from ghashgen.arch.x86_64.abi import Abi
-from ghashgen.arch.x86_64.objects import ObjectCode, read_object
+from ghashgen.arch.x86_64.formats import FORMATS
 from ghashgen.compiler.allocate import Allocation, allocate
 from ghashgen.compiler.frame import frame
 from ghashgen.compiler.fuse import fuse
@@ -19,7 +20,7 @@ from ghashgen.compiler.select import select
 from ghashgen.cost.audit import Audit, audit
 from ghashgen.kernels.hash.exported import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
-from ghashgen.kernels.target import FORMATS, Target, target
+from ghashgen.kernels.target import Target, target
 from ghashgen.output.place import place
 from ghashgen.output.render import RenderedFunction, listing
 from ghashgen.run.harness import HarnessKernel

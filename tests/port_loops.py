@@ -6,7 +6,7 @@ from functools import cache
 
 from iced_x86 import Code, Instruction, MemoryOperand, Register
 
-from ghashgen.arch.x86_64.objects import ObjectCode, read_object
+from ghashgen.arch.objects import ObjectCode, read_object
 from ghashgen.arch.x86_64.uarch import uarch
 from ghashgen.cost.audit import loop as loop_of
 from ghashgen.cost.ports import Loop

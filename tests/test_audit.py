@@ -11,7 +11,13 @@ from iced_x86 import Decoder
 
 from ghashgen.algebra.ops.integers import IntegerOps
 from ghashgen.algebra.schemes.core import Multiply
-from ghashgen.cost.audit import CLASSES, classify, mnemonic, region
+from ghashgen.arch.decoder import CLASSES
+from ghashgen.arch.x86_64 import ARCH
+from ghashgen.cost.audit import region
+
+DECODER = ARCH.decoder
+classify, mnemonic = DECODER.audit_class, DECODER.mnemonic
+
 
 PAPER = {
     "paper_baseline": {
@@ -143,7 +149,7 @@ def test_instructions_fall_into_the_classes_of_the_paper(code: str, cls: str) ->
 def test_memory_operands_of_computing_instructions_are_counted_beside_the_classes() -> None:
     # vpxor xmm0, xmm1, [rsi]; vmovdqu xmm0, [rsi]; vmovdqu [rsi], xmm0; lea rax, [rsi + 16]
     code = bytes.fromhex("c5f1ef06c5fa6f06c5fa7f06488d4610")
-    counted = region(list(Decoder(64, code)))
+    counted = region(DECODER, list(Decoder(64, code)))
     assert counted.memory_operands == 1
     assert json.loads(json.dumps(dict(counted.classes))) == {
         **dict.fromkeys(CLASSES, 0),

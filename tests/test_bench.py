@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 from cpus import AS_FOUND, CPUS, features, lacking, too_little
 
+from ghashgen.arch.objects import read_object
 from ghashgen.arch.x86_64.features import FEATURES
-from ghashgen.arch.x86_64.objects import read_object
 from ghashgen.cli.verbs.bench import COMMAND
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import target

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ghashgen.algebra.schemes.registry import multiplies, reduces
-from ghashgen.arch.sets import isas
+from ghashgen.arch.registry import isas
 from ghashgen.kernels.hash.catalogue import PAPER, Choice, catalogue, choose, look_up
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.support.errors import GhashgenError

@@ -9,9 +9,9 @@ import pytest
 from iced_x86 import Decoder
 from verify_objects import assembled
 
+from ghashgen.arch.objects import read_object
 from ghashgen.arch.x86_64.cpuid import cpu_features
 from ghashgen.arch.x86_64.features import FEATURES
-from ghashgen.arch.x86_64.objects import read_object
 from ghashgen.kernels import manifest
 from ghashgen.kernels.hash.catalogue import catalogue
 from ghashgen.kernels.hash.kernel import Kernel

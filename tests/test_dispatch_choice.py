@@ -21,7 +21,7 @@ from dispatching import (
     shipped,
 )
 
-from ghashgen.arch.sets import isas
+from ghashgen.arch.registry import isas
 from ghashgen.choice.candidate import (
     PREFERENCE,
     Candidate,

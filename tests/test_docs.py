@@ -21,7 +21,7 @@ from cpus import AS_FOUND, lacking
 
 from ghashgen.algebra.identities import prove_all
 from ghashgen.algebra.schemes import reduce
-from ghashgen.arch.sets import isas
+from ghashgen.arch.registry import isas
 from ghashgen.arch.x86_64 import sets as isa
 from ghashgen.arch.x86_64 import syntax
 from ghashgen.cli import verbs as commands

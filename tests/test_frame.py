@@ -11,9 +11,12 @@ from conftest import FRAMED, SPILLED
 from cpus import too_little
 from iced_x86 import Instruction, InstructionInfoFactory, OpAccess, OpKind, Register, RegisterExt
 
-from ghashgen.cost.audit import classify, mnemonic
+from ghashgen.arch.x86_64 import ARCH
 from ghashgen.kernels.hash.exported import FUNCTIONS
 from ghashgen.run.harness import Harness
+
+classify, mnemonic = ARCH.decoder.audit_class, ARCH.decoder.mnemonic
+
 
 FACTORY = InstructionInfoFactory()
 WRITES = {OpAccess.WRITE, OpAccess.COND_WRITE, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE}

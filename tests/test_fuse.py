@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ghashgen.arch.sets import isas
+from ghashgen.arch.registry import isas
 from ghashgen.compiler.fuse import fuse
 from ghashgen.ir.builder import Builder, Value
 from ghashgen.ir.program import Mem, Op, Program, VReg

@@ -20,10 +20,10 @@ from iced_x86 import (
     RegisterExt,
 )
 
+from ghashgen.arch.objects import read_object
+from ghashgen.arch.registry import isas
 from ghashgen.arch.rows import Isa, Row, Step, lowering, row_table
-from ghashgen.arch.sets import isas
-from ghashgen.arch.x86_64.abi import GPR_NAMES
-from ghashgen.arch.x86_64.objects import read_object
+from ghashgen.arch.x86_64.registers import GPR_NAMES
 from ghashgen.arch.x86_64.sets.avx import ISA as AVX
 from ghashgen.arch.x86_64.syntax.nasm import SYNTAX
 from ghashgen.ir.program import CODES, Label, Mem, Op, Operand, PReg, Reg, RegClass, Slot, VReg

@@ -11,7 +11,8 @@ import pytest
 from compiling import Assembled
 from verify_objects import assembled
 
-from ghashgen.arch.x86_64.objects import read_object
+from ghashgen.arch.objects import read_object
+from ghashgen.arch.x86_64 import ARCH
 from ghashgen.check.proofs import statement
 from ghashgen.cost.audit import audit
 from ghashgen.cost.left import Left, left_by
@@ -29,7 +30,8 @@ from ghashgen.verify.x86_64.memory import STACK
 
 def left(*lines: str) -> Left:
     text = "section .text\nf:\n" + "".join(f"{line}\n" for line in lines) + "f.end:\n"
-    return left_by(read_object(assembled(text)).between("f", "f.end"))
+    body = read_object(assembled(text)).between("f", "f.end")
+    return left_by(ARCH, body, [ARCH.decoder.effect(instruction) for instruction in body])
 
 
 SNIPPETS = (
@@ -73,7 +75,7 @@ def test_secrets_are_followed(
     [
         ("mov rsp, rdi", "ret"),
         ("call f", "ret"),
-        ("mov rax, [rsp + 8]", "ret"),
+        ("mov [rsp + 8], rax", "ret"),
         ("mov rax, [rsp + rcx - 8]", "ret"),
         ("test rdx, rdx", "je .a", "push rax", ".a: ret"),
     ],

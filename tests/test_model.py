@@ -10,17 +10,19 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from ghashgen.arch.x86_64.objects import read_object
+from ghashgen.arch.objects import read_object
+from ghashgen.arch.x86_64 import ARCH
+from ghashgen.arch.x86_64.classes import class_of
 from ghashgen.arch.x86_64.uarch import uarch, uarches
 from ghashgen.arch.x86_64.uarch.forms import form_of
 from ghashgen.cli.verbs import model as command
 from ghashgen.cli.verbs.options import build_folder, default_out
-from ghashgen.cost.audit import class_of, classify, region
 from ghashgen.cost.audit import loop as group_loop
+from ghashgen.cost.audit import region
 from ghashgen.cost.bound import histogram_bound, port_bound
 from ghashgen.cost.count import Counted, classes, count, memory_operands, toml
 from ghashgen.cost.histogram import histogram
-from ghashgen.cost.loops import blocks, functions, largest, loops
+from ghashgen.cost.loops import blocks, largest, loops
 from ghashgen.kernels.hash.catalogue import Choice, choose
 from ghashgen.kernels.target import target
 from ghashgen.lab.bench import peers as bench_peers
@@ -29,6 +31,9 @@ from ghashgen.lab.model.peers import STORED, parse, peers, recount
 from ghashgen.run.built import build
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import assemble_text, find_nasm
+
+classify = ARCH.decoder.audit_class
+
 
 SPR = uarch("sapphirerapids")
 HEAD = """[[peer]]
@@ -100,7 +105,7 @@ def counted() -> Counted:
 
 
 def test_functions_without_a_size_end_where_the_next_begins() -> None:
-    found = functions(toy())
+    found = read_object(toy()).functions
     assert set(found) == {"helper", "toy_ghash", "other"}
     assert found["helper"][1] == found["toy_ghash"][0]
     assert found["toy_ghash"][1] == found["other"][0]
@@ -294,5 +299,5 @@ def test_our_own_loop_is_found_as_a_peer_would_be(tmp_path: Path) -> None:
         found = count(data, f"{symbol}_update")
         assert found.body == histogram(known)
         assert found.blocks == item.kernel.blocks
-        assert classes(found.body) == dict(region(known).classes)
-        assert memory_operands(found.body) == region(known).memory_operands
+        assert classes(found.body) == dict(region(ARCH.decoder, known).classes)
+        assert memory_operands(found.body) == region(ARCH.decoder, known).memory_operands

@@ -9,15 +9,19 @@ import pytest
 from compiling import Assembled
 from iced_x86 import Decoder, FlowControl, Instruction
 
-from ghashgen.arch.syntax import NOPS
-from ghashgen.arch.x86_64.objects import read_object
-from ghashgen.cost.audit import mnemonic
+from ghashgen.arch.objects import read_object
+from ghashgen.arch.x86_64 import ARCH
+from ghashgen.arch.x86_64.nops import NOPS
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import Target, target
-from ghashgen.output.place import LINE, NOP, place
+from ghashgen.output.place import place
 from ghashgen.output.render import listing, render
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import Tool, assemble_text
+
+LINE, NOP = ARCH.jump_line, "nop"
+mnemonic = ARCH.decoder.mnemonic
+
 
 KERNEL = Kernel("avx", "winograd", "clmul1", 8)
 

@@ -12,11 +12,10 @@ import pytest
 from compiling import Job, assembled
 from cpus import too_little
 
-from ghashgen.arch.sets import isas
-from ghashgen.arch.syntaxes import syntaxes
+from ghashgen.arch.objects import read_object
+from ghashgen.arch.registry import isas, syntaxes
 from ghashgen.arch.x86_64 import sets as isa_package
 from ghashgen.arch.x86_64 import syntax as syntax_package
-from ghashgen.arch.x86_64.objects import read_object
 from ghashgen.kernels.hash.catalogue import Choice, choose
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import target

@@ -13,7 +13,6 @@ from row_machine import mutate
 from ghashgen.arch.rows import Isa
 from ghashgen.arch.x86_64.abi import SYSV
 from ghashgen.compiler.allocate import Allocation
-from ghashgen.compiler.liveness import row_effects
 from ghashgen.compiler.recheck import AllocationError, recheck
 from ghashgen.ir.program import Mem, Op, Operand, PReg, Program, RegClass, Slot
 from ghashgen.kernels.hash.kernel import Kernel
@@ -53,7 +52,6 @@ def held_already(program: Program, isa: Isa) -> set[int]:
 
     One that begins a block may be such, too: that depends on the blocks before it.
     """
-    effects = row_effects(isa.rows)
     found = set()
     for block in program.blocks:
         same: set[frozenset[Operand]] = {frozenset(op.operands) for op in block.ops[:1]}
@@ -61,7 +59,10 @@ def held_already(program: Program, isa: Isa) -> set[int]:
             pair = frozenset(op.operands)
             if op.comment == "reload" and pair in same:
                 found.add(id(op))
-            written = {*effects(op)[1], *(op.operands[:1] if op.comment == "spill" else ())}
+            written = {
+                *isa.rows[op.code].effects(op)[1],
+                *(op.operands[:1] if op.comment == "spill" else ()),
+            }
             same = {known for known in same if not known & written}
             if op.comment in ("spill", "reload"):
                 same.add(pair)
@@ -139,10 +140,9 @@ def test_a_clobbered_live_register_is_refused(spilled: tuple[Program, Allocation
     """Before each instruction that reads a vector register, overwrite it from a slot."""
     selected, found, isa = spilled
     (load,) = isa.lower["load_aligned"]
-    effects = row_effects(isa.rows)
     clobbered = 0
     for at, op in enumerate(found.program.ops):
-        for reg in effects(op)[0]:
+        for reg in isa.rows[op.code].effects(op)[0]:
             if op.origin < 0 or reg.cls is not RegClass.VEC:
                 continue
             clobber = Op(load.row, (reg, Slot(0)))

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from random_programs import CONSTANTS, programs
 from row_machine import Memory, mutate, run
 
+from ghashgen.arch.registry import isas
 from ghashgen.arch.rows import Isa
-from ghashgen.arch.sets import isas
 from ghashgen.arch.x86_64.abi import SYSV, WIN64
 from ghashgen.compiler.allocate import Allocation, allocate
 from ghashgen.compiler.recheck import AllocationError, recheck

@@ -20,17 +20,21 @@ from elftools.elf.relocation import RelocationSection
 from elftools.elf.sections import NoteSection, SymbolTableSection
 from iced_x86 import CpuidFeature, Instruction
 
+from ghashgen.arch.x86_64 import ARCH
 from ghashgen.arch.x86_64.abi import WIN64
-from ghashgen.cost.audit import mnemonic
+from ghashgen.arch.x86_64.formats import FORMATS
 from ghashgen.kernels.hash.catalogue import PAPER
 from ghashgen.kernels.hash.exported import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
-from ghashgen.kernels.target import FORMATS, Target, target
+from ghashgen.kernels.target import Target, target
 from ghashgen.output.artefact import sha256
 from ghashgen.output.place import place
 from ghashgen.output.render import Listing, render
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import Tool, assemble_text, find_nasm
+
+mnemonic = ARCH.decoder.mnemonic
+
 
 SAMPLE = (
     Kernel("avx", "winograd", "clmul1", 5),

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from random_programs import CONSTANTS, programs
 from row_machine import run
 
-from ghashgen.arch.sets import isas
+from ghashgen.arch.registry import isas
 from ghashgen.arch.x86_64.abi import SYSV, WIN64
 from ghashgen.arch.x86_64.uarch import uarch
 from ghashgen.compiler.allocate import allocate
-from ghashgen.compiler.liveness import liveness, row_effects
+from ghashgen.compiler.liveness import liveness
 from ghashgen.compiler.pipeline import compile_function, in_rows
 from ghashgen.compiler.schedule import (
     MARGINS,
@@ -74,11 +74,12 @@ def swapped(i: int, j: int) -> Callable[[list[Op]], list[Op]]:
 def dependent_pairs(program: Program, kernel: Kernel, label: str) -> list[tuple[int, int]]:
     """Neighbours in a block of which the second reads what the first writes."""
     block = next(b for b in program.blocks if b.label == label)
-    effects = row_effects(kernel.set.rows)
+    rows = kernel.set.rows
     return [
         (i, i + 1)
         for i in range(len(block.ops) - 1)
-        if set(effects(block.ops[i])[1]) & set(effects(block.ops[i + 1])[0])
+        if set(rows[block.ops[i].code].effects(block.ops[i])[1])
+        & set(rows[block.ops[i + 1].code].effects(block.ops[i + 1])[0])
     ]
 
 
@@ -196,7 +197,7 @@ def test_stores_pass_each_other_only_where_they_cannot_meet(
     program = stores(first, second)
     ops = program.blocks[0].ops
     at = [i for i, op in enumerate(ops) if "store" in op.code]
-    live = liveness(program, row_effects(AVX.rows))
+    live = liveness(program, AVX.rows)
     (region,) = all_regions(program, AVX)
     ties = region_graph(program, region, AVX, live)
     assert (at[0] in ties.before[at[1]]) is not apart
@@ -238,7 +239,7 @@ def test_every_order_that_keeps_dependences_is_accepted_and_computes_the_same(
 ) -> None:
     assert isa in (SSE, AVX)
     selected = select(program, isa)
-    live = liveness(selected, row_effects(isa.rows))
+    live = liveness(selected, isa.rows)
     for region in all_regions(selected, isa):
         ties = region_graph(selected, region, isa, live)
         order = orders(random.randrange, ties)
@@ -308,7 +309,7 @@ def test_a_loops_state_may_be_taken_up_late_in_the_turn() -> None:
     """What the reduction of the turn before makes is not waited for by the other products."""
     program = rows_of(KERNELS[0])
     loop = next(r for r in all_regions(program, AVX) if r.loops)
-    ties = region_graph(program, loop, AVX, liveness(program, row_effects(AVX.rows)))
+    ties = region_graph(program, loop, AVX, liveness(program, AVX.rows))
     items = [single(op, AVX.rows, SKX) for op in ties.ops]
     state = next(i for i, op in enumerate(ties.ops) if op.comment.endswith("A = X + C"))
     made = next(i for i, op in enumerate(ties.ops) if op.code == "vmovdqa.copy")
@@ -321,7 +322,7 @@ def test_a_loops_state_may_be_taken_up_late_in_the_turn() -> None:
 def test_a_limit_on_registers_is_kept_where_the_written_order_keeps_it() -> None:
     program = rows_of(replace(KERNELS[0], blocks=16))
     loop = next(r for r in all_regions(program, AVX) if r.loops)
-    live = liveness(program, row_effects(AVX.rows))
+    live = liveness(program, AVX.rows)
     ties = region_graph(program, loop, AVX, live)
     items = [single(op, AVX.rows, SKX) for op in ties.ops]
     written = most_live(ties, range(len(ties.ops)))

@@ -20,7 +20,7 @@ from ghashgen.arch.x86_64.uarch.schedules import SOLVED as MARK
 from ghashgen.arch.x86_64.uarch.schedules import schedules
 from ghashgen.cli.verbs.generate import COMMAND as GENERATE
 from ghashgen.cli.verbs.solve import COMMAND as SOLVE
-from ghashgen.compiler.liveness import liveness, row_effects
+from ghashgen.compiler.liveness import liveness
 from ghashgen.compiler.pipeline import compile_kernel, in_rows
 from ghashgen.compiler.schedule import all_regions, region_graph
 from ghashgen.compiler.schedule.costs import form, single
@@ -161,7 +161,7 @@ def test_the_solver_proves_a_small_body_best() -> None:
     kernel = replace(AVX4, blocks=2)
     program = rows_of(kernel)
     region = next(r for r in all_regions(program, kernel.set) if r.loops)
-    live = liveness(program, row_effects(kernel.set.rows))
+    live = liveness(program, kernel.set.rows)
     ties = region_graph(program, region, kernel.set, live)
     items = [single(op, kernel.set.rows, SKX) for op in ties.ops]
     found = solve(ties, items, SKX, 16, 5)

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from random_programs import CONSTANTS, programs
 from row_machine import run
 
+from ghashgen.arch.registry import isas
 from ghashgen.arch.rows import Isa
-from ghashgen.arch.sets import isas
 from ghashgen.arch.x86_64.abi import SYSV
 from ghashgen.compiler.hoist import hoist
 from ghashgen.compiler.schedule import schedule

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from cpus import AS_FOUND, NO_PCLMULQDQ
 from verify_objects import assembled
 
-from ghashgen.arch.sets import isas
-from ghashgen.arch.x86_64.objects import read_object
+from ghashgen.arch.objects import read_object
+from ghashgen.arch.registry import isas
 from ghashgen.check.proofs import statement
 from ghashgen.check.validation.runners import Emulated
 from ghashgen.cli.main import cli

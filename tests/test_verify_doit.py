@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from iced_x86 import Instruction, OpCodeInfo, OpKind
 
-from ghashgen.arch.sets import isas
+from ghashgen.arch.registry import isas
 from ghashgen.check.attack import row_cases as cases
 from ghashgen.support.paths import project_root
 from ghashgen.verify.core.refutation import Category, Refutation

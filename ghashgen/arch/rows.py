@@ -1,16 +1,30 @@
 """The types of an instruction row, of a lowering and of an instruction set.
 
-A row states how an instruction is written and what it reads and writes; printers, liveness, the
-register allocator and the list of CPU features all derive from it. Latencies and ports live in
-`arch/x86_64/uarch/`, meaning lives with the abstract operation (`ir.program.CODES`) and,
-independently, in `verify/`.
+A row states how an instruction is written, what it reads and writes, and where control goes after
+it; printers, liveness, scheduling, the register allocator, placement and the list of CPU features
+all derive from it. Latencies and ports live in the architecture's tables of cores, meaning lives
+with the abstract operation (`ir.program.CODES`) and, independently, in `verify/`.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from ghashgen.ir.program import CODES, Mem, Op, Operand, PReg, Reg, RegClass, Slot, VReg
+from ghashgen.arch.core import Arch
+from ghashgen.arch.decoder import CLASSES
+from ghashgen.ir.program import (
+    CODES,
+    Argument,
+    Flow,
+    Mem,
+    Op,
+    Operand,
+    PReg,
+    Reg,
+    RegClass,
+    Slot,
+    VReg,
+)
 
 KINDS = {
     "v": "vector register at the operation's width",
@@ -44,13 +58,15 @@ _VEC = RegClass.VEC
 _READ = frozenset({"r", "rw"})
 _WRITTEN = frozenset({"w", "rw"})
 
-AUDIT_CLASSES = ("clmul", "xor", "shuffle", "load", "store", "other")
-"""What an audit counts: shuffle holds bit shifts too, xor every bitwise operation, load only
-instructions that do nothing else, other moves, scalars and branches."""
-
 MEMORY_BYTES = {"mv": 0, "m128": 16, "m128a": 16, "m64": 8, "m32": 4, "m8": 1}
 """Bytes that a memory operand of a kind has; 0 stands for the operation's width."""
 
+
+UNSTATED = "?"
+"""The value of a fact that a row does not state."""
+
+FLAGS_ROLES = ("", "r", "w", "rw")
+"""What an instruction may do with the flags: nothing, read, write, both."""
 
 ALIGNED_BYTES = 16
 """What the address of an m128a operand is a multiple of."""
@@ -80,6 +96,8 @@ class OperandSpec:
         """Whether this operand may stand here as it is."""
         if isinstance(operand, Slot):
             return bool({"mv", "m128", "m128a"} & set(self.kinds))
+        if isinstance(operand, Argument):
+            return "m64" in self.kinds
         if isinstance(operand, Mem):
             if "m128a" in self.kinds and operand.align < ALIGNED_BYTES:
                 return False
@@ -114,15 +132,34 @@ class Row:
     source: str
     """Where the manual defines it."""
     audit_class: str
-    """One of AUDIT_CLASSES."""
+    """One of `arch.decoder.CLASSES`."""
     copy: bool = False
     """A register-to-register move that may vanish when both get the same register."""
+    flags: str = UNSTATED
+    """What it does with the flags, one of FLAGS_ROLES. A row that has a vector operand and does not
+    say leaves them alone."""
+    flow: Flow | str = UNSTATED
+    """Where control goes. A row that has operands, none of them a label, and does not say goes on
+    to the next instruction."""
+    fuses: bool = False
+    """Whether a conditional branch directly after it may issue as one with it."""
 
     def __post_init__(self) -> None:
-        if not (self.key and self.source and self.audit_class in AUDIT_CLASSES):
+        if not (self.key and self.source and self.audit_class in CLASSES):
             raise ValueError(f"row {self.key!r} is incomplete")
-        if any("l" in spec.kinds for spec in self.operands[:-1]):
-            raise ValueError(f"row {self.key!r}: a label stands last (passes.liveness.targets)")
+        labels = ["l" in spec.kinds for spec in self.operands]
+        if any(labels[:-1]):
+            raise ValueError(f"row {self.key!r}: a label stands last (compiler.liveness.targets)")
+        if self.flags == UNSTATED and any(spec.vector for spec in self.operands):
+            object.__setattr__(self, "flags", "")
+        if self.flow == UNSTATED and labels and not labels[-1]:
+            object.__setattr__(self, "flow", Flow.NEXT)
+        if self.flags not in FLAGS_ROLES:
+            raise ValueError(f"row {self.key!r} does not say what it does with the flags")
+        if not isinstance(self.flow, Flow):
+            raise ValueError(f"row {self.key!r} does not say where control goes after it")
+        if (self.flow in (Flow.BRANCH, Flow.JUMP)) != any(labels):
+            raise ValueError(f"row {self.key!r}: a branch or jump has a label, others have none")
 
     def widths(self, op: Op) -> list[tuple[Reg, int]]:
         """Return the vector registers that `op` names, each with the bits of it that matter."""
@@ -181,6 +218,8 @@ class Isa:
 
     name: str
     title: str
+    arch: Arch
+    """The architecture that it belongs to."""
     vector_registers: int
     lanes: int
     """128-bit lanes of a register, as the group loop uses it."""
@@ -214,6 +253,8 @@ class Isa:
                     raise ValueError(f"{self.name}: {code} uses the missing row {step.row}")
                 if len(step.tokens) != len(self.rows[step.row].operands):
                     raise ValueError(f"{self.name}: {code} has the wrong operands for {step.row}")
+        if self.arch.frame.load_param not in self.rows:
+            raise ValueError(f"{self.name} has no row {self.arch.frame.load_param} for parameters")
 
     @cached_property
     def supported(self) -> frozenset[str]:

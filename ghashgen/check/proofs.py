@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from ghashgen.algebra.field.bitorder import Order
-from ghashgen.arch.x86_64.objects import read_object
+from ghashgen.arch.objects import read_object
 from ghashgen.check.ledger import Verdict
 from ghashgen.check.verdicts import Store, foundation
 from ghashgen.kernels.hash.kernel import Kernel

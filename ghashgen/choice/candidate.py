@@ -5,7 +5,7 @@ from dataclasses import MISSING, dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any
 
-from ghashgen.arch.sets import isas
+from ghashgen.arch.registry import isas
 from ghashgen.choice.rule import Simplicity
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.manifest import Entry

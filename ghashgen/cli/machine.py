@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ghashgen.arch.sets import isas
+from ghashgen.arch.registry import isas
 from ghashgen.run import peachpy
 from ghashgen.run.harness import build as build_harness
 from ghashgen.support import extras

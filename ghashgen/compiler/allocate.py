@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from ghashgen.arch.core import Abi
 from ghashgen.arch.rows import Isa
-from ghashgen.arch.x86_64.abi import Abi
 from ghashgen.compiler.interference import Interference, meet
 from ghashgen.ir.program import Block, Mem, Op, Operand, PReg, Program, RegClass, Slot, VReg
 from ghashgen.support.errors import GhashgenError
@@ -49,7 +49,7 @@ def allocate(
         RegClass.VEC: sorted(
             range(vector_limit or isa.vector_registers), key=lambda i: (i in abi.saved_vectors, i)
         ),
-        RegClass.MASK: range(1, 8),
+        **{cls: file.free for cls, file in isa.arch.registers.items() if file.free},
         RegClass.GPR: (*abi.volatile, *abi.saved),
     }
     fixed = dict(zip(program.params, abi.params, strict=False))

@@ -1,24 +1,35 @@
 """frame: an allocated program becomes a function of its calling convention.
 
-Prologue: ENDBR64, callee-saved general registers pushed, one stack frame for spill slots and
-callee-saved vector registers. Epilogue: the reverse, after wiping if the kernel asks for it. No
-frame is made where none is needed, so most functions stay leaf functions that never touch rsp.
+Prologue: callee-saved general registers, one stack frame for spill slots and callee-saved vector
+registers. Epilogue: the reverse, after wiping if the kernel asks for it. No frame is made where
+none is needed, so most functions stay leaf functions that never move the stack pointer. How a
+register is saved and a frame made, the architecture says (`arch.core.FrameCode`).
 
-Frame, from rsp upwards after the prologue: spill slots, saved vector registers, padding. On entry
-rsp is 8 modulo 16 in both conventions, so the frame's size makes it a multiple of 16.
+Frame, from the stack pointer upwards after the prologue: spill slots, saved vector registers,
+padding, saved general registers, and what lies above on entry, parameters on the stack among it.
 """
 
 from dataclasses import dataclass, replace
 
+from ghashgen.arch.core import Abi
 from ghashgen.arch.rows import Isa
-from ghashgen.arch.x86_64.abi import RSP, Abi
 from ghashgen.compiler.allocate import Allocation
 from ghashgen.compiler.liveness import falls_through, positions, targets
-from ghashgen.ir.program import Block, Mem, Op, Operand, PReg, Program, RegClass, Slot
+from ghashgen.ir.program import (
+    Argument,
+    Block,
+    Flow,
+    Mem,
+    Op,
+    Operand,
+    PReg,
+    Program,
+    RegClass,
+    Slot,
+)
 
 SLOT_BYTES = 16
 LANE_BITS = 128
-_STACK = PReg(RegClass.GPR, RSP)
 
 
 @dataclass(frozen=True)
@@ -27,36 +38,31 @@ class Function:
 
     program: Program
     stack_bytes: int
-    """Bytes below the return address: pushes and frame."""
+    """Bytes below those of the caller: saved registers and frame."""
     spill_slots: int
     spill_ops: int
     vectors: tuple[int, ...]
     """Vector registers written, by number."""
     generals: tuple[int, ...]
-    """General registers written, by number, rsp aside."""
+    """General registers written, by number, the stack pointer aside."""
 
 
 def frame(allocation: Allocation, isa: Isa, abi: Abi, wipe: bool) -> Function:
     """Return the function with prologue and epilogue."""
-    program = allocation.program
+    program, code = allocation.program, isa.arch.frame
+    stack = PReg(RegClass.GPR, isa.arch.stack_pointer)
     vectors, generals = _written(program, isa)
-    pushes = tuple(number for number in abi.saved if number in generals)
+    saved = tuple(number for number in abi.saved if number in generals)
     saves = tuple(number for number in vectors if number in abi.saved_vectors)
     slot = SLOT_BYTES * isa.lanes
-    need = slot * allocation.slots + SLOT_BYTES * len(saves)
-    # 8 bytes of return address and 8 for each push lie above the frame.
-    padding = 8 if need and len(pushes) % 2 == 0 else 0
-    size = need + padding
+    size = code.size(saved, slot * allocation.slots + SLOT_BYTES * len(saves))
     homes = [
-        Mem(base=_STACK, disp=slot * allocation.slots + SLOT_BYTES * i, align=16)
+        Mem(base=stack, disp=slot * allocation.slots + SLOT_BYTES * i, align=16)
         for i in range(len(saves))
     ]
     (load,), (store,) = isa.lower["load_aligned"], isa.lower["store"]
 
-    entry = [Op("endbr64", comment="")]
-    entry += [Op("push", (PReg(RegClass.GPR, n),), comment="callee-saved") for n in pushes]
-    if size:
-        entry.append(Op("sub", (_STACK, size), comment="frame"))
+    entry = list(code.enter(saved, size))
     for number, home in zip(saves, homes, strict=True):
         register = PReg(RegClass.VEC, number)
         entry.append(Op(store.row, (home, register), comment="callee-saved"))
@@ -67,18 +73,37 @@ def frame(allocation: Allocation, isa: Isa, abi: Abi, wipe: bool) -> Function:
         for number, home in zip(saves, homes, strict=True)
     ]
     clear = [Op(row, comment="upper halves are the caller's") for row in isa.leave]
-    unwind = [Op("add", (_STACK, size), comment="frame")] if size else []
-    unwind += [Op("pop", (PReg(RegClass.GPR, n),), comment="callee-saved") for n in pushes[::-1]]
+    unwind = code.leave(saved, size)
     leave = {
         dirty: (*wiping, *restore, *(clear if dirty else ()), *unwind) for dirty in (False, True)
     }
+    above = size + code.saved_bytes(saved)
+
+    def address(operand: Operand) -> Operand:
+        if isinstance(operand, Slot):
+            return Mem(base=stack, disp=slot * operand.index, align=16)
+        if isinstance(operand, Argument):
+            return Mem(base=stack, disp=above + abi.stack_param(operand.index), align=8)
+        return operand
+
+    def placed(op: Op) -> Op:
+        on_stack = any(isinstance(operand, Slot | Argument) for operand in op.operands)
+        return op.on(*map(address, op.operands)) if on_stack else op
+
+    def finished(block: Block, leave: tuple[Op, ...]) -> Block:
+        """Expand returns and turn what is on the stack into addresses."""
+        ops: list[Op] = []
+        for op in block.ops:
+            ops.extend((*leave, op) if isa.rows[op.code].flow is Flow.RETURN else (op,))
+        return replace(block, ops=tuple(map(placed, ops)))
+
     dirty = _upper_dirty(program, isa)
-    blocks = [_finish(block, leave[dirty[i]], slot) for i, block in enumerate(program.blocks)]
+    blocks = [finished(block, leave[dirty[i]]) for i, block in enumerate(program.blocks)]
     first = blocks[0]
     blocks[0] = replace(first, ops=(*entry, *first.ops))
     return Function(
         program=replace(program, blocks=tuple(blocks)),
-        stack_bytes=size + 8 * len(pushes),
+        stack_bytes=above,
         spill_slots=allocation.slots - program.slots,
         spill_ops=allocation.spill_ops,
         vectors=vectors,
@@ -114,8 +139,7 @@ def _wipe(program: Program, isa: Isa, vectors: tuple[int, ...], slots: int) -> l
         if reg.cls is RegClass.GPR
     }
     for number in sorted(loaded):
-        register = PReg(RegClass.GPR, number)
-        out.append(Op("xor.zero", (register, register), comment="wipe"))
+        out.append(replace(isa.arch.frame.zero(number), comment="wipe"))
     return out
 
 
@@ -134,27 +158,9 @@ def _upper_dirty(program: Program, isa: Isa) -> list[bool]:
                 state = op.code not in isa.leave and (state or op.width > LANE_BITS)
                 reached += [at[name] for name in targets(op)] if state else []
             end[i] = state
-            if state and falls_through(blocks, i):
+            if state and falls_through(blocks, i, isa.rows):
                 reached.append(i + 1)
             for j in reached:
                 changed |= not start[j]
                 start[j] = True
     return end
-
-
-def _finish(block: Block, leave: tuple[Op, ...], slot: int) -> Block:
-    """Expand returns and turn slots into addresses."""
-
-    def address(operand: Operand) -> Operand:
-        if isinstance(operand, Slot):
-            return Mem(base=_STACK, disp=slot * operand.index, align=16)
-        return operand
-
-    def placed(op: Op) -> Op:
-        slots = any(isinstance(operand, Slot) for operand in op.operands)
-        return op.on(*map(address, op.operands)) if slots else op
-
-    ops: list[Op] = []
-    for op in block.ops:
-        ops.extend((*leave, op) if op.code == "ret" else (op,))
-    return replace(block, ops=tuple(map(placed, ops)))

@@ -9,7 +9,6 @@ from collections import Counter
 from dataclasses import replace
 
 from ghashgen.arch.rows import Isa
-from ghashgen.compiler.liveness import abstract_effects
 from ghashgen.ir.program import CODES, Block, Mem, Op, Operand, Program, Reg, Slot, VReg
 
 
@@ -17,7 +16,7 @@ def fuse(program: Program, isa: Isa) -> Program:
     """Return the program with pairs of additions fused, or unchanged if the ISA cannot."""
     if "xor3" not in isa.supported:
         return program
-    effects = [abstract_effects(op) for op in program.ops]
+    effects = [CODES[op.code].effects(op) for op in program.ops]
     uses = Counter(reg for reads, _ in effects for reg in reads)
     written = Counter(reg for _, writes in effects for reg in writes)
     once = frozenset(reg for reg, count in uses.items() if count == 1 and written[reg] == 1)
@@ -38,7 +37,7 @@ def _block(block: Block, once: frozenset[Reg]) -> Block:
             sources = sorted((*first.operands[1:], *rest), key=lambda x: isinstance(x, Mem | Slot))
             op = replace(op, code="xor3", operands=(op.operands[0], *sources))
         out[position] = op
-        _, writes = abstract_effects(op)
+        _, writes = CODES[op.code].effects(op)
         stores = CODES[op.code].roles.startswith("m")
         for reg in [r for r, at in waiting.items() if _changed(out[at], writes, stores)]:
             del waiting[reg]
@@ -50,7 +49,7 @@ def _block(block: Block, once: frozenset[Reg]) -> Block:
 
 def _changed(op: Op, writes: tuple[Reg, ...], stores: bool) -> bool:
     """Whether an addition would read something else after these writes, or after a store."""
-    return bool(set(abstract_effects(op)[0]) & set(writes)) or (stores and _memory(op) > 0)
+    return bool(set(CODES[op.code].effects(op)[0]) & set(writes)) or (stores and _memory(op) > 0)
 
 
 def _memory(op: Op) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ghashgen.compiler.liveness import falls_through, positions, targets
-from ghashgen.ir.program import Block, Mem, Op, Operand, Program, RegClass, VReg
+from ghashgen.ir.program import CODES, Block, Mem, Op, Operand, Program, RegClass, VReg
 
 Use = tuple[str, int]
 """A constant and the width in bits at which it is read."""
@@ -77,7 +77,7 @@ def _dominators(blocks: Sequence[Block]) -> list[set[int]]:
         for op in block.ops:
             for name in targets(op):
                 before[at[name]].add(i)
-        if falls_through(blocks, i):
+        if falls_through(blocks, i, CODES):
             before[i + 1].add(i)
     found: list[set[int]] = [{0}, *(set(range(len(blocks))) for _ in blocks[1:])]
     changed = True

@@ -10,7 +10,7 @@ register that is written; two classes interfere if the edges of one meet the mem
 from collections.abc import Iterable
 
 from ghashgen.arch.rows import Isa
-from ghashgen.compiler.liveness import bits_of, liveness, row_effects
+from ghashgen.compiler.liveness import bits_of, liveness
 from ghashgen.ir.program import Program, Reg, RegClass, VReg
 
 
@@ -23,7 +23,7 @@ class Interference:
         self._build(program, isa)
 
     def _build(self, program: Program, isa: Isa) -> None:
-        live = liveness(program, row_effects(isa.rows))
+        live = liveness(program, isa.rows)
         self._numbers = live.numbers
         self._regs = list(live.numbers)
         count = len(self._regs)

@@ -1,37 +1,21 @@
 """Which registers are live where, by backward data flow over the blocks.
 
-Generic over the stage: `effects` says what one operation reads and writes. A set of registers is an
+Generic over the stage: a table says of every code what it reads and writes and where control goes,
+`ir.program.CODES` for abstract operations and `Isa.rows` for instructions. A set of registers is an
 integer, one bit a register: what a round of the data flow does to a thousand of them is three
 operations on one number.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from ghashgen.arch.rows import Row
-from ghashgen.ir.program import CODES, Block, Label, Mem, Op, PReg, Program, Reg, VReg
+from ghashgen.ir.program import Block, Code, Flow, Label, Op, Program, Reg
 
-Effects = Callable[[Op], tuple[tuple[Reg, ...], tuple[Reg, ...]]]
+Facts = Mapping[str, Code] | Mapping[str, Row]
+"""What each code of a stage does."""
 
-_REGISTER = (VReg, PReg)
-_NO_FALL_THROUGH = frozenset({"jump", "return", "jmp", "ret"})
-
-
-def abstract_effects(op: Op) -> tuple[tuple[Reg, ...], tuple[Reg, ...]]:
-    """Return what an abstract operation reads and writes."""
-    reads: list[Reg] = []
-    writes: list[Reg] = []
-    for role, operand in zip(CODES[op.code].roles, op.operands, strict=True):
-        if isinstance(operand, _REGISTER):
-            (writes if role == "w" else reads).append(operand)
-        elif isinstance(operand, Mem):
-            reads.extend(operand.registers)
-    return tuple(reads), tuple(writes)
-
-
-def row_effects(rows: Mapping[str, Row]) -> Effects:
-    """Return the effects function of selected code."""
-    return lambda op: rows[op.code].effects(op)
+_LEAVES = (Flow.JUMP, Flow.RETURN)
 
 
 def positions(blocks: Sequence[Block]) -> dict[str, int]:
@@ -49,10 +33,10 @@ def targets(op: Op) -> list[str]:
     return [last.name] if isinstance(last, Label) else []
 
 
-def falls_through(blocks: Sequence[Block], index: int) -> bool:
+def falls_through(blocks: Sequence[Block], index: int, facts: Facts) -> bool:
     """Whether control may run from the end of block `index` into the next one."""
     ops = blocks[index].ops
-    return not (ops and ops[-1].code in _NO_FALL_THROUGH) and index + 1 < len(blocks)
+    return not (ops and facts[ops[-1].code].flow in _LEAVES) and index + 1 < len(blocks)
 
 
 def bits_of(mask: int) -> Iterator[int]:
@@ -99,7 +83,7 @@ class Liveness:
     """For every block, the registers that each of its operations writes."""
 
 
-def liveness(program: Program, effects: Effects) -> Liveness:
+def liveness(program: Program, facts: Facts) -> Liveness:
     """Return what is live where."""
     blocks = program.blocks
     at = positions(blocks)
@@ -113,25 +97,25 @@ def liveness(program: Program, effects: Effects) -> Liveness:
 
     mask(program.params)
     # What does not change from round to round: (blocks branched to, reads, writes), last op first.
-    facts = []
+    steps = []
     written: list[list[tuple[Reg, ...]]] = []
     for block in blocks:
         forward = []
         written.append([])
         for op in block.ops:
-            reads, writes = effects(op)
+            reads, writes = facts[op.code].effects(op)
             written[-1].append(writes)
             forward.append(([at[name] for name in targets(op)], mask(reads), ~mask(writes)))
-        facts.append(forward[::-1])
+        steps.append(forward[::-1])
     start = [0] * len(blocks)
     after: list[list[int]] = [[] for _ in blocks]
     changed = True
     while changed:
         changed = False
         for i in reversed(range(len(blocks))):
-            live = start[i + 1] if falls_through(blocks, i) else 0
+            live = start[i + 1] if falls_through(blocks, i, facts) else 0
             points = []
-            for leaving, read, kept in facts[i]:
+            for leaving, read, kept in steps[i]:
                 for to in leaving:
                     live |= start[to]
                 points.append(live)
@@ -147,6 +131,6 @@ def liveness(program: Program, effects: Effects) -> Liveness:
     )
 
 
-def used_before_set(program: Program, effects: Effects) -> frozenset[Reg]:
+def used_before_set(program: Program, facts: Facts) -> frozenset[Reg]:
     """Return registers that some path reads before writing; only parameters may be among them."""
-    return frozenset(liveness(program, effects).at_start[0]) - frozenset[Reg](program.params)
+    return frozenset(liveness(program, facts).at_start[0]) - frozenset[Reg](program.params)

@@ -14,7 +14,7 @@ frame         Allocation → Function       prologue, epilogue, wipe
 
 from dataclasses import dataclass
 
-from ghashgen.arch.x86_64.abi import Abi
+from ghashgen.arch.core import Abi
 from ghashgen.arch.x86_64.uarch.schedules import is_solved
 from ghashgen.compiler.allocate import allocate
 from ghashgen.compiler.frame import Function, frame

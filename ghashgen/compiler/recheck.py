@@ -12,8 +12,8 @@ nobody may read those lanes.
 
 from dataclasses import dataclass
 
+from ghashgen.arch.core import Abi
 from ghashgen.arch.rows import Isa
-from ghashgen.arch.x86_64.abi import Abi
 from ghashgen.compiler.liveness import falls_through, positions
 from ghashgen.compiler.pairing import (
     AllocationError,
@@ -77,7 +77,9 @@ def recheck(selected: Program, allocated: Program, slots: int, isa: Isa, abi: Ab
     """
     writable: list[Place] = [PReg(RegClass.VEC, number) for number in range(isa.vector_registers)]
     writable += [PReg(RegClass.GPR, number) for number in (*abi.volatile, *abi.saved)]
-    writable += [PReg(RegClass.MASK, number) for number in range(1, 8)]
+    writable += [
+        PReg(cls, number) for cls, file in isa.arch.registers.items() for number in file.free
+    ]
     # The first slots are a buffer of the program's own.
     writable += [Slot(index) for index in range(selected.slots, slots)]
     if [block.label for block in selected.blocks] != [block.label for block in allocated.blocks]:
@@ -97,7 +99,7 @@ def recheck(selected: Program, allocated: Program, slots: int, isa: Isa, abi: Ab
         pending.remove(index)
         end, branches = _walk(allocated.name, steps[index], states[index])
         leaving = [(at[label], state) for label, state in branches]
-        if falls_through(allocated.blocks, index):
+        if falls_through(allocated.blocks, index, isa.rows):
             leaving.append((index + 1, end))
         for following, state in leaving:
             known = states.get(following)

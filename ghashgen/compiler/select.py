@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TypeGuard
 
 from ghashgen.arch.rows import Isa, OperandSpec, Step
-from ghashgen.compiler.liveness import abstract_effects, liveness
+from ghashgen.compiler.liveness import liveness
 from ghashgen.ir.program import CODES, Block, Mem, Op, Operand, Program, Reg, RegClass, VReg
 from ghashgen.support.errors import GhashgenError
 
@@ -27,7 +27,7 @@ def select(program: Program, isa: Isa) -> Program:
             f"isa {isa.name!r} cannot do {', '.join(missing)}", "choose another isa or scheme"
         )
     selector = _Selector(program, isa)
-    live = liveness(program, abstract_effects)
+    live = liveness(program, CODES)
     blocks = []
     for block, after in zip(program.blocks, live.after, strict=True):
         selector.out = []

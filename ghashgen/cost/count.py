@@ -8,10 +8,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from ghashgen.arch.x86_64.objects import read_object
+from ghashgen.arch.decoder import CLASSES
+from ghashgen.arch.objects import read_object
+from ghashgen.arch.x86_64.classes import class_of
 from ghashgen.arch.x86_64.uarch import needs
 from ghashgen.arch.x86_64.uarch.forms import is_memory
-from ghashgen.cost.audit import CLASSES, class_of
 from ghashgen.cost.histogram import Histogram, histogram
 from ghashgen.cost.loops import blocks as blocks_of
 from ghashgen.cost.loops import largest, loops

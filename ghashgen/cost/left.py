@@ -6,31 +6,13 @@ over every path, as registers and stack bytes that may hold one. What is named h
 secret after some call; what is not named holds none after any call.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 
-from iced_x86 import (
-    FlowControl,
-    Instruction,
-    InstructionInfoFactory,
-    MemorySizeExt,
-    Mnemonic,
-    OpAccess,
-    Register,
-    RegisterExt,
-    RflagsBits,
-    UsedMemory,
-)
+from ghashgen.arch.core import Arch
+from ghashgen.arch.decoder import Access, Effect, Native
+from ghashgen.ir.program import Flow
 
-_READS = {OpAccess.READ, OpAccess.COND_READ, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE}
-_WRITES = {OpAccess.WRITE, OpAccess.COND_WRITE, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE}
-_WHOLE = {OpAccess.WRITE, OpAccess.READ_WRITE}
-_PARTS = (1, 2)
-"""Bytes of a general register whose write keeps the rest of it."""
-
-FLAGS = "flags"
-_RSP = int(Register.RSP)
 _STACK_BIT = 512
 """States are integers: one bit a register below this one, from here on one bit a stack byte."""
 
@@ -40,7 +22,7 @@ class Left:
     """Where secrets may be when a function returns."""
 
     registers: tuple[str, ...] = ()
-    """Vector registers by their xmm name, general and mask registers, "flags"."""
+    """Registers by their whole names, vector registers first, and "flags"."""
     stack_bytes: int = 0
     """Bytes of its stack frame, below the caller's."""
 
@@ -51,7 +33,7 @@ class Left:
 
 
 @dataclass(frozen=True)
-class _Effect:
+class _Step:
     """One instruction on the state: it writes a secret if it reads one."""
 
     reads: int
@@ -67,95 +49,83 @@ class _Effect:
         return state & ~self.overwrites
 
 
-@cache
-def _register_names() -> Mapping[int, str]:
-    return {v: k.lower() for k, v in vars(Register).items() if isinstance(v, int) and k.isupper()}
+class _Bits(dict[str, int]):
+    """The bit of a register, given when it is first asked for."""
+
+    def __missing__(self, name: str) -> int:
+        bit = self[name] = 1 << len(self)
+        return bit
+
+    def of(self, names: frozenset[str]) -> int:
+        """Return the bits of several."""
+        bits = 0
+        for name in names:
+            bits |= self[name]
+        return bits
 
 
-def _bit(register: int) -> int:
-    return int(1 << RegisterExt.full_register(register))  # type: ignore[arg-type]
+def _on_stack(access: Access, depth: int) -> int:
+    """Return the bits of bytes below the entry's stack pointer; it is `depth` bytes lower now.
+
+    What lies above are parameters, which are addresses and lengths.
+    """
+    assert access.stack is not None
+    offset = access.stack - depth
+    if offset >= 0:
+        if access.writes:
+            raise ValueError("a write to the caller's part of the stack")
+        return 0
+    return ((1 << access.size) - 1) << (_STACK_BIT - offset - access.size)
 
 
-def _stack_mask(memory: UsedMemory, depth: int) -> int:
-    """Return the bits of bytes on the stack; `depth` is how far rsp lies below the entry's."""
-    offset = memory.displacement - (1 << 64 if memory.displacement >> 63 else 0) - depth
-    if memory.index != Register.NONE or offset >= 0:
-        raise ValueError("a stack access that is not followed")
-    size = MemorySizeExt.size(memory.memory_size)
-    return ((1 << size) - 1) << (_STACK_BIT - offset - size)
-
-
-def _effect(instruction: Instruction, factory: InstructionInfoFactory, depth: int) -> _Effect:
-    if instruction.mnemonic == Mnemonic.VZEROUPPER:  # each low half stays as it is
-        return _Effect(0, 0, 0, False)
-    info = factory.info(instruction)
-    reads = writes = overwrites = 0
-    loads = False
-    for used in info.used_registers():
-        if used.register == _RSP:
-            continue
-        if used.access in _READS:
-            reads |= _bit(used.register)
-        if used.access in _WRITES:
-            writes |= _bit(used.register)
-            # A legacy instruction keeps the lanes above 127, which no kernel that has one writes.
-            if used.access in _WHOLE and RegisterExt.size(used.register) not in _PARTS:
-                overwrites |= _bit(used.register)
-    for memory in info.used_memory():
-        if memory.base == _RSP:
-            where = _stack_mask(memory, depth)
-            reads |= where if memory.access in _READS else 0
-            writes |= where if memory.access in _WRITES else 0
-            overwrites |= where if memory.access in _WHOLE else 0
-        elif memory.access in _READS and not instruction.is_ip_rel_memory_operand:
+def _step(effect: Effect, bits: _Bits, depth: int) -> _Step:
+    if effect.keeps:
+        return _Step(0, 0, 0, False)
+    reads, writes = bits.of(effect.reads), bits.of(effect.writes)
+    overwrites, loads = bits.of(effect.overwrites), False
+    for access in effect.memory:
+        if access.stack is not None:
+            where = _on_stack(access, depth)
+            reads |= where if access.reads else 0
+            writes |= where if access.writes else 0
+            overwrites |= where if access.sure else 0
+        elif access.reads and not access.constant:
             loads = True
-    if instruction.rflags_modified != RflagsBits.NONE:
-        writes |= _bit(Register.NONE)
-        overwrites |= _bit(Register.NONE)
-    return _Effect(reads, writes, overwrites, loads)
+    return _Step(reads, writes, overwrites, loads)
 
 
-def _falls(instruction: Instruction) -> int:
-    """Return the bytes by which rsp falls."""
-    if instruction.is_stack_instruction:
-        return -int(instruction.stack_pointer_increment)
-    if instruction.op_count and instruction.op0_register == Register.RSP:
-        if instruction.mnemonic == Mnemonic.SUB:
-            return int(instruction.immediate(1))
-        if instruction.mnemonic == Mnemonic.ADD:
-            return -int(instruction.immediate(1))
-        raise ValueError(f"{instruction}: rsp changes in a way that is not followed")
-    return 0
-
-
-def _following(instructions: Sequence[Instruction]) -> list[tuple[int, ...]]:
+def _following(arch: Arch, instructions: Sequence[Native]) -> list[tuple[int, ...]]:
     """Return, for each instruction, the positions that may come next; none after a return."""
-    at = {instruction.ip: i for i, instruction in enumerate(instructions)}
+    decoder = arch.decoder
+    at = {decoder.offset(instruction): i for i, instruction in enumerate(instructions)}
     out: list[tuple[int, ...]] = []
     for i, instruction in enumerate(instructions):
-        match instruction.flow_control:
-            case FlowControl.NEXT:
+        match decoder.flow(instruction):
+            case Flow.NEXT:
                 out.append((i + 1,))
-            case FlowControl.CONDITIONAL_BRANCH:
-                out.append((i + 1, at[instruction.near_branch_target]))
-            case FlowControl.UNCONDITIONAL_BRANCH:
-                out.append((at[instruction.near_branch_target],))
-            case FlowControl.RETURN:
+            case Flow.BRANCH:
+                out.append((i + 1, at[decoder.target(instruction)]))
+            case Flow.JUMP:
+                out.append((at[decoder.target(instruction)],))
+            case Flow.RETURN:
                 out.append(())
-            case _:
-                raise ValueError(f"{instruction}: a way on that is not followed")
+            case Flow.CALL:
+                raise ValueError(f"{instruction}: a call is not followed")
     return out
 
 
-def left_by(instructions: Sequence[Instruction]) -> Left:
+def left_by(arch: Arch, instructions: Sequence[Native], effects: Sequence[Effect]) -> Left:
     """Return what a whole function, entered at its first instruction, leaves behind.
 
+    `effects` are what its instructions read and write, one each.
+
     Raises:
-        ValueError: it moves rsp, branches or uses the stack in a way that is not followed.
+        ValueError: it moves the stack pointer, branches or uses the stack in a way that is not
+            followed.
     """
-    factory, following = InstructionInfoFactory(), _following(instructions)
+    following, bits = _following(arch, instructions), _Bits()
     depth: list[int | None] = [None] * len(instructions)
-    effects: list[_Effect | None] = [None] * len(instructions)
+    steps: list[_Step | None] = [None] * len(instructions)
     states = [0] * len(instructions)
     depth[0] = 0
     pending, end = [0], 0
@@ -166,34 +136,15 @@ def left_by(instructions: Sequence[Instruction]) -> Left:
         if not following[i]:
             end |= states[i]
             continue
-        effect = effects[i]
-        if effect is None:
-            effect = effects[i] = _effect(instructions[i], factory, here)
-        state, below = effect.on(states[i]), here + _falls(instructions[i])
+        step = steps[i]
+        if step is None:
+            step = steps[i] = _step(effects[i], bits, here)
+        state, below = step.on(states[i]), here + arch.decoder.lowers_stack(instructions[i])
         for j in following[i]:
             if depth[j] not in (None, below):
                 raise ValueError(f"{instructions[j]}: two paths meet at two depths of the stack")
             if depth[j] is None or state | states[j] != states[j]:
                 depth[j], states[j] = below, state | states[j]
                 pending.append(j)
-    return _named(end)
-
-
-def _named(state: int) -> Left:
-    numbers = [n for n in range(_STACK_BIT) if state >> n & 1]
-    names = sorted((_name(number) for number in numbers), key=register_order)
-    return Left(tuple(names), (state >> _STACK_BIT).bit_count())
-
-
-def _name(number: int) -> str:
-    if number == Register.NONE:
-        return FLAGS
-    name = _register_names()[number]
-    return f"xmm{name[3:]}" if name.startswith("zmm") else name
-
-
-def register_order(name: str) -> tuple[bool, bool, int, str]:
-    """Vector registers first, by number; then general registers and the rest."""
-    number = name.removeprefix("xmm")
-    vector = number != name
-    return not vector, not name.startswith("r"), int(number) if vector else len(name), name
+    names = sorted((name for name, bit in bits.items() if end & bit), key=arch.order)
+    return Left(tuple(names), (end >> _STACK_BIT).bit_count())

@@ -20,6 +20,26 @@ class RegClass(enum.StrEnum):
     MASK = "k"
 
 
+class Flow(enum.StrEnum):
+    """Where control may go after an operation."""
+
+    NEXT = "next"
+    """To the operation after it."""
+    BRANCH = "branch"
+    """There, or to its label, as the flags or a register say."""
+    JUMP = "jump"
+    """To its label."""
+    CALL = "call"
+    """To another function, and back behind it."""
+    RETURN = "return"
+    """To the caller."""
+
+    @property
+    def falls(self) -> bool:
+        """Whether control may run on into the operation after it."""
+        return self is not Flow.JUMP and self is not Flow.RETURN
+
+
 @dataclass(frozen=True, order=True)
 class VReg:
     """A virtual register."""
@@ -50,6 +70,7 @@ class PReg:
 
 
 Reg = VReg | PReg
+_REGISTER = (VReg, PReg)
 
 
 @dataclass(frozen=True)
@@ -84,7 +105,14 @@ class Slot:
     index: int
 
 
-Operand = Reg | Mem | int | Label | Slot
+@dataclass(frozen=True)
+class Argument:
+    """A parameter that arrives on the stack, the first being 0; `frame` turns it into a Mem."""
+
+    index: int
+
+
+Operand = Reg | Mem | int | Label | Slot | Argument
 
 
 @dataclass(frozen=True)
@@ -151,10 +179,25 @@ class Code:
     meaning: str
     swap: str = ""
     """How to exchange the sources: "" not at all, "same" freely, "halves" with the immediate."""
+    flow: Flow = Flow.NEXT
+    """Where control goes after it."""
 
     def __post_init__(self) -> None:
         if "l" in self.roles[:-1]:
-            raise ValueError(f"{self.meaning}: a label stands last (passes.liveness.targets)")
+            raise ValueError(f"{self.meaning}: a label stands last (compiler.liveness.targets)")
+        if ("l" in self.roles) != (self.flow in (Flow.BRANCH, Flow.JUMP)):
+            raise ValueError(f"{self.meaning}: a branch or jump has a label, others have none")
+
+    def effects(self, op: Op) -> tuple[tuple[Reg, ...], tuple[Reg, ...]]:
+        """Return (registers read, registers written) by `op`, address registers included."""
+        reads: list[Reg] = []
+        writes: list[Reg] = []
+        for role, operand in zip(self.roles, op.operands, strict=True):
+            if isinstance(operand, _REGISTER):
+                (writes if role == "w" else reads).append(operand)
+            elif isinstance(operand, Mem):
+                reads.extend(operand.registers)
+        return tuple(reads), tuple(writes)
 
 
 CODES: Mapping[str, Code] = {
@@ -205,11 +248,11 @@ CODES: Mapping[str, Code] = {
     "gpr_neg": Code("wr", "-a"),
     "clear_upper": Code("", "zero the vector registers above lane 0, for narrow code after it"),
     # control; comparisons are unsigned
-    "jump": Code("l", "go to the label"),
-    "branch_below": Code("ril", "if a < i"),
-    "branch_not_below": Code("ril", "if a >= i"),
-    "branch_equal": Code("ril", "if a = i"),
-    "branch_not_equal": Code("ril", "if a ≠ i"),
-    "return": Code("", "return"),
+    "jump": Code("l", "go to the label", flow=Flow.JUMP),
+    "branch_below": Code("ril", "if a < i", flow=Flow.BRANCH),
+    "branch_not_below": Code("ril", "if a >= i", flow=Flow.BRANCH),
+    "branch_equal": Code("ril", "if a = i", flow=Flow.BRANCH),
+    "branch_not_equal": Code("ril", "if a ≠ i", flow=Flow.BRANCH),
+    "return": Code("", "return", flow=Flow.RETURN),
 }
 """Every abstract operation that a builder may record."""

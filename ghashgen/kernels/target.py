@@ -1,43 +1,16 @@
 """What a kernel is made for: calling convention, table alignment, syntax, format, prefix."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
+from ghashgen.arch.core import Abi, ObjectFormat
+from ghashgen.arch.registry import syntaxes
 from ghashgen.arch.syntax import Syntax
-from ghashgen.arch.syntaxes import syntaxes
-from ghashgen.arch.x86_64.abi import ABIS, SYSV, WIN64, Abi
+from ghashgen.arch.x86_64.abi import ABIS, SYSV, WIN64
+from ghashgen.arch.x86_64.formats import FORMATS
 from ghashgen.arch.x86_64.syntax.nasm import SYNTAX as NASM
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.wording import choose_one
-
-
-@dataclass(frozen=True)
-class ObjectFormat:
-    """An object file format, as assemblers name its parts."""
-
-    name: str
-    title: str
-    rodata: str
-    """Section of read-only constants."""
-    symbol_prefix: str
-    """What the platform's C compiler puts before a name."""
-    elf: bool
-    """Whether symbols have a type and a size, and the notes of stack and CET exist."""
-
-
-FORMATS: Mapping[str, ObjectFormat] = MappingProxyType(
-    {
-        fmt.name: fmt
-        for fmt in (
-            ObjectFormat("elf64", "ELF, x86-64", ".rodata", "", True),
-            ObjectFormat("win64", "COFF, x86-64", ".rdata", "", False),
-            ObjectFormat("macho64", "Mach-O, x86-64", ".rodata", "_", False),
-        )
-    }
-)
-"""Object formats by the name that nasm's -f takes."""
 
 TABLE_ALIGNS = (1, 2, 4, 8, 16, 32, 64)
 """Alignments of the table, in bytes, that callers may promise."""

@@ -13,31 +13,23 @@ of a jump inside a loop stands before the loop's head, where it runs once.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from iced_x86 import FlowControl, Instruction
-
-from ghashgen.arch.x86_64.objects import ObjectCode, read_object
+from ghashgen.arch.core import Arch
+from ghashgen.arch.decoder import Native
+from ghashgen.arch.objects import ObjectCode, read_object
+from ghashgen.arch.rows import Isa
 from ghashgen.compiler.pipeline import Compiled
 from ghashgen.cost.audit import Audit, audit
-from ghashgen.ir.program import Block, Op, Program
-from ghashgen.kernels.target import FORMATS
+from ghashgen.ir.program import Block, Flow, Op, Program
 from ghashgen.output.render import Listing, listing
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import Tool, assemble_text
 
-LINE = 32
-"""Bytes; functions start at a multiple of it."""
-
-NOP = "nop"
 NOTE = "padding: a jump keeps off the end of a 32-byte line"
-LONGEST_NOP = 9
 MOST_NOPS = 12
 """NOPs before the head of a loop."""
 
 ROUNDS = 8
 """Assemblies before giving up: a padded jump may become a longer one."""
-
-_FUSED = frozenset({"cmp", "add", "sub", "and"})
-"""Row mnemonics that fuse with a conditional jump after them."""
 
 
 @dataclass(frozen=True)
@@ -56,13 +48,15 @@ def place(first: Listing, nasm: Tool) -> Placed:
         GhashgenError: nasm fails, no padding settles, or a kernel that should wipe does not.
     """
     target = first.target
-    as_elf = target if target.fmt.elf else replace(target, fmt=FORMATS["elf64"])
+    as_elf = target if target.fmt.elf else replace(target, fmt=first.kernel.set.arch.default_format)
     compiled = dict(first.compiled)
     text = first if target.fmt.elf else listing(first.kernel, as_elf, compiled)
     for _ in range(ROUNDS):
         code = _assemble(text, nasm)
         padded = {
-            name: _pad(item, _body(code, target.symbol(f"{first.kernel.name}_{name}")))
+            name: _pad(
+                item, first.kernel.set, _body(code, target.symbol(f"{first.kernel.name}_{name}"))
+            )
             for name, item in compiled.items()
         }
         if padded == compiled:
@@ -81,60 +75,66 @@ def _assemble(text: Listing, nasm: Tool) -> ObjectCode:
     return read_object(assemble_text(nasm, text.kernel.name, text.text, "elf64"))
 
 
-def _body(code: ObjectCode, symbol: str) -> list[Instruction]:
+def _body(code: ObjectCode, symbol: str) -> list[Native]:
     return code.between(symbol, f"{symbol}.end")
 
 
-def _pad(item: Compiled, instructions: Sequence[Instruction]) -> Compiled:
+def _pad(item: Compiled, isa: Isa, instructions: Sequence[Native]) -> Compiled:
     """Return the function padded, by the lengths that its instructions have now."""
     program = item.function.program
     if len(program.ops) != len(instructions):
         raise ValueError(f"{len(program.ops)} operations became {len(instructions)} instructions")
-    lengths = iter(len(instruction) for instruction in instructions)
-    jumps = iter(instruction.flow_control != FlowControl.NEXT for instruction in instructions)
-    blocks = [[(op, next(lengths), next(jumps)) for op in block.ops] for block in program.blocks]
-    if not _misplaced(blocks):
+    lengths = map(isa.arch.decoder.length, instructions)
+    blocks = [[(op, next(lengths)) for op in block.ops] for block in program.blocks]
+    if not _misplaced(blocks, isa):
         return item
     # Padding is only ever added: jumps then only grow longer, and the rounds come to an end.
-    while found := _misplaced(blocks):
+    while found := _misplaced(blocks, isa):
         block, position, amount = found
-        _insert(blocks, program, block, position, amount)
+        _insert(blocks, program, isa.arch, block, position, amount)
     placed = replace(
         program,
         blocks=tuple(
-            replace(old, ops=tuple(op for op, _, _ in new))
+            replace(old, ops=tuple(op for op, _ in new))
             for old, new in zip(program.blocks, blocks, strict=True)
         ),
     )
     return replace(item, function=replace(item.function, program=placed))
 
 
-_Sized = tuple[Op, int, bool]
-"""An operation, its length in bytes, and whether it is a jump."""
+_Sized = tuple[Op, int]
+"""An operation and its length in bytes."""
 
 
-def _misplaced(blocks: Sequence[Sequence[_Sized]]) -> tuple[int, int, int] | None:
+def _misplaced(blocks: Sequence[Sequence[_Sized]], isa: Isa) -> tuple[int, int, int] | None:
     """Return (block, position, bytes to the next line) of the first jump that touches an end."""
-    at = 0
+    line, at = isa.arch.jump_line, 0
+    if not line:
+        return None
     for i, block in enumerate(blocks):
-        for j, (op, length, jump) in enumerate(block):
-            fused = bool(jump and j and block[j - 1][0].code.partition(".")[0] in _FUSED)
-            fused = fused and op.code not in ("jmp", "ret")
+        for j, (op, length) in enumerate(block):
+            flow = isa.rows[op.code].flow
+            fused = flow is Flow.BRANCH and j > 0 and isa.rows[block[j - 1][0].code].fuses
             start = at - block[j - 1][1] if fused else at
-            if jump and start // LINE != (at + length) // LINE:
-                return i, j - fused, LINE - start % LINE
+            if flow is not Flow.NEXT and start // line != (at + length) // line:
+                return i, j - fused, line - start % line
             at += length
     return None
 
 
 def _insert(
-    blocks: list[list[_Sized]], program: Program, block: int, position: int, amount: int
+    blocks: list[list[_Sized]],
+    program: Program,
+    arch: Arch,
+    block: int,
+    position: int,
+    amount: int,
 ) -> None:
     """Insert padding before a jump, or before the head of its loop."""
-    entries = [(Op(NOP, (n,), comment=NOTE), n, False) for n in _split(amount)]
+    entries = [(replace(op, comment=NOTE), length) for op, length in arch.frame.pad(amount)]
     head = _loop_head(program.blocks, block)
     # Not for ever before a head: two jumps of one loop may want what excludes each other.
-    if head is not None and sum(op.code == NOP for op, _, _ in blocks[head - 1]) < MOST_NOPS:
+    if head is not None and sum(op.comment == NOTE for op, _ in blocks[head - 1]) < MOST_NOPS:
         blocks[head - 1].extend(entries)
     else:
         blocks[block][position:position] = entries
@@ -148,9 +148,3 @@ def _loop_head(blocks: Sequence[Block], block: int) -> int | None:
     while head and blocks[head - 1].depth >= blocks[block].depth:
         head -= 1
     return head or None
-
-
-def _split(amount: int) -> list[int]:
-    """Return lengths of NOPs that add up to so many bytes."""
-    count = -(-amount // LONGEST_NOP)
-    return [amount // count + (i < amount % count) for i in range(count)]

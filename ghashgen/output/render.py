@@ -8,15 +8,15 @@ banner states what was found in the assembled bytes, so a listing has none befor
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ghashgen.arch.x86_64.abi import GPR_NAMES, SYSV
+from ghashgen.arch.core import Arch
 from ghashgen.arch.x86_64.uarch.schedules import WRITTEN
 from ghashgen.compiler.pipeline import Compiled, compile_kernel
 from ghashgen.cost.audit import Audit
-from ghashgen.cost.left import Left, register_order
-from ghashgen.ir.program import Constant, Mem
+from ghashgen.cost.left import Left
+from ghashgen.ir.program import Constant, Mem, RegClass
 from ghashgen.kernels.hash.exported import DEFINITIONS, PROTOTYPES
 from ghashgen.kernels.hash.kernel import Kernel
-from ghashgen.kernels.target import FORMATS, Target
+from ghashgen.kernels.target import Target
 from ghashgen.support.templates import environment
 
 COMMENT_COLUMN = 52
@@ -63,7 +63,8 @@ def regenerate_command(kernel: Kernel, target: Target) -> str:
             f"--{'wipe' if kernel.wipe else 'no-wipe'}",
             f"--{'segments' if kernel.segments else 'no-segments'}",
         ]
-    if (target.abi, target.fmt) != (SYSV, FORMATS["elf64"]):
+    arch = kernel.set.arch
+    if (target.abi, target.fmt) != (arch.default_abi, arch.default_format):
         words += [f"--abi {target.abi.name} --format {target.fmt.name}"]
     words += [f"--prefix {target.prefix}"] if target.prefix else []
     align = target.table_align_of(kernel)
@@ -88,32 +89,19 @@ def _lines(kernel: Kernel, target: Target, symbol: str, compiled: Compiled) -> t
     return tuple(lines)
 
 
-def _registers(compiled: Compiled) -> str:
-    function = compiled.function
-    vectors = f"xmm{_ranges(function.vectors)}" if function.vectors else ""
-    generals = " ".join(GPR_NAMES[number] for number in function.generals)
-    return ", ".join(part for part in (vectors, generals) if part)
+def _registers(arch: Arch, compiled: Compiled) -> str:
+    function, files = compiled.function, arch.registers
+    parts = (
+        files[RegClass.VEC].listed(function.vectors),
+        files[RegClass.GPR].listed(function.generals),
+    )
+    return ", ".join(part for part in parts if part)
 
 
-def places(left: Left) -> str:
+def places(arch: Arch, left: Left) -> str:
     """Return what is left behind in words: xmm0-3, rax, 64 bytes of stack; "" for nothing."""
-    vectors = tuple(int(name[3:]) for name in left.registers if name.startswith("xmm"))
-    words = [f"xmm{_ranges(vectors)}"] if vectors else []
-    others = " ".join(name for name in left.registers if not name.startswith("xmm"))
-    words += [others] if others else []
-    words += [f"{left.stack_bytes} bytes of stack"] if left.stack_bytes else []
-    return ", ".join(words)
-
-
-def _ranges(numbers: tuple[int, ...]) -> str:
-    """Return 0-3,7 for (0, 1, 2, 3, 7)."""
-    parts: list[list[int]] = []
-    for number in numbers:
-        if parts and parts[-1][-1] == number - 1:
-            parts[-1].append(number)
-        else:
-            parts.append([number])
-    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in parts)
+    stack = f"{left.stack_bytes} bytes of stack" if left.stack_bytes else ""
+    return ", ".join(part for part in (arch.listed(left.registers), stack) if part)
 
 
 def _constants(compiled: Mapping[str, Compiled]) -> list[Constant]:
@@ -149,7 +137,7 @@ def listing(
     It has a banner if the audit of its assembled bytes is given.
     """
     functions = []
-    operation = DEFINITIONS[kernel.op]
+    operation, arch = DEFINITIONS[kernel.op], kernel.set.arch
     for name, item in compiled.items():
         symbol = target.symbol(f"{kernel.name}_{name}")
         functions.append(
@@ -161,8 +149,8 @@ def listing(
                 lines=_lines(kernel, target, symbol, item),
                 stack_bytes=item.function.stack_bytes,
                 spill_slots=item.function.spill_slots,
-                registers=_registers(item),
-                left=None if counted is None else places(counted.left[name]),
+                registers=_registers(arch, item),
+                left=None if counted is None else places(arch, counted.left[name]),
             )
         )
     text = (
@@ -173,7 +161,7 @@ def listing(
             target=target,
             symbol=target.symbol(kernel.name),
             counted=counted,
-            left=None if counted is None else places(_everywhere(counted)),
+            left=None if counted is None else places(arch, _everywhere(arch, counted)),
             operation=operation,
             align=target.table_align_of(kernel),
             functions=functions,
@@ -187,8 +175,8 @@ def listing(
     return Listing(kernel, target, text, tuple(functions), compiled)
 
 
-def _everywhere(counted: Audit) -> Left:
+def _everywhere(arch: Arch, counted: Audit) -> Left:
     """Return what any function may leave behind."""
     found = {name for left in counted.left.values() for name in left.registers}
-    ordered = tuple(sorted(found, key=register_order))
+    ordered = tuple(sorted(found, key=arch.order))
     return Left(ordered, max(left.stack_bytes for left in counted.left.values()))

@@ -11,11 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ghashgen.arch.x86_64.objects import read_object
+from ghashgen.arch.objects import read_object
 from ghashgen.cost.audit import Audit, audit
 from ghashgen.kernels import manifest
 from ghashgen.kernels.hash.kernel import Kernel
-from ghashgen.kernels.target import FORMATS, Target
+from ghashgen.kernels.target import Target
 from ghashgen.output.artefact import sha256
 from ghashgen.output.place import place
 from ghashgen.output.render import render
@@ -110,7 +110,7 @@ def _build(
     def make() -> None:
         asm = objects / f"{stem}.asm"
         write_whole(asm, text)
-        assemble(nasm, asm, objects / f"{stem}.o", FORMATS["elf64"].name)
+        assemble(nasm, asm, objects / f"{stem}.o", kernel.set.arch.default_format.name)
 
     obj = kept(objects / f"{stem}.o", f"object of {digest} by {assembler}", make, fresh)
     counted = audit(kernel, target.symbol(kernel.name), read_object(obj.read_bytes()))

@@ -1,1 +1,29 @@
-"""x86-64: instruction sets, conventions, syntaxes, CPU features, cores and their ports."""
+"""x86-64 as one value, `ARCH`: registers, conventions, formats, features, frame and decoder.
+
+Instruction sets are in `sets/`, syntaxes in `syntax/`, cores and their ports in `uarch/`.
+"""
+
+from ghashgen.arch.core import Arch
+from ghashgen.arch.x86_64.abi import ABIS
+from ghashgen.arch.x86_64.decoder import X86Decoder
+from ghashgen.arch.x86_64.features import FEATURES
+from ghashgen.arch.x86_64.formats import FORMATS
+from ghashgen.arch.x86_64.frame import FRAME
+from ghashgen.arch.x86_64.registers import REGISTERS, RSP
+
+ARCH = Arch(
+    name="x86_64",
+    title="x86-64",
+    registers=REGISTERS,
+    elf_machine="EM_X86_64",
+    stack_pointer=RSP,
+    abis=ABIS,
+    formats=FORMATS,
+    syntax="nasm",
+    features=FEATURES,
+    frame=FRAME,
+    decoder=X86Decoder(),
+    # Erratum SKX102, see output/place.py.
+    jump_line=32,
+)
+"""The architecture."""

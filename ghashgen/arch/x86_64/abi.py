@@ -1,44 +1,25 @@
-"""Calling conventions: where parameters arrive and which registers a callee must keep."""
+"""Calling conventions of x86-64."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
-RSP = 4
-
-GPR_NAMES = (
-    *("rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi"),
-    *("r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"),
-)
-"""General registers by hardware number."""
+from ghashgen.arch.core import Abi
+from ghashgen.arch.x86_64.registers import GPR_NAMES
 
 
 def _numbers(names: str) -> tuple[int, ...]:
     return tuple(GPR_NAMES.index(name) for name in names.split())
 
 
-@dataclass(frozen=True)
-class Abi:
-    """A calling convention for x86-64; registers by hardware number."""
-
-    name: str
-    title: str
-    params: tuple[int, ...]
-    volatile: tuple[int, ...]
-    """General registers free to use, in the order to take them."""
-    saved: tuple[int, ...]
-    """General registers that the callee must restore, in the order to take them."""
-    saved_vectors: tuple[int, ...]
-    """Vector registers whose low 128 bits the callee must restore."""
-
-
 SYSV = Abi(
     name="sysv",
     title="System V AMD64 psABI, section 3.2",
-    params=_numbers("rdi rsi rdx rcx"),
+    params=_numbers("rdi rsi rdx rcx r8 r9"),
     volatile=_numbers("rax rcx rdx rsi rdi r8 r9 r10 r11"),
     saved=_numbers("rbx rbp r12 r13 r14 r15"),
     saved_vectors=(),
+    stack_params_at=8,
+    format="elf64",
 )
 
 WIN64 = Abi(
@@ -48,6 +29,9 @@ WIN64 = Abi(
     volatile=_numbers("rax rcx rdx r8 r9 r10 r11"),
     saved=_numbers("rsi rdi rbx rbp r12 r13 r14 r15"),
     saved_vectors=tuple(range(6, 16)),
+    # The return address, and 32 bytes in which the callee may keep the registers' parameters.
+    stack_params_at=40,
+    format="win64",
 )
 
 ABIS: Mapping[str, Abi] = MappingProxyType({abi.name: abi for abi in (SYSV, WIN64)})

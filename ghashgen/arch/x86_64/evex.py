@@ -7,6 +7,7 @@ registers 0-15 allow it. VZEROUPPER is due on return because registers 0-15 are 
 from ghashgen.arch.rows import Row, lowering, row_table
 from ghashgen.arch.x86_64.general import LOWER as GENERAL
 from ghashgen.arch.x86_64.general import ROWS as GENERAL_ROWS
+from ghashgen.ir.program import Flow
 
 _SDM = "Intel SDM vol. 2"
 _F = ("avx512f", "avx512vl")
@@ -54,10 +55,10 @@ ROWS = {
         Row("vmovdqu64.load", "w:v r:mv", _F, f"{_SDM}, MOVDQU, EVEX", "load"),
         Row("vmovdqu64.store", "w:mv r:v", _F, f"{_SDM}, MOVDQU, EVEX", "store"),
         Row("vmovdqu8.maskz", "w:v r:kz r:mv", _BW, f"{_SDM}, MOVDQU8, EVEX, zeroing", "load"),
-        Row("bzhi", "w:q r:q r:q", ("bmi2",), f"{_SDM}, BZHI", "other"),
-        Row("mov.ones", "w:q r:i", (), f"{_SDM}, MOV", "other"),
-        Row("kmovq", "w:k r:q", ("avx512bw",), f"{_SDM}, KMOVQ", "other"),
-        Row("vzeroupper", "", ("avx",), f"{_SDM}, VZEROUPPER", "other"),
+        Row("bzhi", "w:q r:q r:q", ("bmi2",), f"{_SDM}, BZHI", "other", flags="w"),
+        Row("mov.ones", "w:q r:i", (), f"{_SDM}, MOV", "other", flags=""),
+        Row("kmovq", "w:k r:q", ("avx512bw",), f"{_SDM}, KMOVQ", "other", flags=""),
+        Row("vzeroupper", "", ("avx",), f"{_SDM}, VZEROUPPER", "other", flags="", flow=Flow.NEXT),
     ),
 }
 """Rows at 128, 256 and 512 bits."""

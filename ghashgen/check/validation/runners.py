@@ -7,7 +7,8 @@ from pathlib import Path
 from queue import Queue
 from typing import Literal, Protocol
 
-from ghashgen.arch.x86_64.abi import ABIS, GPR_NAMES
+from ghashgen.arch.x86_64.abi import ABIS
+from ghashgen.arch.x86_64.registers import GPR_NAMES
 from ghashgen.check.validation.cases import BLOCK, ZERO
 from ghashgen.run.built import Built
 from ghashgen.run.emulate import Buffer, Call, CallResult, Emulator, Registers

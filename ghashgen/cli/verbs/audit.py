@@ -4,7 +4,8 @@ from dataclasses import asdict
 
 import click
 
-from ghashgen.arch.x86_64.objects import read_object
+from ghashgen.arch.decoder import CLASSES
+from ghashgen.arch.objects import read_object
 from ghashgen.arch.x86_64.uarch import uarches
 from ghashgen.cli.verbs.options import (
     build_folder,
@@ -16,7 +17,7 @@ from ghashgen.cli.verbs.options import (
     progress,
     target_options,
 )
-from ghashgen.cost.audit import CLASSES, Audit, loop
+from ghashgen.cost.audit import Audit, loop
 from ghashgen.cost.ports import Loop, PortAudit, Pressure, port_audit
 from ghashgen.kernels.hash.catalogue import Choice
 from ghashgen.kernels.target import Target, runnable

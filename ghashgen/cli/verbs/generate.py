@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from ghashgen.arch.x86_64.abi import SYSV, WIN64
+from ghashgen.arch.x86_64.formats import FORMATS
 from ghashgen.choice.candidate import candidates
 from ghashgen.choice.chosen import load
 from ghashgen.choice.figures import left_out
@@ -20,7 +21,7 @@ from ghashgen.cli.verbs.options import (
 )
 from ghashgen.kernels import manifest
 from ghashgen.kernels.hash.catalogue import Choice, catalogue
-from ghashgen.kernels.target import FORMATS, Target, target
+from ghashgen.kernels.target import Target, target
 from ghashgen.output import generate as generator
 from ghashgen.output.artefact import sha256
 from ghashgen.output.dispatcher import NAMES, recorded

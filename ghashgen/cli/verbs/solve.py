@@ -14,7 +14,7 @@ from ghashgen.cli.verbs.options import (
     print_json,
     progress,
 )
-from ghashgen.compiler.liveness import liveness, row_effects
+from ghashgen.compiler.liveness import liveness
 from ghashgen.compiler.pipeline import in_rows
 from ghashgen.compiler.schedule import (
     all_regions,
@@ -86,7 +86,7 @@ def _solve(kernel: Kernel, effort: float, write: bool) -> dict[str, Any]:
     region = next(
         r for r in all_regions(program, isa) if program.blocks[r.block].label == GROUP and r.loops
     )
-    block, live = program.blocks[region.block], liveness(program, row_effects(isa.rows))
+    block, live = program.blocks[region.block], liveness(program, isa.rows)
     ties = region_graph(program, region, isa, live)
     if len(ties.ops) > MOST:
         raise GhashgenError(

@@ -8,6 +8,7 @@ from queue import Queue
 
 import click
 
+from ghashgen.arch.decoder import CLASSES
 from ghashgen.check.sampled.sample import sample
 from ghashgen.check.sampled.subject import SEED, Sampled, subject_of
 from ghashgen.check.validation.runners import Emulated, Native, Runner, native
@@ -22,7 +23,6 @@ from ghashgen.cli.verbs.options import (
     progress,
     target_options,
 )
-from ghashgen.cost.audit import CLASSES
 from ghashgen.kernels.hash.catalogue import Choice
 from ghashgen.kernels.target import runnable
 from ghashgen.run.built import Built, build

@@ -14,12 +14,12 @@ checks whatever comes out, without any of this.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from ghashgen.arch.core import Abi
 from ghashgen.arch.rows import Isa
-from ghashgen.arch.x86_64.abi import Abi
 from ghashgen.arch.x86_64.uarch import Uarch
 from ghashgen.arch.x86_64.uarch.schedules import WRITTEN, is_solved, table_of
 from ghashgen.compiler.allocate import allocate
-from ghashgen.compiler.liveness import Liveness, liveness, row_effects
+from ghashgen.compiler.liveness import Liveness, liveness
 from ghashgen.compiler.schedule.costs import single, work
 from ghashgen.compiler.schedule.graph import SLOT_BYTES, Graph, graph
 from ghashgen.compiler.schedule.order import Limits, list_order
@@ -113,7 +113,7 @@ def all_regions(program: Program, isa: Isa) -> Iterator[Region]:
 
 def _ordered(program: Program, isa: Isa, uarch: Uarch, registers: int, fixed: set[str]) -> Program:
     """Return the program with each region in its best order."""
-    live = liveness(program, row_effects(isa.rows))
+    live = liveness(program, isa.rows)
     blocks = list(program.blocks)
     for region in all_regions(program, isa):
         block = program.blocks[region.block]

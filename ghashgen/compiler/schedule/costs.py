@@ -10,7 +10,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from ghashgen.arch.rows import OperandSpec, Row
 from ghashgen.arch.x86_64.uarch import Cost, Latency, Uarch
 from ghashgen.arch.x86_64.uarch.forms import spell
-from ghashgen.compiler.schedule.regions import FLAGS, reads_flags, writes_flags
+from ghashgen.compiler.schedule.regions import FLAGS
 from ghashgen.cost.simulate import Work
 from ghashgen.ir.program import Mem, Op, Operand, Slot
 
@@ -60,7 +60,7 @@ def single(op: Op, rows: Mapping[str, Row], uarch: Uarch) -> Work:
     row = rows[op.code]
     reads, writes = (list[Hashable](regs) for regs in row.effects(op))
     address: list[Hashable] = []
-    data: list[Hashable] = [FLAGS] if reads_flags(op) else []
+    data: list[Hashable] = [FLAGS] if "r" in row.flags else []
     for operand, spec in zip(op.operands, row.operands, strict=True):
         if isinstance(operand, Mem):
             (data if "addr" in spec.kinds else address).extend(operand.registers)
@@ -68,7 +68,7 @@ def single(op: Op, rows: Mapping[str, Row], uarch: Uarch) -> Work:
             (writes if "w" in spec.role else address).append(operand)
         elif operand in reads and "r" in spec.role:
             data.append(operand)
-    if writes_flags(op, row):
+    if "w" in row.flags:
         writes.append(FLAGS)
     name = form(op, row)
     cost = Cost(name, (), 0, Latency(0, True), None, (), "") if row.copy else uarch.costs.get(name)

@@ -13,7 +13,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ghashgen.arch.rows import Row
-from ghashgen.compiler.schedule.regions import FLAGS, reads_flags, writes_flags
+from ghashgen.compiler.schedule.regions import FLAGS
 from ghashgen.ir.program import Mem, Op, Reg, Slot
 
 SLOT_BYTES = 16
@@ -103,9 +103,9 @@ def graph(
     for i, op in enumerate(ops):
         row = rows[op.code]
         reads, writes = (list[Hashable](regs) for regs in row.effects(op))
-        if reads_flags(op):
+        if "r" in row.flags:
             reads.append(FLAGS)
-        if writes_flags(op, row):
+        if "w" in row.flags:
             writes.append(FLAGS)
         for access in accesses(op, row, maker, slot_bytes):
             before[i] |= {j for j, other in memory if access.conflicts(other)}

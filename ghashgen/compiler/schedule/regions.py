@@ -6,12 +6,10 @@ directly before the branch that reads its flags, so that the two fuse.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ghashgen.arch.rows import Row
-from ghashgen.ir.program import Block, Label, Op
-
-LEAVE_FLAGS = frozenset(("mov", "movzx", "lea", "kmovq", "push", "pop", "endbr64"))
-"""Mnemonics on general registers that change no flags; every other one is taken to set them."""
+from ghashgen.ir.program import Block, Flow, Label
 
 FLAGS = "flags"
 """The flags, as a register."""
@@ -28,35 +26,24 @@ class Region:
     """Whether it is a loop's whole body: the block ends by branching back to itself alone."""
 
 
-def reads_flags(op: Op) -> bool:
-    """Whether an operation depends on the flags: conditional branches, here."""
-    return op.code.startswith("j") and op.code != "jmp"
-
-
-def writes_flags(op: Op, row: Row) -> bool:
-    """Whether an operation may change the flags."""
-    vector = any(set(spec.kinds) & {"v", "h", "x"} for spec in row.operands)
-    return bool(row.operands) and not (
-        vector or is_control(op) or op.code.partition(".")[0] in LEAVE_FLAGS
-    )
-
-
-def is_control(op: Op) -> bool:
-    """Whether control may leave at this operation, or it acts on more than it names."""
-    return not op.operands or any(isinstance(operand, Label) for operand in op.operands)
+def is_control(row: Row) -> bool:
+    """Whether control may leave at an instruction, or it acts on more than it names."""
+    return not row.operands or row.flow is not Flow.NEXT
 
 
 def regions(index: int, block: Block, rows: Mapping[str, Row]) -> Iterator[Region]:
     """Yield the regions of a block that hold at least two operations."""
-    fixed = [is_control(op) for op in block.ops]
-    for i, op in enumerate(block.ops):
-        if reads_flags(op) and i and writes_flags(block.ops[i - 1], rows[block.ops[i - 1].code]):
-            fixed[i - 1] = True
+    facts = [rows[op.code] for op in block.ops]
+    control = [is_control(row) for row in facts]
+    fixed = list(control)
+    for i, (before, row) in enumerate(pairwise(facts)):
+        if row.flow is Flow.BRANCH and "r" in row.flags and "w" in before.flags:
+            fixed[i] = True
     last = block.ops[-1] if block.ops else None
     back = last is not None and any(
         isinstance(x, Label) and x.name == block.label for x in last.operands
     )
-    alone = sum(map(is_control, block.ops)) == 1
+    alone = sum(control) == 1
     start = 0
     for i in range(len(block.ops) + 1):
         if i == len(block.ops) or fixed[i]:

@@ -12,14 +12,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
 from ghashgen.arch.rows import MEMORY_BYTES, Isa, OperandSpec
-from ghashgen.ir.program import Block, Label, Mem, Op, Program, Slot, VReg
+from ghashgen.ir.program import Block, Flow, Mem, Op, Program, Slot, VReg
 from ghashgen.support.errors import GhashgenError
-
-KEEPS_FLAGS = frozenset(("mov", "movzx", "lea", "kmovq", "jmp", "jb", "jae", "je", "ret"))
-"""General instructions that change no flags (Intel SDM vol. 1, appendix A)."""
-
-ONLY_SETS_FLAGS = frozenset(("add", "sub", "and", "shl", "shr", "neg", "xor", "cmp", "bzhi"))
-"""General instructions that set flags and read none; what is in neither list does both."""
 
 SLOT_BYTES = 16
 
@@ -95,20 +89,20 @@ class _Run:
                     targets.append(place)
             else:
                 seen.append(operand)
-        if _reads_flags(op, self.isa):
+        if "r" in row.flags:
             seen.append(self.value("flags"))
         term = self.terms.number(tuple(seen))
         if op.origin in self.inputs:
             raise ScheduleError(f"operation {op.origin} appears twice")
         self.inputs[op.origin] = (term, op)
-        if not op.operands or any(isinstance(x, Label) for x in op.operands):
+        if not op.operands or row.flow is not Flow.NEXT:
             self.control.append((op.origin, self._snapshot()))
         for target in targets:
             if isinstance(target, VReg):
                 self.registers[target] = self.terms.number((term, targets.index(target)))
             else:
                 self._store(target, term)  # type: ignore[arg-type]
-        if _sets_flags(op, self.isa):
+        if "w" in row.flags:
             self.registers["flags"] = self.terms.number((term, "flags"))
 
     def _visible(self, place: Where) -> tuple[tuple[Where, int], ...]:
@@ -142,18 +136,6 @@ def _apart(a: Where, b: Where) -> bool:
     if kinds[0] == "behind" and a[0] != b[0]:
         return False
     return a[0] != b[0] or a[2] <= b[1] or b[2] <= a[1]
-
-
-def _reads_flags(op: Op, isa: Isa) -> bool:
-    if op.code in ("jb", "jae", "je"):
-        return True
-    return _sets_flags(op, isa) and isa.rows[op.code].mnemonic not in ONLY_SETS_FLAGS
-
-
-def _sets_flags(op: Op, isa: Isa) -> bool:
-    row = isa.rows[op.code]
-    on_vectors = any(set("vhx") & set(spec.kinds) for spec in row.operands)
-    return not on_vectors and bool(row.operands) and row.mnemonic not in KEEPS_FLAGS
 
 
 def replay(selected: Program, ordered: Program, isa: Isa) -> None:

@@ -8,8 +8,8 @@ from ghashgen.algebra.field.bitorder import Order
 from ghashgen.algebra.schemes.aggregate import MAX_BLOCKS
 from ghashgen.algebra.schemes.core import Multiply, Reduce
 from ghashgen.algebra.schemes.registry import multiplies, reduces
+from ghashgen.arch.registry import isas
 from ghashgen.arch.rows import Isa
-from ghashgen.arch.sets import isas
 from ghashgen.arch.x86_64.uarch.schedules import WRITTEN, schedules, suffix, table_of
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.wording import choose_one

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ghashgen.arch.x86_64.objects import read_object
+from ghashgen.arch.objects import read_object
 from ghashgen.lab.bench.build import Program, build
 from ghashgen.lab.bench.interface import INTERFACES, absent_interfaces, measure_interfaces
 from ghashgen.lab.bench.objects import PeerObject

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ghashgen.arch.x86_64.objects import read_object
+from ghashgen.arch.objects import read_object
 from ghashgen.arch.x86_64.uarch import Uarch, needs, uarches
 from ghashgen.cost.audit import loop as group_loop
 from ghashgen.cost.bound import Bound, histogram_bound

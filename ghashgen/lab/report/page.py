@@ -12,8 +12,8 @@ from urllib.parse import quote
 import jinja2
 from markupsafe import Markup
 
+from ghashgen.arch.decoder import CLASSES
 from ghashgen.check.ledger import NAME as PROOFS
-from ghashgen.cost.audit import CLASSES
 from ghashgen.kernels import manifest
 from ghashgen.lab.bench.table import CYCLES_UP_TO
 from ghashgen.lab.report.choice import (

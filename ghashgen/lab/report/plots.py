@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ghashgen.cost.audit import CLASSES
+from ghashgen.arch.decoder import CLASSES
 from ghashgen.lab.report.choice import Line, bound_rows, costs, lines, used_ports
 from ghashgen.lab.report.data import Report, Speed
 from ghashgen.records.core import size_name

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from ghashgen.algebra.schemes.aggregate import MAX_BLOCKS
-from ghashgen.arch.x86_64.objects import read_object
+from ghashgen.arch.objects import read_object
 from ghashgen.choice.chosen import axes_of
 from ghashgen.kernels.hash.catalogue import Choice, catalogue, choose
 from ghashgen.kernels.hash.kernel import Kernel

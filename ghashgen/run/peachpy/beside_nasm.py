@@ -31,9 +31,10 @@ from elftools.elf.relocation import RelocationSection
 from elftools.elf.sections import SymbolTableSection
 from iced_x86 import Decoder, Instruction, MemorySizeExt, OpKind, Register, RegisterExt
 
-from ghashgen.arch.x86_64.abi import GPR_NAMES, SYSV
-from ghashgen.arch.x86_64.objects import read_object
-from ghashgen.cost.audit import mnemonic
+from ghashgen.arch.objects import read_object
+from ghashgen.arch.x86_64 import ARCH
+from ghashgen.arch.x86_64.abi import SYSV
+from ghashgen.arch.x86_64.registers import GPR_NAMES
 from ghashgen.ir.program import Program
 from ghashgen.kernels.hash.kernel import ENTRY_BYTES, Kernel
 from ghashgen.kernels.target import Target
@@ -127,7 +128,7 @@ def _decode(code: bytes, constants: Mapping[int, bytes]) -> list[_Item]:
         offset = instruction.ip + decoder.get_constant_offsets(instruction).displacement_offset
         count = instruction.op_count
         operands = tuple(_operand(instruction, i, constants.get(offset)) for i in range(count))
-        shape = (mnemonic(instruction), operands)
+        shape = (ARCH.decoder.mnemonic(instruction), operands)
         target = instruction.near_branch_target if "label" in operands else None
         register = _registers()[instruction.op0_register] if operands[:1] == ("r64",) else ""
         out.append(_Item(instruction.ip, shape, target, register))

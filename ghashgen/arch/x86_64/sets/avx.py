@@ -6,7 +6,9 @@ swapped two blocks at a time in a ymm register, which needs AVX2.
 """
 
 from ghashgen.arch.rows import Isa, Row, lowering, row_table
+from ghashgen.arch.x86_64 import ARCH
 from ghashgen.arch.x86_64.general import LOWER, ROWS
+from ghashgen.ir.program import Flow
 
 _SDM = "Intel SDM vol. 2"
 _AVX = ("avx",)
@@ -14,6 +16,7 @@ _AVX = ("avx",)
 ISA = Isa(
     name="avx",
     title="AVX, VPCLMULQDQ on xmm (VEX.128)",
+    arch=ARCH,
     vector_registers=16,
     lanes=1,
     leave=("vzeroupper",),
@@ -59,7 +62,7 @@ ISA = Isa(
                 f"{_SDM}, VEXTRACTI128",
                 "store",
             ),
-            Row("vzeroupper", "", _AVX, f"{_SDM}, VZEROUPPER", "other"),
+            Row("vzeroupper", "", _AVX, f"{_SDM}, VZEROUPPER", "other", flags="", flow=Flow.NEXT),
             Row("vmovq.gpr", "w:x r:q", _AVX, f"{_SDM}, MOVD/MOVQ, VEX.128", "other"),
         ),
     },

@@ -5,7 +5,9 @@ an xmm register. VPCLMULQDQ on ymm needs the VPCLMULQDQ flag; AVX512 is not need
 """
 
 from ghashgen.arch.rows import Isa, Row, lowering, row_table
+from ghashgen.arch.x86_64 import ARCH
 from ghashgen.arch.x86_64.general import LOWER, ROWS
+from ghashgen.ir.program import Flow
 
 _SDM = "Intel SDM vol. 2"
 _AVX = ("avx",)
@@ -14,6 +16,7 @@ _AVX2 = ("avx2",)
 ISA = Isa(
     name="avx2",
     title="AVX2, VPCLMULQDQ on ymm (VEX.256)",
+    arch=ARCH,
     vector_registers=16,
     lanes=2,
     catalogue_blocks=(2, 4, 8, 16, 32, 48),
@@ -60,7 +63,7 @@ ISA = Isa(
             Row("vmovq.load", "w:x r:m64", _AVX, f"{_SDM}, MOVQ, VEX.128", "load"),
             Row("vmovd.load", "w:x r:m32", _AVX, f"{_SDM}, MOVD, VEX.128", "load"),
             Row("vmovq.gpr", "w:x r:q", _AVX, f"{_SDM}, MOVD/MOVQ, VEX.128", "other"),
-            Row("vzeroupper", "", _AVX, f"{_SDM}, VZEROUPPER", "other"),
+            Row("vzeroupper", "", _AVX, f"{_SDM}, VZEROUPPER", "other", flags="", flow=Flow.NEXT),
         ),
     },
     lower={

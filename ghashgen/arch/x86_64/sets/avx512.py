@@ -1,11 +1,13 @@
 """AVX-512 with VPCLMULQDQ on zmm (Ice Lake, Sapphire Rapids, Zen 4): four blocks a register."""
 
 from ghashgen.arch.rows import Isa, lowering
+from ghashgen.arch.x86_64 import ARCH
 from ghashgen.arch.x86_64.evex import FEATURES, LOWER, ROWS
 
 ISA = Isa(
     name="avx512",
     title="AVX-512, VPCLMULQDQ on zmm (EVEX.512)",
+    arch=ARCH,
     vector_registers=32,
     lanes=4,
     catalogue_blocks=(4, 8, 16, 32, 48),

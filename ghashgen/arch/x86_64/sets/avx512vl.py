@@ -5,11 +5,13 @@ instructions on registers 0-15 in their VEX form, whose CPUID bit is AVX2.
 """
 
 from ghashgen.arch.rows import Isa, lowering
+from ghashgen.arch.x86_64 import ARCH
 from ghashgen.arch.x86_64.evex import FEATURES, LOWER, ROWS
 
 ISA = Isa(
     name="avx512vl",
     title="AVX-512VL, VPCLMULQDQ on ymm (EVEX.256)",
+    arch=ARCH,
     vector_registers=32,
     lanes=2,
     catalogue_blocks=(2, 8, 16, 32, 48),

@@ -5,6 +5,7 @@ the table and the constants are and the input is not: input goes through MOVDQU.
 """
 
 from ghashgen.arch.rows import Isa, Row, lowering, row_table
+from ghashgen.arch.x86_64 import ARCH
 from ghashgen.arch.x86_64.general import LOWER, ROWS
 
 _SDM = "Intel SDM vol. 2"
@@ -13,6 +14,7 @@ _SSE2 = ("sse2",)
 ISA = Isa(
     name="sse",
     title="legacy SSE, PCLMULQDQ on xmm",
+    arch=ARCH,
     vector_registers=16,
     lanes=1,
     catalogue_blocks=(1, 2, 4, 6, 8, 12, 16),

@@ -1,7 +1,9 @@
 """NASM (2.14 or later), Intel operand order."""
 
 from ghashgen.arch.rows import OperandSpec, Row
-from ghashgen.arch.syntax import NOPS, Syntax, register_name
+from ghashgen.arch.syntax import Syntax
+from ghashgen.arch.x86_64.nops import NOPS
+from ghashgen.arch.x86_64.registers import register_name
 from ghashgen.ir.program import Label, Mem, Op, Operand, PReg
 
 _SIZES = {"m8": "byte "}

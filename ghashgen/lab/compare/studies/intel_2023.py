@@ -6,7 +6,7 @@ and lengths, without AES. In a group nothing differs but the multiplication and 
 columns of Table 11, at the same instruction set and the same number of blocks per group.
 """
 
-from ghashgen.arch.sets import isas
+from ghashgen.arch.registry import isas
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.lab.compare.core import Group, PaperRow, Study, Variant
 from ghashgen.records.core import GCM

@@ -1,0 +1,194 @@
+"""The type of an architecture: everything that differs between machines, as one value.
+
+A package of `ghashgen.arch` exports its value as `ARCH` and holds what the value is made of:
+
+    ghashgen/arch/NAME/__init__.py    ARCH
+    ghashgen/arch/NAME/sets/          instruction sets, one a file, each exports ISA
+    ghashgen/arch/NAME/syntax/        syntaxes, one a file, each exports SYNTAX
+
+An instruction set names the architecture that it belongs to (`Isa.arch`), so that passes, audit,
+placement and rendering ask the value and know no machine. Which registers, which convention, how a
+frame is made and what an instruction in bytes does: nobody else says.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from ghashgen.arch.decoder import Decoder
+from ghashgen.ir.program import Op, RegClass
+
+
+@dataclass(frozen=True)
+class RegisterFile:
+    """The registers of one class; a register is one, whatever part of it an instruction names."""
+
+    names: tuple[str, ...]
+    """By hardware number, as banners and audits name them."""
+    parts: Mapping[int, tuple[str, ...]]
+    """Assembler names by width in bits, each by hardware number."""
+    free: tuple[int, ...] = ()
+    """What a function may use at will, where no convention has a say: mask registers."""
+
+    @property
+    def stem(self) -> str:
+        """What all names begin with, if a number is all that follows: xmm, k; "" otherwise."""
+        stem = self.names[0].removesuffix("0")
+        numbered = tuple(f"{stem}{number}" for number in range(len(self.names)))
+        return stem if numbered == self.names else ""
+
+    def listed(self, numbers: Iterable[int]) -> str:
+        """Return registers in words: xmm0-3,7 where names have a stem, rax rcx otherwise."""
+        found = tuple(numbers)
+        if not found:
+            return ""
+        if self.stem:
+            return self.stem + _ranges(found)
+        return " ".join(self.names[number] for number in found)
+
+
+def _ranges(numbers: tuple[int, ...]) -> str:
+    """Return 0-3,7 for (0, 1, 2, 3, 7)."""
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and parts[-1][-1] == number - 1:
+            parts[-1].append(number)
+        else:
+            parts.append([number])
+    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in parts)
+
+
+@dataclass(frozen=True)
+class Abi:
+    """A calling convention; registers by hardware number."""
+
+    name: str
+    title: str
+    params: tuple[int, ...]
+    """General registers of the first integer and pointer parameters; the others are on the stack,
+    8 bytes each."""
+    volatile: tuple[int, ...]
+    """General registers free to use, in the order to take them."""
+    saved: tuple[int, ...]
+    """General registers that the callee must restore, in the order to take them."""
+    saved_vectors: tuple[int, ...]
+    """Vector registers of which the callee must restore at most the low 128 bits."""
+    stack_params_at: int
+    """Bytes from the stack pointer on entry up to the first parameter on the stack."""
+    format: str
+    """The object format of the platform that has this convention, where none is named."""
+
+    def stack_param(self, index: int) -> int:
+        """Return where the parameter `index` on the stack is, in bytes from rsp on entry."""
+        return self.stack_params_at + STACK_PARAM_BYTES * index
+
+
+STACK_PARAM_BYTES = 8
+"""Bytes of a parameter on the stack, in every convention here."""
+
+
+@dataclass(frozen=True)
+class ObjectFormat:
+    """An object file format, as assemblers name its parts."""
+
+    name: str
+    title: str
+    rodata: str
+    """Section of read-only constants."""
+    symbol_prefix: str
+    """What the platform's C compiler puts before a name."""
+    elf: bool
+    """Whether symbols have a type and a size, and the notes of stack and CET exist."""
+
+
+@dataclass(frozen=True)
+class FrameCode:
+    """How an architecture makes a stack frame; `compiler.frame` says which registers and size.
+
+    Operations are in rows that every instruction set of the architecture has. `saved` are general
+    registers by number, in the order in which they are saved.
+    """
+
+    saved_bytes: Callable[[tuple[int, ...]], int]
+    """(saved) → bytes of stack that saving them takes."""
+    size: Callable[[tuple[int, ...], int], int]
+    """(saved, bytes needed) → bytes of the frame below them, such that the stack pointer is a
+    multiple of 16 wherever bytes are needed."""
+    enter: Callable[[tuple[int, ...], int], tuple[Op, ...]]
+    """(saved, size) → the first operations of a function."""
+    leave: Callable[[tuple[int, ...], int], tuple[Op, ...]]
+    """(saved, size) → what stands before the return."""
+    zero: Callable[[int], Op]
+    """General register → the operation that zeroes it."""
+    load_param: str
+    """The row that loads a general register from the stack: register, 8 bytes of memory."""
+    pad: Callable[[int], tuple[tuple[Op, int], ...]]
+    """Bytes of padding → operations that do nothing, each with its length, together as long."""
+
+
+@dataclass(frozen=True)
+class Arch:
+    """An architecture."""
+
+    name: str
+    """The name of its package."""
+    title: str
+    registers: Mapping[RegClass, RegisterFile]
+    elf_machine: str
+    """What the header of its ELF objects says, as pyelftools names it."""
+    stack_pointer: int
+    """Its number among the general registers."""
+    abis: Mapping[str, Abi]
+    """The first is what is meant where none is named."""
+    formats: Mapping[str, ObjectFormat]
+    """By the name that assemblers take; the first is what is run, proved and audited here."""
+    syntax: str
+    """The syntax that is meant where none is named."""
+    features: tuple[str, ...]
+    """The CPU features that kernels are told apart by."""
+    frame: FrameCode
+    decoder: Decoder
+    jump_line: int = 0
+    """Bytes of a line of code whose end a jump should not touch; 0 where it may."""
+
+    @property
+    def default_abi(self) -> Abi:
+        """The convention that is meant where none is named."""
+        return next(iter(self.abis.values()))
+
+    @property
+    def default_format(self) -> ObjectFormat:
+        """The object format whose objects are run, proved and audited."""
+        return next(iter(self.formats.values()))
+
+    @cached_property
+    def numbers(self) -> Mapping[str, tuple[RegClass, int]]:
+        """The file and the number of every register, by the name that audits give it."""
+        return {
+            name: (cls, number)
+            for cls, file in self.registers.items()
+            for number, name in enumerate(file.names)
+        }
+
+    def order(self, name: str) -> tuple[int, int, str]:
+        """Return where a register stands in a list.
+
+        Vector registers by number, general registers by name, the short ones first; then the rest.
+        """
+        cls, number = self.numbers.get(name, (None, 0))
+        if cls is RegClass.VEC:
+            return 0, number, ""
+        return (1 if cls is RegClass.GPR else 2), len(name), name
+
+    def listed(self, names: Iterable[str]) -> str:
+        """Return registers in words, vector registers as ranges: xmm0-3,7, rax rcx."""
+        vectors: list[int] = []
+        others: list[str] = []
+        for name in names:
+            cls, number = self.numbers.get(name, (None, 0))
+            if cls is RegClass.VEC:
+                vectors.append(number)
+            else:
+                others.append(name)
+        parts = self.registers[RegClass.VEC].listed(vectors), " ".join(others)
+        return ", ".join(part for part in parts if part)

@@ -1,0 +1,61 @@
+"""Finds architectures, and in each its instruction sets and syntaxes, by looking into folders.
+
+A package of `ghashgen.arch` that exports ARCH is an architecture. Below it every module of `sets`
+that exports ISA is an instruction set, every module of `syntax` that exports SYNTAX a syntax.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+import ghashgen.arch as package
+from ghashgen.arch.core import Arch
+from ghashgen.arch.rows import Isa
+from ghashgen.arch.syntax import Syntax
+
+DEFAULT = "x86_64"
+"""The architecture that is meant where none is named."""
+
+
+def arches() -> Mapping[str, Arch]:
+    """Return every architecture by name, sorted by name."""
+    return _found(package.__name__, tuple(package.__path__), "ARCH")
+
+
+def isas(arch: str = "") -> Mapping[str, Isa]:
+    """Return every instruction set by name, or those of one architecture.
+
+    They are sorted by architecture, then by name.
+
+    Raises:
+        ValueError: two of them have one name.
+    """
+    return _joined("sets", "ISA", arch)
+
+
+def syntaxes(arch: str = "") -> Mapping[str, Syntax]:
+    """Return the syntaxes of an architecture by name, of the default one if none is named."""
+    return _joined("syntax", "SYNTAX", arch or DEFAULT)
+
+
+def _joined(folder: str, export: str, arch: str) -> Mapping[str, Any]:
+    out: dict[str, Any] = {}
+    for name in (arch,) if arch else arches():
+        module = importlib.import_module(f"{package.__name__}.{name}.{folder}")
+        found = _found(module.__name__, tuple(module.__path__), export)
+        if out.keys() & found.keys():
+            raise ValueError(f"two architectures have {sorted(out.keys() & found.keys())[0]!r}")
+        out |= found
+    return MappingProxyType(out)
+
+
+@cache
+def _found(name: str, path: tuple[str, ...], export: str) -> Mapping[str, Any]:
+    """Return what the modules of a package export by this name, by the folders that it has now."""
+    names = sorted(info.name for info in pkgutil.iter_modules(path))
+    modules = [importlib.import_module(f"{name}.{each}") for each in names]
+    found = [getattr(module, export) for module in modules if hasattr(module, export)]
+    return MappingProxyType({value.name: value for value in found})

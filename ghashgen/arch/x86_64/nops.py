@@ -1,0 +1,14 @@
+"""NOPs by length, in bytes that no assembler may choose otherwise."""
+
+NOPS = {
+    1: "90",
+    2: "66 90",
+    3: "0f 1f 00",
+    4: "0f 1f 40 00",
+    5: "0f 1f 44 00 00",
+    6: "66 0f 1f 44 00 00",
+    7: "0f 1f 80 00 00 00 00",
+    8: "0f 1f 84 00 00 00 00 00",
+    9: "66 0f 1f 84 00 00 00 00 00",
+}
+"""The multi-byte NOP of so many bytes (Intel SDM vol. 2, NOP, Table 4-12)."""
