@@ -60,6 +60,8 @@ SNIPPETS = (
     (("movzx eax, byte [rdi]", "mov al, 0", "ret"), ("rax",), 0),
     (("movzx eax, byte [rdi]", "cmp eax, 3", "mov eax, 0", "ret"), ("flags",), 0),
     (("kmovq k1, [rdi]", "ret"), ("k1",), 0),
+    # A parameter on the stack is an address or a length; what it points to is secret.
+    (("mov rax, [rsp + 8]", "movzx ecx, byte [rax]", "ret"), ("rcx",), 0),
 )  # fmt: skip
 
 

@@ -120,8 +120,6 @@ class FrameCode:
     """(saved, size) → what stands before the return."""
     zero: Callable[[int], Op]
     """General register → the operation that zeroes it."""
-    load_param: str
-    """The row that loads a general register from the stack: register, 8 bytes of memory."""
     pad: Callable[[int], tuple[tuple[Op, int], ...]]
     """Bytes of padding → operations that do nothing, each with its length, together as long."""
 

@@ -253,8 +253,6 @@ class Isa:
                     raise ValueError(f"{self.name}: {code} uses the missing row {step.row}")
                 if len(step.tokens) != len(self.rows[step.row].operands):
                     raise ValueError(f"{self.name}: {code} has the wrong operands for {step.row}")
-        if self.arch.frame.load_param not in self.rows:
-            raise ValueError(f"{self.name} has no row {self.arch.frame.load_param} for parameters")
 
     @cached_property
     def supported(self) -> frozenset[str]:

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 from ghashgen.arch.rows import Isa, OperandSpec, Row
 from ghashgen.compiler.liveness import targets
-from ghashgen.ir.program import Block, Mem, Op, Operand, PReg, RegClass, Slot, VReg
+from ghashgen.ir.program import Argument, Block, Mem, Op, Operand, PReg, RegClass, Slot, VReg
 from ghashgen.support.errors import GhashgenError
 
-Place = PReg | Slot
+Place = PReg | Slot | Argument
 _PLACE = (PReg, Slot)
 
 
@@ -29,7 +29,10 @@ class AllocationError(GhashgenError):
 
 
 class Move(NamedTuple):
-    """An added load or store: the place `target` now holds what the place `source` holds."""
+    """A load or store: the place `target` now holds what the place `source` holds.
+
+    Either it was added, or it loads a parameter from the stack.
+    """
 
     target: int
     source: int
@@ -110,7 +113,8 @@ class Pairing:
                 steps.append(self._move(current))
                 current = next(physical, None)
             if current is not None and current.origin == op.origin:
-                steps.append(self._instruction(op, current))
+                arrives = op.operands and type(op.operands[-1]) is Argument
+                steps.append((self._arrival if arrives else self._instruction)(op, current))
                 current = next(physical, None)
             elif self._isa.rows[op.code].copy:
                 steps.append(self._vanished(op))
@@ -142,6 +146,19 @@ class Pairing:
                 return Move(self._target(target), self.number(source), op.width)
             case _:
                 raise self._wrong(f"added {show(op)}")
+
+    def _arrival(self, op: Op, physical: Op) -> Move:
+        """A parameter's load: the replay knows which parameter is there, not this program."""
+        kinds = [(spec.role, spec.kinds) for spec in self._isa.rows[op.code].operands]
+        match physical.operands:
+            case (PReg(cls=RegClass.GPR) as target, Argument() as source) if (
+                physical.code == op.code
+                and source == op.operands[1]
+                and kinds == [("w", ("q",)), ("r", ("m64",))]
+            ):
+                return Move(self._target(target), self.number(source), 64)
+            case _:
+                raise self._wrong(f"{show(op)} became {show(physical)}")
 
     def _vanished(self, op: Op) -> Vanished:
         target, source = op.operands

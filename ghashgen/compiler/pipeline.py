@@ -2,6 +2,7 @@
 
 functions.*   Kernel → Program            abstract operations, virtual registers
 promise       Program → Program           alignment as far as the caller promises it
+arrive        Program → Program           parameters on the stack into registers
 fuse          Program → Program           a + b + c at once, where the ISA has it
 hoist         Program → Program           loop constants into registers
 select        Program → Program           instruction rows of the ISA
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from ghashgen.arch.core import Abi
 from ghashgen.arch.x86_64.uarch.schedules import is_solved
 from ghashgen.compiler.allocate import allocate
+from ghashgen.compiler.arrive import arrive
 from ghashgen.compiler.frame import Function, frame
 from ghashgen.compiler.fuse import fuse
 from ghashgen.compiler.hoist import hoist
@@ -50,7 +52,7 @@ def in_rows(program: Program, kernel: Kernel) -> Program:
 def compile_function(program: Program, kernel: Kernel, abi: Abi) -> Compiled:
     """Run the pipeline on one abstract program."""
     isa = kernel.set
-    written = in_rows(program, kernel)
+    written = in_rows(arrive(program, abi), kernel)
     solution = find(kernel.name) if is_solved(kernel.schedule) else None
     scheduled = schedule(written, isa, abi, kernel.schedule, solution)
     selected = scheduled.program

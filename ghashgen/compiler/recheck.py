@@ -26,7 +26,7 @@ from ghashgen.compiler.pairing import (
     Vanished,
     show,
 )
-from ghashgen.ir.program import PReg, Program, RegClass, Slot
+from ghashgen.ir.program import Argument, PReg, Program, RegClass, Slot
 
 __all__ = ["AllocationError", "recheck"]
 
@@ -86,8 +86,10 @@ def recheck(selected: Program, allocated: Program, slots: int, isa: Isa, abi: Ab
         raise AllocationError(f"{allocated.name}: blocks differ")
     pairing = Pairing(allocated.name, isa, frozenset(writable))
     entry = _State({}, {}, {})
-    for number, param in zip(abi.params, selected.params, strict=False):
-        entry.holds[pairing.number(PReg(RegClass.GPR, number))] = 1 << pairing.number(param)
+    places: list[Place] = [PReg(RegClass.GPR, number) for number in abi.params]
+    places += [Argument(index) for index in range(len(selected.params) - len(places))]
+    for place, param in zip(places, selected.params, strict=False):
+        entry.holds[pairing.number(place)] = 1 << pairing.number(param)
     paired = zip(selected.blocks, allocated.blocks, strict=True)
     steps = [pairing.block(*pair) for pair in paired]
     at = positions(allocated.blocks)

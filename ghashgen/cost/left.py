@@ -73,7 +73,7 @@ def _on_stack(access: Access, depth: int) -> int:
     offset = access.stack - depth
     if offset >= 0:
         if access.writes:
-            raise ValueError("a write to the caller's part of the stack")
+            raise ValueError("a write to the caller's stack, which is not followed")
         return 0
     return ((1 << access.size) - 1) << (_STACK_BIT - offset - access.size)
 

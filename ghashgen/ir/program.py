@@ -238,6 +238,7 @@ CODES: Mapping[str, Code] = {
     "gpr_copy": Code("wr", "a"),
     "gpr_const": Code("wi", "i"),
     "gpr_load8": Code("wm", "1 byte, zero-extended"),
+    "gpr_load64": Code("wm", "8 bytes"),
     "gpr_address": Code("wm", "the address of the memory operand"),
     "gpr_add": Code("wri", "a + i"),
     "gpr_sub": Code("wri", "a - i"),

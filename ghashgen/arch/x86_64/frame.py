@@ -58,7 +58,6 @@ FRAME = FrameCode(
     enter=_enter,
     leave=_leave,
     zero=_zero,
-    load_param="mov.load64",
     pad=_pad,
 )
 """Frames of both conventions."""

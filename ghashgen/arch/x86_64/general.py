@@ -40,6 +40,7 @@ LOWER = lowering("""
     gpr_copy:           mov.copy d a
     gpr_const:          mov.const d i
     gpr_load8:          movzx.load8 d m
+    gpr_load64:         mov.load64 d m
     gpr_address:        lea d m
     gpr_add:            mov.copy d a; add d i
     gpr_sub:            mov.copy d a; sub d i

@@ -12,7 +12,7 @@ from ghashgen.arch.x86_64.uarch import Cost, Latency, Uarch
 from ghashgen.arch.x86_64.uarch.forms import spell
 from ghashgen.compiler.schedule.regions import FLAGS
 from ghashgen.cost.simulate import Work
-from ghashgen.ir.program import Mem, Op, Operand, Slot
+from ghashgen.ir.program import Argument, Mem, Op, Operand, Slot
 
 _VECTORS = {128: "x", 256: "y", 512: "z"}
 _BYTE = range(-128, 256)
@@ -37,7 +37,7 @@ def _kind(op: Op, row: Row, spec: OperandSpec, operand: Operand) -> str:
     if isinstance(operand, Mem) and "addr" in spec.kinds:
         three = operand.base and operand.index and operand.disp
         return "agen3" if three else "agen"
-    if isinstance(operand, Mem | Slot):
+    if isinstance(operand, Mem | Slot | Argument):
         memory = next(kind for kind in spec.kinds if kind[0] == "m")
         return f"m{op.width}" if memory == "mv" else memory.rstrip("a")
     if isinstance(operand, int):
