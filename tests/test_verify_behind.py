@@ -8,6 +8,7 @@ from attacking import proof
 from verify_objects import ASM, assembled, original
 
 from ghashgen.check.proofs import statement
+from ghashgen.check.statements import load_spec
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import runnable
 from ghashgen.output.render import render
@@ -29,7 +30,6 @@ from ghashgen.verify.hash.behind import (
     sample,
 )
 from ghashgen.verify.hash.naming import PARTIAL, Naming
-from ghashgen.verify.hash.spec import load_spec
 from ghashgen.verify.hash.theorem import Prover
 from ghashgen.verify.prove import Proof, prove_object
 from ghashgen.verify.x86_64 import flags, operands

@@ -16,7 +16,6 @@ frame         Allocation → Function       prologue, epilogue, wipe
 from dataclasses import dataclass
 
 from ghashgen.arch.core import Abi
-from ghashgen.arch.x86_64.uarch.schedules import is_solved
 from ghashgen.compiler.allocate import allocate
 from ghashgen.compiler.arrive import arrive
 from ghashgen.compiler.frame import Function, frame
@@ -26,7 +25,6 @@ from ghashgen.compiler.promise import promise
 from ghashgen.compiler.recheck import recheck
 from ghashgen.compiler.schedule import schedule
 from ghashgen.compiler.schedule.replay import replay
-from ghashgen.compiler.schedule.solutions import find
 from ghashgen.compiler.select import select
 from ghashgen.ir.program import Program
 from ghashgen.kernels.hash.exported import functions_of
@@ -53,8 +51,7 @@ def compile_function(program: Program, kernel: Kernel, abi: Abi) -> Compiled:
     """Run the pipeline on one abstract program."""
     isa = kernel.set
     written = in_rows(arrive(program, abi), kernel)
-    solution = find(kernel.name) if is_solved(kernel.schedule) else None
-    scheduled = schedule(written, isa, abi, kernel.schedule, solution)
+    scheduled = schedule(written, isa, abi, kernel.schedule)
     selected = scheduled.program
     replay(written, selected, isa)
     allocation = allocate(selected, isa, abi)

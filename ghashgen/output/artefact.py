@@ -2,11 +2,11 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from ghashgen.cost.audit import Audit, Region
 from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.manifest import Counted, Counts, Entry, Left, Object, TableEntry, axes_in
 from ghashgen.kernels.target import Target
 from ghashgen.output.place import place
 from ghashgen.output.render import regenerate_command, render
@@ -53,53 +53,49 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _counts(region: Region) -> dict[str, Any]:
-    return {
-        "instructions": region.instructions,
-        "classes": dict(region.classes),
-        "memory_operands": region.memory_operands,
-    }
+def _counted(region: Region) -> Counted:
+    return Counted(region.instructions, dict(region.classes), region.memory_operands)
 
 
-def manifest_entry(artefact: Artefact, nasm: Tool) -> dict[str, Any]:
+def manifest_entry(artefact: Artefact, nasm: Tool) -> Entry:
     """Return the kernel's entry in MANIFEST.json."""
     kernel, target, counted = artefact.kernel, artefact.target, artefact.audit
-    axes = {key: value for key, value in asdict(kernel).items() if key != "alias"}
-    return {
-        "name": kernel.name,
-        "axes": {**axes, "abi": target.abi.name, "syntax": target.syntax.name},
-        "cpu_features": list(counted.features),
-        "symbols": dict(artefact.symbols),
-        "table": {
-            "bytes": kernel.table_bytes,
-            "align": target.table_align_of(kernel),
-            "best_align": max(kernel.best_align, target.table_align_of(kernel)),
-            "top_power": kernel.layout.top,
-            "arrays": dict(kernel.layout.arrays),
-            "cells": list(kernel.layout.cells),
-        },
-        "stack_bytes": dict(counted.stack_bytes),
-        "spill_slots": dict(artefact.spill_slots),
-        "registers": {name: list(used) for name, used in counted.registers.items()},
-        "left": {
-            name: {"registers": list(left.registers), "stack_bytes": left.stack_bytes}
+    align = target.table_align_of(kernel)
+    return Entry(
+        name=kernel.name,
+        axes=axes_in(kernel, target.abi.name, target.syntax.name),
+        cpu_features=tuple(counted.features),
+        symbols=dict(artefact.symbols),
+        table=TableEntry(
+            bytes=kernel.table_bytes,
+            align=align,
+            best_align=max(kernel.best_align, align),
+            top_power=kernel.layout.top,
+            arrays=dict(kernel.layout.arrays),
+            cells=kernel.layout.cells,
+        ),
+        stack_bytes=dict(counted.stack_bytes),
+        spill_slots=dict(artefact.spill_slots),
+        registers={name: tuple(used) for name, used in counted.registers.items()},
+        left={
+            name: Left(tuple(left.registers), left.stack_bytes)
             for name, left in counted.left.items()
         },
-        "counts": {
-            "group": _counts(counted.group),
-            "single_block": _counts(counted.single),
-            "functions": {name: _counts(body) for name, body in counted.functions.items()},
-        },
-        "code_bytes": dict(counted.code_bytes),
-        "file": artefact.file,
-        "sha256": sha256(artefact.text.encode()),
-        "object": {"text_sha256": sha256(artefact.code), "assembler": f"nasm {nasm.version}"},
-        "theorems": theorems_for(kernel),
-        "regenerate": regenerate_command(kernel, target),
-    }
+        counts=Counts(
+            group=_counted(counted.group),
+            single_block=_counted(counted.single),
+            functions={name: _counted(body) for name, body in counted.functions.items()},
+        ),
+        code_bytes=dict(counted.code_bytes),
+        file=artefact.file,
+        sha256=sha256(artefact.text.encode()),
+        object=Object(sha256(artefact.code), f"nasm {nasm.version}"),
+        theorems=theorems_for(kernel),
+        regenerate=regenerate_command(kernel, target),
+    )
 
 
-def theorems_for(kernel: Kernel) -> list[str]:
+def theorems_for(kernel: Kernel) -> tuple[str, ...]:
     """Return the names of the identities that the kernel rests on (`ghashgen prove`)."""
     order = kernel.order
     names = [
@@ -108,4 +104,4 @@ def theorems_for(kernel: Kernel) -> list[str]:
         f"aggregate-{kernel.multiply}-{kernel.reduce}-{order}",
         "horner-n",
     ]
-    return sorted(names)
+    return tuple(sorted(names))

@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from ghashgen.arch.objects import read_object
 from ghashgen.cost.audit import Audit, audit
 from ghashgen.kernels import manifest
 from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.manifest import Entry
 from ghashgen.kernels.target import Target
 from ghashgen.output.artefact import sha256
 from ghashgen.output.place import place
@@ -71,25 +71,25 @@ class Built:
 
 
 def _text(
-    kernel: Kernel, target: Target, folder: Path, entry: dict[str, Any] | None, nasm: Tool
+    kernel: Kernel, target: Target, folder: Path, entry: Entry | None, nasm: Tool
 ) -> tuple[str, str]:
     """Return (text, source)."""
     if entry is not None and not target.prefix and _made_for(entry, kernel, target):
-        path = folder / entry["file"]
+        path = folder / entry.file
         if not path.exists():
             raise GhashgenError(f"{path} is missing", "run ghashgen generate")
         text = path.read_text(encoding="utf-8")
-        if sha256(text.encode()) != entry["sha256"]:
+        if sha256(text.encode()) != entry.sha256:
             raise GhashgenError(
                 f"{path} was edited by hand: it differs from {manifest.NAME}",
                 "run ghashgen generate --force to restore it",
             )
-        return text, str(entry["file"])
+        return text, entry.file
     return place(render(kernel, target), nasm).listing.text, "rendered"
 
 
-def _made_for(entry: dict[str, Any], kernel: Kernel, target: Target) -> bool:
-    made = entry["axes"]["abi"], entry["table"]["align"]
+def _made_for(entry: Entry, kernel: Kernel, target: Target) -> bool:
+    made = entry.axes.abi, entry.table.align
     return made == (target.abi.name, target.table_align_of(kernel))
 
 
@@ -100,7 +100,7 @@ def _build(
     nasm: Tool,
     assembler: str,
     fresh: bool,
-    item: tuple[Kernel, Any],
+    item: tuple[Kernel, Entry | None],
 ) -> Built:
     kernel, entry = item
     text, source = _text(kernel, target, folder, entry, nasm)

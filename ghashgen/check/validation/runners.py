@@ -7,9 +7,10 @@ from pathlib import Path
 from queue import Queue
 from typing import Literal, Protocol
 
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.arch.x86_64.abi import ABIS
 from ghashgen.arch.x86_64.registers import GPR_NAMES
-from ghashgen.check.validation.cases import BLOCK, ZERO
+from ghashgen.check.validation.cases import ZERO
 from ghashgen.run.built import Built
 from ghashgen.run.emulate import Buffer, Call, CallResult, Emulator, Registers
 from ghashgen.run.emulate.image import Image, load_object
@@ -117,7 +118,7 @@ class Emulated:
             factors = self._powers(
                 built,
                 [tables[vectors[i].h] for i in active],
-                [-(-len(chunk) // BLOCK) for chunk in chunks],
+                [-(-len(chunk) // BLOCK_BYTES) for chunk in chunks],
             )
             calls = []
             for i, y, p in zip(active, hashes, factors, strict=True):
@@ -138,7 +139,7 @@ class Emulated:
         calls = [
             Call(
                 ("table", "y", m),
-                (_table(built, table), Buffer("y", BLOCK, writable=True)),
+                (_table(built, table), Buffer("y", BLOCK_BYTES, writable=True)),
                 abi=abi_name(built),
             )
             for table, m in zip(tables, exponents, strict=True)
@@ -150,9 +151,9 @@ class Emulated:
 
         Memory was checked by every call above.
         """
-        key = bytes(range(BLOCK))
+        key = bytes(range(BLOCK_BYTES))
         name, out = built.kernel.name, self._misplaced(built)
-        for length in (0, 1, 8 * BLOCK + 5, (2 * built.kernel.blocks + 1) * BLOCK + 3):
+        for length in (0, 1, 8 * BLOCK_BYTES + 5, (2 * built.kernel.blocks + 1) * BLOCK_BYTES + 3):
             vector = Vector(key, key, (bytes(length),))
             for function, answer in self._observe(built, vector):
                 for fault in abi_faults(built.abi, answer.before, answer.after):
@@ -172,7 +173,7 @@ class Emulated:
             ("update", Call(("table", "x", "in", len(chunk)), (table, x, data), abi=abi)),
         ]
         if built.kernel.segments:
-            y = Buffer("y", BLOCK, writable=True)
+            y = Buffer("y", BLOCK_BYTES, writable=True)
             others = (Buffer("y", vector.h), Buffer("p", vector.h))
             calls += [
                 ("power", Call(("table", "y", len(chunk)), (table, y), abi=abi)),
@@ -212,7 +213,7 @@ class Emulated:
 
     def _misplaced(self, built: Built) -> list[str]:
         """Return where in a line init writes another table, or a copied table serves worse."""
-        key, abi, out = bytes(range(BLOCK)), abi_name(built), []
+        key, abi, out = bytes(range(BLOCK_BYTES)), abi_name(built), []
         residues = range(0, LINE, built.table_align)
         h = Buffer("h", key)
         tables = self._batch(
@@ -226,7 +227,7 @@ class Emulated:
             for residue, table in zip(residues, tables, strict=True)
             if table != tables[0]
         ]
-        for length in (5, (2 * built.kernel.blocks + 1) * BLOCK + 3):
+        for length in (5, (2 * built.kernel.blocks + 1) * BLOCK_BYTES + 3):
             data, x = Buffer("in", bytes(length)), Buffer("x", key, writable=True)
             calls = [
                 Call(("table", "x", "in", length), (_table(built, tables[0], r), x, data), abi=abi)

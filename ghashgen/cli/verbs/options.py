@@ -30,7 +30,7 @@ _FILTERS: tuple[tuple[str, type, str], ...] = (
     ("swap", str, "Byte swap: register, stack."),
     ("powers", str, "Powers of the group loop: memory, registers."),
     ("pipeline", str, "What a group prepares of the next: none, ahead."),
-    ("schedule", str, "Order of operations: written, a CPU's name, or NAME-solved."),
+    ("schedule", str, "Order of operations: written, or a CPU's name."),
     ("name", str, "Kernel of the catalogue, or a glob in quotes: 'ghash_avx_*'."),
 )
 

@@ -14,7 +14,7 @@ from ghashgen.algebra.schemes.registry import multiplies, reduces
 from ghashgen.arch.registry import isas
 from ghashgen.arch.rows import Isa
 from ghashgen.arch.x86_64.uarch.schedules import schedules
-from ghashgen.kernels.hash.kernel import FOLDS, OPERATIONS, PIPELINES, POWERS, SWAPS, Kernel
+from ghashgen.kernels.hash.kernel import FOLDS, OPS, PIPELINES, POWERS, SWAPS, Kernel
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.wording import choose_one, did_you_mean
 
@@ -47,12 +47,6 @@ def scheduled() -> tuple[Kernel, ...]:
         Kernel("avx512", "winograd", "clmul1", 48, schedule="zen4"),
         Kernel("avx512", "winograd", "clmul1", 48, fold="end", schedule="sapphirerapids"),
     )
-
-
-@cache
-def solved() -> tuple[Kernel, ...]:
-    """Return the kernels whose loop body has a stored order from `ghashgen solve`."""
-    return (Kernel("avx", "winograd", "clmul1", 4, schedule="skylake-avx512-solved"),)
 
 
 Axes = Mapping[str, tuple[Any, ...]]
@@ -165,7 +159,7 @@ def catalogue() -> tuple[Kernel, ...]:
         for family in _families(isa):
             kernels, _ = _combinations({"isa": (isa.name,), **family})
             found.update(dict.fromkeys(kernels))
-    return (*found, *scheduled(), *solved(), *PAPER)
+    return (*found, *scheduled(), *PAPER)
 
 
 def choose(choice: Choice) -> tuple[Kernel, ...]:
@@ -264,7 +258,7 @@ def values_of(axis: str) -> tuple[str, ...]:
         "reduce": reduces,
         "order": lambda: (order.value for order in Order),
         "blocks": lambda: map(str, range(1, MAX_BLOCKS + 1)),
-        "op": lambda: OPERATIONS,
+        "op": lambda: OPS,
         "fold": lambda: FOLDS,
         "swap": lambda: SWAPS,
         "powers": lambda: POWERS,

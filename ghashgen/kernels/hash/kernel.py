@@ -19,7 +19,7 @@ ENTRY_BYTES = 16
 ZERO_CELL = "0"
 """A cell of the table that holds zeros."""
 
-OPERATIONS = ("ghash", "polyval")
+OPS = ("ghash", "polyval")
 """POLYVAL (RFC 8452) is the same product without the byte swap and without the twist."""
 
 FOLDS = ("group", "end")
@@ -93,13 +93,8 @@ def table_layout(kernel: "Kernel") -> Layout:
 
 
 @dataclass(frozen=True)
-class Kernel:
-    """One variant of a GHASH kernel; axes are plain names.
-
-    Raises:
-        GhashgenError: the axes make no sense together: names the axis at fault, the reason and what
-            to choose instead.
-    """
+class KernelAxes:
+    """What is chosen of a kernel, as plain names that a file may state; see `Kernel`."""
 
     isa: str
     multiply: str
@@ -126,6 +121,15 @@ class Kernel:
     """
     segments: bool = False
     """Export power and combine too, which put the hashes of a message's segments together."""
+
+
+@dataclass(frozen=True)
+class Kernel(KernelAxes):
+    """One variant of a GHASH kernel: axes that make sense together.
+
+    Raises:
+        GhashgenError: they do not: names the axis at fault, the reason and what to choose instead.
+    """
 
     def __post_init__(self) -> None:
         _check(self)
@@ -322,7 +326,7 @@ def _check(kernel: Kernel) -> None:
             f"reduce {reduce.name!r} exists only for order {reduce.orders[0].value!r}",
             "choose another reduce or order",
         )
-    _choose("op", kernel.op, OPERATIONS)
+    _choose("op", kernel.op, OPS)
     _choose("fold", kernel.fold, FOLDS)
     _choose("swap", kernel.swap, SWAPS)
     _choose("powers", kernel.powers, POWERS)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from iced_x86 import Instruction
 
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.arch.x86_64.uarch import Uarch, uarches
 from ghashgen.arch.x86_64.uarch import uarch as uarch_named
 from ghashgen.arch.x86_64.uarch.forms import form_of
@@ -23,7 +24,6 @@ from ghashgen.run.emulate.image import Image
 from ghashgen.run.emulate.outcome import decode_run
 from ghashgen.support.errors import GhashgenError
 
-_BLOCK = 16
 _BUDGET = 10_000_000
 """Instructions; the longest message takes some ten thousand."""
 
@@ -46,13 +46,13 @@ def executed(emulator: Emulator, candidate: Candidate, sizes: Sequence[int]) -> 
     unit = candidate.unit
     image = emulator.load(unit.obj)
     table = Buffer("table", unit.table_bytes, writable=True)
-    key = Buffer("h", bytes(range(1, _BLOCK + 1)))
+    key = Buffer("h", bytes(range(1, BLOCK_BYTES + 1)))
     init = emulator.call(image, f"{unit.name}_init", ("table", "h"), buffers=(table, key))
     filled = Buffer("table", init.buffers["table"])
     calls = [
         Call(
             ("table", "x", "in", size),
-            (filled, Buffer("x", bytes(_BLOCK), writable=True), Buffer("in", bytes(size))),
+            (filled, Buffer("x", bytes(BLOCK_BYTES), writable=True), Buffer("in", bytes(size))),
             budget=_BUDGET,
         )
         for size in sizes

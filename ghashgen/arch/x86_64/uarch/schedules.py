@@ -1,7 +1,6 @@
-"""Schedules by name: as written, ordered for a microarchitecture, or by a stored solution for it.
+"""Schedules by name: as written, or list-scheduled for a microarchitecture by its table's name.
 
-`written`; NAME of a table, list-scheduled for it; NAME-solved, whose loop body has the order that
-`ghashgen solve` stored. Kernel names end in the table's suffix, followed by `opt` if solved.
+The names of scheduled kernels end in the table's suffix.
 """
 
 from ghashgen.arch.x86_64.uarch import Uarch, uarches
@@ -9,17 +8,11 @@ from ghashgen.support.errors import GhashgenError
 from ghashgen.support.wording import choose_one
 
 WRITTEN = "written"
-SOLVED = "-solved"
 
 
 def schedules() -> tuple[str, ...]:
     """Return the name of every schedule."""
-    return (WRITTEN, *uarches(), *(name + SOLVED for name in uarches()))
-
-
-def is_solved(schedule: str) -> bool:
-    """Whether a schedule takes its loop body from a stored solution."""
-    return schedule.endswith(SOLVED)
+    return (WRITTEN, *uarches())
 
 
 def table_of(schedule: str) -> Uarch:
@@ -28,12 +21,11 @@ def table_of(schedule: str) -> Uarch:
     Raises:
         GhashgenError: there is no such schedule.
     """
-    name = schedule.removesuffix(SOLVED)
-    if name not in uarches():
+    if schedule not in uarches():
         raise GhashgenError(f"unknown schedule {schedule!r}", choose_one(schedule, schedules()))
-    return uarches()[name]
+    return uarches()[schedule]
 
 
 def suffix(schedule: str) -> str:
     """Return how the names of kernels with this schedule end."""
-    return table_of(schedule).suffix + ("opt" if is_solved(schedule) else "")
+    return table_of(schedule).suffix

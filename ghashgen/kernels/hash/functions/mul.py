@@ -2,7 +2,7 @@
 
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Program
-from ghashgen.kernels.hash.functions.interface import BLOCK, load_block, store_block, times_h
+from ghashgen.kernels.hash.functions.interface import BLOCK_LABEL, load_block, store_block, times_h
 from ghashgen.kernels.hash.kernel import Kernel
 
 
@@ -11,7 +11,7 @@ def build(kernel: Kernel) -> Program:
     b = Builder("mul", ("table", "x"), kernel.widest)
     table, x = b.params
     X = load_block(b, kernel, x, name="X")
-    b.label(BLOCK)
+    b.label(BLOCK_LABEL)
     result = times_h(b, kernel, table, X)
     b.label("store")
     store_block(b, kernel, x, result)
