@@ -23,6 +23,8 @@ from iced_x86 import (
 from ghashgen.arch.objects import read_object
 from ghashgen.arch.registry import isas
 from ghashgen.arch.rows import Isa, Row, Step, lowering, row_table
+from ghashgen.arch.syntax import Names
+from ghashgen.arch.x86_64.formats import FORMATS
 from ghashgen.arch.x86_64.registers import GPR_NAMES
 from ghashgen.arch.x86_64.sets.avx import ISA as AVX
 from ghashgen.arch.x86_64.syntax.nasm import SYNTAX
@@ -79,6 +81,9 @@ MEMORY_BYTES = {"m128": 16, "m128a": 16, "m64": 8, "m32": 4, "m8": 1}
 
 WHOLE_FILE = {"vzeroupper"}
 """Rows that change every vector register at once, above what a convention keeps."""
+
+FILE = Names("start", "constants", FORMATS["elf64"])
+"""The file that single lines stand in."""
 
 FACTORY = InstructionInfoFactory()
 READS = {OpAccess.READ, OpAccess.COND_READ, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE}
@@ -150,7 +155,7 @@ Decoded = dict[str, list[tuple[Form, Instruction]]]
 @pytest.fixture(scope="module")
 def decoded(nasm: Tool) -> Decoded:
     """The instruction that nasm makes of every form, by ISA."""
-    lines = [SYNTAX.instruction(form.op, form.row, "constants") for form in FORMS]
+    lines = [SYNTAX.instruction(form.op, form.row, FILE) for form in FORMS]
     text = "\n".join(["default rel", "section .text", "start:", ".here:", *lines, ""])
     code = read_object(assemble_text(nasm, "rows", text, "elf64")).code
     instructions = list(Decoder(64, code))

@@ -289,13 +289,13 @@ def test_the_command_counts_an_object(tmp_path: Path, counted: Counted) -> None:
 
 
 def test_our_own_loop_is_found_as_a_peer_would_be(tmp_path: Path) -> None:
-    """A check of the search against loops whose heads are known by label."""
+    """A check of the search against loops that an audit counts."""
     names = ("ghash_avx_k_clmul1_x8", "ghash_avx2_winograd_clmul1_x8")
     where = target("sysv")
     for item in build(choose(Choice(name=names)), where, default_out(), build_folder("obj")):
         data = item.obj.read_bytes()
         symbol = where.symbol(item.kernel.name)
-        known = group_loop(read_object(data), f"{symbol}_update.group")
+        known = group_loop(read_object(data), f"{symbol}_update")
         found = count(data, f"{symbol}_update")
         assert found.body == histogram(known)
         assert found.blocks == item.kernel.blocks

@@ -279,7 +279,8 @@ def test_a_scheduled_kernel_is_another_order_and_takes_no_more_instructions(kern
     assert after.selected != before.selected
     assert after.function.spill_slots <= before.function.spill_slots
     assert after.function.spill_ops <= before.function.spill_ops
-    pairs = zip(before.function.program.blocks, after.function.program.blocks, strict=True)
+    allocated = (x.allocation.program.blocks for x in (before, after))
+    pairs = zip(*allocated, strict=True)
     for one, other in pairs:
         # More registers may be touched, and then be wiped on return.
         assert one.depth == 0 or len(other.ops) <= len(one.ops)

@@ -78,6 +78,9 @@ class Decoder(Protocol):
     def audit_class(self, instruction: Native) -> str:
         """Return which of CLASSES it is counted as."""
 
+    def reorders(self, instruction: Native) -> bool:
+        """Whether it only puts the bytes of a block, or the bits of each, in another order."""
+
     def has_memory(self, instruction: Native) -> bool:
         """Whether an operand is in memory; an address alone is not."""
 

@@ -9,6 +9,7 @@ from ghashgen.arch.x86_64.decoder import X86Decoder
 from ghashgen.arch.x86_64.features import FEATURES
 from ghashgen.arch.x86_64.formats import FORMATS
 from ghashgen.arch.x86_64.frame import FRAME
+from ghashgen.arch.x86_64.jumps import JUMPS
 from ghashgen.arch.x86_64.registers import REGISTERS, RSP
 
 ARCH = Arch(
@@ -23,7 +24,7 @@ ARCH = Arch(
     features=FEATURES,
     frame=FRAME,
     decoder=X86Decoder(),
-    # Erratum SKX102, see output/place.py.
-    jump_line=32,
+    entry_align=JUMPS.line,
+    jumps=JUMPS,
 )
 """The architecture."""

@@ -112,6 +112,10 @@ class X86Decoder:
         writes = instruction.op0_kind == OpKind.MEMORY
         return class_of_parts(self.mnemonic(instruction), self.has_memory(instruction), writes)
 
+    def reorders(self, instruction: Instruction) -> bool:
+        """Whether it only puts the bytes of a block, or the bits of each, in another order."""
+        return self.mnemonic(instruction).removeprefix("v") in ("pshufb", "gf2p8affineqb")
+
     def has_memory(self, instruction: Instruction) -> bool:
         """Whether an operand is in memory; an address alone is not."""
         kinds = map(instruction.op_kind, range(instruction.op_count))

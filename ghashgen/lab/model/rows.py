@@ -178,8 +178,8 @@ def ours(built: Iterable[Built], where: Target) -> tuple[Loop, ...]:
     """Return the group loops of assembled kernels."""
     out = []
     for item in built:
-        head = f"{where.symbol(item.kernel.name)}_update.group"
-        body = group_loop(read_object(item.obj.read_bytes()), head)
+        update = f"{where.symbol(item.kernel.name)}_update"
+        body = group_loop(read_object(item.obj.read_bytes()), update)
         kernel = item.kernel
         out.append(Loop(kernel.name, kernel.isa, True, kernel.blocks, needs(body), histogram(body)))
     return tuple(out)

@@ -36,7 +36,7 @@ def levelled(demand: Mapping[tuple[str, ...], int]) -> dict[str, float]:
 
 def _examine(built: Built) -> Examined:
     data = built.obj.read_bytes()
-    body = loop(read_object(data), f"{built.kernel.name}_update.group")
+    body = loop(read_object(data), f"{built.kernel.name}_update")
     blocks = built.kernel.blocks
     bounds: dict[str, PortBound] = {}
     lacks: dict[str, tuple[str, ...]] = {}
