@@ -8,7 +8,7 @@ from compiling import emitted_text
 from iced_x86 import Code, Instruction, MemoryOperand, Register
 
 from ghashgen.arch.objects import ObjectCode, read_object
-from ghashgen.arch.x86_64.uarch import uarch
+from ghashgen.arch.registry import uarch
 from ghashgen.cost.audit import loop as loop_of
 from ghashgen.cost.ports import Loop
 from ghashgen.kernels.hash.kernel import Kernel

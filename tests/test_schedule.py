@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from random_programs import CONSTANTS, programs
 from row_machine import run
 
-from ghashgen.arch.registry import isas
+from ghashgen.arch.registry import isas, uarch
 from ghashgen.arch.x86_64.abi import SYSV, WIN64
-from ghashgen.arch.x86_64.uarch import uarch
 from ghashgen.compiler.allocate import allocate
 from ghashgen.compiler.liveness import liveness
 from ghashgen.compiler.pipeline import compile_function, in_rows

@@ -13,11 +13,11 @@ from compiling import Job, assembled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ghashgen.arch.registry import uarch, uarches
+from ghashgen.arch.schedules import SOLVED as MARK
+from ghashgen.arch.schedules import schedules
 from ghashgen.arch.x86_64.abi import SYSV
-from ghashgen.arch.x86_64.uarch import uarch, uarches
-from ghashgen.arch.x86_64.uarch.forms import form_of
-from ghashgen.arch.x86_64.uarch.schedules import SOLVED as MARK
-from ghashgen.arch.x86_64.uarch.schedules import schedules
+from ghashgen.arch.x86_64.forms import form_of
 from ghashgen.cli.verbs.generate import COMMAND as GENERATE
 from ghashgen.cli.verbs.solve import COMMAND as SOLVE
 from ghashgen.compiler.liveness import liveness

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ghashgen.arch.decoder import Decoder
+from ghashgen.arch.uarch import Uarch
 from ghashgen.ir.program import Flow, Line, Op, RegClass
 
 
@@ -172,6 +173,8 @@ class Arch:
     """Functions start at a multiple of so many bytes."""
     jumps: Jumps | None = None
     """None where all are as long as they are, wherever they stand, and may stand anywhere."""
+    uarches: Callable[[], Mapping[str, Uarch]] = dict
+    """Tables of its cores by name; read when they are asked for."""
 
     @property
     def default_abi(self) -> Abi:

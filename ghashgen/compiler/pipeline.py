@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from ghashgen.arch.core import Abi
 from ghashgen.arch.rows import Isa
-from ghashgen.arch.x86_64.uarch.schedules import is_solved
+from ghashgen.arch.schedules import is_solved
 from ghashgen.compiler.allocate import Allocation, allocate
 from ghashgen.compiler.arrive import arrive
 from ghashgen.compiler.frame import Function, frame

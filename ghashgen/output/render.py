@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ghashgen.arch.core import Arch
+from ghashgen.arch.schedules import WRITTEN
 from ghashgen.arch.syntax import Names
-from ghashgen.arch.x86_64.uarch.schedules import WRITTEN
 from ghashgen.compiler.frame import Function
 from ghashgen.compiler.pipeline import Compiled
 from ghashgen.cost.audit import Audit

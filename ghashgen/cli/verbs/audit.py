@@ -6,7 +6,7 @@ import click
 
 from ghashgen.arch.decoder import CLASSES
 from ghashgen.arch.objects import read_object
-from ghashgen.arch.x86_64.uarch import uarches
+from ghashgen.arch.registry import uarches
 from ghashgen.cli.verbs.options import (
     build_folder,
     choice_options,

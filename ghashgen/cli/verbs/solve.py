@@ -5,8 +5,8 @@ from typing import Any
 
 import click
 
+from ghashgen.arch.schedules import is_solved, table_of
 from ghashgen.arch.x86_64.abi import SYSV
-from ghashgen.arch.x86_64.uarch.schedules import is_solved, table_of
 from ghashgen.cli.verbs.options import (
     choice_options,
     chosen_kernels,

@@ -56,7 +56,11 @@ def body_hash(block: Block) -> str:
             return str(operand)
         if isinstance(operand, Label):
             return operand.name
-        return number(operand) if isinstance(operand, Reg) else f"slot {operand.index}"
+        return (
+            number(operand)
+            if isinstance(operand, Reg)
+            else f"{type(operand).__name__.lower()} {operand.index}"
+        )
 
     def line(op: Op) -> str:
         return f"{op.code} {op.width} {', '.join(map(text, op.operands))}"

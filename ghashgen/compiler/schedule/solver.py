@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
-from ghashgen.arch.x86_64.uarch import Uarch
+from ghashgen.arch.uarch import Uarch
 from ghashgen.compiler.schedule.graph import Graph
 from ghashgen.compiler.schedule.order import Limits, Pressure, list_order
 from ghashgen.cost.simulate import Work, open_uops

@@ -10,7 +10,7 @@ from ghashgen.algebra.schemes.core import Multiply, Reduce
 from ghashgen.algebra.schemes.registry import multiplies, reduces
 from ghashgen.arch.registry import isas
 from ghashgen.arch.rows import Isa
-from ghashgen.arch.x86_64.uarch.schedules import WRITTEN, schedules, suffix, table_of
+from ghashgen.arch.schedules import WRITTEN, schedules, suffix, table_of
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.wording import choose_one
 
@@ -122,7 +122,7 @@ class Kernel:
     """What a group prepares of the next one: nothing, or as much as registers hold; PIPELINES."""
     schedule: str = WRITTEN
     """Order of operations: written, or for a microarchitecture, see
-    `arch.x86_64.uarch.schedules`.
+    `arch.schedules`.
     """
     segments: bool = False
     """Export power and combine too, which put the hashes of a message's segments together."""

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from ghashgen.arch.x86_64.uarch.schedules import WRITTEN
+from ghashgen.arch.schedules import WRITTEN
 from ghashgen.check import proofs
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import target

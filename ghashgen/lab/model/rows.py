@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ghashgen.arch.objects import read_object
-from ghashgen.arch.x86_64.uarch import Uarch, needs, uarches
+from ghashgen.arch.registry import uarches
+from ghashgen.arch.uarch import Uarch
 from ghashgen.cost.audit import loop as group_loop
 from ghashgen.cost.bound import Bound, histogram_bound
 from ghashgen.cost.count import classes, memory_operands
@@ -179,9 +180,10 @@ def ours(built: Iterable[Built], where: Target) -> tuple[Loop, ...]:
     out = []
     for item in built:
         update = f"{where.symbol(item.kernel.name)}_update"
-        body = group_loop(read_object(item.obj.read_bytes()), update)
-        kernel = item.kernel
-        out.append(Loop(kernel.name, kernel.isa, True, kernel.blocks, needs(body), histogram(body)))
+        code = read_object(item.obj.read_bytes())
+        body, decoder, kernel = group_loop(code, update), code.decoder, item.kernel
+        needs, counts = decoder.needs(body), histogram(decoder, body)
+        out.append(Loop(kernel.name, kernel.isa, True, kernel.blocks, needs, counts))
     return tuple(out)
 
 

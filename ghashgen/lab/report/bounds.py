@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from ghashgen.arch.objects import read_object
-from ghashgen.arch.x86_64.uarch import uarches
+from ghashgen.arch.registry import uarches
 from ghashgen.cost.audit import loop
 from ghashgen.cost.bound import port_bound, spread
 from ghashgen.lab.report.data import Examined, PortBound

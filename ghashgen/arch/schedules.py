@@ -4,7 +4,8 @@
 `ghashgen solve` stored. Kernel names end in the table's suffix, followed by `opt` if solved.
 """
 
-from ghashgen.arch.x86_64.uarch import Uarch, uarches
+from ghashgen.arch.registry import uarches
+from ghashgen.arch.uarch import Uarch
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.wording import choose_one
 
