@@ -33,7 +33,7 @@ class RegisterFile:
 
     @property
     def stem(self) -> str:
-        """What all names begin with, if a number is all that follows: xmm, k; "" otherwise."""
+        """What all names begin with, if a number is all that follows; "" otherwise."""
         stem = self.names[0].removesuffix("0")
         numbered = tuple(f"{stem}{number}" for number in range(len(self.names)))
         return stem if numbered == self.names else ""
@@ -80,7 +80,7 @@ class Abi:
     """The object format of the platform that has this convention, where none is named."""
 
     def stack_param(self, index: int) -> int:
-        """Return where the parameter `index` on the stack is, in bytes from rsp on entry."""
+        """Return where the parameter `index` on the stack is, from the stack pointer on entry."""
         return self.stack_params_at + STACK_PARAM_BYTES * index
 
 

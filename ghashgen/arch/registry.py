@@ -8,6 +8,7 @@ import importlib
 import pkgutil
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -42,6 +43,11 @@ def isas(arch: str = "") -> Mapping[str, Isa]:
 def syntaxes(arch: str = "") -> Mapping[str, Syntax]:
     """Return the syntaxes of an architecture by name, of the default one if none is named."""
     return _joined("syntax", "SYNTAX", arch or DEFAULT)
+
+
+def folder_of(arch: str) -> Path:
+    """Return the folder of an architecture's package."""
+    return Path(package.__path__[0]) / arch
 
 
 @cache

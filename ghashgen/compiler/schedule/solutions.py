@@ -10,7 +10,7 @@ import json
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from ghashgen.arch.x86_64 import uarch
+from ghashgen.arch.registry import DEFAULT, folder_of
 from ghashgen.ir.program import Block, Label, Mem, Op, Operand, Program, Reg
 from ghashgen.support.errors import GhashgenError
 
@@ -38,7 +38,7 @@ class Solution:
 
 def folder() -> Path:
     """Return the folder of the stored solutions."""
-    return Path(uarch.__file__).parent / "solved"
+    return folder_of(DEFAULT) / "uarch" / "solved"
 
 
 def body_hash(block: Block) -> str:
