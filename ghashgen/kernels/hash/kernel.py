@@ -256,7 +256,7 @@ def _refusals(kernel: Kernel) -> Iterable[tuple[bool, str, str]]:
     )
     yield (
         kernel.swap == "stack" and "shuffle_bytes@256" not in isa.lower,
-        f"swap 'stack' swaps two blocks in a register of 256 bits, which isa {isa.name!r} cannot use",
+        f"swap 'stack' swaps two blocks in one wide register, which isa {isa.name!r} cannot use",
         "choose swap register, or isa avx",
     )
     yield (
