@@ -180,17 +180,17 @@ DIRECTIVES: Mapping[str, str] = {
     "label": "a label of this function alone, and how deep in loops",
     "pad": "one NOP of so many bytes",
     "end": "the function ends here",
-    # unwinding: the CFA is what rsp was before the call's return address was pushed
-    "enter": "the function's frame description begins; the CFA lies so many bytes above rsp",
-    "pushed": "a register was pushed; the CFA now lies so many bytes above rsp, it as many below",
-    "grown": "rsp fell by so many bytes; the CFA now lies so many above it",
-    "saved": "a register was stored so many bytes above rsp, so many below the CFA",
+    # unwinding: the CFA is what the stack pointer was before the call's return address was pushed
+    "enter": "frame description begins; the CFA lies so many bytes above the stack pointer",
+    "pushed": "a register was pushed; it and the stack pointer lie so many bytes below the CFA",
+    "grown": "the stack pointer fell by so many bytes; the CFA now lies so many above it",
+    "saved": "a register was stored so many bytes above the stack pointer, so many below the CFA",
     "body": "the prologue is over",
     "remember": "what holds here holds again at the next recall",
     "recall": "the code below is entered as at the last remember",
     "restored": "a register has its caller's value again",
-    "shrunk": "rsp rose by so many bytes; the CFA now lies so many above it",
-    "popped": "a register was popped; the CFA now lies so many bytes above rsp",
+    "shrunk": "the stack pointer rose by so many bytes; the CFA now lies so many above it",
+    "popped": "a register was popped; the CFA now lies so many bytes above the stack pointer",
     "leave": "the function's frame description ends",
 }
 """Every directive and what it says."""
