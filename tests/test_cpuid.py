@@ -53,7 +53,7 @@ def test_an_instruction_needs_what_the_manual_says(line: str, needs: str) -> Non
 def emitted(entry: manifest.Entry, text: str) -> tuple[str, ...]:
     """The features of the functions that a kernel exports."""
     code = read_object(assembled(text))
-    bodies = (code.between(symbol, f"{symbol}.end") for symbol in entry.symbols.values())
+    bodies = (code.function(symbol) for symbol in entry.symbols.values())
     return cpu_features(instruction for body in bodies for instruction in body)
 
 

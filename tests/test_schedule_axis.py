@@ -11,10 +11,10 @@ from compiling import Job, assembled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ghashgen.arch.registry import uarch, uarches
+from ghashgen.arch.schedules import schedules
 from ghashgen.arch.x86_64.abi import SYSV
-from ghashgen.arch.x86_64.uarch import uarch, uarches
-from ghashgen.arch.x86_64.uarch.forms import form_of
-from ghashgen.arch.x86_64.uarch.schedules import schedules
+from ghashgen.arch.x86_64.forms import form_of
 from ghashgen.cli.verbs.generate import COMMAND as GENERATE
 from ghashgen.compiler.pipeline import compile_kernel
 from ghashgen.compiler.schedule.costs import form, single
@@ -79,17 +79,17 @@ def test_forms_before_assembly_are_those_of_the_decoder(kernel: Kernel, tmp_path
     wanted = [name for name in wanted if not name.startswith(padding)]
     rows = kernel.set.rows
     compiled = compile_kernel(kernel, SYSV)
-    ops = [op for item in compiled.values() for op in item.function.program.ops]
+    ops = [op for item in compiled.values() for op in item.function.ops]
     assert [form(op, rows[op.code]) for op in ops] == wanted
 
 
 def test_decoded_and_selected_code_cost_the_same_in_the_model() -> None:
     """One adapter reads operations, the other bytes; spill-free code must agree."""
     made = assembled(find_nasm(), Job(AVX4))
-    decoded = work_of(loop(made.code, f"{made.symbol}_update.group"), SKX)
+    decoded = work_of(loop(made.code, f"{made.symbol}_update"), SKX)
     compiled = compile_kernel(AVX4, SYSV)["update"]
     rows = AVX4.set.rows
-    block = next(b for b in compiled.function.program.blocks if b.label == "group")
+    block = next(b for b in compiled.allocation.program.blocks if b.label == "group")
     before = [single(op, rows, SKX) for op in block.ops]
     assert [w.form for w in decoded[:-1]] == [w.form for w in before[:-2]]
     assert decoded[-1].form == f"{before[-2].form} + {before[-1].form}"

@@ -29,7 +29,11 @@ def test_the_files_are_those_that_the_prover_loads() -> None:
 def test_what_explains_a_refusal_is_no_part_of_it() -> None:
     """A refusal stays one, whatever is then said of it."""
     names = {path.relative_to(PACKAGE).as_posix() for path in trusted_files()}
-    assert not names & {"verify/hash/difference.py", "algebra/ops/monomials.py", "algebra/field/ghash.py"}
+    assert not names & {
+        "verify/hash/difference.py",
+        "algebra/ops/monomials.py",
+        "algebra/field/ghash.py",
+    }
     wrong = edited("foreign", "ADD_PRODUCT [rsi + 32]", "ADD_PRODUCT [rsi + 16]")
     proof = prove_object(wrong, load_spec(ASM / "foreign.toml"))
     before = proof.refutation

@@ -12,7 +12,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from ghashgen.choice.chosen import Chosen
 from ghashgen.kernels import manifest
@@ -26,7 +25,7 @@ from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import unwritten
 from ghashgen.support.parallel import run
 from ghashgen.support.templates import environment
-from ghashgen.support.toolchain import find_nasm
+from ghashgen.support.toolchain import Tool, find_assembler
 
 HEADER = "ghashgen.h"
 """The header's name, without a prefix."""
@@ -46,8 +45,8 @@ class Output:
     prefix: str = ""
 
 
-def _make(target: Target, nasm: Any, kernel: Kernel) -> Artefact:
-    return make(kernel, target, nasm)
+def _make(target: Target, assembler: Tool, kernel: Kernel) -> Artefact:
+    return make(kernel, target, assembler)
 
 
 def produce(
@@ -62,9 +61,9 @@ def produce(
 
     The dispatcher's order comes from the records, or from a chosen set.
     """
-    nasm = find_nasm()
-    artefacts = run(partial(_make, target, nasm), kernels, on_done)
-    fresh = {a.kernel.name: manifest_entry(a, nasm) for a in artefacts}
+    assembler = find_assembler(target.syntax.assembler)
+    artefacts = run(partial(_make, target, assembler), kernels, on_done)
+    fresh = {a.kernel.name: manifest_entry(a, assembler) for a in artefacts}
     fresh = {name: _keep_assembler(entry, old.get(name)) for name, entry in fresh.items()}
     entries = fresh if whole else {**old, **fresh}
     ordered = [entries[name] for name in sorted(entries)]

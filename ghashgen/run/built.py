@@ -16,9 +16,7 @@ from ghashgen.kernels import manifest
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.manifest import Entry
 from ghashgen.kernels.target import Target
-from ghashgen.output.artefact import sha256
-from ghashgen.output.place import place
-from ghashgen.output.render import render
+from ghashgen.output.artefact import make, sha256
 from ghashgen.run.harness import HarnessKernel
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import write_whole
@@ -85,7 +83,7 @@ def _text(
                 "run ghashgen generate --force to restore it",
             )
         return text, entry.file
-    return place(render(kernel, target), nasm).listing.text, "rendered"
+    return make(kernel, target, nasm).text, "rendered"
 
 
 def _made_for(entry: Entry, kernel: Kernel, target: Target) -> bool:
@@ -107,12 +105,12 @@ def _build(
     digest = sha256(f"{nasm.version} {text}".encode())
     stem = f"{kernel.name}-{digest[:16]}"
 
-    def make() -> None:
+    def fill() -> None:
         asm = objects / f"{stem}.asm"
         write_whole(asm, text)
         assemble(nasm, asm, objects / f"{stem}.o", kernel.set.arch.default_format.name)
 
-    obj = kept(objects / f"{stem}.o", f"object of {digest} by {assembler}", make, fresh)
+    obj = kept(objects / f"{stem}.o", f"object of {digest} by {assembler}", fill, fresh)
     counted = audit(kernel, target.symbol(kernel.name), read_object(obj.read_bytes()))
     abi, align = target.abi.name, target.table_align_of(kernel)
     return Built(kernel, obj, abi, align, counted, source, target.prefix)

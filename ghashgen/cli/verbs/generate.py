@@ -23,12 +23,10 @@ from ghashgen.kernels import manifest
 from ghashgen.kernels.hash.catalogue import Choice, catalogue
 from ghashgen.kernels.target import Target, target
 from ghashgen.output import generate as generator
-from ghashgen.output.artefact import sha256
+from ghashgen.output.artefact import make, sha256
 from ghashgen.output.dispatcher import NAMES, recorded
-from ghashgen.output.place import place
-from ghashgen.output.render import render
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.toolchain import find_nasm
+from ghashgen.support.toolchain import find_assembler
 from ghashgen.support.wording import counted
 
 
@@ -74,7 +72,8 @@ def COMMAND(
     if str(out) == "-":
         if len(kernels) != 1:
             raise GhashgenError(f"{len(kernels)} kernels are chosen for --out -", "choose one")
-        click.echo(place(render(kernels[0], where), find_nasm()).listing.text, nl=False)
+        assembler = find_assembler(where.syntax.assembler)
+        click.echo(make(kernels[0], where, assembler).text, nl=False)
         return
     folder = out or default_out()
     if only_check:

@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 
 from ghashgen.arch.core import Abi
 from ghashgen.arch.rows import Isa
-from ghashgen.arch.x86_64.uarch import Uarch
-from ghashgen.arch.x86_64.uarch.schedules import WRITTEN, table_of
+from ghashgen.arch.schedules import WRITTEN, table_of
+from ghashgen.arch.uarch import Uarch
 from ghashgen.compiler.allocate import allocate
 from ghashgen.compiler.liveness import Liveness, liveness
 from ghashgen.compiler.schedule.costs import single, work

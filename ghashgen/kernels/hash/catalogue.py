@@ -13,7 +13,7 @@ from ghashgen.algebra.schemes.aggregate import MAX_BLOCKS
 from ghashgen.algebra.schemes.registry import multiplies, reduces
 from ghashgen.arch.registry import isas
 from ghashgen.arch.rows import Isa
-from ghashgen.arch.x86_64.uarch.schedules import schedules
+from ghashgen.arch.schedules import schedules
 from ghashgen.kernels.hash.kernel import FOLDS, OPS, PIPELINES, POWERS, SWAPS, Kernel
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.wording import choose_one, did_you_mean

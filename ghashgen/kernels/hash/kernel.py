@@ -10,7 +10,7 @@ from ghashgen.algebra.schemes.core import Multiply, Reduce
 from ghashgen.algebra.schemes.registry import multiplies, reduces
 from ghashgen.arch.registry import isas
 from ghashgen.arch.rows import Isa
-from ghashgen.arch.x86_64.uarch.schedules import WRITTEN, schedules, suffix, table_of
+from ghashgen.arch.schedules import WRITTEN, schedules, suffix, table_of
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.wording import choose_one
 
@@ -117,7 +117,7 @@ class KernelAxes:
     """What a group prepares of the next one: nothing, or as much as registers hold; PIPELINES."""
     schedule: str = WRITTEN
     """Order of operations: written, or for a microarchitecture, see
-    `arch.x86_64.uarch.schedules`.
+    `arch.schedules`.
     """
     segments: bool = False
     """Export power and combine too, which put the hashes of a message's segments together."""
@@ -260,7 +260,7 @@ def _refusals(kernel: Kernel) -> Iterable[tuple[bool, str, str]]:
     )
     yield (
         kernel.swap == "stack" and "shuffle_bytes@256" not in isa.lower,
-        f"swap 'stack' swaps two xmm blocks in a ymm register, which isa {isa.name!r} cannot use",
+        f"swap 'stack' swaps two blocks in one wide register, which isa {isa.name!r} cannot use",
         "choose swap register, or isa avx",
     )
     yield (

@@ -21,7 +21,7 @@ from types import MappingProxyType
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from ghashgen.arch.x86_64.uarch.schedules import WRITTEN
+from ghashgen.arch.schedules import WRITTEN
 from ghashgen.check import proofs
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import target

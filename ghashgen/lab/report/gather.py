@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ghashgen.arch.x86_64.uarch import uarches
+from ghashgen.arch.registry import uarches
 from ghashgen.check.ledger import NAME as PROOFS
 from ghashgen.check.ledger import load as load_proofs
 from ghashgen.kernels import manifest

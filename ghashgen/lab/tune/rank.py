@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from iced_x86 import Instruction
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.arch.x86_64.uarch import Uarch, uarches
-from ghashgen.arch.x86_64.uarch import uarch as uarch_named
-from ghashgen.arch.x86_64.uarch.forms import form_of
+from ghashgen.arch.registry import uarch as uarch_named
+from ghashgen.arch.registry import uarches
+from ghashgen.arch.uarch import Uarch
+from ghashgen.arch.x86_64.forms import form_of
 from ghashgen.choice.chosen import MODEL
 from ghashgen.choice.classes import SizeClass, geometric_mean, sizes_of
 from ghashgen.cost.bound import port_bound

@@ -3,7 +3,8 @@
 The names of scheduled kernels end in the table's suffix.
 """
 
-from ghashgen.arch.x86_64.uarch import Uarch, uarches
+from ghashgen.arch.registry import uarches
+from ghashgen.arch.uarch import Uarch
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.wording import choose_one
 
