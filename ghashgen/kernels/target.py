@@ -74,7 +74,7 @@ def target(
     return Target(ABIS[abi], syntaxes()[syntax], FORMATS[fmt], prefix, table_align)
 
 
-def runnable(abi: str, prefix: str = "", table_align: int = 0) -> Target:
+def runnable(abi: str, prefix: str = "", table_align: int = 0, syntax: str = "nasm") -> Target:
     """Return the target whose objects can be run and proved here: ELF in either convention.
 
     The instructions are those of the convention's own container.
@@ -82,4 +82,4 @@ def runnable(abi: str, prefix: str = "", table_align: int = 0) -> Target:
     Raises:
         GhashgenError: as `target`.
     """
-    return target(abi, "elf64", prefix, table_align=table_align)
+    return target(abi, "elf64", prefix, syntax, table_align)
