@@ -15,7 +15,7 @@ from ghashgen.compiler.arrive import arrive
 from ghashgen.compiler.frame import Function, frame
 from ghashgen.compiler.fuse import fuse
 from ghashgen.compiler.hoist import hoist
-from ghashgen.compiler.place import place
+from ghashgen.compiler.place import filled, place
 from ghashgen.compiler.promise import promise
 from ghashgen.compiler.recheck import recheck
 from ghashgen.compiler.schedule import schedule
@@ -150,10 +150,12 @@ def _place(unit: Unit) -> Unit:
     if unit.measure is None:
         return unit
     lengths = unit.measure({name: item.function for name, item in unit.functions.items()})
-    functions = {}
+    functions, last = {}, list(unit.functions)[-1]
     for name, item in unit.functions.items():
         try:
             placed = place(item.function, unit.isa, lengths[name])
+            if name != last:
+                placed = filled(placed, unit.isa)
         except ValueError as error:
             raise GhashgenError(f"{unit.kernel.name}: {error}", "report this kernel") from None
         functions[name] = replace(item, framed=(*item.framed, placed))

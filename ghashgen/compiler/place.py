@@ -70,6 +70,14 @@ def place(function: Function, isa: Isa, lengths: Sequence[int]) -> Function:
     raise ValueError("the padding of its jumps does not settle")
 
 
+def filled(function: Function, isa: Isa) -> Function:
+    """Return a placed function with what lies between it and the next."""
+    gap = -sum(function.lengths) % isa.arch.entry_align
+    return (
+        replace(function, lines=(*function.lines, Directive("fill", (gap,)))) if gap else function
+    )
+
+
 def _row(line: Line, isa: Isa) -> Row | None:
     return isa.rows[line.code] if isinstance(line, Op) else None
 

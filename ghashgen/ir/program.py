@@ -180,6 +180,7 @@ DIRECTIVES: Mapping[str, str] = {
     "label": "a label of this function alone, and how deep in loops",
     "pad": "one NOP of so many bytes",
     "end": "the function ends here",
+    "fill": "so many one-byte NOPs lie before the next function",
     # unwinding: the CFA is what the stack pointer was before the call's return address was pushed
     "enter": "frame description begins; the CFA lies so many bytes above the stack pointer",
     "pushed": "a register was pushed; it and the stack pointer lie so many bytes below the CFA",

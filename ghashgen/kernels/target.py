@@ -88,7 +88,9 @@ def _known(axis: str, value: str, table: Mapping[str, _V]) -> _V:
     return table[value]
 
 
-def runnable(abi: str, prefix: str = "", table_align: int = 0, arch: str = DEFAULT) -> Target:
+def runnable(
+    abi: str, prefix: str = "", table_align: int = 0, syntax: str = "", arch: str = DEFAULT
+) -> Target:
     """Return the target whose objects can be run and proved here: ELF in every convention.
 
     The instructions are those of the convention's own container.
@@ -97,4 +99,4 @@ def runnable(abi: str, prefix: str = "", table_align: int = 0, arch: str = DEFAU
         GhashgenError: as `target`.
     """
     machine = _known("architecture", arch, arches())
-    return target(abi, machine.default_format.name, prefix, table_align=table_align, arch=arch)
+    return target(abi, machine.default_format.name, prefix, syntax, table_align, arch)

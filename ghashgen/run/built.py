@@ -22,7 +22,7 @@ from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import write_whole
 from ghashgen.support.parallel import run
 from ghashgen.support.sealed import kept
-from ghashgen.support.toolchain import Tool, assemble, find_nasm
+from ghashgen.support.toolchain import Tool, assemble, find_assembler
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Built:
 
 
 def _text(
-    kernel: Kernel, target: Target, folder: Path, entry: Entry | None, nasm: Tool
+    kernel: Kernel, target: Target, folder: Path, entry: Entry | None, tool: Tool
 ) -> tuple[str, str]:
     """Return (text, source)."""
     if entry is not None and not target.prefix and _made_for(entry, kernel, target):
@@ -83,32 +83,32 @@ def _text(
                 "run ghashgen generate --force to restore it",
             )
         return text, entry.file
-    return make(kernel, target, nasm).text, "rendered"
+    return make(kernel, target, tool).text, "rendered"
 
 
 def _made_for(entry: Entry, kernel: Kernel, target: Target) -> bool:
-    made = entry.axes.abi, entry.table.align
-    return made == (target.abi.name, target.table_align_of(kernel))
+    made = entry.axes.abi, entry.axes.syntax, entry.table.align
+    return made == (target.abi.name, target.syntax.name, target.table_align_of(kernel))
 
 
 def _build(
     target: Target,
     folder: Path,
     objects: Path,
-    nasm: Tool,
+    tool: Tool,
     assembler: str,
     fresh: bool,
     item: tuple[Kernel, Entry | None],
 ) -> Built:
     kernel, entry = item
-    text, source = _text(kernel, target, folder, entry, nasm)
-    digest = sha256(f"{nasm.version} {text}".encode())
+    text, source = _text(kernel, target, folder, entry, tool)
+    digest = sha256(f"{tool.version} {text}".encode())
     stem = f"{kernel.name}-{digest[:16]}"
 
     def fill() -> None:
         asm = objects / f"{stem}.asm"
         write_whole(asm, text)
-        assemble(nasm, asm, objects / f"{stem}.o", kernel.set.arch.default_format.name)
+        assemble(tool, asm, objects / f"{stem}.o", kernel.set.arch.default_format.name)
 
     obj = kept(objects / f"{stem}.o", f"object of {digest} by {assembler}", fill, fresh)
     counted = audit(kernel, target.symbol(kernel.name), read_object(obj.read_bytes()))
@@ -127,19 +127,19 @@ def build(
     """Assemble and audit kernels; `fresh` assembles them whatever `objects` holds.
 
     Raises:
-        GhashgenError: a file of the folder was edited by hand or is missing, or nasm fails.
+        GhashgenError: a file of the folder was edited by hand or is missing, or assembling fails.
     """
     if not target.fmt.elf:
         raise GhashgenError(
             f"objects of format {target.fmt.name} cannot be run here", "choose --format elf64"
         )
-    nasm = find_nasm()
+    tool = find_assembler(target.syntax.assembler)
     entries = manifest.load(folder)
     items = [(kernel, entries.get(kernel.name)) for kernel in kernels]
     # Of two programs that say the same version, each has its own objects.
     try:
-        assembler = sha256(nasm.path.read_bytes())
+        assembler = sha256(tool.path.read_bytes())
     except OSError as error:
-        raise GhashgenError(f"{nasm.path}: {error.strerror}", "let it be read") from None
-    work = partial(_build, target, folder, objects, nasm, assembler, fresh)
+        raise GhashgenError(f"{tool.path}: {error.strerror}", "let it be read") from None
+    work = partial(_build, target, folder, objects, tool, assembler, fresh)
     return tuple(run(work, items, lambda item: on_done(item[0])))

@@ -71,8 +71,10 @@ def directive(line: Directive, names: Names, mark: str) -> tuple[str, ...]:
         case "export":
             return (f".globl {symbol}", *_typed(symbol, names))
         case "align":
-            # NASM fills with one-byte NOPs.
-            return (f".p2align {line.numbers()[0].bit_length() - 1}, 0x90",)
+            return (f".p2align {line.numbers()[0].bit_length() - 1}",)
+        case "fill":
+            # NASM aligns with one-byte NOPs, which no fill value of .p2align asks for.
+            return (f".fill {line.numbers()[0]}, 1, 0x90",)
         case "entry":
             return (f"{symbol}:",)
         case "label":

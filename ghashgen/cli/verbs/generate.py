@@ -55,6 +55,7 @@ def COMMAND(
     abi: str,
     prefix: str,
     table_align: int,
+    syntax: str,
     fmt: str,
     out: Path | None,
     chosen_file: Path | None,
@@ -63,7 +64,7 @@ def COMMAND(
     as_json: bool,
 ) -> None:
     """Emit kernels as assembly, with a header and MANIFEST.json; without filters, the catalogue."""
-    where = _target(abi, fmt, prefix, table_align)
+    where = _target(abi, fmt, prefix, table_align, syntax)
     if chosen_file is not None:
         _chosen(chosen_file, where, out, choice, force, only_check, as_json)
         return
@@ -96,11 +97,11 @@ def COMMAND(
         click.echo(f"{count}, {prefix}{generator.HEADER} and {manifest.NAME} in {folder}")
 
 
-def _target(abi: str, fmt: str, prefix: str, table_align: int) -> Target:
+def _target(abi: str, fmt: str, prefix: str, table_align: int, syntax: str) -> Target:
     """Return the target; say on standard error what a format without its convention stands for."""
     source = click.get_current_context().get_parameter_source("abi")
     given = source is not None and source.name != "DEFAULT"
-    where = target(abi if given else "", fmt, prefix, table_align=table_align)
+    where = target(abi if given else "", fmt, prefix, syntax, table_align)
     if where.fmt.name == WIN64.name and where.abi == SYSV:
         click.echo(
             "System V calls in a COFF file, as asked: C must declare the functions with "

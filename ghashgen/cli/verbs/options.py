@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from ghashgen.arch.registry import syntaxes
 from ghashgen.arch.x86_64.abi import ABIS
 from ghashgen.kernels.hash.catalogue import Choice, Selection, catalogue, look_up, values_of
 from ghashgen.kernels.target import TABLE_ALIGNS
@@ -122,6 +123,12 @@ def target_options(function: F) -> F:
             shell_complete=one_of(lambda: ABIS),
         ),
         table_align_option,
+        click.option(
+            "--syntax",
+            default="",
+            help="nasm, the default; gas (GNU as and Clang, Intel operand order); gas-att.",
+            shell_complete=one_of(syntaxes),
+        ),
     ):
         out = option(out)
     return out  # type: ignore[no-any-return]
