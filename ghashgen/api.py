@@ -69,7 +69,7 @@ def emit(
     abi: str = "sysv",
     fmt: str = "",
     prefix: str = "",
-    syntax: str = "nasm",
+    syntax: str = "",
     force: bool = False,
 ) -> tuple[Path, ...]:
     """Write kernels to a folder, with header, dispatcher and MANIFEST.json: all files or none.
@@ -77,9 +77,9 @@ def emit(
     Return the files, sorted. The same kernels give the same bytes. What the folder's manifest
     lists besides stays there, in header and dispatcher too. `abi` is ``"sysv"`` or ``"win64"``;
     `fmt` is ``"elf64"``, ``"win64"`` or ``"macho64"``, and by default that of the convention;
-    `prefix` goes before every symbol, macro and file name; `syntax` is ``"nasm"``, ``"gas"`` (GNU
-    as and Clang, Intel operand order) or ``"gas-att"``; `force` overwrites files that were
-    edited by hand. Kernels are made in as many processes as this one may keep busy.
+    `prefix` goes before every symbol, macro and file name; `syntax` is ``"nasm"``, the default,
+    ``"gas"`` (GNU as and Clang, Intel operand order) or ``"gas-att"``; `force` overwrites files that
+    were edited by hand. Kernels are made in as many processes as this one may keep busy.
 
     Raises:
         GhashgenError: the folder cannot be written, holds a file that was edited by hand or kernels
@@ -92,7 +92,7 @@ def emit(
 
 
 def assembly(
-    kernel: Kernel, *, abi: str = "sysv", fmt: str = "", prefix: str = "", syntax: str = "nasm"
+    kernel: Kernel, *, abi: str = "sysv", fmt: str = "", prefix: str = "", syntax: str = ""
 ) -> str:
     """Return the text that `emit` writes for a kernel.
 

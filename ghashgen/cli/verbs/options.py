@@ -125,9 +125,8 @@ def target_options(function: F) -> F:
         table_align_option,
         click.option(
             "--syntax",
-            default="nasm",
-            show_default=True,
-            help="nasm; gas (GNU as and Clang, Intel operand order); gas-att.",
+            default="",
+            help="nasm, the default; gas (GNU as and Clang, Intel operand order); gas-att.",
             shell_complete=one_of(syntaxes),
         ),
     ):
