@@ -78,8 +78,8 @@ def emit(
     lists besides stays there, in header and dispatcher too. `abi` is ``"sysv"`` or ``"win64"``;
     `fmt` is ``"elf64"``, ``"win64"`` or ``"macho64"``, and by default that of the convention;
     `prefix` goes before every symbol, macro and file name; `syntax` is ``"nasm"``, the default,
-    ``"gas"`` (GNU as and Clang, Intel operand order) or ``"gas-att"``; `force` overwrites files that
-    were edited by hand. Kernels are made in as many processes as this one may keep busy.
+    ``"gas"`` (GNU as and Clang, Intel operand order) or ``"gas-att"``; `force` overwrites files
+    that were edited by hand. Kernels are made in as many processes as this one may keep busy.
 
     Raises:
         GhashgenError: the folder cannot be written, holds a file that was edited by hand or kernels
