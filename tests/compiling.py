@@ -97,6 +97,7 @@ class Assembled:
             table_bytes=self.kernel.table_bytes,
             table_align=self.job.target.table_align_of(self.kernel),
             obj=obj,
+            functions=tuple(functions_of(self.kernel)),
         )
 
 
@@ -104,7 +105,7 @@ def allocated(
     kernel: Kernel, function: str, abi: Abi, vectors: int
 ) -> tuple[Compiled, Allocation, Isa]:
     """Compile one function with the first so many vector registers, re-checked."""
-    abstract = functions_of(kernel)[function](kernel)
+    abstract = functions_of(kernel)[function].program(kernel)
     selected = select(hoist(fuse(abstract, kernel.set)), kernel.set)
     allocation = allocate(selected, kernel.set, abi, vectors)
     recheck(selected, allocation.program, allocation.slots, kernel.set, abi)

@@ -20,7 +20,7 @@ from elftools.elf.sections import SymbolTableSection
 from ghashgen.arch.x86_64.features import FEATURES_OFF
 from ghashgen.choice.figures import USES
 from ghashgen.kernels import manifest
-from ghashgen.kernels.hash.kernel import OPERATIONS, Kernel
+from ghashgen.kernels.hash.kernel import OPS, Kernel
 from ghashgen.kernels.target import target
 from ghashgen.output.dispatcher import recorded, render_dispatch
 from ghashgen.output.generate import generate
@@ -191,16 +191,14 @@ class Program:
         """The table as the compiler sees it."""
         rows = [line.split() for line in self.ask("choices")]
         return [
-            Choice(
-                OPERATIONS[int(op)], USES[int(use)], int(hosts, 16), int(needs, 16), tuple(names)
-            )
+            Choice(OPS[int(op)], USES[int(use)], int(hosts, 16), int(needs, 16), tuple(names))
             for op, use, hosts, needs, *names in rows
         ]
 
     def found(self, cpus: Sequence[tuple[int, int]]) -> list[dict[tuple[str, str], int]]:
         """The place of each CPU's choice in the table, by operation and use; -1 is none."""
         lines = self.ask("found", data="\n".join(f"{host:x} {bits:x}" for host, bits in cpus))
-        keys = [(op, use) for op in OPERATIONS for use in USES]
+        keys = [(op, use) for op in OPS for use in USES]
         return [dict(zip(keys, map(int, line.split()), strict=True)) for line in lines]
 
 

@@ -30,7 +30,7 @@ from ghashgen.arch.x86_64.features import FEATURES, FEATURES_OFF
 from ghashgen.choice.candidate import candidates
 from ghashgen.choice.choice import Chooser
 from ghashgen.choice.figures import USES
-from ghashgen.kernels.hash.kernel import OPERATIONS
+from ghashgen.kernels.hash.kernel import OPS
 from ghashgen.output.dispatcher import NAMES, recorded, render_dispatch
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import find_cc
@@ -164,7 +164,7 @@ def test_c_chooses_as_python_does(checked_in: Program) -> None:
     hosts = [(name, checked_in.host(*cpu)) for name, cpu in CPUS.items()]
     subsets = [SUBSETS[0], SUBSETS[-1], *rng.sample(SUBSETS, 300)]
     pool = candidates(shipped())
-    for op in OPERATIONS:
+    for op in OPS:
         chooser = Chooser([c for c in pool if c.op == op], recorded())
         assert [host.title for host in chooser.hosts] == list(CPUS)
         for (name, number), host in zip(hosts, chooser.hosts, strict=True):

@@ -24,7 +24,7 @@ from dispatching import (
 from ghashgen.algebra.field.ghash import ghash_padded, multiply_blocks, pad16, xor_blocks
 from ghashgen.algebra.field.polyval import dot
 from ghashgen.choice.classes import CLASSES
-from ghashgen.kernels.hash.kernel import OPERATIONS
+from ghashgen.kernels.hash.kernel import OPS
 from ghashgen.output.dispatcher import recorded, render_dispatch
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import compile_c, find_cc, link
@@ -84,7 +84,7 @@ def test_every_length_on_every_cpu_that_this_one_can_play(real: Program) -> None
     found = plants(real)
     assert bool(found) != bool(lacking(("pclmulqdq", "sse2")))
     for plant in found:
-        for op in OPERATIONS:
+        for op in OPS:
             answer = real.run("lengths", op, data=message(), PLANT=plant)
             if answer.returncode == 4:
                 assert op not in {c.op for c in real.choices() if fits(c.hosts, c.needs, plant)}
@@ -99,7 +99,7 @@ def fits(hosts: int, needs: int, plant: str) -> bool:
 
 
 @pytest.mark.cpu
-@pytest.mark.parametrize("op", OPERATIONS)
+@pytest.mark.parametrize("op", OPS)
 def test_multiplication_and_segments(real: Program, op: str) -> None:
     rng = random.Random(op)
     h, x, data = rng.randbytes(16), rng.randbytes(16), rng.randbytes(16 * 100 * 5)

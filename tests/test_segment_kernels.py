@@ -17,7 +17,7 @@ from ghashgen.check.validation.cases import BLOCK, Case, long_messages
 from ghashgen.check.validation.runners import native
 from ghashgen.check.validation.segments import power_of, powers, resplit
 from ghashgen.kernels.hash.catalogue import catalogue
-from ghashgen.kernels.hash.exported import FUNCTIONS, functions_of
+from ghashgen.kernels.hash.exported import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import runnable, target
 from ghashgen.output.render import render
@@ -46,7 +46,7 @@ def proof(kernel: Kernel, source: str, *operations: str) -> Proof:
 
 def test_only_kernels_with_segments_export_the_two_functions() -> None:
     assert list(functions_of(SMALL)) == ["init", "mul", "update", "power", "combine"]
-    assert functions_of(replace(SMALL, segments=False)) == FUNCTIONS
+    assert list(functions_of(replace(SMALL, segments=False))) == ["init", "mul", "update"]
     assert "_power" not in text(replace(SMALL, segments=False))
     assert SMALL.name == "ghash_avx_winograd_clmul1_x1_segments"
 

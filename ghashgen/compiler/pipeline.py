@@ -70,6 +70,6 @@ def compile_kernel(kernel: Kernel, abi: Abi, table_align: int = 0) -> dict[str, 
     """
     align = table_align or kernel.set.operand_align
     return {
-        name: compile_function(promise(build(kernel), kernel.set, align), kernel, abi)
-        for name, build in functions_of(kernel).items()
+        name: compile_function(promise(function.program(kernel), kernel.set, align), kernel, abi)
+        for name, function in functions_of(kernel).items()
     }

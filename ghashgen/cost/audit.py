@@ -14,6 +14,7 @@ from ghashgen.arch.decoder import CLASSES, FLAGS, Decoder, Effect, Native
 from ghashgen.arch.objects import ObjectCode
 from ghashgen.cost.left import Left, left_by
 from ghashgen.ir.program import Flow
+from ghashgen.kernels.hash.exported import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 
 
@@ -103,8 +104,10 @@ def audit(kernel: Kernel, symbol: str, code: ObjectCode) -> Audit:
     """Audit an assembled kernel whose symbols begin with `symbol`."""
     arch = kernel.set.arch
     decoder = arch.decoder
-    names = ("init", "mul", "update", *(("power", "combine") if kernel.segments else ()))
-    bodies = {name: code.between(f"{symbol}_{name}", f"{symbol}_{name}.end") for name in names}
+    bodies = {
+        name: code.between(f"{symbol}_{name}", f"{symbol}_{name}.end")
+        for name in functions_of(kernel)
+    }
     effects = {name: [decoder.effect(i) for i in body] for name, body in bodies.items()}
     single = code.between(f"{symbol}_mul.block", f"{symbol}_mul.store")
     return Audit(

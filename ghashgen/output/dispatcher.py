@@ -15,8 +15,8 @@ from ghashgen.choice.chosen import Chosen
 from ghashgen.choice.cores import VENDOR_STRINGS, Host
 from ghashgen.choice.figures import LASTING, USES
 from ghashgen.choice.given import rows_of
-from ghashgen.kernels.hash.exported import PROTOTYPES
-from ghashgen.kernels.hash.kernel import OPERATIONS
+from ghashgen.kernels.hash.exported import functions
+from ghashgen.kernels.hash.kernel import OPS
 from ghashgen.kernels.manifest import Entry
 from ghashgen.records.records import FOLDER, Record, load_records
 from ghashgen.support.errors import GhashgenError
@@ -79,8 +79,8 @@ def render_dispatch(
         "library": library,
         "conventions": conventions,
         "features": FEATURES,
-        "prototypes": PROTOTYPES,
-        "operations": OPERATIONS,
+        "functions": functions(),
+        "operations": OPS,
         "uses": USES,
         "hosts": _hosts(known),
         "other": len(known) - 1,
@@ -109,7 +109,7 @@ def _convention(
 ) -> dict[str, Any]:
     """Return the kernels and rows of one calling convention."""
     rows, taken = [], set()
-    for op in OPERATIONS:
+    for op in OPS:
         own = [candidate for candidate in pool if candidate.op == op]
         if not own:
             continue
@@ -135,7 +135,7 @@ def _kernel(candidate: Candidate) -> dict[str, Any]:
         "best_align": candidate.best_align,
         "needs": _needs(candidate.needs, candidate.name, 9),
         "symbols": candidate.symbols,
-        "pointers": [candidate.symbols.get(name, "NULL") for name in PROTOTYPES],
+        "pointers": [candidate.symbols.get(name, "NULL") for name in functions()],
     }
 
 

@@ -14,7 +14,7 @@ from ghashgen.compiler.pipeline import Compiled, compile_kernel
 from ghashgen.cost.audit import Audit
 from ghashgen.cost.left import Left
 from ghashgen.ir.program import Constant, Mem, RegClass
-from ghashgen.kernels.hash.exported import DEFINITIONS, PROTOTYPES
+from ghashgen.kernels.hash.exported import functions
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import Target
 from ghashgen.support.templates import environment
@@ -136,16 +136,17 @@ def listing(
 
     It has a banner if the audit of its assembled bytes is given.
     """
-    functions = []
-    operation, arch = DEFINITIONS[kernel.op], kernel.set.arch
+    rendered = []
+    arch = kernel.set.arch
     for name, item in compiled.items():
         symbol = target.symbol(f"{kernel.name}_{name}")
-        functions.append(
+        function = functions()[name]
+        rendered.append(
             RenderedFunction(
                 name=name,
                 symbol=symbol,
-                prototype=PROTOTYPES[name].format(symbol=symbol),
-                purpose=operation.purposes[name],
+                prototype=function.prototype(symbol),
+                purpose=function.purpose(kernel),
                 lines=_lines(kernel, target, symbol, item),
                 stack_bytes=item.function.stack_bytes,
                 spill_slots=item.function.spill_slots,
@@ -162,9 +163,9 @@ def listing(
             symbol=target.symbol(kernel.name),
             counted=counted,
             left=None if counted is None else places(arch, _everywhere(arch, counted)),
-            operation=operation,
+            operation=kernel.definition,
             align=target.table_align_of(kernel),
-            functions=functions,
+            functions=rendered,
             constants=_constants(compiled),
             scheduled={
                 name: item.order for name, item in compiled.items() if kernel.schedule != WRITTEN
@@ -172,7 +173,7 @@ def listing(
             command=regenerate_command(kernel, target),
         )
     )
-    return Listing(kernel, target, text, tuple(functions), compiled)
+    return Listing(kernel, target, text, tuple(rendered), compiled)
 
 
 def _everywhere(arch: Arch, counted: Audit) -> Left:

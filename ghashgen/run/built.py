@@ -14,6 +14,7 @@ from typing import Any
 from ghashgen.arch.objects import read_object
 from ghashgen.cost.audit import Audit, audit
 from ghashgen.kernels import manifest
+from ghashgen.kernels.hash.exported import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import Target
 from ghashgen.output.artefact import sha256
@@ -65,7 +66,7 @@ class Built:
             table_align=self.table_align,
             obj=self.obj,
             op=self.kernel.op,
-            segments=self.kernel.segments,
+            functions=tuple(functions_of(self.kernel)),
             symbol=self.symbol,
         )
 

@@ -9,7 +9,7 @@ from ghashgen.choice.figures import left_out
 from ghashgen.choice.recommend import WAYS, Advice, Machine, machine, recommend
 from ghashgen.cli.verbs.options import json_option, print_json
 from ghashgen.kernels import manifest
-from ghashgen.kernels.hash.kernel import OPERATIONS
+from ghashgen.kernels.hash.kernel import OPS
 from ghashgen.records.core import size_name
 from ghashgen.records.records import FOLDER, load_records
 from ghashgen.support.errors import GhashgenError
@@ -25,7 +25,7 @@ FALLBACK = "the order is that of the nearest record, or the convention"
 @click.option("--cpu", default="", help="A core, a record, or features as avx,pclmulqdq.")
 @click.option("--bytes", "size", type=click.IntRange(0), help="Length of the messages.")
 @click.option("--per-message-key", "once", is_flag=True, help="Each message has a key of its own.")
-@click.option("--op", type=click.Choice(OPERATIONS), default="ghash", show_default=True)
+@click.option("--op", type=click.Choice(OPS), default="ghash", show_default=True)
 @json_option
 def COMMAND(cpu: str, size: int | None, once: bool, op: str, as_json: bool) -> None:
     """Name the kernel to take on this CPU or another, its speed beside others', and why.

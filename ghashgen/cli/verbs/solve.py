@@ -28,9 +28,9 @@ from ghashgen.compiler.schedule.costs import single
 from ghashgen.compiler.schedule.replay import replay
 from ghashgen.compiler.schedule.solutions import Solution, body_hash, dump, folder
 from ghashgen.kernels.hash.catalogue import Choice, solved
-from ghashgen.kernels.hash.exported import FUNCTIONS
-from ghashgen.kernels.hash.functions.interface import GROUP
+from ghashgen.kernels.hash.exported import functions
 from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.hash.parts.interface import GROUP
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.extras import require
 from ghashgen.support.files import write_whole
@@ -82,7 +82,7 @@ def _solve(kernel: Kernel, effort: float, write: bool) -> dict[str, Any]:
     from ghashgen.compiler.schedule.solver import solve
 
     isa, uarch = kernel.set, table_of(kernel.schedule)
-    program = in_rows(FUNCTIONS["update"](kernel), kernel)
+    program = in_rows(functions()["update"].program(kernel), kernel)
     region = next(
         r for r in all_regions(program, isa) if program.blocks[r.block].label == GROUP and r.loops
     )

@@ -14,7 +14,7 @@ from ghashgen.algebra.schemes.registry import multiplies, reduces
 from ghashgen.arch.registry import isas
 from ghashgen.arch.rows import Isa
 from ghashgen.arch.x86_64.uarch.schedules import schedules
-from ghashgen.kernels.hash.kernel import FOLDS, OPERATIONS, PIPELINES, POWERS, SWAPS, Kernel
+from ghashgen.kernels.hash.kernel import FOLDS, OPS, PIPELINES, POWERS, SWAPS, Kernel
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.wording import choose_one, did_you_mean
 
@@ -264,7 +264,7 @@ def values_of(axis: str) -> tuple[str, ...]:
         "reduce": reduces,
         "order": lambda: (order.value for order in Order),
         "blocks": lambda: map(str, range(1, MAX_BLOCKS + 1)),
-        "op": lambda: OPERATIONS,
+        "op": lambda: OPS,
         "fold": lambda: FOLDS,
         "swap": lambda: SWAPS,
         "powers": lambda: POWERS,

@@ -11,6 +11,7 @@ from ghashgen.algebra.schemes.registry import multiplies, reduces
 from ghashgen.arch.registry import isas
 from ghashgen.arch.rows import Isa
 from ghashgen.arch.x86_64.uarch.schedules import WRITTEN, schedules, suffix, table_of
+from ghashgen.kernels.hash.definition import DEFINITIONS, Definition
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.wording import choose_one
 
@@ -19,7 +20,7 @@ ENTRY_BYTES = 16
 ZERO_CELL = "0"
 """A cell of the table that holds zeros."""
 
-OPERATIONS = ("ghash", "polyval")
+OPS = tuple(DEFINITIONS)
 """POLYVAL (RFC 8452) is the same product without the byte swap and without the twist."""
 
 FOLDS = ("group", "end")
@@ -158,6 +159,11 @@ class Kernel:
     def set(self) -> Isa:
         """The instruction set."""
         return isas()[self.isa]
+
+    @property
+    def definition(self) -> Definition:
+        """What it computes, as emitted files say it."""
+        return DEFINITIONS[self.op]
 
     @property
     def multiplier(self) -> Multiply:
@@ -322,7 +328,7 @@ def _check(kernel: Kernel) -> None:
             f"reduce {reduce.name!r} exists only for order {reduce.orders[0].value!r}",
             "choose another reduce or order",
         )
-    _choose("op", kernel.op, OPERATIONS)
+    _choose("op", kernel.op, OPS)
     _choose("fold", kernel.fold, FOLDS)
     _choose("swap", kernel.swap, SWAPS)
     _choose("powers", kernel.powers, POWERS)
