@@ -6,7 +6,7 @@ What counts a buffer need not be given: it is as long as the buffer. What the fu
 need not be given either: it holds garbage before the call.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,9 +35,13 @@ class Memory:
         return self.content if isinstance(self.content, int) else len(self.content)
 
 
+Arguments = Sequence[int | Memory]
+"""Of one call: numbers and buffers, in the order of the parameters."""
+
+
 def arguments(
     function: Function[Any], values: Values, table_bytes: int, table_align: int
-) -> tuple[int | Memory, ...]:
+) -> Arguments:
     """Return the arguments of a call, in the order of the parameters.
 
     Raises:

@@ -20,6 +20,7 @@ from ghashgen.kernels.target import Target
 from ghashgen.output.artefact import sha256
 from ghashgen.output.place import place
 from ghashgen.output.render import render
+from ghashgen.run.arguments import Arguments, Values, arguments
 from ghashgen.run.harness import HarnessKernel
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import write_whole
@@ -52,6 +53,15 @@ class Built:
     def features(self) -> tuple[str, ...]:
         """The CPU features that the object's instructions need."""
         return self.audit.features
+
+    def arguments(self, function: str, values: Values) -> Arguments:
+        """Return the arguments of a call of one of its functions.
+
+        Raises:
+            GhashgenError: as `run.arguments.arguments`.
+        """
+        exported = functions_of(self.kernel)[function]
+        return arguments(exported, values, self.kernel.table_bytes, self.table_align)
 
     @property
     def harness_kernel(self) -> HarnessKernel:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ghashgen.arch.x86_64.features import FEATURES
-from ghashgen.run.arguments import Memory
+from ghashgen.run.arguments import Arguments, Memory
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import write_whole
 from ghashgen.support.paths import project_root
@@ -34,9 +34,6 @@ _CHECK_FAILED, _MISSING = 1, 3
 _SECONDS = 600
 _GARBAGE = b"\xa5"
 _SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-
-Arguments = Sequence[int | Memory]
-"""Of one call: numbers and buffers, as `run.arguments` makes them."""
 
 States = list[bytes]
 """Final states, 16 bytes each, in the order of the vectors."""

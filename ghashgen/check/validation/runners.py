@@ -14,12 +14,12 @@ from ghashgen.check.validation.cases import ZERO
 from ghashgen.kernels.core import Counted, Fixed, Function, Table, Word
 from ghashgen.kernels.hash.exported import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
-from ghashgen.run.arguments import Memory, Values, arguments
+from ghashgen.run.arguments import Arguments, Memory, Values
 from ghashgen.run.built import Built
 from ghashgen.run.emulate import CallResult, Emulator, Registers
 from ghashgen.run.emulate.calls import call_of
 from ghashgen.run.emulate.image import Image, load_object
-from ghashgen.run.harness import Arguments, Harness, Vector
+from ghashgen.run.harness import Harness, Vector
 from ghashgen.run.harness import build as build_harness
 from ghashgen.support.errors import GhashgenError
 
@@ -95,7 +95,7 @@ class Native:
         self, built: Built, function: str, values: Sequence[Values]
     ) -> list[Mapping[str, bytes]]:
         """Call the function in the harness, between guard pages and by its convention."""
-        made = [_arguments(built, function, each) for each in values]
+        made = [built.arguments(function, each) for each in values]
         answers = self.harness.call(built.kernel.name, function, made)
         for answer in answers:
             if answer.violations:
@@ -172,7 +172,7 @@ class Emulated:
         self, built: Built, function: str, values: Sequence[Values]
     ) -> list[Mapping[str, bytes]]:
         """Call the function for each set of values."""
-        made = [_arguments(built, function, each) for each in values]
+        made = [built.arguments(function, each) for each in values]
         return [answer.buffers for answer in self._many(built, function, made)]
 
     def check(self, built: Built) -> list[str]:
@@ -183,7 +183,7 @@ class Emulated:
         name, out = built.kernel.name, self._misplaced(built)
         for length in (0, 1, 8 * BLOCK_BYTES + 5, (2 * built.kernel.blocks + 1) * BLOCK_BYTES + 3):
             for function in functions_of(built.kernel).values():
-                call = _arguments(built, function.name, _some(built, function, length))
+                call = built.arguments(function.name, _some(built, function, length))
                 (answer,) = self._many(built, function.name, [call])
                 for fault in abi_faults(built.abi, answer.before, answer.after):
                     out.append(f"{name}_{function.name}, {length} bytes: {fault}")
@@ -201,7 +201,7 @@ class Emulated:
         residues = range(0, LINE, built.table_align)
 
         def everywhere(function: str, values: Values, result: str) -> list[bytes]:
-            call = _arguments(built, function, values)
+            call = built.arguments(function, values)
             calls = [_moved(call, residue) for residue in residues]
             return [answer.buffers[result] for answer in self._many(built, function, calls)]
 
@@ -234,12 +234,6 @@ class Emulated:
             if not answer.outcome.ok:
                 raise GhashgenError(f"{symbol}: {answer.outcome.text}")
         return answers
-
-
-def _arguments(built: Built, function: str, values: Values) -> Arguments:
-    """Return the arguments of a call of one of a kernel's functions."""
-    exported = functions_of(built.kernel)[function]
-    return arguments(exported, values, built.kernel.table_bytes, built.table_align)
 
 
 def _some(built: Built, function: Function[Kernel], length: int) -> Values:
