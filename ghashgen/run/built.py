@@ -100,8 +100,9 @@ def _text(
 
 
 def _made_for(entry: dict[str, Any], kernel: Kernel, target: Target) -> bool:
-    made = entry["axes"]["abi"], entry["table"]["align"]
-    return made == (target.abi.name, target.table_align_of(kernel))
+    made = entry["axes"]["abi"], entry["table"]["align"], list(entry["symbols"])
+    wanted = target.abi.name, target.table_align_of(kernel), list(functions_of(kernel))
+    return made == wanted
 
 
 def _build(
