@@ -11,13 +11,11 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.arch.decoder import Decoder, Native
 from ghashgen.arch.objects import ObjectCode, read_object
 from ghashgen.ir.program import Flow
 from ghashgen.support.errors import GhashgenError
-
-BLOCK = 16
-"""Bytes of a block."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +126,7 @@ def blocks(body: Body) -> int:
         GhashgenError: registers move by no multiple of a block, or by several.
     """
     steps = sorted(
-        {step for step in map(body.decoder.steps, body.instructions) if step and step % BLOCK == 0}
+        {s for s in map(body.decoder.steps, body.instructions) if s and s % BLOCK_BYTES == 0}
     )
     if len(steps) != 1:
         said = " and ".join(map(str, steps)) or "no multiple of 16"
@@ -136,4 +134,4 @@ def blocks(body: Body) -> int:
             f"the blocks of a pass are not plain: registers move by {said} bytes",
             "give --blocks",
         )
-    return steps[0] // BLOCK
+    return steps[0] // BLOCK_BYTES

@@ -3,13 +3,14 @@
 import random
 from collections.abc import Iterator, Sequence
 
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.field.ghash import multiply_blocks
 from ghashgen.algebra.field.polyval import dot
-from ghashgen.check.validation.cases import BLOCK, ZERO, Case, xor
+from ghashgen.check.validation.cases import ZERO, Case, xor
 from ghashgen.check.validation.segments import EXPONENTS, power_of
 from ghashgen.run.harness import Vector
 
-ONES = b"\xff" * BLOCK
+ONES = b"\xff" * BLOCK_BYTES
 _FAR = 40
 """Groups up to which a random long message begins; from there every length of a group is run."""
 _LONGEST = 70_000
@@ -25,29 +26,29 @@ def states(op: str, h: bytes, x: bytes, data: bytes, lengths: Sequence[int]) -> 
     """Yield the states after the first so many bytes of data, for ascending lengths."""
     at = 0
     for length in lengths:
-        while at + BLOCK <= length:
-            x = product(op, xor(x, data[at : at + BLOCK]), h)
-            at += BLOCK
+        while at + BLOCK_BYTES <= length:
+            x = product(op, xor(x, data[at : at + BLOCK_BYTES]), h)
+            at += BLOCK_BYTES
         rest = data[at:length]
-        yield product(op, xor(x, rest.ljust(BLOCK, b"\0")), h) if rest else x
+        yield product(op, xor(x, rest.ljust(BLOCK_BYTES, b"\0")), h) if rest else x
 
 
 def _keys(rng: random.Random) -> list[tuple[bytes, bytes]]:
     """Return hash subkeys with states: random ones, and what is all zero or all one."""
     return [
-        (rng.randbytes(BLOCK), rng.randbytes(BLOCK)),
+        (rng.randbytes(BLOCK_BYTES), rng.randbytes(BLOCK_BYTES)),
         (ONES, ONES),
-        (rng.randbytes(BLOCK), ZERO),
-        (ZERO, rng.randbytes(BLOCK)),
+        (rng.randbytes(BLOCK_BYTES), ZERO),
+        (ZERO, rng.randbytes(BLOCK_BYTES)),
     ]
 
 
 def updates(op: str, blocks: int, rng: random.Random, few: bool) -> list[Case]:
     """Return cases for init and update; `few` thins them out, for the emulator."""
-    group = BLOCK * blocks
-    near = range(3 * group + 2 * BLOCK + 1)
+    group = BLOCK_BYTES * blocks
+    near = range(3 * group + 2 * BLOCK_BYTES + 1)
     start = group * rng.randrange(3, _FAR) + rng.randrange(group)
-    far = range(start, start + group + BLOCK)
+    far = range(start, start + group + BLOCK_BYTES)
     long = sorted(rng.randrange(near.stop, _LONGEST) for _ in range(1 if few else 6))
     out: list[Case] = []
     for h, x in _keys(rng):
@@ -72,15 +73,15 @@ def updates(op: str, blocks: int, rng: random.Random, few: bool) -> list[Case]:
 
 def products(op: str, rng: random.Random) -> list[Case]:
     """Return cases for init and mul: single bits, all zero, all one, random."""
-    bits = [(1 << k).to_bytes(BLOCK, "big") for k in range(8 * BLOCK)]
-    h = rng.randbytes(BLOCK)
+    bits = [(1 << k).to_bytes(BLOCK_BYTES, "big") for k in range(8 * BLOCK_BYTES)]
+    h = rng.randbytes(BLOCK_BYTES)
     pairs = [(h, x) for x in (ZERO, ONES, *bits)] + [(b, h) for b in (ZERO, ONES, *bits)]
     return [Case(Vector(h, x), "mul", expected=product(op, x, h)) for h, x in pairs]
 
 
 def powers(op: str, rng: random.Random) -> list[Case]:
     """Return cases for init and power: small exponents, runs of ones, random ones."""
-    h = rng.randbytes(BLOCK)
+    h = rng.randbytes(BLOCK_BYTES)
     return [
         Case(
             Vector(h, m.to_bytes(8, "little") + bytes(8)),
@@ -96,7 +97,7 @@ def segments(cases: Sequence[Case], rng: random.Random) -> list[Case]:
     out = []
     for case in cases[:: max(1, len(cases) // 40)]:
         (chunk,) = case.vector.chunks
-        cut = BLOCK * rng.randint(0, len(chunk) // BLOCK)
+        cut = BLOCK_BYTES * rng.randint(0, len(chunk) // BLOCK_BYTES)
         vector = Vector(case.vector.h, case.vector.x, (chunk[:cut], chunk[cut:]))
         out.append(Case(vector, f"{case.what}, combined at {cut}", expected=case.expected))
     return out

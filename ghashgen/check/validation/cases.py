@@ -9,11 +9,11 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.check.validation import pyca
 from ghashgen.run.harness import Vector
 
-BLOCK = 16
-ZERO = bytes(BLOCK)
+ZERO = bytes(BLOCK_BYTES)
 SEED = 0x6748415348
 """Seed of every random choice: the same vectors on every machine."""
 
@@ -23,7 +23,7 @@ class Answer:
     """The first bytes of a final state, and the bits of them that are known."""
 
     expected: bytes
-    mask: bytes = b"\xff" * BLOCK
+    mask: bytes = b"\xff" * BLOCK_BYTES
 
     def accepts(self, state: bytes) -> bool:
         """Whether a final state agrees with what is expected."""
@@ -54,14 +54,14 @@ def length_block(aad: bytes, text: bytes) -> bytes:
 def _gcm(key: bytes, iv: bytes, plaintext: bytes, aad: bytes) -> tuple[bytes, bytes, bytes]:
     """Return (hash subkey, ciphertext, GHASH) from pyca's AES-GCM."""
     sealed = pyca.gcm(key, iv, plaintext, aad)
-    ciphertext, tag = sealed[:-BLOCK], sealed[-BLOCK:]
+    ciphertext, tag = sealed[:-BLOCK_BYTES], sealed[-BLOCK_BYTES:]
     mask = pyca.encrypt_block(key, iv + b"\x00\x00\x00\x01")
     return pyca.encrypt_block(key, ZERO), ciphertext, xor(tag, mask)
 
 
 def tail_bound(blocks: int) -> int:
     """Return the largest length that every kernel is run at: all paths of two groups and a tail."""
-    return (2 * blocks + 1) * BLOCK + BLOCK - 1
+    return (2 * blocks + 1) * BLOCK_BYTES + BLOCK_BYTES - 1
 
 
 def every_length(bound: int) -> Iterator[Case]:
@@ -69,7 +69,7 @@ def every_length(bound: int) -> Iterator[Case]:
     rng = random.Random(SEED)
     key = b""
     for length in range(bound + 1):
-        key = key if length % BLOCK else rng.randbytes(16)
+        key = key if length % BLOCK_BYTES else rng.randbytes(16)
         iv, aad = rng.randbytes(12), rng.randbytes(length)
         H, _, expected = _gcm(key, iv, b"", aad)
         vector = Vector(H, ZERO, (aad, length_block(aad, b"")))
@@ -97,7 +97,7 @@ def split(rng: random.Random, data: bytes) -> list[bytes]:
     pieces: list[bytes] = []
     at = 0
     while at < len(data):
-        size = BLOCK * rng.randrange(0, 2 + len(data) // (3 * BLOCK))
+        size = BLOCK_BYTES * rng.randrange(0, 2 + len(data) // (3 * BLOCK_BYTES))
         pieces.append(data[at : at + size])
         at += size
     return pieces
@@ -114,8 +114,8 @@ class Product(Answer):
 
 def edge_blocks(rng: random.Random, count: int) -> list[bytes]:
     """Return `count` blocks: all zeros, all ones, the two ends' single bits, then random ones."""
-    blocks = [ZERO, b"\xff" * BLOCK, b"\x80" + bytes(15), bytes(15) + b"\x01"]
-    return [*blocks, *(rng.randbytes(BLOCK) for _ in range(count - len(blocks)))]
+    blocks = [ZERO, b"\xff" * BLOCK_BYTES, b"\x80" + bytes(15), bytes(15) + b"\x01"]
+    return [*blocks, *(rng.randbytes(BLOCK_BYTES) for _ in range(count - len(blocks)))]
 
 
 def products(count: int) -> list[Product]:

@@ -8,9 +8,14 @@ import random
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from ghashgen.algebra.field.bitorder import block_from_element, byte_reverse, element_from_block
+from ghashgen.algebra.field.bitorder import (
+    BLOCK_BYTES,
+    block_from_element,
+    byte_reverse,
+    element_from_block,
+)
 from ghashgen.algebra.field.gf128 import X_INVERSE, mul, power
-from ghashgen.check.validation.cases import BLOCK, SEED, Case
+from ghashgen.check.validation.cases import SEED, Case
 from ghashgen.run.harness import Vector
 
 EXPONENTS = (
@@ -31,8 +36,8 @@ def resplit(cases: Iterable[Case], most: int) -> Iterator[Case]:
     for case in found[:: max(1, len(found) // most)]:
         pieces: list[bytes] = []
         for chunk in case.vector.chunks:
-            blocks = len(chunk) // BLOCK
-            marks = sorted(BLOCK * rng.randint(0, blocks) for _ in range(rng.randrange(5)))
+            blocks = len(chunk) // BLOCK_BYTES
+            marks = sorted(BLOCK_BYTES * rng.randint(0, blocks) for _ in range(rng.randrange(5)))
             cuts = [0, *marks, len(chunk)]
             pieces += [chunk[a:b] for a, b in pairwise(cuts)]
         vector = Vector(case.vector.h, case.vector.x, tuple(pieces))
@@ -56,7 +61,7 @@ def powers(op: str) -> list[Case]:
     rng = random.Random(SEED + 6)
     out = []
     for m in [*EXPONENTS, *(rng.getrandbits(64) for _ in range(32))]:
-        h = rng.randbytes(BLOCK)
+        h = rng.randbytes(BLOCK_BYTES)
         vector = Vector(h, m.to_bytes(8, "little") + bytes(8))
         out.append(Case(vector, f"power of {m}", expected=power_of(h, m, op)))
     return out

@@ -10,9 +10,9 @@ so decrypting pyca's tag gives 127 of the 128 bits that a kernel must reach.
 import random
 from collections.abc import Iterator
 
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.check.validation import pyca
 from ghashgen.check.validation.cases import (
-    BLOCK,
     SEED,
     ZERO,
     Case,
@@ -52,7 +52,7 @@ def _lengths(aad: bytes, text: bytes) -> bytes:
 
 def _polyval(key: bytes, nonce: bytes, plaintext: bytes, aad: bytes) -> tuple[bytes, bytes]:
     """Return (h, POLYVAL with the top bit unknown)."""
-    tag = pyca.gcm_siv(key, nonce, plaintext, aad)[-BLOCK:]
+    tag = pyca.gcm_siv(key, nonce, plaintext, aad)[-BLOCK_BYTES:]
     h, e = _keys(key, nonce)
     return h, xor(pyca.decrypt_block(e, tag), nonce + bytes(4))
 
@@ -64,7 +64,7 @@ def cases(bound: int, blocks: int) -> Iterator[Case]:
     key, nonce = b"", b""
     for length in range(bound + 1):
         # The nonce enters the keys: both change every 16 lengths.
-        if length % BLOCK == 0:
+        if length % BLOCK_BYTES == 0:
             key, nonce = rng.randbytes(16), rng.randbytes(12)
         aad = rng.randbytes(length)
         h, expected = _polyval(key, nonce, b"", aad)

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.arch.objects import read_object
 from ghashgen.arch.x86_64.uarch import Uarch, needs, uarches
 from ghashgen.cost.audit import loop as group_loop
 from ghashgen.cost.bound import Bound, histogram_bound
 from ghashgen.cost.count import classes, memory_operands
 from ghashgen.cost.histogram import Histogram, histogram
-from ghashgen.cost.loops import BLOCK
 from ghashgen.kernels.target import Target
 from ghashgen.lab.model.peers import Peer
 from ghashgen.records.core import Cell, Results
@@ -63,11 +63,11 @@ class Row:
     @property
     def cycles_per_byte(self) -> float:
         """The bound."""
-        return self.bound.cycles / (BLOCK * self.loop.blocks)
+        return self.bound.cycles / (BLOCK_BYTES * self.loop.blocks)
 
     def as_json(self) -> dict[str, Any]:
         """Return the row; counts per block of 16 bytes."""
-        loop, bound, bytes_ = self.loop, self.bound, BLOCK * self.loop.blocks
+        loop, bound, bytes_ = self.loop, self.bound, BLOCK_BYTES * self.loop.blocks
         per_block = {cls: n / loop.blocks for cls, n in classes(loop.body).items()}
         return {
             "is": LABEL,

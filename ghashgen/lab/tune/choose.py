@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.choice.candidate import isa_place
 from ghashgen.choice.chosen import MEASURED, Chosen, Pick, Set
 from ghashgen.choice.classes import SizeClass, geometric_mean
@@ -18,8 +19,6 @@ from ghashgen.lab.tune.measure import Host, Stage
 from ghashgen.lab.tune.scores import best_first, best_peer, scores
 from ghashgen.lab.tune.space import Candidate
 from ghashgen.lab.tune.store import Figure, Key, Store
-
-BLOCK = 16
 
 Table = Mapping[Candidate, float]
 """A score by candidate, lower is better."""
@@ -190,7 +189,7 @@ def _fill_at(
     saved = max(savings)
     if saved <= 0:
         return 0
-    return BLOCK * ceil(cost.cell.cycles / saved / BLOCK)
+    return BLOCK_BYTES * ceil(cost.cell.cycles / saved / BLOCK_BYTES)
 
 
 def chosen(decisions: Sequence[Decision], classes: Sequence[SizeClass]) -> Chosen:
