@@ -20,7 +20,8 @@ from elftools.elf.sections import SymbolTableSection
 from ghashgen.arch.x86_64.features import FEATURES_OFF
 from ghashgen.choice.figures import USES
 from ghashgen.kernels import manifest
-from ghashgen.kernels.hash.kernel import OPS, Kernel
+from ghashgen.kernels.hash.definition import OPS
+from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import target
 from ghashgen.output.dispatcher import recorded, render_dispatch
 from ghashgen.output.generate import generate

@@ -15,8 +15,8 @@ from ghashgen.choice.chosen import Chosen
 from ghashgen.choice.cores import VENDOR_STRINGS, Host
 from ghashgen.choice.figures import LASTING, USES
 from ghashgen.choice.given import rows_of
+from ghashgen.kernels.hash.definition import OPS
 from ghashgen.kernels.hash.exported import functions
-from ghashgen.kernels.hash.kernel import OPS
 from ghashgen.kernels.manifest import Entry
 from ghashgen.records.records import FOLDER, Record, load_records
 from ghashgen.support.errors import GhashgenError

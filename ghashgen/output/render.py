@@ -14,6 +14,7 @@ from ghashgen.compiler.pipeline import Compiled, compile_kernel
 from ghashgen.cost.audit import Audit
 from ghashgen.cost.left import Left
 from ghashgen.ir.program import Constant, Mem, RegClass
+from ghashgen.kernels.hash.axes import AXES
 from ghashgen.kernels.hash.exported import functions
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import Target
@@ -55,14 +56,7 @@ def regenerate_command(kernel: Kernel, target: Target) -> str:
     if kernel.alias:
         words += [f"--name {kernel.alias}"]
     else:
-        words += [
-            f"--isa {kernel.isa} --multiply {kernel.multiply} --reduce {kernel.reduce}",
-            f"--blocks {kernel.blocks} --order {kernel.order} --op {kernel.op}",
-            f"--fold {kernel.fold} --swap {kernel.swap} --powers {kernel.powers}",
-            f"--pipeline {kernel.pipeline} --schedule {kernel.schedule}",
-            f"--{'wipe' if kernel.wipe else 'no-wipe'}",
-            f"--{'segments' if kernel.segments else 'no-segments'}",
-        ]
+        words += [axis.option(getattr(kernel, axis.name)) for axis in AXES]
     arch = kernel.set.arch
     if (target.abi, target.fmt) != (arch.default_abi, arch.default_format):
         words += [f"--abi {target.abi.name} --format {target.fmt.name}"]

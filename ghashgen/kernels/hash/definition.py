@@ -25,3 +25,6 @@ DEFINITIONS: Mapping[str, Definition] = {
     "polyval": Definition("POLYVAL", "RFC 8452", "section 3", "the key", "dot({}, {})"),
 }
 """By the value of the axis `op`."""
+
+OPS = tuple(DEFINITIONS)
+"""The operations."""
