@@ -18,7 +18,7 @@ from ghashgen.compiler.pipeline import Compiled, compile_kernel
 from ghashgen.compiler.recheck import recheck
 from ghashgen.compiler.select import select
 from ghashgen.cost.audit import Audit, audit
-from ghashgen.kernels.hash.exported import functions_of
+from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import Target, target
 from ghashgen.output.place import place

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ghashgen.check.sampled.points import Structure, cell
 from ghashgen.check.sampled.subject import SAMPLED, Function, Subject, structure_of
-from ghashgen.kernels.hash.exported import functions_of
+from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import runnable
 from ghashgen.output.render import render

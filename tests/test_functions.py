@@ -32,8 +32,9 @@ from ghashgen.kernels.core import (
     Word,
     found_in,
 )
+from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash import functions as package
-from ghashgen.kernels.hash.exported import functions, functions_of
+from ghashgen.kernels.hash.exported import functions
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import runnable
 from ghashgen.output.generate import produce

@@ -21,7 +21,7 @@ from ghashgen.check.sampled import points, runs, stranger
 from ghashgen.check.sampled.points import Cell, Structure
 from ghashgen.check.sampled.subject import Function, Sampled, Subject, plan, points_for
 from ghashgen.cli.verbs.prove_object import COMMAND
-from ghashgen.kernels.hash.exported import functions_of
+from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.run.emulate import Emulator
 from ghashgen.run.harness import Harness, HarnessKernel, Vector, build

@@ -17,8 +17,8 @@ from ghashgen.check.proofs import statement
 from ghashgen.check.validation.cases import Case, long_messages
 from ghashgen.check.validation.runners import native
 from ghashgen.check.validation.segments import power_of, powers, resplit
+from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.catalogue import catalogue
-from ghashgen.kernels.hash.exported import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import runnable, target
 from ghashgen.output.render import render

@@ -15,7 +15,8 @@ from ghashgen.compiler.schedule import schedule
 from ghashgen.compiler.select import select
 from ghashgen.ir.builder import Builder, Value
 from ghashgen.ir.program import Mem, Program, RegClass, VReg
-from ghashgen.kernels.hash.exported import functions, functions_of
+from ghashgen.kernels.families import functions_of
+from ghashgen.kernels.hash.exported import functions
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.support.errors import GhashgenError
 

@@ -13,7 +13,7 @@ from ghashgen.arch.objects import read_object
 from ghashgen.check.ledger import Verdict
 from ghashgen.check.verdicts import Store, foundation
 from ghashgen.kernels.core import Function
-from ghashgen.kernels.hash.exported import functions_of
+from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.output.artefact import sha256
 from ghashgen.run.built import Built

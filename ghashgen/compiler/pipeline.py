@@ -29,8 +29,8 @@ from ghashgen.compiler.schedule.replay import replay
 from ghashgen.compiler.schedule.solutions import find
 from ghashgen.compiler.select import select
 from ghashgen.ir.program import Program
-from ghashgen.kernels.hash.exported import functions_of
-from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.core import Point
+from ghashgen.kernels.families import functions_of
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,12 @@ class Compiled:
     """How its order was found; "" if it is as written."""
 
 
-def in_rows(program: Program, kernel: Kernel) -> Program:
+def in_rows(program: Program, kernel: Point) -> Program:
     """Return an abstract program in the rows of the kernel's ISA, in the order as written."""
     return select(hoist(fuse(program, kernel.set)), kernel.set)
 
 
-def compile_function(program: Program, kernel: Kernel, abi: Abi) -> Compiled:
+def compile_function(program: Program, kernel: Point, abi: Abi) -> Compiled:
     """Run the pipeline on one abstract program."""
     isa = kernel.set
     written = in_rows(arrive(program, abi), kernel)
@@ -63,7 +63,7 @@ def compile_function(program: Program, kernel: Kernel, abi: Abi) -> Compiled:
     return Compiled(program, selected, function, scheduled.account)
 
 
-def compile_kernel(kernel: Kernel, abi: Abi, table_align: int = 0) -> dict[str, Compiled]:
+def compile_kernel(kernel: Point, abi: Abi, table_align: int = 0) -> dict[str, Compiled]:
     """Compile every function of a kernel, by name.
 
     The caller promises `table_align` bytes, 0 standing for what the instructions need.

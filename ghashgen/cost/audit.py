@@ -14,7 +14,7 @@ from ghashgen.arch.decoder import CLASSES, FLAGS, Decoder, Effect, Native
 from ghashgen.arch.objects import ObjectCode
 from ghashgen.cost.left import Left, left_by
 from ghashgen.ir.program import Flow
-from ghashgen.kernels.hash.exported import functions_of
+from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 
 

@@ -17,8 +17,10 @@ from functools import cache
 from types import MappingProxyType, ModuleType
 from typing import Any, Generic, Protocol, TypeVar
 
+from ghashgen.arch.rows import Isa
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Program
+from ghashgen.kernels.axes import Axis
 
 MAX_PARAMS = 12
 """Parameters of a function, at most: what the harness in C has room for (`KERNEL_ARGUMENTS`)."""
@@ -28,13 +30,33 @@ class Point(Protocol):
     """What the compiler must know of a kernel, whatever its family."""
 
     @property
+    def family(self) -> str:
+        """The name of its family."""
+        ...
+
+    @property
     def name(self) -> str:
         """The kernel's name."""
         ...
 
     @property
+    def set(self) -> Isa:
+        """The instruction set."""
+        ...
+
+    @property
     def widest(self) -> int:
         """128-bit lanes of the widest register in use."""
+        ...
+
+    @property
+    def wipe(self) -> bool:
+        """Whether registers and stack that held secrets are zeroed on return."""
+        ...
+
+    @property
+    def schedule(self) -> str:
+        """The order of operations, see `arch.x86_64.uarch.schedules`."""
         ...
 
 
@@ -164,6 +186,21 @@ class Function(Generic[K]):
     def roles(self) -> tuple[str, ...]:
         """What a statement calls the parameters, in order."""
         return tuple(param.role for param in self.params)
+
+
+@dataclass(frozen=True)
+class Family(Generic[K]):
+    """A family of kernels: the points on its axes, and what can be asked of them."""
+
+    name: str
+    title: str
+    axes: tuple[Axis, ...]
+    functions: Callable[[], Mapping[str, Function[K]]]
+    """() → every function that some kernel of it exports, by name, in the order of emission."""
+    catalogue: Callable[[], tuple[K, ...]]
+    """() → the kernels that are checked in."""
+    theorems: Callable[[K], list[str]]
+    """(kernel) → names of the identities that its design rests on."""
 
 
 def found_in(package: ModuleType) -> Mapping[str, Function[Any]]:

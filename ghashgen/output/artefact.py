@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ghashgen.cost.audit import Audit, Region
+from ghashgen.kernels.families import family_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import Target
 from ghashgen.output.place import place
@@ -94,18 +95,6 @@ def manifest_entry(artefact: Artefact, nasm: Tool) -> dict[str, Any]:
         "file": artefact.file,
         "sha256": sha256(artefact.text.encode()),
         "object": {"text_sha256": sha256(artefact.code), "assembler": f"nasm {nasm.version}"},
-        "theorems": theorems_for(kernel),
+        "theorems": family_of(kernel).theorems(kernel),
         "regenerate": regenerate_command(kernel, target),
     }
-
-
-def theorems_for(kernel: Kernel) -> list[str]:
-    """Return the names of the identities that the kernel rests on (`ghashgen prove`)."""
-    order = kernel.order
-    names = [
-        f"multiply-{kernel.multiply}-{order}",
-        f"reduce-{kernel.reduce}-{order}",
-        f"aggregate-{kernel.multiply}-{kernel.reduce}-{order}",
-        "horner-n",
-    ]
-    return sorted(names)

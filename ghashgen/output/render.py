@@ -14,8 +14,7 @@ from ghashgen.compiler.pipeline import Compiled, compile_kernel
 from ghashgen.cost.audit import Audit
 from ghashgen.cost.left import Left
 from ghashgen.ir.program import Constant, Mem, RegClass
-from ghashgen.kernels.hash.axes import AXES
-from ghashgen.kernels.hash.exported import functions
+from ghashgen.kernels.families import family_of, functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import Target
 from ghashgen.support.templates import environment
@@ -56,7 +55,7 @@ def regenerate_command(kernel: Kernel, target: Target) -> str:
     if kernel.alias:
         words += [f"--name {kernel.alias}"]
     else:
-        words += [axis.option(getattr(kernel, axis.name)) for axis in AXES]
+        words += [axis.option(getattr(kernel, axis.name)) for axis in family_of(kernel).axes]
     arch = kernel.set.arch
     if (target.abi, target.fmt) != (arch.default_abi, arch.default_format):
         words += [f"--abi {target.abi.name} --format {target.fmt.name}"]
@@ -134,7 +133,7 @@ def listing(
     arch = kernel.set.arch
     for name, item in compiled.items():
         symbol = target.symbol(f"{kernel.name}_{name}")
-        function = functions()[name]
+        function = functions_of(kernel)[name]
         rendered.append(
             RenderedFunction(
                 name=name,

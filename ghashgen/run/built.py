@@ -14,7 +14,7 @@ from typing import Any
 from ghashgen.arch.objects import read_object
 from ghashgen.cost.audit import Audit, audit
 from ghashgen.kernels import manifest
-from ghashgen.kernels.hash.exported import functions_of
+from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import Target
 from ghashgen.output.artefact import sha256

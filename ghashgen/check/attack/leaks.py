@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.check.validation.runners import abi_faults, abi_name
 from ghashgen.kernels.core import Counted, Fixed, Function, Table, Word
-from ghashgen.kernels.hash.exported import functions_of
+from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.run.built import Built
 from ghashgen.run.emulate import CallResult, Emulator, Image

@@ -12,7 +12,7 @@ from ghashgen.arch.x86_64.abi import ABIS
 from ghashgen.arch.x86_64.registers import GPR_NAMES
 from ghashgen.check.validation.cases import ZERO
 from ghashgen.kernels.core import Counted, Fixed, Function, Table, Word
-from ghashgen.kernels.hash.exported import functions_of
+from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.run.arguments import Arguments, Memory, Values
 from ghashgen.run.built import Built

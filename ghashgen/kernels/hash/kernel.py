@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 from ghashgen.algebra.field.bitorder import Order
 from ghashgen.algebra.schemes.core import Multiply, Reduce
@@ -83,6 +84,9 @@ class Kernel:
         GhashgenError: the axes make no sense together: names the axis at fault, the reason and what
             to choose instead.
     """
+
+    family: ClassVar[str] = "hash"
+    """See `kernels.hash.family`."""
 
     isa: str
     multiply: str
