@@ -46,6 +46,8 @@ packages: setup peers
 	  'command -v wine64 || command -v wine || test -x /usr/lib/wine/wine64' || true
 	@$(DEBIAN) llvm "no port bound is compared with LLVM's" \
 	  $(BIN)/python -c 'from ghashgen.support.toolchain import find_llvm_mca; find_llvm_mca()' || true
+	@$(DEBIAN) binutils "no file is assembled by GNU as" command -v as || true
+	@$(DEBIAN) clang "no file is assembled by Clang, none for Mach-O" command -v clang || true
 
 peers: # libraries to compare with
 	@$(DEBIAN) libssl-dev "OpenSSL is not compared" \

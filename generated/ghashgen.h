@@ -2045,14 +2045,6 @@ void ghash_avx_winograd_clmul1_x4_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x4_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx_winograd_clmul1_x4_skxopt: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx pclmulqdq */
-#define GHASH_AVX_WINOGRAD_CLMUL1_X4_SKXOPT_TABLE_BYTES 192
-#define GHASH_AVX_WINOGRAD_CLMUL1_X4_SKXOPT_TABLE_ALIGN 1
-#define GHASH_AVX_WINOGRAD_CLMUL1_X4_SKXOPT_TABLE_BEST_ALIGN 16
-void ghash_avx_winograd_clmul1_x4_skxopt_init(void *table, const uint8_t h[16]);
-void ghash_avx_winograd_clmul1_x4_skxopt_mul(const void *table, uint8_t x[16]);
-void ghash_avx_winograd_clmul1_x4_skxopt_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
-
 /* ghash_avx_winograd_clmul1_x6: GHASH (SP 800-38D), 6 blocks per group; abi sysv; cpu avx pclmulqdq */
 #define GHASH_AVX_WINOGRAD_CLMUL1_X6_TABLE_BYTES 288
 #define GHASH_AVX_WINOGRAD_CLMUL1_X6_TABLE_ALIGN 1

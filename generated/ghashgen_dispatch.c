@@ -242,9 +242,6 @@ void ghash_avx_winograd_clmul1_x32_stackswap_update(const void *table, uint8_t x
 void ghash_avx_winograd_clmul1_x4_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x4_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
-void ghash_avx_winograd_clmul1_x4_skxopt_init(void *table, const uint8_t h[16]);
-void ghash_avx_winograd_clmul1_x4_skxopt_mul(const void *table, uint8_t x[16]);
-void ghash_avx_winograd_clmul1_x4_skxopt_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx_winograd_clmul1_x8_ahead_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x8_ahead_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x8_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -328,7 +325,6 @@ enum {
     GHASH_AVX_WINOGRAD_CLMUL1_X16_STACKSWAP,
     GHASH_AVX_WINOGRAD_CLMUL1_X32_STACKSWAP,
     GHASH_AVX_WINOGRAD_CLMUL1_X4,
-    GHASH_AVX_WINOGRAD_CLMUL1_X4_SKXOPT,
     GHASH_AVX_WINOGRAD_CLMUL1_X8_AHEAD,
     GHASH_AVX_WINOGRAD_CLMUL1_X8_STACKSWAP,
     GHASH_SSE_K_CLMUL1_X1,
@@ -458,10 +454,6 @@ static const struct ghashgen_kernel kernels[] = {
         {"ghash_avx_winograd_clmul1_x4", 192, 1,
          F(PCLMULQDQ) | F(AVX),
          ghash_avx_winograd_clmul1_x4_init, ghash_avx_winograd_clmul1_x4_mul, ghash_avx_winograd_clmul1_x4_update, NULL, NULL},
-    [GHASH_AVX_WINOGRAD_CLMUL1_X4_SKXOPT] =
-        {"ghash_avx_winograd_clmul1_x4_skxopt", 192, 1,
-         F(PCLMULQDQ) | F(AVX),
-         ghash_avx_winograd_clmul1_x4_skxopt_init, ghash_avx_winograd_clmul1_x4_skxopt_mul, ghash_avx_winograd_clmul1_x4_skxopt_update, NULL, NULL},
     [GHASH_AVX_WINOGRAD_CLMUL1_X8_AHEAD] =
         {"ghash_avx_winograd_clmul1_x8_ahead", 384, 1,
          F(PCLMULQDQ) | F(AVX),
@@ -778,8 +770,8 @@ static const struct ghashgen_choice choices[] = {
             CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-26-2-1 */
             CLASS(64, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-26-2-1 */
             CLASS(256, 0, 1, GHASH_AVX_K_CLMUL1_X4), /* latency on amd-26-2-1 */
-            CLASS(1024, 0, 2, GHASH_AVX_WINOGRAD_CLMUL1_X4_SKXOPT), /* latency on amd-26-2-1 */
-            CLASS(4096, 0, 2, GHASH_AVX_WINOGRAD_CLMUL1_X4_SKXOPT), /* latency on amd-26-2-1 */
+            CLASS(1024, 0, 2, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* latency on amd-26-2-1 */
+            CLASS(4096, 0, 2, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* latency on amd-26-2-1 */
             CLASS(SIZE_MAX, 0, 3, GHASH_AVX_KARATSUBA_SHIFTXOR_X8), /* latency on amd-26-2-1 */
         },
         {{0, NULL}},

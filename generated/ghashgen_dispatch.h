@@ -30,7 +30,6 @@
  *   avx/ghash_avx_winograd_clmul1_x16_stackswap
  *   avx/ghash_avx_winograd_clmul1_x32_stackswap
  *   avx/ghash_avx_winograd_clmul1_x4
- *   avx/ghash_avx_winograd_clmul1_x4_skxopt
  *   avx/ghash_avx_winograd_clmul1_x8_ahead
  *   avx/ghash_avx_winograd_clmul1_x8_stackswap
  *   sse/ghash_sse_k_clmul1_x1

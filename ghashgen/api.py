@@ -15,10 +15,9 @@ from ghashgen.kernels.hash.catalogue import Choice
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import target
 from ghashgen.output import generate
-from ghashgen.output.place import place
-from ghashgen.output.render import render
+from ghashgen.output.artefact import make
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.toolchain import find_nasm
+from ghashgen.support.toolchain import find_assembler
 from ghashgen.verify.hash.difference import explain
 from ghashgen.verify.prove import Proof, Theorem, prove_object
 
@@ -70,6 +69,7 @@ def emit(
     abi: str = "sysv",
     fmt: str = "",
     prefix: str = "",
+    syntax: str = "nasm",
     force: bool = False,
 ) -> tuple[Path, ...]:
     """Write kernels to a folder, with header, dispatcher and MANIFEST.json: all files or none.
@@ -77,25 +77,31 @@ def emit(
     Return the files, sorted. The same kernels give the same bytes. What the folder's manifest
     lists besides stays there, in header and dispatcher too. `abi` is ``"sysv"`` or ``"win64"``;
     `fmt` is ``"elf64"``, ``"win64"`` or ``"macho64"``, and by default that of the convention;
-    `prefix` goes before every symbol, macro and file name; `force` overwrites files that were
+    `prefix` goes before every symbol, macro and file name; `syntax` is ``"nasm"``, ``"gas"`` (GNU
+    as and Clang, Intel operand order) or ``"gas-att"``; `force` overwrites files that were
     edited by hand. Kernels are made in as many processes as this one may keep busy.
 
     Raises:
         GhashgenError: the folder cannot be written, holds a file that was edited by hand or kernels
-            with another prefix, nasm is missing, or a name is unknown; nothing is written then.
+            with another prefix, the syntax's assembler is missing, or a name is unknown; nothing is
+            written then.
     """
     out = Path(folder)
-    made = generate.generate(kernels, target(abi, fmt, prefix), out, force=force)
+    made = generate.generate(kernels, target(abi, fmt, prefix, syntax), out, force=force)
     return tuple(out / name for name in sorted(made.files))
 
 
-def assembly(kernel: Kernel, *, abi: str = "sysv", fmt: str = "", prefix: str = "") -> str:
-    """Return the text that `emit` writes for a kernel, in nasm's syntax.
+def assembly(
+    kernel: Kernel, *, abi: str = "sysv", fmt: str = "", prefix: str = "", syntax: str = "nasm"
+) -> str:
+    """Return the text that `emit` writes for a kernel.
 
     Raises:
-        GhashgenError: nasm is missing, which says where lines of code end, or a name is unknown.
+        GhashgenError: the syntax's assembler is missing, which says where lines of code end, or a
+            name is unknown.
     """
-    return place(render(kernel, target(abi, fmt, prefix)), find_nasm()).listing.text
+    where = target(abi, fmt, prefix, syntax)
+    return make(kernel, where, find_assembler(where.syntax.assembler)).text
 
 
 def prove(obj: bytes | str | Path, kernel: Kernel, *, abi: str = "sysv", prefix: str = "") -> Proof:

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from ghashgen.arch.core import Abi
 from ghashgen.arch.objects import ObjectCode, read_object
 from ghashgen.arch.rows import Isa
 from ghashgen.arch.x86_64.formats import FORMATS
-from ghashgen.compiler.allocate import Allocation, allocate
-from ghashgen.compiler.frame import frame
-from ghashgen.compiler.fuse import fuse
-from ghashgen.compiler.hoist import hoist
-from ghashgen.compiler.pipeline import Compiled, compile_kernel
-from ghashgen.compiler.recheck import recheck
-from ghashgen.compiler.select import select
+from ghashgen.compiler.allocate import Allocation
+from ghashgen.compiler.pipeline import Compiled, Measure, compile_programs
 from ghashgen.cost.audit import Audit, audit
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import Target, target
-from ghashgen.output.place import place
-from ghashgen.output.render import RenderedFunction, listing
+from ghashgen.output.artefact import finish, make
+from ghashgen.output.render import RenderedFunction
 from ghashgen.run.harness import HarnessKernel
-from ghashgen.support.toolchain import Tool, assemble_text
+from ghashgen.support.toolchain import Tool, assemble_text, find_assembler
 
 PAIRS = (
     ("k", "clmul1"),
@@ -105,26 +101,28 @@ def allocated(
     kernel: Kernel, function: str, abi: Abi, vectors: int
 ) -> tuple[Compiled, Allocation, Isa]:
     """Compile one function with the first so many vector registers, re-checked."""
-    abstract = functions_of(kernel)[function].program(kernel)
-    selected = select(hoist(fuse(abstract, kernel.set)), kernel.set)
-    allocation = allocate(selected, kernel.set, abi, vectors)
-    recheck(selected, allocation.program, allocation.slots, kernel.set, abi)
-    finished = frame(allocation, kernel.set, abi, kernel.wipe)
-    return Compiled(abstract, selected, finished), allocation, kernel.set
-
-
-def compiled(job: Job) -> dict[str, Compiled]:
-    if not job.vectors:
-        return compile_kernel(job.kernel, job.target.abi, job.table_align)
-    return {
-        name: allocated(job.kernel, name, job.target.abi, job.vectors)[0]
-        for name in functions_of(job.kernel)
-    }
+    programs = {function: functions_of(kernel)[function].program(kernel)}
+    item = compile_programs(programs, kernel, abi, vectors=vectors)[function]
+    return item, item.allocation, kernel.set
 
 
 def assembled(nasm: Tool, job: Job) -> Assembled:
-    """Compile, render, place and assemble one job."""
-    made = place(listing(job.kernel, job.target, compiled(job)), nasm).listing
-    assert job.target.fmt is FORMATS["elf64"]
-    elf = assemble_text(nasm, job.kernel.name, made.text, "elf64")
+    """Make and assemble one job."""
+    kernel, where = job.kernel, job.target
+    assert where.fmt is FORMATS["elf64"]
+
+    def compiling(measure: Measure) -> Mapping[str, Compiled]:
+        programs = {name: f.program(kernel) for name, f in functions_of(kernel).items()}
+        return compile_programs(
+            programs, kernel, where.abi, where.table_align, measure, vectors=job.vectors
+        )
+
+    made = finish(kernel, where, nasm, compiling)
+    elf = assemble_text(nasm, kernel.name, made.text, "elf64")
     return Assembled(job, made.text, made.functions, elf)
+
+
+@cache
+def emitted_text(kernel: Kernel, where: Target) -> str:
+    """The file of a kernel as it ships."""
+    return make(kernel, where, find_assembler(where.syntax.assembler)).text

@@ -16,12 +16,14 @@ import pytest
 from cpus import masked
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
+from msgspec import convert
 
 from ghashgen.arch.x86_64.features import FEATURES_OFF
 from ghashgen.choice.figures import USES
 from ghashgen.kernels import manifest
 from ghashgen.kernels.hash.definition import OPS
 from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.manifest import Entry
 from ghashgen.kernels.target import target
 from ghashgen.output.dispatcher import recorded, render_dispatch
 from ghashgen.output.generate import generate
@@ -36,7 +38,6 @@ LOOKS_AT_THE_CPU = ("best", "features", "lengths", "segments", "fills")
 """Questions whose answer depends on it, unless a CPU is planted."""
 
 PLANT = "PLANT"
-Entry = dict[str, Any]
 
 SSE = ("pclmulqdq", "sse2", "ssse3")
 AVX = ("avx", "pclmulqdq")
@@ -61,7 +62,8 @@ def entry(
     defaults = {"reduce": "clmul1", "order": "reflected", "wipe": False, "abi": "sysv"}
     parts = ["init", "mul", "update"]
     parts += ["power", "combine"] if axes.get("segments") else []
-    return {
+    region = {"instructions": 1, "classes": {}, "memory_operands": 0}
+    plain = {
         "name": name,
         "axes": {"isa": isa, "multiply": multiply, "blocks": blocks, **defaults, **axes},
         "cpu_features": sorted(needs),
@@ -70,10 +72,20 @@ def entry(
             "bytes": table or 48 * blocks,
             "align": 16 if isa == "sse" else 1,
             "best_align": 64 if isa == "avx512" else 16,
+            "top_power": blocks,
+            "arrays": {},
+            "cells": [],
         },
         "code_bytes": {"update": code},
-        "object": {"text_sha256": f"code of {name}"},
+        "counts": {"group": region, "single_block": region, "functions": {}},
+        "file": f"{isa}/{name}.asm",
+        "sha256": "",
+        "object": {"text_sha256": f"code of {name}", "assembler": "nasm"},
+        "theorems": [],
+        "regenerate": "",
+        **{key: {} for key in ("stack_bytes", "spill_slots", "registers", "left")},
     }
+    return convert(plain, Entry)
 
 
 # All five ISAs, with kernels of one ISA that need different features.
@@ -266,15 +278,15 @@ def build_real(folder: Path) -> Program:
     objects = []
     (folder / "objects").mkdir(parents=True)
     for item in entries:
-        if f"{item['symbols']['init']}(" in files["ghashgen_dispatch.c"]:
-            source = next(p for place in places if (p := place / item["file"]).exists())
-            objects.append(folder / "objects" / f"{item['name']}.o")
+        if f"{item.symbols['init']}(" in files["ghashgen_dispatch.c"]:
+            source = next(p for place in places if (p := place / item.file).exists())
+            objects.append(folder / "objects" / f"{item.name}.o")
             assemble(find_nasm(), source, objects[-1])
     return build(files, folder / "linked", objects=objects)
 
 
 def symbols_of(entries: Iterable[Entry]) -> list[str]:
-    return [symbol for item in entries for symbol in item["symbols"].values()]
+    return [symbol for item in entries for symbol in item.symbols.values()]
 
 
 def undefined(obj: Path) -> set[str]:

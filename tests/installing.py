@@ -13,8 +13,6 @@ ROOT = Path(__file__).parent.parent
 SMALL = "ghash_sse_k_clmul1_x1"
 """The kernel that the verbs are tried with."""
 
-LOOP = "--isa avx --multiply k --reduce clmul1 --blocks 2 --schedule skylake-avx512-solved"
-
 QUICKEST: Mapping[str, str] = {
     "attack": f"--part mutants --name {SMALL} --count 2 --keep found",
     "audit": f"--name {SMALL}",
@@ -29,7 +27,6 @@ QUICKEST: Mapping[str, str] = {
     "prove-object": f"kernel.o --name {SMALL}",
     "recommend": "--cpu avx,pclmulqdq",
     "report": "--kernels kernels --out page",
-    "solve": f"{LOOP} --effort 0.1",
     "summary": "",
     "tune": f"--name {SMALL} --finalists 1",
     "validate": f"--name {SMALL}",

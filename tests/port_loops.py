@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from functools import cache
 
+from compiling import emitted_text
 from iced_x86 import Code, Instruction, MemoryOperand, Register
 
 from ghashgen.arch.objects import ObjectCode, read_object
-from ghashgen.arch.x86_64.uarch import uarch
+from ghashgen.arch.registry import uarch
 from ghashgen.cost.audit import loop as loop_of
 from ghashgen.cost.ports import Loop
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import target
-from ghashgen.output.render import render
 from ghashgen.support.toolchain import assemble_text, find_nasm
 
 SKX = uarch("cascadelake")
@@ -58,7 +58,7 @@ def jump() -> Instruction:
 @cache
 def code(kernel: Kernel) -> tuple[str, ObjectCode]:
     """A kernel's symbol and its assembled code."""
-    text = render(kernel, target()).text
+    text = emitted_text(kernel, target())
     return target().symbol(kernel.name), read_object(
         assemble_text(find_nasm(), kernel.name, text, "elf64")
     )
@@ -67,5 +67,5 @@ def code(kernel: Kernel) -> tuple[str, ObjectCode]:
 def group(kernel: Kernel) -> Loop:
     """A kernel's loop over whole groups."""
     symbol, object_code = code(kernel)
-    body = loop_of(object_code, f"{symbol}_update.group")
+    body = loop_of(object_code, f"{symbol}_update")
     return Loop(kernel.name, kernel.blocks, tuple(body))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from compiling import emitted_text
+
 from ghashgen.check.sampled.points import Structure, cell
 from ghashgen.check.sampled.subject import SAMPLED, Function, Subject, structure_of
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import runnable
-from ghashgen.output.render import render
 
 NARROW = Kernel("sse", "k", "clmul1", 4)
 SSE = ("sse2", "ssse3", "pclmulqdq")
@@ -34,4 +35,4 @@ def subject_of_kernel(kernel: Kernel, structure: Structure | None = None) -> Sub
 
 
 def text_of(kernel: Kernel) -> str:
-    return render(kernel, runnable("sysv", "")).text
+    return emitted_text(kernel, runnable("sysv", ""))

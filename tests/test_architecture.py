@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -145,6 +146,64 @@ def test_a_wrong_import_is_noticed(name: str, line: str, tmp_path: Path) -> None
     path = tmp_path / "module.py"
     path.write_text(line, encoding="utf-8")
     assert breaches(name, imported(path))
+
+
+KNOW_NO_MACHINE = ("ir", "arch", "kernels", "cost", "compiler", "output")
+"""Rooms that ask the value of an architecture."""
+
+KNOW_ONE = {
+    "arch.x86_64": "the architecture",
+    "cost.count": "classes of the forms of published loops, which are of x86-64",
+    "cost.ports": "what llvm-mca reads",
+    "output.dispatcher": "asks CPUID",
+}
+"""Parts of them that may know x86-64, and why."""
+
+MACHINE = re.compile(r"\b(?:[xyz]mm\d*|[er]?[sb]p|[er]ip|[er]flags|v?zeroupper|endbr64|jmp|ret)\b")
+"""Words of one machine."""
+
+
+def machine(path: Path) -> set[str]:
+    """What a file says of x86-64 in code: imports, names, strings; text for readers aside."""
+    found = {name for name in imports(path) if within(name, "iced_x86") or "arch.x86_64" in name}
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    text = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in text:
+            found |= set(MACHINE.findall(node.value))
+        elif isinstance(node, ast.Call) and ast.unparse(node).endswith("startswith('j')"):
+            found.add("startswith('j')")
+        elif isinstance(node, ast.Name | ast.Attribute):
+            name = node.id if isinstance(node, ast.Name) else node.attr
+            found |= set(MACHINE.findall(name.strip("_").lower())) - {"ret"}
+    return found
+
+
+def test_no_pass_audit_or_printer_knows_a_machine() -> None:
+    found = {
+        name: machine(path)
+        for path in MODULES
+        if (name := name_of(path)).partition(".")[0] in KNOW_NO_MACHINE
+        and not any(within(name, part) for part in KNOW_ONE)
+    }
+    assert {name: words for name, words in found.items() if words} == {}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from ghashgen.arch.x86_64.abi import SYSV",
+        "import iced_x86",
+        "if op.code.startswith('j'): pass",
+        "name = f'xmm{number}'",
+        "base = Register.RSP",
+        "if op.code in ('jmp', 'ret'): pass",
+    ],
+)
+def test_a_machine_that_is_known_is_noticed(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "module.py"
+    path.write_text(f'"""About rsp and xmm0."""\n{line}\n', encoding="utf-8")
+    assert machine(path)
 
 
 def processes(path: Path) -> set[str]:

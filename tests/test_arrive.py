@@ -13,6 +13,7 @@ import pytest
 from ghashgen.arch.core import Abi
 from ghashgen.arch.registry import isas
 from ghashgen.arch.rows import Isa
+from ghashgen.arch.syntax import Names
 from ghashgen.arch.x86_64 import ARCH
 from ghashgen.arch.x86_64.abi import SYSV, WIN64
 from ghashgen.arch.x86_64.syntax.nasm import SYNTAX
@@ -120,10 +121,13 @@ def test_an_allocation_that_loads_another_parameter_is_noticed() -> None:
 
 
 def source(function: Function, isa: Isa) -> str:
-    lines = ["default rel", "section .text", "global toy:function", "toy:"]
-    for block in function.program.blocks:
-        lines.append(SYNTAX.label("toy", block.label))
-        lines += [SYNTAX.instruction(op, isa.rows[op.code], "toy") for op in block.ops]
+    names = Names("toy", "toy", ARCH.default_format)
+    lines = ["default rel", "section .text"]
+    for line in function.lines:
+        if isinstance(line, Op):
+            lines.append(SYNTAX.instruction(line, isa.rows[line.code], names))
+        else:
+            lines += SYNTAX.directive(line, names)
     return "\n".join([*lines, "section .note.GNU-stack noalloc noexec nowrite progbits", ""])
 
 
@@ -178,17 +182,16 @@ def test_a_function_of_seven_parameters_runs(
 
 @conventions
 def test_the_address_of_a_parameter_is_that_of_the_convention(abi: Abi) -> None:
-    program = compiled(arrive(toy(), abi), SSE, abi).program
+    function = compiled(arrive(toy(), abi), SSE, abi)
     stack = ARCH.stack_pointer
     found = [
         op.operands[1]
-        for op in program.ops
+        for op in function.ops
         if op.code == "mov.load64" and isinstance(op.operands[1], Mem)
     ]
     assert all(mem.base is not None and mem.base.index == stack for mem in found)
     # Behind the return address; Win64 keeps 32 bytes for the callee there.
     first = {"sysv": 8, "win64": 40}[abi.name]
-    frame_bytes = compiled(arrive(toy(), abi), SSE, abi).stack_bytes
-    assert [mem.disp - frame_bytes for mem in found] == [
+    assert [mem.disp - function.stack_bytes for mem in found] == [
         first + 8 * index for index in range(7 - len(abi.params))
     ]

@@ -14,6 +14,7 @@ from ghashgen.algebra.ops.monomials import evaluate
 from ghashgen.check.attack.edits import EDITS, edited
 from ghashgen.check.attack.elf import ObjectFile
 from ghashgen.check.proofs import statement
+from ghashgen.check.statements import load_spec
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import Target
 from ghashgen.output.artefact import make
@@ -24,7 +25,7 @@ from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import Tool, assemble_text
 from ghashgen.verify.core.refutation import Category
 from ghashgen.verify.hash.entries import Algebra
-from ghashgen.verify.hash.spec import FunctionSpec, KernelSpec, load_spec
+from ghashgen.verify.hash.spec import FunctionSpec, KernelSpec
 from ghashgen.verify.prove import prove_object
 
 EACH = {"foreign": 3, "wide": 2}

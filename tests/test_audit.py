@@ -112,6 +112,7 @@ def test_counts_add_up(shipped: Mapping[str, Assembled]) -> None:
         assert counted.group.instructions < counted.functions["update"].instructions
         assert counted.table_bytes == item.kernel.table_bytes
         for name, size in counted.code_bytes.items():
+            # The assembler's own label, which no tool looks at.
             start = item.code.symbols[f"{item.symbol}_{name}"]
             assert item.code.symbols[f"{item.symbol}_{name}.end"] - start == size
 

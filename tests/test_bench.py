@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from compiling import emitted_text
 from cpus import AS_FOUND, CPUS, features, lacking, too_little
 
 from ghashgen.arch.objects import read_object
@@ -23,7 +24,6 @@ from ghashgen.lab.bench.peers import PEERS, Peer
 from ghashgen.lab.bench.store import load, measured, save, sessions
 from ghashgen.lab.bench.table import best_table, full_table, init_table
 from ghashgen.output.artefact import sha256
-from ghashgen.output.render import render
 from ghashgen.records.core import ratio, size_name, summarise
 from ghashgen.run.harness import HarnessKernel, MissingFeatures
 from ghashgen.support.archive import member
@@ -61,7 +61,7 @@ def output(command: list[str], text: str = "") -> str:
 
 def planted(folder: Path, name: str, first: str) -> HarnessKernel:
     """A right kernel but for instructions put first in its update."""
-    text = render(PLAIN, target()).text.replace(PLAIN.name, name)
+    text = emitted_text(PLAIN, target()).replace(PLAIN.name, name)
     head = f"\n{name}_update:\n    endbr64\n"
     assert text.count(head) == 1
     source = folder / f"{name}.asm"

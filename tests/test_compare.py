@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace as changed
 
 from ghashgen.cli.verbs import compare as command
 from ghashgen.lab.bench import Cell, Machine, Results, Run, Subject
@@ -159,8 +160,8 @@ def test_what_was_not_measured_says_why() -> None:
     gone = RECORD.rows[3]
     assert (gone.figures, gone.missing) == ((), "this CPU lacks courage")
     assert missing(RECORD) == (("this CPU lacks courage", "ref_branching"),)
-    base = replace(RECORD.rows[2], figures=(), missing=gone.missing)
-    whole = replace(RECORD, rows=(*RECORD.rows[:2], base, gone))
+    base = changed(RECORD.rows[2], figures=(), missing=gone.missing)
+    whole = changed(RECORD, rows=(*RECORD.rows[:2], base, gone))
     assert missing(whole) == (("this CPU lacks courage", "two"),)
 
 
@@ -196,7 +197,7 @@ def test_the_table() -> None:
 def test_columns_that_would_say_nothing_are_left_out() -> None:
     rows = tuple(row for row in RECORD.rows if row.group == "two")
     plain = replace(STUDY, groups=STUDY.groups[1:], paper_rows=())
-    found = table(plain, replace(RECORD, rows=rows, processes=1))
+    found = table(plain, changed(RECORD, rows=rows, processes=1))
     assert found.columns == ("variant", "measured", ">16 B", ">32 B", ">spread", ">ratio ±")
     assert {len(row) for row in found.rows} == {len(found.columns)}
 

@@ -53,19 +53,19 @@ def test_an_instruction_needs_what_the_manual_says(line: str, needs: str) -> Non
 def emitted(entry: manifest.Entry, text: str) -> tuple[str, ...]:
     """The features of the functions that a kernel exports."""
     code = read_object(assembled(text))
-    bodies = (code.between(symbol, f"{symbol}.end") for symbol in entry["symbols"].values())
+    bodies = (code.function(symbol) for symbol in entry.symbols.values())
     return cpu_features(instruction for body in bodies for instruction in body)
 
 
 def wrong(entries: dict[str, manifest.Entry], kernel: Kernel) -> list[str]:
     """How the sources of a kernel's features disagree with its bytes."""
     entry = entries[kernel.name]
-    text = (FOLDER / entry["file"]).read_text(encoding="utf-8")
+    text = (FOLDER / entry.file).read_text(encoding="utf-8")
     found = emitted(entry, text)
     (banner,) = (line for line in text.splitlines() if line.startswith("; cpu "))
     said = {
         "the set": kernel.expected_features,
-        "the manifest": tuple(entry["cpu_features"]),
+        "the manifest": entry.cpu_features,
         "the banner": tuple(banner.split()[2:]),
     }
     return [f"{kernel.name}: {who} says {what}, the bytes {found}"
@@ -95,7 +95,7 @@ def test_every_kernel_of_the_catalogue_needs_what_its_set_expects() -> None:
 def test_a_planted_instruction_is_seen(isa: str, planted: str, feature: str) -> None:
     kernel = next(k for k in catalogue() if k.isa == isa)
     entry = manifest.load(FOLDER)[kernel.name]
-    text = (FOLDER / entry["file"]).read_text(encoding="utf-8")
+    text = (FOLDER / entry.file).read_text(encoding="utf-8")
     assert feature not in kernel.expected_features
     dirty = text.replace("    ret\n", f"    {planted}\n    ret\n", 1)
     assert set(emitted(entry, dirty)) - set(kernel.expected_features) >= {feature}

@@ -25,6 +25,7 @@ from dispatching import (
     undefined,
 )
 from elftools.elf.elffile import ELFFile
+from msgspec.structs import replace as changed
 
 from ghashgen.arch.x86_64.features import FEATURES, FEATURES_OFF
 from ghashgen.choice.candidate import candidates
@@ -81,9 +82,9 @@ def violations(
     subsets = [*SUBSETS[:100], *SUBSETS[-100:], *rng.sample(SUBSETS, count)]
     bits, choices = program.bits(), program.choices()
     cpus = [(host, sum(bits[name] for name in subset)) for subset in subsets for host in hosts]
-    needs = {item["name"]: frozenset(item["cpu_features"]) for item in entries}
-    ops = {item["name"]: item["axes"].get("op", "ghash") for item in entries}
-    power = {item["name"] for item in entries if "power" in item["symbols"]}
+    needs = {item.name: frozenset(item.cpu_features) for item in entries}
+    ops = {item.name: item.axes.op for item in entries}
+    power = {item.name for item in entries if "power" in item.symbols}
     found: list[str] = []
     for (host, mask), answer in zip(cpus, program.found(cpus), strict=True):
         here = frozenset(name for name in FEATURES if bits[name] & mask)
@@ -136,8 +137,8 @@ def test_a_planted_fault_in_the_search_is_noticed(tmp_path: Path, right: str, wr
 )
 def test_a_need_that_is_left_out_is_noticed(tmp_path: Path, isa: str, feature: str) -> None:
     planted = [
-        {**item, "cpu_features": [n for n in item["cpu_features"] if n != feature]}
-        if item["axes"]["isa"] == isa
+        changed(item, cpu_features=tuple(n for n in item.cpu_features if n != feature))
+        if item.axes.isa == isa
         else item
         for item in SYNTHETIC
     ]
@@ -148,8 +149,8 @@ def test_a_need_that_is_left_out_is_noticed(tmp_path: Path, isa: str, feature: s
 def test_a_need_too_many_is_noticed(tmp_path: Path) -> None:
     """The mistake of asking for the VPCLMULQDQ flag where VEX.128 does not need it."""
     planted = [
-        {**item, "cpu_features": [*item["cpu_features"], "vpclmulqdq"]}
-        if item["axes"]["isa"] == "avx"
+        changed(item, cpu_features=(*item.cpu_features, "vpclmulqdq"))
+        if item.axes.isa == "avx"
         else item
         for item in SYNTHETIC
     ]
@@ -227,7 +228,7 @@ def test_no_record_leaves_the_convention(synthetic: Program) -> None:
         "avx": "ghash_avx_winograd_clmul1_x16",
         "sse": "ghash_sse_winograd_clmul1_x16",
     }
-    needs = {item["name"]: item["cpu_features"] for item in SYNTHETIC}
+    needs = {item.name: item.cpu_features for item in SYNTHETIC}
     for name in names.values():
         features = synthetic.mask({*needs[name], "gfni"} if "sse" in name else needs[name])
         best, once, segments = synthetic.ask("best", "ghash", "1024", PLANT=f"2:{features:x}")
@@ -380,7 +381,7 @@ def test_alignment_is_what_is_needed_and_what_is_best() -> None:
     assert "#define GHASHGEN_MAX_TABLE_ALIGN 16\n" in header
     assert "#define GHASHGEN_BEST_TABLE_ALIGN 64\n" in header
     assert "#define GHASHGEN_ALIGNED alignas(16)\n" in header
-    narrow = [item for item in SYNTHETIC if item["axes"]["isa"] == "avx"]
+    narrow = [item for item in SYNTHETIC if item.axes.isa == "avx"]
     header = render_dispatch(narrow)["ghashgen_dispatch.h"]
     assert "#define GHASHGEN_MAX_TABLE_ALIGN 1\n" in header
 

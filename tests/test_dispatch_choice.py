@@ -20,6 +20,7 @@ from dispatching import (
     record,
     shipped,
 )
+from msgspec import structs
 
 from ghashgen.arch.registry import isas
 from ghashgen.choice.candidate import (
@@ -97,18 +98,18 @@ def test_cover_refuses_a_class_without_anything() -> None:
 
 def test_the_smaller_table_wins_among_equals_and_the_faster_one_otherwise() -> None:
     for rate, winner in ((0.96, SMALL), (0.94, LARGE)):
-        figures = flat({SMALL["name"]: 1.0, LARGE["name"]: rate})
+        figures = flat({SMALL.name: 1.0, LARGE.name: rate})
         picks = taken([SMALL, LARGE], [record(CASCADE_LAKE, AVX, figures)], "Cascade Lake", AVX)
-        assert names(picks) == [winner["name"]] * len(CLASSES)
+        assert names(picks) == [winner.name] * len(CLASSES)
 
 
 def test_among_equal_tables_the_smaller_code_then_the_fewer_axes() -> None:
     bulky = entry("avx", AVX, "k", table=192, code=2000)
     odd = entry("avx", AVX, blocks=4, table=192, suffix="_a", pipeline="ahead")
     for other in (bulky, odd):
-        figures = flat({SMALL["name"]: 1.0, other["name"]: 0.97})
+        figures = flat({SMALL.name: 1.0, other.name: 0.97})
         picks = taken([SMALL, other], [record(CASCADE_LAKE, AVX, figures)], "Cascade Lake", AVX)
-        assert set(names(picks)) == {SMALL["name"]}
+        assert set(names(picks)) == {SMALL.name}
 
 
 # --- Which figures
@@ -116,30 +117,30 @@ def test_among_equal_tables_the_smaller_code_then_the_fewer_axes() -> None:
 
 def test_measured_figures_outweigh_the_convention() -> None:
     """A CPU on which wide registers are slower takes narrow ones."""
-    figures = flat({SMALL["name"]: 1.0, WIDE["name"]: 1.2})
+    figures = flat({SMALL.name: 1.0, WIDE.name: 1.2})
     picks = taken([SMALL, WIDE], [record(ZEN5, AVX512, figures)], "Zen 5", ALL)
-    assert set(names(picks)) == {SMALL["name"]}
+    assert set(names(picks)) == {SMALL.name}
 
 
 def test_gcm_messages_decide_where_they_were_measured() -> None:
     figures = {
-        **flat({SMALL["name"]: 1.0, LARGE["name"]: 2.0}),
-        **flat({SMALL["name"]: 2.0, LARGE["name"]: 1.0}, "gcm"),
+        **flat({SMALL.name: 1.0, LARGE.name: 2.0}),
+        **flat({SMALL.name: 2.0, LARGE.name: 1.0}, "gcm"),
     }
     picks = taken([SMALL, LARGE], [record(ZEN5, AVX, figures)], "Zen 5", AVX)
-    assert set(names(picks)) == {LARGE["name"]}
+    assert set(names(picks)) == {LARGE.name}
     assert all(pick.scores and pick.scores.mode == "gcm" for pick in picks)
 
 
 def test_a_record_of_the_fastest_alone_decides_what_it_has() -> None:
     """Each kernel at the sizes where it won, as Cascade Lake's: a class's largest size counts."""
     figures = {
-        **{(SMALL["name"], "throughput", size): 10.0 for size in (16, 64)},
-        **{(LARGE["name"], "throughput", size): 9.0 for size in (32, 256, 1024, 4096, 16384)},
+        **{(SMALL.name, "throughput", size): 10.0 for size in (16, 64)},
+        **{(LARGE.name, "throughput", size): 9.0 for size in (32, 256, 1024, 4096, 16384)},
     }
     records = [record(CASCADE_LAKE, (), figures)]
     picks = taken([SMALL, LARGE], records, "Cascade Lake", AVX)
-    assert names(picks) == [SMALL["name"]] * 2 + [LARGE["name"]] * 4
+    assert names(picks) == [SMALL.name] * 2 + [LARGE.name] * 4
     # Its kernels were the fastest; what a small table is worth it cannot say.
     once = taken([SMALL, LARGE], records, "Cascade Lake", AVX, ONCE)
     assert all(pick.scores is None for pick in once)
@@ -148,54 +149,54 @@ def test_a_record_of_the_fastest_alone_decides_what_it_has() -> None:
 def test_a_cpu_without_a_record_takes_the_nearest_that_can_run_the_same() -> None:
     """The same kernels first, whoever made the CPU; then a CPU that can run more."""
     entries = [SMALL, LARGE, WIDE]
-    rates = {SMALL["name"]: 1.0, LARGE["name"]: 2.0}
+    rates = {SMALL.name: 1.0, LARGE.name: 2.0}
     intel = record(CASCADE_LAKE, AVX, flat(rates))
-    amd = record(ZEN5, ALL, flat({SMALL["name"]: 2.0, LARGE["name"]: 1.0, WIDE["name"]: 0.5}))
+    amd = record(ZEN5, ALL, flat({SMALL.name: 2.0, LARGE.name: 1.0, WIDE.name: 0.5}))
     for title in ("other Intel", "other AMD", "other"):
-        assert set(names(taken(entries, [intel, amd], title, AVX))) == {SMALL["name"]}
-        assert set(names(taken(entries, [amd], title, AVX))) == {LARGE["name"]}
-        assert set(names(taken(entries, [intel, amd], title, ALL))) == {WIDE["name"]}
+        assert set(names(taken(entries, [intel, amd], title, AVX))) == {SMALL.name}
+        assert set(names(taken(entries, [amd], title, AVX))) == {LARGE.name}
+        assert set(names(taken(entries, [intel, amd], title, ALL))) == {WIDE.name}
     # A CPU with a record keeps to it, whatever is masked.
-    assert set(names(taken(entries, [intel, amd], "Zen 5", AVX))) == {LARGE["name"]}
+    assert set(names(taken(entries, [intel, amd], "Zen 5", AVX))) == {LARGE.name}
 
 
 def test_a_record_says_nothing_of_kernels_that_its_cpu_lacks() -> None:
     """Wide kernels go by the convention where only narrow ones were measured."""
-    intel = record(CASCADE_LAKE, AVX, flat({SMALL["name"]: 1.0}))
+    intel = record(CASCADE_LAKE, AVX, flat({SMALL.name: 1.0}))
     for title in ("other Intel", "other"):
         picks = taken([SMALL, WIDE], [intel], title, ALL)
-        assert set(names(picks)) == {WIDE["name"]}
+        assert set(names(picks)) == {WIDE.name}
         assert all(pick.scores is None for pick in picks)
 
 
 def test_a_wide_set_without_a_figure_goes_by_the_convention() -> None:
     """As a folder of one's own, with a kernel that no record has beside one that some have."""
-    figures = flat({SMALL["name"]: 1.0})
+    figures = flat({SMALL.name: 1.0})
     picks = taken([SMALL, WIDE], [record(ZEN5, ALL, figures)], "Zen 5", ALL)
-    assert set(names(picks)) == {WIDE["name"]}
+    assert set(names(picks)) == {WIDE.name}
 
 
 def test_polyval_goes_by_the_ghash_kernel_of_the_same_axes() -> None:
     entries = [entry("avx", AVX, blocks=b, table=t, op="polyval") for b, t in ((4, 192), (16, 768))]
-    figures = flat({SMALL["name"]: 2.0, LARGE["name"]: 1.0})
+    figures = flat({SMALL.name: 2.0, LARGE.name: 1.0})
     picks = taken(entries, [record(ZEN5, AVX, figures)], "Zen 5", AVX)
     assert set(names(picks)) == {"polyval_avx_winograd_clmul1_x16"}
 
 
 def test_wiping_is_not_chosen_by_speed() -> None:
     wiping = entry("avx", AVX, blocks=4, table=64, suffix="_wipe", wipe=True)
-    figures = flat({SMALL["name"]: 2.0, wiping["name"]: 1.0})
+    figures = flat({SMALL.name: 2.0, wiping.name: 1.0})
     records = [record(ZEN5, AVX, figures)]
-    assert set(names(taken([SMALL, wiping], records, "Zen 5", AVX))) == {SMALL["name"]}
-    assert set(names(taken([wiping], records, "Zen 5", AVX))) == {wiping["name"]}
+    assert set(names(taken([SMALL, wiping], records, "Zen 5", AVX))) == {SMALL.name}
+    assert set(names(taken([wiping], records, "Zen 5", AVX))) == {wiping.name}
 
 
 # --- Uses
 
 
 def test_a_table_for_one_message_counts_its_set_up() -> None:
-    figures = flat({SMALL["name"]: 0.5, LARGE["name"]: 0.25}, "latency")
-    figures |= {(SMALL["name"], "init", 0): 50.0, (LARGE["name"], "init", 0): 300.0}
+    figures = flat({SMALL.name: 0.5, LARGE.name: 0.25}, "latency")
+    figures |= {(SMALL.name, "init", 0): 50.0, (LARGE.name, "init", 0): 300.0}
     picks = taken([SMALL, LARGE], [record(ZEN5, AVX, figures)], "Zen 5", AVX, ONCE)
     # 250 cycles more are worth it from 1000 bytes on: 4 KiB and beyond, of these classes.
     ends = {pick.up_to: pick.candidate.blocks for pick in picks}
@@ -205,14 +206,14 @@ def test_a_table_for_one_message_counts_its_set_up() -> None:
 def test_segments_need_kernels_that_have_them() -> None:
     other = entry("avx", AVX, suffix="_segments", segments=True)
     assert taken([SMALL], [], "other", AVX, SEGMENTS) == ()
-    assert names(taken([SMALL, other], [], "other", AVX, SEGMENTS)) == [other["name"]]
+    assert names(taken([SMALL, other], [], "other", AVX, SEGMENTS)) == [other.name]
 
 
 def test_tables_that_nobody_timed_are_filled_after_twice_their_bytes() -> None:
     figures = {
         key: value
-        for key, value in flat({SMALL["name"]: 1.0, LARGE["name"]: 0.5}).items()
-        if key[1] != "init" and (key[0] == LARGE["name"]) == (key[2] > 64)
+        for key, value in flat({SMALL.name: 1.0, LARGE.name: 0.5}).items()
+        if key[1] != "init" and (key[0] == LARGE.name) == (key[2] > 64)
     }
     picks = taken([SMALL, LARGE], [record(ZEN5, AVX, figures)], "Zen 5", AVX)
     assert [pick.fill_at for pick in picks] == [0, 0, *[2 * 768] * 4]
@@ -309,17 +310,17 @@ def digested(one: Record, digests: Mapping[str, str]) -> Record:
 
 @pytest.mark.parametrize(
     ("digest", "decides"),
-    [("", True), (LARGE["object"]["text_sha256"], True), ("other code", False)],
+    [("", True), (LARGE.object.text_sha256, True), ("other code", False)],
 )
 def test_a_record_of_other_code_does_not_decide(digest: str, decides: bool) -> None:
-    rates = {SMALL["name"]: 1.0, LARGE["name"]: 0.5}
-    one = digested(record(ZEN5, AVX, flat(rates)), {LARGE["name"]: digest})
+    rates = {SMALL.name: 1.0, LARGE.name: 0.5}
+    one = digested(record(ZEN5, AVX, flat(rates)), {LARGE.name: digest})
     want = LARGE if decides else SMALL
-    assert set(names(taken([SMALL, LARGE], [one], "Zen 5", AVX))) == {want["name"]}
+    assert set(names(taken([SMALL, LARGE], [one], "Zen 5", AVX))) == {want.name}
     said = left_out([one], candidates([SMALL, LARGE]))
     assert len(said) == (0 if decides else 1)
     if not decides:
-        assert LARGE["name"] in said[0]
+        assert LARGE.name in said[0]
         assert "measure again, ghashgen bench --record" in said[0]
 
 
@@ -328,19 +329,19 @@ def test_polyval_goes_by_the_code_of_the_kernel_that_was_measured() -> None:
     other = entry("avx", AVX, blocks=16, table=768, op="polyval")
     small = entry("avx", AVX, blocks=4, table=192, op="polyval")
     one = digested(
-        record(ZEN5, AVX, flat({SMALL["name"]: 1.0, LARGE["name"]: 0.5})),
-        {LARGE["name"]: "other code"},
+        record(ZEN5, AVX, flat({SMALL.name: 1.0, LARGE.name: 0.5})),
+        {LARGE.name: "other code"},
     )
     pool = candidates([SMALL, LARGE, other, small])
-    assert of_other_code(one, [c for c in pool if c.op == "polyval"]) == {LARGE["name"]}
+    assert of_other_code(one, [c for c in pool if c.op == "polyval"]) == {LARGE.name}
     assert of_other_code(one, candidates([other, small])) == frozenset()
 
 
 def test_only_code_as_it_is_measured_is_compared() -> None:
     """The other convention's code differs from what was measured in any case."""
-    one = digested(record(ZEN5, AVX, flat({LARGE["name"]: 0.5})), {LARGE["name"]: "other code"})
+    one = digested(record(ZEN5, AVX, flat({LARGE.name: 0.5})), {LARGE.name: "other code"})
     for changed in (
-        {**LARGE, "axes": {**LARGE["axes"], "abi": "win64"}},
-        {**LARGE, "table": {**LARGE["table"], "align": 16}},
+        structs.replace(LARGE, axes=replace(LARGE.axes, abi="win64")),
+        structs.replace(LARGE, table=structs.replace(LARGE.table, align=16)),
     ):
         assert of_other_code(one, candidates([changed])) == frozenset()

@@ -156,7 +156,7 @@ PAYING = tuple(
     entry("avx", ("avx", "pclmulqdq"), blocks=blocks, table=table)
     for blocks, table in ((1, 32), (8, 256), (16, 768))
 )
-NAMES = [item["name"] for item in PAYING]
+NAMES = [item.name for item in PAYING]
 
 
 def paying() -> dict[tuple[str, str, int], float]:

@@ -120,7 +120,7 @@ def split(instructions: list[Instruction]) -> Parts:
 def functions(item: Assembled) -> Iterator[Parts]:
     for name in functions_of(item.kernel):
         symbol = f"{item.symbol}_{name}"
-        yield split(item.code.between(symbol, f"{symbol}.end"))
+        yield split(item.code.function(symbol))
 
 
 @jobs

@@ -258,7 +258,7 @@ def test_another_assembler_with_the_same_bytes_is_no_difference(out: Path) -> No
     path.write_text(text.replace(version, "nasm 99.1"), encoding="utf-8")
     assert differences(KERNELS, Target(), out) == []
     generate([FIRST], Target(), out)
-    assert manifest.load(out)[FIRST.name]["object"]["assembler"] == "nasm 99.1"
+    assert manifest.load(out)[FIRST.name].object.assembler == "nasm 99.1"
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"schema": 1}', ""])
@@ -286,6 +286,18 @@ def _outside(text: str) -> str:
     return json.dumps(body)
 
 
+def test_a_folder_with_a_kernel_that_this_version_no_longer_has_is_kept(out: Path) -> None:
+    """The axes that a file states are no kernel yet: what makes no sense is refused as one."""
+    path = out / manifest.NAME
+    path.write_text(path.read_text().replace('"schedule": "written"', '"schedule": "solved"', 1))
+    first = manifest.load(out)[FIRST.name]
+    assert first.axes.schedule == "solved"
+    with pytest.raises(GhashgenError, match="unknown schedule 'solved'"):
+        _ = first.kernel
+    generate([SECOND], Target(), out)
+    assert manifest.load(out)[FIRST.name] == first
+
+
 @pytest.mark.parametrize(
     ("edit", "words"),
     [
@@ -294,9 +306,11 @@ def _outside(text: str) -> str:
         (lambda text: "[]", "is not a manifest"),
         (lambda text: "{}", "is not a manifest"),
         (lambda text: '{"schema": 1, "kernels": [1]}', "is not a manifest"),
-        (lambda text: text.replace('"schema": 1', '"schema": 9'), "has schema 9"),
-        (_without("file"), "is not a manifest: 'file'"),
+        (lambda text: text.replace('"schema": 1', '"schema": 9'), "schema 9, this version reads 1"),
+        (_without("file"), r"is not a manifest: kernels\[0\]: lacks 'file'"),
         (_without("sha256"), "is not a manifest"),
+        (_without("symbols", "init"), r"kernels\[0\]\.symbols: lacks 'init'"),
+        (_without("axes", "blocks"), r"kernels\[0\]\.axes: lacks 'blocks'"),
         (_without("object", "text_sha256"), "is not a manifest"),
         (lambda text: text.replace('"companions": {', '"companions": 1, "x": {'), "not a manifest"),
         (_outside, "lies outside the folder"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 from iced_x86 import (
@@ -18,15 +19,30 @@ from iced_x86 import (
     OpAccess,
     Register,
     RegisterExt,
+    RflagsBits,
 )
 
 from ghashgen.arch.objects import read_object
 from ghashgen.arch.registry import isas
 from ghashgen.arch.rows import Isa, Row, Step, lowering, row_table
+from ghashgen.arch.syntax import Names
+from ghashgen.arch.x86_64.formats import FORMATS
 from ghashgen.arch.x86_64.registers import GPR_NAMES
 from ghashgen.arch.x86_64.sets.avx import ISA as AVX
 from ghashgen.arch.x86_64.syntax.nasm import SYNTAX
-from ghashgen.ir.program import CODES, Label, Mem, Op, Operand, PReg, Reg, RegClass, Slot, VReg
+from ghashgen.ir.program import (
+    CODES,
+    Flow,
+    Label,
+    Mem,
+    Op,
+    Operand,
+    PReg,
+    Reg,
+    RegClass,
+    Slot,
+    VReg,
+)
 from ghashgen.support.toolchain import Tool, assemble_text
 
 LANES = {"high_half", "insert_lane", "spread_lane", "lanes_down"}
@@ -79,6 +95,9 @@ MEMORY_BYTES = {"m128": 16, "m128a": 16, "m64": 8, "m32": 4, "m8": 1}
 
 WHOLE_FILE = {"vzeroupper"}
 """Rows that change every vector register at once, above what a convention keeps."""
+
+FILE = Names("start", "constants", FORMATS["elf64"])
+"""The file that single lines stand in."""
 
 FACTORY = InstructionInfoFactory()
 READS = {OpAccess.READ, OpAccess.COND_READ, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE}
@@ -150,7 +169,7 @@ Decoded = dict[str, list[tuple[Form, Instruction]]]
 @pytest.fixture(scope="module")
 def decoded(nasm: Tool) -> Decoded:
     """The instruction that nasm makes of every form, by ISA."""
-    lines = [SYNTAX.instruction(form.op, form.row, "constants") for form in FORMS]
+    lines = [SYNTAX.instruction(form.op, form.row, FILE) for form in FORMS]
     text = "\n".join(["default rel", "section .text", "start:", ".here:", *lines, ""])
     code = read_object(assemble_text(nasm, "rows", text, "elf64")).code
     instructions = list(Decoder(64, code))
@@ -222,6 +241,35 @@ def test_alignment_is_asked_for_where_the_encoding_faults_without_it(
         assert all((kind == "m128a") == faults for kind in wide), form
 
 
+@each_isa
+def test_rows_say_what_the_instructions_do_with_the_flags(isa: Isa, decoded: Decoded) -> None:
+    none = RflagsBits.NONE
+    for form, found in decoded[isa.name]:
+        flags = "r" * (found.rflags_read != none) + "w" * (found.rflags_modified != none)
+        assert form.row.flags == flags, form
+
+
+@each_isa
+def test_rows_say_where_control_goes(isa: Isa, decoded: Decoded) -> None:
+    for form, found in decoded[isa.name]:
+        assert isa.arch.decoder.flow(found) is form.row.flow, form
+
+
+@each_isa
+def test_rows_are_counted_as_the_bytes_are(isa: Isa, decoded: Decoded) -> None:
+    for form, found in decoded[isa.name]:
+        assert isa.arch.decoder.audit_class(found) == form.row.audit_class, form
+
+
+@each_isa
+def test_what_fuses_with_a_branch_sets_the_flags_and_leaves_memory_alone(isa: Isa) -> None:
+    fusing = [row for row in isa.rows.values() if row.fuses]
+    assert {row.mnemonic for row in fusing} == {"add", "and", "cmp", "sub"}
+    for row in fusing:
+        assert row.flags == "w"
+        assert not any(kind[0] == "m" for spec in row.operands for kind in spec.kinds)
+
+
 def implied(features: set[str]) -> set[str]:
     """These features and what they bring with them, by the manual."""
     out = set(features)
@@ -283,6 +331,35 @@ def test_a_lowering_uses_every_operand_of_its_operation(isa: Isa) -> None:
 def test_a_row_with_a_hole_is_refused(changes: dict[str, str], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         replace(AVX.rows["vpxor"], **changes)
+
+
+@pytest.mark.parametrize(
+    ("signature", "facts", "words"),
+    [
+        # On general registers a row says what it does with the flags.
+        ("rw:q r:i", {}, "flags"),
+        ("rw:q r:i", {"flags": "x"}, "flags"),
+        # Without operands, or with a label, it says where control goes.
+        ("", {"flags": ""}, "where control goes"),
+        ("r:l", {"flags": "r"}, "where control goes"),
+        ("r:l", {"flags": "r", "flow": "j"}, "where control goes"),
+        ("r:l", {"flags": "r", "flow": Flow.NEXT}, "a branch or jump has a label"),
+        ("rw:q r:i", {"flags": "w", "flow": Flow.BRANCH}, "a branch or jump has a label"),
+        ("", {"flags": "", "flow": Flow.JUMP}, "a branch or jump has a label"),
+    ],
+)
+def test_a_row_that_lacks_a_fact_is_refused(
+    signature: str, facts: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(ValueError, match=words):
+        Row("toy", signature, (), "a manual", "other", **facts)
+
+
+def test_what_a_row_need_not_say() -> None:
+    vector = Row("toy", "w:x r:x", (), "a manual", "other")
+    assert (vector.flags, vector.flow) == ("", Flow.NEXT)
+    general = Row("toy", "rw:q r:i", (), "a manual", "other", flags="w")
+    assert general.flow is Flow.NEXT
 
 
 @pytest.mark.parametrize(

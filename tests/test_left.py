@@ -29,8 +29,8 @@ from ghashgen.verify.x86_64.memory import STACK
 
 
 def left(*lines: str) -> Left:
-    text = "section .text\nf:\n" + "".join(f"{line}\n" for line in lines) + "f.end:\n"
-    body = read_object(assembled(text)).between("f", "f.end")
+    text = "section .text\nglobal f\nf:\n" + "".join(f"{line}\n" for line in lines)
+    body = read_object(assembled(text)).function("f")
     return left_by(ARCH, body, [ARCH.decoder.effect(instruction) for instruction in body])
 
 

@@ -15,7 +15,7 @@ from port_loops import (
     shuffle,
 )
 
-from ghashgen.arch.x86_64.uarch import uarches
+from ghashgen.arch.registry import uarches
 from ghashgen.cli.verbs.audit import COMMAND
 from ghashgen.cost.ports import Loop, parse, port_audit
 from ghashgen.support.errors import GhashgenError

@@ -6,24 +6,31 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import pytest
-from compiling import Assembled
+from compiling import Assembled, emitted_text
 from iced_x86 import Decoder, FlowControl, Instruction
 
 from ghashgen.arch.objects import read_object
+from ghashgen.arch.registry import syntaxes
+from ghashgen.arch.syntax import Names
 from ghashgen.arch.x86_64 import ARCH
+from ghashgen.arch.x86_64.abi import SYSV
+from ghashgen.arch.x86_64.jumps import JUMPS
 from ghashgen.arch.x86_64.nops import NOPS
+from ghashgen.compiler.frame import Function
+from ghashgen.compiler.liveness import targets
+from ghashgen.compiler.pipeline import Compiled, Measure, compile_kernel
+from ghashgen.compiler.place import PAD, place
+from ghashgen.ir.program import Directive, Label, Line, Op
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import Target, target
-from ghashgen.output.place import place
-from ghashgen.output.render import listing, render
+from ghashgen.output.artefact import finish
+from ghashgen.output.render import draft
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import Tool, assemble_text
 
-LINE, NOP = ARCH.jump_line, "nop"
-mnemonic = ARCH.decoder.mnemonic
-
-
 KERNEL = Kernel("avx", "winograd", "clmul1", 8)
+ISA = KERNEL.set
+mnemonic = ARCH.decoder.mnemonic
 
 
 def misplaced(instructions: Sequence[Instruction]) -> list[str]:
@@ -34,15 +41,28 @@ def misplaced(instructions: Sequence[Instruction]) -> list[str]:
             continue
         fused = jump.is_jcc_short_or_near and mnemonic(before) in ("cmp", "test", "add", "sub")
         start = before.ip if fused else jump.ip
-        if start // LINE != jump.next_ip // LINE:
+        if start // JUMPS.line != jump.next_ip // JUMPS.line:
             found.append(f"{jump.ip:#x} {jump}")
     return found
 
 
+def unplaced() -> Mapping[str, Function]:
+    return {name: item.function for name, item in compile_kernel(KERNEL, SYSV).items()}
+
+
+def measured(nasm: Tool) -> dict[str, tuple[int, ...]]:
+    """Bytes of each operation as nasm makes them without padding."""
+    text = draft(KERNEL, Target(), unplaced())
+    code = read_object(assemble_text(nasm, KERNEL.name, text, "elf64"))
+    return {
+        name: tuple(i.len for i in code.function(f"{KERNEL.name}_{name}")) for name in unplaced()
+    }
+
+
 def test_the_check_sees_jumps_that_are_not_in_place(nasm: Tool) -> None:
-    unplaced = render(KERNEL, Target())
-    code = read_object(assemble_text(nasm, KERNEL.name, unplaced.text, "elf64"))
-    assert misplaced([code.instructions[at] for at in sorted(code.instructions)])
+    text = draft(KERNEL, Target(), unplaced())
+    code = read_object(assemble_text(nasm, KERNEL.name, text, "elf64"))
+    assert misplaced(list(code.instructions.values()))
 
 
 def test_emitted_kernels_have_every_jump_in_place(shipped: Mapping[str, Assembled]) -> None:
@@ -50,43 +70,103 @@ def test_emitted_kernels_have_every_jump_in_place(shipped: Mapping[str, Assemble
     for item in shipped.values():
         for name in ("init", "mul", "update"):
             symbol = f"{item.symbol}_{name}"
-            assert item.code.symbols[symbol] % LINE == 0
-            assert misplaced(item.code.between(symbol, f"{symbol}.end")) == []
+            assert item.code.symbols[symbol] % JUMPS.line == 0
+            assert misplaced(item.code.function(symbol)) == []
         seen.add(item.kernel.isa)
     assert {"sse", "avx", "avx2", "avx512vl", "avx512"} <= seen
 
 
-def test_placing_adds_nops_alone_and_none_inside_a_loop(nasm: Tool) -> None:
-    first = render(KERNEL, Target())
-    placed = place(first, nasm).listing
+def is_pad(line: Line) -> bool:
+    return isinstance(line, Directive) and line.code == PAD
+
+
+def test_placing_adds_padding_alone_and_none_inside_a_loop(nasm: Tool) -> None:
     added = 0
-    for name, before in first.compiled.items():
-        program = placed.compiled[name].function.program
-        assert tuple(op for op in program.ops if op.code != NOP) == before.function.program.ops
-        added += len(program.ops) - len(before.function.program.ops)
-        assert not [op for block in program.blocks if block.depth for op in block.ops[:-2]
-                    if op.code == NOP]  # fmt: skip
+    for name, before in unplaced().items():
+        placed = place(before, ISA, measured(nasm)[name])
+        assert tuple(line for line in placed.lines if not is_pad(line)) == before.lines
+        depth = 0
+        for line in placed.lines:
+            if isinstance(line, Directive) and line.code == "label":
+                depth = line.numbers()[0]
+            # What stands before a head is the end of the block above it.
+            assert not (is_pad(line) and depth > 1)
+        added += sum(map(is_pad, placed.lines))
+        assert len(placed.lengths) == len(before.ops) + sum(map(is_pad, placed.lines))
     assert added
-    assert place(placed, nasm).listing.text == placed.text
 
 
-def test_placing_does_not_depend_on_the_container(nasm: Tool) -> None:
+def test_placing_does_not_depend_on_the_container() -> None:
     def body(text: str) -> list[str]:
         code = text.partition("section .text")[2]
         lines = [line.split(";")[0].strip() for line in code.splitlines()]
         return [line for line in lines if line.startswith(("v", "db", "cmp", "j"))]
 
-    elf = place(render(KERNEL, Target()), nasm).listing
-    macho = place(render(KERNEL, target(fmt="macho64")), nasm).listing
-    assert body(elf.text) == body(macho.text)
+    texts = (emitted_text(KERNEL, target(fmt=fmt)) for fmt in ("elf64", "macho64"))
+    elf, macho = map(body, texts)
+    assert elf == macho
 
 
-def test_a_listing_that_never_settles_is_refused(
-    nasm: Tool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("ghashgen.output.place.ROUNDS", 1)
+def test_padding_that_never_settles_is_refused(nasm: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ghashgen.compiler.place.ROUNDS", 1)
+    measure = lambda functions: measured(nasm)  # noqa: E731
     with pytest.raises(GhashgenError, match="does not settle"):
-        place(render(KERNEL, Target()), nasm)
+        compile_kernel(KERNEL, SYSV, measure=measure)
+
+
+def test_lengths_of_other_operations_are_refused(nasm: Tool) -> None:
+    function, lengths = unplaced()["update"], measured(nasm)["update"]
+    with pytest.raises(ValueError, match="operations became"):
+        place(function, ISA, lengths[:-1])
+    jump = next(i for i, op in enumerate(function.ops) if targets(op))
+    wrong = {JUMPS.short: 6}.get(lengths[jump], JUMPS.short)
+    with pytest.raises(ValueError, match=" bytes, not "):
+        place(function, ISA, (*lengths[:jump], wrong, *lengths[jump + 1 :]))
+
+
+def test_an_object_whose_instructions_have_other_lengths_is_refused(nasm: Tool) -> None:
+    def compiling(measure: Measure) -> Mapping[str, Compiled]:
+        def wrong(functions: Mapping[str, Function]) -> dict[str, tuple[int, ...]]:
+            # The first instruction is no jump: nothing in the placement itself can notice.
+            return {name: (found[0] + 1, *found[1:]) for name, found in measure(functions).items()}
+
+        return compile_kernel(KERNEL, SYSV, 0, wrong)
+
+    with pytest.raises(GhashgenError, match="other lengths than they were placed by"):
+        finish(KERNEL, Target(), nasm, compiling)
+
+
+@pytest.mark.parametrize("distance", [126, 127, 128, 129, 130])
+def test_jumps_are_as_long_as_assemblers_make_them(distance: int, nasm: Tool) -> None:
+    """A jump grows for what lies between, forward and back, and one that grew makes others grow."""
+
+    def nops(count: int) -> tuple[Line, ...]:
+        return tuple(Op("neg") for _ in range(count))  # one byte each, below
+
+    lines: tuple[Line, ...] = (
+        Op("je", (Label("a"),)),
+        *nops(distance - 4),
+        Op("jmp", (Label("b"),)),
+        Op("jne", (Label("a"),)),
+        Directive("label", (Label("a"), 0)),
+        *nops(distance - 2),
+        Op("jb", (Label("a"),)),
+        Directive("label", (Label("b"), 0)),
+        Op("ret"),
+    )
+    text = []
+    for line in lines:
+        if isinstance(line, Directive):
+            text.append(f".{line.label()}:")
+        elif targets(line):
+            text.append(f"  {line.code} .{targets(line)[0]}")
+        else:
+            text.append("  ret" if line.code == "ret" else "  nop")
+    body = "\n".join(["section .text", "global f", "f:", *text, ""])
+    code = read_object(assemble_text(nasm, "f", body, "elf64"))
+    lengths = [i.len for i in code.function("f")]
+    function = Function(lines, 0, 0, 0, (), (), ())
+    assert len(place(function, ISA, lengths).ops) == len(lengths)
 
 
 @pytest.mark.parametrize("length", sorted(NOPS))
@@ -95,7 +175,8 @@ def test_nops_are_one_instruction_of_their_length(length: int) -> None:
     assert (mnemonic(instruction), len(instruction)) == ("nop", length)
 
 
-def test_rendering_alone_places_nothing() -> None:
-    first = render(KERNEL, Target())
-    assert listing(first.kernel, first.target, first.compiled).text == first.text
-    assert NOP not in {op.code for c in first.compiled.values() for op in c.function.program.ops}
+@pytest.mark.parametrize("syntax", sorted(syntaxes()))
+def test_every_syntax_writes_padding_as_bytes(syntax: str) -> None:
+    where = target(syntax=syntax)
+    (line,) = where.syntax.directive(Directive(PAD, (3,)), Names("f", "k", where.fmt))
+    assert line.split(maxsplit=1)[1] == "0x0f, 0x1f, 0x00"

@@ -9,27 +9,27 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from compiling import Job, assembled
+from compiling import Job, assembled, emitted_text
 from cpus import too_little
 
+from ghashgen import arch as arch_package
 from ghashgen.arch.objects import read_object
-from ghashgen.arch.registry import isas, syntaxes
+from ghashgen.arch.registry import arches, isas, syntaxes
 from ghashgen.arch.x86_64 import sets as isa_package
 from ghashgen.arch.x86_64 import syntax as syntax_package
 from ghashgen.kernels.hash.catalogue import Choice, choose
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import target
-from ghashgen.output.render import render
 from ghashgen.run.harness import build
 from ghashgen.support.toolchain import Tool, assemble_text
 
 TOYS = Path(__file__).parent / "toys"
 
 
-def plugged(package: ModuleType, name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def plugged(package: ModuleType, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let the package look into a folder of toys, and forget them afterwards."""
     before = set(sys.modules)
-    monkeypatch.setattr(package, "__path__", [*package.__path__, str(TOYS / name)])
+    monkeypatch.setattr(package, "__path__", [*package.__path__, str(folder)])
     yield
     for module in sys.modules.keys() - before:
         if module.startswith(f"{package.__name__}.toy_"):
@@ -38,17 +38,50 @@ def plugged(package: ModuleType, name: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.fixture
 def toy_isa(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    yield from plugged(isa_package, "isa", monkeypatch)
+    yield from plugged(isa_package, TOYS / "isa", monkeypatch)
 
 
 @pytest.fixture
 def toy_syntax(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    yield from plugged(syntax_package, "syntax", monkeypatch)
+    yield from plugged(syntax_package, TOYS / "syntax", monkeypatch)
 
 
 def test_the_toys_are_not_there_by_themselves() -> None:
     assert "toy-narrow" not in isas()
     assert "toy-upper" not in syntaxes()
+
+
+def test_an_architecture_of_ones_own_is_found(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    package = tmp_path / "toy_arch"
+    for folder, export in (("", ARCHITECTURE), ("sets", ""), ("syntax", "")):
+        (package / folder).mkdir(exist_ok=True)
+        (package / folder / "__init__.py").write_text(export, encoding="utf-8")
+    (package / "sets" / "toy_set.py").write_text(SET, encoding="utf-8")
+    assert list(arches()) == ["x86_64"]
+    with monkeypatch.context() as patch:
+        for _ in plugged(arch_package, tmp_path, patch):
+            assert list(arches()) == ["toy_arch", "x86_64"]
+            assert list(isas("toy_arch")) == ["toy"]
+            assert {"toy", "avx"} <= isas().keys()
+            assert isas()["toy"].arch is arches()["toy_arch"]
+            assert list(syntaxes("toy_arch")) == []
+    assert "toy" not in isas()
+
+
+ARCHITECTURE = """
+from dataclasses import replace
+from ghashgen.arch.x86_64 import ARCH as X86
+ARCH = replace(X86, name="toy_arch", title="a toy")
+"""
+
+SET = """
+from dataclasses import replace
+from ghashgen.arch.toy_arch import ARCH
+from ghashgen.arch.x86_64.sets.avx import ISA as AVX
+ISA = replace(AVX, name="toy", arch=ARCH)
+"""
 
 
 @pytest.mark.usefixtures("toy_isa")
@@ -81,10 +114,9 @@ def test_a_kernel_of_an_isa_of_ones_own_is_right(
 @pytest.mark.usefixtures("toy_syntax")
 def test_a_syntax_of_ones_own_prints_the_same_instructions(nasm: Tool) -> None:
     kernel = Kernel("avx", "winograd", "clmul1", 2)
-    toy, plain = render(kernel, target(syntax="toy-upper")), render(kernel, target())
-    assert "VPCLMULQDQ" in toy.text
+    toy, plain = (emitted_text(kernel, target(syntax=name)) for name in ("toy-upper", "nasm"))
+    assert "VPCLMULQDQ" in toy
     codes = [
-        read_object(assemble_text(nasm, kernel.name, made.text, "elf64")).code
-        for made in (toy, plain)
+        read_object(assemble_text(nasm, kernel.name, made, "elf64")).code for made in (toy, plain)
     ]
     assert codes[0] == codes[1]

@@ -26,8 +26,8 @@ from port_loops import (
     xor_wide,
 )
 
-from ghashgen.arch.x86_64.uarch import uarches
-from ghashgen.arch.x86_64.uarch.forms import form_of, known
+from ghashgen.arch.registry import uarches
+from ghashgen.arch.x86_64.forms import form_of, known
 from ghashgen.cost.audit import audit
 from ghashgen.cost.bound import port_bound, spread
 from ghashgen.cost.ports import assembly

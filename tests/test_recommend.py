@@ -44,11 +44,11 @@ def planted(cpu: str = ZEN5, features: tuple[str, ...] = AVX) -> Record:
     """x4 is the fastest to 64 bytes, x16 beyond; a peer takes twice as long, a wide one half."""
     cells: dict[tuple[str, str, int], float] = {}
     for size in SIZES:
-        cells[SMALL["name"], "throughput", size] = size * (0.5 if size <= 64 else 1.0)
-        cells[LARGE["name"], "throughput", size] = size * (1.0 if size <= 64 else 0.5)
+        cells[SMALL.name, "throughput", size] = size * (0.5 if size <= 64 else 1.0)
+        cells[LARGE.name, "throughput", size] = size * (1.0 if size <= 64 else 0.5)
         cells["peer_avx", "throughput", size] = size * 1.0
         cells["peer_wide", "throughput", size] = size * 0.25
-    cells |= {(SMALL["name"], "init", 0): 100.0, (LARGE["name"], "init", 0): 400.0}
+    cells |= {(SMALL.name, "init", 0): 100.0, (LARGE.name, "init", 0): 400.0}
     one = record(cpu, features, cells, peers=("peer_avx", "peer_wide"))
     subjects = dict(one.results.subjects)
     subjects["peer_wide"] = replace(subjects["peer_wide"], needs=AVX512)
@@ -64,14 +64,14 @@ def words(advice: Advice) -> str:
 
 def test_kernel_speed_table_set_up_and_why_are_named() -> None:
     short, long = recommend(machine("Zen 5", [planted()]), POOL, [planted()])
-    assert [a.candidate.name for a in (short, long)] == [SMALL["name"], LARGE["name"]]
+    assert [a.candidate.name for a in (short, long)] == [SMALL.name, LARGE.name]
     text = words(short)
-    assert text.startswith(f"to 64 B: {SMALL['name']}")
+    assert text.startswith(f"to 64 B: {SMALL.name}")
     assert "table 192 bytes, key set-up 100 cycles, needs avx pclmulqdq" in text
     assert "32.0 core cycles (0.500 per byte) at 64 B, messages back to back" in text
     assert "the best peer there, peer_avx, takes 2.00 times as long" in text
     assert "the fastest of 2 measured at 32 B and 64 B (docs/bench/amd-26-2-1.json)" in text
-    assert words(long).startswith(f"more than 64 B: {LARGE['name']}")
+    assert words(long).startswith(f"more than 64 B: {LARGE.name}")
     assert "8192 core cycles (0.500 per byte) at 16 KiB" in words(long)
 
 
@@ -98,7 +98,7 @@ def test_a_peer_that_the_cpu_cannot_run_is_no_measure() -> None:
 )
 def test_a_length_gets_the_nearest_figure(size: int, at: int, name: dict[str, Any]) -> None:
     (advice,) = recommend(machine("Zen 5", [planted()]), POOL, [planted()], size=size)
-    assert advice.candidate.name == name["name"]
+    assert advice.candidate.name == name.name
     assert advice.speed
     assert advice.speed.size == at
 
@@ -106,7 +106,7 @@ def test_a_length_gets_the_nearest_figure(size: int, at: int, name: dict[str, An
 def test_key_set_up_is_counted_where_each_message_has_a_key() -> None:
     (advice,) = recommend(machine("Zen 5", [planted()]), POOL, [planted()], size=256, once=True)
     # 400 + 128 against 100 + 256 cycles.
-    assert advice.candidate.name == SMALL["name"]
+    assert advice.candidate.name == SMALL.name
     assert advice.speed
     assert advice.speed.cycles == 356.0
     assert "356 core cycles (1.391 per byte) at 256 B, key set-up and messages" in words(advice)
@@ -128,7 +128,7 @@ def test_what_was_not_measured_there_is_said() -> None:
 def test_polyval_says_whose_figures_those_are() -> None:
     pool = candidates([entry("avx", AVX, blocks=16, table=768, op="polyval")])
     (advice,) = recommend(machine("Zen 5", [planted()]), pool, [planted()])
-    assert f"as {LARGE['name']}, which swaps bytes besides" in words(advice)
+    assert f"as {LARGE.name}, which swaps bytes besides" in words(advice)
 
 
 def test_a_cpu_without_products_is_refused() -> None:

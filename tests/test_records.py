@@ -207,7 +207,8 @@ def test_a_function_that_is_not_in_the_files_is_refused(tmp_path: Path) -> None:
         ({"needs": ["amx"]}, "no CPU feature is called 'amx'"),
         ({"files": ["absent.o"]}, "absent.o is no file"),
         ({"name": "a b"}, "a peer's name is letters"),
-        ({"nmae": "x"}, "a peer has no key 'nmae'"),
+        ({"nmae": "x"}, r"peer\[0\]: unknown key 'nmae'"),
+        ({"needs": "avx"}, r"peer\[0\].needs: expected a list, got str"),
     ],
 )
 def test_a_list_of_peers_that_cannot_be_used_is_refused(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from dataclasses import fields
 from pathlib import Path
@@ -62,9 +61,9 @@ def command_in(text: str) -> list[str]:
 @pytest.mark.parametrize("kernel", one_of_each_value(), ids=lambda kernel: kernel.name)
 def test_a_kernel_is_made_again(kernel: Kernel) -> None:
     entry = manifest.load(project_root() / "generated")[kernel.name]
-    text = (project_root() / "generated" / entry["file"]).read_text(encoding="utf-8")
+    text = (project_root() / "generated" / entry.file).read_text(encoding="utf-8")
     assert run(*command_in(text), "--out", "-") == text
-    assert shlex.split(entry["regenerate"])[1:] == command_in(text)
+    assert shlex.split(entry.regenerate)[1:] == command_in(text)
 
 
 @pytest.mark.parametrize("words", TARGETS, ids=lambda words: " ".join(words) or "none")
@@ -73,13 +72,13 @@ def test_every_option_is_in_the_command(
     kernel: tuple[str, ...], words: tuple[str, ...], tmp_path: Path
 ) -> None:
     run("generate", *kernel, *words, "--out", str(tmp_path))
-    (entry,) = json.loads((tmp_path / "MANIFEST.json").read_text())["kernels"]
-    text = (tmp_path / entry["file"]).read_text(encoding="utf-8")
+    (entry,) = manifest.load(tmp_path).values()
+    text = (tmp_path / entry.file).read_text(encoding="utf-8")
     command = command_in(text)
     assert run(*command, "--out", "-") == text
     again = tmp_path / "again"
     run(*command, "--out", str(again))
-    assert (again / entry["file"]).read_text(encoding="utf-8") == text
+    assert (again / entry.file).read_text(encoding="utf-8") == text
 
 
 def test_these_are_the_options_that_there_are() -> None:

@@ -27,9 +27,7 @@ from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.catalogue import PAPER
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import Target, target
-from ghashgen.output.artefact import sha256
-from ghashgen.output.place import place
-from ghashgen.output.render import Listing, render
+from ghashgen.output.artefact import Artefact, make, sha256
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import Tool, assemble_text, find_nasm
 
@@ -57,9 +55,9 @@ BASE = {
 FEATURES = {v: k for k, v in vars(CpuidFeature).items() if isinstance(v, int) and k.isupper()}
 
 
-def emitted(kernel: Kernel, where: Target) -> Listing:
+def emitted(kernel: Kernel, where: Target) -> Artefact:
     """The file, banner and all."""
-    return place(render(kernel, where), find_nasm()).listing
+    return make(kernel, where, find_nasm())
 
 
 def in_another_process(seed: str) -> list[str]:
@@ -119,7 +117,7 @@ def test_the_banner_names_every_cpu_feature_of_the_bytes(
 def instructions(item: Assembled) -> list[Instruction]:
     """The instructions of the functions, without the padding between them."""
     symbols = [f"{item.symbol}_{name}" for name in functions_of(item.kernel)]
-    return [x for symbol in symbols for x in item.code.between(symbol, f"{symbol}.end")]
+    return [x for symbol in symbols for x in item.code.function(symbol)]
 
 
 def test_the_banner_names_the_registers_that_the_bytes_write(

@@ -6,6 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from compiling import emitted_text
 from cpus import too_little
 from verify_objects import assembled
 
@@ -21,7 +22,6 @@ from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.catalogue import catalogue
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import runnable, target
-from ghashgen.output.render import render
 from ghashgen.run.built import build
 from ghashgen.run.harness import Harness, Vector
 from ghashgen.support.errors import GhashgenError
@@ -36,7 +36,7 @@ FUNCTION = Category.FUNCTION
 
 
 def text(kernel: Kernel) -> str:
-    return render(kernel, target()).text
+    return emitted_text(kernel, target())
 
 
 def proof(kernel: Kernel, source: str, *operations: str) -> Proof:
@@ -72,7 +72,7 @@ def test_the_catalogue_has_one_an_isa_and_one_that_wipes() -> None:
 def test_power_and_combine_are_proved(kernel: Kernel, abi: str) -> None:
     spec = statement(kernel, kernel.name, abi)
     functions = tuple(f for f in spec.functions if f.operation in ("power", "combine"))
-    obj = assembled(render(kernel, runnable(abi)).text)
+    obj = assembled(emitted_text(kernel, runnable(abi)))
     found = prove_object(obj, replace(spec, functions=functions))
     assert found.refutation is None
     whats = {t.what for t in found.theorems}

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from msgspec.structs import replace as changed
 
 from ghashgen.check import proofs, verdicts
 from ghashgen.cli.verbs import prove as command
@@ -57,13 +58,13 @@ class Project:
         """Plant a fault in the file, with a manifest that vouches for it: a constant of Q'."""
         entries = manifest.load(self.root)
         entry = entries[SMALL]
-        path = self.root / entry["file"]
+        path = self.root / entry.file
         text = path.read_text()
         assert text.count("0xc2\n") == 1
         text = text.replace("0xc2\n", "0xc3\n")
         path.write_text(text)
-        entry["sha256"] = sha256(text.encode())
-        (self.root / manifest.NAME).write_text(manifest.dump(list(entries.values()), {}))
+        entries[SMALL] = changed(entry, sha256=sha256(text.encode()))
+        (self.root / manifest.NAME).write_text(manifest.dump(entries.values(), {}))
 
     @property
     def verdict(self) -> Path:
@@ -80,9 +81,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     entries = manifest.load(default_out())
     two = [entries[name] for name in (SMALL, OTHER)]
     for entry in two:
-        path = tmp_path / entry["file"]
+        path = tmp_path / entry.file
         path.parent.mkdir(exist_ok=True)
-        path.write_bytes((default_out() / entry["file"]).read_bytes())
+        path.write_bytes((default_out() / entry.file).read_bytes())
     (tmp_path / manifest.NAME).write_text(manifest.dump(two, {}))
     made = Project(tmp_path)
 

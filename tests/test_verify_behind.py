@@ -5,12 +5,13 @@ from dataclasses import replace
 
 import pytest
 from attacking import proof
+from compiling import emitted_text
 from verify_objects import ASM, assembled, original
 
 from ghashgen.check.proofs import statement
+from ghashgen.check.statements import load_spec
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import runnable
-from ghashgen.output.render import render
 from ghashgen.verify import prove
 from ghashgen.verify.core.lengths import Claim
 from ghashgen.verify.core.refutation import Category, Refutation
@@ -29,7 +30,6 @@ from ghashgen.verify.hash.behind import (
     sample,
 )
 from ghashgen.verify.hash.naming import PARTIAL, Naming
-from ghashgen.verify.hash.spec import load_spec
 from ghashgen.verify.hash.theorem import Prover
 from ghashgen.verify.prove import Proof, prove_object
 from ghashgen.verify.x86_64 import flags, operands
@@ -165,7 +165,7 @@ def raised(
     change: Callable[[str], str] = lambda text: text,
 ) -> Proof:
     """Return the verdict on a kernel's power, changed, with some lines put at its beginning."""
-    text, name = render(kernel, runnable(abi)).text, f"{kernel.name}_power"
+    text, name = emitted_text(kernel, runnable(abi)), f"{kernel.name}_power"
     before, start, after = text.partition(f"{name}:\n")
     head = "    endbr64\n"
     assert after.startswith(head)
@@ -290,7 +290,7 @@ def test_stretches_change_nothing(kernel: Kernel) -> None:
     """A run that repeats stretches leaves the same terms as one that executes every row."""
     spec = statement(kernel, kernel.name, "sysv")
     function = next(f for f in spec.functions if f.operation == "update")
-    image = load_image(assembled(render(kernel, runnable("sysv")).text))
+    image = load_image(assembled(emitted_text(kernel, runnable("sysv"))))
     prover = Prover(image, spec, function, cutting=False)
     group = 16 * kernel.blocks
     lengths = list(range(2 * group - 40, 4 * group + 40))

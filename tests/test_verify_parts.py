@@ -17,13 +17,14 @@ from ghashgen.algebra.field.bitorder import (
 from ghashgen.algebra.field.gf128 import power
 from ghashgen.algebra.field.ghash import ghash_padded, multiply_blocks
 from ghashgen.algebra.ops.monomials import evaluate
+from ghashgen.check.statements import load_spec
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.terms import CALLER, DATA, MASK128, NotPolynomialError, Terms
 from ghashgen.verify.core.values import Affine, Pointer, UndecidedError, add, mask_number, subtract
 from ghashgen.verify.hash.entries import Algebra
 from ghashgen.verify.hash.naming import Naming
-from ghashgen.verify.hash.spec import KINDS, load_spec, parse_cell, power_major
+from ghashgen.verify.hash.spec import KINDS, parse_cell, power_major
 from ghashgen.verify.x86_64 import dataflow
 from ghashgen.verify.x86_64.elf import Image
 from ghashgen.verify.x86_64.flags import CONDITIONS, of_difference
@@ -129,14 +130,16 @@ def test_a_spec_from_a_file() -> None:
     ("old", "new", "message"),
     [
         ('"sysv"', '"arm"', "no ABI 'arm'"),
-        ('"reflected"', '"sideways"', "sideways"),
+        ('"reflected"', '"sideways"', "order: 'sideways' is none of"),
         ('"B4"', '"Q4"', "no table cell 'Q4'"),
-        ("blocks", "block", "unknown key 'block'"),
-        ('name = "foreign"', "", "no key 'name'"),
+        ("blocks", "block", "unknown key 'block'|lacks 'blocks'"),
+        ('name = "foreign"', "", "lacks 'name'"),
         ('"input"', '"inputs"', "update has exactly"),
         ("[functions.init]", "[functions.start]", "no operation 'start'"),
         ("length_multiple = 16", "length_multiple = 8", "each is 1 or 16"),
         ("table_align = 16", "table_align = 12", "powers of two"),
+        ("table_align = 16", 'table_align = "16"', "table_align: expected int, got str"),
+        ('"input"', "4", r"functions\.update\.parameters\[\d\]: expected str, got int"),
         ("table_align = 16", "table_bytes = 32", "do not fit in 32 bytes"),
     ],
 )

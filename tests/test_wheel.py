@@ -35,7 +35,6 @@ OPTIONAL = PROJECT["optional-dependencies"]
 NEEDS = {
     "validate": ("validate", QUICKEST["validate"]),
     "report": ("report", "--kernels kernels --out page"),
-    "solve": ("solve", QUICKEST["solve"]),
     "tune": ("lab", f"--name {SMALL} --lab"),
 }
 """Verbs that refuse without an extra: which one, and words that need it."""
@@ -47,7 +46,6 @@ CLONE_ONLY = (
     "compare solaris --record",
     "model --check",
     "model --write",
-    "solve --write",
     "summary --check",
     "summary --write",
 )
@@ -298,7 +296,7 @@ def test_a_base_install_runs_every_verb_or_names_its_extra(base: Environment, na
         assert "Traceback" not in done.stderr, (verb, done.stderr)
         said[verb] = (done.returncode, done.stderr)
     refused = {verb: text for verb, (status, text) in said.items() if status}
-    assert refused.keys() == {"validate", "report", "solve"}
+    assert refused.keys() == {"validate", "report"}
     # The default of generate is the working folder; nothing was written into the package.
     assert base.ghashgen("generate", "--name", SMALL).returncode == 0
     assert {p.name for p in base.work.iterdir()} == {"kernels", "kernel.o", "generated"}

@@ -7,6 +7,7 @@ from queue import Queue
 
 import pytest
 from click.testing import CliRunner
+from compiling import emitted_text
 from verify_objects import assembled
 
 from ghashgen.arch.x86_64.abi import WIN64
@@ -16,7 +17,6 @@ from ghashgen.check.validation.runners import Emulated
 from ghashgen.cli.verbs import prove as prove_command
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import runnable
-from ghashgen.output.render import render
 from ghashgen.run.built import Built, build
 from ghashgen.run.emulate import Emulator
 from ghashgen.support.errors import GhashgenError
@@ -41,7 +41,7 @@ each = pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name
 
 
 def text(kernel: Kernel) -> str:
-    return render(kernel, runnable("win64")).text
+    return emitted_text(kernel, runnable("win64"))
 
 
 @each

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ghashgen.arch.decoder import Decoder
-from ghashgen.ir.program import Op, RegClass
+from ghashgen.arch.uarch import Uarch
+from ghashgen.ir.program import Flow, Line, Op, RegClass
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class RegisterFile:
 
     @property
     def stem(self) -> str:
-        """What all names begin with, if a number is all that follows: xmm, k; "" otherwise."""
+        """What all names begin with, if a number is all that follows; "" otherwise."""
         stem = self.names[0].removesuffix("0")
         numbered = tuple(f"{stem}{number}" for number in range(len(self.names)))
         return stem if numbered == self.names else ""
@@ -79,7 +80,7 @@ class Abi:
     """The object format of the platform that has this convention, where none is named."""
 
     def stack_param(self, index: int) -> int:
-        """Return where the parameter `index` on the stack is, in bytes from rsp on entry."""
+        """Return where the parameter `index` on the stack is, from the stack pointer on entry."""
         return self.stack_params_at + STACK_PARAM_BYTES * index
 
 
@@ -97,6 +98,12 @@ class ObjectFormat:
     """Section of read-only constants."""
     symbol_prefix: str
     """What the platform's C compiler puts before a name."""
+    constants: str
+    """The directive of GNU as that opens the section of read-only constants."""
+    local: str
+    """What a label begins with that assemblers keep out of the symbol table."""
+    unwind: str
+    """How a stack is unwound: "cfi" by DWARF's tables, "seh" by those of Windows."""
     elf: bool
     """Whether symbols have a type and a size, and the notes of stack and CET exist."""
 
@@ -114,14 +121,30 @@ class FrameCode:
     size: Callable[[tuple[int, ...], int], int]
     """(saved, bytes needed) → bytes of the frame below them, such that the stack pointer is a
     multiple of 16 wherever bytes are needed."""
-    enter: Callable[[tuple[int, ...], int], tuple[Op, ...]]
-    """(saved, size) → the first operations of a function."""
-    leave: Callable[[tuple[int, ...], int], tuple[Op, ...]]
-    """(saved, size) → what stands before the return."""
+    caller_bytes: int
+    """Bytes that a call pushes: the CFA lies so many above the stack pointer on entry."""
+    enter: Callable[[tuple[int, ...], int], tuple[Line, ...]]
+    """(saved, size) → the first operations of a function, and what each says to unwinders."""
+    leave: Callable[[tuple[int, ...], int], tuple[Line, ...]]
+    """(saved, size) → what stands before the return, likewise."""
     zero: Callable[[int], Op]
     """General register → the operation that zeroes it."""
-    pad: Callable[[int], tuple[tuple[Op, int], ...]]
-    """Bytes of padding → operations that do nothing, each with its length, together as long."""
+    pad: Callable[[int], tuple[int, ...]]
+    """Bytes of padding → lengths of instructions that do nothing, together as long."""
+
+
+@dataclass(frozen=True)
+class Jumps:
+    """What jumps within a function are like where that depends on their place."""
+
+    line: int
+    """Bytes of a line of code whose end a jump should not touch."""
+    short: int
+    """Bytes of a jump to a target within reach."""
+    reach: range
+    """Displacements of a short jump, from its end."""
+    near: Mapping[Flow, int]
+    """Bytes of any other, by its kind."""
 
 
 @dataclass(frozen=True)
@@ -146,8 +169,12 @@ class Arch:
     """The CPU features that kernels are told apart by."""
     frame: FrameCode
     decoder: Decoder
-    jump_line: int = 0
-    """Bytes of a line of code whose end a jump should not touch; 0 where it may."""
+    entry_align: int
+    """Functions start at a multiple of so many bytes."""
+    jumps: Jumps | None = None
+    """None where all are as long as they are, wherever they stand, and may stand anywhere."""
+    uarches: Callable[[], Mapping[str, Uarch]] = dict
+    """Tables of its cores by name; read when they are asked for."""
 
     @property
     def default_abi(self) -> Abi:

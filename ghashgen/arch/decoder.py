@@ -5,7 +5,7 @@ gives, and opaque to everybody else: only the decoder it came from reads it. Reg
 names of `Arch.registers`, whole ones, so that a write to a part of a register is a write to it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -50,6 +50,18 @@ class Effect:
     """Whether each register that it writes takes nothing from another: VZEROUPPER."""
 
 
+@dataclass(frozen=True)
+class Ties:
+    """What an instruction waits for and what waits for it, as a core sees it."""
+
+    reads: tuple[Hashable, ...]
+    """Registers that the computation needs; an idiom that zeroes needs none."""
+    writes: tuple[Hashable, ...]
+    """Registers, and places on the stack."""
+    address: tuple[Hashable, ...]
+    """What a load needs: registers of its address, and the place on the stack that it reads."""
+
+
 class Decoder(Protocol):
     """Reads the instructions of one architecture."""
 
@@ -78,6 +90,9 @@ class Decoder(Protocol):
     def audit_class(self, instruction: Native) -> str:
         """Return which of CLASSES it is counted as."""
 
+    def reorders(self, instruction: Native) -> bool:
+        """Whether it only puts the bytes of a block, or the bits of each, in another order."""
+
     def has_memory(self, instruction: Native) -> bool:
         """Whether an operand is in memory; an address alone is not."""
 
@@ -100,3 +115,12 @@ class Decoder(Protocol):
 
     def features(self, instructions: Iterable[Native]) -> tuple[str, ...]:
         """Return the names of the CPU features that instructions need, sorted."""
+
+    def form(self, instruction: Native) -> str:
+        """Return what tables of cores call it: mnemonic and kinds of operands."""
+
+    def ties(self, instruction: Native) -> Ties:
+        """Return what it waits for and what waits for it."""
+
+    def needs(self, instructions: Iterable[Native]) -> tuple[str, ...]:
+        """Return the CPU features as tables of cores name them, sorted."""

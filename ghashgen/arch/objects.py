@@ -1,4 +1,8 @@
-"""Reads an assembled ELF object: code, symbols, and the instructions between two symbols."""
+"""Reads an assembled ELF object: code, symbols, and the instructions of a function.
+
+A function reaches as far as its symbol says. Labels inside it mean nothing here: objects of some
+syntaxes keep none.
+"""
 
 import io
 import struct
@@ -38,10 +42,19 @@ class ObjectCode:
         """Every instruction by offset, padding between functions included."""
         return self.decoder.decode(self.code)
 
-    def between(self, start: str, end: str) -> list[Native]:
-        """Return the instructions from symbol `start` up to symbol `end`."""
-        low, high = self.symbols[start], self.symbols[end]
-        return [self.instructions[at] for at in sorted(self.instructions) if low <= at < high]
+    def function(self, symbol: str) -> list[Native]:
+        """Return the instructions of a function.
+
+        Raises:
+            GhashgenError: the object has no such global symbol.
+        """
+        if symbol not in self.functions:
+            near = ", ".join(sorted(n for n in self.functions if "ghash" in n.lower())) or "none"
+            raise GhashgenError(
+                f"the object has no global symbol {symbol!r} in .text", f"those with ghash: {near}"
+            )
+        low, high = self.functions[symbol]
+        return [found for at, found in self.instructions.items() if low <= at < high]
 
 
 def read_object(data: bytes) -> ObjectCode:

@@ -1,4 +1,4 @@
-"""Finds architectures, and in each its instruction sets and syntaxes, by looking into folders.
+"""Finds architectures, in each its instruction sets and syntaxes, and the tables of all cores.
 
 A package of `ghashgen.arch` that exports ARCH is an architecture. Below it every module of `sets`
 that exports ISA is an instruction set, every module of `syntax` that exports SYNTAX a syntax.
@@ -8,6 +8,7 @@ import importlib
 import pkgutil
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -15,6 +16,9 @@ import ghashgen.arch as package
 from ghashgen.arch.core import Arch
 from ghashgen.arch.rows import Isa
 from ghashgen.arch.syntax import Syntax
+from ghashgen.arch.uarch import Uarch
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.wording import choose_one
 
 DEFAULT = "x86_64"
 """The architecture that is meant where none is named."""
@@ -39,6 +43,30 @@ def isas(arch: str = "") -> Mapping[str, Isa]:
 def syntaxes(arch: str = "") -> Mapping[str, Syntax]:
     """Return the syntaxes of an architecture by name, of the default one if none is named."""
     return _joined("syntax", "SYNTAX", arch or DEFAULT)
+
+
+def folder_of(arch: str) -> Path:
+    """Return the folder of an architecture's package."""
+    return Path(package.__path__[0]) / arch
+
+
+@cache
+def uarches() -> Mapping[str, Uarch]:
+    """Return the table of every core by name, sorted by name."""
+    tables = {name: table for arch in arches().values() for name, table in arch.uarches().items()}
+    return MappingProxyType(dict(sorted(tables.items())))
+
+
+def uarch(name: str) -> Uarch:
+    """Return the table of a core, by its name or an alias.
+
+    Raises:
+        GhashgenError: there is no table of that name.
+    """
+    for table in uarches().values():
+        if name in (table.name, table.llvm, *table.aliases):
+            return table
+    raise GhashgenError(f"no table for {name!r}", choose_one(name, uarches()))
 
 
 def _joined(folder: str, export: str, arch: str) -> Mapping[str, Any]:

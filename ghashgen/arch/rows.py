@@ -28,7 +28,7 @@ from ghashgen.ir.program import (
 
 KINDS = {
     "v": "vector register at the operation's width",
-    "x": "xmm register",
+    "x": "vector register, its low 128 bits",
     "h": "vector register of half the operation's width",
     "q": "64-bit general register",
     "d": "32-bit general register, zero-extending",

@@ -3,8 +3,20 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ghashgen.arch.core import ObjectFormat
 from ghashgen.arch.rows import Row
-from ghashgen.ir.program import Op
+from ghashgen.ir.program import Directive, Op
+
+
+@dataclass(frozen=True)
+class Names:
+    """What a line must know of the file that it stands in."""
+
+    symbol: str
+    """The function's symbol in C."""
+    constants: str
+    """What the names of the kernel's constants begin with, an underscore aside."""
+    fmt: ObjectFormat
 
 
 @dataclass(frozen=True)
@@ -17,9 +29,15 @@ class Syntax:
     """File name suffix."""
     template: str
     """Envelope in templates/."""
-    instruction: Callable[[Op, Row, str], str]
-    """(operation, its row, symbol prefix) → text without indentation or comment."""
-    label: Callable[[str, str], str]
-    """(function symbol, label) → the label as it is defined."""
+    instruction: Callable[[Op, Row, Names], str]
+    """Text without indentation or comment."""
+    directive: Callable[[Directive, Names], tuple[str, ...]]
+    """Lines without a comment; () for what the syntax or the object format does not say."""
     comment: str
-    """What starts a comment."""
+    """What starts a comment behind an instruction."""
+    remark: str
+    """What starts a line that is a comment."""
+    assembler: str
+    """What assembles it: a name of `support.toolchain.ASSEMBLERS`."""
+    opening: str = ""
+    """A line that the code begins with; "" for none."""

@@ -70,7 +70,7 @@ def require_fresh(path: Path, verdicts: Iterable[Verdict], entries: Mapping[str,
         GhashgenError: a kernel is in one of them only, or its code has another hash.
     """
     recorded = {verdict["kernel"]: verdict["text_sha256"] for verdict in verdicts}
-    listed = {name: entry["object"]["text_sha256"] for name, entry in entries.items()}
+    listed = {name: entry.object.text_sha256 for name, entry in entries.items()}
     names = recorded.keys() | listed.keys()
     if stale := sorted(name for name in names if recorded.get(name) != listed.get(name)):
         raise GhashgenError(

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 from ghashgen.arch.registry import isas
 from ghashgen.choice.rule import Simplicity
 from ghashgen.kernels.hash.kernel import Kernel
-from ghashgen.kernels.manifest import Entry
+from ghashgen.kernels.manifest import Entry, TableEntry
 
 PREFERENCE: Mapping[str, tuple[Any, ...]] = MappingProxyType(
     {
@@ -31,23 +32,45 @@ _DEFAULTS = {field.name: field.default for field in fields(Kernel) if field.defa
 class Candidate:
     """A kernel that may be chosen."""
 
-    name: str
-    op: str
-    isa: str
-    abi: str
-    axes: Mapping[str, Any]
-    needs: frozenset[str]
-    """CPU features."""
-    table_bytes: int
-    table_align: int
-    """What the table needs."""
-    best_align: int
-    """What serves speed: no register of the group loop crosses a line."""
-    code_bytes: int
-    symbols: Mapping[str, str]
+    entry: Entry
     measured_code: str = ""
     """`text_sha256` of `measured_as`, if the manifest has it in the form in which kernels are
     measured: System V, and a table aligned as the instructions need."""
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+        return self.entry.name
+
+    @property
+    def op(self) -> str:
+        """What it computes: ghash or polyval."""
+        return self.entry.axes.op
+
+    @property
+    def isa(self) -> str:
+        """Its instruction set."""
+        return self.entry.axes.isa
+
+    @property
+    def abi(self) -> str:
+        """Its calling convention."""
+        return self.entry.axes.abi
+
+    @cached_property
+    def needs(self) -> frozenset[str]:
+        """CPU features."""
+        return frozenset(self.entry.cpu_features)
+
+    @property
+    def table(self) -> TableEntry:
+        """Its table."""
+        return self.entry.table
+
+    @cached_property
+    def code_bytes(self) -> int:
+        """Bytes of all its functions."""
+        return sum(self.entry.code_bytes.values())
 
     def __hash__(self) -> int:
         return hash((self.name, self.abi))
@@ -60,18 +83,18 @@ class Candidate:
     @property
     def blocks(self) -> int:
         """Blocks a group."""
-        return int(self.axes["blocks"])
+        return self.entry.axes.blocks
 
     @property
     def segments(self) -> bool:
         """Whether it has power and combine."""
-        return "power" in self.symbols and "combine" in self.symbols
+        return {"power", "combine"} <= self.entry.symbols.keys()
 
     @property
     def away(self) -> int:
         """Axes away from their defaults."""
         return sum(
-            self.axes.get(axis, default) != default
+            getattr(self.entry.axes, axis) != default
             for axis, default in _DEFAULTS.items()
             if axis not in ("op", "alias")
         )
@@ -79,14 +102,15 @@ class Candidate:
     @property
     def simplicity(self) -> Simplicity:
         """Less is simpler."""
-        return self.table_bytes, self.code_bytes, self.away, self.name
+        return self.table.bytes, self.code_bytes, self.away, self.name
 
     @property
     def rank(self) -> tuple[tuple[int, ...], int, Simplicity]:
         """Its place in the convention, less is preferred."""
         places = tuple(
-            values.index(self.axes[axis]) if self.axes.get(axis) in values else len(values)
+            values.index(value) if value in values else len(values)
             for axis, values in PREFERENCE.items()
+            for value in (getattr(self.entry.axes, axis),)
         )
         return places, self.away, self.simplicity
 
@@ -100,33 +124,15 @@ def isa_place(isa: str) -> int:
 def candidates(entries: Iterable[Entry]) -> tuple[Candidate, ...]:
     """Return the kernels of a manifest, sorted by name."""
     entries = tuple(entries)
-    codes = {
-        entry["name"]: entry["object"]["text_sha256"] for entry in entries if _as_measured(entry)
-    }
-    found = (
-        Candidate(
-            name=entry["name"],
-            op=entry["axes"].get("op", "ghash"),
-            isa=entry["axes"]["isa"],
-            abi=entry["axes"]["abi"],
-            axes=entry["axes"],
-            needs=frozenset(entry["cpu_features"]),
-            table_bytes=entry["table"]["bytes"],
-            table_align=entry["table"]["align"],
-            best_align=entry["table"]["best_align"],
-            code_bytes=sum(entry["code_bytes"].values()),
-            symbols=entry["symbols"],
-        )
-        for entry in sorted(entries, key=lambda entry: str(entry["name"]))
-    )
+    codes = {entry.name: entry.object.text_sha256 for entry in entries if _as_measured(entry)}
+    found = map(Candidate, sorted(entries, key=lambda entry: entry.name))
     return tuple(replace(one, measured_code=codes.get(one.measured_as, "")) for one in found)
 
 
 def _as_measured(entry: Entry) -> bool:
-    axes = entry["axes"]
-    return bool(
-        axes["abi"] == "sysv" and entry["table"]["align"] == isas()[axes["isa"]].operand_align
-    )
+    isa = isas().get(entry.axes.isa)
+    measured = isa is not None and entry.table.align == isa.operand_align
+    return measured and entry.axes.abi == "sysv"
 
 
 def without_needless_wipes(pool: Sequence[Candidate]) -> list[Candidate]:
@@ -134,8 +140,8 @@ def without_needless_wipes(pool: Sequence[Candidate]) -> list[Candidate]:
 
     What a kernel promises is not chosen by speed.
     """
-    plain = {c.isa for c in pool if not c.axes.get("wipe")}
-    return [c for c in pool if not c.axes.get("wipe") or c.isa not in plain]
+    plain = {c.isa for c in pool if not c.entry.axes.wipe}
+    return [c for c in pool if not c.entry.axes.wipe or c.isa not in plain]
 
 
 def levels(pool: Iterable[Candidate]) -> list[frozenset[str]]:

@@ -156,7 +156,7 @@ class Chooser:
             figures = self._figures[pick.scores.record.slug]
             paid = figures.fill_at(base, pick.candidate, pick.scores)
         # Not measured: messages of twice the table's bytes.
-        return 2 * pick.candidate.table_bytes if paid is None else paid
+        return 2 * pick.candidate.table.bytes if paid is None else paid
 
 
 def _needs(picks: Iterable[Pick]) -> Features:

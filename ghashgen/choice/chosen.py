@@ -6,19 +6,25 @@ modelled, and on what.
 """
 
 import json
-from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
 
 from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.support.documents import Document, converted
 from ghashgen.support.errors import GhashgenError
 
 SCHEMA = 1
 MEASURED, MODEL = "measured", "model"
 BASES = (MEASURED, MODEL)
 """What a choice rests on; the two are never compared with each other."""
+
+
+Length = Annotated[int, Meta(ge=0)]
+"""Bytes of a message."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +95,31 @@ def dump(chosen: Chosen) -> str:
     return json.dumps({"schema": SCHEMA, "sets": sets}, indent=1, ensure_ascii=False) + "\n"
 
 
+class _Class(Struct, frozen=True, forbid_unknown_fields=True):
+    """A pick as the file has it."""
+
+    up_to: Length | None
+    kernel: str
+    axes: dict[str, Any]
+    code_sha256: str
+    fill_at: Length
+
+
+class _Set(Struct, frozen=True, forbid_unknown_fields=True):
+    isa: str
+    basis: str
+    on: str
+    classes: tuple[_Class, ...]
+
+
+class _File(Struct, frozen=True, forbid_unknown_fields=True):
+    schema: int
+    sets: tuple[_Set, ...]
+
+
+_FILE = Document(_File, "is no chosen set", "write one: ghashgen tune --write FILE", SCHEMA)
+
+
 def load(path: Path) -> Chosen:
     """Read a chosen set.
 
@@ -96,41 +127,36 @@ def load(path: Path) -> Chosen:
         GhashgenError: the file is no chosen set, a kernel's axes make no sense or belong to another
             name, or the classes of a set are not in ascending order with an open end.
     """
+    body = _FILE.read(path)
     try:
-        body = json.loads(path.read_text(encoding="utf-8"))
-        if body["schema"] != SCHEMA:
-            raise ValueError(f"schema {body['schema']}, this version reads {SCHEMA}")
-        return Chosen(tuple(_set(item) for item in body["sets"]))
+        return Chosen(tuple(_set(item, f"sets[{i}]") for i, item in enumerate(body.sets)))
     except GhashgenError as refusal:
         raise GhashgenError(f"{path}: {refusal.cause}", refusal.remedy) from None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise GhashgenError(
-            f"{path} is no chosen set: {error}", "write one: ghashgen tune --write FILE"
-        ) from None
+    except ValueError as error:
+        raise _FILE.refuse(path, str(error)) from None
 
 
-def _set(item: Mapping[str, Any]) -> Set:
-    isa, picks = str(item["isa"]), tuple(_pick(row) for row in item["classes"])
-    if item["basis"] not in BASES:
-        raise ValueError(f"basis {item['basis']!r} is none of {', '.join(BASES)}")
+def _set(item: _Set, where: str) -> Set:
+    picks = tuple(_pick(row, f"{where}.classes[{i}]") for i, row in enumerate(item.classes))
+    if item.basis not in BASES:
+        raise ValueError(f"{where}.basis: {item.basis!r} is none of {', '.join(BASES)}")
     ends = [pick.up_to for pick in picks]
     limits = [end for end in ends if end is not None]
     rising = all(a < b for a, b in pairwise(limits))
     if not ends or ends[-1] is not None or len(limits) != len(ends) - 1 or not rising:
-        raise ValueError(f"the classes of {isa} do not rise to an open end")
+        raise ValueError(f"{where}: the classes of {item.isa} do not rise to an open end")
     for pick in picks:
-        if pick.kernel.isa != isa:
-            raise ValueError(f"{pick.kernel.name} is of isa {pick.kernel.isa}, not {isa}")
-    return Set(isa, item["basis"], str(item["on"]), picks)
+        if pick.kernel.isa != item.isa:
+            name = pick.kernel.name
+            raise ValueError(f"{where}: {name} is of isa {pick.kernel.isa}, not {item.isa}")
+    return Set(item.isa, item.basis, item.on, picks)
 
 
-def _pick(row: Mapping[str, Any]) -> Pick:
-    kernel = Kernel(**row["axes"])
-    if kernel.name != row["kernel"]:
-        raise ValueError(f"the axes of {row['kernel']} make {kernel.name}")
-    up_to, fill_at = row["up_to"], row["fill_at"]
-    if type(fill_at) is not int or fill_at < 0 or not (up_to is None or type(up_to) is int):
-        raise ValueError(f"up_to and fill_at of {kernel.name} must be lengths in bytes")
-    if up_to is not None and up_to < 0:
-        raise ValueError(f"up_to of {kernel.name} must be a length in bytes")
-    return Pick(up_to, kernel, str(row["code_sha256"]), fill_at)
+def _pick(row: _Class, where: str) -> Pick:
+    known = [field.name for field in fields(Kernel)]
+    if unknown := sorted(row.axes.keys() - set(known)):
+        raise ValueError(f"{where}.axes: unknown key {unknown[0]!r}; axes are {', '.join(known)}")
+    kernel = converted(row.axes, Kernel, f"{where}.axes")
+    if kernel.name != row.kernel:
+        raise ValueError(f"{where}: the axes of {row.kernel} make {kernel.name}")
+    return Pick(row.up_to, kernel, row.code_sha256, row.fill_at)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ghashgen.arch.x86_64.uarch import uarch
+from ghashgen.arch.registry import uarch
 from ghashgen.records.cpus import CORES, VENDORS, Core, core_of
 from ghashgen.records.records import Record
 

@@ -7,6 +7,9 @@ register is saved and a frame made, the architecture says (`arch.core.FrameCode`
 
 Frame, from the stack pointer upwards after the prologue: spill slots, saved vector registers,
 padding, saved general registers, and what lies above on entry, parameters on the stack among it.
+
+How to unwind is said beside each instruction that moves the stack pointer or saves a register, once
+for every syntax and object format. The CFA is the stack pointer before the call.
 """
 
 from dataclasses import dataclass, replace
@@ -17,8 +20,11 @@ from ghashgen.compiler.allocate import Allocation
 from ghashgen.compiler.liveness import falls_through, positions, targets
 from ghashgen.ir.program import (
     Argument,
-    Block,
+    Constant,
+    Directive,
     Flow,
+    Label,
+    Line,
     Mem,
     Op,
     Operand,
@@ -34,9 +40,10 @@ LANE_BITS = 128
 
 @dataclass(frozen=True)
 class Function:
-    """A finished function on physical registers, ready to print."""
+    """A finished function on physical registers."""
 
-    program: Program
+    lines: tuple[Line, ...]
+    """All that its file says of it, in order; without padding until it is placed."""
     stack_bytes: int
     """Bytes below those of the caller: saved registers and frame."""
     spill_slots: int
@@ -45,6 +52,15 @@ class Function:
     """Vector registers written, by number."""
     generals: tuple[int, ...]
     """General registers written, by number, the stack pointer aside."""
+    constants: tuple[Constant, ...]
+    """Constants read."""
+    lengths: tuple[int, ...] = ()
+    """Bytes of each instruction, padding among them, once it is placed."""
+
+    @property
+    def ops(self) -> tuple[Op, ...]:
+        """All operations in order."""
+        return tuple(line for line in self.lines if isinstance(line, Op))
 
 
 def frame(allocation: Allocation, isa: Isa, abi: Abi, wipe: bool) -> Function:
@@ -56,28 +72,32 @@ def frame(allocation: Allocation, isa: Isa, abi: Abi, wipe: bool) -> Function:
     saves = tuple(number for number in vectors if number in abi.saved_vectors)
     slot = SLOT_BYTES * isa.lanes
     size = code.size(saved, slot * allocation.slots + SLOT_BYTES * len(saves))
+    above = size + code.saved_bytes(saved)
+    cfa = above + code.caller_bytes
     homes = [
         Mem(base=stack, disp=slot * allocation.slots + SLOT_BYTES * i, align=16)
         for i in range(len(saves))
     ]
     (load,), (store,) = isa.lower["load_aligned"], isa.lower["store"]
 
-    entry = list(code.enter(saved, size))
+    lines: list[Line] = [
+        Directive("export"),
+        Directive("align", (isa.arch.entry_align,)),
+        Directive("entry"),
+        Directive("enter", (code.caller_bytes,)),
+        *code.enter(saved, size),
+    ]
+    restore: list[Line] = []
     for number, home in zip(saves, homes, strict=True):
         register = PReg(RegClass.VEC, number)
-        entry.append(Op(store.row, (home, register), comment="callee-saved"))
+        lines.append(Op(store.row, (home, register), comment="callee-saved"))
+        lines.append(Directive("saved", (register, home.disp, cfa - home.disp)))
+        restore.append(Op(load.row, (register, home), comment="callee-saved"))
+        restore.append(Directive("restored", (register,)))
+    lines.append(Directive("body"))
 
     wiping = _wipe(program, isa, vectors, allocation.slots) if wipe else []
-    restore = [
-        Op(load.row, (PReg(RegClass.VEC, number), home), comment="callee-saved")
-        for number, home in zip(saves, homes, strict=True)
-    ]
     clear = [Op(row, comment="upper halves are the caller's") for row in isa.leave]
-    unwind = code.leave(saved, size)
-    leave = {
-        dirty: (*wiping, *restore, *(clear if dirty else ()), *unwind) for dirty in (False, True)
-    }
-    above = size + code.saved_bytes(saved)
 
     def address(operand: Operand) -> Operand:
         if isinstance(operand, Slot):
@@ -90,25 +110,41 @@ def frame(allocation: Allocation, isa: Isa, abi: Abi, wipe: bool) -> Function:
         on_stack = any(isinstance(operand, Slot | Argument) for operand in op.operands)
         return op.on(*map(address, op.operands)) if on_stack else op
 
-    def finished(block: Block, leave: tuple[Op, ...]) -> Block:
-        """Expand returns and turn what is on the stack into addresses."""
-        ops: list[Op] = []
-        for op in block.ops:
-            ops.extend((*leave, op) if isa.rows[op.code].flow is Flow.RETURN else (op,))
-        return replace(block, ops=tuple(map(placed, ops)))
-
     dirty = _upper_dirty(program, isa)
-    blocks = [finished(block, leave[dirty[i]]) for i, block in enumerate(program.blocks)]
-    first = blocks[0]
-    blocks[0] = replace(first, ops=(*entry, *first.ops))
+    last = program.ops[-1]
+    for i, block in enumerate(program.blocks):
+        if i:
+            lines.append(Directive("label", (Label(block.label), block.depth)))
+        for op in block.ops:
+            if isa.rows[op.code].flow is not Flow.RETURN:
+                lines.append(placed(op))
+                continue
+            # What stands below a return is entered with the frame as it is above it.
+            below = above and op is not last
+            lines += map(placed, wiping)
+            lines += [Directive("remember")] if below else []
+            lines += restore
+            lines += clear if dirty[i] else []
+            lines += code.leave(saved, size)
+            lines.append(op)
+            lines += [Directive("recall")] if below else []
+    lines += [Directive("leave"), Directive("end")]
     return Function(
-        program=replace(program, blocks=tuple(blocks)),
+        lines=tuple(lines),
         stack_bytes=above,
         spill_slots=allocation.slots - program.slots,
         spill_ops=allocation.spill_ops,
         vectors=vectors,
         generals=generals,
+        constants=_read(program),
     )
+
+
+def _read(program: Program) -> tuple[Constant, ...]:
+    """Return the constants that the program reads, by name."""
+    memory = (o for op in program.ops for o in op.operands if isinstance(o, Mem))
+    names = sorted({operand.symbol for operand in memory if operand.symbol is not None})
+    return tuple(program.constants[name] for name in names)
 
 
 def _written(program: Program, isa: Isa) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -1,75 +1,224 @@
-"""The compiler on one screen: a kernel goes in, finished functions come out.
+"""The compiler on one screen: a kernel goes in, placed functions come out.
 
-functions.*   Kernel → Program            abstract operations, virtual registers
-promise       Program → Program           alignment as far as the caller promises it
-arrive        Program → Program           parameters on the stack into registers
-fuse          Program → Program           a + b + c at once, where the ISA has it
-hoist         Program → Program           loop constants into registers
-select        Program → Program           instruction rows of the ISA
-schedule      Program → Program           order of independent operations, by a uarch's table
-replay        (Program, Program)          independent check of that order
-allocate      Program → Allocation        physical registers, spills counted
-recheck       (Program, Allocation)       independent replay; refuses a wrong allocation
-frame         Allocation → Function       prologue, epilogue, wipe
+`PASSES` is the order, checks included. A pass takes the values that those before it froze and adds
+its own. Most see one function at a time; `place` sees all of a kernel, because one assembly says
+how long every instruction is. What a pass does stands at the head of its own file.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from ghashgen.arch.core import Abi
-from ghashgen.arch.x86_64.uarch.schedules import is_solved
-from ghashgen.compiler.allocate import allocate
+from ghashgen.arch.rows import Isa
+from ghashgen.compiler.allocate import Allocation, allocate
 from ghashgen.compiler.arrive import arrive
 from ghashgen.compiler.frame import Function, frame
 from ghashgen.compiler.fuse import fuse
 from ghashgen.compiler.hoist import hoist
+from ghashgen.compiler.place import filled, place
 from ghashgen.compiler.promise import promise
 from ghashgen.compiler.recheck import recheck
 from ghashgen.compiler.schedule import schedule
 from ghashgen.compiler.schedule.replay import replay
-from ghashgen.compiler.schedule.solutions import find
 from ghashgen.compiler.select import select
 from ghashgen.ir.program import Program
 from ghashgen.kernels.core import Point
 from ghashgen.kernels.families import functions_of
+from ghashgen.support.errors import GhashgenError
+
+Measure = Callable[[Mapping[str, Function]], Mapping[str, Sequence[int]]]
+"""Says how many bytes an assembler makes of each operation of some functions, by name."""
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """One function at the stages that other backends and tests want to see."""
+    """One function, as far as it is compiled."""
 
-    abstract: Program
-    selected: Program
-    function: Function
+    programs: Mapping[str, Program]
+    """After each pass over programs, by its name; "build" as it was recorded."""
     order: str = ""
     """How its order was found; "" if it is as written."""
+    allocated: tuple[Allocation, ...] = ()
+    framed: tuple[Function, ...] = ()
+    """As framed, then as placed."""
+
+    @property
+    def program(self) -> Program:
+        """As the last pass over programs left it."""
+        return self.programs[list(self.programs)[-1]]
+
+    @property
+    def abstract(self) -> Program:
+        """Abstract operations on virtual registers."""
+        return self.programs["promise"]
+
+    @property
+    def selected(self) -> Program:
+        """Instruction rows on virtual registers, in their order."""
+        return self.programs["schedule"]
+
+    @property
+    def allocation(self) -> Allocation:
+        """Instruction rows on physical registers."""
+        return self.allocated[-1]
+
+    @property
+    def function(self) -> Function:
+        """The finished function."""
+        return self.framed[-1]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The functions of a kernel, by name, and what they are compiled for."""
+
+    kernel: Point
+    abi: Abi
+    table_align: int
+    """Bytes that callers promise."""
+    measure: Measure | None
+    vectors: int
+    """Vector registers that may be used, 0 for all."""
+    functions: Mapping[str, Compiled] = field(default_factory=dict)
+
+    @property
+    def isa(self) -> Isa:
+        """The instruction set."""
+        return self.kernel.set
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A step of the compiler."""
+
+    name: str
+    run: Callable[[Unit], Unit]
+
+
+def _each(name: str, run: Callable[[Compiled, Unit], Compiled]) -> Pass:
+    """Return a pass that sees one function at a time."""
+
+    def on_all(unit: Unit) -> Unit:
+        return replace(unit, functions={key: run(f, unit) for key, f in unit.functions.items()})
+
+    return Pass(name, on_all)
+
+
+def _program(name: str, run: Callable[[Program, Unit], Program]) -> Pass:
+    """Return a pass from one program to the next."""
+
+    def on_one(item: Compiled, unit: Unit) -> Compiled:
+        return replace(item, programs={**item.programs, name: run(item.program, unit)})
+
+    return _each(name, on_one)
+
+
+def _check(name: str, run: Callable[[Compiled, Unit], None]) -> Pass:
+    """Return a pass that changes nothing and may refuse."""
+
+    def on_one(item: Compiled, unit: Unit) -> Compiled:
+        run(item, unit)
+        return item
+
+    return _each(name, on_one)
+
+
+def _schedule(item: Compiled, unit: Unit) -> Compiled:
+    kernel = unit.kernel
+    found = schedule(item.program, unit.isa, unit.abi, kernel.schedule)
+    return replace(item, programs={**item.programs, "schedule": found.program}, order=found.account)
+
+
+def _replay(item: Compiled, unit: Unit) -> None:
+    replay(item.programs["select"], item.selected, unit.isa)
+
+
+def _allocate(item: Compiled, unit: Unit) -> Compiled:
+    return replace(item, allocated=(allocate(item.selected, unit.isa, unit.abi, unit.vectors),))
+
+
+def _recheck(item: Compiled, unit: Unit) -> None:
+    found = item.allocation
+    recheck(item.selected, found.program, found.slots, unit.isa, unit.abi)
+
+
+def _frame(item: Compiled, unit: Unit) -> Compiled:
+    return replace(item, framed=(frame(item.allocation, unit.isa, unit.abi, unit.kernel.wipe),))
+
+
+def _place(unit: Unit) -> Unit:
+    if unit.measure is None:
+        return unit
+    lengths = unit.measure({name: item.function for name, item in unit.functions.items()})
+    functions, last = {}, list(unit.functions)[-1]
+    for name, item in unit.functions.items():
+        try:
+            placed = place(item.function, unit.isa, lengths[name])
+            if name != last:
+                placed = filled(placed, unit.isa)
+        except ValueError as error:
+            raise GhashgenError(f"{unit.kernel.name}: {error}", "report this kernel") from None
+        functions[name] = replace(item, framed=(*item.framed, placed))
+    return replace(unit, functions=functions)
+
+
+PASSES: tuple[Pass, ...] = (
+    # abstract operations, virtual registers
+    _program("promise", lambda p, unit: promise(p, unit.isa, unit.table_align)),
+    _program("arrive", lambda p, unit: arrive(p, unit.abi)),
+    _program("fuse", lambda p, unit: fuse(p, unit.isa)),
+    _program("hoist", lambda p, unit: hoist(p)),
+    # instruction rows
+    _program("select", lambda p, unit: select(p, unit.isa)),
+    _each("schedule", _schedule),
+    _check("replay", _replay),
+    # physical registers
+    _each("allocate", _allocate),
+    _check("recheck", _recheck),
+    # lines: instructions and directives
+    _each("frame", _frame),
+    Pass("place", _place),
+)
+"""The compiler: each pass takes what the ones above it made."""
+
+
+def compile_programs(
+    programs: Mapping[str, Program],
+    kernel: Point,
+    abi: Abi,
+    table_align: int = 0,
+    measure: Measure | None = None,
+    passes: Sequence[Pass] = PASSES,
+    vectors: int = 0,
+) -> Mapping[str, Compiled]:
+    """Run abstract programs of a kernel through the passes.
+
+    The caller promises `table_align` bytes, 0 standing for what the instructions need. Nothing is
+    placed without `measure`. `vectors` is how many vector registers may be used, 0 for all.
+    """
+    functions = {name: Compiled({"build": program}) for name, program in programs.items()}
+    align = table_align or kernel.set.operand_align
+    unit = Unit(kernel, abi, align, measure, vectors, functions)
+    for step in passes:
+        unit = step.run(unit)
+    return unit.functions
+
+
+def compile_kernel(
+    kernel: Point, abi: Abi, table_align: int = 0, measure: Measure | None = None
+) -> Mapping[str, Compiled]:
+    """Compile every function of a kernel, by name, as `compile_programs` says."""
+    programs = {name: f.program(kernel) for name, f in functions_of(kernel).items()}
+    return compile_programs(programs, kernel, abi, table_align, measure)
+
+
+def compile_function(program: Program, kernel: Point, abi: Abi) -> Compiled:
+    """Compile one abstract program, and place nothing."""
+    return compile_programs({program.name: program}, kernel, abi)[program.name]
 
 
 def in_rows(program: Program, kernel: Point) -> Program:
     """Return an abstract program in the rows of the kernel's ISA, in the order as written."""
-    return select(hoist(fuse(program, kernel.set)), kernel.set)
-
-
-def compile_function(program: Program, kernel: Point, abi: Abi) -> Compiled:
-    """Run the pipeline on one abstract program."""
-    isa = kernel.set
-    written = in_rows(arrive(program, abi), kernel)
-    solution = find(kernel.name) if is_solved(kernel.schedule) else None
-    scheduled = schedule(written, isa, abi, kernel.schedule, solution)
-    selected = scheduled.program
-    replay(written, selected, isa)
-    allocation = allocate(selected, isa, abi)
-    recheck(selected, allocation.program, allocation.slots, isa, abi)
-    function = frame(allocation, isa, abi, kernel.wipe)
-    return Compiled(program, selected, function, scheduled.account)
-
-
-def compile_kernel(kernel: Point, abi: Abi, table_align: int = 0) -> dict[str, Compiled]:
-    """Compile every function of a kernel, by name.
-
-    The caller promises `table_align` bytes, 0 standing for what the instructions need.
-    """
-    align = table_align or kernel.set.operand_align
-    return {
-        name: compile_function(promise(function.program(kernel), kernel.set, align), kernel, abi)
-        for name, function in functions_of(kernel).items()
-    }
+    passes = [step for step in PASSES if step.name in ("fuse", "hoist", "select")]
+    abi = kernel.set.arch.default_abi
+    return compile_programs({"": program}, kernel, abi, passes=passes)[""].program

@@ -133,6 +133,5 @@ class _Selector:
     def _operand(self, bound: dict[str, Operand], token: str, spec: OperandSpec) -> Operand:
         if token == "t" and token not in bound:
             self._next += 1
-            vector = bool({"v", "h", "x"} & set(spec.kinds))
-            bound[token] = VReg(RegClass.VEC if vector else RegClass.GPR, self._next)
+            bound[token] = VReg(RegClass.VEC if spec.vector else RegClass.GPR, self._next)
         return bound[token] if token in bound else int(token, 0)

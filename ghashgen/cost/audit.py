@@ -16,6 +16,7 @@ from ghashgen.cost.left import Left, left_by
 from ghashgen.ir.program import Flow
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.support.errors import GhashgenError
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Audit:
     isa: str
     blocks: int
     group: Region
-    """The loop over whole groups, from its label to the branch back."""
+    """The loop over whole groups, from its head to the branch back."""
     single: Region
     """One block's multiplication in mul, between load and store: what Table 11 counts."""
     functions: Mapping[str, Region]
@@ -76,18 +77,52 @@ def region(decoder: Decoder, instructions: Sequence[Native]) -> Region:
     )
 
 
-def loop(code: ObjectCode, head: str) -> list[Native]:
-    """Return the loop that starts at symbol `head`, up to the branch back to it."""
-    start, decoder = code.symbols[head], code.decoder
-    ends = [
-        at
-        for at, instruction in code.instructions.items()
-        if at >= start
-        and decoder.flow(instruction) is Flow.BRANCH
-        and decoder.target(instruction) == start
+def loop(code: ObjectCode, symbol: str) -> list[Native]:
+    """Return the loop over whole groups of a function: that with the most carry-less products.
+
+    A loop reaches from the target of backward conditional branches to the last of these; of several
+    with as many products the shortest counts.
+
+    Raises:
+        GhashgenError: the object has no such function, or this has no loop.
+    """
+    body, decoder = code.function(symbol), code.decoder
+    starts = {decoder.offset(instruction): i for i, instruction in enumerate(body)}
+    ends: dict[int, int] = {}
+    for i, instruction in enumerate(body):
+        if decoder.flow(instruction) is Flow.BRANCH:
+            head = starts.get(decoder.target(instruction), len(body))
+            if head <= i:
+                ends[head] = i
+    found = [body[head : end + 1] for head, end in ends.items()]
+    if not found:
+        raise GhashgenError(f"{symbol} has no loop", "name the function that holds the loop")
+    return max(found, key=lambda each: (_products(decoder, each), -len(each)))
+
+
+def _products(decoder: Decoder, instructions: Iterable[Native]) -> int:
+    return sum(decoder.audit_class(instruction) == "clmul" for instruction in instructions)
+
+
+def _single(decoder: Decoder, body: Sequence[Native]) -> Sequence[Native]:
+    """Return the multiplication of `mul`: all between getting x, the order of its bytes included,
+    and giving it back.
+    """
+    moves = [
+        i
+        for i, instruction in enumerate(body)
+        if decoder.audit_class(instruction) in ("load", "store")
+        and any(
+            access.stack is None and not access.constant
+            for access in decoder.effect(instruction).memory
+        )
     ]
-    last = max(ends)
-    return [code.instructions[at] for at in sorted(code.instructions) if start <= at <= last]
+    start, end = moves[0] + 1, moves[-1]
+    while decoder.reorders(body[start]):
+        start += 1
+    while decoder.reorders(body[end - 1]):
+        end -= 1
+    return body[start:end]
 
 
 def _stack(decoder: Decoder, instructions: Iterable[Native]) -> int:
@@ -104,18 +139,14 @@ def audit(kernel: Kernel, symbol: str, code: ObjectCode) -> Audit:
     """Audit an assembled kernel whose symbols begin with `symbol`."""
     arch = kernel.set.arch
     decoder = arch.decoder
-    bodies = {
-        name: code.between(f"{symbol}_{name}", f"{symbol}_{name}.end")
-        for name in functions_of(kernel)
-    }
+    bodies = {name: code.function(f"{symbol}_{name}") for name in functions_of(kernel)}
     effects = {name: [decoder.effect(i) for i in body] for name, body in bodies.items()}
-    single = code.between(f"{symbol}_mul.block", f"{symbol}_mul.store")
     return Audit(
         name=kernel.name,
         isa=kernel.isa,
         blocks=kernel.blocks,
-        group=region(decoder, loop(code, f"{symbol}_update.group")),
-        single=region(decoder, single),
+        group=region(decoder, loop(code, f"{symbol}_update")),
+        single=region(decoder, _single(decoder, bodies["mul"])),
         functions={name: region(decoder, body) for name, body in bodies.items()},
         code_bytes={name: sum(map(decoder.length, body)) for name, body in bodies.items()},
         table_bytes=kernel.table_bytes,

@@ -17,9 +17,8 @@ break a fused uop apart are not seen, which again errs below.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from iced_x86 import Instruction
-
-from ghashgen.arch.x86_64.uarch import Cost, Uarch
+from ghashgen.arch.decoder import Native
+from ghashgen.arch.uarch import Cost, Uarch
 from ghashgen.cost.histogram import Histogram, histogram
 
 Demand = Mapping[frozenset[str], int]
@@ -84,9 +83,9 @@ def _is_vector(form: str) -> bool:
     return any(kind[:1] in ("x", "y", "z") for kind in _kinds(form))
 
 
-def port_bound(instructions: Sequence[Instruction], uarch: Uarch) -> Bound:
+def port_bound(instructions: Sequence[Native], uarch: Uarch) -> Bound:
     """Return the lower bound of a loop body (its branch included) on a microarchitecture."""
-    return histogram_bound(histogram(instructions), uarch)
+    return histogram_bound(histogram(uarch.decoder, instructions), uarch)
 
 
 def histogram_bound(body: Histogram, uarch: Uarch) -> Bound:

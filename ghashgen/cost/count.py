@@ -10,9 +10,8 @@ from typing import Any
 
 from ghashgen.arch.decoder import CLASSES
 from ghashgen.arch.objects import read_object
+from ghashgen.arch.uarch import is_memory
 from ghashgen.arch.x86_64.classes import class_of
-from ghashgen.arch.x86_64.uarch import needs
-from ghashgen.arch.x86_64.uarch.forms import is_memory
 from ghashgen.cost.histogram import Histogram, histogram
 from ghashgen.cost.loops import blocks as blocks_of
 from ghashgen.cost.loops import largest, loops
@@ -71,8 +70,8 @@ def count(data: bytes, symbol: str, blocks: int | None = None) -> Counted:
         symbol=symbol,
         blocks=blocks if blocks is not None else blocks_of(body),
         text_sha256=hashlib.sha256(read_object(data).code).hexdigest(),
-        features=needs(body.instructions),
-        body=histogram(body.instructions),
+        features=body.decoder.needs(body.instructions),
+        body=histogram(body.decoder, body.instructions),
     )
 
 

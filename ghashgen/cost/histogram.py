@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from iced_x86 import Instruction
-
-from ghashgen.arch.x86_64.uarch.forms import form_of
+from ghashgen.arch.decoder import Decoder, Native
+from ghashgen.ir.program import Flow
 
 
 @dataclass(frozen=True)
@@ -29,13 +28,13 @@ class Histogram:
         return sum(self.forms.values())
 
 
-def histogram(instructions: Sequence[Instruction]) -> Histogram:
+def histogram(decoder: Decoder, instructions: Sequence[Native]) -> Histogram:
     """Count the forms of a loop body; both mappings are sorted."""
-    forms = [form_of(instruction) for instruction in instructions]
+    forms = [decoder.form(instruction) for instruction in instructions]
     pairs = Counter(
         (forms[at - 1], forms[at])
         for at, instruction in enumerate(instructions)
-        if at and instruction.is_jcc_short_or_near
+        if at and decoder.flow(instruction) is Flow.BRANCH
     )
     return Histogram(
         MappingProxyType(dict(sorted(Counter(forms).items()))),

@@ -85,17 +85,12 @@ def loops(data: bytes, symbol: str) -> tuple[Body, ...]:
         GhashgenError: the object has no such global symbol, no .text or no symbol table.
     """
     code = read_object(data)
-    known, decoder = code.functions, code.decoder
-    if symbol not in known:
-        near = ", ".join(sorted(name for name in known if "ghash" in name.lower())) or "none"
-        raise GhashgenError(
-            f"the object has no global symbol {symbol!r} in .text", f"those with ghash: {near}"
-        )
-    low, high = known[symbol]
+    decoder, inside = code.decoder, code.function(symbol)
+    low, high = code.functions[symbol]
     branches = [
-        (at, decoder.target(instruction))
-        for at, instruction in code.instructions.items()
-        if low <= at < high and _branches(decoder, instruction)
+        (decoder.offset(instruction), decoder.target(instruction))
+        for instruction in inside
+        if _branches(decoder, instruction)
     ]
     heads = {target for at, target in branches if low <= target <= at}
     found = (_body(code, head, low, high) for head in sorted(heads))
@@ -126,7 +121,11 @@ def blocks(body: Body) -> int:
         GhashgenError: registers move by no multiple of a block, or by several.
     """
     steps = sorted(
-        {s for s in map(body.decoder.steps, body.instructions) if s and s % BLOCK_BYTES == 0}
+        {
+            step
+            for step in map(body.decoder.steps, body.instructions)
+            if step and step % BLOCK_BYTES == 0
+        }
     )
     if len(steps) != 1:
         said = " and ".join(map(str, steps)) or "no multiple of 16"

@@ -14,7 +14,8 @@ from typing import Any
 
 from iced_x86 import Formatter, FormatterSyntax, Instruction
 
-from ghashgen.arch.x86_64.uarch import Uarch, uarches
+from ghashgen.arch.registry import uarches
+from ghashgen.arch.uarch import Uarch
 from ghashgen.cost.bound import Bound, port_bound
 from ghashgen.cost.decoded import work_of
 from ghashgen.cost.simulate import Estimate, estimate

@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ghashgen.arch.x86_64.uarch import Cost, Uarch, Uops
+from ghashgen.arch.uarch import Cost, Uarch, Uops
 from ghashgen.cost.bound import spread
 
 LOAD_FORM = "vmovdqu x,m128"

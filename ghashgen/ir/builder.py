@@ -112,7 +112,7 @@ class Builder:
         return out
 
     def assign(self, target: VReg, value: Value, note: str = "") -> None:
-        """Set a register to a value; usually costs nothing, see `compiler.coalesce`."""
+        """Set a register to a value; usually costs nothing, see `compiler.allocate`."""
         if self.lanes_of(value) > self.lanes_of(target):
             raise ValueError("a value is wider than the variable it is assigned to")
         if target.cls is RegClass.GPR:

@@ -2,9 +2,10 @@
 
 One set of types serves every stage. Before `select` an `Op.code` is an abstract operation (table
 `CODES`); after it, the key of an instruction row of the ISA. Before `allocate` registers are
-`VReg`; after it, `PReg`. Every stage makes new frozen values. Registers may be written more than
-once (a loop-carried accumulator is one VReg), so there are no phi nodes; liveness is found by data
-flow (`compiler.liveness`).
+`VReg`; after it, `PReg`. After `frame` a function is a run of lines: operations, and directives
+that say everything else that its file must hold. Every stage makes new frozen values. Registers may
+be written more than once (a loop-carried accumulator is one VReg), so there are no phi nodes;
+liveness is found by data flow (`compiler.liveness`).
 """
 
 import enum
@@ -130,6 +131,73 @@ class Op:
     def on(self, *operands: Operand) -> "Op":
         """Return the operation on other operands."""
         return Op(self.code, operands, self.width, self.comment, self.origin)
+
+
+@dataclass(frozen=True)
+class Directive:
+    """What stands between instructions, for the assembler or for who unwinds the stack."""
+
+    code: str
+    operands: tuple[Reg | int | Label, ...] = ()
+    comment: str = ""
+
+    def __post_init__(self) -> None:
+        if self.code not in DIRECTIVES:
+            raise ValueError(f"unknown directive {self.code}")
+
+    def numbers(self) -> tuple[int, ...]:
+        """Return the operands that are numbers, in order."""
+        return tuple(operand for operand in self.operands if isinstance(operand, int))
+
+    def register(self) -> PReg:
+        """Return the register that a directive of unwinding names.
+
+        Raises:
+            TypeError: its first operand is none.
+        """
+        first = self.operands[0] if self.operands else None
+        if not isinstance(first, PReg):
+            raise TypeError(f"{self.code} names no register")
+        return first
+
+    def label(self) -> str:
+        """Return the label that it defines.
+
+        Raises:
+            TypeError: its first operand is none.
+        """
+        first = self.operands[0] if self.operands else None
+        if not isinstance(first, Label):
+            raise TypeError(f"{self.code} names no label")
+        return first.name
+
+
+DIRECTIVES: Mapping[str, str] = {
+    # symbols and places: bytes are numbers
+    "export": "the function's symbol, seen from outside",
+    "align": "the next instruction stands at a multiple of so many bytes",
+    "entry": "the function's symbol stands here",
+    "label": "a label of this function alone, and how deep in loops",
+    "pad": "one NOP of so many bytes",
+    "end": "the function ends here",
+    "fill": "so many one-byte NOPs lie before the next function",
+    # unwinding: the CFA is what the stack pointer was before the call's return address was pushed
+    "enter": "frame description begins; the CFA lies so many bytes above the stack pointer",
+    "pushed": "a register was pushed; it and the stack pointer lie so many bytes below the CFA",
+    "grown": "the stack pointer fell by so many bytes; the CFA now lies so many above it",
+    "saved": "a register was stored so many bytes above the stack pointer, so many below the CFA",
+    "body": "the prologue is over",
+    "remember": "what holds here holds again at the next recall",
+    "recall": "the code below is entered as at the last remember",
+    "restored": "a register has its caller's value again",
+    "shrunk": "the stack pointer rose by so many bytes; the CFA now lies so many above it",
+    "popped": "a register was popped; the CFA now lies so many bytes above the stack pointer",
+    "leave": "the function's frame description ends",
+}
+"""Every directive and what it says."""
+
+Line = Op | Directive
+"""What a finished function consists of."""
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ class Point(Protocol):
 
     @property
     def schedule(self) -> str:
-        """The order of operations, see `arch.x86_64.uarch.schedules`."""
+        """The order of operations, see `arch.schedules`."""
         ...
 
 

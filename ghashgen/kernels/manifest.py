@@ -1,17 +1,159 @@
-"""MANIFEST.json: the machine-readable contract of an output folder."""
+"""MANIFEST.json: the machine-readable contract of an output folder, and a kernel as it is there.
+
+An `Entry` describes an emitted kernel for all who assemble, run, choose, report or vendor it. Keys
+that this version does not know are passed over; those it needs are checked when a file is read.
+"""
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from msgspec import UNSET, Struct, UnsetType, to_builtins
+from msgspec.structs import replace
+
 from ghashgen import __version__
-from ghashgen.support.errors import GhashgenError
+from ghashgen.kernels.hash.kernel import Kernel, KernelAxes
+from ghashgen.support.documents import Document
 
 NAME = "MANIFEST.json"
 SCHEMA = 1
 
-Entry = dict[str, Any]
+
+@dataclass(frozen=True)
+class Axes(KernelAxes):
+    """A kernel's axes, and those of its target that its symbols and text depend on.
+
+    They are as the file states them: `Entry.kernel` says whether this version has such a kernel.
+    """
+
+    abi: str = "sysv"
+    syntax: str = "nasm"
+
+
+class TableEntry(Struct, frozen=True, kw_only=True):
+    """The table that NAME_init fills; sizes and alignments in bytes."""
+
+    bytes: int
+    align: int
+    """What callers must promise."""
+    best_align: int = 0
+    """What serves speed: no register of the group loop crosses a line."""
+    top_power: int
+    arrays: Mapping[str, int]
+    cells: tuple[str, ...]
+
+
+class Left(Struct, frozen=True):
+    """Where a function leaves secrets behind."""
+
+    registers: tuple[str, ...]
+    stack_bytes: int
+
+
+class Counted(Struct, frozen=True):
+    """Instructions of a piece of code, counted in its bytes."""
+
+    instructions: int
+    classes: Mapping[str, int]
+    memory_operands: int
+
+
+class Counts(Struct, frozen=True):
+    """What was counted of a kernel; `group` is one turn of the group loop."""
+
+    group: Counted
+    single_block: Counted
+    functions: Mapping[str, Counted]
+
+
+class Object(Struct, frozen=True):
+    """The assembled object: SHA-256 of .text before relocation, and who assembled it."""
+
+    text_sha256: str
+    assembler: str
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """An emitted kernel. Mappings are by function, init, mul and update among them."""
+
+    name: str
+    axes: Axes
+    cpu_features: tuple[str, ...]
+    symbols: Mapping[str, str]
+    table: TableEntry
+    stack_bytes: Mapping[str, int]
+    spill_slots: Mapping[str, int]
+    registers: Mapping[str, tuple[str, ...]]
+    left: Mapping[str, Left] | UnsetType = UNSET
+    """Not stated by version 0.1.0."""
+    counts: Counts
+    code_bytes: Mapping[str, int]
+    file: str
+    """Path below the folder."""
+    sha256: str
+    """Of the file."""
+    object: Object
+    theorems: tuple[str, ...]
+    """The identities that it rests on."""
+    regenerate: str
+    """The command that emits it again."""
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel of these axes, by its name here: a paper's kernels have one of their own.
+
+        Raises:
+            GhashgenError: this version has no kernel of these axes.
+        """
+        axes = {field.name: getattr(self.axes, field.name) for field in fields(Kernel)}
+        kernel = Kernel(**axes)
+        return kernel if kernel.name == self.name else Kernel(**{**axes, "alias": self.name})
+
+    @property
+    def base(self) -> str:
+        """What its symbols begin with: the prefix of the folder, and its name."""
+        return self.symbols["init"].removesuffix("_init")
+
+    @property
+    def prefix(self) -> str:
+        """The prefix of the folder; mostly empty."""
+        return self.base.removesuffix(self.name)
+
+    def by(self, assembler: str) -> "Entry":
+        """Return the entry with another assembler named, that makes the same bytes."""
+        return replace(self, object=replace(self.object, assembler=assembler))
+
+
+class Manifest(Struct, frozen=True):
+    """A whole file; `companions` are the files that are no kernels, with their SHA-256."""
+
+    schema: int
+    kernels: tuple[Entry, ...]
+    generator: str = "ghashgen"
+    licence: str = ""
+    companions: Mapping[str, str] = {}
+
+
+_FILE = Document(
+    Manifest, "is not a manifest", "restore it, or delete the folder and regenerate", SCHEMA
+)
+
+
+def axes_in(kernel: Kernel, abi: str, syntax: str) -> Axes:
+    """Return a kernel's axes as an entry has them: without a name of its own, with its target's."""
+    own = {field.name: getattr(kernel, field.name) for field in fields(Kernel)}
+    return Axes(**{**own, "alias": ""}, abi=abi, syntax=syntax)
+
+
+def axes_of(entry: Entry) -> dict[str, Any]:
+    """Return the axes by name, as the file has them."""
+    return {
+        field.name: getattr(entry.axes, field.name)
+        for field in fields(Axes)
+        if field.name != "alias"
+    }
 
 
 def dump(entries: Iterable[Entry], companions: Mapping[str, str]) -> str:
@@ -24,9 +166,27 @@ def dump(entries: Iterable[Entry], companions: Mapping[str, str]) -> str:
         "generator": f"ghashgen {__version__}",
         "licence": "MIT OR CC0-1.0",
         "companions": dict(sorted(companions.items())),
-        "kernels": sorted(entries, key=lambda entry: str(entry["name"])),
+        "kernels": [_plain(entry) for entry in sorted(entries, key=lambda entry: entry.name)],
     }
     return json.dumps(body, indent=1, ensure_ascii=False) + "\n"
+
+
+def read(folder: Path) -> Manifest | None:
+    """Return a folder's manifest, None if it has none.
+
+    Raises:
+        GhashgenError: the manifest cannot be read.
+    """
+    path = folder / NAME
+    if not path.exists():
+        return None
+    found = _FILE.read(path)
+    for i, entry in enumerate(found.kernels):
+        if not (folder / entry.file).resolve().is_relative_to(folder.resolve()):
+            raise _FILE.refuse(path, f"kernels[{i}].file: {entry.file} lies outside the folder")
+        if "init" not in entry.symbols:
+            raise _FILE.refuse(path, f"kernels[{i}].symbols: lacks 'init'")
+    return replace(found, kernels=tuple(map(_as_now, found.kernels)))
 
 
 def load(folder: Path) -> dict[str, Entry]:
@@ -35,7 +195,8 @@ def load(folder: Path) -> dict[str, Entry]:
     Raises:
         GhashgenError: the manifest cannot be read.
     """
-    return {entry["name"]: entry for entry in _read(folder)["kernels"]}
+    found = read(folder)
+    return {entry.name: entry for entry in found.kernels} if found else {}
 
 
 def companions(folder: Path) -> dict[str, str]:
@@ -44,35 +205,8 @@ def companions(folder: Path) -> dict[str, str]:
     Raises:
         GhashgenError: the manifest cannot be read.
     """
-    return dict(_read(folder).get("companions", {}))
-
-
-def _read(folder: Path) -> dict[str, Any]:
-    path = folder / NAME
-    if not path.exists():
-        return {"kernels": []}
-    try:
-        body: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        if body["schema"] != SCHEMA:
-            raise GhashgenError(
-                f"{path} has schema {body['schema']}, this version writes {SCHEMA}",
-                "regenerate into an empty folder",
-            )
-        _ = dict(body.get("companions", {}))
-        for entry in body["kernels"]:
-            # What the generator itself relies on when it meets an older output.
-            _ = entry["name"], entry["file"], entry["sha256"], entry["object"]["text_sha256"]
-            _ = entry["symbols"]["init"]
-            # Earlier versions stated one alignment, the best, as the one that is needed.
-            entry["table"].setdefault("best_align", entry["table"]["align"])
-            _ = entry["axes"]["abi"], entry["cpu_features"], entry["object"]["assembler"]
-            if not (folder / entry["file"]).resolve().is_relative_to(folder.resolve()):
-                raise ValueError(f"{entry['file']} lies outside the folder")
-        return body
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise GhashgenError(
-            f"{path} is not a manifest: {error}", "restore it, or delete the folder and regenerate"
-        ) from None
+    found = read(folder)
+    return dict(found.companions) if found else {}
 
 
 def same(found: str, wanted: str) -> bool:
@@ -91,3 +225,15 @@ def _without_assembler(text: str) -> Any:
     for entry in body["kernels"]:
         entry["object"].pop("assembler")
     return body
+
+
+def _as_now(entry: Entry) -> Entry:
+    """Version 0.1.0 stated one alignment, the best, as the one that is needed."""
+    if entry.table.best_align:
+        return entry
+    return replace(entry, table=replace(entry.table, best_align=entry.table.align))
+
+
+def _plain(entry: Entry) -> dict[str, Any]:
+    plain: dict[str, Any] = to_builtins(entry)
+    return {**plain, "axes": axes_of(entry)}

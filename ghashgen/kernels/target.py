@@ -1,28 +1,33 @@
 """What a kernel is made for: calling convention, table alignment, syntax, format, prefix."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
 
-from ghashgen.arch.core import Abi, ObjectFormat
-from ghashgen.arch.registry import syntaxes
+from ghashgen.arch.core import Abi, Arch, ObjectFormat
+from ghashgen.arch.registry import DEFAULT, arches, syntaxes
 from ghashgen.arch.syntax import Syntax
-from ghashgen.arch.x86_64.abi import ABIS, SYSV, WIN64
-from ghashgen.arch.x86_64.formats import FORMATS
-from ghashgen.arch.x86_64.syntax.nasm import SYNTAX as NASM
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.wording import choose_one
 
+_V = TypeVar("_V")
+
 TABLE_ALIGNS = (1, 2, 4, 8, 16, 32, 64)
 """Alignments of the table, in bytes, that callers may promise."""
+
+
+def _default() -> Arch:
+    return arches()[DEFAULT]
 
 
 @dataclass(frozen=True)
 class Target:
     """Rendering axes; they change no algebra."""
 
-    abi: Abi = SYSV
-    syntax: Syntax = NASM
-    fmt: ObjectFormat = FORMATS["elf64"]
+    abi: Abi = field(default_factory=lambda: _default().default_abi)
+    syntax: Syntax = field(default_factory=lambda: syntaxes()[_default().syntax])
+    fmt: ObjectFormat = field(default_factory=lambda: _default().default_format)
     prefix: str = ""
     """Put before every symbol, macro and file name, so that two libraries can be one program."""
     table_align: int = 0
@@ -47,7 +52,12 @@ class Target:
 
 
 def target(
-    abi: str = "", fmt: str = "", prefix: str = "", syntax: str = "nasm", table_align: int = 0
+    abi: str = "",
+    fmt: str = "",
+    prefix: str = "",
+    syntax: str = "",
+    table_align: int = 0,
+    arch: str = DEFAULT,
 ) -> Target:
     """Return the target of these names; convention and format default to each other's own.
 
@@ -55,15 +65,13 @@ def target(
         GhashgenError: an unknown name, a prefix that is no C identifier, or an alignment that is no
             power of two up to 64.
     """
-    abi = abi or (WIN64.name if fmt == "win64" else SYSV.name)
-    fmt = fmt or ("win64" if abi == WIN64.name else "elf64")
-    for axis, value, table in (
-        ("abi", abi, ABIS),
-        ("format", fmt, FORMATS),
-        ("syntax", syntax, syntaxes()),
-    ):
-        if value not in table:
-            raise GhashgenError(f"unknown {axis} {value!r}", choose_one(value, table))
+    machine = _known("architecture", arch, arches())
+    if not abi:
+        own = [each.name for each in machine.abis.values() if each.format == fmt]
+        abi = own[0] if own else machine.default_abi.name
+    convention = _known("abi", abi, machine.abis)
+    container = _known("format", fmt or convention.format, machine.formats)
+    printer = _known("syntax", syntax or machine.syntax, syntaxes(arch))
     if prefix and not (prefix.isascii() and prefix.isidentifier()):
         raise GhashgenError(f"prefix {prefix!r} is not a C identifier", "use letters, digits and _")
     if table_align not in (0, *TABLE_ALIGNS):
@@ -71,15 +79,24 @@ def target(
             f"a table cannot be aligned to {table_align} bytes",
             f"choose one of {', '.join(map(str, TABLE_ALIGNS))}",
         )
-    return Target(ABIS[abi], syntaxes()[syntax], FORMATS[fmt], prefix, table_align)
+    return Target(convention, printer, container, prefix, table_align)
 
 
-def runnable(abi: str, prefix: str = "", table_align: int = 0) -> Target:
-    """Return the target whose objects can be run and proved here: ELF in either convention.
+def _known(axis: str, value: str, table: Mapping[str, _V]) -> _V:
+    if value not in table:
+        raise GhashgenError(f"unknown {axis} {value!r}", choose_one(value, table))
+    return table[value]
+
+
+def runnable(
+    abi: str, prefix: str = "", table_align: int = 0, syntax: str = "", arch: str = DEFAULT
+) -> Target:
+    """Return the target whose objects can be run and proved here: ELF in every convention.
 
     The instructions are those of the convention's own container.
 
     Raises:
         GhashgenError: as `target`.
     """
-    return target(abi, "elf64", prefix, table_align=table_align)
+    machine = _known("architecture", arch, arches())
+    return target(abi, machine.default_format.name, prefix, syntax, table_align, arch)

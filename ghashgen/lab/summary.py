@@ -154,11 +154,11 @@ def _proved(path: Path, entries: Mapping[str, manifest.Entry]) -> Proved | None:
 
 
 def _shelves(kernels: list[manifest.Entry]) -> Iterable[Shelf]:
-    for isa in sorted({entry["axes"]["isa"] for entry in kernels}):
-        own = [entry for entry in kernels if entry["axes"]["isa"] == isa]
-        needs = [frozenset(entry["cpu_features"]) for entry in own]
+    for isa in sorted({entry.axes.isa for entry in kernels}):
+        own = [entry for entry in kernels if entry.axes.isa == isa]
+        needs = [frozenset(entry.cpu_features) for entry in own]
         every, some = frozenset.intersection(*needs), frozenset.union(*needs)
-        blocks = sorted({entry["axes"]["blocks"] for entry in own})
+        blocks = sorted({entry.axes.blocks for entry in own})
         yield Shelf(isa, tuple(sorted(every)), tuple(sorted(some - every)), len(own), tuple(blocks))
 
 
@@ -176,13 +176,13 @@ def _families(names: Iterable[str]) -> tuple[Family, ...]:
 def _costs(kernels: list[manifest.Entry]) -> Iterable[Cost]:
     found: dict[tuple[str, int, str], Cost] = {}
     for entry in kernels:
-        axes, group = entry["axes"], entry["counts"]["group"]
-        key = axes["isa"], axes["blocks"], axes["multiply"]
-        if axes["blocks"] not in GROUPS or axes["multiply"] not in MULTIPLIES:
+        axes, group = entry.axes, entry.counts.group
+        key = axes.isa, axes.blocks, axes.multiply
+        if axes.blocks not in GROUPS or axes.multiply not in MULTIPLIES:
             continue
-        if axes.get("op", GHASH) != GHASH:
+        if axes.op != GHASH:
             continue
-        cost = Cost(*key, entry["name"], group["instructions"], group["classes"]["clmul"])
+        cost = Cost(*key, entry.name, group.instructions, group.classes["clmul"])
         if key not in found or cost.instructions < found[key].instructions:
             found[key] = cost
     for key in sorted(found, key=lambda key: (key[0], key[1], MULTIPLIES.index(key[2]))):
@@ -190,9 +190,9 @@ def _costs(kernels: list[manifest.Entry]) -> Iterable[Cost]:
 
 
 def _single(entry: manifest.Entry) -> Single:
-    region = entry["counts"]["single_block"]
-    classes = {name: count for name, count in region["classes"].items() if count}
-    return Single(entry["name"], region["instructions"], classes)
+    region = entry.counts.single_block
+    classes = {name: count for name, count in region.classes.items() if count}
+    return Single(entry.name, region.instructions, classes)
 
 
 # -- Markdown -------------------------------------------------------------------------------------

@@ -129,13 +129,13 @@ def _kernel(candidate: Candidate) -> dict[str, Any]:
         "name": candidate.name,
         "op": candidate.op,
         "isa": candidate.isa,
-        "base": candidate.symbols["init"].removesuffix("_init"),
-        "table_bytes": candidate.table_bytes,
-        "table_align": candidate.table_align,
-        "best_align": candidate.best_align,
+        "base": candidate.entry.base,
+        "table_bytes": candidate.table.bytes,
+        "table_align": candidate.table.align,
+        "best_align": candidate.table.best_align,
         "needs": _needs(candidate.needs, candidate.name, 9),
-        "symbols": candidate.symbols,
-        "pointers": [candidate.symbols.get(name, "NULL") for name in functions()],
+        "symbols": candidate.entry.symbols,
+        "pointers": [candidate.entry.symbols.get(name, "NULL") for name in functions()],
     }
 
 
@@ -153,9 +153,9 @@ def _needs(features: frozenset[str], name: str, indent: int) -> str:
 def _row(op: str, use: str, row: Row, known: Sequence[Host]) -> dict[str, Any]:
     slots, end = {}, 0
     for candidate in dict.fromkeys(pick.candidate for pick in row.picks):
-        offset = -(-end // candidate.best_align) * candidate.best_align
+        offset = -(-end // candidate.table.best_align) * candidate.table.best_align
         slots[candidate] = {"name": candidate.name, "offset": offset}
-        end = offset + candidate.table_bytes
+        end = offset + candidate.table.bytes
     return {
         "op": op,
         "use": use,

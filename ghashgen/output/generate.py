@@ -12,7 +12,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from ghashgen.choice.chosen import Chosen
 from ghashgen.kernels import manifest
@@ -27,7 +26,7 @@ from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import unwritten
 from ghashgen.support.parallel import run
 from ghashgen.support.templates import environment
-from ghashgen.support.toolchain import find_nasm
+from ghashgen.support.toolchain import Tool, find_assembler
 
 HEADER = "ghashgen.h"
 """The header's name, without a prefix."""
@@ -47,8 +46,8 @@ class Output:
     prefix: str = ""
 
 
-def _make(target: Target, nasm: Any, kernel: Kernel) -> Artefact:
-    return make(kernel, target, nasm)
+def _make(target: Target, assembler: Tool, kernel: Kernel) -> Artefact:
+    return make(kernel, target, assembler)
 
 
 def produce(
@@ -63,11 +62,10 @@ def produce(
 
     The dispatcher's order comes from the records, or from a chosen set.
     """
-    nasm = find_nasm()
-    artefacts = run(partial(_make, target, nasm), kernels, on_done)
-    fresh = {a.kernel.name: manifest_entry(a, nasm) for a in artefacts}
-    for name, entry in fresh.items():
-        _keep_assembler(entry, old.get(name))
+    assembler = find_assembler(target.syntax.assembler)
+    artefacts = run(partial(_make, target, assembler), kernels, on_done)
+    fresh = {a.kernel.name: manifest_entry(a, assembler) for a in artefacts}
+    fresh = {name: _keep_assembler(entry, old.get(name)) for name, entry in fresh.items()}
     entries = fresh if whole else {**old, **fresh}
     ordered = [entries[name] for name in sorted(entries)]
     files = {a.file: a.text for a in artefacts}
@@ -77,41 +75,27 @@ def produce(
         .render(
             entries=ordered,
             operations=DEFINITIONS,
-            ops=[DEFINITIONS[op] for op in sorted({entry["axes"]["op"] for entry in ordered})],
+            ops=[DEFINITIONS[op] for op in sorted({entry.axes.op for entry in ordered})],
             functions=functions(),
             library=target.library,
-            macro=_macro,
         )
     }
     beside |= render_dispatch(ordered, target.library, recorded(), chosen)
     files |= beside
     hashes = {name: sha256(text.encode()) for name, text in beside.items()}
     files[manifest.NAME] = manifest.dump(ordered, hashes)
-    kept = {entry["file"] for entry in ordered}
-    made_before = {entry["file"] for entry in old.values()}
-    for prefix in {_prefix(entry) for entry in old.values()}:
+    kept = {entry.file for entry in ordered}
+    made_before = {entry.file for entry in old.values()}
+    for prefix in {entry.prefix for entry in old.values()}:
         made_before |= {prefix + name for name in (HEADER, *DISPATCH)}
     stale = tuple(sorted(made_before - kept - beside.keys()))
     return Output(files, tuple(artefacts), stale, target.prefix)
 
 
-def _base(entry: manifest.Entry) -> str:
-    """Return what a kernel's symbols begin with: its prefix and its name."""
-    return str(entry["symbols"]["init"]).removesuffix("_init")
-
-
-def _prefix(entry: manifest.Entry) -> str:
-    return _base(entry).removesuffix(entry["name"])
-
-
-def _macro(entry: manifest.Entry) -> str:
-    return _base(entry).upper()
-
-
-def _keep_assembler(entry: manifest.Entry, old: manifest.Entry | None) -> None:
+def _keep_assembler(entry: manifest.Entry, old: manifest.Entry | None) -> manifest.Entry:
     """Same bytes from another nasm: the manifest goes on naming the one that made them first."""
-    if old and old["object"]["text_sha256"] == entry["object"]["text_sha256"]:
-        entry["object"]["assembler"] = old["object"]["assembler"]
+    same = old is not None and old.object.text_sha256 == entry.object.text_sha256
+    return entry.by(old.object.assembler) if old is not None and same else entry
 
 
 def generate(
@@ -158,7 +142,7 @@ def _writable(out: Path) -> None:
 
 def _refuse_another_prefix(out: Path, old: dict[str, manifest.Entry], target: Target) -> None:
     """A folder is one library: one header, one dispatcher, one prefix."""
-    for prefix in sorted({_prefix(entry) for entry in old.values()} - {target.prefix}):
+    for prefix in sorted({entry.prefix for entry in old.values()} - {target.prefix}):
         raise GhashgenError(
             f"{out} holds kernels with {f'the prefix {prefix!r}' if prefix else 'no prefix'}",
             "choose another --out",
@@ -166,7 +150,7 @@ def _refuse_another_prefix(out: Path, old: dict[str, manifest.Entry], target: Ta
 
 
 def _refuse_edited(out: Path, old: dict[str, manifest.Entry]) -> None:
-    emitted = {entry["file"]: entry["sha256"] for entry in old.values()}
+    emitted = {entry.file: entry.sha256 for entry in old.values()}
     emitted |= manifest.companions(out)
     for name, digest in emitted.items():
         path = out / name
@@ -179,7 +163,7 @@ def _refuse_edited(out: Path, old: dict[str, manifest.Entry]) -> None:
 
 def _refuse_unknown(out: Path, old: dict[str, manifest.Entry], output: Output) -> None:
     """Refuse to overwrite a file that no manifest vouches for."""
-    vouched = {entry["file"] for entry in old.values()} | {manifest.NAME}
+    vouched = {entry.file for entry in old.values()} | {manifest.NAME}
     vouched |= {output.prefix + name for name in (HEADER, *DISPATCH)}
     for name, text in output.files.items():
         path = out / name

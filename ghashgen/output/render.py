@@ -1,19 +1,20 @@
-"""Rendering: compiled functions and a target become the text of one file.
+"""Rendering: placed functions and a target become the text of one file.
 
-The template holds the envelope (banner, sections, notes); every instruction comes from here. The
-banner states what was found in the assembled bytes, so a listing has none before it is assembled:
-`output.place.place` adds it.
+The template holds the envelope (banner, sections, notes); every line of a function comes from here.
+The banner states what was found in the assembled bytes.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ghashgen.arch.core import Arch
-from ghashgen.arch.x86_64.uarch.schedules import WRITTEN
-from ghashgen.compiler.pipeline import Compiled, compile_kernel
+from ghashgen.arch.schedules import WRITTEN
+from ghashgen.arch.syntax import Names
+from ghashgen.compiler.frame import Function
+from ghashgen.compiler.pipeline import Compiled
 from ghashgen.cost.audit import Audit
 from ghashgen.cost.left import Left
-from ghashgen.ir.program import Constant, Mem, RegClass
+from ghashgen.ir.program import Constant, Op, RegClass
 from ghashgen.kernels.families import family_of, functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import Target
@@ -24,29 +25,25 @@ COMMENT_COLUMN = 52
 
 @dataclass(frozen=True)
 class RenderedFunction:
-    """One function of a listing."""
+    """What a file says of one function, its lines aside."""
 
     name: str
     symbol: str
     prototype: str
     purpose: str
-    lines: tuple[str, ...]
     stack_bytes: int
     spill_slots: int
     registers: str
-    left: str | None
-    """Where secrets may be when it returns, "" if nowhere, None if its bytes are not known yet."""
+    left: str
+    """Where secrets may be when it returns, "" if nowhere."""
 
 
 @dataclass(frozen=True)
-class Listing:
-    """The text of an emitted file and what its generator knows about it."""
+class Rendered:
+    """The text of an emitted file, and what it says of its functions."""
 
-    kernel: Kernel
-    target: Target
     text: str
     functions: tuple[RenderedFunction, ...]
-    compiled: Mapping[str, Compiled]
 
 
 def regenerate_command(kernel: Kernel, target: Target) -> str:
@@ -59,34 +56,35 @@ def regenerate_command(kernel: Kernel, target: Target) -> str:
     arch = kernel.set.arch
     if (target.abi, target.fmt) != (arch.default_abi, arch.default_format):
         words += [f"--abi {target.abi.name} --format {target.fmt.name}"]
+    words += [f"--syntax {target.syntax.name}"] if target.syntax.name != arch.syntax else []
     words += [f"--prefix {target.prefix}"] if target.prefix else []
     align = target.table_align_of(kernel)
     words += [f"--table-align {align}"] if align != kernel.set.operand_align else []
     return " ".join(words)
 
 
+def _lines(kernel: Kernel, target: Target, name: str, function: Function) -> tuple[str, ...]:
+    syntax, rows = target.syntax, kernel.set.rows
+    names = Names(target.symbol(f"{kernel.name}_{name}"), target.symbol(kernel.name), target.fmt)
+    lines: list[str] = []
+    for line in function.lines:
+        if isinstance(line, Op):
+            text = "    " + syntax.instruction(line, rows[line.code], names)
+            lines.append(_line(text, line.comment, syntax.comment))
+        else:
+            said = syntax.directive(line, names)
+            lines.extend(_line(text, line.comment, syntax.comment) for text in said)
+    return tuple(lines)
+
+
 def _line(text: str, comment: str, mark: str) -> str:
     return f"{text:<{COMMENT_COLUMN - 2}}  {mark} {comment}" if comment else text
 
 
-def _lines(kernel: Kernel, target: Target, symbol: str, compiled: Compiled) -> tuple[str, ...]:
-    syntax, rows = target.syntax, kernel.set.rows
-    prefix = target.symbol(kernel.name)
-    lines: list[str] = []
-    for index, block in enumerate(compiled.function.program.blocks):
-        if index:
-            lines.append(syntax.label(symbol, block.label))
-        for op in block.ops:
-            text = "    " + syntax.instruction(op, rows[op.code], prefix)
-            lines.append(_line(text, op.comment, syntax.comment))
-    return tuple(lines)
-
-
-def _registers(arch: Arch, compiled: Compiled) -> str:
-    function, files = compiled.function, arch.registers
+def _registers(arch: Arch, function: Function) -> str:
     parts = (
-        files[RegClass.VEC].listed(function.vectors),
-        files[RegClass.GPR].listed(function.generals),
+        arch.registers[RegClass.VEC].listed(function.vectors),
+        arch.registers[RegClass.GPR].listed(function.generals),
     )
     return ", ".join(part for part in parts if part)
 
@@ -97,56 +95,47 @@ def places(arch: Arch, left: Left) -> str:
     return ", ".join(part for part in (arch.listed(left.registers), stack) if part)
 
 
-def _constants(compiled: Mapping[str, Compiled]) -> list[Constant]:
-    used: dict[str, Constant] = {}
-    for function in compiled.values():
-        read = {
-            operand.symbol
-            for op in function.function.program.ops
-            for operand in op.operands
-            if isinstance(operand, Mem)
-        }
-        for name, constant in function.abstract.constants.items():
-            if name in read:
-                used[name] = constant
+def _constants(functions: Mapping[str, Function]) -> list[Constant]:
+    used = {c.name: c for function in functions.values() for c in function.constants}
     return [used[name] for name in sorted(used)]
 
 
-def render(kernel: Kernel, target: Target) -> Listing:
-    """Compile a kernel and return what the assembler is given: its file without the banner."""
-    return listing(
-        kernel, target, compile_kernel(kernel, target.abi, target.table_align_of(kernel))
+def draft(kernel: Kernel, target: Target, functions: Mapping[str, Function]) -> str:
+    """Return what an assembler is given: the file without what only its bytes can tell."""
+    lines = {name: _lines(kernel, target, name, item) for name, item in functions.items()}
+    return (
+        environment()
+        .get_template(target.syntax.template)
+        .render(
+            kernel=kernel,
+            target=target,
+            symbol=target.symbol(kernel.name),
+            counted=None,
+            lines=lines,
+            constants=_constants(functions),
+        )
     )
 
 
-def listing(
-    kernel: Kernel,
-    target: Target,
-    compiled: Mapping[str, Compiled],
-    counted: Audit | None = None,
-) -> Listing:
-    """Return the file of functions that were compiled for the target's calling convention.
-
-    It has a banner if the audit of its assembled bytes is given.
-    """
-    rendered = []
-    arch = kernel.set.arch
-    for name, item in compiled.items():
-        symbol = target.symbol(f"{kernel.name}_{name}")
-        function = functions_of(kernel)[name]
-        rendered.append(
-            RenderedFunction(
-                name=name,
-                symbol=symbol,
-                prototype=function.prototype(symbol),
-                purpose=function.purpose(kernel),
-                lines=_lines(kernel, target, symbol, item),
-                stack_bytes=item.function.stack_bytes,
-                spill_slots=item.function.spill_slots,
-                registers=_registers(arch, item),
-                left=None if counted is None else places(arch, counted.left[name]),
-            )
+def render(
+    kernel: Kernel, target: Target, compiled: Mapping[str, Compiled], counted: Audit
+) -> Rendered:
+    """Return the file that ships: placed functions, and what was found in their bytes."""
+    arch, exported = kernel.set.arch, functions_of(kernel)
+    functions = {name: item.function for name, item in compiled.items()}
+    said = tuple(
+        RenderedFunction(
+            name=name,
+            symbol=(symbol := target.symbol(f"{kernel.name}_{name}")),
+            prototype=exported[name].prototype(symbol),
+            purpose=exported[name].purpose(kernel),
+            stack_bytes=function.stack_bytes,
+            spill_slots=function.spill_slots,
+            registers=_registers(arch, function),
+            left=places(arch, counted.left[name]),
         )
+        for name, function in functions.items()
+    )
     text = (
         environment()
         .get_template(target.syntax.template)
@@ -155,18 +144,19 @@ def listing(
             target=target,
             symbol=target.symbol(kernel.name),
             counted=counted,
-            left=None if counted is None else places(arch, _everywhere(arch, counted)),
+            left=places(arch, _everywhere(arch, counted)),
             operation=kernel.definition,
             align=target.table_align_of(kernel),
-            functions=rendered,
-            constants=_constants(compiled),
+            functions={item.name: item for item in said},
+            lines={name: _lines(kernel, target, name, item) for name, item in functions.items()},
+            constants=_constants(functions),
             scheduled={
                 name: item.order for name, item in compiled.items() if kernel.schedule != WRITTEN
             },
             command=regenerate_command(kernel, target),
         )
     )
-    return Listing(kernel, target, text, tuple(rendered), compiled)
+    return Rendered(text, said)
 
 
 def _everywhere(arch: Arch, counted: Audit) -> Left:

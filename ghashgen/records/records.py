@@ -7,13 +7,16 @@ quartile is null where only the median is known.
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from ghashgen.records.core import INIT_MODES, MODES, Cell, Machine, Results, Run, Subject, size_name
 from ghashgen.records.cpus import core_of, title_of
+from ghashgen.support.documents import Document
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import write_whole
 
@@ -102,53 +105,77 @@ def _rounded(value: float) -> float | None:
     return None if math.isnan(value) else float(f"{value:.4g}")
 
 
+_Quartiles = tuple[float, float | None, float | None] | None
+"""Median, first and third quartile; null where there is no such figure."""
+
+
+class _Row(Struct, frozen=True, rename={"init_throughput": "init-throughput"}):
+    """A subject's line: a cell for each size, one for a mode without a message."""
+
+    kind: str
+    table_bytes: int
+    digest: str
+    needs: tuple[str, ...]
+    throughput: tuple[_Quartiles, ...] | None = None
+    latency: tuple[_Quartiles, ...] | None = None
+    init: _Quartiles = None
+    init_throughput: _Quartiles = None
+    gcm: tuple[_Quartiles, ...] | None = None
+
+
+class _File(Struct, frozen=True):
+    cpu: str
+    features: tuple[str, ...]
+    clock_ghz: float
+    sources: str
+    runs: int
+    note: str
+    missing: dict[str, str]
+    sizes: tuple[int, ...]
+    subjects: dict[str, _Row]
+
+
+_FILE = Document(
+    _File,
+    "is no record of a measurement",
+    "measure again with ghashgen bench --record, or delete it",
+    SCHEMA,
+)
+
+
 def load_record(path: Path) -> Record:
     """Read a record.
 
     Raises:
         GhashgenError: it is malformed.
     """
+    body = _FILE.read(path)
+    subjects = {
+        name: Subject(name, row.kind, row.table_bytes, row.digest, row.needs)
+        for name, row in body.subjects.items()
+    }
     try:
-        body: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        if body["schema"] != SCHEMA:
-            raise ValueError(f"schema {body['schema']}, this version reads {SCHEMA}")
-        subjects = {
-            name: Subject(
-                name,
-                str(row["kind"]),
-                int(row["table_bytes"]),
-                str(row["digest"]),
-                tuple(map(str, row["needs"])),
-            )
-            for name, row in body["subjects"].items()
-        }
-        cells = tuple(
-            cell for name, row in body["subjects"].items() for cell in _cells(name, row, body)
-        )
-        machine = Machine(
-            str(body["cpu"]),
-            tuple(map(str, body["features"])),
-            float(body["clock_ghz"]),
-            str(body["sources"]),
-        )
-        results = Results(machine, subjects, cells, dict(body["missing"]))
-        return Record(path.stem, int(body["runs"]), str(body["note"]), results)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise GhashgenError(
-            f"{path} is no record of a measurement: {type(error).__name__} {error}",
-            "measure again with ghashgen bench --record, or delete it",
-        ) from None
+        cells = tuple(c for name, row in body.subjects.items() for c in _cells(name, row, body))
+    except ValueError as error:
+        raise _FILE.refuse(path, str(error)) from None
+    machine = Machine(body.cpu, body.features, body.clock_ghz, body.sources)
+    results = Results(machine, subjects, cells, body.missing)
+    return Record(path.stem, body.runs, body.note, results)
 
 
-def _cells(name: str, row: Mapping[str, Any], body: Mapping[str, Any]) -> Iterator[Cell]:
-    for mode, values in row.items():
-        if mode not in MODES or values is None:
+def _cells(name: str, row: _Row, body: _File) -> Iterator[Cell]:
+    for mode in MODES:
+        values = getattr(row, mode.replace("-", "_"))
+        if values is None:
             continue
-        pairs = [(0, values)] if mode in INIT_MODES else zip(body["sizes"], values, strict=True)
-        for size, value in pairs:
-            if value is not None:
-                middle, low, high = (math.nan if part is None else float(part) for part in value)
-                yield Cell(name, int(size), mode, (Run(middle, low, high, 0, 0),))
+        sizes = (0,) if mode in INIT_MODES else body.sizes
+        found = (values,) if mode in INIT_MODES else values
+        if len(found) != len(sizes):
+            raise ValueError(f"subjects.{name}.{mode}: {len(found)} cells, {len(sizes)} sizes")
+        for size, cell in zip(sizes, found, strict=True):
+            if cell is not None:
+                middle, low, high = (math.nan if part is None else part for part in cell)
+                yield Cell(name, size, mode, (Run(middle, low, high, 0, 0),))
 
 
 def load_records(folder: Path) -> tuple[Record, ...]:

@@ -9,24 +9,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from ghashgen.arch.objects import read_object
 from ghashgen.cost.audit import Audit, audit
 from ghashgen.kernels import manifest
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.manifest import Entry
 from ghashgen.kernels.target import Target
-from ghashgen.output.artefact import sha256
-from ghashgen.output.place import place
-from ghashgen.output.render import render
+from ghashgen.output.artefact import make, sha256
 from ghashgen.run.arguments import Arguments, Values, arguments
 from ghashgen.run.harness import HarnessKernel
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import write_whole
 from ghashgen.support.parallel import run
 from ghashgen.support.sealed import kept
-from ghashgen.support.toolchain import Tool, assemble, find_nasm
+from ghashgen.support.toolchain import Tool, assemble, find_assembler
 
 
 @dataclass(frozen=True)
@@ -82,49 +80,49 @@ class Built:
 
 
 def _text(
-    kernel: Kernel, target: Target, folder: Path, entry: dict[str, Any] | None, nasm: Tool
+    kernel: Kernel, target: Target, folder: Path, entry: Entry | None, tool: Tool
 ) -> tuple[str, str]:
     """Return (text, source)."""
     if entry is not None and not target.prefix and _made_for(entry, kernel, target):
-        path = folder / entry["file"]
+        path = folder / entry.file
         if not path.exists():
             raise GhashgenError(f"{path} is missing", "run ghashgen generate")
         text = path.read_text(encoding="utf-8")
-        if sha256(text.encode()) != entry["sha256"]:
+        if sha256(text.encode()) != entry.sha256:
             raise GhashgenError(
                 f"{path} was edited by hand: it differs from {manifest.NAME}",
                 "run ghashgen generate --force to restore it",
             )
-        return text, str(entry["file"])
-    return place(render(kernel, target), nasm).listing.text, "rendered"
+        return text, entry.file
+    return make(kernel, target, tool).text, "rendered"
 
 
-def _made_for(entry: dict[str, Any], kernel: Kernel, target: Target) -> bool:
-    made = entry["axes"]["abi"], entry["table"]["align"], list(entry["symbols"])
-    wanted = target.abi.name, target.table_align_of(kernel), list(functions_of(kernel))
-    return made == wanted
+def _made_for(entry: Entry, kernel: Kernel, target: Target) -> bool:
+    made = entry.axes.abi, entry.axes.syntax, entry.table.align, list(entry.symbols)
+    align, names = target.table_align_of(kernel), list(functions_of(kernel))
+    return made == (target.abi.name, target.syntax.name, align, names)
 
 
 def _build(
     target: Target,
     folder: Path,
     objects: Path,
-    nasm: Tool,
+    tool: Tool,
     assembler: str,
     fresh: bool,
-    item: tuple[Kernel, Any],
+    item: tuple[Kernel, Entry | None],
 ) -> Built:
     kernel, entry = item
-    text, source = _text(kernel, target, folder, entry, nasm)
-    digest = sha256(f"{nasm.version} {text}".encode())
+    text, source = _text(kernel, target, folder, entry, tool)
+    digest = sha256(f"{tool.version} {text}".encode())
     stem = f"{kernel.name}-{digest[:16]}"
 
-    def make() -> None:
+    def fill() -> None:
         asm = objects / f"{stem}.asm"
         write_whole(asm, text)
-        assemble(nasm, asm, objects / f"{stem}.o", kernel.set.arch.default_format.name)
+        assemble(tool, asm, objects / f"{stem}.o", kernel.set.arch.default_format.name)
 
-    obj = kept(objects / f"{stem}.o", f"object of {digest} by {assembler}", make, fresh)
+    obj = kept(objects / f"{stem}.o", f"object of {digest} by {assembler}", fill, fresh)
     counted = audit(kernel, target.symbol(kernel.name), read_object(obj.read_bytes()))
     abi, align = target.abi.name, target.table_align_of(kernel)
     return Built(kernel, obj, abi, align, counted, source, target.prefix)
@@ -141,19 +139,19 @@ def build(
     """Assemble and audit kernels; `fresh` assembles them whatever `objects` holds.
 
     Raises:
-        GhashgenError: a file of the folder was edited by hand or is missing, or nasm fails.
+        GhashgenError: a file of the folder was edited by hand or is missing, or assembling fails.
     """
     if not target.fmt.elf:
         raise GhashgenError(
             f"objects of format {target.fmt.name} cannot be run here", "choose --format elf64"
         )
-    nasm = find_nasm()
+    tool = find_assembler(target.syntax.assembler)
     entries = manifest.load(folder)
     items = [(kernel, entries.get(kernel.name)) for kernel in kernels]
     # Of two programs that say the same version, each has its own objects.
     try:
-        assembler = sha256(nasm.path.read_bytes())
+        assembler = sha256(tool.path.read_bytes())
     except OSError as error:
-        raise GhashgenError(f"{nasm.path}: {error.strerror}", "let it be read") from None
-    work = partial(_build, target, folder, objects, nasm, assembler, fresh)
+        raise GhashgenError(f"{tool.path}: {error.strerror}", "let it be read") from None
+    work = partial(_build, target, folder, objects, tool, assembler, fresh)
     return tuple(run(work, items, lambda item: on_done(item[0])))

@@ -22,7 +22,6 @@ EXTRAS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "bench": {"cryptography": "cryptography"},
         "report": {"matplotlib": "matplotlib"},
         "lab": {"dask": "dask", "distributed": "distributed"},
-        "solve": {"ortools": "ortools"},
     }
 )
 """For each extra, the modules that it brings and the packages that hold them."""
@@ -34,7 +33,6 @@ USES: Mapping[str, str] = MappingProxyType(
         "bench": "measuring pyca/cryptography beside kernels",
         "report": "the report's plots",
         "lab": "tuning over several machines",
-        "solve": "searching the best order of a loop",
     }
 )
 """What each extra is needed for."""

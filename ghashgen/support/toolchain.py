@@ -24,6 +24,7 @@ NASM_MINIMUM = (2, 14)
 """The first nasm release line accepted; VPCLMULQDQ, VAES and GFNI in their EVEX forms need it."""
 
 _INSTALL_NASM = "install it: apt-get install nasm, or name one in GHASHGEN_NASM"
+_INSTALL_AS = "install one: apt-get install binutils, or name GNU as or clang in GHASHGEN_AS"
 _INSTALL_CC = "install one: apt-get install gcc, or name one in CC"
 _INSTALL_MCA = "install it: apt-get install llvm, or name one in GHASHGEN_LLVM_MCA"
 _SECONDS = 120
@@ -36,6 +37,13 @@ class Tool:
     path: Path
     version: str
     options: tuple[str, ...] = ()
+    dialect: str = "nasm"
+    """Of an assembler: which of `FORMAT_OPTIONS` it takes."""
+
+    @property
+    def said(self) -> str:
+        """Its name and version, as a manifest names an assembler."""
+        return f"{self.dialect} {self.version}"
 
     @property
     def command(self) -> list[str]:
@@ -89,6 +97,62 @@ def find_nasm() -> Tool:
         needed = ".".join(str(number) for number in NASM_MINIMUM)
         raise GhashgenError(f"nasm {version} is too old, {needed} is needed", _INSTALL_NASM)
     return Tool(path, version)
+
+
+_CLANG = ("-c", "-x", "assembler")
+
+FORMAT_OPTIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "nasm": {fmt: ("-f", fmt) for fmt in ("elf64", "win64", "macho64")},
+    "as": {"elf64": ("--64",)},
+    "as for Windows": {"win64": ()},
+    "clang": {
+        "elf64": ("--target=x86_64-linux-gnu", *_CLANG),
+        "win64": ("--target=x86_64-windows-gnu", *_CLANG),
+        "macho64": ("--target=x86_64-apple-macos", *_CLANG),
+    },
+}
+"""Options of an assembler by the object format that it is to write."""
+
+
+def find_gas() -> Tool:
+    """What assembles the syntaxes of GNU as: ``GHASHGEN_AS``, else GNU as for x86-64, else Clang.
+
+    Raises GhashgenError when there is none.
+    """
+    wanted = os.environ.get("GHASHGEN_AS", "")
+    for name in (wanted,) if wanted else ("x86_64-linux-gnu-as", "as", "clang"):
+        path = _which(name)
+        if path is None:
+            continue
+        answer = _run([str(path), "--version"], remedy=_INSTALL_AS).stdout
+        first = answer.partition("\n")[0].strip()
+        if "GNU assembler" in first and "x86_64" in answer:
+            return Tool(path, first.rpartition(" ")[2], (), _gnu(answer))
+        if match := re.search(r"clang version (\S+)", first):
+            return Tool(path, match[1], (), "clang")
+    raise GhashgenError("no assembler found for gas" + _named(wanted, ""), _INSTALL_AS)
+
+
+def _gnu(answer: str) -> str:
+    return "as for Windows" if "mingw" in answer else "as"
+
+
+def find_assembler(dialect: str) -> Tool:
+    """What assembles a syntax, by its ``Syntax.assembler``: nasm or as.
+
+    Raises GhashgenError when there is none.
+    """
+    return find_nasm() if dialect == "nasm" else find_gas()
+
+
+def _format_options(tool: Tool, fmt: str) -> tuple[str, ...]:
+    """Options that make a tool write an object format; nasm says itself what it cannot."""
+    known = FORMAT_OPTIONS[tool.dialect]
+    if fmt not in known and tool.dialect != "nasm":
+        raise GhashgenError(
+            f"{tool.path.name} does not write {fmt}", f"it writes {', '.join(known)}"
+        )
+    return known.get(fmt, ("-f", fmt))
 
 
 def find_cc() -> Tool:
@@ -165,7 +229,7 @@ def _named(name: str, usual: str) -> str:
 
 
 def assemble(
-    nasm: Tool,
+    assembler: Tool,
     source: Path,
     obj: Path,
     fmt: str = "elf64",
@@ -177,10 +241,10 @@ def assemble(
 
     Raises GhashgenError with the assembler's first error.
     """
-    options = ["-f", fmt]
+    options = [*_format_options(assembler, fmt)]
     options += [f"-I{folder.absolute()}/" for folder in include]
     options += [f"-D{name}={value}" for name, value in sorted((defines or {}).items())]
-    _produce(nasm, [*options, _name(source)], source.parent, obj)
+    _produce(assembler, [*options, _name(source)], source.parent, obj)
 
 
 def compile_c(
@@ -203,15 +267,15 @@ def link(cc: Tool, objects: Sequence[Path], program: Path, *, flags: Sequence[st
     _produce(cc, [*flags, *names], None, program)
 
 
-def assemble_text(nasm: Tool, name: str, text: str, fmt: str) -> bytes:
+def assemble_text(assembler: Tool, name: str, text: str, fmt: str) -> bytes:
     """The object of an assembly text.
 
-    Raises GhashgenError when nasm fails.
+    Raises GhashgenError when the assembler fails.
     """
     with tempfile.TemporaryDirectory(prefix="ghashgen-") as folder:
         source, obj = Path(folder) / f"{name}.asm", Path(folder) / f"{name}.o"
         source.write_bytes(text.encode())
-        _make(nasm, ["-f", fmt, source.name], source.parent, obj)
+        _make(assembler, [*_format_options(assembler, fmt), source.name], source.parent, obj)
         return obj.read_bytes()
 
 

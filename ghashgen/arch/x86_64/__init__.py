@@ -5,11 +5,13 @@ Instruction sets are in `sets/`, syntaxes in `syntax/`, cores and their ports in
 
 from ghashgen.arch.core import Arch
 from ghashgen.arch.x86_64.abi import ABIS
-from ghashgen.arch.x86_64.decoder import X86Decoder
+from ghashgen.arch.x86_64.decoder import DECODER
 from ghashgen.arch.x86_64.features import FEATURES
 from ghashgen.arch.x86_64.formats import FORMATS
 from ghashgen.arch.x86_64.frame import FRAME
+from ghashgen.arch.x86_64.jumps import JUMPS
 from ghashgen.arch.x86_64.registers import REGISTERS, RSP
+from ghashgen.arch.x86_64.uarch import uarches
 
 ARCH = Arch(
     name="x86_64",
@@ -22,8 +24,9 @@ ARCH = Arch(
     syntax="nasm",
     features=FEATURES,
     frame=FRAME,
-    decoder=X86Decoder(),
-    # Erratum SKX102, see output/place.py.
-    jump_line=32,
+    decoder=DECODER,
+    entry_align=JUMPS.line,
+    jumps=JUMPS,
+    uarches=uarches,
 )
 """The architecture."""

@@ -6,7 +6,7 @@ the two to each other.
 
 from functools import cache
 
-from ghashgen.arch.x86_64.uarch.forms import is_memory
+from ghashgen.arch.uarch import is_memory
 
 _PREFIXES = (
     ("clmul", ("PCLMULQDQ",)),
@@ -57,7 +57,7 @@ _STORES = (*_LOADS, "EXTRACT", "MOVHP", "MOVLP")
 
 
 def class_of(form: str) -> str:
-    """Return the class of a form of `uarch.forms`, the same as of an instruction of it."""
+    """Return the class of a form of `arch.x86_64.forms`, the same as of an instruction of it."""
     name, _, operands = form.partition(" ")
     kinds = operands.split(",")
     return class_of_parts(name, any(map(is_memory, kinds)), is_memory(kinds[0]))

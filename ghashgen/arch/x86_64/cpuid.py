@@ -23,8 +23,18 @@ _OF_ENCODING = {EncodingKind.VEX: "AVX", EncodingKind.EVEX: "AVX512F"}
 """What an encoding of vector registers takes beside what the instruction does."""
 
 
+BASELINE = frozenset(
+    (
+        *("X64", "INTEL8086", "INTEL186", "INTEL286", "INTEL386", "INTEL486"),
+        *("CMOV", "MULTIBYTENOP", "SSE", "CET_IBT"),
+    )
+)
+"""What every x86-64 CPU runs, as iced names it; ENDBR64 is a NOP where CET is missing."""
+
+
 @cache
-def _names() -> Mapping[int, str]:
+def feature_names() -> Mapping[int, str]:
+    """Return iced's names of CPUID features by number."""
     return {v: k for k, v in vars(CpuidFeature).items() if isinstance(v, int) and k.isupper()}
 
 
@@ -36,7 +46,7 @@ def cpu_features(instructions: Iterable[Instruction]) -> tuple[str, ...]:
     """
     found: set[str] = set()
     for instruction in instructions:
-        found.update(_names()[number] for number in instruction.cpuid_features())
+        found.update(feature_names()[number] for number in instruction.cpuid_features())
         if instruction.encoding in _OF_ENCODING and _on_vectors(instruction):
             found.add(_OF_ENCODING[instruction.encoding])
     return tuple(sorted(map(_called, found - _ANY_CPU)))
@@ -53,3 +63,13 @@ def _on_vectors(instruction: Instruction) -> bool:
         and Register.XMM0 <= instruction.op_register(i) <= Register.ZMM31
         for i in range(instruction.op_count)
     )
+
+
+def needs(instructions: Iterable[Instruction]) -> tuple[str, ...]:
+    """Return the CPUID features, as iced names them, beyond what every x86-64 CPU has."""
+    needed = {
+        feature_names()[feature]
+        for instruction in instructions
+        for feature in instruction.cpuid_features()
+    }
+    return tuple(sorted(needed - BASELINE))

@@ -18,9 +18,11 @@ from iced_x86 import (
     UsedMemory,
 )
 
-from ghashgen.arch.decoder import FLAGS, Access, Effect
+from ghashgen.arch.decoder import FLAGS, Access, Effect, Ties
 from ghashgen.arch.x86_64.classes import class_of_parts
-from ghashgen.arch.x86_64.cpuid import cpu_features
+from ghashgen.arch.x86_64.cpuid import cpu_features, needs
+from ghashgen.arch.x86_64.forms import form_of
+from ghashgen.arch.x86_64.ties import ties
 from ghashgen.ir.program import Flow
 
 _READS = {OpAccess.READ, OpAccess.COND_READ, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE}
@@ -112,6 +114,10 @@ class X86Decoder:
         writes = instruction.op0_kind == OpKind.MEMORY
         return class_of_parts(self.mnemonic(instruction), self.has_memory(instruction), writes)
 
+    def reorders(self, instruction: Instruction) -> bool:
+        """Whether it only puts the bytes of a block, or the bits of each, in another order."""
+        return self.mnemonic(instruction).removeprefix("v") in ("pshufb", "gf2p8affineqb")
+
     def has_memory(self, instruction: Instruction) -> bool:
         """Whether an operand is in memory; an address alone is not."""
         kinds = map(instruction.op_kind, range(instruction.op_count))
@@ -187,3 +193,19 @@ class X86Decoder:
     def features(self, instructions: Iterable[Instruction]) -> tuple[str, ...]:
         """Return the names of the CPUID bits that instructions need, sorted."""
         return cpu_features(instructions)
+
+    def form(self, instruction: Instruction) -> str:
+        """Return what tables of cores call it: mnemonic and kinds of operands."""
+        return form_of(instruction)
+
+    def ties(self, instruction: Instruction) -> Ties:
+        """Return what it waits for and what waits for it."""
+        return ties(instruction)
+
+    def needs(self, instructions: Iterable[Instruction]) -> tuple[str, ...]:
+        """Return the CPU features as tables of cores name them, sorted."""
+        return needs(instructions)
+
+
+DECODER = X86Decoder()
+"""The decoder of x86-64."""

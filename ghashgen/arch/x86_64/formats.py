@@ -5,14 +5,40 @@ from types import MappingProxyType
 
 from ghashgen.arch.core import ObjectFormat
 
+ELF = ObjectFormat(
+    name="elf64",
+    title="ELF, x86-64",
+    rodata=".rodata",
+    symbol_prefix="",
+    constants=".section .rodata",
+    local=".L",
+    unwind="cfi",
+    elf=True,
+)
+
+COFF = ObjectFormat(
+    name="win64",
+    title="COFF, x86-64",
+    rodata=".rdata",
+    symbol_prefix="",
+    constants='.section .rdata,"dr"',
+    local=".L",
+    unwind="seh",
+    elf=False,
+)
+
+MACH_O = ObjectFormat(
+    name="macho64",
+    title="Mach-O, x86-64",
+    rodata=".rodata",
+    symbol_prefix="_",
+    constants=".section __TEXT,__const",
+    local="L",
+    unwind="cfi",
+    elf=False,
+)
+
 FORMATS: Mapping[str, ObjectFormat] = MappingProxyType(
-    {
-        fmt.name: fmt
-        for fmt in (
-            ObjectFormat("elf64", "ELF, x86-64", ".rodata", "", True),
-            ObjectFormat("win64", "COFF, x86-64", ".rdata", "", False),
-            ObjectFormat("macho64", "Mach-O, x86-64", ".rodata", "_", False),
-        )
-    }
+    {fmt.name: fmt for fmt in (ELF, COFF, MACH_O)}
 )
 """Every object format by name."""

@@ -6,7 +6,7 @@ On entry rsp is 8 modulo 16 in both conventions, since the return address lies a
 from ghashgen.arch.core import FrameCode
 from ghashgen.arch.x86_64.nops import NOPS
 from ghashgen.arch.x86_64.registers import RSP
-from ghashgen.ir.program import Op, PReg, RegClass
+from ghashgen.ir.program import Directive, Line, Op, PReg, RegClass
 
 _STACK = PReg(RegClass.GPR, RSP)
 _PUSH = 8
@@ -27,34 +27,46 @@ def _size(saved: tuple[int, ...], need: int) -> int:
     return need + -(need + _RETURN + _saved_bytes(saved)) % 16 if need else 0
 
 
-def _enter(saved: tuple[int, ...], size: int) -> tuple[Op, ...]:
-    ops = [Op("endbr64")]
-    ops += [Op("push", (_general(number),), comment="callee-saved") for number in saved]
+def _enter(saved: tuple[int, ...], size: int) -> tuple[Line, ...]:
+    lines: list[Line] = [Op("endbr64")]
+    cfa = _RETURN
+    for number in saved:
+        register, cfa = _general(number), cfa + _PUSH
+        lines.append(Op("push", (register,), comment="callee-saved"))
+        lines.append(Directive("pushed", (register, cfa)))
     if size:
-        ops.append(Op("sub", (_STACK, size), comment="frame"))
-    return tuple(ops)
+        lines.append(Op("sub", (_STACK, size), comment="frame"))
+        lines.append(Directive("grown", (size, cfa + size)))
+    return tuple(lines)
 
 
-def _leave(saved: tuple[int, ...], size: int) -> tuple[Op, ...]:
-    ops = [Op("add", (_STACK, size), comment="frame")] if size else []
-    ops += [Op("pop", (_general(number),), comment="callee-saved") for number in saved[::-1]]
-    return tuple(ops)
+def _leave(saved: tuple[int, ...], size: int) -> tuple[Line, ...]:
+    lines: list[Line] = []
+    cfa = _RETURN + _saved_bytes(saved)
+    if size:
+        lines.append(Op("add", (_STACK, size), comment="frame"))
+        lines.append(Directive("shrunk", (size, cfa)))
+    for number in saved[::-1]:
+        register, cfa = _general(number), cfa - _PUSH
+        lines.append(Op("pop", (register,), comment="callee-saved"))
+        lines.append(Directive("popped", (register, cfa)))
+    return tuple(lines)
 
 
 def _zero(number: int) -> Op:
     return Op("xor.zero", (_general(number), _general(number)))
 
 
-def _pad(amount: int) -> tuple[tuple[Op, int], ...]:
+def _pad(amount: int) -> tuple[int, ...]:
     """Return as few NOPs as there can be, of nearly one length."""
     count = -(-amount // _LONGEST_NOP)
-    lengths = [amount // count + (i < amount % count) for i in range(count)]
-    return tuple((Op("nop", (length,)), length) for length in lengths)
+    return tuple(amount // count + (i < amount % count) for i in range(count))
 
 
 FRAME = FrameCode(
     saved_bytes=_saved_bytes,
     size=_size,
+    caller_bytes=_RETURN,
     enter=_enter,
     leave=_leave,
     zero=_zero,

@@ -31,7 +31,6 @@ ROWS = row_table(
     Row("ret", "", (), f"{_SDM}, RET", "other", flags="", flow=Flow.RETURN),
     Row("push", "r:q", (), f"{_SDM}, PUSH", "other", flags=""),
     Row("pop", "w:q", (), f"{_SDM}, POP", "other", flags=""),
-    Row("nop", "r:i", (), f"{_SDM}, NOP, recommended multi-byte sequences", "other", flags=""),
     Row("endbr64", "", (), f"{_SDM}, ENDBR64", "other", flags="", flow=Flow.NEXT),
 )
 """Rows of general registers and control flow."""

@@ -1,4 +1,4 @@
-"""NOPs by length, in bytes that no assembler may choose otherwise."""
+"""NOPs by length."""
 
 NOPS = {
     1: "90",
@@ -11,4 +11,5 @@ NOPS = {
     8: "0f 1f 84 00 00 00 00 00",
     9: "66 0f 1f 84 00 00 00 00 00",
 }
-"""The multi-byte NOP of so many bytes (Intel SDM vol. 2, NOP, Table 4-12)."""
+"""The multi-byte NOP of so many bytes (Intel SDM vol. 2, NOP, Table 4-12). The assembler chooses an
+encoding for a mnemonic; only bytes have a length for certain."""

@@ -167,5 +167,7 @@ class ObjectFile:
                 moved[next((s for s in starts if s >= place), len(self.code))]
                 for place in (value, value + size)
             )
-            struct.pack_into("<QQ", out, at + 8, begin, end - begin if size else 0)
+            span = end - begin if size else 0
+            # A fault drawn before may have given the symbol an end below its value.
+            struct.pack_into("<QQ", out, at + 8, begin, span & (1 << 64) - 1)
         return ObjectFile(bytes(out))

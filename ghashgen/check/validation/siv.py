@@ -12,15 +12,7 @@ from collections.abc import Iterator
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.check.validation import pyca
-from ghashgen.check.validation.cases import (
-    SEED,
-    ZERO,
-    Case,
-    Product,
-    edge_blocks,
-    split,
-    xor,
-)
+from ghashgen.check.validation.cases import SEED, ZERO, Case, Product, edge_blocks, split, xor
 from ghashgen.run.harness import Vector
 
 KNOWN = b"\xff" * 15 + b"\x7f"

@@ -6,7 +6,7 @@ import click
 
 from ghashgen.arch.decoder import CLASSES
 from ghashgen.arch.objects import read_object
-from ghashgen.arch.x86_64.uarch import uarches
+from ghashgen.arch.registry import uarches
 from ghashgen.cli.verbs.options import (
     build_folder,
     choice_options,
@@ -48,13 +48,14 @@ def COMMAND(
     abi: str,
     prefix: str,
     table_align: int,
+    syntax: str,
     per: str,
     ports: bool,
     as_json: bool,
 ) -> None:
     """Count instructions by class, from the assembled bytes; one row a kernel, side by side."""
     kernels = chosen_kernels(choice).kernels
-    where = runnable(abi, prefix, table_align)
+    where = runnable(abi, prefix, table_align, syntax)
     with progress("audit", len(kernels)) as advance:
         built = build(kernels, where, default_out(), build_folder("obj"), advance)
     audits = [item.audit for item in built]
@@ -125,8 +126,8 @@ def _pressures(built: tuple[Built, ...], where: Target) -> PortAudit:
     loops = []
     for item in built:
         code = read_object(item.obj.read_bytes())
-        head = f"{where.symbol(item.kernel.name)}_update.group"
-        loops.append(Loop(item.kernel.name, item.kernel.blocks, tuple(loop(code, head))))
+        update = f"{where.symbol(item.kernel.name)}_update"
+        loops.append(Loop(item.kernel.name, item.kernel.blocks, tuple(loop(code, update))))
     with progress("ports", len(loops) * len(uarches())) as advance:
         return port_audit(loops, advance)
 

@@ -1,8 +1,7 @@
 """ghashgen bench-tool: how long the tool itself takes."""
 
-from dataclasses import asdict
-
 import click
+from msgspec.structs import asdict
 
 from ghashgen.cli.verbs.options import build_folder, default_out, json_option, print_json, progress
 from ghashgen.kernels.hash.catalogue import catalogue

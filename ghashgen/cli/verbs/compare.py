@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from msgspec import to_builtins
 
 from ghashgen.cli.verbs.options import (
     build_folder,
@@ -137,7 +138,7 @@ def _plain(study: Study, result: Record) -> dict[str, Any]:
         "ratios": [asdict(row) for row in study.paper_rows],
         "differs": study.differs,
     }
-    return {**asdict(result), "paper": paper}
+    return {**to_builtins(result), "paper": paper}
 
 
 def _print(study: Study, result: Record) -> None:

@@ -23,12 +23,10 @@ from ghashgen.kernels import manifest
 from ghashgen.kernels.hash.catalogue import Choice, catalogue
 from ghashgen.kernels.target import Target, target
 from ghashgen.output import generate as generator
-from ghashgen.output.artefact import sha256
+from ghashgen.output.artefact import make, sha256
 from ghashgen.output.dispatcher import NAMES, recorded
-from ghashgen.output.place import place
-from ghashgen.output.render import render
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.toolchain import find_nasm
+from ghashgen.support.toolchain import find_assembler
 from ghashgen.support.wording import counted
 
 
@@ -57,6 +55,7 @@ def COMMAND(
     abi: str,
     prefix: str,
     table_align: int,
+    syntax: str,
     fmt: str,
     out: Path | None,
     chosen_file: Path | None,
@@ -65,7 +64,7 @@ def COMMAND(
     as_json: bool,
 ) -> None:
     """Emit kernels as assembly, with a header and MANIFEST.json; without filters, the catalogue."""
-    where = _target(abi, fmt, prefix, table_align)
+    where = _target(abi, fmt, prefix, table_align, syntax)
     if chosen_file is not None:
         _chosen(chosen_file, where, out, choice, force, only_check, as_json)
         return
@@ -74,7 +73,8 @@ def COMMAND(
     if str(out) == "-":
         if len(kernels) != 1:
             raise GhashgenError(f"{len(kernels)} kernels are chosen for --out -", "choose one")
-        click.echo(place(render(kernels[0], where), find_nasm()).listing.text, nl=False)
+        assembler = find_assembler(where.syntax.assembler)
+        click.echo(make(kernels[0], where, assembler).text, nl=False)
         return
     folder = out or default_out()
     if only_check:
@@ -97,11 +97,11 @@ def COMMAND(
         click.echo(f"{count}, {prefix}{generator.HEADER} and {manifest.NAME} in {folder}")
 
 
-def _target(abi: str, fmt: str, prefix: str, table_align: int) -> Target:
+def _target(abi: str, fmt: str, prefix: str, table_align: int, syntax: str) -> Target:
     """Return the target; say on standard error what a format without its convention stands for."""
     source = click.get_current_context().get_parameter_source("abi")
     given = source is not None and source.name != "DEFAULT"
-    where = target(abi if given else "", fmt, prefix, table_align=table_align)
+    where = target(abi if given else "", fmt, prefix, syntax, table_align)
     if where.fmt.name == WIN64.name and where.abi == SYSV:
         click.echo(
             "System V calls in a COFF file, as asked: C must declare the functions with "

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from ghashgen.arch.x86_64.uarch import uarch, uarches
+from ghashgen.arch.registry import uarch, uarches
 from ghashgen.cli.verbs.options import (
     build_folder,
     default_out,

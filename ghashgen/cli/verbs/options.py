@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from ghashgen.arch.registry import syntaxes
 from ghashgen.arch.x86_64.abi import ABIS
 from ghashgen.kernels.axes import Axis
 from ghashgen.kernels.hash.axes import AXES
@@ -116,6 +117,13 @@ def target_options(function: F) -> F:
             shell_complete=one_of(lambda: ABIS),
         ),
         table_align_option,
+        click.option(
+            "--syntax",
+            default="nasm",
+            show_default=True,
+            help="nasm; gas (GNU as and Clang, Intel operand order); gas-att.",
+            shell_complete=one_of(syntaxes),
+        ),
     ):
         out = option(out)
     return out  # type: ignore[no-any-return]

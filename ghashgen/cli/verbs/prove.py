@@ -43,6 +43,7 @@ def COMMAND(
     abi: str,
     prefix: str,
     table_align: int,
+    syntax: str,
     identities: bool,
     theorem: str | None,
     report: bool,
@@ -62,7 +63,7 @@ def COMMAND(
     if identities or theorem:
         _identities(theorem, as_json)
         return
-    kernels, where = chosen_kernels(choice).kernels, runnable(abi, prefix, table_align)
+    kernels, where = chosen_kernels(choice).kernels, runnable(abi, prefix, table_align, syntax)
     whole = kernels == catalogue()
     recorded = whole and where == runnable("sysv")
     if write and not recorded:

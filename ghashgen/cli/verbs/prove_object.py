@@ -10,6 +10,7 @@ from ghashgen.arch.x86_64.abi import ABIS
 from ghashgen.check.proofs import statement
 from ghashgen.check.sampled.points import FREE, Cell, Structure
 from ghashgen.check.sampled.subject import SAMPLED, Function, Sampled, Subject
+from ghashgen.check.statements import load_spec
 from ghashgen.cli.verbs.options import (
     build_folder,
     choice_options,
@@ -24,7 +25,7 @@ from ghashgen.kernels.target import Target, runnable
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.wording import counted
 from ghashgen.verify.hash.difference import explain
-from ghashgen.verify.hash.spec import KernelSpec, load_spec
+from ghashgen.verify.hash.spec import KernelSpec
 from ghashgen.verify.prove import prove_object
 
 

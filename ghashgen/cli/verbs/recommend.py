@@ -64,7 +64,7 @@ def lines(item: Advice) -> list[str]:
     init = f"{item.init:.0f} cycles" if item.init is not None else "not measured"
     out = [
         f"{item.lengths}: {candidate.name} ({CATALOGUE}/{candidate.isa}/)",
-        f"  table {candidate.table_bytes} bytes, key set-up {init}, needs "
+        f"  table {candidate.table.bytes} bytes, key set-up {init}, needs "
         f"{' '.join(sorted(candidate.needs))}",
     ]
     if speed is not None:
@@ -98,7 +98,7 @@ def _plain(here: Machine, found: tuple[Advice, ...]) -> dict[str, Any]:
                 "kernel": item.candidate.name,
                 "isa": item.candidate.isa,
                 "cpu_features": sorted(item.candidate.needs),
-                "table_bytes": item.candidate.table_bytes,
+                "table_bytes": item.candidate.table.bytes,
                 "init_cycles": item.init,
                 "record": f"{FOLDER}/{item.record}.json" if item.record else None,
                 "own_record": item.own,

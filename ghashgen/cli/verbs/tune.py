@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from ghashgen.arch.x86_64.uarch import uarch as uarch_named
-from ghashgen.arch.x86_64.uarch import uarches
+from ghashgen.arch.registry import uarch as uarch_named
+from ghashgen.arch.registry import uarches
 from ghashgen.choice.chosen import BASES, Chosen, dump
 from ghashgen.choice.classes import SizeClass
 from ghashgen.cli.verbs.options import (

@@ -51,6 +51,7 @@ def COMMAND(
     abi: str,
     prefix: str,
     table_align: int,
+    syntax: str,
     emulate: bool,
     random_points: bool,
     seed: str,
@@ -63,7 +64,7 @@ def COMMAND(
     """
     require("validate")
     start = time.perf_counter()
-    kernels, where = chosen_kernels(choice).kernels, runnable(abi, prefix, table_align)
+    kernels, where = chosen_kernels(choice).kernels, runnable(abi, prefix, table_align, syntax)
     with progress("assemble", len(kernels)) as advance:
         built = build(kernels, where, default_out(), build_folder("obj"), advance)
     with ExitStack() as stack:

@@ -6,9 +6,12 @@ several limits each region takes the one that needs the fewest cycles in the mod
 (`cost.simulate`), with its window, then in order; the one as written if none is better. An order
 may not cost registers: if the allocated function takes more instructions than as written, the
 limits become tighter, and at last it stays as written. It may touch more registers, which a kernel
-that wipes then wipes and Win64 saves, outside the loops.
-`NAME-solved` takes the group loop's order from a stored solution (`solutions`) instead. `replay`
-checks whatever comes out, without any of this.
+that wipes then wipes and Win64 saves, outside the loops. `replay` checks whatever comes out,
+without any of this.
+
+An out-of-order core gains little from it in a loop of GHASH alone (docs/scheduling.md). It is kept
+for loops that stitch GHASH into another computation, as AES-GCM's, where two kinds of operations
+compete for ports and registers and only an order can say which comes first.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,15 +19,14 @@ from dataclasses import dataclass, replace
 
 from ghashgen.arch.core import Abi
 from ghashgen.arch.rows import Isa
-from ghashgen.arch.x86_64.uarch import Uarch
-from ghashgen.arch.x86_64.uarch.schedules import WRITTEN, is_solved, table_of
+from ghashgen.arch.schedules import WRITTEN, table_of
+from ghashgen.arch.uarch import Uarch
 from ghashgen.compiler.allocate import allocate
 from ghashgen.compiler.liveness import Liveness, liveness
 from ghashgen.compiler.schedule.costs import single, work
 from ghashgen.compiler.schedule.graph import SLOT_BYTES, Graph, graph
 from ghashgen.compiler.schedule.order import Limits, list_order
 from ghashgen.compiler.schedule.regions import Region, regions
-from ghashgen.compiler.schedule.solutions import Solution, apply
 from ghashgen.cost.simulate import Estimate, estimate
 from ghashgen.ir.program import Block, Op, Program, Reg
 from ghashgen.support.errors import GhashgenError
@@ -44,17 +46,11 @@ class Scheduled:
     account: str
 
 
-def schedule(
-    program: Program,
-    isa: Isa,
-    abi: Abi,
-    name: str = WRITTEN,
-    solution: Solution | None = None,
-) -> Scheduled:
+def schedule(program: Program, isa: Isa, abi: Abi, name: str = WRITTEN) -> Scheduled:
     """Return the program in the order of the schedule `name`.
 
     Raises:
-        GhashgenError: there is no such schedule, or the solution is for another loop body.
+        GhashgenError: there is no such schedule.
     """
     if name == WRITTEN:
         return Scheduled(program, "")
@@ -71,22 +67,12 @@ def schedule(
             return False
         return len(found.program.ops) <= instructions
 
-    if is_solved(name) and solution is not None and solution.function == program.name:
-        base = apply(program, solution)
-        fixed = {solution.block}
-        if not fits(base):
-            raise GhashgenError(
-                f"the stored order of {solution.kernel} needs more registers than there are",
-                "solve it again: ghashgen solve",
-            )
-    else:
-        base, fixed = program, set()
     for margin in MARGINS:
-        found = _ordered(base, isa, uarch, isa.vector_registers - margin, fixed)
-        if found != base and fits(found):
+        found = _ordered(program, isa, uarch, isa.vector_registers - margin)
+        if found != program and fits(found):
             held = f", {margin} registers held back" if margin else ""
-            return Scheduled(found, f"list order{held}{'; loop solved' if fixed else ''}")
-    return Scheduled(base, "loop solved, rest as written" if fixed else "as written is no worse")
+            return Scheduled(found, f"list order{held}")
+    return Scheduled(program, "as written is no worse")
 
 
 def region_graph(program: Program, region: Region, isa: Isa, live: Liveness) -> Graph:
@@ -111,14 +97,11 @@ def all_regions(program: Program, isa: Isa) -> Iterator[Region]:
         yield from regions(index, block, isa.rows)
 
 
-def _ordered(program: Program, isa: Isa, uarch: Uarch, registers: int, fixed: set[str]) -> Program:
+def _ordered(program: Program, isa: Isa, uarch: Uarch, registers: int) -> Program:
     """Return the program with each region in its best order."""
     live = liveness(program, isa.rows)
     blocks = list(program.blocks)
     for region in all_regions(program, isa):
-        block = program.blocks[region.block]
-        if block.label in fixed:
-            continue
         order = best_order(program, region, isa, uarch, registers, live)
         blocks[region.block] = reorder(blocks[region.block], region, order)
     return replace(program, blocks=tuple(blocks))

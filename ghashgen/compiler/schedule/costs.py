@@ -1,15 +1,14 @@
 """What the tables of `arch/x86_64/uarch/` say of operations that are not assembled yet: form, uops,
 latency.
 
-A form is mnemonic and operand kinds (`arch.x86_64.uarch.forms`). Here it follows from the row and
+A form is mnemonic and operand kinds (`arch.x86_64.forms`). Here it follows from the row and
 its operands; a test compares it with the decoder's for every instruction that is emitted.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
 
 from ghashgen.arch.rows import OperandSpec, Row
-from ghashgen.arch.x86_64.uarch import Cost, Latency, Uarch
-from ghashgen.arch.x86_64.uarch.forms import spell
+from ghashgen.arch.uarch import Cost, Latency, Uarch, spell
 from ghashgen.compiler.schedule.regions import FLAGS
 from ghashgen.cost.simulate import Work
 from ghashgen.ir.program import Argument, Mem, Op, Operand, Slot

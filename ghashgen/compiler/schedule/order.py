@@ -11,7 +11,7 @@ not need it goes first.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ghashgen.arch.x86_64.uarch import Uarch
+from ghashgen.arch.uarch import Uarch
 from ghashgen.compiler.schedule.graph import Graph
 from ghashgen.cost.simulate import Calendar, Work, least, open_uops
 from ghashgen.ir.program import RegClass, VReg

@@ -4,7 +4,7 @@ from ghashgen.algebra.field.bitorder import Order
 from ghashgen.algebra.schemes.aggregate import MAX_BLOCKS
 from ghashgen.algebra.schemes.registry import multiplies, reduces
 from ghashgen.arch.registry import isas
-from ghashgen.arch.x86_64.uarch.schedules import WRITTEN, schedules
+from ghashgen.arch.schedules import WRITTEN, schedules
 from ghashgen.kernels.axes import Axis
 from ghashgen.kernels.hash.definition import OPS
 
@@ -55,11 +55,11 @@ PIPELINE = Axis(
 
 SCHEDULE = Axis(
     "schedule",
-    "Order of operations: written, a CPU's name, or NAME-solved.",
+    "Order of operations: written, or a CPU's name.",
     schedules,
     WRITTEN,
 )
-"""As written, or ordered for a microarchitecture, see `arch.x86_64.uarch.schedules`."""
+"""As written, or ordered for a microarchitecture, see `arch.schedules`."""
 
 WIPE = Axis("wipe", "Zero secrets on return.", lambda: (False, True), False)
 """Zero every register and stack slot that held secrets before returning."""

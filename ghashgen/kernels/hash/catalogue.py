@@ -49,12 +49,6 @@ def scheduled() -> tuple[Kernel, ...]:
     )
 
 
-@cache
-def solved() -> tuple[Kernel, ...]:
-    """Return the kernels whose loop body has a stored order from `ghashgen solve`."""
-    return (Kernel("avx", "winograd", "clmul1", 4, schedule="skylake-avx512-solved"),)
-
-
 Axes = Mapping[str, tuple[Any, ...]]
 
 _FOLDING = ("clmul1", "clmul2")
@@ -156,7 +150,7 @@ def catalogue() -> tuple[Kernel, ...]:
         for family in _families(isa):
             kernels, _ = _combinations({"isa": (isa.name,), **family})
             found.update(dict.fromkeys(kernels))
-    return (*found, *scheduled(), *solved(), *PAPER)
+    return (*found, *scheduled(), *PAPER)
 
 
 def choose(choice: Choice) -> tuple[Kernel, ...]:

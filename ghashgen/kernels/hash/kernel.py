@@ -10,7 +10,7 @@ from ghashgen.algebra.schemes.core import Multiply, Reduce
 from ghashgen.algebra.schemes.registry import multiplies, reduces
 from ghashgen.arch.registry import isas
 from ghashgen.arch.rows import Isa
-from ghashgen.arch.x86_64.uarch.schedules import WRITTEN, suffix, table_of
+from ghashgen.arch.schedules import WRITTEN, suffix, table_of
 from ghashgen.kernels.hash import axes
 from ghashgen.kernels.hash.definition import DEFINITIONS, Definition
 from ghashgen.support.errors import GhashgenError
@@ -77,13 +77,8 @@ def table_layout(kernel: "Kernel") -> Layout:
 
 
 @dataclass(frozen=True)
-class Kernel:
-    """One variant of a GHASH kernel; axes are plain names.
-
-    Raises:
-        GhashgenError: the axes make no sense together: names the axis at fault, the reason and what
-            to choose instead.
-    """
+class KernelAxes:
+    """What is chosen of a kernel, as plain names that a file may state; see `Kernel`."""
 
     family: ClassVar[str] = "hash"
     """See `kernels.hash.family`."""
@@ -103,6 +98,15 @@ class Kernel:
     pipeline: str = axes.PIPELINE.default
     schedule: str = axes.SCHEDULE.default
     segments: bool = axes.SEGMENTS.default
+
+
+@dataclass(frozen=True)
+class Kernel(KernelAxes):
+    """One variant of a GHASH kernel: axes that make sense together.
+
+    Raises:
+        GhashgenError: they do not: names the axis at fault, the reason and what to choose instead.
+    """
 
     def __post_init__(self) -> None:
         _check(self)
@@ -238,7 +242,7 @@ def _refusals(kernel: Kernel) -> Iterable[tuple[bool, str, str]]:
     )
     yield (
         kernel.swap == "stack" and "shuffle_bytes@256" not in isa.lower,
-        f"swap 'stack' swaps two xmm blocks in a ymm register, which isa {isa.name!r} cannot use",
+        f"swap 'stack' swaps two blocks in one wide register, which isa {isa.name!r} cannot use",
         "choose swap register, or isa avx",
     )
     yield (

@@ -15,14 +15,15 @@ their own, so that two versions of one library can stand in the same program.
 """
 
 import subprocess
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+
+from msgspec import Struct
 
 from ghashgen.arch.x86_64.features import FEATURES
+from ghashgen.support.documents import Document
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import make_folder, write_whole
 from ghashgen.support.programs import digest
@@ -32,8 +33,6 @@ from ghashgen.support.toolchain import Tool
 
 WAYS: Mapping[str, int] = MappingProxyType({"ghashgen": 4096, "openssl": 256, "ipsecmb": 1280})
 """Whose interface a kernel has (harness/bench/objects.h), and the bytes of table that suffice."""
-
-_KEYS = ("name", "files", "way", "init", "update", "needs")
 
 
 @dataclass(frozen=True)
@@ -59,33 +58,39 @@ def load_objects(path: Path) -> tuple[PeerObject, ...]:
     Raises:
         GhashgenError: the file is not as above, or names a file, way or feature that there is not.
     """
+    body = _FILE.read(path)
     try:
-        body = tomllib.loads(path.read_text(encoding="utf-8"))
-        rows = body.get("peer", [])
-        found = tuple(_peer(row, path.parent) for row in rows)
-    except OSError as error:
-        raise GhashgenError(f"{path}: {error.strerror}", "name a TOML file of peers") from None
-    except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError) as error:
-        why = f"a peer has no {error}" if isinstance(error, KeyError) else str(error)
-        raise GhashgenError(f"{path}: {why}", "see docs/bench.md") from None
+        found = tuple(_peer(row, path.parent) for row in body.peer)
+    except ValueError as error:
+        raise _FILE.refuse(path, str(error)) from None
     names = [peer.name for peer in found]
     if not found or len(set(names)) < len(names):
-        what = "names no peer" if not found else "gives a name twice"
-        raise GhashgenError(f"{path} {what}", "write [[peer]] tables; see docs/bench.md")
+        what = "it names none" if not found else "it gives a name twice"
+        raise _FILE.refuse(path, what)
     return found
 
 
-def _peer(row: Mapping[str, Any], folder: Path) -> PeerObject:
-    if unknown := sorted(set(row) - set(_KEYS)):
-        raise ValueError(f"a peer has no key {unknown[0]!r}; it has {', '.join(_KEYS)}")
-    peer = PeerObject(
-        str(row["name"]),
-        tuple(folder / str(name) for name in row["files"]),
-        str(row["way"]),
-        str(row["init"]),
-        str(row["update"]),
-        tuple(map(str, row["needs"])),
-    )
+class _Peer(Struct, frozen=True, forbid_unknown_fields=True):
+    """A peer as the file has it."""
+
+    name: str
+    files: tuple[str, ...]
+    way: str
+    init: str
+    update: str
+    needs: tuple[str, ...]
+
+
+class _File(Struct, frozen=True, forbid_unknown_fields=True):
+    peer: tuple[_Peer, ...] = ()
+
+
+_FILE = Document(_File, "is no file of peers", "write [[peer]] tables; see docs/bench.md")
+
+
+def _peer(row: _Peer, folder: Path) -> PeerObject:
+    files = tuple(folder / name for name in row.files)
+    peer = PeerObject(row.name, files, row.way, row.init, row.update, row.needs)
     if not peer.name.isidentifier() or not peer.name.isascii():
         raise ValueError(f"a peer's name is letters, digits and _, not {peer.name!r}")
     for what, value, known in (

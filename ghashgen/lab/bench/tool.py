@@ -15,18 +15,20 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
-from ghashgen.arch.x86_64.uarch.schedules import WRITTEN
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from ghashgen.arch.schedules import WRITTEN
 from ghashgen.check import proofs
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import target
 from ghashgen.output.artefact import make
 from ghashgen.output.generate import generate
 from ghashgen.run.built import Built
+from ghashgen.support.documents import Document
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import find_nasm
 from ghashgen.support.wording import counted
@@ -60,8 +62,7 @@ TARGETS = MappingProxyType(
 """Seconds; set on a Cascade Lake at 2.5 GHz. None where there is no target."""
 
 
-@dataclass(frozen=True)
-class Figure:
+class Figure(Struct, frozen=True, forbid_unknown_fields=True):
     """One measured time."""
 
     what: str
@@ -197,6 +198,13 @@ def every_proof(
     return PROOFS, seconds, f"{counted(len(verdicts), 'kernel')}, {longest}"
 
 
+class _File(Struct, frozen=True):
+    figures: tuple[Figure, ...]
+
+
+_FILE = Document(_File, "is no record of the tool's speed", "measure again, or delete it", SCHEMA)
+
+
 def load(path: Path) -> dict[str, Figure]:
     """Return the figures of a record by what they are; none where there is no record.
 
@@ -205,19 +213,9 @@ def load(path: Path) -> dict[str, Figure]:
     """
     if not path.exists():
         return {}
-    try:
-        body: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        if body["schema"] != SCHEMA:
-            raise ValueError(f"schema {body['schema']}, this version reads {SCHEMA}")
-        figures = [Figure(**row) for row in body["figures"]]
-        unknown = [figure.what for figure in figures if figure.what not in TARGETS]
-        if unknown:
-            raise ValueError(f"no figure {unknown[0]!r}")
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise GhashgenError(
-            f"{path} is no record of the tool's speed: {type(error).__name__} {error}",
-            "measure again, or delete it",
-        ) from None
+    figures = _FILE.read(path).figures
+    if unknown := [figure.what for figure in figures if figure.what not in TARGETS]:
+        raise _FILE.refuse(path, f"no figure {unknown[0]!r}")
     return {figure.what: figure for figure in figures}
 
 

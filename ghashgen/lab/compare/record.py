@@ -1,20 +1,18 @@
 """What a comparison found: rows of figures, as values and as JSON (docs/compare/STUDY/CPU.json)."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+
+from msgspec import Struct, to_builtins
 
 from ghashgen.lab.compare.core import Study
-from ghashgen.support.errors import GhashgenError
+from ghashgen.support.documents import Document
 
 FOLDER = "docs/compare"
 """Where records are kept, below the project's root: one folder a study, one file a CPU."""
 
 
-@dataclass(frozen=True)
-class Figure:
+class Figure(Struct, frozen=True, forbid_unknown_fields=True):
     """One row at one size, in core cycles per call; ratios as in `lab.compare.core`."""
 
     size: int
@@ -42,8 +40,7 @@ class Figure:
         return self.cycles / self.size
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True, forbid_unknown_fields=True):
     """One variant; `missing` says why it has no figure at all."""
 
     group: str
@@ -60,8 +57,7 @@ class Row:
         return next((found for found in self.figures if found.size == size), None)
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(Struct, frozen=True, forbid_unknown_fields=True):
     """A whole comparison, and what it was measured on."""
 
     study: str
@@ -93,12 +89,10 @@ def records_of(root: Path, study: Study) -> tuple[Record, ...]:
 
 def as_json(record: Record) -> str:
     """Return the record as JSON text."""
-    return json.dumps(asdict(record), indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(to_builtins(record), indent=1, ensure_ascii=False) + "\n"
 
 
-def _row(plain: Mapping[str, Any]) -> Row:
-    figures = tuple(Figure(**figure) for figure in plain["figures"])
-    return Row(**{**plain, "figures": figures})
+_FILE = Document(Record, "is no stored comparison", "measure again with --record, or delete it")
 
 
 def load(path: Path) -> Record:
@@ -107,12 +101,4 @@ def load(path: Path) -> Record:
     Raises:
         GhashgenError: the file is no record.
     """
-    try:
-        plain = json.loads(path.read_text(encoding="utf-8"))
-        rows = tuple(_row(row) for row in plain["rows"])
-        return Record(**{**plain, "sizes": tuple(plain["sizes"]), "rows": rows})
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise GhashgenError(
-            f"{path} is no stored comparison: {type(error).__name__} {error}",
-            "measure again with --record, or delete it",
-        ) from None
+    return _FILE.read(path)

@@ -3,7 +3,8 @@
 import csv
 import io
 from collections.abc import Iterator
-from dataclasses import asdict, fields
+
+from msgspec.structs import asdict, fields
 
 from ghashgen.lab.compare.core import Study, paper_ratio
 from ghashgen.lab.compare.record import Figure, Record, Row

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from ghashgen.arch.x86_64.uarch import uarches
+from ghashgen.arch.registry import uarches
 from ghashgen.cost.count import classes, memory_operands
 from ghashgen.lab.model.peers import Peer
 from ghashgen.lab.model.rows import LABEL, Comparison, Match, Row

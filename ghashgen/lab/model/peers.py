@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ghashgen.arch.x86_64.uarch.forms import known
+from ghashgen.arch.x86_64.forms import known
 from ghashgen.cost.count import Counted, body_from, count, read
 from ghashgen.lab.bench.peers import installed
 from ghashgen.support.errors import GhashgenError

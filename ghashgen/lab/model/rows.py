@@ -11,7 +11,8 @@ from typing import Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.arch.objects import read_object
-from ghashgen.arch.x86_64.uarch import Uarch, needs, uarches
+from ghashgen.arch.registry import uarches
+from ghashgen.arch.uarch import Uarch
 from ghashgen.cost.audit import loop as group_loop
 from ghashgen.cost.bound import Bound, histogram_bound
 from ghashgen.cost.count import classes, memory_operands
@@ -178,10 +179,11 @@ def ours(built: Iterable[Built], where: Target) -> tuple[Loop, ...]:
     """Return the group loops of assembled kernels."""
     out = []
     for item in built:
-        head = f"{where.symbol(item.kernel.name)}_update.group"
-        body = group_loop(read_object(item.obj.read_bytes()), head)
-        kernel = item.kernel
-        out.append(Loop(kernel.name, kernel.isa, True, kernel.blocks, needs(body), histogram(body)))
+        update = f"{where.symbol(item.kernel.name)}_update"
+        code = read_object(item.obj.read_bytes())
+        body, decoder, kernel = group_loop(code, update), code.decoder, item.kernel
+        needs, counts = decoder.needs(body), histogram(decoder, body)
+        out.append(Loop(kernel.name, kernel.isa, True, kernel.blocks, needs, counts))
     return tuple(out)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from ghashgen.arch.objects import read_object
-from ghashgen.arch.x86_64.uarch import uarches
+from ghashgen.arch.registry import uarches
 from ghashgen.cost.audit import loop
 from ghashgen.cost.bound import port_bound, spread
 from ghashgen.lab.report.data import Examined, PortBound
@@ -36,7 +36,7 @@ def levelled(demand: Mapping[tuple[str, ...], int]) -> dict[str, float]:
 
 def _examine(built: Built) -> Examined:
     data = built.obj.read_bytes()
-    body = loop(read_object(data), f"{built.kernel.name}_update.group")
+    body = loop(read_object(data), f"{built.kernel.name}_update")
     blocks = built.kernel.blocks
     bounds: dict[str, PortBound] = {}
     lacks: dict[str, tuple[str, ...]] = {}

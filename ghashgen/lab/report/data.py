@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-BLOCK_BYTES = 16
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,8 @@ class Variant:
     theorems: tuple[Theorem, ...]
     """Proved of these bytes; empty if there is no proof, or only one of other bytes."""
     proof: str
-    """One of PROOF_STATES."""
+    """proved, of these very bytes; recorded, but there is no assembler to compare the bytes; stale:
+    proved of other bytes; refuted; missing: not in PROOFS.json."""
     examined: Examined | None
     """None where nothing could be assembled."""
 
@@ -85,11 +86,6 @@ class Variant:
     def total_per_block(self) -> Fraction:
         """Instructions a block."""
         return Fraction(self.instructions, self.blocks)
-
-
-PROOF_STATES = ("proved", "recorded", "stale", "refuted", "missing")
-"""Proved of these very bytes; recorded, but there is no assembler to compare the bytes; proved of
-other bytes; refuted; not in PROOFS.json."""
 
 
 @dataclass(frozen=True)

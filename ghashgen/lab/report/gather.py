@@ -1,14 +1,13 @@
 """Gathers the report's data: manifest, objects, proofs and a measurement become one value."""
 
-import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ghashgen.arch.x86_64.uarch import uarches
+from ghashgen.arch.registry import uarches
 from ghashgen.check.ledger import NAME as PROOFS
 from ghashgen.check.ledger import load as load_proofs
 from ghashgen.kernels import manifest
@@ -65,21 +64,21 @@ def gather(sources: Sources, progress: Progress = _silent) -> Report:
     Raises:
         GhashgenError: there is no manifest, a kernel was edited by hand, or a file is malformed.
     """
-    entries = manifest.load(sources.kernels)
-    if not entries:
+    found = manifest.read(sources.kernels)
+    if found is None or not found.kernels:
         raise GhashgenError(f"{sources.kernels} has no {manifest.NAME}", "run ghashgen generate")
-    ordered = [entries[name] for name in sorted(entries)]
+    ordered = sorted(found.kernels, key=lambda entry: entry.name)
     examined, why = _examined(ordered, sources, progress)
     proofs, proofs_why = _proofs_beside(sources.kernels, examined)
     variants = tuple(
-        _variant(entry, examined.get(entry["name"]), proofs.get(entry["name"])) for entry in ordered
+        _variant(entry, examined.get(entry.name), proofs.get(entry.name)) for entry in ordered
     )
     speeds = tuple(
         read_speed(path, shown(path, sources.root), sources.session) for path in sources.bench
     )
     return Report(
-        generator=_generator(sources.kernels),
-        assemblers=tuple(sorted({entry["object"]["assembler"] for entry in ordered})),
+        generator=found.generator,
+        assemblers=tuple(sorted({entry.object.assembler for entry in ordered})),
         folder=shown(sources.kernels, sources.root),
         variants=variants,
         uarches={uarch.name: uarch.title for uarch in uarches().values()},
@@ -89,27 +88,18 @@ def gather(sources: Sources, progress: Progress = _silent) -> Report:
     )
 
 
-def _generator(folder: Path) -> str:
-    body = json.loads((folder / manifest.NAME).read_text(encoding="utf-8"))
-    return str(body.get("generator", "ghashgen"))
-
-
 def kernel_of(entry: manifest.Entry) -> Kernel:
     """Return the kernel that an entry of a manifest describes.
 
     Raises:
         GhashgenError: its functions are not named after it, as with --prefix.
     """
-    axes, name = entry["axes"], entry["name"]
-    if entry["symbols"]["update"] != f"{name}_update":
+    if entry.prefix:
         raise GhashgenError(
-            f"the functions of {name} have a prefix", "report on a folder generated without one"
+            f"the functions of {entry.name} have a prefix",
+            "report on a folder generated without one",
         )
-    known = {field.name for field in fields(Kernel)}
-    kernel = Kernel(**{axis: value for axis, value in axes.items() if axis in known})
-    if kernel.name == name:
-        return kernel
-    return Kernel(**{axis: axes[axis] for axis in axes if axis in known}, alias=name)
+    return entry.kernel
 
 
 def _examined(
@@ -122,8 +112,8 @@ def _examined(
         return {}, str(refusal)
     built: list[Built] = []
     with progress("assemble", len(entries)) as advance:
-        for abi in sorted({entry["axes"]["abi"] for entry in entries}):
-            kernels = [kernel_of(entry) for entry in entries if entry["axes"]["abi"] == abi]
+        for abi in sorted({entry.axes.abi for entry in entries}):
+            kernels = [kernel_of(entry) for entry in entries if entry.axes.abi == abi]
             built += build(kernels, target(abi), sources.kernels, sources.objects, advance)
     with progress("examine", len(built)) as advance:
         return examine(built, advance), ""
@@ -171,18 +161,18 @@ def _state(examined: Examined | None, verdict: Mapping[str, Any] | None) -> str:
 def _variant(
     entry: manifest.Entry, examined: Examined | None, verdict: Mapping[str, Any] | None
 ) -> Variant:
-    state, group = _state(examined, verdict), entry["counts"]["group"]
+    state, group = _state(examined, verdict), entry.counts.group
     counted = state in ("proved", "recorded") and verdict is not None
     return Variant(
-        name=entry["name"],
-        axes=dict(entry["axes"]),
-        file=entry["file"],
-        features=tuple(entry["cpu_features"]),
-        blocks=int(entry["axes"]["blocks"]),
-        table_bytes=int(entry["table"]["bytes"]),
-        code_bytes=sum(entry["code_bytes"].values()),
-        instructions=int(group["instructions"]),
-        classes=dict(group["classes"]),
+        name=entry.name,
+        axes=manifest.axes_of(entry),
+        file=entry.file,
+        features=entry.cpu_features,
+        blocks=entry.axes.blocks,
+        table_bytes=entry.table.bytes,
+        code_bytes=sum(entry.code_bytes.values()),
+        instructions=group.instructions,
+        classes=dict(group.classes),
         theorems=tuple(_theorems(verdict)) if counted and verdict is not None else (),
         proof=state,
         examined=examined,

@@ -1,18 +1,20 @@
 """A measurement, from the store of `ghashgen bench`, its JSON, or a record of docs/bench."""
 
-import json
 from collections.abc import Iterable
 from dataclasses import replace
 from math import isnan
 from pathlib import Path
 from typing import Any
 
+from msgspec import UNSET, Struct, UnsetType
+
 from ghashgen.lab.bench.store import load
 from ghashgen.lab.report.data import Speed, Timing
-from ghashgen.records.core import Results
+from ghashgen.records.core import Machine, Results
 from ghashgen.records.cpus import title_of
 from ghashgen.records.levels import level_of
 from ghashgen.records.records import Record, load_record
+from ghashgen.support.documents import Document
 from ghashgen.support.errors import GhashgenError
 
 HERE = "measured"
@@ -38,17 +40,46 @@ def read_speed(path: Path, shown: str, session: int | None = None) -> Speed:
             return _of_results(load(path, session), f"{shown}{which}")
         if session is not None:
             raise GhashgenError(f"{path} is no store of sessions", "leave out --session")
-        body = json.loads(path.read_text(encoding="utf-8"))
-        if "cells" in body:
-            return _of_json(body, shown)
     except OSError as error:
         raise GhashgenError(f"{path}: {error.strerror}", "run ghashgen bench") from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise GhashgenError(
-            f"{path} is no measurement: {type(error).__name__} {error}",
-            "name a file of ghashgen bench --store or --json, or a record of docs/bench",
-        ) from None
-    return _of_record(load_record(path), shown)
+    if _ANY.read(path).cells is UNSET:
+        return _of_record(load_record(path), shown)
+    return _of_json(_PRINTED.read(path), shown)
+
+
+class _Any(Struct, frozen=True):
+    cells: list[Any] | UnsetType = UNSET
+    """What `ghashgen bench --json` prints has them, a record has none."""
+
+
+class _Cell(Struct, frozen=True):
+    """A row of `lab.bench.export`, as far as the report shows it."""
+
+    name: str
+    kind: str
+    mode: str
+    size: int
+    cycles: float
+    low: float
+    high: float
+    runs: int
+    kept: int
+    digest: str
+    needs: str
+
+
+class _Printed(Struct, frozen=True):
+    machine: Machine
+    missing: dict[str, str]
+    cells: tuple[_Cell, ...]
+
+
+_WRONG = (
+    "is no measurement",
+    "name a file of ghashgen bench --store or --json, or a record of docs/bench",
+)
+_ANY = Document(_Any, *_WRONG)
+_PRINTED = Document(_Printed, *_WRONG)
 
 
 def _ordered(timings: Iterable[Timing]) -> tuple[Timing, ...]:
@@ -99,30 +130,30 @@ def _method(runs: int, git: str) -> str:
     )
 
 
-def _of_json(body: dict[str, Any], shown: str) -> Speed:
-    rows = [row for row in body["cells"] if row["mode"] == MODE and row["size"]]
-    machine = body["machine"]
+def _of_json(body: _Printed, shown: str) -> Speed:
+    machine = body.machine
     return Speed(
         slug=HERE,
-        title=title_of(machine["cpu"]),
+        title=title_of(machine.cpu),
         source=shown,
-        machine=_machine(machine["cpu"], machine["clock_ghz"]),
-        method=_method(max((row["runs"] for row in body["cells"]), default=0), machine["git"]),
+        machine=_machine(machine.cpu, machine.clock_ghz),
+        method=_method(max((row.runs for row in body.cells), default=0), machine.git),
         timings=_ordered(
             Timing(
-                name=str(row["name"]),
-                kind=str(row["kind"]),
-                size=int(row["size"]),
-                per_byte=row["cycles"] / row["size"],
-                low=row["low"] / row["size"],
-                high=row["high"] / row["size"],
-                samples=int(row["kept"]),
-                digest=str(row["digest"]),
-                level=level_of(row["needs"].split()),
+                name=row.name,
+                kind=row.kind,
+                size=row.size,
+                per_byte=row.cycles / row.size,
+                low=row.low / row.size,
+                high=row.high / row.size,
+                samples=row.kept,
+                digest=row.digest,
+                level=level_of(row.needs.split()),
             )
-            for row in rows
+            for row in body.cells
+            if row.mode == MODE and row.size
         ),
-        missing=dict(sorted(body["missing"].items())),
+        missing=dict(sorted(body.missing.items())),
     )
 
 

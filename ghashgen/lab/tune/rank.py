@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from iced_x86 import Instruction
 
-from ghashgen.arch.x86_64.uarch import Uarch, uarches
-from ghashgen.arch.x86_64.uarch import uarch as uarch_named
-from ghashgen.arch.x86_64.uarch.forms import form_of
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.arch.registry import uarch as uarch_named
+from ghashgen.arch.registry import uarches
+from ghashgen.arch.uarch import Uarch
+from ghashgen.arch.x86_64.forms import form_of
 from ghashgen.choice.chosen import MODEL
 from ghashgen.choice.classes import SizeClass, geometric_mean, sizes_of
 from ghashgen.cost.bound import port_bound
@@ -23,7 +25,6 @@ from ghashgen.run.emulate.image import Image
 from ghashgen.run.emulate.outcome import decode_run
 from ghashgen.support.errors import GhashgenError
 
-_BLOCK = 16
 _BUDGET = 10_000_000
 """Instructions; the longest message takes some ten thousand."""
 
@@ -46,13 +47,13 @@ def executed(emulator: Emulator, candidate: Candidate, sizes: Sequence[int]) -> 
     unit = candidate.unit
     image = emulator.load(unit.obj)
     table = Buffer("table", unit.table_bytes, writable=True)
-    key = Buffer("h", bytes(range(1, _BLOCK + 1)))
+    key = Buffer("h", bytes(range(1, BLOCK_BYTES + 1)))
     init = emulator.call(image, f"{unit.name}_init", ("table", "h"), buffers=(table, key))
     filled = Buffer("table", init.buffers["table"])
     calls = [
         Call(
             ("table", "x", "in", size),
-            (filled, Buffer("x", bytes(_BLOCK), writable=True), Buffer("in", bytes(size))),
+            (filled, Buffer("x", bytes(BLOCK_BYTES), writable=True), Buffer("in", bytes(size))),
             budget=_BUDGET,
         )
         for size in sizes

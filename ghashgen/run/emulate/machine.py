@@ -21,7 +21,7 @@ from iced_x86 import Decoder
 
 from ghashgen.run.emulate import layout, stub
 from ghashgen.run.emulate.layout import PAGE, Span
-from ghashgen.run.emulate.registers import BLOCK_BYTES, FIXED_FLAGS
+from ghashgen.run.emulate.registers import FIXED_FLAGS, REGISTERS_BYTES
 
 LIBRARY = "bochscpu._bochscpu"
 
@@ -254,7 +254,7 @@ class Machine:
             self._current = image
         for at, content in loaded.templates:
             memory[at : at + len(content)] = content
-        memory[self._in : self._in + BLOCK_BYTES + 8] = block + struct.pack("<Q", target)
+        memory[self._in : self._in + REGISTERS_BYTES + 8] = block + struct.pack("<Q", target)
 
         session = self._session
         cpu = session.cpu
@@ -322,7 +322,7 @@ class Machine:
             fault_address=fault_address,
             rip=rip,
             run_start=run_start,
-            block=memory[self._out : self._out + BLOCK_BYTES],
+            block=memory[self._out : self._out + REGISTERS_BYTES],
             runs=[(a, b, n) for (a, b), n in runs.items() if a < layout.IMAGE_LIMIT],
             accesses=[a for a in accesses if a[1] < layout.STUB_CODE],
         )

@@ -1,6 +1,6 @@
 """The register file of one call, and the garbage that it is filled with before the call.
 
-The block of `BLOCK_BYTES` bytes below is both what the entry stub loads and what the exit stub
+The block of `REGISTERS_BYTES` bytes below is both what the entry stub loads and what the exit stub
 stores, little-endian: 16 general registers in encoding order, rflags, mxcsr, eight 64-bit mask
 registers, thirty-two 64-byte vector registers.
 """
@@ -23,7 +23,7 @@ RFLAGS_AT = 128
 MXCSR_AT = 136
 K_AT = 144
 ZMM_AT = 256
-BLOCK_BYTES = ZMM_AT + 32 * 64
+REGISTERS_BYTES = ZMM_AT + 32 * 64
 _UNUSED = slice(K_AT + 64, ZMM_AT)
 
 # CF PF AF ZF SF OF: the bits that a caller may hand over in any state (SysV 3.2.1, Win64).
@@ -60,7 +60,7 @@ class Registers:
         """The thirty-two vector registers, 512 bits each."""
         return tuple(
             int.from_bytes(self.block[at : at + 64], "little")
-            for at in range(ZMM_AT, BLOCK_BYTES, 64)
+            for at in range(ZMM_AT, REGISTERS_BYTES, 64)
         )
 
     @cached_property
@@ -101,7 +101,7 @@ def garbage(seed: int, label: str, length: int) -> bytes:
 @lru_cache(maxsize=256)
 def sentinel_block(seed: int) -> bytes:
     """A register block of garbage with a sane rflags (DF clear) and the default mxcsr."""
-    block = bytearray(garbage(seed, "registers", BLOCK_BYTES))
+    block = bytearray(garbage(seed, "registers", REGISTERS_BYTES))
     flags = struct.unpack_from("<Q", block, RFLAGS_AT)[0] & ARITHMETIC_FLAGS | FIXED_FLAGS
     struct.pack_into("<QQ", block, RFLAGS_AT, flags, DEFAULT_MXCSR)
     block[_UNUSED] = bytes(len(block[_UNUSED]))

@@ -13,7 +13,7 @@ from iced_x86 import FormatMnemonicOptions, Formatter, FormatterSyntax, Instruct
 from ghashgen.run.emulate.calls import Prepared
 from ghashgen.run.emulate.image import Image
 from ghashgen.run.emulate.outcome import Outcome, decode_run, describe, locate, retired_before_fault
-from ghashgen.run.emulate.registers import BLOCK_BYTES, Registers
+from ghashgen.run.emulate.registers import REGISTERS_BYTES, Registers
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def result_of(
     image: Image, prepared: Prepared, run: Mapping[str, Any], take: Callable[[int], bytes]
 ) -> CallResult:
     """The result of one call, from the worker's answer; `take` cuts its parts off the payload."""
-    after = Registers(take(BLOCK_BYTES))
+    after = Registers(take(REGISTERS_BYTES))
     spans, call = prepared.spans, prepared.call
     buffers = {
         name: take(span.length) if span.writable else prepared.contents[name]

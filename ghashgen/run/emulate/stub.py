@@ -10,17 +10,17 @@ from iced_x86 import BlockEncoder, Code, Instruction, MemoryOperand, Register
 
 from ghashgen.run.emulate.layout import RETURN_ADDRESS, STUB_CODE, STUB_IN, STUB_OUT, STUB_SCRATCH
 from ghashgen.run.emulate.registers import (
-    BLOCK_BYTES,
     GPR_AT,
     GPR_NAMES,
     K_AT,
     MXCSR_AT,
+    REGISTERS_BYTES,
     RFLAGS_AT,
     ZMM_AT,
 )
 
 # The word after the register block: where the entry stub jumps to.
-TARGET_AT = BLOCK_BYTES
+TARGET_AT = REGISTERS_BYTES
 _RSP = GPR_NAMES.index("rsp")
 _GPRS = tuple(getattr(Register, name.upper()) for name in GPR_NAMES)
 _ZMMS = tuple(getattr(Register, f"ZMM{i}") for i in range(32))

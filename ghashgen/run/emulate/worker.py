@@ -22,7 +22,7 @@ from ghashgen.run.emulate import layout
 from ghashgen.run.emulate.frames import read_frame, write_frame
 from ghashgen.run.emulate.layout import PAGE, Span
 from ghashgen.run.emulate.machine import Machine, OutOfMemoryError
-from ghashgen.run.emulate.registers import BLOCK_BYTES, garbage
+from ghashgen.run.emulate.registers import REGISTERS_BYTES, garbage
 
 
 class _Reader:
@@ -67,7 +67,7 @@ def _stack(seed: int, length: int) -> bytes:
 def _call(machine: Machine, image: int, call: dict[str, Any], parts: _Reader) -> Any:
     memory = machine.memory
     seed = call["seed"]
-    block = parts.take(BLOCK_BYTES)
+    block = parts.take(REGISTERS_BYTES)
     stack = _stack(seed, layout.STACK_PAGES * PAGE)
     stack_at = machine.stack_memory
     entry_at = stack_at + call["rsp"] - layout.STACK_BOTTOM

@@ -13,6 +13,7 @@ branch targets. It leaves out exactly this, and checks what it leaves out:
    choose different registers. Every such register must be callee-saved.
 4. Register-to-register copies (MOV r64, VMOVDQA xmm): this tool's allocator coalesces them, PeachPy
    has no coalescing. PeachPy must have exactly those of the selected program, nasm's code no more.
+5. NOPs of nasm's function: padding that keeps jumps off the ends of lines of code.
 
 Encodings of one instruction are not told apart: a two-byte and a three-byte VEX prefix, CMP with
 and without the short form for rax, an address whose base and index are exchanged at scale 1.
@@ -38,7 +39,7 @@ from ghashgen.arch.x86_64.registers import GPR_NAMES
 from ghashgen.ir.program import Program
 from ghashgen.kernels.hash.kernel import ENTRY_BYTES, Kernel
 from ghashgen.kernels.target import Target
-from ghashgen.output.render import render
+from ghashgen.output.artefact import make
 from ghashgen.support.toolchain import assemble_text, find_nasm
 
 Shape = tuple[str, tuple[str, ...]]
@@ -146,13 +147,13 @@ def assembled(kernel: Kernel) -> dict[str, Encoded]:
     Raises:
         GhashgenError: nasm is missing or fails.
     """
-    target = Target()
-    listing = render(kernel, target)
-    data = assemble_text(find_nasm(), kernel.name, listing.text, "elf64")
+    nasm = find_nasm()
+    made = make(kernel, Target(), nasm)
+    data = assemble_text(nasm, kernel.name, made.text, "elf64")
     code, constants = read_object(data), _relocated(data)
     out = {}
-    for function in listing.functions:
-        start, end = code.symbols[function.symbol], code.symbols[f"{function.symbol}.end"]
+    for function in made.functions:
+        start, end = code.functions[function.symbol]
         own = {at - start: item for at, item in constants.items() if start <= at < end}
         out[function.name] = Encoded(function.name, code.code[start:end], own)
     return out
@@ -231,7 +232,8 @@ def _show(shape: Shape) -> str:
 
 def differences(nasm: Encoded, peachpy: Encoded, selected: Program, kernel: Kernel) -> list[str]:
     """Return how two encodings of the selected program differ, one line each; [] if they agree."""
-    ours, faults = _body(_decode(nasm.code, nasm.constants), (_ENDBR64,), ())
+    placed = _decode(nasm.code, nasm.constants)
+    ours, faults = _body([item for item in placed if item.shape[0] != "nop"], (_ENDBR64,), ())
     theirs, more = _body(_decode(peachpy.code, peachpy.constants), (), (_VZEROUPPER,))
     lines = [f"nasm's code {fault}" for fault in faults]
     lines += [f"PeachPy's code {fault}" for fault in more]

@@ -2,31 +2,13 @@
 
 A spec names the functions in an object file and their parameters, the bit order of registers, and
 the key material that each 16-byte cell of the table holds. It can be written down for kernels that
-this package did not emit; `load_spec` reads it from a TOML file:
-
-    name = "example"
-    abi = "sysv"                 # or "win64"
-    order = "reflected"          # or "natural"
-    blocks = 4                   # blocks absorbed by one turn of the main loop
-    table_bytes = 64
-    table_align = 16
-    cells = ["B1", "B2", "B3", "B4"]   # or: entries = ["B"], B1 to B`blocks`
-    wipe = false
-    op = "ghash"                 # or "polyval"
-    [functions.update]
-    symbol = "example_update"
-    parameters = ["table", "state", "input", "length"]
-    length_multiple = 1          # 16: whole blocks only
-    length_unit = 1              # 16: the length counts blocks
+this package did not emit: `ghashgen.check.statements` reads it from a file.
 
 `ghashgen.verify.hash.entries` defines the kinds of cell.
 """
 
 import re
-import tomllib
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES, Order
 from ghashgen.support.errors import GhashgenError
@@ -157,56 +139,3 @@ def parse_cell(text: str) -> tuple[str, int] | None:
             f"no table cell {text!r}", "write a kind and a power, such as K3, or 0, or -"
         )
     return match[1] + (match[3] or ""), int(match[2])
-
-
-def load_spec(path: Path) -> KernelSpec:
-    """Read a spec from a TOML file; the keys are those of the module's example.
-
-    Raises:
-        GhashgenError: the file is not TOML, a key is missing, unknown, or has no meaning.
-    """
-    try:
-        data: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, tomllib.TOMLDecodeError) as error:
-        raise GhashgenError(f"{path}: {error}", "see docs/proof.md for an example") from error
-    known = {
-        "name", "abi", "order", "blocks", "table_bytes", "table_align", "cells", "entries",
-        "wipe", "op", "functions",
-    }  # fmt: skip
-    unknown = sorted(set(data) - known)
-    if unknown:
-        raise GhashgenError(f"{path}: unknown key {unknown[0]!r}", f"keys: {sorted(known)}")
-    try:
-        if ("cells" in data) == ("entries" in data):
-            raise GhashgenError(f"{path}: the table", "give either cells or entries")
-        cells: tuple[tuple[str, int] | None, ...]
-        if "cells" in data:
-            cells = tuple(parse_cell(text) for text in data["cells"])
-        else:
-            cells = power_major(tuple(data["entries"]), data["blocks"])
-        functions = tuple(
-            FunctionSpec(
-                operation,
-                body["symbol"],
-                tuple(body.get("parameters", OPERATIONS.get(operation, ()))),
-                body.get("length_multiple", 1),
-                body.get("length_unit", 1),
-            )
-            for operation, body in sorted(data["functions"].items())
-        )
-        return KernelSpec(
-            name=data["name"],
-            abi=data["abi"],
-            order=Order(data["order"]),
-            blocks=data["blocks"],
-            cells=cells,
-            table_bytes=data.get("table_bytes", BLOCK_BYTES * len(cells)),
-            functions=functions,
-            table_align=data.get("table_align", 16),
-            wipe=data.get("wipe", False),
-            op=data.get("op", "ghash"),
-        )
-    except KeyError as error:
-        raise GhashgenError(f"{path}: no key {error}", "see docs/proof.md for an example") from None
-    except ValueError as error:
-        raise GhashgenError(f"{path}: {error}", "see docs/proof.md for an example") from None

@@ -3,13 +3,14 @@
 from dataclasses import replace
 
 from ghashgen.arch.rows import Row
+from ghashgen.arch.syntax import Names
 from ghashgen.arch.x86_64.syntax.nasm import SYNTAX as NASM
 from ghashgen.ir.program import Op
 
 
-def instruction(op: Op, row: Row, prefix: str) -> str:
+def instruction(op: Op, row: Row, names: Names) -> str:
     """Return one instruction."""
-    mnemonic, space, operands = NASM.instruction(op, row, prefix).partition(" ")
+    mnemonic, space, operands = NASM.instruction(op, row, names).partition(" ")
     return mnemonic.upper() + space + operands
 
 

@@ -1,18 +1,19 @@
 """NASM (2.14 or later), Intel operand order."""
 
 from ghashgen.arch.rows import OperandSpec, Row
-from ghashgen.arch.syntax import Syntax
+from ghashgen.arch.syntax import Names, Syntax
 from ghashgen.arch.x86_64.nops import NOPS
 from ghashgen.arch.x86_64.registers import register_name
-from ghashgen.ir.program import Label, Mem, Op, Operand, PReg
+from ghashgen.ir.program import Directive, Label, Mem, Op, Operand, PReg
 
 _SIZES = {"m8": "byte "}
 """Size words where the register operand does not imply the size."""
 
 
-def _memory(memory: Mem, spec: OperandSpec, prefix: str) -> str:
+def _memory(memory: Mem, spec: OperandSpec, names: Names) -> str:
+    size = next((_SIZES[kind] for kind in spec.kinds if kind in _SIZES), "")
     if memory.symbol is not None:
-        return f"[rel {prefix}_{memory.symbol}]"
+        return f"{size}[rel {names.constants}_{memory.symbol}]"
     parts = []
     if isinstance(memory.base, PReg):
         parts.append(register_name(memory.base, ("q",), 0))
@@ -22,16 +23,15 @@ def _memory(memory: Mem, spec: OperandSpec, prefix: str) -> str:
     text = " + ".join(parts)
     if memory.disp:
         text += f" {'+' if memory.disp > 0 else '-'} {abs(memory.disp)}"
-    size = next((_SIZES[kind] for kind in spec.kinds if kind in _SIZES), "")
     return f"{size}[{text}]"
 
 
-def _operand(operand: Operand, spec: OperandSpec, width: int, prefix: str) -> str:
+def _operand(operand: Operand, spec: OperandSpec, width: int, names: Names) -> str:
     # In the order of how often they occur.
     if isinstance(operand, PReg):
         return register_name(operand, spec.kinds, width)
     if isinstance(operand, Mem):
-        return _memory(operand, spec, prefix)
+        return _memory(operand, spec, names)
     if isinstance(operand, int):
         return f"0x{operand:02x}" if 0 <= operand < 256 else str(operand)
     if isinstance(operand, Label):
@@ -39,15 +39,11 @@ def _operand(operand: Operand, spec: OperandSpec, width: int, prefix: str) -> st
     raise TypeError(f"{operand} cannot be printed: not allocated")
 
 
-def instruction(op: Op, row: Row, prefix: str) -> str:
-    """Return one instruction; `prefix` begins the names of the kernel's constants."""
-    if row.mnemonic == "nop":
-        # The assembler chooses an encoding for a mnemonic; only bytes have a length for certain.
-        data = NOPS[next(n for n in op.operands if isinstance(n, int))]
-        return "db          " + ", ".join(f"0x{byte}" for byte in data.split())
+def instruction(op: Op, row: Row, names: Names) -> str:
+    """Return one instruction."""
     operands: list[str] = []
     for operand, spec in zip(op.operands, row.operands, strict=True):
-        text = _operand(operand, spec, op.width, prefix)
+        text = _operand(operand, spec, op.width, names)
         if "kz" in spec.kinds:
             operands[-1] += f"{{{text}}}{{z}}"
         else:
@@ -55,9 +51,25 @@ def instruction(op: Op, row: Row, prefix: str) -> str:
     return f"{row.mnemonic:<11} {', '.join(operands)}".rstrip()
 
 
-def label(symbol: str, name: str) -> str:
-    """Return a definition of a label local to the function."""
-    return f".{name}:"
+def directive(line: Directive, names: Names) -> tuple[str, ...]:
+    """Return the lines of a directive; NASM has none for unwinding that all formats take."""
+    symbol = names.fmt.symbol_prefix + names.symbol
+    match line.code:
+        case "export":
+            size = f":function ({names.symbol}.end - {names.symbol})" if names.fmt.elf else ""
+            return (f"global {symbol}{size}",)
+        case "align":
+            return (f"align {line.numbers()[0]}",)
+        case "entry":
+            return (f"{symbol}:",)
+        case "label":
+            return (f".{line.label()}:",)
+        case "pad":
+            data = NOPS[line.numbers()[0]].split()
+            return ("    db          " + ", ".join(f"0x{byte}" for byte in data),)
+        case "end":
+            return (".end:",)
+    return ()
 
 
 SYNTAX = Syntax(
@@ -66,7 +78,9 @@ SYNTAX = Syntax(
     suffix="asm",
     template="nasm.asm.j2",
     instruction=instruction,
-    label=label,
+    directive=directive,
     comment=";",
+    remark=";",
+    assembler="nasm",
 )
 """The syntax."""

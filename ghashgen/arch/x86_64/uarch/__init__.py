@@ -8,135 +8,20 @@ and such a table into a lower bound on its cycles.
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from iced_x86 import CpuidFeature, Instruction
-
-from ghashgen.arch.x86_64.uarch.forms import is_memory, known
+from ghashgen.arch.uarch import Cost, Fusion, Latency, Uarch, Uops
+from ghashgen.arch.x86_64.cpuid import BASELINE, feature_names
+from ghashgen.arch.x86_64.decoder import DECODER
+from ghashgen.arch.x86_64.forms import known
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.wording import choose_one
 
 _UOPS = re.compile(r"([1-9]\d*)\*([A-Za-z]+?)(\d[0-9A-F]*)")
 _CYCLES = re.compile(r"(<=)?(\d+)")
-
-_BASELINE = frozenset(
-    (
-        *("X64", "INTEL8086", "INTEL186", "INTEL286", "INTEL386", "INTEL486"),
-        *("CMOV", "MULTIBYTENOP", "SSE", "CET_IBT"),
-    )
-)
-"""What every x86-64 CPU runs; ENDBR64 is a NOP where CET is missing."""
-
-
-@dataclass(frozen=True)
-class Latency:
-    """Cycles from an operand to the result."""
-
-    cycles: int
-    exact: bool
-    """False where the source gives an upper bound only."""
-
-
-@dataclass(frozen=True)
-class Uops:
-    """A number of uops that may execute on any of some ports."""
-
-    count: int
-    ports: frozenset[str]
-
-
-@dataclass(frozen=True)
-class Cost:
-    """One row of a table, as it applies to one form."""
-
-    form: str
-    uops: tuple[Uops, ...] | None
-    """None where there is no data; empty where no execution unit is needed."""
-    fused: int
-    """Fused-domain uops (macro-ops on AMD) that the front end issues."""
-    latency: Latency | None
-    """From the slowest register operand to the result."""
-    load_latency: Latency | None
-    """From the address of the memory operand to the result."""
-    sources: tuple[str, ...]
-    doubt: str
-    """Where sources disagree or fall short."""
-
-
-@dataclass(frozen=True)
-class Fusion:
-    """Two adjacent instructions that issue as one uop."""
-
-    first: frozenset[str]
-    """Mnemonics; the operands are registers and immediates."""
-    second: frozenset[str]
-    cost: Cost
-
-
-@dataclass(frozen=True)
-class Uarch:
-    """A microarchitecture."""
-
-    name: str
-    title: str
-    aliases: tuple[str, ...]
-    suffix: str
-    """How the names of kernels end that are scheduled for it."""
-    llvm: str
-    """Its -mcpu name for LLVM."""
-    llvm_resources: str
-    """How the resources of LLVM's own model of it begin; releases before that lend another's."""
-    ports: tuple[str, ...]
-    """Execution ports, or throughput limits that act like one (the file says which)."""
-    issue: int
-    """Fused-domain uops issued per cycle."""
-    window: int
-    """Fused-domain uops in flight: the reorder buffer, or retire queue."""
-    closed_by_512: frozenset[str]
-    """Ports that take no vector uop while 512-bit instructions are in flight."""
-    features: frozenset[str]
-    """CPUID features, as iced names them."""
-    sources: Mapping[str, str]
-    costs: Mapping[str, Cost]
-    """By form."""
-    fusions: tuple[Fusion, ...]
-
-    def fuses(self, first: str, second: str) -> Cost | None:
-        """Return the cost of two adjacent instructions that fuse, by their forms."""
-        name, _, operands = first.partition(" ")
-        if any(map(is_memory, operands.split(","))):
-            return None
-        following = second.partition(" ")[0]
-        found = (f for f in self.fusions if name in f.first and following in f.second)
-        return next((fusion.cost for fusion in found), None)
-
-    def lacks(self, instructions: Iterable[Instruction]) -> tuple[str, ...]:
-        """Return the CPUID features that these instructions need and this CPU has not."""
-        return self.without(needs(instructions))
-
-    def without(self, features: Iterable[str]) -> tuple[str, ...]:
-        """Return those of the CPUID features that this CPU has not."""
-        return tuple(sorted(set(features) - self.features - _BASELINE))
-
-
-def needs(instructions: Iterable[Instruction]) -> tuple[str, ...]:
-    """Return the CPUID features of instructions beyond what every x86-64 CPU has."""
-    needed = {
-        _features()[feature]
-        for instruction in instructions
-        for feature in instruction.cpuid_features()
-    }
-    return tuple(sorted(needed - _BASELINE))
-
-
-@cache
-def _features() -> Mapping[int, str]:
-    return {v: k for k, v in vars(CpuidFeature).items() if isinstance(v, int) and k.isupper()}
 
 
 class _Reader:
@@ -253,7 +138,7 @@ class _Reader:
         closed = frozenset(named["closed_by_512"])
         if not closed <= set(named["ports"]):
             raise self.refuse("closed_by_512 names a port that is not in ports")
-        unknown = sorted(set(named["features"]) - set(_features().values()))
+        unknown = sorted(set(named["features"]) - set(feature_names().values()))
         if unknown:
             raise self.refuse(f"unknown CPU feature {unknown[0]}")
         return Uarch(
@@ -263,6 +148,8 @@ class _Reader:
             **{key: self.field(data, key, int, what) for key in numbers},
             closed_by_512=closed,
             features=frozenset(named["features"]),
+            always=BASELINE,
+            decoder=DECODER,
             sources=MappingProxyType(dict(data["sources"])),
             costs=MappingProxyType(self.costs()),
             fusions=self.fusions(),
@@ -289,15 +176,3 @@ def uarches() -> Mapping[str, Uarch]:
     files = sorted(Path(__file__).parent.glob("*.toml"))
     tables = [parse(file.read_text(encoding="utf-8"), f"uarch/{file.name}") for file in files]
     return MappingProxyType({table.name: table for table in sorted(tables, key=lambda t: t.name)})
-
-
-def uarch(name: str) -> Uarch:
-    """Return the microarchitecture of this name or alias.
-
-    Raises:
-        GhashgenError: there is no table of that name.
-    """
-    for table in uarches().values():
-        if name in (table.name, table.llvm, *table.aliases):
-            return table
-    raise GhashgenError(f"no table for {name!r}", choose_one(name, uarches()))

@@ -21,7 +21,7 @@ BIT_REVERSAL = 0x8040201008040201 << 64 | 0x8040201008040201
 GROUP = "group"
 """Label of the loop over whole groups: its body is one aggregated group of n blocks."""
 
-BLOCK = "block"
+BLOCK_LABEL = "block"
 """Label of one block's multiplication (mul) and of the loop over the tail's blocks (update)."""
 
 
@@ -102,8 +102,8 @@ def close_group(b: Builder, lanes: Value, R: Value | None) -> VReg:
 
 
 __all__ = [
-    "BLOCK",
     "BLOCK_BYTES",
+    "BLOCK_LABEL",
     "GROUP",
     "close_group",
     "entries",

@@ -20,7 +20,7 @@ from ghashgen.ir.builder import Builder, Value
 from ghashgen.ir.program import Label, Mem, VReg
 from ghashgen.kernels.hash.kernel import ENTRY_BYTES, Kernel
 from ghashgen.kernels.hash.parts.interface import (
-    BLOCK,
+    BLOCK_LABEL,
     entries,
     finish_group,
     key_sum,
@@ -108,12 +108,12 @@ def _whole_registers(tail: _Tail) -> None:
     tail.advance(lanes)
     if kernel.blocks >= 2 * lanes:
         b.branch("below", tail.length, step, "after_block")
-        with b.loop(BLOCK):
+        with b.loop(BLOCK_LABEL):
             b.about("C·H^i")
             tail.add(load_block(b, kernel, tail.source, lanes=lanes))
             b.about("")
             tail.advance(lanes)
-            b.branch("not_below", tail.length, step, BLOCK)
+            b.branch("not_below", tail.length, step, BLOCK_LABEL)
     b.branch("equal", tail.length, 0, "reduce")
     b.label("rest")
 

@@ -9,7 +9,7 @@ a zeroing idiom, which no execution unit sees. `known` lists every form that the
 has, so that a table cannot hold a key that no instruction will ever ask for.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from itertools import product
 from typing import Any
@@ -25,6 +25,8 @@ from iced_x86 import (
     Register_,
     RegisterExt,
 )
+
+from ghashgen.arch.uarch import spell
 
 ZEROING = ("pxor", "vpxor", "vpxorq", "xor")
 """Mnemonics that give zero from one register twice and are recognised as such."""
@@ -127,16 +129,6 @@ def form_of(instruction: Instruction) -> str:
     elif instruction.has_op_mask:
         kinds[0] += "{kz}" if instruction.zeroing_masking else "{k}"
     return spell(name, kinds)
-
-
-def spell(mnemonic: str, kinds: Iterable[str]) -> str:
-    """Return the form of a mnemonic and its operand kinds."""
-    return f"{mnemonic} {','.join(kinds)}".rstrip()
-
-
-def is_memory(kind: str) -> bool:
-    """Whether an operand kind is read from or written to memory; an address alone is not."""
-    return kind[:1] == "m" and kind[1:2].isdigit()
 
 
 def _alternatives(name: str, info: OpCodeInfo, kind: str) -> tuple[str, ...]:

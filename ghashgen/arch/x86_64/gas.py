@@ -1,0 +1,118 @@
+"""What the syntaxes of GNU as share: directives, how stacks are unwound, forced encodings.
+
+Clang's assembler takes the same. An assembler may choose among encodings of one instruction; where
+GNU as or Clang would take another than NASM, the prefix in braces forces NASM's.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from ghashgen.arch.rows import Row
+from ghashgen.arch.syntax import Names
+from ghashgen.arch.x86_64.nops import NOPS
+from ghashgen.arch.x86_64.registers import register_name
+from ghashgen.ir.program import Directive, Op, PReg
+
+_LOW = 8
+"""Registers below it need no bit of a prefix."""
+
+_TWO_OPCODES = frozenset({"vmovdqa"})
+"""VEX-encoded copies."""
+
+Unwind = Mapping[str, tuple[str, ...]]
+
+CFI: Unwind = MappingProxyType(
+    {
+        "enter": (".cfi_startproc",),
+        "pushed": (".cfi_def_cfa_offset {0}", ".cfi_offset {register}, -{0}"),
+        "grown": (".cfi_def_cfa_offset {1}",),
+        "saved": (".cfi_offset {register}, -{1}",),
+        "remember": (".cfi_remember_state",),
+        "recall": (".cfi_restore_state",),
+        "restored": (".cfi_restore {register}",),
+        "shrunk": (".cfi_def_cfa_offset {1}",),
+        "popped": (".cfi_def_cfa_offset {0}", ".cfi_restore {register}"),
+        "leave": (".cfi_endproc",),
+    }
+)
+"""DWARF: rows for every place where the frame changes."""
+
+SEH: Unwind = MappingProxyType(
+    {
+        "enter": (".seh_proc {symbol}",),
+        "pushed": (".seh_pushreg {register}",),
+        "grown": (".seh_stackalloc {0}",),
+        "saved": (".seh_savexmm {register}, {0}",),
+        "body": (".seh_endprologue",),
+        "leave": (".seh_endproc",),
+    }
+)
+"""Windows: the prologue alone; an epilogue is known by its instructions."""
+
+UNWIND: Mapping[str, Unwind] = MappingProxyType({"cfi": CFI, "seh": SEH})
+"""By `ObjectFormat.unwind`."""
+
+
+def unwind(line: Directive, names: Names, mark: str) -> tuple[str, ...]:
+    """Return what is said of the stack; `mark` stands before a register."""
+    forms = UNWIND[names.fmt.unwind].get(line.code, ())
+    register = line.operands[0] if line.operands else None
+    name = mark + register_name(register, ("q", "x"), 128) if isinstance(register, PReg) else ""
+    symbol = names.fmt.symbol_prefix + names.symbol
+    return tuple(
+        "    " + form.format(*line.numbers(), register=name, symbol=symbol) for form in forms
+    )
+
+
+def directive(line: Directive, names: Names, mark: str) -> tuple[str, ...]:
+    """Return the lines of a directive; `mark` stands before a register."""
+    symbol = names.fmt.symbol_prefix + names.symbol
+    match line.code:
+        case "export":
+            return (f".globl {symbol}", *_typed(symbol, names))
+        case "align":
+            return (f".p2align {line.numbers()[0].bit_length() - 1}",)
+        case "fill":
+            # NASM aligns with one-byte NOPs, which no fill value of .p2align asks for.
+            return (f".fill {line.numbers()[0]}, 1, 0x90",)
+        case "entry":
+            return (f"{symbol}:",)
+        case "label":
+            return (f"{local(line.label(), names)}:",)
+        case "pad":
+            data = NOPS[line.numbers()[0]].split()
+            return ("    .byte       " + ", ".join(f"0x{byte}" for byte in data),)
+        case "end":
+            return (f".size {symbol}, . - {symbol}",) if names.fmt.elf else ()
+    return unwind(line, names, mark)
+
+
+def _typed(symbol: str, names: Names) -> tuple[str, ...]:
+    if names.fmt.elf:
+        return (f".type {symbol}, @function",)
+    # In COFF: storage class external, a function.
+    return (f".def {symbol}; .scl 2; .type 32; .endef",) if names.fmt.unwind == "seh" else ()
+
+
+def local(label: str, names: Names) -> str:
+    """Return a label that is in no symbol table."""
+    return f"{names.fmt.local}{names.symbol}_{label}"
+
+
+def constant(name: str, names: Names) -> str:
+    """Return the label of a constant, in no symbol table either."""
+    return f"{names.fmt.local}{names.constants}_{name}"
+
+
+def forced(op: Op, row: Row) -> str:
+    """Return the prefix that forces NASM's encoding, "" where assemblers have no choice.
+
+    A copy between vector registers has two opcodes. NASM takes the load's always; the others take
+    the store's where that makes the VEX prefix shorter by a byte.
+    """
+    if not (row.copy and row.mnemonic in _TWO_OPCODES):
+        return ""
+    into, source = op.operands
+    high = isinstance(source, PReg) and source.index >= _LOW
+    low = isinstance(into, PReg) and into.index < _LOW
+    return "{vex3} " if high and low else ""

@@ -1,0 +1,20 @@
+"""Jumps of x86-64: how long they are, and where they should not stand.
+
+On Skylake and its kin up to Comet Lake (erratum SKX102; Intel, "Mitigations for Jump Conditional
+Code Erratum", 2019) a jump that crosses or touches the end of a 32-byte line of code leaves the
+cache of decoded instructions, with all that shares its line. A call of GHASH for one block is about
+twenty instructions, so one such jump weighs there. Elsewhere padding is a few bytes of NOPs.
+"""
+
+from types import MappingProxyType
+
+from ghashgen.arch.core import Jumps
+from ghashgen.ir.program import Flow
+
+JUMPS = Jumps(
+    line=32,
+    short=2,
+    reach=range(-128, 128),
+    near=MappingProxyType({Flow.JUMP: 5, Flow.BRANCH: 6}),
+)
+"""JMP and Jcc (Intel SDM vol. 2)."""

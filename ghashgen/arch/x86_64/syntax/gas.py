@@ -1,0 +1,69 @@
+"""GNU as and Clang, Intel operand order, registers without a mark."""
+
+from ghashgen.arch.rows import OperandSpec, Row
+from ghashgen.arch.syntax import Names, Syntax
+from ghashgen.arch.x86_64 import gas
+from ghashgen.arch.x86_64.registers import register_name
+from ghashgen.ir.program import Directive, Label, Mem, Op, Operand, PReg
+
+_SIZES = {"m8": "byte ptr "}
+"""Size words where the register operand does not imply the size."""
+
+
+def _memory(memory: Mem, spec: OperandSpec, names: Names) -> str:
+    size = next((_SIZES[kind] for kind in spec.kinds if kind in _SIZES), "")
+    if memory.symbol is not None:
+        return f"{size}[rip + {gas.constant(memory.symbol, names)}]"
+    parts = []
+    if isinstance(memory.base, PReg):
+        parts.append(register_name(memory.base, ("q",), 0))
+    if isinstance(memory.index, PReg):
+        parts.append(f"{register_name(memory.index, ('q',), 0)}*{memory.scale}")
+    text = " + ".join(parts)
+    if memory.disp:
+        text += f" {'+' if memory.disp > 0 else '-'} {abs(memory.disp)}"
+    return f"{size}[{text}]"
+
+
+def _operand(operand: Operand, spec: OperandSpec, width: int, names: Names) -> str:
+    if isinstance(operand, PReg):
+        return register_name(operand, spec.kinds, width)
+    if isinstance(operand, Mem):
+        return _memory(operand, spec, names)
+    if isinstance(operand, int):
+        return f"0x{operand:02x}" if 0 <= operand < 256 else str(operand)
+    if isinstance(operand, Label):
+        return gas.local(operand.name, names)
+    raise TypeError(f"{operand} cannot be printed: not allocated")
+
+
+def instruction(op: Op, row: Row, names: Names) -> str:
+    """Return one instruction."""
+    operands: list[str] = []
+    for operand, spec in zip(op.operands, row.operands, strict=True):
+        text = _operand(operand, spec, op.width, names)
+        if "kz" in spec.kinds:
+            operands[-1] += f"{{{text}}}{{z}}"
+        else:
+            operands.append(text)
+    return f"{gas.forced(op, row)}{row.mnemonic:<11} {', '.join(operands)}".rstrip()
+
+
+def directive(line: Directive, names: Names) -> tuple[str, ...]:
+    """Return the lines of a directive."""
+    return gas.directive(line, names, "")
+
+
+SYNTAX = Syntax(
+    name="gas",
+    title="GNU as, Intel operand order",
+    suffix="S",
+    template="gas.S.j2",
+    instruction=instruction,
+    directive=directive,
+    comment="#",
+    remark="//",
+    assembler="as",
+    opening=".intel_syntax noprefix",
+)
+"""The syntax."""

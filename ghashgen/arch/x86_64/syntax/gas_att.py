@@ -1,0 +1,67 @@
+"""GNU as and Clang, AT&T: sources before the destination, % before registers, $ before numbers."""
+
+from dataclasses import replace
+
+from ghashgen.arch.rows import OperandSpec, Row
+from ghashgen.arch.syntax import Names
+from ghashgen.arch.x86_64 import gas
+from ghashgen.arch.x86_64.registers import register_name
+from ghashgen.arch.x86_64.syntax.gas import SYNTAX as INTEL
+from ghashgen.ir.program import Directive, Label, Mem, Op, Operand, PReg
+
+_MNEMONICS = {"movzx.load8": "movzbl"}
+"""Rows whose mnemonic says the sizes, where Intel's operands do."""
+
+
+def _register(register: PReg, kinds: tuple[str, ...], width: int) -> str:
+    return f"%{register_name(register, kinds, width)}"
+
+
+def _memory(memory: Mem, names: Names) -> str:
+    if memory.symbol is not None:
+        return f"{gas.constant(memory.symbol, names)}(%rip)"
+    base = _register(memory.base, ("q",), 0) if isinstance(memory.base, PReg) else ""
+    if isinstance(memory.index, PReg):
+        base += f",{_register(memory.index, ('q',), 0)},{memory.scale}"
+    return f"{memory.disp or ''}({base})"
+
+
+def _operand(operand: Operand, spec: OperandSpec, width: int, names: Names) -> str:
+    if isinstance(operand, PReg):
+        return _register(operand, spec.kinds, width)
+    if isinstance(operand, Mem):
+        return _memory(operand, names)
+    if isinstance(operand, int):
+        return f"$0x{operand:02x}" if 0 <= operand < 256 else f"${operand}"
+    if isinstance(operand, Label):
+        return gas.local(operand.name, names)
+    raise TypeError(f"{operand} cannot be printed: not allocated")
+
+
+def instruction(op: Op, row: Row, names: Names) -> str:
+    """Return one instruction."""
+    operands: list[str] = []
+    for operand, spec in zip(op.operands, row.operands, strict=True):
+        text = _operand(operand, spec, op.width, names)
+        if "kz" in spec.kinds:
+            operands[-1] += f"{{{text}}}{{z}}"
+        else:
+            operands.append(text)
+    mnemonic = _MNEMONICS.get(row.key, row.mnemonic)
+    return f"{gas.forced(op, row)}{mnemonic:<11} {', '.join(reversed(operands))}".rstrip()
+
+
+def directive(line: Directive, names: Names) -> tuple[str, ...]:
+    """Return the lines of a directive."""
+    return gas.directive(line, names, "%")
+
+
+SYNTAX = replace(
+    INTEL,
+    name="gas-att",
+    title="GNU as, AT&T operand order",
+    instruction=instruction,
+    directive=directive,
+    opening="",
+)
+"""The syntax."""

@@ -1,0 +1,164 @@
+"""place: jumps stay clear of the ends of lines of code (`arch.core.Jumps`).
+
+How long an instruction is, an assembler says, once; how long a jump is, follows from where things
+stand: each is short until its target is out of reach, as every assembler has it. A jump fused with
+the comparison before it counts as one. The padding of a jump inside a loop stands before the loop's
+head, where it runs once.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ghashgen.arch.core import Jumps
+from ghashgen.arch.rows import Isa, Row
+from ghashgen.compiler.frame import Function
+from ghashgen.compiler.liveness import targets
+from ghashgen.ir.program import Directive, Flow, Line, Op
+
+PAD = "pad"
+NOTE = "padding: a jump keeps off the end of a 32-byte line"
+MOST_NOPS = 12
+"""NOPs before the head of a loop."""
+
+ROUNDS = 8
+"""Before giving up: a padded jump may become a longer one."""
+
+
+@dataclass(frozen=True)
+class _Sized:
+    """A line and its bytes, 0 for what is neither instruction nor padding."""
+
+    line: Line
+    length: int = 0
+
+    @property
+    def emits(self) -> bool:
+        return isinstance(self.line, Op) or self.line.code == PAD
+
+
+def place(function: Function, isa: Isa, lengths: Sequence[int]) -> Function:
+    """Return the function with padding where a jump would touch the end of a line.
+
+    `lengths` are the bytes of its operations, in order, as an assembler made them without padding.
+
+    Raises:
+        ValueError: the lengths are not those of these operations, or no padding settles.
+    """
+    if len(function.ops) != len(lengths):
+        raise ValueError(f"{len(function.ops)} operations became {len(lengths)} instructions")
+    jumps = isa.arch.jumps
+    if jumps is None:
+        return replace(function, lengths=tuple(lengths))
+    found = iter(lengths)
+    sized = [_Sized(line, next(found) if isinstance(line, Op) else 0) for line in function.lines]
+    relaxed = _relaxed(sized, isa, jumps)
+    for ours, theirs in zip(relaxed, sized, strict=True):
+        if ours != theirs:
+            raise ValueError(f"{ours.line} has {theirs.length} bytes, not {ours.length}")
+    for _ in range(ROUNDS):
+        # Padding is only ever added: jumps then only grow longer, and the rounds come to an end.
+        padded = list(relaxed)
+        while misplaced := _misplaced(padded, isa, jumps):
+            _insert(padded, isa, *misplaced)
+        if padded == relaxed:
+            return replace(
+                function,
+                lines=tuple(item.line for item in padded),
+                lengths=tuple(item.length for item in padded if item.emits),
+            )
+        relaxed = _relaxed(padded, isa, jumps)
+    raise ValueError("the padding of its jumps does not settle")
+
+
+def filled(function: Function, isa: Isa) -> Function:
+    """Return a placed function with what lies between it and the next."""
+    gap = -sum(function.lengths) % isa.arch.entry_align
+    return (
+        replace(function, lines=(*function.lines, Directive("fill", (gap,)))) if gap else function
+    )
+
+
+def _row(line: Line, isa: Isa) -> Row | None:
+    return isa.rows[line.code] if isinstance(line, Op) else None
+
+
+def _relaxed(sized: Sequence[_Sized], isa: Isa, jumps: Jumps) -> list[_Sized]:
+    """Return the lines with every jump as short as all the others let it be."""
+    targeted = {
+        i: targets(item.line)[0]
+        for i, item in enumerate(sized)
+        if isinstance(item.line, Op) and targets(item.line)
+    }
+    lengths = [jumps.short if i in targeted else item.length for i, item in enumerate(sized)]
+    grew = True
+    while grew:
+        grew = False
+        at, labels, ends = 0, {}, []
+        for item, length in zip(sized, lengths, strict=True):
+            if isinstance(item.line, Directive) and item.line.code == "label":
+                labels[item.line.label()] = at
+            at += length
+            ends.append(at)
+        for i, label in targeted.items():
+            if lengths[i] == jumps.short and labels[label] - ends[i] not in jumps.reach:
+                row = isa.rows[sized[i].line.code]
+                assert isinstance(row.flow, Flow)
+                lengths[i], grew = jumps.near[row.flow], True
+    return [_Sized(item.line, length) for item, length in zip(sized, lengths, strict=True)]
+
+
+def _misplaced(sized: Sequence[_Sized], isa: Isa, jumps: Jumps) -> tuple[int, int] | None:
+    """Return (line, bytes to the next line of code) of the first jump that touches an end."""
+    at = 0
+    for i, item in enumerate(sized):
+        row = _row(item.line, isa)
+        if row is not None and row.flow is not Flow.NEXT:
+            before = _row(sized[i - 1].line, isa) if i else None
+            fused = row.flow is Flow.BRANCH and before is not None and before.fuses
+            start = at - sized[i - 1].length if fused else at
+            if start // jumps.line != (at + item.length) // jumps.line:
+                return i - fused, jumps.line - start % jumps.line
+        at += item.length
+    return None
+
+
+def _insert(sized: list[_Sized], isa: Isa, position: int, amount: int) -> None:
+    """Insert padding before a jump, or before the head of its loop."""
+    lengths = isa.arch.frame.pad(amount)
+    entries = [_Sized(Directive(PAD, (n,), NOTE), n) for n in lengths]
+    head = _loop_head(sized, position)
+    # Not for ever before a head: two jumps of one loop may want what excludes each other.
+    if head is not None and _pads_before(sized, head) < MOST_NOPS:
+        position = head
+    sized[position:position] = entries
+
+
+def _is_label(item: _Sized) -> bool:
+    return isinstance(item.line, Directive) and item.line.code == "label"
+
+
+def _depth(item: _Sized) -> int:
+    assert isinstance(item.line, Directive)
+    return item.line.numbers()[0]
+
+
+def _loop_head(sized: Sequence[_Sized], position: int) -> int | None:
+    """Return the label that begins the loop around this line, None if no loop is around it."""
+    labels = [i for i in range(position) if _is_label(sized[i])]
+    if not labels or not _depth(sized[labels[-1]]):
+        return None
+    inside = _depth(sized[labels[-1]])
+    head = labels.pop()
+    while labels and _depth(sized[labels[-1]]) >= inside:
+        head = labels.pop()
+    return head
+
+
+def _pads_before(sized: Sequence[_Sized], label: int) -> int:
+    """Count the padding between the label before this one and this one."""
+    count = 0
+    for item in reversed(sized[:label]):
+        if _is_label(item):
+            break
+        count += isinstance(item.line, Directive) and item.line.code == PAD
+    return count
