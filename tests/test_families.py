@@ -51,7 +51,7 @@ def test_a_family_of_ones_own_is_found_and_compiled(abi: object) -> None:
     codes = {
         kernel.name: [
             op.code
-            for op in compile_kernel(kernel, abi)["copy"].function.program.ops  # type: ignore[arg-type]
+            for op in compile_kernel(kernel, abi)["copy"].function.ops  # type: ignore[arg-type]
         ]
         for kernel in (small, large)
     }
