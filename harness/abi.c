@@ -56,9 +56,12 @@ const struct guard *abi_stack(void)
 #include "abi_layout.h"
 #include "cpu.h"
 
+#define ARGUMENT_REGISTERS 6 /* of System V; Win64 takes the first four */
+#define WIN64_REGISTERS 4
+
 struct abi_frame {
     kernel_entry target;
-    uint64_t args[4], win64;
+    uint64_t args[ARGUMENT_REGISTERS], win64;
     uint8_t *stack;   /* rsp before the call */
     uint64_t vectors; /* 0 xmm, 1 ymm, 2 zmm */
     uint64_t dirty, xinuse_ok, own_rsp, garbage;
@@ -68,7 +71,7 @@ struct abi_frame {
     uint64_t out_registers[8], out_rsp, out_flags;
     uint32_t out_mxcsr;
     uint16_t out_fpcw, pad2;
-    uint64_t out_xinuse, pad3[7];
+    uint64_t out_xinuse, pad3[5];
     uint8_t fill[32][64], out_vectors[32][64];
 };
 
@@ -153,21 +156,26 @@ static uint8_t caller_byte(size_t i)
     return (uint8_t)(i * 29 + 0x63);
 }
 
-uint64_t abi_call(const struct ghashgen_kernel *k, kernel_entry entry, const uint64_t args[4],
-                  int dirty_upper)
+uint64_t abi_call(const struct ghashgen_kernel *k, kernel_entry entry, const uint64_t *args,
+                  size_t count, int dirty_upper)
 {
     struct abi_frame *f = &abi_frame;
     f->target = entry;
-    memcpy(f->args, args, sizeof f->args);
     f->win64 = (uint64_t)kernel_is_win64(k);
     f->dirty = (uint64_t)(dirty_upper != 0);
     for (size_t i = 0; i < CALLER_BYTES; i++)
         f->stack[i] = caller_byte(i);
+    size_t registers = f->win64 ? WIN64_REGISTERS : ARGUMENT_REGISTERS;
+    size_t callees = f->win64 ? SHADOW_BYTES : 0; /* what the callee may write to */
+    for (size_t i = 0; i < ARGUMENT_REGISTERS; i++)
+        f->args[i] = i < count && i < registers ? args[i] : f->garbage;
+    for (size_t i = registers; i < count; i++, callees += 8)
+        memcpy(f->stack + callees, &args[i], 8);
 
     abi_call_trampoline();
 
     uint64_t found = violations_in(f);
-    for (size_t i = f->win64 ? SHADOW_BYTES : 0; i < CALLER_BYTES; i++)
+    for (size_t i = callees; i < CALLER_BYTES; i++)
         if (f->stack[i] != caller_byte(i))
             found |= ABI_CALLER_STACK;
     return found;
@@ -176,7 +184,6 @@ uint64_t abi_call(const struct ghashgen_kernel *k, kernel_entry entry, const uin
 int abi_open(void)
 {
     static const struct ghashgen_kernel nothing = {.name = "nothing", .abi = "sysv"};
-    static const uint64_t no_args[4];
     struct abi_frame *f = &abi_frame;
     if (guard_open(&stack, "stack", STACK_BYTES) != 0)
         return -1;
@@ -195,7 +202,7 @@ int abi_open(void)
      * where it is clear after a callee that does nothing.
      */
     f->xinuse_ok = features & CPU_AVX && cpu_has_xinuse();
-    if (f->xinuse_ok && abi_call(&nothing, abi_call_nothing, no_args, 0) & ABI_UPPER)
+    if (f->xinuse_ok && abi_call(&nothing, abi_call_nothing, NULL, 0, 0) & ABI_UPPER)
         f->xinuse_ok = 0;
     return 0;
 }
@@ -212,15 +219,13 @@ int abi_open(void)
     return 0;
 }
 
-/* The entries take pointers and one size_t, all of them in integer registers. */
-uint64_t abi_call(const struct ghashgen_kernel *k, kernel_entry entry, const uint64_t args[4],
-                  int dirty_upper)
+uint64_t abi_call(const struct ghashgen_kernel *k, kernel_entry entry, const uint64_t *args,
+                  size_t count, int dirty_upper)
 {
-    (void)k;
+    uint64_t all[KERNEL_ARGUMENTS] = {0};
     (void)dirty_upper;
-    typedef void words(uintptr_t, uintptr_t, uintptr_t, uintptr_t);
-    ((words *)entry)((uintptr_t)args[0], (uintptr_t)args[1], (uintptr_t)args[2],
-                     (uintptr_t)args[3]);
+    memcpy(all, args, count * sizeof *args);
+    kernel_call(k, entry, all);
     return 0;
 }
 

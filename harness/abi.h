@@ -27,11 +27,12 @@ int abi_open(void);
 const struct guard *abi_stack(void);
 
 /*
- * Calls entry(args...) by the kernel's convention and returns what it violated. dirty_upper: the
- * upper halves of the vector registers hold garbage on entry (and are not checked on return).
+ * Calls entry(args...) by the kernel's convention and returns what it violated; where registers for
+ * arguments are left over they hold garbage. dirty_upper: the upper halves of the vector registers
+ * hold garbage on entry (and are not checked on return).
  */
-uint64_t abi_call(const struct ghashgen_kernel *k, kernel_entry entry, const uint64_t args[4],
-                  int dirty_upper);
+uint64_t abi_call(const struct ghashgen_kernel *k, kernel_entry entry, const uint64_t *args,
+                  size_t count, int dirty_upper);
 
 /* "rbx, xmm6 changed; ..." */
 void abi_describe(uint64_t violations, char *text, size_t text_size);

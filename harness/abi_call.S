@@ -74,12 +74,12 @@ abi_call_trampoline:
     mov rsp, AT(FRAME_STACK)
     cmp qword ptr AT(FRAME_WIN64), 0
     jne .Lwin64
-    mov r8, rax
-    mov r9, rax
     mov rdi, AT(FRAME_ARGS)
     mov rsi, AT(FRAME_ARGS + 8)
     mov rdx, AT(FRAME_ARGS + 16)
     mov rcx, AT(FRAME_ARGS + 24)
+    mov r8, AT(FRAME_ARGS + 32)
+    mov r9, AT(FRAME_ARGS + 40)
     jmp .Lcall
 .Lwin64:
     mov rcx, AT(FRAME_ARGS)

@@ -18,7 +18,7 @@ static const struct place against_end = {1, 0}, against_start = {0, 0};
 
 static void sweep_segments(struct checker *c, struct place p, int dirty_upper)
 {
-    if (!c->k->power || !c->k->combine)
+    if (!c->f.power || !c->f.combine)
         return;
     for (uint64_t m = 0; m <= 65; m++) {
         checked_power(c, m, p, dirty_upper, CHECK_RESULTS);
@@ -62,7 +62,7 @@ static void sweep_state_alignment(struct checker *c, size_t len)
                         checked_update(c, len, against_start, state, 0, wrong);
             if (distance == 0 && right)
                 wrong = CHECK_ALIGNMENT;
-            if (c->k->power && c->k->combine) {
+            if (c->f.power && c->f.combine) {
                 checked_power(c, len, state, 0, wrong);
                 checked_combine(c, len, state, against_end, 0, wrong);
                 checked_combine(c, len, against_end, state, 0, wrong);
@@ -108,7 +108,7 @@ static unsigned use_table(struct checker *c, unsigned before)
                              : checked_mul(c, against_end, 0, wrong);
         right |= (unsigned)good << i;
     }
-    if (c->k->power && c->k->combine)
+    if (c->f.power && c->f.combine)
         checked_power(c, 41, against_end, 0, before ? CHECK_ALIGNMENT : CHECK_RESULTS);
     return right;
 }
@@ -175,6 +175,11 @@ int command_check(const struct ghashgen_kernel *k)
         {.table = TABLE_AT_END}, {.table = TABLE_AT_START}, {.table = TABLE_LEAST_ALIGNED}};
     uint64_t seed = UINT64_C(0x9E3779B97F4A7C15);
     c.k = k;
+    c.f = ghash_of(k);
+    if (!c.f.init || !c.f.mul || !c.f.update) {
+        complain("%s has not init, mul and update", k->name);
+        return EXIT_USAGE;
+    }
     c.max_len = ((size_t)k->blocks * 2 + 1) * 16 + 15;
     c.data = malloc(c.max_len);
     c.copy = calloc(1, k->table_bytes);

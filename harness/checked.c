@@ -22,13 +22,14 @@ struct checked_call {
     const struct ghashgen_kernel *k;
     kernel_entry entry;
     uint64_t args[4], violations;
+    size_t count;
     int dirty_upper;
 };
 
 static void perform(void *argument)
 {
     struct checked_call *c = argument;
-    c->violations = abi_call(c->k, c->entry, c->args, c->dirty_upper);
+    c->violations = abi_call(c->k, c->entry, c->args, c->count, c->dirty_upper);
 }
 
 /* Calls, and reports a stop or a violation; 1 if the call returned. */
@@ -41,7 +42,7 @@ static int call(struct checker *c, struct checked_call *call)
     c->report.calls++;
     call->k = c->k;
     if (!trap_call(perform, call, CALL_CPU_SECONDS, &t)) {
-        fault_describe(&t, c->k, &c->b, what, sizeof what);
+        fault_describe(&t, c->k, buffers_at(&c->b, t.address), what, sizeof what);
         report_failure(&c->report, fault_category(&t, &c->b), c->where, what);
         if (trap_is_timeout(&t))
             snprintf(c->report.unfinished, sizeof c->report.unfinished, "not finished: %s: %s",
@@ -98,8 +99,9 @@ int checked_init(struct checker *c, struct place key)
     const uint8_t *h = put(&c->b.key, key, c->sweep->h, 16);
     guard_read_only(&c->b.key);
     struct checked_call init = {
-        .entry = c->k->init,
-        .args = {(uintptr_t)c->table, (uintptr_t)h, ~UINT64_C(0) - 41, ~UINT64_C(0) - 43},
+        .entry = c->f.init,
+        .args = {(uintptr_t)c->table, (uintptr_t)h},
+        .count = 2,
     };
     int returned = call(c, &init);
     if (returned)
@@ -141,8 +143,9 @@ int checked_update(struct checker *c, size_t len, struct place input, struct pla
               len, input.distance, input.at_end ? "end" : "start", state.distance,
               state.at_end ? "end" : "start", dirty_upper ? ", upper vector halves in use" : "");
     struct checked_call update = {
-        .entry = c->k->update,
+        .entry = c->f.update,
         .args = {(uintptr_t)c->table, (uintptr_t)x, (uintptr_t)in, len},
+        .count = 4,
         .dirty_upper = dirty_upper,
     };
     return call(c, &update) && check_state(c, x, expected, wrong);
@@ -158,8 +161,9 @@ int checked_mul(struct checker *c, struct place state, int dirty_upper, enum cat
     say_where(c, "mul, x %zu from the guard page at its %s", state.distance,
               state.at_end ? "end" : "start");
     struct checked_call mul = {
-        .entry = c->k->mul,
-        .args = {(uintptr_t)c->table, (uintptr_t)x, ~UINT64_C(0) - 41, ~UINT64_C(0) - 43},
+        .entry = c->f.mul,
+        .args = {(uintptr_t)c->table, (uintptr_t)x},
+        .count = 2,
         .dirty_upper = dirty_upper,
     };
     return call(c, &mul) && check_state(c, x, expected, wrong);
@@ -184,8 +188,9 @@ int checked_power(struct checker *c, uint64_t m, struct place result, int dirty_
     say_where(c, "power of %llu, y %zu from the guard page at its %s", (unsigned long long)m,
               result.distance, result.at_end ? "end" : "start");
     struct checked_call power = {
-        .entry = c->k->power,
-        .args = {(uintptr_t)c->table, (uintptr_t)y, m, ~UINT64_C(0) - 43},
+        .entry = c->f.power,
+        .args = {(uintptr_t)c->table, (uintptr_t)y, m},
+        .count = 3,
         .dirty_upper = dirty_upper,
     };
     return call(c, &power) && check_state(c, y, expected, wrong);
@@ -212,8 +217,9 @@ int checked_combine(struct checker *c, uint64_t m, struct place state, struct pl
               (unsigned long long)m, state.distance, state.at_end ? "end" : "start",
               other.distance);
     struct checked_call combine = {
-        .entry = c->k->combine,
-        .args = {(uintptr_t)x, (uintptr_t)y, (uintptr_t)factor, ~UINT64_C(0) - 43},
+        .entry = c->f.combine,
+        .args = {(uintptr_t)x, (uintptr_t)y, (uintptr_t)factor},
+        .count = 3,
         .dirty_upper = dirty_upper,
     };
     return call(c, &combine) && check_state(c, x, expected, wrong);

@@ -7,6 +7,7 @@
 
 #include "expected.h"
 #include "fault.h"
+#include "ghash.h"
 #include "report.h"
 
 /* What varies over a sweep: one key, one state, one place of the table. */
@@ -17,6 +18,7 @@ struct sweep {
 
 struct checker {
     const struct ghashgen_kernel *k;
+    struct ghash f;
     struct buffers b;
     struct report report;
     uint8_t *data; /* max_len bytes of message */

@@ -23,6 +23,8 @@ int command_segments(const struct ghashgen_kernel *k);
 /* H^m for every vector; m is the first 8 bytes of x, little-endian. */
 int command_power(const struct ghashgen_kernel *k);
 int command_check(const struct ghashgen_kernel *k);
+/* Calls of one of its functions, whichever, as standard input says. */
+int command_call(const struct ghashgen_kernel *k, const char *function);
 /* Kernels, points and expectations as standard input says. */
 int command_sampled(void);
 

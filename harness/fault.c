@@ -99,32 +99,29 @@ static const char *access_name(enum trap_access access)
 static void describe_instruction(const struct trap *t, const struct ghashgen_kernel *k, char *text,
                                  size_t text_size)
 {
-    const struct {
-        const char *name;
-        kernel_entry entry;
-    } rows[] = {{"init", k->init}, {"mul", k->mul}, {"update", k->update},
-              {"power", k->power}, {"combine", k->combine}};
     uintptr_t at = (uintptr_t)t->instruction;
     uintptr_t best = UINTPTR_MAX;
     text[0] = 0;
-    for (size_t i = 0; t->instruction && i < sizeof rows / sizeof rows[0]; i++) {
-        if (!rows[i].entry)
-            continue;
-        uintptr_t offset = at - (uintptr_t)rows[i].entry;
+    for (const struct kernel_function *f = k->functions; t->instruction && f->name; f++) {
+        uintptr_t offset = at - (uintptr_t)f->entry;
         if (offset < 65536 && offset < best) {
             best = offset;
-            snprintf(text, text_size, ", by %s+%#lx", rows[i].name, (unsigned long)offset);
+            snprintf(text, text_size, ", by %s+%#lx", f->name, (unsigned long)offset);
         }
     }
 }
 
-void fault_describe(const struct trap *t, const struct ghashgen_kernel *k, const struct buffers *b,
+const struct guard *buffers_at(const struct buffers *b, const void *address)
+{
+    enum category category;
+    return guard_at(b, address, &category);
+}
+
+void fault_describe(const struct trap *t, const struct ghashgen_kernel *k, const struct guard *g,
                     char *text, size_t text_size)
 {
     char where[96], instruction[64];
-    enum category category;
     describe_instruction(t, k, instruction, sizeof instruction);
-    const struct guard *g = guard_at(b, t->address, &category);
     if (!is_memory_fault(t))
         snprintf(text, text_size, "%s%s", trap_signal_name(t->signal), instruction);
     else if (at_return(t))

@@ -35,8 +35,11 @@ uint8_t *place_table_at(struct buffers *b, const struct ghashgen_kernel *k, size
 /* Which check a stopped call fails. */
 enum category fault_category(const struct trap *t, const struct buffers *b);
 
-/* "read at in+17, 1 byte past the end (len=17), by update+0x1f" */
-void fault_describe(const struct trap *t, const struct ghashgen_kernel *k, const struct buffers *b,
+/* The buffer that an address lies in or beside, or the stack; NULL if it is neither. */
+const struct guard *buffers_at(const struct buffers *b, const void *address);
+
+/* "read at in+17, 1 byte past the end (len=17), by update+0x1f"; `at` is the guard of the address. */
+void fault_describe(const struct trap *t, const struct ghashgen_kernel *k, const struct guard *at,
                     char *text, size_t text_size);
 
 #endif

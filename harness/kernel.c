@@ -18,43 +18,23 @@ const struct ghashgen_kernel *kernel_find(const char *name)
     return NULL;
 }
 
-void kernel_init(const struct ghashgen_kernel *k, void *table, const uint8_t *h)
+kernel_entry kernel_function(const struct ghashgen_kernel *k, const char *name)
 {
-    if (kernel_is_win64(k))
-        win64_call_init(k->init, table, h);
-    else
-        ((native_init *)k->init)(table, h);
+    for (const struct kernel_function *f = k->functions; f->name; f++)
+        if (strcmp(f->name, name) == 0)
+            return f->entry;
+    return NULL;
 }
 
-void kernel_mul(const struct ghashgen_kernel *k, const void *table, uint8_t *x)
-{
-    if (kernel_is_win64(k))
-        win64_call_mul(k->mul, table, x);
-    else
-        ((native_mul *)k->mul)(table, x);
-}
+typedef void words(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
+                   uint64_t, uint64_t, uint64_t, uint64_t);
 
-void kernel_update(const struct ghashgen_kernel *k, const void *table, uint8_t *x,
-                   const uint8_t *in, size_t len)
+void kernel_call(const struct ghashgen_kernel *k, kernel_entry entry,
+                 const uint64_t a[KERNEL_ARGUMENTS])
 {
+    _Static_assert(KERNEL_ARGUMENTS == 12, "all arguments are passed");
     if (kernel_is_win64(k))
-        win64_call_update(k->update, table, x, in, len);
+        win64_call(entry, a);
     else
-        ((native_update *)k->update)(table, x, in, len);
-}
-
-void kernel_power(const struct ghashgen_kernel *k, const void *table, uint8_t *y, uint64_t m)
-{
-    if (kernel_is_win64(k))
-        win64_call_power(k->power, table, y, m);
-    else
-        ((native_power *)k->power)(table, y, m);
-}
-
-void kernel_combine(const struct ghashgen_kernel *k, uint8_t *x, const uint8_t *y, const uint8_t *p)
-{
-    if (kernel_is_win64(k))
-        win64_call_combine(k->combine, x, y, p);
-    else
-        ((native_combine *)k->combine)(x, y, p);
+        ((words *)entry)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11]);
 }

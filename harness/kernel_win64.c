@@ -10,34 +10,11 @@
 #define WIN64
 #endif
 
-typedef void WIN64 win64_init(void *, const uint8_t *);
-typedef void WIN64 win64_mul(const void *, uint8_t *);
-typedef void WIN64 win64_update(const void *, uint8_t *, const uint8_t *, size_t);
-typedef void WIN64 win64_power(const void *, uint8_t *, uint64_t);
-typedef void WIN64 win64_combine(uint8_t *, const uint8_t *, const uint8_t *);
+typedef void WIN64 words(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
+                         uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
 
-void win64_call_init(kernel_entry entry, void *table, const uint8_t *h)
+void win64_call(kernel_entry entry, const uint64_t a[KERNEL_ARGUMENTS])
 {
-    ((win64_init *)entry)(table, h);
-}
-
-void win64_call_mul(kernel_entry entry, const void *table, uint8_t *x)
-{
-    ((win64_mul *)entry)(table, x);
-}
-
-void win64_call_update(kernel_entry entry, const void *table, uint8_t *x, const uint8_t *in,
-                       size_t len)
-{
-    ((win64_update *)entry)(table, x, in, len);
-}
-
-void win64_call_power(kernel_entry entry, const void *table, uint8_t *y, uint64_t m)
-{
-    ((win64_power *)entry)(table, y, m);
-}
-
-void win64_call_combine(kernel_entry entry, uint8_t *x, const uint8_t *y, const uint8_t *p)
-{
-    ((win64_combine *)entry)(x, y, p);
+    _Static_assert(KERNEL_ARGUMENTS == 12, "all arguments are passed");
+    ((words *)entry)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11]);
 }

@@ -37,7 +37,8 @@ static int refuse_missing(const struct ghashgen_kernel *k)
 static int usage(void)
 {
     complain("usage: features | decode LEAF1_ECX LEAF1_EDX LEAF7_EBX LEAF7_ECX XCR0 | list | "
-             "run NAME | mul NAME | segments NAME | power NAME | check NAME | sampled");
+             "run NAME | mul NAME | segments NAME | power NAME | check NAME | call NAME FUNCTION | "
+             "sampled");
     return EXIT_USAGE;
 }
 
@@ -47,6 +48,21 @@ static int open_traps(void)
         return 0;
     perror("ghashgen-harness");
     return -1;
+}
+
+/* The kernel of a name, if this CPU can run it; else NULL and the exit code. */
+static const struct ghashgen_kernel *runnable(const char *name, int *code)
+{
+    const struct ghashgen_kernel *k = kernel_find(name);
+    *code = EXIT_USAGE;
+    if (!k) {
+        complain("no kernel is named %s", name);
+        return NULL;
+    }
+    *code = refuse_missing(k);
+    if (!*code && open_traps() != 0)
+        *code = EXIT_INTERNAL;
+    return *code ? NULL : k;
 }
 
 static int kernel_command(const char *command, const char *name)
@@ -63,19 +79,18 @@ static int kernel_command(const char *command, const char *name)
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         if (strcmp(command, commands[i].name) != 0)
             continue;
-        const struct ghashgen_kernel *k = kernel_find(name);
-        if (!k) {
-            complain("no kernel is named %s", name);
-            return EXIT_USAGE;
-        }
-        int code = refuse_missing(k);
-        if (code)
-            return code;
-        if (open_traps() != 0)
-            return EXIT_INTERNAL;
-        return commands[i].run(k);
+        int code;
+        const struct ghashgen_kernel *k = runnable(name, &code);
+        return k ? commands[i].run(k) : code;
     }
     return usage();
+}
+
+static int call_command(const char *name, const char *function)
+{
+    int code;
+    const struct ghashgen_kernel *k = runnable(name, &code);
+    return k ? command_call(k, function) : code;
 }
 
 int main(int argc, char **argv)
@@ -90,6 +105,8 @@ int main(int argc, char **argv)
         code = open_traps() ? EXIT_INTERNAL : command_sampled();
     else if (argc == 7 && strcmp(argv[1], "decode") == 0)
         code = command_decode(argv + 2);
+    else if (argc == 4 && strcmp(argv[1], "call") == 0)
+        code = call_command(argv[2], argv[3]);
     else if (argc == 3)
         code = kernel_command(argv[1], argv[2]);
     else

@@ -4,8 +4,11 @@
 #define PORTABLE(NAME, TABLE_BYTES)                                                                \
     {                                                                                              \
         .op = "ghash", .name = #NAME, .isa = "portable", .abi = "c", .needs = 0, .blocks = 1,      \
-        .table_bytes = (TABLE_BYTES), .table_align = 8, .init = (kernel_entry)NAME##_init,         \
-        .mul = (kernel_entry)NAME##_mul, .update = (kernel_entry)NAME##_update                     \
+        .table_bytes = (TABLE_BYTES), .table_align = 8,                                            \
+        .functions = (const struct kernel_function[]){{"init", (kernel_entry)NAME##_init},         \
+                                                      {"mul", (kernel_entry)NAME##_mul},           \
+                                                      {"update", (kernel_entry)NAME##_update},     \
+                                                      {NULL, NULL}}                                \
     }
 
 const struct ghashgen_kernel reference_kernels[] = {

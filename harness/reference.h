@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kernel.h"
+#include "ghash.h"
 
 /* A block read big-endian: bit 63 of hi is the coefficient of x^0, bit 0 of lo that of x^127. */
 struct block {

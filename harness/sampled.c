@@ -16,6 +16,7 @@
 
 #include "commands.h"
 #include "cpu.h"
+#include "ghash.h"
 #include "json.h"
 #include "points.h"
 #include "trap.h"
@@ -27,6 +28,7 @@ enum function { UPDATE, MUL, COMBINE };
 
 struct subject {
     const struct ghashgen_kernel *k; /* NULL: not run */
+    struct ghash f;
     char name[256];
     size_t table_bytes, cell_count;
     struct cell *cells;
@@ -105,8 +107,9 @@ static void read_subject(struct job *job, struct subject *s)
     s->mul_points = read_number();
     s->combine_points = read_number();
     s->points = allocate(((size_t)job->all.max_len + 1) * sizeof *s->points);
+    int update = 0;
     for (uint32_t i = 0; i <= job->all.max_len; i++)
-        s->points[i] = read_number();
+        update |= (s->points[i] = read_number()) != 0;
     if (!run)
         return;
     s->k = kernel_find(s->name);
@@ -118,8 +121,10 @@ static void read_subject(struct job *job, struct subject *s)
         complain("%s needs features which this CPU lacks", s->name);
         exit(EXIT_MISSING);
     }
-    if (s->combine_points && !s->k->combine) {
-        complain("%s has no combine", s->name);
+    s->f = ghash_of(s->k);
+    if ((update && !s->f.update) || (s->mul_points && !s->f.mul) ||
+        (s->combine_points && !s->f.combine)) {
+        complain("%s has not the functions that are to be sampled", s->name);
         exit(EXIT_USAGE);
     }
 }
@@ -257,13 +262,14 @@ static void run_point(struct job *job, uint32_t i)
     job->function = MUL;
     if (turn < s->mul_points) {
         memcpy(x, p->x, 16);
-        kernel_mul(s->k, s->table, x);
+        kernel_call(s->k, s->f.mul, ARGUMENTS((uintptr_t)s->table, (uintptr_t)x));
         compare(job, x, job->product[i]);
     }
     job->function = COMBINE;
     if (turn < s->combine_points) {
         memcpy(x, p->x, 16);
-        kernel_combine(s->k, x, p->y, p->p);
+        kernel_call(s->k, s->f.combine,
+                    ARGUMENTS((uintptr_t)x, (uintptr_t)p->y, (uintptr_t)p->p));
         compare(job, x, job->combined[i]);
     }
     job->function = UPDATE;
@@ -273,7 +279,9 @@ static void run_point(struct job *job, uint32_t i)
             continue;
         job->length = job->lengths[k];
         memcpy(x, p->x, 16);
-        kernel_update(s->k, s->table, x, p->data, job->length);
+        kernel_call(
+            s->k, s->f.update,
+            ARGUMENTS((uintptr_t)s->table, (uintptr_t)x, (uintptr_t)p->data, job->length));
         compare(job, x, expected + 16 * k);
     }
 }

@@ -1,20 +1,23 @@
 /*
- * `run`, `mul`, `segments` and `power`: vectors from standard input, final states to standard output. Format, all
- * little-endian: "GHV1", u32 count, then a vector: h[16], x[16], u32 n, u64 len[n], the n chunks.
+ * `run`, `mul`, `segments` and `power`: vectors from standard input, final states to standard
+ * output. Format, all little-endian: "GHV1", u32 count, then a vector: h[16], x[16], u32 n,
+ * u64 len[n], the n chunks.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "commands.h"
 #include "fault.h"
+#include "ghash.h"
 #include "guard.h"
+#include "input.h"
 
 enum what { RUN, MUL, SEGMENTS, POWER };
 
 struct call {
     const struct ghashgen_kernel *k;
+    struct ghash f;
     uint8_t *table, *x;
     const uint8_t *h, *in;
     size_t len;
@@ -25,49 +28,32 @@ struct call {
 static void call_init(void *argument)
 {
     struct call *c = argument;
-    kernel_init(c->k, c->table, c->h);
+    kernel_call(c->k, c->f.init, ARGUMENTS((uintptr_t)c->table, (uintptr_t)c->h));
 }
 
 static void call_mul(void *argument)
 {
     struct call *c = argument;
-    kernel_mul(c->k, c->table, c->x);
+    kernel_call(c->k, c->f.mul, ARGUMENTS((uintptr_t)c->table, (uintptr_t)c->x));
 }
 
 static void call_update(void *argument)
 {
     struct call *c = argument;
-    kernel_update(c->k, c->table, c->x, c->in, c->len);
+    kernel_call(c->k, c->f.update,
+                ARGUMENTS((uintptr_t)c->table, (uintptr_t)c->x, (uintptr_t)c->in, c->len));
 }
 
 static void call_power(void *argument)
 {
     struct call *c = argument;
-    kernel_power(c->k, c->table, c->p, c->m);
+    kernel_call(c->k, c->f.power, ARGUMENTS((uintptr_t)c->table, (uintptr_t)c->p, c->m));
 }
 
 static void call_combine(void *argument)
 {
     struct call *c = argument;
-    kernel_combine(c->k, c->x, c->y, c->p);
-}
-
-static int read_exactly(void *to, size_t size)
-{
-    if (size == 0 || fread(to, 1, size, stdin) == size)
-        return EXIT_OK;
-    complain("standard input ends within a vector");
-    return EXIT_USAGE;
-}
-
-static int read_little_endian(uint64_t *value, size_t size)
-{
-    uint8_t bytes[8] = {0};
-    int code = read_exactly(bytes, size);
-    *value = 0;
-    for (size_t i = size; i > 0; i--)
-        *value = *value << 8 | bytes[i - 1];
-    return code;
+    kernel_call(c->k, c->f.combine, ARGUMENTS((uintptr_t)c->x, (uintptr_t)c->y, (uintptr_t)c->p));
 }
 
 /* Ten seconds of CPU time, and one more for each megabyte: ten times what ref_bitwise takes. */
@@ -78,7 +64,7 @@ static int guarded(struct call *c, const struct buffers *b, const char *entry,
     if (trap_call(function, c, 10 + (unsigned)(len >> 20), &t))
         return EXIT_OK;
     char what[256];
-    fault_describe(&t, c->k, b, what, sizeof what);
+    fault_describe(&t, c->k, buffers_at(b, t.address), what, sizeof what);
     complain("%s, vector %llu, %s: %s", c->k->name, (unsigned long long)vector, entry, what);
     return EXIT_FAULT;
 }
@@ -197,9 +183,13 @@ static int one_vector(struct call *c, struct buffers *b, enum what what, uint64_
 
 static int all_vectors(const struct ghashgen_kernel *k, enum what what)
 {
-    struct call c = {.k = k};
+    struct call c = {.k = k, .f = ghash_of(k)};
     struct buffers b;
-    if ((what == SEGMENTS || what == POWER) && !(k->power && k->combine)) {
+    if (!c.f.init || !c.f.mul || !c.f.update) {
+        complain("%s has not init, mul and update", k->name);
+        return EXIT_USAGE;
+    }
+    if ((what == SEGMENTS || what == POWER) && !(c.f.power && c.f.combine)) {
         complain("%s has no power and combine", k->name);
         return EXIT_USAGE;
     }
@@ -207,16 +197,10 @@ static int all_vectors(const struct ghashgen_kernel *k, enum what what)
         perror("ghashgen-harness");
         return EXIT_INTERNAL;
     }
-    char magic[4];
     uint64_t count;
-    int code = read_exactly(magic, sizeof magic);
-    if (code)
+    int code = read_magic("GHV1");
+    if (code || (code = read_little_endian(&count, 4)) != 0)
         return code;
-    if (memcmp(magic, "GHV1", 4) != 0) {
-        complain("standard input does not begin with GHV1");
-        return EXIT_USAGE;
-    }
-    code = read_little_endian(&count, 4);
     for (uint64_t i = 0; code == EXIT_OK && i < count; i++)
         code = one_vector(&c, &b, what, i);
     return code;

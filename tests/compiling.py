@@ -14,7 +14,7 @@ from ghashgen.arch.x86_64.formats import FORMATS
 from ghashgen.compiler.allocate import Allocation
 from ghashgen.compiler.pipeline import Compiled, Measure, compile_programs
 from ghashgen.cost.audit import Audit, audit
-from ghashgen.kernels.hash.exported import functions_of
+from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import Target, target
 from ghashgen.output.artefact import finish, make
@@ -93,6 +93,7 @@ class Assembled:
             table_bytes=self.kernel.table_bytes,
             table_align=self.job.target.table_align_of(self.kernel),
             obj=obj,
+            functions=tuple(functions_of(self.kernel)),
         )
 
 
@@ -100,7 +101,7 @@ def allocated(
     kernel: Kernel, function: str, abi: Abi, vectors: int
 ) -> tuple[Compiled, Allocation, Isa]:
     """Compile one function with the first so many vector registers, re-checked."""
-    programs = {function: functions_of(kernel)[function](kernel)}
+    programs = {function: functions_of(kernel)[function].program(kernel)}
     item = compile_programs(programs, kernel, abi, vectors=vectors)[function]
     return item, item.allocation, kernel.set
 
@@ -111,7 +112,7 @@ def assembled(nasm: Tool, job: Job) -> Assembled:
     assert where.fmt is FORMATS["elf64"]
 
     def compiling(measure: Measure) -> Mapping[str, Compiled]:
-        programs = {name: build(kernel) for name, build in functions_of(kernel).items()}
+        programs = {name: f.program(kernel) for name, f in functions_of(kernel).items()}
         return compile_programs(
             programs, kernel, where.abi, where.table_align, measure, vectors=job.vectors
         )

@@ -21,7 +21,8 @@ from msgspec import convert
 from ghashgen.arch.x86_64.features import FEATURES_OFF
 from ghashgen.choice.figures import USES
 from ghashgen.kernels import manifest
-from ghashgen.kernels.hash.kernel import OPS, Kernel
+from ghashgen.kernels.hash.definition import OPS
+from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.manifest import Entry
 from ghashgen.kernels.target import target
 from ghashgen.output.dispatcher import recorded, render_dispatch

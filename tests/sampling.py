@@ -8,6 +8,7 @@ from compiling import emitted_text
 
 from ghashgen.check.sampled.points import Structure, cell
 from ghashgen.check.sampled.subject import SAMPLED, Function, Subject, structure_of
+from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import runnable
 
@@ -26,9 +27,9 @@ def subject_of_kernel(kernel: Kernel, structure: Structure | None = None) -> Sub
         cells=tuple(cell(text) for text in kernel.layout.cells),
         table_bytes=kernel.table_bytes,
         functions={
-            name: Function(f"{kernel.name}_{name}", parameters)
-            for name, parameters in SAMPLED.items()
-            if name != "combine" or kernel.segments
+            name: Function(f"{kernel.name}_{name}", functions_of(kernel)[name].roles)
+            for name in SAMPLED
+            if name in functions_of(kernel)
         },
     )
 

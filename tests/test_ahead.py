@@ -13,8 +13,8 @@ from ghashgen.algebra.schemes import aggregate
 from ghashgen.algebra.schemes.registry import multiplies
 from ghashgen.check.proofs import statement
 from ghashgen.kernels.hash.functions import update
-from ghashgen.kernels.hash.functions.ahead import Part, plan
 from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.hash.parts.ahead import Part, plan
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import Tool
 from ghashgen.verify.prove import prove_object
@@ -154,7 +154,7 @@ def test_every_part_of_a_group_is_taken_once_and_the_state_last(n: int) -> None:
 def test_no_block_is_read_before_a_whole_group_is_known_to_be_there() -> None:
     """In the program: the loop's preparation lies between two tests of the length."""
     kernel = ahead("avx", "k", "clmul1", 4)
-    blocks = {block.label: block for block in update.build(kernel).blocks}
+    blocks = {block.label: block for block in update.FUNCTION.program(kernel).blocks}
     group = [op for op in blocks["group"].ops if op.code.startswith("branch")]
     assert [op.operands[1] for op in group] == [2 * 4 * 16]
     before = [*blocks["more"].ops, *blocks["groups"].ops]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 
 from ghashgen.algebra.schemes.registry import multiplies, reduces
 from ghashgen.arch.registry import isas
+from ghashgen.kernels.hash.axes import AXES
 from ghashgen.kernels.hash.catalogue import PAPER, Choice, catalogue, choose, look_up
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.support.errors import GhashgenError
@@ -50,6 +51,15 @@ def test_the_two_kernels_of_the_paper_are_shipped() -> None:
 def test_no_choice_is_the_whole_catalogue_in_its_order() -> None:
     assert choose(Choice()) == CATALOGUE
     assert catalogue() == CATALOGUE
+
+
+def test_the_axes_are_those_of_a_choice_and_of_a_kernel() -> None:
+    names = {axis.name for axis in AXES}
+    assert names == {field.name for field in fields(Choice)} - {"name"}
+    assert names == {field.name for field in fields(Kernel)} - {"alias"}
+    for axis in AXES:
+        assert axis.default is None or axis.default in axis.values(), axis
+        assert axis.is_flag == (axis.values() == (False, True))
 
 
 def test_axes_filter_what_is_shipped() -> None:

@@ -179,7 +179,7 @@ def test_an_interrupt_ends_with_status_130() -> None:
 def test_a_pipe_gets_a_header_and_whole_names_between_tabs() -> None:
     done = ghashgen("list", env={"COLUMNS": "40"})
     header, *lines = done.stdout.splitlines()
-    assert header.split("\t")[:2] == ["kernel", "op"]
+    assert header.split("\t")[:2] == ["kernel", "isa"]
     assert [line.split("\t")[0] for line in lines] == [kernel.name for kernel in catalogue()]
     assert {line.count("\t") for line in lines} == {header.count("\t")}
     assert done.stderr == ""

@@ -31,7 +31,7 @@ from ghashgen.arch.x86_64.features import FEATURES, FEATURES_OFF
 from ghashgen.choice.candidate import candidates
 from ghashgen.choice.choice import Chooser
 from ghashgen.choice.figures import USES
-from ghashgen.kernels.hash.kernel import OPS
+from ghashgen.kernels.hash.definition import OPS
 from ghashgen.output.dispatcher import NAMES, recorded, render_dispatch
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import find_cc

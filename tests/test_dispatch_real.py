@@ -24,7 +24,7 @@ from dispatching import (
 from ghashgen.algebra.field.ghash import ghash_padded, multiply_blocks, pad16, xor_blocks
 from ghashgen.algebra.field.polyval import dot
 from ghashgen.choice.classes import CLASSES
-from ghashgen.kernels.hash.kernel import OPS
+from ghashgen.kernels.hash.definition import OPS
 from ghashgen.output.dispatcher import recorded, render_dispatch
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import compile_c, find_cc, link

@@ -12,7 +12,7 @@ from cpus import too_little
 from iced_x86 import Instruction, InstructionInfoFactory, OpAccess, OpKind, Register, RegisterExt
 
 from ghashgen.arch.x86_64 import ARCH
-from ghashgen.kernels.hash.exported import FUNCTIONS
+from ghashgen.kernels.families import functions_of
 from ghashgen.run.harness import Harness
 
 classify, mnemonic = ARCH.decoder.audit_class, ARCH.decoder.mnemonic
@@ -118,7 +118,7 @@ def split(instructions: list[Instruction]) -> Parts:
 
 
 def functions(item: Assembled) -> Iterator[Parts]:
-    for name in FUNCTIONS:
+    for name in functions_of(item.kernel):
         symbol = f"{item.symbol}_{name}"
         yield split(item.code.function(symbol))
 

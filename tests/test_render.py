@@ -23,8 +23,8 @@ from iced_x86 import CpuidFeature, Instruction
 from ghashgen.arch.x86_64 import ARCH
 from ghashgen.arch.x86_64.abi import WIN64
 from ghashgen.arch.x86_64.formats import FORMATS
+from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.catalogue import PAPER
-from ghashgen.kernels.hash.exported import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import Target, target
 from ghashgen.output.artefact import Artefact, make, sha256

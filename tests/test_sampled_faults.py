@@ -21,6 +21,7 @@ from ghashgen.check.sampled import points, runs, stranger
 from ghashgen.check.sampled.points import Cell, Structure
 from ghashgen.check.sampled.subject import Function, Sampled, Subject, plan, points_for
 from ghashgen.cli.verbs.prove_object import COMMAND
+from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.run.emulate import Emulator
 from ghashgen.run.harness import Harness, HarnessKernel, Vector, build
@@ -71,7 +72,7 @@ def _harness(kernel: Kernel, obj: Path, folder: Path) -> Harness:
                 table_bytes=kernel.table_bytes,
                 table_align=kernel.set.operand_align,
                 obj=obj,
-                segments=kernel.segments,
+                functions=tuple(functions_of(kernel)),
             )
         ],
         folder,

@@ -32,7 +32,7 @@ from ghashgen.compiler.schedule.replay import ScheduleError, replay
 from ghashgen.compiler.select import select
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Block, Mem, Op, Program, RegClass, Slot, VReg
-from ghashgen.kernels.hash.exported import FUNCTIONS
+from ghashgen.kernels.hash.exported import functions
 from ghashgen.kernels.hash.kernel import Kernel
 
 AVX, SSE = isas()["avx"], isas()["sse"]
@@ -49,7 +49,7 @@ each = pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name
 
 @cache
 def rows_of(kernel: Kernel, function: str = "update") -> Program:
-    return in_rows(FUNCTIONS[function](kernel), kernel)
+    return in_rows(functions()[function].program(kernel), kernel)
 
 
 def changed(program: Program, label: str, change: Callable[[list[Op]], list[Op]]) -> Program:
@@ -269,7 +269,7 @@ def test_a_random_order_that_is_accepted_computes_the_same(
 def test_a_scheduled_kernel_is_another_order_and_takes_no_more_instructions(kernel: Kernel) -> None:
     """`compile_function` replays and re-checks what it schedules."""
     before, after = (
-        compile_function(FUNCTIONS["update"](each), each, SYSV)
+        compile_function(functions()["update"].program(each), each, SYSV)
         for each in (replace(kernel, schedule="written"), kernel)
     )
     table = uarch(kernel.schedule)

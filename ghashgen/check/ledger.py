@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ghashgen.kernels.hash.exported import functions
 from ghashgen.kernels.manifest import Entry
 from ghashgen.output.artefact import sha256
 from ghashgen.support.errors import GhashgenError
-from ghashgen.verify.hash.spec import OPERATIONS
 from ghashgen.verify.prove import THEOREMS
 
 NAME = "PROOFS.json"
@@ -106,12 +106,17 @@ def some(names: Sequence[str]) -> str:
 def theorems(verdicts: Iterable[Verdict]) -> set[str]:
     """Return what was proved, one line a kernel, function and theorem."""
     return {
-        f"{verdict['kernel']} {function['operation']} {theorem['what']}"
+        f"{verdict['kernel']} {_name(verdict, function)} {theorem['what']}"
         for verdict in verdicts
         if verdict["proved"]
         for function in verdict["functions"]
         for theorem in function["theorems"]
     }
+
+
+def _name(verdict: Verdict, function: Mapping[str, Any]) -> str:
+    """Return a function's name: what its symbol has after the kernel's, whatever its prefix."""
+    return str(function["symbol"]).rpartition(f"{verdict['kernel']}_")[2]
 
 
 @dataclass(frozen=True)
@@ -204,9 +209,9 @@ def _written(kernel: str, proved: Iterable[str]) -> Iterable[str]:
         _, function, what = item.split()
         whats.setdefault(function, set()).add(what)
     groups: dict[tuple[str, ...], list[str]] = {}
-    for function in (name for name in OPERATIONS if name in whats):
+    for function in (name for name in functions() if name in whats):
         own = whats[function]
         order = [what for what in THEOREMS if what in own] + sorted(own - {*THEOREMS})
         groups.setdefault(tuple(order), []).append(function)
-    for named, functions in groups.items():
-        yield f"{kernel}: {' '.join(functions)} = {' '.join(named)}"
+    for named, alike in groups.items():
+        yield f"{kernel}: {' '.join(alike)} = {' '.join(named)}"

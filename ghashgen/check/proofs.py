@@ -12,9 +12,12 @@ from ghashgen.algebra.field.bitorder import Order
 from ghashgen.arch.objects import read_object
 from ghashgen.check.ledger import Verdict
 from ghashgen.check.verdicts import Store, foundation
+from ghashgen.kernels.core import Function
+from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.output.artefact import sha256
 from ghashgen.run.built import Built
+from ghashgen.support.errors import GhashgenError
 from ghashgen.support.parallel import run
 from ghashgen.support.sealed import user_seal
 from ghashgen.verify.hash.difference import explain
@@ -27,6 +30,9 @@ def statement(kernel: Kernel, symbol: str, abi: str, table_align: int = 0) -> Ke
 
     `symbol` begins the names of its functions; callers promise a table aligned to `table_align`
     bytes, 0 standing for what the instructions need.
+
+    Raises:
+        GhashgenError: it exports a function that the prover has no statement for.
     """
     return KernelSpec(
         name=kernel.name,
@@ -36,14 +42,22 @@ def statement(kernel: Kernel, symbol: str, abi: str, table_align: int = 0) -> Ke
         cells=tuple(parse_cell(text) for text in kernel.layout.cells),
         table_bytes=kernel.table_bytes,
         functions=tuple(
-            FunctionSpec(operation, f"{symbol}_{operation}", parameters)
-            for operation, parameters in OPERATIONS.items()
-            if operation not in ("power", "combine") or kernel.segments
+            _stated(kernel, function, symbol) for function in functions_of(kernel).values()
         ),
         table_align=table_align or kernel.set.operand_align,
         wipe=kernel.wipe,
         op=kernel.op,
     )
+
+
+def _stated(kernel: Kernel, function: Function[Kernel], symbol: str) -> FunctionSpec:
+    """Return what is to be proved of one function; there is no proof of a kernel without it."""
+    if function.statement not in OPERATIONS:
+        raise GhashgenError(
+            f"{kernel.name}_{function.name} has no statement that the prover knows",
+            f"the prover knows {', '.join(OPERATIONS)}",
+        )
+    return FunctionSpec(function.statement, f"{symbol}_{function.name}", function.roles)
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from ghashgen.compiler.schedule import schedule
 from ghashgen.compiler.schedule.replay import replay
 from ghashgen.compiler.select import select
 from ghashgen.ir.program import Program
-from ghashgen.kernels.hash.exported import functions_of
-from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.core import Point
+from ghashgen.kernels.families import functions_of
 from ghashgen.support.errors import GhashgenError
 
 Measure = Callable[[Mapping[str, Function]], Mapping[str, Sequence[int]]]
@@ -72,7 +72,7 @@ class Compiled:
 class Unit:
     """The functions of a kernel, by name, and what they are compiled for."""
 
-    kernel: Kernel
+    kernel: Point
     abi: Abi
     table_align: int
     """Bytes that callers promise."""
@@ -184,7 +184,7 @@ PASSES: tuple[Pass, ...] = (
 
 def compile_programs(
     programs: Mapping[str, Program],
-    kernel: Kernel,
+    kernel: Point,
     abi: Abi,
     table_align: int = 0,
     measure: Measure | None = None,
@@ -205,19 +205,19 @@ def compile_programs(
 
 
 def compile_kernel(
-    kernel: Kernel, abi: Abi, table_align: int = 0, measure: Measure | None = None
+    kernel: Point, abi: Abi, table_align: int = 0, measure: Measure | None = None
 ) -> Mapping[str, Compiled]:
     """Compile every function of a kernel, by name, as `compile_programs` says."""
-    programs = {name: build(kernel) for name, build in functions_of(kernel).items()}
+    programs = {name: f.program(kernel) for name, f in functions_of(kernel).items()}
     return compile_programs(programs, kernel, abi, table_align, measure)
 
 
-def compile_function(program: Program, kernel: Kernel, abi: Abi) -> Compiled:
+def compile_function(program: Program, kernel: Point, abi: Abi) -> Compiled:
     """Compile one abstract program, and place nothing."""
     return compile_programs({program.name: program}, kernel, abi)[program.name]
 
 
-def in_rows(program: Program, kernel: Kernel) -> Program:
+def in_rows(program: Program, kernel: Point) -> Program:
     """Return an abstract program in the rows of the kernel's ISA, in the order as written."""
     passes = [step for step in PASSES if step.name in ("fuse", "hoist", "select")]
     abi = kernel.set.arch.default_abi

@@ -14,6 +14,7 @@ from ghashgen.arch.decoder import CLASSES, FLAGS, Decoder, Effect, Native
 from ghashgen.arch.objects import ObjectCode
 from ghashgen.cost.left import Left, left_by
 from ghashgen.ir.program import Flow
+from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.support.errors import GhashgenError
 
@@ -138,8 +139,7 @@ def audit(kernel: Kernel, symbol: str, code: ObjectCode) -> Audit:
     """Audit an assembled kernel whose symbols begin with `symbol`."""
     arch = kernel.set.arch
     decoder = arch.decoder
-    names = ("init", "mul", "update", *(("power", "combine") if kernel.segments else ()))
-    bodies = {name: code.function(f"{symbol}_{name}") for name in names}
+    bodies = {name: code.function(f"{symbol}_{name}") for name in functions_of(kernel)}
     effects = {name: [decoder.effect(i) for i in body] for name, body in bodies.items()}
     return Audit(
         name=kernel.name,

@@ -12,6 +12,7 @@ from ghashgen.arch.objects import ObjectCode, read_object
 from ghashgen.compiler.frame import Function
 from ghashgen.compiler.pipeline import Compiled, Measure, compile_kernel
 from ghashgen.cost.audit import Audit, Region, audit
+from ghashgen.kernels.families import family_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.manifest import Counted, Counts, Entry, Left, Object, TableEntry, axes_in
 from ghashgen.kernels.target import Target
@@ -134,18 +135,6 @@ def manifest_entry(artefact: Artefact, assembler: Tool) -> Entry:
         file=artefact.file,
         sha256=sha256(artefact.text.encode()),
         object=Object(sha256(artefact.code), assembler.said),
-        theorems=theorems_for(kernel),
+        theorems=tuple(family_of(kernel).theorems(kernel)),
         regenerate=regenerate_command(kernel, target),
     )
-
-
-def theorems_for(kernel: Kernel) -> tuple[str, ...]:
-    """Return the names of the identities that the kernel rests on (`ghashgen prove`)."""
-    order = kernel.order
-    names = [
-        f"multiply-{kernel.multiply}-{order}",
-        f"reduce-{kernel.reduce}-{order}",
-        f"aggregate-{kernel.multiply}-{kernel.reduce}-{order}",
-        "horner-n",
-    ]
-    return tuple(sorted(names))

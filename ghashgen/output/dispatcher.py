@@ -15,8 +15,8 @@ from ghashgen.choice.chosen import Chosen
 from ghashgen.choice.cores import VENDOR_STRINGS, Host
 from ghashgen.choice.figures import LASTING, USES
 from ghashgen.choice.given import rows_of
-from ghashgen.kernels.hash.exported import PROTOTYPES
-from ghashgen.kernels.hash.kernel import OPS
+from ghashgen.kernels.hash.definition import OPS
+from ghashgen.kernels.hash.exported import functions
 from ghashgen.kernels.manifest import Entry
 from ghashgen.records.records import FOLDER, Record, load_records
 from ghashgen.support.errors import GhashgenError
@@ -79,7 +79,7 @@ def render_dispatch(
         "library": library,
         "conventions": conventions,
         "features": FEATURES,
-        "prototypes": PROTOTYPES,
+        "functions": functions(),
         "operations": OPS,
         "uses": USES,
         "hosts": _hosts(known),
@@ -135,7 +135,7 @@ def _kernel(candidate: Candidate) -> dict[str, Any]:
         "best_align": candidate.table.best_align,
         "needs": _needs(candidate.needs, candidate.name, 9),
         "symbols": candidate.entry.symbols,
-        "pointers": [candidate.entry.symbols.get(name, "NULL") for name in PROTOTYPES],
+        "pointers": [candidate.entry.symbols.get(name, "NULL") for name in functions()],
     }
 
 

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from ghashgen.choice.chosen import Chosen
 from ghashgen.kernels import manifest
-from ghashgen.kernels.hash.exported import DEFINITIONS, PROTOTYPES
+from ghashgen.kernels.hash.definition import DEFINITIONS
+from ghashgen.kernels.hash.exported import functions
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import Target
 from ghashgen.output.artefact import Artefact, make, manifest_entry, sha256
@@ -75,7 +76,7 @@ def produce(
             entries=ordered,
             operations=DEFINITIONS,
             ops=[DEFINITIONS[op] for op in sorted({entry.axes.op for entry in ordered})],
-            prototypes=PROTOTYPES,
+            functions=functions(),
             library=target.library,
         )
     }

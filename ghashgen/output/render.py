@@ -15,7 +15,7 @@ from ghashgen.compiler.pipeline import Compiled
 from ghashgen.cost.audit import Audit
 from ghashgen.cost.left import Left
 from ghashgen.ir.program import Constant, Op, RegClass
-from ghashgen.kernels.hash.exported import DEFINITIONS, PROTOTYPES
+from ghashgen.kernels.families import family_of, functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import Target
 from ghashgen.support.templates import environment
@@ -52,14 +52,7 @@ def regenerate_command(kernel: Kernel, target: Target) -> str:
     if kernel.alias:
         words += [f"--name {kernel.alias}"]
     else:
-        words += [
-            f"--isa {kernel.isa} --multiply {kernel.multiply} --reduce {kernel.reduce}",
-            f"--blocks {kernel.blocks} --order {kernel.order} --op {kernel.op}",
-            f"--fold {kernel.fold} --swap {kernel.swap} --powers {kernel.powers}",
-            f"--pipeline {kernel.pipeline} --schedule {kernel.schedule}",
-            f"--{'wipe' if kernel.wipe else 'no-wipe'}",
-            f"--{'segments' if kernel.segments else 'no-segments'}",
-        ]
+        words += [axis.option(getattr(kernel, axis.name)) for axis in family_of(kernel).axes]
     arch = kernel.set.arch
     if (target.abi, target.fmt) != (arch.default_abi, arch.default_format):
         words += [f"--abi {target.abi.name} --format {target.fmt.name}"]
@@ -128,14 +121,14 @@ def render(
     kernel: Kernel, target: Target, compiled: Mapping[str, Compiled], counted: Audit
 ) -> Rendered:
     """Return the file that ships: placed functions, and what was found in their bytes."""
-    arch, operation = kernel.set.arch, DEFINITIONS[kernel.op]
+    arch, exported = kernel.set.arch, functions_of(kernel)
     functions = {name: item.function for name, item in compiled.items()}
     said = tuple(
         RenderedFunction(
             name=name,
             symbol=(symbol := target.symbol(f"{kernel.name}_{name}")),
-            prototype=PROTOTYPES[name].format(symbol=symbol),
-            purpose=operation.purposes[name],
+            prototype=exported[name].prototype(symbol),
+            purpose=exported[name].purpose(kernel),
             stack_bytes=function.stack_bytes,
             spill_slots=function.spill_slots,
             registers=_registers(arch, function),
@@ -152,7 +145,7 @@ def render(
             symbol=target.symbol(kernel.name),
             counted=counted,
             left=places(arch, _everywhere(arch, counted)),
-            operation=operation,
+            operation=kernel.definition,
             align=target.table_align_of(kernel),
             functions={item.name: item for item in said},
             lines={name: _lines(kernel, target, name, item) for name, item in functions.items()},

@@ -13,10 +13,12 @@ from pathlib import Path
 from ghashgen.arch.objects import read_object
 from ghashgen.cost.audit import Audit, audit
 from ghashgen.kernels import manifest
+from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.manifest import Entry
 from ghashgen.kernels.target import Target
 from ghashgen.output.artefact import make, sha256
+from ghashgen.run.arguments import Arguments, Values, arguments
 from ghashgen.run.harness import HarnessKernel
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import write_whole
@@ -50,6 +52,15 @@ class Built:
         """The CPU features that the object's instructions need."""
         return self.audit.features
 
+    def arguments(self, function: str, values: Values) -> Arguments:
+        """Return the arguments of a call of one of its functions.
+
+        Raises:
+            GhashgenError: as `run.arguments.arguments`.
+        """
+        exported = functions_of(self.kernel)[function]
+        return arguments(exported, values, self.kernel.table_bytes, self.table_align)
+
     @property
     def harness_kernel(self) -> HarnessKernel:
         """What the harness must know to call it."""
@@ -63,7 +74,7 @@ class Built:
             table_align=self.table_align,
             obj=self.obj,
             op=self.kernel.op,
-            segments=self.kernel.segments,
+            functions=tuple(functions_of(self.kernel)),
             symbol=self.symbol,
         )
 
@@ -87,8 +98,9 @@ def _text(
 
 
 def _made_for(entry: Entry, kernel: Kernel, target: Target) -> bool:
-    made = entry.axes.abi, entry.axes.syntax, entry.table.align
-    return made == (target.abi.name, target.syntax.name, target.table_align_of(kernel))
+    made = entry.axes.abi, entry.axes.syntax, entry.table.align, list(entry.symbols)
+    align, names = target.table_align_of(kernel), list(functions_of(kernel))
+    return made == (target.abi.name, target.syntax.name, align, names)
 
 
 def _build(

@@ -6,17 +6,19 @@ check the calling convention; ``harness/commands.h`` lists its subcommands and e
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import signal
 import struct
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ghashgen.arch.x86_64.features import FEATURES
+from ghashgen.run.arguments import Arguments, Memory
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import write_whole
 from ghashgen.support.paths import project_root
@@ -30,6 +32,7 @@ PORTABLE_KERNELS = ("ref_branching", "ref_bitwise", "ref_4bit", "ref_ctmul64")
 
 _CHECK_FAILED, _MISSING = 1, 3
 _SECONDS = 600
+_GARBAGE = b"\xa5"
 _SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 States = list[bytes]
@@ -41,7 +44,7 @@ class HarnessKernel:
     """An assembled kernel: what the harness must know to call it.
 
     ``needs`` are names of FEATURES, ``blocks`` is the number of blocks in one unrolled group,
-    ``obj`` an ELF object that defines ``name_init``, ``name_mul`` and ``name_update``.
+    ``obj`` an ELF object that defines its functions.
     """
 
     name: str
@@ -53,8 +56,8 @@ class HarnessKernel:
     table_align: int
     obj: Path
     op: str = "ghash"
-    segments: bool = False
-    """Whether it defines ``name_power`` and ``name_combine`` too."""
+    functions: tuple[str, ...] = ("init", "mul", "update")
+    """What it exports; each is the symbol ``symbol_function``."""
     symbol: str = ""
     """What the names of its functions begin with, where that is not ``name``."""
 
@@ -121,6 +124,14 @@ class Report:
         return tuple(finding for finding in self.findings if not finding.ran)
 
 
+@dataclass(frozen=True)
+class Called:
+    """What a call left: what it violated of its convention, in words, and what it may write to."""
+
+    violations: str
+    buffers: Mapping[str, bytes]
+
+
 class MissingFeatures(GhashgenError):  # noqa: N818 - a refusal, like its base
     """The CPU lacks ``features``, which the kernel needs."""
 
@@ -184,6 +195,20 @@ class Harness:
         findings = tuple(Finding(category, **row) for category, row in answer["checks"].items())
         return Report(answer["name"], findings, answer["calls"])
 
+    def call(self, name: str, function: str, calls: Sequence[Arguments]) -> Sequence[Called]:
+        """What calls of a kernel's function do; each buffer ends at a guard page, alignment apart.
+
+        Raises MissingFeatures, or GhashgenError when one faults or writes beside its buffers.
+        """
+        output = io.BytesIO(self._call(["call", name, function], encode_calls(calls)))
+        out = []
+        for call in calls:
+            (size,) = struct.unpack("<Q", output.read(8))
+            violations = output.read(size).decode()
+            written = [x for x in call if isinstance(x, Memory) and x.writable]
+            out.append(Called(violations, {x.name: output.read(x.size) for x in written}))
+        return out
+
     def sampled(self, job: bytes) -> Sequence[str]:
         """The lines that ``harness/sampled.c`` writes for a job.
 
@@ -246,6 +271,26 @@ def encode(vectors: Sequence[Vector]) -> bytes:
     return b"".join(parts)
 
 
+def encode_calls(calls: Sequence[Arguments]) -> bytes:
+    """The input of ``call``, as ``harness/call.c`` says it."""
+    parts = [b"GHC1", struct.pack("<I", len(calls))]
+    for call in calls:
+        buffers = [x for x in call if isinstance(x, Memory)]
+        parts.append(struct.pack("<I", len(buffers)))
+        for x in buffers:
+            content = _GARBAGE * x.size if isinstance(x.content, int) else x.content
+            name = x.name.encode()[:16]
+            parts.append(struct.pack("<16sBQQ", name, x.writable, x.gap, x.size))
+            parts.append(content)
+        parts.append(struct.pack("<I", len(call)))
+        for value in call:
+            if isinstance(value, Memory):
+                parts.append(struct.pack("<BQ", 1, buffers.index(value)))
+            else:
+                parts.append(struct.pack("<BQ", 0, value % 2**64))
+    return b"".join(parts)
+
+
 def build(kernels: Iterable[HarnessKernel], out_dir: Path) -> Harness:
     """Compiles the harness into ``out_dir`` and links it with ``kernels``.
 
@@ -275,7 +320,7 @@ def write_table(kernels: Sequence[HarnessKernel], out_dir: Path) -> Path:
             "blocks": kernel.blocks,
             "table_bytes": kernel.table_bytes,
             "table_align": kernel.table_align,
-            "segments": kernel.segments,
+            "functions": kernel.functions,
         }
         for kernel in kernels
     ]
@@ -303,6 +348,7 @@ def _validate(kernel: HarnessKernel) -> None:
             f"{name!r} is no symbol": not _SYMBOL.fullmatch(name)
             for name in (kernel.name, kernel.symbol or kernel.name)
         },
+        **{f"{f!r} is no function name": not _SYMBOL.fullmatch(f) for f in kernel.functions},
         f"its ISA {kernel.isa!r} is no plain name": not re.fullmatch(r"[\w.+-]+", kernel.isa),
         f"its ABI {kernel.abi} is none of {', '.join(ABIS)}": kernel.abi not in ABIS,
         f"it has {kernel.blocks} blocks in a group": kernel.blocks < 1,

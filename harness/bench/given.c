@@ -1,6 +1,7 @@
 /* The subjects of the objects given: each called in the way of the library that it comes from. */
 #include "objects.h"
 
+#include "ghash.h"
 #include "loops.h"
 #include "way_openssl.h"
 

@@ -1,4 +1,5 @@
 /* The list of subjects: portable kernels, emitted kernels, then the peers found and given. */
+#include "ghash.h"
 #include "loops.h"
 #include "objects.h"
 
@@ -23,7 +24,8 @@ static size_t filled;
 
 static void add_kernel(const struct ghashgen_kernel *k, const char *kind)
 {
-    if (filled == ROOM || kernel_is_win64(k))
+    if (filled == ROOM || kernel_is_win64(k) || !kernel_function(k, "init") ||
+        !kernel_function(k, "update"))
         return;
     struct bench_subject *s = &subjects[filled++];
     *s = (struct bench_subject){
@@ -32,8 +34,8 @@ static void add_kernel(const struct ghashgen_kernel *k, const char *kind)
         .needs = k->needs,
         .table_bytes = k->table_bytes,
         .table_align = k->table_align,
-        .init = k->init,
-        .update = k->update,
+        .init = kernel_function(k, "init"),
+        .update = kernel_function(k, "update"),
     };
     native_fill(s);
 }

@@ -6,12 +6,15 @@ two calls, and nothing else differs; so whatever differs afterwards was made fro
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.check.validation.runners import abi_faults
+from ghashgen.check.validation.runners import abi_faults, abi_name
+from ghashgen.kernels.core import Counted, Fixed, Function, Table, Word
+from ghashgen.kernels.families import functions_of
+from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.run.built import Built
-from ghashgen.run.emulate import Buffer, Call, CallResult, Emulator, Image
+from ghashgen.run.emulate import CallResult, Emulator, Image
+from ghashgen.run.emulate.calls import call_of
 
 SECRETS = (bytes(BLOCK_BYTES), bytes.fromhex("9d5be0a43c7f12866ea1d7c0f3482b95"))
 """All zero, where a branch on data is likely to be taken, and no pattern at all."""
@@ -23,38 +26,58 @@ def lengths(blocks: int) -> list[int]:
     return [0, 5, 16, group - 1, group, group + 21, 3 * group + 16 * (blocks // 2) + 7]
 
 
-def _calls(
-    built: Built, table: bytes, secret: bytes
-) -> Iterator[tuple[str, str, Sequence[int | str], tuple[Buffer, ...]]]:
-    """Yield (what, function, arguments, buffers)."""
-    held = Buffer("table", table, offset=-len(table) % built.table_align)
-    x = Buffer("x", secret, writable=True)
-    yield "mul", "mul", ("table", "x"), (held, x)
-    for length in lengths(built.kernel.blocks):
-        data = Buffer("in", (secret * (length // BLOCK_BYTES + 1))[:length])
-        what = f"update of {length} bytes"
-        yield what, "update", ("table", "x", "in", length), (held, x, data)
-    if built.kernel.segments:
-        y = Buffer("y", BLOCK_BYTES, writable=True)
-        for m in (0, 1, 77, (1 << 64) - 1):
-            yield f"power of {m}", "power", ("table", "y", m), (held, y)
-        others = (Buffer("y", secret), Buffer("p", secret))
-        yield "combine", "combine", ("x", "y", "p"), (x, *others)
+def _numbers(function: Function[Kernel], blocks: int) -> tuple[Sequence[int], str]:
+    """Return the lengths or other public numbers to call a function with, and how to say it."""
+    if any(isinstance(param.size, Counted) for param in function.params):
+        return lengths(blocks), "{} of {} bytes"
+    if any(isinstance(param.size, Word) and not param.secret for param in function.params):
+        return (0, 1, 77, (1 << 64) - 1), "{} of {}"
+    return (0,), "{}"
+
+
+def _values(function: Function[Kernel], number: int, secret: bytes) -> dict[str, bytes | int]:
+    """Return what all parameters but the table are: the secret, over and over, and the number."""
+    out: dict[str, bytes | int] = {}
+    for param in function.params:
+        match param.size:
+            case Word():
+                out[param.name] = int.from_bytes(secret[:8]) if param.secret else number
+            case Fixed(count):
+                out[param.name] = (secret * (count // len(secret) + 1))[:count]
+            case Counted(_, unit):
+                out[param.name] = (secret * (number * unit // len(secret) + 1))[: number * unit]
+    return out
+
+
+def _calls(built: Built, secret: bytes) -> Iterator[tuple[str, str, dict[str, bytes | int]]]:
+    """Yield (what, function, values but for the table), those that fill the table first."""
+    exported = functions_of(built.kernel).values()
+    for function in sorted(exported, key=lambda f: not _fills(f)):
+        numbers, words = _numbers(function, built.kernel.blocks)
+        for number in numbers:
+            values = _values(function, number, secret)
+            yield words.format(function.name, number), function.name, values
+
+
+def _fills(function: Function[Kernel]) -> bool:
+    return any(isinstance(param.size, Table) and param.written for param in function.params)
 
 
 def _observed(
     emulator: Emulator, image: Image, built: Built, secret: bytes
 ) -> Iterator[tuple[str, CallResult]]:
     """Yield what every call with this secret did, init's first."""
-    abi: Literal["sysv", "win64"] = "win64" if built.abi == "win64" else "sysv"
-    name, size = built.kernel.name, built.kernel.table_bytes
-    room = Buffer("table", bytes(size), writable=True, offset=-size % built.table_align)
-    first = Call(("table", "h"), (room, Buffer("h", secret)), abi=abi, trace=True)
-    done = emulator.call_many(image, f"{name}_init", [first])[0]
-    yield "init", done
-    for what, function, arguments, buffers in _calls(built, done.buffers["table"], secret):
-        call = Call(arguments, buffers, abi=abi, trace=True)
-        yield what, emulator.call_many(image, f"{name}_{function}", [call])[0]
+    abi = abi_name(built)
+    table: bytes | int = built.kernel.table_bytes
+    for what, name, values in _calls(built, secret):
+        function = functions_of(built.kernel)[name]
+        tables = [param.name for param in function.params if isinstance(param.size, Table)]
+        values |= dict.fromkeys(tables, table)
+        call = call_of(built.arguments(name, values), abi, trace=True)
+        done = emulator.call_many(image, f"{built.symbol}_{name}", [call])[0]
+        if _fills(function):
+            table = done.buffers[tables[0]]
+        yield what, done
 
 
 def leaks(emulator: Emulator, image: Image, built: Built) -> tuple[int, str]:

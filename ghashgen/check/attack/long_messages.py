@@ -8,6 +8,7 @@ import random
 from functools import cache
 
 from ghashgen.algebra.field.bitorder import (
+    BLOCK_BYTES,
     Order,
     element_from_block,
     register_from_element,
@@ -16,16 +17,14 @@ from ghashgen.algebra.field.bitorder import (
 from ghashgen.algebra.field.gf128 import mul
 from ghashgen.algebra.field.ghash import multiply_blocks
 
-BLOCK = 16
-
 
 def products(h: bytes) -> tuple[tuple[int, ...], ...]:
     """Return, for every byte of a block and every value of it, its product with H."""
     out = []
-    for at in range(BLOCK):
+    for at in range(BLOCK_BYTES):
         bits = []
         for bit in range(8):
-            block = bytearray(BLOCK)
+            block = bytearray(BLOCK_BYTES)
             block[at] = 1 << bit
             bits.append(int.from_bytes(multiply_blocks(bytes(block), h), "big"))
         row = [0]
@@ -47,27 +46,27 @@ class Hashed:
 
     def _times_h(self, value: int) -> int:
         out = 0
-        for row, byte in zip(self._products, value.to_bytes(BLOCK, "big"), strict=True):
+        for row, byte in zip(self._products, value.to_bytes(BLOCK_BYTES, "big"), strict=True):
             out ^= row[byte]
         return out
 
     def after(self, length: int) -> bytes:
         """Return the state after the first `length` bytes, zero-padded."""
-        whole, rest = divmod(length, BLOCK)
+        whole, rest = divmod(length, BLOCK_BYTES)
         known = self._prefixes
         while len(known) <= whole:
-            at = BLOCK * (len(known) - 1)
-            block = int.from_bytes(self.message[at : at + BLOCK], "big")
+            at = BLOCK_BYTES * (len(known) - 1)
+            block = int.from_bytes(self.message[at : at + BLOCK_BYTES], "big")
             known.append(self._times_h(known[-1] ^ block))
         if not rest:
-            return known[whole].to_bytes(BLOCK, "big")
-        last = self.message[BLOCK * whole : length].ljust(BLOCK, b"\0")
+            return known[whole].to_bytes(BLOCK_BYTES, "big")
+        last = self.message[BLOCK_BYTES * whole : length].ljust(BLOCK_BYTES, b"\0")
         value = self._times_h(known[whole] ^ int.from_bytes(last, "big"))
-        return value.to_bytes(BLOCK, "big")
+        return value.to_bytes(BLOCK_BYTES, "big")
 
     def after_zeros(self, length: int) -> bytes:
         """Return the state after `length` bytes of zeros: it times H^blocks."""
-        out, base, exponent = self.state, self.h, -(-length // BLOCK)
+        out, base, exponent = self.state, self.h, -(-length // BLOCK_BYTES)
         while exponent:
             if exponent & 1:
                 out = multiply_blocks(out, base)
@@ -83,6 +82,8 @@ def table(h: bytes, powers: int) -> bytes:
     H = element_from_block(h)
     power, cells = H, []
     for _ in range(powers):
-        cells.append(register_from_element(twist(power, order), order).to_bytes(BLOCK, "little"))
+        cells.append(
+            register_from_element(twist(power, order), order).to_bytes(BLOCK_BYTES, "little")
+        )
         power = mul(power, H)
     return b"".join(cells)

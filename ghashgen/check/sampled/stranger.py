@@ -12,7 +12,6 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from queue import Queue
-from types import MappingProxyType
 
 from iced_x86 import CpuidFeature, Decoder
 
@@ -20,6 +19,7 @@ from ghashgen.arch.x86_64.features import FEATURES
 from ghashgen.check.sampled import runs
 from ghashgen.check.sampled.points import Structure
 from ghashgen.check.sampled.subject import BITS, SEED, Plan, Sampled, Subject, plan
+from ghashgen.kernels.hash.exported import functions
 from ghashgen.run.emulate import Emulator
 from ghashgen.run.emulate.image import load_object
 from ghashgen.run.harness import Harness, HarnessKernel, build
@@ -44,49 +44,24 @@ def structures(blocks: int) -> Iterator[Structure]:
             yield Structure(blocks, lanes)
 
 
-_C_TYPES = MappingProxyType(
-    {
-        "table": "const void *",
-        "state": "uint8_t *",
-        "input": "const uint8_t *",
-        "length": "size_t ",
-        "addend": "const uint8_t *",
-        "factor": "const uint8_t *",
-        "subkey": "const uint8_t *",
-        "result": "uint8_t *",
-        "exponent": "uint64_t ",
-    }
-)
-
-_OURS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("init", ("table", "subkey")),
-    ("mul", ("table", "state")),
-    ("update", ("table", "state", "input", "length")),
-    ("power", ("table", "result", "exponent")),
-    ("combine", ("state", "addend", "factor")),
-)
-"""What the harness calls. `init` and `power` are never called here, and trap."""
-
-
 def _shim(subject: Subject, name: str) -> str:
-    """Return C that gives an object's functions the harness's interface."""
+    """Return C that gives an object's functions the harness's interface, which is our own."""
     convention = "__attribute__((ms_abi)) " if subject.abi == "win64" else ""
     lines = ["#include <stddef.h>", "#include <stdint.h>", ""]
-    for operation, parameters in _OURS:
-        taken = ", ".join(f"{_C_TYPES[p]}{p}" for p in parameters)
-        function = subject.functions.get(operation)
-        if function is None:
-            lines += [f"void {name}_{operation}(void) {{ __builtin_trap(); }}", ""]
-            continue
+    for operation, function in subject.functions.items():
+        ours = functions()[operation]
         if not re.fullmatch(r"[A-Za-z_]\w*", function.symbol):
             raise GhashgenError(f"{function.symbol!r} is no symbol that C can name", "rename it")
-        given = ", ".join(f"{_C_TYPES[p]}{p}" for p in function.parameters)
+        by_role = {param.role: param for param in ours.params}
+        theirs = [by_role[role] for role in function.parameters]
+        given = ", ".join(param.declaration for param in theirs)
         values = ", ".join(
-            f"length / {function.unit}" if p == "length" else p for p in function.parameters
+            f"{param.name} / {function.unit}" if param.role == "length" else param.name
+            for param in theirs
         )
         lines += [
             f"extern {convention}void {function.symbol}({given});",
-            f"void {name}_{operation}({taken})",
+            f"{ours.prototype(f'{name}_{operation}')}",
             "{",
             f"    {function.symbol}({values});",
             "}",
@@ -126,7 +101,7 @@ def _harness(subject: Subject, name: str, table_align: int, folder: Path) -> Har
         table_align=min(table_align, 2048),
         obj=joined,
         op=subject.op,
-        segments=True,
+        functions=tuple(subject.functions),
     )
     return build([kernel], folder)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES, Order
 from ghashgen.check.sampled import degrees
 from ghashgen.check.sampled.points import Cell, Structure, cell
+from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.run.built import Built
 from ghashgen.run.emulate.image import load_object
@@ -26,11 +27,7 @@ _ARGUMENTS = {
     "addend": degrees.ADDEND,
     "factor": degrees.FACTOR,
 }
-SAMPLED: Mapping[str, tuple[str, ...]] = {
-    "update": ("table", "state", "input", "length"),
-    "mul": ("table", "state"),
-    "combine": ("state", "addend", "factor"),
-}
+SAMPLED = ("update", "mul", "combine")
 """The functions that are sampled; the degree of `init` and `power` grows with the power of H."""
 
 
@@ -94,7 +91,7 @@ def structure_of(kernel: Kernel) -> Structure:
 def subject_of(built: Built) -> Subject:
     """Return a kernel of this project as a subject."""
     kernel = built.kernel
-    names = [name for name in SAMPLED if name != "combine" or kernel.segments]
+    exported = functions_of(kernel)
     return Subject(
         name=kernel.name,
         obj=built.obj,
@@ -104,7 +101,11 @@ def subject_of(built: Built) -> Subject:
         structure=structure_of(kernel),
         cells=tuple(cell(text) for text in kernel.layout.cells),
         table_bytes=kernel.table_bytes,
-        functions={name: Function(f"{built.symbol}_{name}", SAMPLED[name]) for name in names},
+        functions={
+            name: Function(f"{built.symbol}_{name}", exported[name].roles)
+            for name in SAMPLED
+            if name in exported
+        },
     )
 
 

@@ -1,7 +1,7 @@
 """Ways to run a kernel: on this CPU, or in the emulator where the CPU lacks what it needs."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from queue import Queue
@@ -11,8 +11,13 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.arch.x86_64.abi import ABIS
 from ghashgen.arch.x86_64.registers import GPR_NAMES
 from ghashgen.check.validation.cases import ZERO
+from ghashgen.kernels.core import Counted, Fixed, Function, Table, Word
+from ghashgen.kernels.families import functions_of
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.run.arguments import Arguments, Memory, Values
 from ghashgen.run.built import Built
-from ghashgen.run.emulate import Buffer, Call, CallResult, Emulator, Registers
+from ghashgen.run.emulate import CallResult, Emulator, Registers
+from ghashgen.run.emulate.calls import call_of
 from ghashgen.run.emulate.image import Image, load_object
 from ghashgen.run.harness import Harness, Vector
 from ghashgen.run.harness import build as build_harness
@@ -51,6 +56,12 @@ class Runner(Protocol):
         """Return H^m of each vector; m is the first 8 bytes of x, little-endian."""
         ...
 
+    def calls(
+        self, built: Built, function: str, values: Sequence[Values]
+    ) -> list[Mapping[str, bytes]]:
+        """Return what the function writes to, by parameter, for each set of values."""
+        ...
+
     def check(self, built: Built) -> list[str]:
         """Return what is wrong with bounds, alignment and calling convention, one line each."""
         ...
@@ -80,6 +91,17 @@ class Native:
         """Run NAME_power in the harness."""
         return self.harness.power(built.kernel.name, vectors)
 
+    def calls(
+        self, built: Built, function: str, values: Sequence[Values]
+    ) -> list[Mapping[str, bytes]]:
+        """Call the function in the harness, between guard pages and by its convention."""
+        made = [built.arguments(function, each) for each in values]
+        answers = self.harness.call(built.kernel.name, function, made)
+        for answer in answers:
+            if answer.violations:
+                raise GhashgenError(f"{built.kernel.name}_{function}: {answer.violations}")
+        return [answer.buffers for answer in answers]
+
     def check(self, built: Built) -> list[str]:
         """Run the harness's own sweep."""
         report = self.harness.check(built.kernel.name)
@@ -99,141 +121,99 @@ class Emulated:
 
     def updates(self, built: Built, vectors: Sequence[Vector]) -> list[bytes]:
         """Call init and update for every vector, chunk by chunk."""
-        return self._run(built, vectors, "update")
+        tables = self._tables(built, vectors)
+        states = [vector.x for vector in vectors]
+        for active in _turns(vectors):
+            values: list[Values] = [
+                {"table": tables[vectors[i].h], "x": states[i], "in": chunk} for i, chunk in active
+            ]
+            for (i, _), answer in zip(active, self.calls(built, "update", values), strict=True):
+                states[i] = answer["x"]
+        return states
 
     def products(self, built: Built, vectors: Sequence[Vector]) -> list[bytes]:
         """Call init and mul for every vector."""
-        return self._run(built, vectors, "mul")
+        tables = self._tables(built, vectors)
+        values = [{"table": tables[vector.h], "x": vector.x} for vector in vectors]
+        return [answer["x"] for answer in self.calls(built, "mul", values)]
 
     def segments(self, built: Built, vectors: Sequence[Vector]) -> list[bytes]:
         """Call update from state 0, power and combine for every chunk."""
         tables = self._tables(built, vectors)
         states = [vector.x for vector in vectors]
-        abi = abi_name(built)
-        for turn in range(max((len(v.chunks) for v in vectors), default=0)):
-            active = [i for i, v in enumerate(vectors) if turn < len(v.chunks)]
-            chunks = [vectors[i].chunks[turn] for i in active]
-            zero = [Vector(vectors[i].h, ZERO, (vectors[i].chunks[turn],)) for i in active]
-            hashes = self._run(built, zero, "update")
-            factors = self._powers(
-                built,
-                [tables[vectors[i].h] for i in active],
-                [-(-len(chunk) // BLOCK_BYTES) for chunk in chunks],
-            )
-            calls = []
-            for i, y, p in zip(active, hashes, factors, strict=True):
-                x = Buffer("x", states[i], writable=True)
-                buffers = (x, Buffer("y", y), Buffer("p", p))
-                calls.append(Call(("x", "y", "p"), buffers, abi=abi))
-            for i, state in zip(active, self._batch(built, "combine", calls, "x"), strict=True):
-                states[i] = state
+        for active in _turns(vectors):
+            own = [tables[vectors[i].h] for i, _ in active]
+            chunks = [chunk for _, chunk in active]
+            values: list[Values] = [
+                {"table": t, "x": ZERO, "in": c} for t, c in zip(own, chunks, strict=True)
+            ]
+            hashes = self.calls(built, "update", values)
+            blocks = [-(-len(chunk) // BLOCK_BYTES) for chunk in chunks]
+            values = [{"table": t, "m": m} for t, m in zip(own, blocks, strict=True)]
+            factors = self.calls(built, "power", values)
+            values = [
+                {"x": states[i], "y": y["x"], "p": p["y"]}
+                for (i, _), y, p in zip(active, hashes, factors, strict=True)
+            ]
+            for (i, _), answer in zip(active, self.calls(built, "combine", values), strict=True):
+                states[i] = answer["x"]
         return states
 
     def powers(self, built: Built, vectors: Sequence[Vector]) -> list[bytes]:
         """Call power for every vector."""
         tables = self._tables(built, vectors)
-        exponents = [int.from_bytes(vector.x[:8], "little") for vector in vectors]
-        return self._powers(built, [tables[vector.h] for vector in vectors], exponents)
-
-    def _powers(self, built: Built, tables: list[bytes], exponents: list[int]) -> list[bytes]:
-        calls = [
-            Call(
-                ("table", "y", m),
-                (_table(built, table), Buffer("y", BLOCK_BYTES, writable=True)),
-                abi=abi_name(built),
-            )
-            for table, m in zip(tables, exponents, strict=True)
+        values: list[Values] = [
+            {"table": tables[vector.h], "m": int.from_bytes(vector.x[:8], "little")}
+            for vector in vectors
         ]
-        return self._batch(built, "power", calls, "y")
+        return [answer["y"] for answer in self.calls(built, "power", values)]
+
+    def calls(
+        self, built: Built, function: str, values: Sequence[Values]
+    ) -> list[Mapping[str, bytes]]:
+        """Call the function for each set of values."""
+        made = [built.arguments(function, each) for each in values]
+        return [answer.buffers for answer in self._many(built, function, made)]
 
     def check(self, built: Built) -> list[str]:
         """Compare the registers before and after, and tables at other places.
 
         Memory was checked by every call above.
         """
-        key = bytes(range(BLOCK_BYTES))
         name, out = built.kernel.name, self._misplaced(built)
         for length in (0, 1, 8 * BLOCK_BYTES + 5, (2 * built.kernel.blocks + 1) * BLOCK_BYTES + 3):
-            vector = Vector(key, key, (bytes(length),))
-            for function, answer in self._observe(built, vector):
+            for function in functions_of(built.kernel).values():
+                call = built.arguments(function.name, _some(built, function, length))
+                (answer,) = self._many(built, function.name, [call])
                 for fault in abi_faults(built.abi, answer.before, answer.after):
-                    out.append(f"{name}_{function}, {length} bytes: {fault}")
+                    out.append(f"{name}_{function.name}, {length} bytes: {fault}")
         return out
-
-    def _observe(self, built: Built, vector: Vector) -> list[tuple[str, CallResult]]:
-        """Call every function once, for its registers."""
-        abi = abi_name(built)
-        table = _table(built)
-        x = Buffer("x", vector.x, writable=True)
-        chunk = vector.chunks[0]
-        data = Buffer("in", chunk)
-        calls = [
-            ("init", Call(("table", "h"), (table, Buffer("h", vector.h)), abi=abi)),
-            ("mul", Call(("table", "x"), (table, x), abi=abi)),
-            ("update", Call(("table", "x", "in", len(chunk)), (table, x, data), abi=abi)),
-        ]
-        if built.kernel.segments:
-            y = Buffer("y", BLOCK_BYTES, writable=True)
-            others = (Buffer("y", vector.h), Buffer("p", vector.h))
-            calls += [
-                ("power", Call(("table", "y", len(chunk)), (table, y), abi=abi)),
-                ("combine", Call(("x", "y", "p"), (x, *others), abi=abi)),
-            ]
-        return [(name, self._many(built, name, [call])[0]) for name, call in calls]
-
-    def _run(self, built: Built, vectors: Sequence[Vector], function: str) -> list[bytes]:
-        tables = self._tables(built, vectors)
-        states = [vector.x for vector in vectors]
-        turns = 1 if function == "mul" else max((len(v.chunks) for v in vectors), default=0)
-        for turn in range(turns):
-            active = [i for i, v in enumerate(vectors) if function == "mul" or turn < len(v.chunks)]
-            calls = []
-            for i in active:
-                buffers = [
-                    _table(built, tables[vectors[i].h]),
-                    Buffer("x", states[i], writable=True),
-                ]
-                args: tuple[int | str, ...] = ("table", "x")
-                if function == "update":
-                    chunk = vectors[i].chunks[turn]
-                    buffers.append(Buffer("in", chunk))
-                    args = ("table", "x", "in", len(chunk))
-                calls.append(Call(args, tuple(buffers), abi=abi_name(built)))
-            for i, state in zip(active, self._batch(built, function, calls, "x"), strict=True):
-                states[i] = state
-        return states
 
     def _tables(self, built: Built, vectors: Sequence[Vector]) -> dict[bytes, bytes]:
         """Return the table of every hash subkey."""
         keys = list(dict.fromkeys(vector.h for vector in vectors))
-        inits = [
-            Call(("table", "h"), (_table(built), Buffer("h", h)), abi=abi_name(built)) for h in keys
-        ]
-        return dict(zip(keys, self._batch(built, "init", inits, "table"), strict=True))
+        answers = self.calls(built, "init", [{"h": h} for h in keys])
+        return {h: answer["table"] for h, answer in zip(keys, answers, strict=True)}
 
     def _misplaced(self, built: Built) -> list[str]:
         """Return where in a line init writes another table, or a copied table serves worse."""
-        key, abi, out = bytes(range(BLOCK_BYTES)), abi_name(built), []
+        key, out = bytes(range(BLOCK_BYTES)), []
         residues = range(0, LINE, built.table_align)
-        h = Buffer("h", key)
-        tables = self._batch(
-            built,
-            "init",
-            [Call(("table", "h"), (_table(built, residue=r), h), abi=abi) for r in residues],
-            "table",
-        )
+
+        def everywhere(function: str, values: Values, result: str) -> list[bytes]:
+            call = built.arguments(function, values)
+            calls = [_moved(call, residue) for residue in residues]
+            return [answer.buffers[result] for answer in self._many(built, function, calls)]
+
+        tables = everywhere("init", {"h": key}, "table")
         out += [
             f"init, table {residue} past a multiple of {LINE}: another table"
             for residue, table in zip(residues, tables, strict=True)
             if table != tables[0]
         ]
         for length in (5, (2 * built.kernel.blocks + 1) * BLOCK_BYTES + 3):
-            data, x = Buffer("in", bytes(length)), Buffer("x", key, writable=True)
-            calls = [
-                Call(("table", "x", "in", length), (_table(built, tables[0], r), x, data), abi=abi)
-                for r in residues
-            ]
-            states = self._batch(built, "update", calls, "x")
+            values: Values = {"table": tables[0], "x": key, "in": bytes(length)}
+            states = everywhere("update", values, "x")
             out += [
                 f"update of {length} bytes, table {residue} past a multiple of {LINE}: wrong"
                 for residue, state in zip(residues, states, strict=True)
@@ -241,15 +221,13 @@ class Emulated:
             ]
         return out
 
-    def _batch(self, built: Built, function: str, calls: list[Call], result: str) -> list[bytes]:
-        return [answer.buffers[result] for answer in self._many(built, function, calls)]
-
-    def _many(self, built: Built, function: str, calls: list[Call]) -> list[CallResult]:
+    def _many(self, built: Built, function: str, calls: Sequence[Arguments]) -> list[CallResult]:
         symbol = f"{built.symbol}_{function}"
         image = _image(built.obj.read_bytes())
+        abi = abi_name(built)
         emulator = self.free.get()
         try:
-            answers = emulator.call_many(image, symbol, calls)
+            answers = emulator.call_many(image, symbol, [call_of(call, abi) for call in calls])
         finally:
             self.free.put(emulator)
         for answer in answers:
@@ -258,15 +236,37 @@ class Emulated:
         return answers
 
 
-def _table(built: Built, content: bytes | None = None, residue: int | None = None) -> Buffer:
-    """Return the buffer of a table, to be filled or as it is.
+def _some(built: Built, function: Function[Kernel], length: int) -> Values:
+    """Return values for a call of whichever function: garbage, and `length` for every number."""
+    out: dict[str, bytes | int] = {}
+    for param in function.params:
+        match param.size:
+            case Table():
+                out[param.name] = built.kernel.table_bytes
+            case Fixed(count):
+                out[param.name] = count
+            case Counted(by, unit):
+                out[param.name] = length // unit * unit
+                out[by] = length // unit
+            case Word():
+                out.setdefault(param.name, length)
+    return out
 
-    It ends at an unmapped page as closely as its alignment allows, or, to be at a `residue` modulo
-    a line, up to a line before one.
-    """
-    length = built.kernel.table_bytes
-    offset = -length % built.table_align if residue is None else (-residue - length) % LINE
-    return Buffer("table", length if content is None else content, content is None, "end", offset)
+
+def _moved(call: Arguments, residue: int) -> Arguments:
+    """Return a call with the table at a residue modulo a line, up to a line before a page's end."""
+    return [
+        replace(x, gap=(-residue - x.size) % LINE)
+        if isinstance(x, Memory) and x.name == "table"
+        else x
+        for x in call
+    ]
+
+
+def _turns(vectors: Sequence[Vector]) -> Iterator[list[tuple[int, bytes]]]:
+    """Yield, turn by turn, the next chunk of every vector that has one, and its number."""
+    for turn in range(max((len(vector.chunks) for vector in vectors), default=0)):
+        yield [(i, v.chunks[turn]) for i, v in enumerate(vectors) if turn < len(v.chunks)]
 
 
 @lru_cache(maxsize=64)

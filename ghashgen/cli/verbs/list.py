@@ -5,6 +5,7 @@ from dataclasses import asdict
 import click
 
 from ghashgen.cli.verbs.options import choice_options, chosen_kernels, json_option, print_json
+from ghashgen.kernels.hash.axes import AXES
 from ghashgen.kernels.hash.catalogue import Choice
 from ghashgen.support.tables import Table, show
 from ghashgen.support.wording import counted
@@ -19,20 +20,7 @@ def COMMAND(choice: Choice, as_json: bool) -> None:
     if as_json:
         print_json([{"name": k.name, **asdict(k), "table_bytes": k.table_bytes} for k in kernels])
         return
-    columns = (
-        "op",
-        "isa",
-        "multiply",
-        "reduce",
-        "order",
-        "fold",
-        "swap",
-        "powers",
-        "pipeline",
-        "schedule",
-        "segments",
-        "wipe",
-    )
+    columns = tuple(axis.name for axis in AXES if not axis.is_number)
     rows = []
     for k in kernels:
         axes = [{True: "yes", False: "no"}.get(v, v) for v in (getattr(k, c) for c in columns)]

@@ -12,6 +12,8 @@ from click.shell_completion import CompletionItem
 
 from ghashgen.arch.registry import syntaxes
 from ghashgen.arch.x86_64.abi import ABIS
+from ghashgen.kernels.axes import Axis
+from ghashgen.kernels.hash.axes import AXES
 from ghashgen.kernels.hash.catalogue import Choice, Selection, catalogue, look_up, values_of
 from ghashgen.kernels.target import TABLE_ALIGNS
 from ghashgen.support.errors import GhashgenError
@@ -20,25 +22,7 @@ from ghashgen.support.paths import cache_folder, kernels_folder
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-_FILTERS: tuple[tuple[str, type, str], ...] = (
-    ("isa", str, "Instruction set."),
-    ("multiply", str, "Multiply scheme."),
-    ("reduce", str, "Reduction scheme."),
-    ("order", str, "Bit order: reflected, natural."),
-    ("blocks", int, "Blocks a group, 1-48."),
-    ("op", str, "Operation: ghash, polyval."),
-    ("fold", str, "Lanes are added up: after each group, at the end."),
-    ("swap", str, "Byte swap: register, stack."),
-    ("powers", str, "Powers of the group loop: memory, registers."),
-    ("pipeline", str, "What a group prepares of the next: none, ahead."),
-    ("schedule", str, "Order of operations: written, or a CPU's name."),
-    ("name", str, "Kernel of the catalogue, or a glob in quotes: 'ghash_avx_*'."),
-)
-
-_FLAGS: tuple[tuple[str, str], ...] = (
-    ("wipe", "Zero secrets on return."),
-    ("segments", "Export power and combine too, for hashing in threads."),
-)
+NAME_HELP = "Kernel of the catalogue, or a glob in quotes: 'ghash_avx_*'."
 
 RULE = """
     Which kernels: an option may be given several times, and each combination of the values given
@@ -53,21 +37,31 @@ def choice_options(function: F) -> F:
 
     @wraps(function)
     def gather(*args: Any, **kwargs: Any) -> Any:
-        axes = {name: kwargs.pop(name) for name, _, _ in _FILTERS}
-        for name, _ in _FLAGS:
-            value = kwargs.pop(name)
-            axes[name] = () if value is None else (value,)
-        return function(*args, choice=Choice(**axes), **kwargs)
+        given = {axis.name: kwargs.pop(axis.name) for axis in AXES}
+        for axis in AXES:
+            if axis.is_flag:
+                value = given[axis.name]
+                given[axis.name] = () if value is None else (value,)
+        return function(*args, choice=Choice(**given, name=kwargs.pop("name")), **kwargs)
 
     gather.__doc__ = f"{function.__doc__}\n{RULE}\n"
     out: Any = gather
-    for name, text in _FLAGS:
-        out = click.option(f"--{name}/--no-{name}", default=None, help=text)(out)
-    for name, kind, text in reversed(_FILTERS):
-        out = click.option(
-            f"--{name}", multiple=True, type=kind, help=text, shell_complete=complete
-        )(out)
+    out = click.option("--name", multiple=True, help=NAME_HELP, shell_complete=complete)(out)
+    for axis in reversed(AXES):
+        out = _axis_option(axis)(out)
     return out  # type: ignore[no-any-return]
+
+
+def _axis_option(axis: Axis) -> Callable[[F], F]:
+    if axis.is_flag:
+        return click.option(f"--{axis.name}/--no-{axis.name}", default=None, help=axis.help)
+    return click.option(
+        f"--{axis.name}",
+        multiple=True,
+        type=int if axis.is_number else str,
+        help=axis.help,
+        shell_complete=complete,
+    )
 
 
 def complete(

@@ -9,7 +9,7 @@ from ghashgen.choice.figures import left_out
 from ghashgen.choice.recommend import WAYS, Advice, Machine, machine, recommend
 from ghashgen.cli.verbs.options import json_option, print_json
 from ghashgen.kernels import manifest
-from ghashgen.kernels.hash.kernel import OPS
+from ghashgen.kernels.hash.definition import OPS
 from ghashgen.records.core import size_name
 from ghashgen.records.records import FOLDER, load_records
 from ghashgen.support.errors import GhashgenError

@@ -1,7 +1,7 @@
 """The shipped variants, and the choice of variants by axis."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 from functools import cache
@@ -9,14 +9,14 @@ from itertools import product
 from typing import Any
 
 from ghashgen.algebra.field.bitorder import Order
-from ghashgen.algebra.schemes.aggregate import MAX_BLOCKS
 from ghashgen.algebra.schemes.registry import multiplies, reduces
 from ghashgen.arch.registry import isas
 from ghashgen.arch.rows import Isa
-from ghashgen.arch.schedules import schedules
-from ghashgen.kernels.hash.kernel import FOLDS, OPS, PIPELINES, POWERS, SWAPS, Kernel
+from ghashgen.kernels.axes import said
+from ghashgen.kernels.hash.axes import AXES
+from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.wording import choose_one, did_you_mean
+from ghashgen.support.wording import did_you_mean
 
 REFLECTED, NATURAL = Order.REFLECTED.value, Order.NATURAL.value
 
@@ -140,16 +140,7 @@ class Selection:
     left_out: tuple[LeftOut, ...] = ()
 
 
-_AXES = tuple(field.name for field in fields(Choice) if field.name != "name")
-
-
-def said(values: Mapping[str, Any]) -> str:
-    """Return values by axis as words: "isa avx, blocks 3, no wipe"."""
-    words = {True: "{}", False: "no {}"}
-    return ", ".join(
-        words[value].format(axis) if isinstance(value, bool) else f"{axis} {value}"
-        for axis, value in values.items()
-    )
+_AXES = {axis.name: axis for axis in AXES}
 
 
 def catalogue() -> tuple[Kernel, ...]:
@@ -184,7 +175,9 @@ def look_up(choice: Choice) -> Selection:
             sense (says why).
     """
     axes = choice.axes
-    _require_known(axes)
+    for axis, wanted in axes.items():
+        for value in wanted:
+            _AXES[axis].require(value)
     if choice.name:
         return Selection(_by_name(choice.name, axes))
     if len(axes) == len(_AXES) and all(len(values) == 1 for values in axes.values()):
@@ -251,35 +244,8 @@ def _by_name(patterns: tuple[str, ...], axes: Axes) -> tuple[Kernel, ...]:
 
 
 def values_of(axis: str) -> tuple[str, ...]:
-    """Return every value of an axis, as words; () for an axis that has none by name."""
-    values: Mapping[str, Callable[[], Iterable[str]]] = {
-        "isa": isas,
-        "multiply": multiplies,
-        "reduce": reduces,
-        "order": lambda: (order.value for order in Order),
-        "blocks": lambda: map(str, range(1, MAX_BLOCKS + 1)),
-        "op": lambda: OPS,
-        "fold": lambda: FOLDS,
-        "swap": lambda: SWAPS,
-        "powers": lambda: POWERS,
-        "pipeline": lambda: PIPELINES,
-        "schedule": schedules,
-    }
-    return tuple(values[axis]()) if axis in values else ()
-
-
-def _require_known(axes: Axes) -> None:
-    """Refuse a value that no kernel can have, whatever the other axes say."""
-    for axis, values in axes.items():
-        allowed = values_of(axis)
-        for value in values if allowed else ():
-            if axis == "blocks" and str(value) not in allowed:
-                raise GhashgenError(
-                    f"blocks must be 1 to {MAX_BLOCKS}, not {value}",
-                    "choose a value in that range",
-                )
-            if str(value) not in allowed:
-                raise GhashgenError(f"unknown {axis} {value!r}", choose_one(value, allowed))
+    """Return every value of an axis, as words."""
+    return tuple(str(value) for value in _AXES[axis].values())
 
 
 def _combinations(axes: Axes) -> tuple[tuple[Kernel, ...], list[GhashgenError]]:

@@ -3,38 +3,22 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 from ghashgen.algebra.field.bitorder import Order
-from ghashgen.algebra.schemes.aggregate import MAX_BLOCKS
 from ghashgen.algebra.schemes.core import Multiply, Reduce
 from ghashgen.algebra.schemes.registry import multiplies, reduces
 from ghashgen.arch.registry import isas
 from ghashgen.arch.rows import Isa
-from ghashgen.arch.schedules import WRITTEN, schedules, suffix, table_of
+from ghashgen.arch.schedules import WRITTEN, suffix, table_of
+from ghashgen.kernels.hash import axes
+from ghashgen.kernels.hash.definition import DEFINITIONS, Definition
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.wording import choose_one
 
 ENTRY_BYTES = 16
 
 ZERO_CELL = "0"
 """A cell of the table that holds zeros."""
-
-OPS = ("ghash", "polyval")
-"""POLYVAL (RFC 8452) is the same product without the byte swap and without the twist."""
-
-FOLDS = ("group", "end")
-"""When the lanes of a register are added up: after every group (papers/intel-2023, Figure 8), or
-once at the end, each lane having its own Horner accumulator (Figure 9)."""
-
-SWAPS = ("register", "stack")
-"""Bytes are swapped in each register; or two xmm blocks at a time in a ymm register, from which a
-stack buffer brings them back, so that a block costs half a shuffle."""
-
-POWERS = ("memory", "registers")
-"""The group loop reads its powers from the table each time, or keeps them in registers."""
-
-PIPELINES = ("none", "ahead")
-"""The group loop loads its blocks itself; or finds its first ones prepared by the group before."""
 
 LOOP = "@loop"
 """Marks the arrays of the group loop when lanes are added up at the end."""
@@ -96,31 +80,24 @@ def table_layout(kernel: "Kernel") -> Layout:
 class KernelAxes:
     """What is chosen of a kernel, as plain names that a file may state; see `Kernel`."""
 
+    family: ClassVar[str] = "hash"
+    """See `kernels.hash.family`."""
+
     isa: str
     multiply: str
     reduce: str
     blocks: int
-    order: str = Order.REFLECTED.value
-    wipe: bool = False
-    """Zero every register and stack slot that held secrets before returning."""
+    order: str = axes.ORDER.default
+    wipe: bool = axes.WIPE.default
     alias: str = ""
     """A name of its own, for the kernels of a paper."""
-    op: str = "ghash"
-    """ghash, or polyval (RFC 8452)."""
-    fold: str = "group"
-    """When lanes are added up: after each group, or at the end; see FOLDS."""
-    swap: str = "register"
-    """Byte swap a register at a time, or through the stack, see SWAPS."""
-    powers: str = "memory"
-    """Where the group loop has its powers: memory or registers."""
-    pipeline: str = "none"
-    """What a group prepares of the next one: nothing, or as much as registers hold; PIPELINES."""
-    schedule: str = WRITTEN
-    """Order of operations: written, or for a microarchitecture, see
-    `arch.schedules`.
-    """
-    segments: bool = False
-    """Export power and combine too, which put the hashes of a message's segments together."""
+    op: str = axes.OP.default
+    fold: str = axes.FOLD.default
+    swap: str = axes.SWAP.default
+    powers: str = axes.POWERS.default
+    pipeline: str = axes.PIPELINE.default
+    schedule: str = axes.SCHEDULE.default
+    segments: bool = axes.SEGMENTS.default
 
 
 @dataclass(frozen=True)
@@ -162,6 +139,11 @@ class Kernel(KernelAxes):
     def set(self) -> Isa:
         """The instruction set."""
         return isas()[self.isa]
+
+    @property
+    def definition(self) -> Definition:
+        """What it computes, as emitted files say it."""
+        return DEFINITIONS[self.op]
 
     @property
     def multiplier(self) -> Multiply:
@@ -298,21 +280,9 @@ def _refusals(kernel: Kernel) -> Iterable[tuple[bool, str, str]]:
     )
 
 
-def _choose(axis: str, value: str, allowed: Iterable[str]) -> None:
-    allowed = list(allowed)
-    if value not in allowed:
-        raise GhashgenError(f"unknown {axis} {value!r}", choose_one(value, allowed))
-
-
 def _check(kernel: Kernel) -> None:
-    _choose("isa", kernel.isa, isas())
-    _choose("multiply", kernel.multiply, multiplies())
-    _choose("reduce", kernel.reduce, reduces())
-    _choose("order", kernel.order, [order.value for order in Order])
-    if not 1 <= kernel.blocks <= MAX_BLOCKS:
-        raise GhashgenError(
-            f"blocks must be 1 to {MAX_BLOCKS}, not {kernel.blocks}", "choose a value in that range"
-        )
+    for axis in axes.AXES:
+        axis.require(getattr(kernel, axis.name))
     multiply, reduce = kernel.multiplier, kernel.reducer
     if reduce.shape is not multiply.shape:
         fitting = [r.name for r in reduces().values() if r.shape is multiply.shape]
@@ -326,13 +296,6 @@ def _check(kernel: Kernel) -> None:
             f"reduce {reduce.name!r} exists only for order {reduce.orders[0].value!r}",
             "choose another reduce or order",
         )
-    _choose("op", kernel.op, OPS)
-    _choose("fold", kernel.fold, FOLDS)
-    _choose("swap", kernel.swap, SWAPS)
-    _choose("powers", kernel.powers, POWERS)
-    _choose("pipeline", kernel.pipeline, PIPELINES)
-    if kernel.schedule != WRITTEN:
-        _choose("schedule", kernel.schedule, schedules())
     for refused, cause, remedy in _refusals(kernel):
         if refused:
             raise GhashgenError(cause, remedy)

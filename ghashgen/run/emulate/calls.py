@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from ghashgen.run.arguments import Arguments, Memory
 from ghashgen.run.emulate.layout import RETURN_ADDRESS, STACK_TOP, Place, Span, place_buffer
 from ghashgen.run.emulate.registers import GPR_AT, GPR_NAMES, K_AT, ZMM_AT, garbage, sentinel_block
 from ghashgen.support.errors import GhashgenError
@@ -63,6 +64,17 @@ class Call:
     count: bool = False
     trace: bool = False
     registers: Mapping[str, int] = field(default_factory=dict)
+
+
+def call_of(arguments: Arguments, abi: Abi, trace: bool = False) -> Call:
+    """Return the call of arguments: each buffer ends at an unmapped page, alignment apart."""
+    buffers = [x for x in arguments if isinstance(x, Memory)]
+    return Call(
+        tuple(x.name if isinstance(x, Memory) else x for x in arguments),
+        tuple(Buffer(x.name, x.content, x.writable, "end", x.gap) for x in buffers),
+        abi=abi,
+        trace=trace,
+    )
 
 
 @dataclass(frozen=True)

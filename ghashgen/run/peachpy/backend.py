@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 from ghashgen.arch.x86_64.abi import SYSV
 from ghashgen.compiler.pipeline import compile_kernel
 from ghashgen.ir.program import Program
+from ghashgen.kernels.hash.exported import functions
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.run.harness import Vector
 from ghashgen.run.peachpy.beside_nasm import Encoded
@@ -115,7 +116,7 @@ class Session:
                 name: {"hex": chunk.hex()} for name, chunk in zip(names, vector.chunks, strict=True)
             }
             updates = [
-                ["update", "table", "x", name, len(chunk)]
+                _call("update", {"in": name, "len": len(chunk)})
                 for name, chunk in zip(names, vector.chunks, strict=True)
             ]
             scripts.append(_script(kernel, vector, chunks, updates))
@@ -127,7 +128,7 @@ class Session:
         Raises:
             GhashgenError: as `run`.
         """
-        scripts = [_script(kernel, vector, {}, [["mul", "table", "x"]]) for vector in vectors]
+        scripts = [_script(kernel, vector, {}, [_call("mul")]) for vector in vectors]
         return self._states(kernel, scripts)
 
     def _states(self, kernel: Kernel, scripts: Sequence[dict[str, Any]]) -> list[bytes]:
@@ -152,6 +153,12 @@ class Session:
             raise
 
 
+def _call(function: str, given: Mapping[str, str | int] = MappingProxyType({})) -> list[str | int]:
+    """Return a call for the worker: a parameter is the buffer of its name, or what is given."""
+    params = functions()[function].params
+    return [function, *(given.get(param.name, param.name) for param in params)]
+
+
 def _script(
     kernel: Kernel, vector: Vector, chunks: Mapping[str, Any], calls: Sequence[list[Any]]
 ) -> dict[str, Any]:
@@ -163,7 +170,7 @@ def _script(
             "x": {"hex": vector.x.hex()},
             **chunks,
         },
-        "calls": [["init", "table", "h"], *calls],
+        "calls": [_call("init"), *calls],
         "results": ["x"],
     }
 

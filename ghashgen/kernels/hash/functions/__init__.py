@@ -1,4 +1,4 @@
-"""The emitted functions as abstract programs: init, mul, update, and the two of Table 11.
+"""The exported functions as values, one a module, each as FUNCTION (`kernels.core.Function`).
 
-Each module exports a function from a Kernel to a Program; `interface` has what they share.
+What they share stands in `kernels.hash.parts`.
 """

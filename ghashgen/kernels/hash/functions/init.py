@@ -1,6 +1,6 @@
 """NAME_init(table, h): the table of the powers of H, by the kernel's own multiply.
 
-B_(i+j) = B_i·B_j, see `kernels.hash.functions.power`.
+B_(i+j) = B_i·B_j, see `kernels.hash.parts.keys`.
 
 With L lanes a register holds L powers, V_1 = (B_L, …, B_1), V_2 = (B_2L, …), and so on; times B_kL
 in every lane moves it k registers on. Registers grow in strides of s = min(all of them, 4): V_1 …
@@ -11,10 +11,12 @@ multiplications has about log2(L) + log2(s) + n/(s·L) links instead of n.
 from collections.abc import Sequence
 
 from ghashgen.ir.builder import Builder, Value
-from ghashgen.ir.program import Mem, Program, VReg
-from ghashgen.kernels.hash.functions.interface import in_register, load_block
-from ghashgen.kernels.hash.functions.power import Key, key_of, key_operand, times
+from ghashgen.ir.program import Mem, VReg
+from ghashgen.kernels.core import Function, Param
 from ghashgen.kernels.hash.kernel import ENTRY_BYTES, LOOP, Kernel
+from ghashgen.kernels.hash.parts.interface import in_register, load_block
+from ghashgen.kernels.hash.parts.keys import Key, key_of, key_operand, times
+from ghashgen.kernels.hash.parts.params import NEW_TABLE, ONE_BLOCK
 
 STRIDE = 4
 """Registers computed side by side: enough to cover the latency of a multiplication."""
@@ -73,9 +75,8 @@ class _Table:
         return R
 
 
-def build(kernel: Kernel) -> Program:
-    """Return the function for this kernel."""
-    b = Builder("init", ("table", "h"), kernel.widest)
+def build(b: Builder, kernel: Kernel) -> None:
+    """Record the function of this kernel."""
     table, h = b.params
     lanes, layout = kernel.lane_count, kernel.layout
     count = layout.top // lanes
@@ -106,7 +107,7 @@ def build(kernel: Kernel) -> Program:
     rounds, rest = divmod(count - s, s)
     if not (rounds or rest):
         writer.finish(table)
-        return b.program()
+        return
     step = spread(s)
     # Of their own: the key stays what it is while its stream moves on.
     streams = [b.variable(V[i], "stream") for i in range(1, s + 1)]
@@ -125,7 +126,6 @@ def build(kernel: Kernel) -> Program:
         _round(b, kernel, writer, (table, 0), done, streams[:rest], step)
     b.about("")
     writer.finish(table)
-    return b.program()
 
 
 def _round(
@@ -174,3 +174,14 @@ def _padding(b: Builder, kernel: Kernel, table: VReg) -> None:
         zeros = b.zero("zeros", "keys past H^1", lanes=kernel.lane_count)
         for name in kernel.multiplier.entries:
             b.store(Mem(base=table, disp=kernel.layout.offset(name, 0)), zeros, "zeros")
+
+
+FUNCTION = Function(
+    name="init",
+    order=10,
+    params=(NEW_TABLE, Param("h", "subkey", ONE_BLOCK)),
+    purpose=lambda kernel: f"fill the table from {kernel.definition.subkey} h",
+    build=build,
+    statement="init",
+)
+"""The function."""

@@ -1,47 +1,80 @@
-"""A power of H as a key operand in registers: what init, power and combine multiply by.
+"""NAME_power(table, y, m): y = H^m.
 
-A product of two twisted operands is twisted again (A·x^-1 and B·x^-1, read as A·B·x, give
-(A·B)·x^-1), so B_(i+j) = B_i·B_j with the kernel's multiply and reduction.
+What a message hashed in contiguous segments needs (papers/kryptus-parallel-ghash-contiguous,
+section 3; `algebra.schemes.segments`). With y the hash of a segment of m blocks from state 0 and x
+the hash of all that stands before it,
+
+    GHASH(x, segment) = x·H^m + y
+
+so segments are folded in from left to right, and segments of one length share one power.
+
+y has the form of the hash subkey h, in which power(1) is h itself. For POLYVAL, where dot(a, b) is
+a·b·x^-128, H^m is the m-fold dot product and H^0 is x^128.
+
+power squares and multiplies from the lowest bit of m up, P being H^(2^i), so that the squaring of a
+turn does not wait for its multiplication. Turns and branches depend on m alone.
 """
 
-from dataclasses import dataclass
-
-from ghashgen.algebra.schemes import aggregate
-from ghashgen.algebra.schemes.twist import twist
+from ghashgen.algebra.field.bitorder import register_from_element, twist
 from ghashgen.ir.builder import Builder, Value
-from ghashgen.ir.program import VReg
-from ghashgen.kernels.hash.functions.interface import in_register
+from ghashgen.kernels.core import Direction, Function, Param, Word
 from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.hash.parts.interface import entries, key_sum, store_block
+from ghashgen.kernels.hash.parts.keys import Key, key_of, times
+from ghashgen.kernels.hash.parts.params import ONE_BLOCK, TABLE
+
+ONE = 1
+"""The element 1 of the field."""
+
+BIT = "bit"
+"""Label of the loop over the bits of m."""
 
 
-@dataclass(frozen=True)
-class Key:
-    """A key operand: its table entries, and its own reduced key term."""
+def build(b: Builder, kernel: Kernel) -> None:
+    """Record the function of this kernel."""
+    table, y, m = b.params
+    R = b.variable(_unit(b, kernel, kernel.op == "polyval"), "R", "R = H^0")
+    b.branch("below", m, 1, "store")
+    b.about("P = B_1")
+    H = Key(tuple(entries(kernel, table, 1)), key_sum(kernel, table, 1))
+    one = b.variable(_unit(b, kernel, True), "one", "the key operand of H^0")
+    P = b.variable(times(b, kernel, one, H), "P")
+    with b.loop(BIT):
+        b.about("key of P")
+        key = key_of(b, kernel, P)
+        b.about("")
+        odd = b.gpr("gpr_and", m, 1, note="this bit of m")
+        b.branch("equal", odd, 0, "even")
+        b.about("R = R·P")
+        b.assign(R, times(b, kernel, R, key))
+        b.label("even")
+        b.about("P = P·P")
+        b.assign(P, times(b, kernel, P, key))
+        b.about("")
+        b.assign(m, b.gpr("gpr_shr", m, 1, note="the next bit"))
+        b.branch("not_below", m, 1, BIT)
+    b.label("store")
+    store_block(b, kernel, y, R, "Y")
 
-    entries: tuple[Value, ...]
-    term: Value | None
+
+def _unit(b: Builder, kernel: Kernel, twisted: bool) -> Value:
+    """Return the register of 1, or the key operand twist(1)."""
+    order = kernel.bit_order
+    element = twist(ONE, order) if twisted else ONE
+    return b.const(register_from_element(element, order), "one_twisted" if twisted else "one")
 
 
-def key_of(b: Builder, kernel: Kernel, B: Value) -> Key:
-    """Derive the entries of a power, in every lane of B."""
-    multiply, order = kernel.multiplier, kernel.bit_order
-    entries = multiply.derive(b, B, order)
-    if multiply.key_term is None:
-        return Key(entries, None)
-    term = aggregate.key_constant(b, multiply, kernel.reducer, order, entries)
-    return Key(entries, in_register(term))
-
-
-def times(b: Builder, kernel: Kernel, A: Value, key: Key) -> VReg:
-    """Return A·B lane by lane; the key's term is lane by lane too."""
-    multiply, order = kernel.multiplier, kernel.bit_order
-    acc = aggregate.accumulate(b, multiply, order, {}, A, key.entries)
-    return in_register(aggregate.finish(b, multiply, kernel.reducer, order, acc, key.term))
-
-
-def key_operand(b: Builder, kernel: Kernel, H: VReg) -> Value:
-    """Return twist(H); for POLYVAL, whose H stands for H·x in GHASH, the twist is undone.
-
-    RFC 8452, appendix A: POLYVAL(H, …) is GHASH with the subkey mulX_GHASH(ByteReverse(H)).
-    """
-    return H if kernel.op == "polyval" else twist(b, H, kernel.bit_order)
+FUNCTION = Function(
+    name="power",
+    order=40,
+    params=(
+        TABLE,
+        Param("y", "result", ONE_BLOCK, Direction.OUT),
+        Param("m", "exponent", Word(), secret=False),
+    ),
+    purpose=lambda kernel: "y = H^m, for every m from 0",
+    build=build,
+    statement="power",
+    exported=lambda kernel: kernel.segments,
+)
+"""The function."""

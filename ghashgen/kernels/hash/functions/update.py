@@ -18,23 +18,24 @@ from collections.abc import Callable
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder
-from ghashgen.ir.program import Mem, Program, VReg
-from ghashgen.kernels.hash.functions.ahead import Ahead
-from ghashgen.kernels.hash.functions.group import Keys, add_group, add_lanes, group_keys, lane_keys
-from ghashgen.kernels.hash.functions.interface import (
+from ghashgen.ir.program import Mem, VReg
+from ghashgen.kernels.core import Function
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.hash.parts.ahead import Ahead
+from ghashgen.kernels.hash.parts.group import Keys, add_group, add_lanes, group_keys, lane_keys
+from ghashgen.kernels.hash.parts.interface import (
     GROUP,
     load_block,
     store_block,
     times_h,
     to_register,
 )
-from ghashgen.kernels.hash.functions.tail import add_tail
-from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.hash.parts.params import INPUT, INPUT_LENGTH, STATE, TABLE
+from ghashgen.kernels.hash.parts.tail import add_tail
 
 
-def build(kernel: Kernel) -> Program:
-    """Return the function for this kernel."""
-    b = Builder("update", ("table", "x", "in", "len"), kernel.widest)
+def build(b: Builder, kernel: Kernel) -> None:
+    """Record the function of this kernel."""
     table, x, source, length = b.params
     state = load_block(b, kernel, x, name="X")
     if kernel.blocks > 1:
@@ -56,7 +57,6 @@ def build(kernel: Kernel) -> Program:
     b.about("")
     store_block(b, kernel, x, X)
     b.label("done")
-    return b.program()
 
 
 def _finish_single(b: Builder, kernel: Kernel, state: VReg, block: VReg) -> None:
@@ -150,3 +150,16 @@ _GROUPS: dict[tuple[str, str], Callable[[Builder, Kernel, VReg], None]] = {
     ("end", "ahead"): _ahead,
 }
 """How whole groups are taken, by when lanes are added up, and by what a group prepares."""
+
+
+FUNCTION = Function(
+    name="update",
+    order=30,
+    params=(TABLE, STATE, INPUT, INPUT_LENGTH),
+    purpose=lambda kernel: (
+        f"x = {kernel.definition.name} continued over len bytes, the last block zero-padded"
+    ),
+    build=build,
+    statement="update",
+)
+"""The function."""

@@ -18,7 +18,8 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.schemes import aggregate
 from ghashgen.ir.builder import Builder, Value
 from ghashgen.ir.program import Label, Mem, VReg
-from ghashgen.kernels.hash.functions.interface import (
+from ghashgen.kernels.hash.kernel import ENTRY_BYTES, Kernel
+from ghashgen.kernels.hash.parts.interface import (
     BLOCK_LABEL,
     entries,
     finish_group,
@@ -26,8 +27,7 @@ from ghashgen.kernels.hash.functions.interface import (
     load_block,
     to_register,
 )
-from ghashgen.kernels.hash.functions.partial import load_partial
-from ghashgen.kernels.hash.kernel import ENTRY_BYTES, Kernel
+from ghashgen.kernels.hash.parts.partial import load_partial
 
 
 class _Tail:

@@ -14,9 +14,9 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.schemes import aggregate
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import VReg
-from ghashgen.kernels.hash.functions.group import Given, Keys, registers
-from ghashgen.kernels.hash.functions.interface import in_register, load_block
 from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.hash.parts.group import Given, Keys, registers
+from ghashgen.kernels.hash.parts.interface import in_register, load_block
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.schemes import aggregate
 from ghashgen.ir.builder import Builder, Value
 from ghashgen.ir.program import Mem, Slot, VReg
-from ghashgen.kernels.hash.functions.interface import (
+from ghashgen.kernels.hash.kernel import LOOP, Kernel
+from ghashgen.kernels.hash.parts.interface import (
     close_group,
     entries,
     in_register,
@@ -20,7 +21,6 @@ from ghashgen.kernels.hash.functions.interface import (
     load_block,
     to_register,
 )
-from ghashgen.kernels.hash.kernel import LOOP, Kernel
 
 Keys = Callable[[int], list[Value]]
 """The entries that part i of a group meets, counted from the last, which is 1."""

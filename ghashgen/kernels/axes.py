@@ -1,0 +1,65 @@
+"""An axis of a family of kernels: a name, its values, and what they mean in one line.
+
+Options of the command line, the columns of `list`, the command in a banner and the refusal of
+unknown values follow from the axes of a family, in their order.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.wording import choose_one
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis; `values` are asked for when they are needed, since registries look into folders."""
+
+    name: str
+    help: str
+    values: Callable[[], Sequence[Any]]
+    default: Any = None
+    """What a kernel has if nothing is said; None where something must be."""
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether its values are yes and no."""
+        return isinstance(self.default, bool)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether its values are numbers: a range."""
+        return isinstance(self.values(), range)
+
+    def require(self, value: object) -> None:
+        """Refuse a value that no kernel can have.
+
+        Raises:
+            GhashgenError: names the axis and what to choose instead.
+        """
+        if value == self.default or value in (allowed := self.values()):
+            return
+        if isinstance(allowed, range):
+            raise GhashgenError(
+                f"{self.name} must be {allowed[0]} to {allowed[-1]}, not {value}",
+                "choose a value in that range",
+            )
+        raise GhashgenError(
+            f"unknown {self.name} {value!r}", choose_one(str(value), map(str, allowed))
+        )
+
+    def option(self, value: object) -> str:
+        """Return the option that stands for a value: --isa avx, --no-wipe."""
+        if self.is_flag:
+            return f"--{self.name}" if value else f"--no-{self.name}"
+        return f"--{self.name} {value}"
+
+
+def said(values: Mapping[str, Any]) -> str:
+    """Return values by axis as words: "isa avx, blocks 3, no wipe"."""
+    words = {True: "{}", False: "no {}"}
+    return ", ".join(
+        words[value].format(axis) if isinstance(value, bool) else f"{axis} {value}"
+        for axis, value in values.items()
+    )

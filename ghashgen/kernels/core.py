@@ -1,0 +1,229 @@
+"""What every family of kernels is made of: exported functions and their parameters, as values.
+
+    Function("mul", order=20, params=(TABLE, STATE), purpose=…, statement="mul", build=build)
+
+A function stands in one file of its family's folder and is found there. Its prototype, its row in
+headers and dispatchers, the registers that its parameters arrive in, the calls that the harness and
+the emulator make of it, what is counted of it, and what the prover is asked about it follow from
+this value; no list elsewhere names it.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from types import MappingProxyType, ModuleType
+from typing import Any, Generic, Protocol, TypeVar
+
+from ghashgen.arch.rows import Isa
+from ghashgen.ir.builder import Builder
+from ghashgen.ir.program import Program
+from ghashgen.kernels.axes import Axis
+
+MAX_PARAMS = 12
+"""Parameters of a function, at most: what the harness in C has room for (`KERNEL_ARGUMENTS`)."""
+
+
+class Point(Protocol):
+    """What the compiler must know of a kernel, whatever its family."""
+
+    @property
+    def family(self) -> str:
+        """The name of its family."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+        ...
+
+    @property
+    def set(self) -> Isa:
+        """The instruction set."""
+        ...
+
+    @property
+    def widest(self) -> int:
+        """128-bit lanes of the widest register in use."""
+        ...
+
+    @property
+    def wipe(self) -> bool:
+        """Whether registers and stack that held secrets are zeroed on return."""
+        ...
+
+    @property
+    def schedule(self) -> str:
+        """The order of operations, see `arch.schedules`."""
+        ...
+
+
+class Direction(Enum):
+    """What a function does with the memory that a parameter points to."""
+
+    IN = "in"
+    OUT = "out"
+    INOUT = "inout"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A pointer to the kernel's table, whose size and alignment are those of the kernel."""
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A pointer to so many bytes."""
+
+    count: int
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A pointer to as many units of `unit` bytes as the parameter `by` says."""
+
+    by: str
+    unit: int = 1
+
+
+@dataclass(frozen=True)
+class Word:
+    """A number of 64 bits, passed by value."""
+
+    ctype: str = "uint64_t"
+
+
+Size = Table | Fixed | Counted | Word
+
+LENGTH = Word("size_t")
+"""A number of bytes or blocks in memory."""
+
+
+@dataclass(frozen=True)
+class Param:
+    """One parameter: its name in C, and what it stands for.
+
+    `role` is what a statement calls it. Memory has a `direction` and an alignment in bytes that
+    callers promise; numbers have none. What is not `secret` may decide time.
+    """
+
+    name: str
+    role: str
+    size: Size
+    direction: Direction = Direction.IN
+    secret: bool = True
+    align: int = 1
+
+    def __post_init__(self) -> None:
+        if isinstance(self.size, Word) and (self.direction is not Direction.IN or self.align != 1):
+            raise ValueError(f"{self.name} is passed by value: it has no direction or alignment")
+        if self.align < 1 or self.align & self.align - 1:
+            raise ValueError(f"{self.name} is aligned to {self.align}, which is no power of two")
+
+    @property
+    def declaration(self) -> str:
+        """The parameter in C."""
+        const = "const " if self.direction is Direction.IN else ""
+        match self.size:
+            case Table():
+                return f"{const}void *{self.name}"
+            case Fixed(count):
+                return f"{const}uint8_t {self.name}[{count}]"
+            case Counted():
+                return f"{const}uint8_t *{self.name}"
+            case Word(ctype):
+                return f"{ctype} {self.name}"
+
+    @property
+    def written(self) -> bool:
+        """Whether the function may write to the memory that it points to."""
+        return self.direction is not Direction.IN
+
+
+K = TypeVar("K", bound=Point)
+
+
+@dataclass(frozen=True)
+class Function(Generic[K]):
+    """An exported function of the kernels of one family.
+
+    `order` puts it among the others; `build` records its code, its parameters being `b.params`.
+    """
+
+    name: str
+    order: int
+    params: tuple[Param, ...]
+    purpose: Callable[[K], str]
+    """What it does, in one line."""
+    build: Callable[[Builder, K], None]
+    statement: str = ""
+    """The operation, of those that the prover knows, that it must be shown to be; "" for none."""
+    exported: Callable[[K], bool] = lambda kernel: True
+    """Whether a kernel has it."""
+
+    def __post_init__(self) -> None:
+        words = {p.name for p in self.params if isinstance(p.size, Word)}
+        names = {p.name for p in self.params}
+        if len(names) != len(self.params) or len(self.params) > MAX_PARAMS:
+            raise ValueError(f"{self.name} has not up to {MAX_PARAMS} parameters of distinct names")
+        for param in self.params:
+            if isinstance(param.size, Counted) and param.size.by not in words:
+                raise ValueError(f"{self.name}: {param.size.by} is no number that counts a buffer")
+
+    def program(self, kernel: K) -> Program:
+        """Return the function of a kernel, in abstract operations."""
+        b = Builder(self.name, tuple(param.name for param in self.params), kernel.widest)
+        self.build(b, kernel)
+        return b.program()
+
+    def prototype(self, symbol: str) -> str:
+        """Return the C prototype of this function under a symbol."""
+        return f"void {symbol}({', '.join(param.declaration for param in self.params)})"
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """What a statement calls the parameters, in order."""
+        return tuple(param.role for param in self.params)
+
+
+@dataclass(frozen=True)
+class Family(Generic[K]):
+    """A family of kernels: the points on its axes, and what can be asked of them."""
+
+    name: str
+    title: str
+    axes: tuple[Axis, ...]
+    functions: Callable[[], Mapping[str, Function[K]]]
+    """() → every function that some kernel of it exports, by name, in the order of emission."""
+    catalogue: Callable[[], tuple[K, ...]]
+    """() → the kernels that are checked in."""
+    theorems: Callable[[K], list[str]]
+    """(kernel) → names of the identities that its design rests on."""
+
+
+def found_in(package: ModuleType) -> Mapping[str, Function[Any]]:
+    """Return the functions that the modules of a package export as FUNCTION, by name, in order.
+
+    Raises:
+        ValueError: two have one name, or one place in the order.
+    """
+    return _found(package.__name__, tuple(package.__path__))
+
+
+@cache
+def _found(package: str, path: tuple[str, ...]) -> Mapping[str, Function[Any]]:
+    """Import the modules of a package, by the folders that it has now."""
+    names = sorted(info.name for info in pkgutil.iter_modules(path))
+    modules = [importlib.import_module(f"{package}.{name}") for name in names]
+    functions = sorted((module.FUNCTION for module in modules), key=lambda f: f.order)
+    for what in ("name", "order"):
+        _require_distinct(package, what, [getattr(function, what) for function in functions])
+    return MappingProxyType({function.name: function for function in functions})
+
+
+def _require_distinct(package: str, what: str, values: Iterable[object]) -> None:
+    values = list(values)
+    if twice := [value for value in values if values.count(value) > 1]:
+        raise ValueError(f"two functions of {package} have the {what} {twice[0]!r}")

@@ -1,0 +1,30 @@
+"""The family of GHASH and POLYVAL kernels."""
+
+from ghashgen.kernels.core import Family
+from ghashgen.kernels.hash.axes import AXES
+from ghashgen.kernels.hash.catalogue import catalogue
+from ghashgen.kernels.hash.exported import functions
+from ghashgen.kernels.hash.kernel import Kernel
+
+
+def theorems(kernel: Kernel) -> list[str]:
+    """Return the names of the identities that a kernel rests on (`ghashgen prove --theorem`)."""
+    order = kernel.order
+    names = [
+        f"multiply-{kernel.multiply}-{order}",
+        f"reduce-{kernel.reduce}-{order}",
+        f"aggregate-{kernel.multiply}-{kernel.reduce}-{order}",
+        "horner-n",
+    ]
+    return sorted(names)
+
+
+FAMILY = Family(
+    name=Kernel.family,
+    title="GHASH and POLYVAL",
+    axes=AXES,
+    functions=functions,
+    catalogue=catalogue,
+    theorems=theorems,
+)
+"""The family."""

@@ -1,0 +1,1 @@
+"""What the exported functions are put together from: blocks, groups, tails, keys."""

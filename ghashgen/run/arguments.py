@@ -1,0 +1,95 @@
+"""The arguments of one call, from a function's parameters and the values by their names.
+
+    arguments(update, {"table": table, "x": x, "in": message}, table_bytes, table_align)
+
+What counts a buffer need not be given: it is as long as the buffer. What the function fills alone
+need not be given either: it holds garbage before the call.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ghashgen.kernels.core import Counted, Direction, Fixed, Function, Param, Table, Word
+from ghashgen.support.errors import GhashgenError
+
+Values = Mapping[str, bytes | int]
+"""Memory and numbers by the names of parameters; of memory, a number is bytes of garbage."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A buffer of a call: its bytes, or how many of garbage.
+
+    It ends `gap` bytes before what must not be touched: as few as its alignment allows.
+    """
+
+    name: str
+    content: bytes | int
+    writable: bool
+    gap: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of it."""
+        return self.content if isinstance(self.content, int) else len(self.content)
+
+
+Arguments = Sequence[int | Memory]
+"""Of one call: numbers and buffers, in the order of the parameters."""
+
+
+def arguments(
+    function: Function[Any], values: Values, table_bytes: int, table_align: int
+) -> Arguments:
+    """Return the arguments of a call, in the order of the parameters.
+
+    Raises:
+        GhashgenError: a value is missing, is of no parameter, or has not the size that it says.
+    """
+    if unknown := sorted(values.keys() - {param.name for param in function.params}):
+        raise GhashgenError(f"{function.name} has no parameter {unknown[0]!r}")
+    out: list[int | Memory] = []
+    for param in function.params:
+        if isinstance(param.size, Word):
+            out.append(_number(function, param, values))
+            continue
+        align = table_align if isinstance(param.size, Table) else param.align
+        wanted = _bytes(function, param, values, table_bytes)
+        content = values.get(param.name, wanted if param.direction is Direction.OUT else None)
+        size = len(content) if isinstance(content, bytes) else content
+        if content is None or size != wanted:
+            raise GhashgenError(
+                f"{function.name} is given {size or 'no'} bytes for {param.name}, not {wanted}"
+            )
+        out.append(Memory(param.name, content, param.written, -wanted % align))
+    return tuple(out)
+
+
+def _number(function: Function[Any], param: Param, values: Values) -> int:
+    """Return a number that was given, or what it must be to count a buffer that was."""
+    given = values.get(param.name)
+    if isinstance(given, int):
+        return given
+    for other in function.params:
+        content = values.get(other.name)
+        if (
+            isinstance(other.size, Counted)
+            and other.size.by == param.name
+            and isinstance(content, bytes)
+        ):
+            return len(content) // other.size.unit
+    raise GhashgenError(f"{function.name} is given nothing for {param.name}")
+
+
+def _bytes(function: Function[Any], param: Param, values: Values, table_bytes: int) -> int:
+    """Return how many bytes the memory of a parameter has."""
+    match param.size:
+        case Table():
+            return table_bytes
+        case Fixed(count):
+            return count
+        case Counted(by, unit):
+            counter = next(other for other in function.params if other.name == by)
+            return unit * _number(function, counter, values)
+    raise TypeError(f"{param.name} is passed by value")

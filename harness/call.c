@@ -1,0 +1,153 @@
+/*
+ * `call`: calls of any function, as standard input says, by calls that check the convention. Each
+ * buffer ends `gap` bytes before a guard page, and only a writable one can be written to. Format,
+ * all little-endian: "GHC1", u32 count, then a call: u32 buffers, each its name in 16 bytes, u8
+ * writable, u64 gap, u64 size, its bytes; u32 arguments, each u8 kind, u64 value: kind 0 is a number,
+ * kind 1 the address of a buffer. To standard output go, for each call, what it violated of the
+ * convention, u64 size and text, and the bytes of the buffers that can be written to.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "abi.h"
+#include "commands.h"
+#include "fault.h"
+#include "input.h"
+
+#define BUFFERS KERNEL_ARGUMENTS
+#define CALL_CPU_SECONDS 10
+#define MOST_GAP 4096
+
+struct calling {
+    const struct ghashgen_kernel *k;
+    kernel_entry entry;
+    struct guard guards[BUFFERS];
+    char names[BUFFERS][17];
+    uint8_t writable[BUFFERS];
+    uint64_t args[KERNEL_ARGUMENTS], violations;
+    uint32_t buffer_count, count;
+};
+
+static void perform(void *argument)
+{
+    struct calling *c = argument;
+    c->violations = abi_call(c->k, c->entry, c->args, c->count, 0);
+}
+
+static int read_buffer(struct calling *c, uint32_t i)
+{
+    uint64_t writable, gap, size;
+    int code = read_exactly(c->names[i], 16);
+    if (code || (code = read_little_endian(&writable, 1)) != 0)
+        return code;
+    if ((code = read_little_endian(&gap, 8)) != 0 || (code = read_little_endian(&size, 8)) != 0)
+        return code;
+    struct guard *g = &c->guards[i];
+    if (!g->map || gap + size > g->capacity) {
+        guard_close(g);
+        if (gap > MOST_GAP || size > SIZE_MAX / 2 || guard_open(g, c->names[i], gap + size) != 0) {
+            complain("no memory for a buffer of %llu bytes", (unsigned long long)size);
+            return EXIT_USAGE;
+        }
+    }
+    code = read_exactly(guard_place_end(g, size, gap), size);
+    c->writable[i] = writable != 0;
+    if (!c->writable[i])
+        guard_read_only(&c->guards[i]);
+    return code;
+}
+
+static int read_argument(struct calling *c, uint32_t i)
+{
+    uint64_t kind, value;
+    int code = read_little_endian(&kind, 1);
+    if (code || (code = read_little_endian(&value, 8)) != 0)
+        return code;
+    if (kind > 1 || (kind == 1 && value >= c->buffer_count)) {
+        complain("argument %u is neither a number nor a buffer", i);
+        return EXIT_USAGE;
+    }
+    c->args[i] = kind ? (uintptr_t)c->guards[value].object : value;
+    return EXIT_OK;
+}
+
+static int read_call(struct calling *c)
+{
+    uint64_t count;
+    int code = read_little_endian(&count, 4);
+    c->buffer_count = count > BUFFERS ? 0 : (uint32_t)count;
+    if (!code && count > BUFFERS) {
+        complain("a call of more than %d buffers", BUFFERS);
+        return EXIT_USAGE;
+    }
+    for (uint32_t i = 0; !code && i < c->buffer_count; i++)
+        code = read_buffer(c, i);
+    if (code || (code = read_little_endian(&count, 4)) != 0)
+        return code;
+    if (count > KERNEL_ARGUMENTS) {
+        complain("a call of more than %d arguments", KERNEL_ARGUMENTS);
+        return EXIT_USAGE;
+    }
+    c->count = (uint32_t)count;
+    for (uint32_t i = 0; !code && i < c->count; i++)
+        code = read_argument(c, i);
+    return code;
+}
+
+static const struct guard *guard_of(const struct calling *c, const void *address)
+{
+    for (uint32_t i = 0; i < c->buffer_count; i++)
+        if (guard_contains(&c->guards[i], address))
+            return &c->guards[i];
+    return guard_contains(abi_stack(), address) ? abi_stack() : NULL;
+}
+
+static int make_call(struct calling *c, const char *function, uint64_t number)
+{
+    struct trap t;
+    char what[256];
+    if (!trap_call(perform, c, CALL_CPU_SECONDS, &t)) {
+        fault_describe(&t, c->k, guard_of(c, t.address), what, sizeof what);
+        complain("%s, call %llu, %s: %s", c->k->name, (unsigned long long)number, function, what);
+        return EXIT_FAULT;
+    }
+    for (uint32_t i = 0; i < c->buffer_count; i++) {
+        ptrdiff_t offset;
+        if (!guard_damaged(&c->guards[i], &offset))
+            continue;
+        guard_describe(&c->guards[i], c->guards[i].object + offset, what, sizeof what);
+        complain("%s, call %llu, %s: write at %s", c->k->name, (unsigned long long)number, function,
+                 what);
+        return EXIT_FAULT;
+    }
+    uint8_t size[8];
+    abi_describe(c->violations, what, sizeof what);
+    for (int i = 0; i < 8; i++)
+        size[i] = (uint8_t)(strlen(what) >> 8 * i);
+    int written = fwrite(size, 1, 8, stdout) == 8 && fputs(what, stdout) != EOF;
+    for (uint32_t i = 0; i < c->buffer_count; i++)
+        if (c->writable[i] && c->guards[i].size)
+            written &= fwrite(c->guards[i].object, c->guards[i].size, 1, stdout) == 1;
+    return written ? EXIT_OK : EXIT_INTERNAL;
+}
+
+int command_call(const struct ghashgen_kernel *k, const char *function)
+{
+    static struct calling c;
+    uint64_t count;
+    c.k = k;
+    c.entry = kernel_function(k, function);
+    if (!c.entry) {
+        complain("%s has no %s", k->name, function);
+        return EXIT_USAGE;
+    }
+    int code = read_magic("GHC1");
+    if (code || (code = read_little_endian(&count, 4)) != 0)
+        return code;
+    for (uint64_t i = 0; !code && i < count; i++) {
+        code = read_call(&c);
+        if (!code)
+            code = make_call(&c, function, i);
+    }
+    return code;
+}

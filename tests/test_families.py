@@ -1,0 +1,96 @@
+"""Families of kernels: the one that is there, and one from outside the package as a folder."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ghashgen import kernels as package
+from ghashgen.arch.x86_64.abi import SYSV, WIN64
+from ghashgen.compiler.pipeline import compile_kernel
+from ghashgen.kernels.axes import Axis
+from ghashgen.kernels.families import families, family_of, functions_of
+from ghashgen.kernels.hash.catalogue import catalogue
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.support.errors import GhashgenError
+
+TOYS = Path(__file__).parent / "toys" / "family"
+
+
+@pytest.fixture
+def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    before = set(sys.modules)
+    monkeypatch.setattr(package, "__path__", [*package.__path__, str(TOYS)])
+    yield
+    for module in sys.modules.keys() - before:
+        if module.startswith(f"{package.__name__}.toy_"):
+            del sys.modules[module]
+
+
+def test_the_families_are_these() -> None:
+    assert list(families()) == ["hash"]
+    kernel = Kernel("avx", "k", "clmul1", 8)
+    assert family_of(kernel).catalogue() == catalogue()
+    assert family_of(kernel).theorems(kernel) == [
+        "aggregate-k-clmul1-reflected",
+        "horner-n",
+        "multiply-k-reflected",
+        "reduce-clmul1-reflected",
+    ]
+
+
+@pytest.mark.usefixtures("toy")
+@pytest.mark.parametrize("abi", [SYSV, WIN64], ids=lambda abi: abi.name)
+def test_a_family_of_ones_own_is_found_and_compiled(abi: object) -> None:
+    assert list(families()) == ["hash", "toy-copy"]
+    small, large = families()["toy-copy"].catalogue()
+    assert list(functions_of(large)) == ["copy"]
+    codes = {
+        kernel.name: [
+            op.code
+            for op in compile_kernel(kernel, abi)["copy"].function.ops  # type: ignore[arg-type]
+        ]
+        for kernel in (small, large)
+    }
+    one = ["movdqu.load", "movdqu.store"]
+    assert codes == {"copy_x1": ["endbr64", *one, "ret"], "copy_x2": ["endbr64", *one, *one, "ret"]}
+    with pytest.raises(GhashgenError, match="blocks must be 1 to 4, not 9"):
+        type(small)(9)
+
+
+AXES = {
+    "number": Axis("blocks", "", lambda: range(1, 9)),
+    "word": Axis("fold", "", lambda: ("group", "end"), "group"),
+    "flag": Axis("wipe", "", lambda: (False, True), False),
+}
+
+
+@pytest.mark.parametrize(
+    ("axis", "value", "option"),
+    [
+        ("number", 8, "--blocks 8"),
+        ("word", "end", "--fold end"),
+        ("flag", True, "--wipe"),
+        ("flag", False, "--no-wipe"),
+    ],
+)
+def test_a_value_has_an_option(axis: str, value: object, option: str) -> None:
+    AXES[axis].require(value)
+    assert AXES[axis].option(value) == option
+
+
+@pytest.mark.parametrize(
+    ("axis", "value", "cause"),
+    [
+        ("number", 9, "blocks must be 1 to 8, not 9"),
+        ("word", "ends", "unknown fold 'ends'; choose one of group, end"),
+        ("flag", "yes", "unknown wipe 'yes'"),
+    ],
+)
+def test_a_value_that_no_kernel_has_is_refused(axis: str, value: object, cause: str) -> None:
+    with pytest.raises(GhashgenError) as refusal:
+        AXES[axis].require(value)
+    assert str(refusal.value).startswith(cause)
