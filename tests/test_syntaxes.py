@@ -8,12 +8,13 @@ import re
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from compiling import emitted_text
-from iced_x86 import Decoder
+from iced_x86 import Decoder, Instruction, Mnemonic, OpKind, Register, RegisterExt
 from test_isa import FORMS, Form
 from unwinding import wrong_frames
 
@@ -200,15 +201,15 @@ def test_the_preprocessor_of_c_leaves_a_file_as_it_is(syntax: str, tmp_path: Pat
     assert code == make(kernel, target(), find_assembler("nasm")).code
 
 
-def coff_text(data: bytes) -> bytes:
-    """The .text of a COFF object."""
+def coff_section(data: bytes, wanted: bytes) -> bytes:
+    """A section of a COFF object."""
     machine, sections = struct.unpack_from("<HH", data)
     assert machine == 0x8664
     for at in range(20, 20 + 40 * sections, 40):
         size, start = struct.unpack_from("<II", data, at + 16)
-        if data[at : at + 8].rstrip(b"\0") == b".text":
+        if data[at : at + 8].rstrip(b"\0") == wanted:
             return data[start : start + size]
-    raise AssertionError("no .text")
+    raise AssertionError(f"no {wanted.decode()}")
 
 
 def macho_text(data: bytes) -> bytes:
@@ -233,8 +234,8 @@ def unlinked(code: bytes) -> list[str]:
 
 
 CONTAINERS: dict[str, tuple[str, str, Callable[[bytes], bytes]]] = {
-    "GNU as, COFF": ("x86_64-w64-mingw32-as", "win64", coff_text),
-    "Clang, COFF": ("clang", "win64", coff_text),
+    "GNU as, COFF": ("x86_64-w64-mingw32-as", "win64", partial(coff_section, wanted=b".text")),
+    "Clang, COFF": ("clang", "win64", partial(coff_section, wanted=b".text")),
     "Clang, Mach-O": ("clang", "macho64", macho_text),
 }
 
@@ -307,6 +308,75 @@ def test_the_entry_stands_behind_the_beginning_of_its_description(syntax: str) -
     text = emitted_text(SAMPLE[1], target(syntax=syntax))
     starts = re.findall(r"^(\w+):\n +\.cfi_startproc\n +endbr64\n", text, re.M)
     assert starts == [f"{SAMPLE[1].name}_{name}" for name in functions_of(SAMPLE[1])]
+
+
+Code = tuple[int, str, int, int]
+"""What an instruction of a prologue does: where it ends, what, with which register, bytes."""
+
+
+def codes_of_tables(xdata: bytes) -> list[list[Code]]:
+    """The unwind codes of each function (Microsoft, "x64 exception handling")."""
+    out, at = [], 0
+    while at + 4 <= len(xdata):
+        if xdata[at] == 0:  # no version: LLVM makes each at least 8 bytes long
+            at += 4
+            continue
+        count, codes, i = xdata[at + 2], [], 0
+        words = struct.unpack_from(f"<{count}H", xdata, at + 4)
+        while i < count:
+            offset, operation, info = words[i] & 255, words[i] >> 8 & 15, words[i] >> 12
+            match operation:
+                case 0:
+                    codes.append((offset, "push", info, 8))
+                case 1:
+                    assert info == 0
+                    i += 1
+                    codes.append((offset, "sub", 4, 8 * words[i]))
+                case 2:
+                    codes.append((offset, "sub", 4, 8 * info + 8))
+                case 8:
+                    i += 1
+                    codes.append((offset, "save", info, 16 * words[i]))
+                case _:
+                    raise AssertionError(f"unwind code {operation}")
+            i += 1
+        out.append(codes[::-1])
+        at += 4 + 2 * (count + count % 2)
+    return out
+
+
+def codes_of_bytes(body: Sequence[Instruction]) -> list[Code]:
+    """What the prologue does; it ends with the first instruction that is none of one."""
+    out: list[Code] = []
+    for i in body[1:]:
+        end, on_stack = i.next_ip - body[0].ip, i.memory_base == Register.RSP
+        if i.mnemonic == Mnemonic.PUSH:
+            out.append((end, "push", RegisterExt.number(i.op0_register), 8))
+        elif i.mnemonic == Mnemonic.SUB and i.op0_register == Register.RSP:
+            out.append((end, "sub", 4, i.immediate(1)))
+        elif on_stack and RegisterExt.is_xmm(i.op1_register) and i.op0_kind == OpKind.MEMORY:
+            out.append((end, "save", RegisterExt.number(i.op1_register), i.memory_displacement))
+        else:
+            break
+    return out
+
+
+@pytest.mark.parametrize("program", ["x86_64-w64-mingw32-as", "clang"])
+@pytest.mark.parametrize("kernel", [SAMPLE[1], *SAMPLE[5:8]], ids=lambda kernel: kernel.name)
+def test_windows_unwinds_every_prologue(kernel: Kernel, program: str, nasm: Tool) -> None:
+    text = emitted_text(kernel, target(fmt="win64", syntax="gas"))
+    tool, ours = found(program), read_object(elf_of(kernel, "win64", "nasm", nasm))
+    wanted = [
+        codes_of_bytes(ours.function(f"{kernel.name}_{name}")) for name in functions_of(kernel)
+    ]
+    assert (
+        codes_of_tables(coff_section(assemble_text(tool, "k", text, "win64"), b".xdata")) == wanted
+    )
+    assert any(wanted)
+    wrong = re.sub(r"(\.seh_savexmm xmm\d+), \d+", r"\1, 256", text, count=1)
+    assert wrong != text
+    other = coff_section(assemble_text(tool, "k", wrong, "win64"), b".xdata")
+    assert codes_of_tables(other) != wanted
 
 
 # files

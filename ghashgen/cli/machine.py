@@ -12,7 +12,7 @@ from ghashgen.run import peachpy
 from ghashgen.run.harness import build as build_harness
 from ghashgen.support import extras
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.toolchain import find_cc, find_llvm_mca, find_nasm
+from ghashgen.support.toolchain import find_cc, find_gas, find_llvm_mca, find_nasm
 
 
 @dataclass(frozen=True)
@@ -97,9 +97,11 @@ def examine(folder: Path) -> Sequence[Finding]:
     """Examine the machine; the harness that asks the CPU is built in `folder`."""
     nasm, nasm_remedy = _tool(find_nasm)
     cc, cc_remedy = _tool(find_cc)
+    gas, gas_remedy = _tool(find_gas)
     return [
         _python(),
         Finding("nasm", nasm, "assembling kernels", True, nasm_remedy),
+        Finding("GNU as or Clang", gas, "--syntax gas and gas-att", False, gas_remedy),
         Finding("C compiler", cc, "the harness: validate, bench", True, cc_remedy),
         _program("make", "make", "the Makefile"),
         *_cpu(folder),
