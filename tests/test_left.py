@@ -21,7 +21,7 @@ from ghashgen.kernels.target import target
 from ghashgen.output.artefact import make
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import Tool, assemble_text
-from ghashgen.verify.core.terms import CALLER, OPAQUE, SECRET, Term, secret
+from ghashgen.verify.core.term import CALLER, OPAQUE, SECRET, Term, secret
 from ghashgen.verify.hash import theorem
 from ghashgen.verify.prove import prove_object
 from ghashgen.verify.x86_64.machine import GPR_NAMES, Machine

@@ -15,7 +15,7 @@ from ghashgen.kernels.target import runnable
 from ghashgen.verify import prove
 from ghashgen.verify.core.lengths import Claim
 from ghashgen.verify.core.refutation import Category, Refutation
-from ghashgen.verify.core.terms import RAW, Lane, Term
+from ghashgen.verify.core.term import RAW, Lane, Term
 from ghashgen.verify.core.values import Affine
 from ghashgen.verify.hash import cut, induction, power, setup, stretches
 from ghashgen.verify.hash.behind import (

@@ -14,7 +14,8 @@ from ghashgen.algebra.ops.forms import Form
 from ghashgen.algebra.ops.monomials import evaluate
 from ghashgen.check.attack import row_cases as cases
 from ghashgen.verify.core.refutation import Refutation
-from ghashgen.verify.core.terms import MASK128, NotPolynomialError, Term, Terms
+from ghashgen.verify.core.term import MASK128, NotPolynomialError, Term
+from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Affine, Pointer, fits
 from ghashgen.verify.x86_64 import operands as ops
 from ghashgen.verify.x86_64.machine import Machine, Registers, gpr_index, is_vector, vector_index

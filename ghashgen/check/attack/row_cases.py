@@ -16,7 +16,8 @@ from iced_x86 import (
 )
 
 from ghashgen.verify.core.refutation import Refutation
-from ghashgen.verify.core.terms import MASK128, Term, Terms
+from ghashgen.verify.core.term import MASK128, Term
+from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import M64, Pointer
 from ghashgen.verify.x86_64.elf import Image
 from ghashgen.verify.x86_64.flags import CONDITIONS, of_difference

@@ -8,7 +8,7 @@ from typing import Any
 from iced_x86 import Instruction
 
 from ghashgen.algebra.ops.forms import Form
-from ghashgen.verify.core.terms import Lane
+from ghashgen.verify.core.term import Lane
 
 
 class Category(StrEnum):

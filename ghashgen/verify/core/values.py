@@ -12,7 +12,7 @@ refused with `UndecidedError`: `reduced` is the only way back from an integer to
 
 from dataclasses import dataclass
 
-from ghashgen.verify.core.terms import Term
+from ghashgen.verify.core.term import Term
 
 M64 = (1 << 64) - 1
 

@@ -14,7 +14,7 @@ the run arrived, so what was proved from an equal machine state holds again.
 from collections.abc import Mapping, Sequence
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.verify.core.terms import DATA, OPAQUE, Lane, Term, of_table, secret
+from ghashgen.verify.core.term import DATA, OPAQUE, Lane, Term, of_table, secret
 from ghashgen.verify.core.values import Affine, Pointer, Value, shift_number
 from ghashgen.verify.hash.ahead import ahead_of_state, renamed
 from ghashgen.verify.hash.naming import Naming

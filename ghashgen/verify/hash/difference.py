@@ -10,7 +10,7 @@ added to the refutation; there is no way from it to a proof.
 from ghashgen.algebra.ops.forms import Form
 from ghashgen.algebra.ops.monomials import monomials_of
 from ghashgen.verify.core.refutation import Explanation, Refutation
-from ghashgen.verify.core.terms import Lane, NotPolynomialError, Term
+from ghashgen.verify.core.term import Lane, NotPolynomialError, Term, parts_of
 from ghashgen.verify.hash.naming import Naming
 from ghashgen.verify.x86_64.machine import text_of
 
@@ -109,7 +109,7 @@ def _origin(naming: Naming, lane: Lane, pair: Pair | tuple[str], wanted: Form) -
                 best is None or term.serial < best.serial
             ):
                 best = term
-        stack.extend(t for t in term.args if isinstance(t, Term))
+        stack.extend(parts_of(term))
     return best.at if best else None
 
 

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from ghashgen.algebra.ops.forms import VAR_BITS, Form, constant, variable
 from ghashgen.verify.core.lengths import Claim
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
-from ghashgen.verify.core.terms import Lane, NotPolynomialError, Term, secret
+from ghashgen.verify.core.term import Lane, NotPolynomialError, Term, secret
 from ghashgen.verify.core.values import M64, Affine, Number, Pointer, UndecidedError, Value
 from ghashgen.verify.hash.cut import LEFT, STALE, cut_key, forget
 from ghashgen.verify.hash.setup import FACTOR, STATE, Entry

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.verify.core.terms import RAW, Lane
+from ghashgen.verify.core.term import RAW, Lane
 from ghashgen.verify.core.values import Affine, Number, Pointer, UndecidedError, Value, shift_right
 from ghashgen.verify.hash.naming import PARTIAL, Naming, block_name
 from ghashgen.verify.hash.spec import ZERO, FunctionSpec, KernelSpec

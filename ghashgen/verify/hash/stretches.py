@@ -18,7 +18,7 @@ from typing import Any
 from iced_x86 import EncodingKind, FlowControl, Instruction, InstructionInfoFactory, OpAccess
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.verify.core.terms import RAW, Lane, Term
+from ghashgen.verify.core.term import RAW, Lane, Term
 from ghashgen.verify.core.values import Pointer
 from ghashgen.verify.hash.setup import Entry
 from ghashgen.verify.x86_64.elf import SECTION

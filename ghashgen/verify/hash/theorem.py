@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, variable
 from ghashgen.verify.core.refutation import Category, Difference, Refutation, unsupported
-from ghashgen.verify.core.terms import RAW, Lane, NotPolynomialError, Term
+from ghashgen.verify.core.term import RAW, Lane, NotPolynomialError, Term
 from ghashgen.verify.core.values import Number, Pointer, UndecidedError, Value
+from ghashgen.verify.core.variables import rebuilt
 from ghashgen.verify.hash.cut import cut
 from ghashgen.verify.hash.entries import Algebra
 from ghashgen.verify.hash.naming import PARTIAL, Naming, block_name
@@ -245,12 +246,11 @@ class Prover:
         if named is not term or "memory" not in forms or not term.deps & RAW:
             return named
         # Karatsuba's A0 + A1 is not the block, but is made of it.
-        match term.args:
-            case (Term() as a, Term() as b) if term.op == "xor":
-                return self.naming.terms.xor(self._settle(entry, a), self._settle(entry, b))
-            case (Term() as a, tuple() as moves) if term.op == "moves":
-                return self.naming.terms.moves(self._settle(entry, a), moves)
-        return term
+        terms = self.naming.terms
+        if not terms.kinds[term.op].linear:
+            return term
+        parts = (self._settle(entry, a) if isinstance(a, Term) else a for a in term.args)
+        return rebuilt(terms, term, *parts)
 
     def check_end(self, entry: Entry, result: Form | None = None) -> None:
         """Compare what the function has left with what it should leave.

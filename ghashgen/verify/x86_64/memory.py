@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
-from ghashgen.verify.core.terms import Lane, Term, Terms, secret
+from ghashgen.verify.core.term import Lane, Term, secret
+from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import (
     M64,
     Affine,
