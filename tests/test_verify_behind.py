@@ -128,7 +128,7 @@ def test_nothing_is_run_behind_chosen_lengths() -> None:
 @pytest.mark.parametrize("step", [1, 16])
 def test_the_sample(blocks: int, step: int) -> None:
     group, first = 16 * blocks, 16 * (2 * blocks + 2)
-    claim = Claim(step, (1 << 62) - 1)
+    claim = Claim(step, (1 << 62) - 1, "u")
     lengths = sample(claim, first, group, "one")
     assert lengths == sample(claim, first, group, "one")
     assert lengths == sorted(set(lengths))
@@ -140,7 +140,7 @@ def test_the_sample(blocks: int, step: int) -> None:
     else:
         assert len({n % group for n in near}) == len(near) == PARTS
         assert lengths != sample(claim, first, group, "another")
-    assert sample(Claim(step, first), first, group, "one") in ([], [first])
+    assert sample(Claim(step, first, "u"), first, group, "one") in ([], [first])
 
 
 def test_the_exponents() -> None:

@@ -164,13 +164,20 @@ def test_cells_are_a_kind_and_a_power() -> None:
 
 
 def test_lengths_with_an_unknown() -> None:
-    u = Affine(1, 0, 32, 1000)
-    assert subtract(u, 16) == Affine(1, -16, 32, 1000)
+    u = Affine(1, 0, 32, 1000, "u")
+    assert subtract(u, 16) == Affine(1, -16, 32, 1000, "u")
     assert add(Pointer("input", 0), u) == Pointer("input", u)
     assert subtract(Pointer("input", u), Pointer("input", u.plus(-16))) == 16
     with pytest.raises(UndecidedError):
         subtract(u, 64)
-    assert mask_number(Affine(64, 5, 1, 9), 15) == 5
+    # Of the same range, and not the same number.
+    other = Affine(1, 0, 32, 1000, "v")
+    for combine in (add, subtract):
+        with pytest.raises(UndecidedError, match="two unknowns"):
+            combine(u, other)
+    with pytest.raises(UndecidedError, match="two unknowns"):
+        subtract(Pointer("input", u), Pointer("input", other))
+    assert mask_number(Affine(64, 5, 1, 9, "u"), 15) == 5
     with pytest.raises(UndecidedError):
         mask_number(u, 15)
 
@@ -183,7 +190,7 @@ def test_lengths_with_an_unknown() -> None:
 def test_conditions_on_a_length_are_decided_for_the_whole_range_or_not_at_all(
     bound: int, condition: str, expected: bool | None
 ) -> None:
-    flags = of_difference(Affine(1, 0, 32, 1000), bound, 64, lambda pointer: False)
+    flags = of_difference(Affine(1, 0, 32, 1000, "u"), bound, 64, lambda pointer: False)
     if expected is None:
         with pytest.raises(UndecidedError):
             CONDITIONS[condition](flags, 0)

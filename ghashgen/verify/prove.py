@@ -20,7 +20,7 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.core.lengths import Claim
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.hash.behind import Behind, run_exponents, run_lengths
-from ghashgen.verify.hash.induction import GREATEST_LENGTH, prove_longer
+from ghashgen.verify.hash.induction import GREATEST_LENGTH, LENGTH, prove_longer
 from ghashgen.verify.hash.power import EXECUTED, EXPONENTS, prove_power
 from ghashgen.verify.hash.spec import FunctionSpec, KernelSpec
 from ghashgen.verify.hash.theorem import Prover
@@ -209,7 +209,7 @@ def _prove(prover: Prover, lengths: list[int] | None, began: float) -> FunctionP
         executed = executed_lengths(spec, function)
         for length in executed:
             prover.prove(length)
-        claim = Claim(function.length_multiple, GREATEST_LENGTH)
+        claim = Claim(function.length_multiple, GREATEST_LENGTH, LENGTH)
         prove_longer(prover, claim)
         behind = run_lengths(prover, claim, executed[-1] + 1)
         add(replace(claim, bound=executed[-1]).text(0), "execution")

@@ -241,36 +241,43 @@ _WITH_LENGTHS = (tuple, Affine, Pointer)
 """The parts of a key that may hold a length."""
 
 
-def with_unknown(key: object, u: int) -> object:
-    """Return a key with every length that has an unknown replaced by its value at u."""
+def with_unknown(key: object, unknown: str, u: int) -> object:
+    """Return a key with every number that has this unknown replaced by its value at u."""
     if isinstance(key, Affine):
-        return key.at(u)
+        return key.at(u) if key.unknown == unknown else key
     if isinstance(key, Pointer):
-        return Pointer(key.region, key.offset if isinstance(key.offset, int) else key.offset.at(u))
+        if not has_unknown(key.offset, unknown):
+            return key
+        assert isinstance(key.offset, Affine)
+        return Pointer(key.region, key.offset.at(u))
     if isinstance(key, tuple):
         # Most parts are lanes and numbers, of which there is nothing to ask.
         return tuple(
-            [with_unknown(part, u) if isinstance(part, _WITH_LENGTHS) else part for part in key]
+            [
+                with_unknown(part, unknown, u) if isinstance(part, _WITH_LENGTHS) else part
+                for part in key
+            ]
         )
     return key
 
 
-def has_unknown(key: object) -> bool:
+def has_unknown(key: object, unknown: str) -> bool:
     """Return whether `with_unknown` changes a key."""
     if isinstance(key, tuple):
-        return any(has_unknown(part) for part in key)
-    return isinstance(key, Affine) or (isinstance(key, Pointer) and has_unknown(key.offset))
-
-
-def shifted_unknown(key: object, by: int) -> object:
-    """Return a key with u replaced by u + by, keeping the range of u."""
-    if isinstance(key, Affine):
-        return key.plus(by * key.scale)
+        return any(has_unknown(part, unknown) for part in key)
     if isinstance(key, Pointer):
-        offset = key.offset
-        return Pointer(
-            key.region, offset if isinstance(offset, int) else offset.plus(by * offset.scale)
-        )
+        return has_unknown(key.offset, unknown)
+    return isinstance(key, Affine) and key.unknown == unknown
+
+
+def shifted_unknown(key: object, unknown: str, by: int) -> object:
+    """Return a key with the unknown u replaced by u + by, keeping the range of u."""
+    if isinstance(key, Affine):
+        return key.plus(by * key.scale) if key.unknown == unknown else key
+    if isinstance(key, Pointer):
+        offset = shifted_unknown(key.offset, unknown, by)
+        assert isinstance(offset, int | Affine)
+        return Pointer(key.region, offset)
     if isinstance(key, tuple):
-        return tuple(shifted_unknown(part, by) for part in key)
+        return tuple(shifted_unknown(part, unknown, by) for part in key)
     return key

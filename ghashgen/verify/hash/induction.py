@@ -29,6 +29,9 @@ from ghashgen.verify.core.values import Affine, UndecidedError
 from ghashgen.verify.hash.cut import cut, has_unknown, shifted_unknown, with_unknown
 from ghashgen.verify.hash.theorem import STACK_RESIDUES, Prover
 
+LENGTH = "length"
+"""The unknown: a length in groups, or in bytes."""
+
 GREATEST_LENGTH = (1 << 62) - 1
 """The greatest length in bytes of which anything is claimed."""
 
@@ -93,8 +96,12 @@ def _descend(prover: Prover, length: Affine) -> list[Affine]:
         key = (*key, prover.stack_align)
         before = seen.get(address)
         seen[address] = key
-        consumed = _consumed(before, key) if before is not None else 0
-        if before is not None and consumed and shifted_unknown(before, -consumed) == key:
+        consumed = _consumed(before, key, length.unknown) if before is not None else 0
+        if (
+            before is not None
+            and consumed
+            and shifted_unknown(before, length.unknown, -consumed) == key
+        ):
             found = (before, consumed)
         return found is not None
 
@@ -102,7 +109,7 @@ def _descend(prover: Prover, length: Affine) -> list[Affine]:
         raise unsupported("induction: no loop takes in a message of unknown length")
     key, consumed = found
     shown = [length, *_below(prover, length)]
-    state = _at_each(key)
+    state = _at_each(key, length.unknown)
     for u in range(length.low - consumed, length.low):
         if state(u) not in prover.finished:
             align = prover.stack_align
@@ -153,7 +160,7 @@ def _reaches_proved(prover: Prover, length: Affine) -> bool:
         if key is None:
             return False
         key = (*key, prover.stack_align)
-        state = _at_each(key)
+        state = _at_each(key, length.unknown)
         arrived = all(state(u) in prover.finished for u in unknowns)
         passed.append(state)
         return arrived
@@ -169,23 +176,24 @@ def _reaches_proved(prover: Prover, length: Affine) -> bool:
     return arrived
 
 
-def _at_each(key: Key) -> Callable[[int], Key]:
+def _at_each(key: Key, unknown: str) -> Callable[[int], Key]:
     """Return the key at a value of the unknown, as a function of that value."""
-    changing = tuple(has_unknown(part) for part in key)
+    changing = tuple(has_unknown(part, unknown) for part in key)
 
     def at(u: int) -> Key:
         return tuple(
-            with_unknown(part, u) if changes else part
+            with_unknown(part, unknown, u) if changes else part
             for part, changes in zip(key, changing, strict=True)
         )
 
     return at
 
 
-def _consumed(before: Key, after: Key) -> int:
+def _consumed(before: Key, after: Key, unknown: str) -> int:
     """Return by how much u falls in one turn: 0 if the remaining length says nothing."""
     first, second = (
-        next((part for part in key if isinstance(part, Affine)), None) for key in (before, after)
+        next((p for p in key if isinstance(p, Affine) and p.unknown == unknown), None)
+        for key in (before, after)
     )
     if first is None or second is None:
         return 0

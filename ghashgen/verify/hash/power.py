@@ -35,8 +35,11 @@ from ghashgen.verify.hash.theorem import Prover
 from ghashgen.verify.x86_64.flow import MASK, VECTOR
 from ghashgen.verify.x86_64.memory import STACK
 
-EXPONENTS = Claim(1, M64)
+EXPONENTS = Claim(1, M64, "exponent")
 """The exponents of which anything is claimed."""
+
+HALF = "half the exponent"
+"""The unknown k of the cases 2k and 2k + 1."""
 
 EXECUTED = 3
 """Exponents from 0 that are executed."""
@@ -62,10 +65,10 @@ class Cases:
             Refutation: they are not all of it.
         """
         high = claim.last >> 1
-        even, odd = Affine(2, 0, 1, high), Affine(2, 1, 1, high)
+        even, odd = Affine(2, 0, 1, high, HALF), Affine(2, 1, 1, high, HALF)
         if claim.missing((0, 1), (even, odd)) is not None or odd.greatest > claim.last:
             raise unsupported("power: exponents that do not end with an odd one")
-        return cls(claim.above(1), even, odd, Affine(1, 0, 1, high))
+        return cls(claim.above(1), even, odd, Affine(1, 0, 1, high, HALF))
 
 
 @dataclass(frozen=True)
