@@ -29,7 +29,7 @@ from ghashgen.verify.hash.spec import KINDS, parse_cell, power_major
 from ghashgen.verify.x86_64 import dataflow
 from ghashgen.verify.x86_64.elf import Image
 from ghashgen.verify.x86_64.flags import CONDITIONS, of_difference
-from ghashgen.verify.x86_64.memory import Memory, Region
+from ghashgen.verify.x86_64.memory import Access, Memory, Region
 
 ALLOWED = (
     "ghashgen.verify",
@@ -202,7 +202,7 @@ def test_conditions_on_a_length_are_decided_for_the_whole_range_or_not_at_all(
 
 
 def memory(**changes: object) -> Memory:
-    region = Region("input", 0, 20, False, lambda index: index + 1, 4, 0)
+    region = Region("input", 0, 20, Access.READ, lambda index: index + 1, 4, 0)
     for name, value in changes.items():
         setattr(region, name, value)
     return Memory(Terms(lambda kind, number: pytest.fail("no table")), Image((), {}, {}), [region])
@@ -222,7 +222,7 @@ def test_loads_stay_inside() -> None:
 def test_stores_need_permission_and_alignment_needs_a_promise() -> None:
     with pytest.raises(Refutation, match="read-only"):
         memory().store(Pointer("input", 0), 1, 1)
-    m = memory(writable=True)
+    m = memory(access=Access.UPDATE)
     m.store(Pointer("input", 2), 0xABCD, 2)
     assert m.load(Pointer("input", 0), 4) == 0xABCD0001
     m.load(Pointer("input", 4), 4, align=4)

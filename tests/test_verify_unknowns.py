@@ -30,7 +30,7 @@ from ghashgen.verify.x86_64 import flags as flags_module
 from ghashgen.verify.x86_64.elf import Image
 from ghashgen.verify.x86_64.flags import CONDITIONS, Flags
 from ghashgen.verify.x86_64.machine import Machine
-from ghashgen.verify.x86_64.memory import Memory, Region
+from ghashgen.verify.x86_64.memory import Access, Memory, Region
 from ghashgen.verify.x86_64.rows.table import code_name, rows, step_of
 
 WIDTHS = (8, 16, 32, 64)
@@ -158,7 +158,7 @@ def _immediate(i: Instruction, bits: int, short: bool, rng: random.Random) -> No
 def machine(gpr: dict[int, Value], before: tuple[int, int]) -> Machine:
     """Return a machine with these registers, and flags from a comparison of two numbers."""
     terms = Terms(lambda kind, power: NotImplemented)
-    region = Region("buffer", 0, 64, True, lambda index: 0, 64)
+    region = Region("buffer", 0, 64, Access.UPDATE, lambda index: 0, 64)
     m = Machine(
         terms,
         Memory(terms, Image((), {}, {}), [region]),

@@ -126,7 +126,7 @@ def explain(refutation: Refutation | None) -> None:
     said = "; ".join(_say(pair, got, wanted) for pair in pairs[:3])
     if len(pairs) > 3:
         said += f"; and {len(pairs) - 3} more"
-    found = (_origin(difference.naming, difference.lane, pair, wanted) for pair in pairs)
+    found = (_origin(difference.meaning.naming, difference.lane, pair, wanted) for pair in pairs)
     at = min((at for at in found if at is not None), default=None)
     sample = " · ".join((extra or missing)[0]) or "1"
     refutation.message += f": {said or 'a constant differs'} (bit {bit}, monomial {sample})"

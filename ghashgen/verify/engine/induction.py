@@ -1,36 +1,38 @@
 """All lengths beyond the executed ones, by induction on the turns of the main loop.
 
-The length is a·u + c with u unknown in [low, high], and the machine runs with that one unknown:
-from the entry to a loop's cut, giving a state S(u), and once around, giving a state S'(u). Shown:
+The length is a·u + c with u unknown in [low, high]; what other numbers the function has are what a
+`Course` says, and the same throughout. The machine runs with that unknown: from the entry to a
+loop's cut, giving a state S(u), and once around, giving a state S'(u). Shown:
 
 1. from the entry, every length in the range reaches S (all branches on the way are decided by the
    range alone, else the attempt is refused);
-2. S'(u) is S(u - d), d > 0 being what one turn consumes: the same registers, stack and accumulator
-   variable, with every length shorter by one turn. So S(u) goes to S(u - d) for every u >= low;
+2. S'(u) is S(u - d), d > 0 being what one turn consumes: the same registers, stack and fresh
+   variables, with every length shorter by one turn. So S(u) goes to S(u - d) for every u >= low;
 3. every S(r) with low - d <= r < low is a state from which executed lengths have been proved;
 4. so is every length with u < low: executed from the entry, or led, by a run with the length
    unknown and all branches decided by its range, to states from which it has been proved;
 5. the lengths of 1 to 4 together are all that is claimed (`ghashgen.verify.core.lengths`).
 
-By descent every u >= low arrives at a proved state, and the blocks absorbed on the way are absorbed
-as the specification says, because each cut has checked that (`ghashgen.verify.hash.cut`). What the
-loop carries beside the accumulator, a function of the input ahead, is part of S like any register:
-1 shows that it holds on entry, and 2 that a turn from any state in which it holds leads to one.
+By descent every u >= low arrives at a proved state, and what was done on the way is what the
+specification says, because the meaning of the function has checked that at each cut
+(`Meaning.carried`). What the loop carries beside that, a function of the input ahead, is part of S
+like any register: 1 shows that it holds on entry, and 2 that a turn from any state in which it
+holds leads to one.
+
+A state on the way, with its unknown in that range, then counts as proved too. So a second induction
+may lead to it: over the length of a loop before, with this length as unknown as it was.
 """
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
-from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.core.lengths import Claim
 from ghashgen.verify.core.refutation import Refutation, unsupported
-from ghashgen.verify.core.values import Affine, UndecidedError
-from ghashgen.verify.hash.cut import cut, has_unknown, shifted_unknown, with_unknown
-from ghashgen.verify.hash.theorem import STACK_RESIDUES, Prover
-
-LENGTH = "length"
-"""The unknown: a length in groups, or in bytes."""
+from ghashgen.verify.core.values import Affine, Number, UndecidedError
+from ghashgen.verify.engine.cut import Key, has_unknown, shifted_unknown, with_unknown
+from ghashgen.verify.engine.family import E, Numbers
+from ghashgen.verify.engine.prover import NO_NUMBERS, STACK_RESIDUES, Prover, as_key
 
 GREATEST_LENGTH = (1 << 62) - 1
 """The greatest length in bytes of which anything is claimed."""
@@ -38,11 +40,28 @@ GREATEST_LENGTH = (1 << 62) - 1
 TURNS = 3
 """How many turns of the loop may differ from the following ones."""
 
-Key = tuple[object, ...]
+
+@dataclass(frozen=True)
+class Course:
+    """What an induction is over: the number that the claim's unknown is, the others as they are.
+
+    `group` is what one turn of the loop takes of it. The others may be unknown too, under names of
+    their own: nothing is then assumed of them but their ranges.
+    """
+
+    claim: Claim
+    group: int
+    others: Numbers = field(default_factory=lambda: NO_NUMBERS)
+
+    def numbers(self, value: Number) -> Numbers:
+        """Return all numbers where this one has a value."""
+        return {**self.others, self.claim.unknown: value}
 
 
-def prove_longer(prover: Prover, claim: Claim) -> None:
-    """Prove update for every length of the claim that has not been executed.
+def prove_longer(prover: Prover[E], course: Course) -> list[Affine]:
+    """Prove a function for every length of a claim that has not been executed.
+
+    Returns the progressions that these lengths are.
 
     Raises:
         Refutation: it does not hold, or the loop is not of the kind that is understood.
@@ -51,30 +70,45 @@ def prove_longer(prover: Prover, claim: Claim) -> None:
     try:
         for residue in residues:
             prover.stack_align = (prover.stack_align[0], residue)
-            missing = claim.missing(prover.proved, _all_lengths(prover, claim))
+            shown = _all_lengths(prover, course)
+            missing = course.claim.missing(_executed(prover, course), shown)
             if missing is not None:
                 raise unsupported(f"induction: nothing was shown of the length {missing}")
+        return shown
     except UndecidedError as error:
-        raise prover.named(unsupported(f"induction: {error}", prover.naming.terms.at)) from None
+        raise prover.named(unsupported(f"induction: {error}", prover.at)) from None
     except Refutation as refutation:
         raise prover.named(refutation) from None
 
 
-def _all_lengths(prover: Prover, claim: Claim) -> list[Affine]:
+def _executed(prover: Prover[E], course: Course) -> set[int]:
+    """Return the lengths of the course that have been executed from the entry."""
+    lengths = (dict(numbers).get(course.claim.unknown) for numbers in prover.proved)
+    return {
+        length
+        for length in lengths
+        if isinstance(length, int) and as_key(course.numbers(length)) in prover.proved
+    }
+
+
+def _all_lengths(prover: Prover[E], course: Course) -> list[Affine]:
     """Return the progressions of lengths that have been shown, executed ones aside."""
-    group = math.lcm(BLOCK_BYTES * prover.spec.blocks, claim.step)
+    claim = course.claim
+    group = math.lcm(course.group, claim.step)
     failure: Exception | None = None
     # The first turns may still differ from the rest, for instance in registers not yet used.
     for turns in range(TURNS):
         low = turns + 2
         try:
-            return _descend(prover, claim.above(low * group))
+            return _descend(prover, course, claim.above(low * group))
         except UndecidedError as error:
             failure = failure or error
         try:
             # A length split into groups and a rest: one induction for every rest.
             return [
-                shown for length in claim.split(group, low) for shown in _descend(prover, length)
+                shown
+                for length in claim.split(group, low)
+                for shown in _descend(prover, course, length)
             ]
         except UndecidedError:
             continue
@@ -82,48 +116,48 @@ def _all_lengths(prover: Prover, claim: Claim) -> list[Affine]:
     raise failure
 
 
-def _descend(prover: Prover, length: Affine) -> list[Affine]:
+def _descend(prover: Prover[E], course: Course, length: Affine) -> list[Affine]:
     """Show the lengths of a progression, and of its continuation down to 0."""
-    entry = prover.start(length)
-    seen: dict[int, Key] = {}
+    entry = prover.start(course.numbers(length))
+    unknown = length.unknown
+    seen: dict[int, tuple[Key, Number]] = {}
     found: tuple[Key, int] | None = None
+    passed: list[Key] = []
 
     def at_cut(address: int) -> bool:
         nonlocal found
-        key = cut(entry, prover.naming, prover.flow, address)
+        key = prover.cut(entry, address)
         if key is None:
             return False
-        key = (*key, prover.stack_align)
-        before = seen.get(address)
-        seen[address] = key
-        consumed = _consumed(before, key, length.unknown) if before is not None else 0
-        if (
-            before is not None
-            and consumed
-            and shifted_unknown(before, length.unknown, -consumed) == key
-        ):
+        left = entry.numbers[unknown]
+        passed.append(key)
+        before, more = seen.get(address, (None, 0))
+        seen[address] = (key, left)
+        consumed = _consumed(more, left)
+        if before is not None and consumed and shifted_unknown(before, unknown, -consumed) == key:
             found = (before, consumed)
         return found is not None
 
     if prover.run(entry, prover.entry_address, at_cut) or found is None:
-        raise unsupported("induction: no loop takes in a message of unknown length")
+        raise unsupported("induction: no loop takes in input of unknown length")
     key, consumed = found
-    shown = [length, *_below(prover, length)]
-    state = _at_each(key, length.unknown)
+    shown = [length, *_below(prover, course, length)]
+    state = _at_each(key, unknown)
     for u in range(length.low - consumed, length.low):
         if state(u) not in prover.finished:
             align = prover.stack_align
-            prover.prove(length.at(u))
+            prover.prove(course.numbers(length.at(u)))
             prover.stack_align = align
         if state(u) not in prover.finished:
             raise unsupported(
                 f"induction: the loop's state for the length {length.at(u)} is not among those "
                 "proved by execution"
             )
+    prover.finished.update(passed)
     return shown
 
 
-def _below(prover: Prover, length: Affine) -> Iterator[Affine]:
+def _below(prover: Prover[E], course: Course, length: Affine) -> Iterator[Affine]:
     """Prove the lengths below the induction's base that have not been executed.
 
     Yields the progressions among them that were proved together.
@@ -131,35 +165,33 @@ def _below(prover: Prover, length: Affine) -> Iterator[Affine]:
     Those that fill as many groups go the same way: one run with the length unknown may lead from
     the entry to states from which every one of them has been proved. If not, each is executed.
     """
-    group = BLOCK_BYTES * prover.spec.blocks
     turns: dict[int, list[int]] = {}
     for u in range(length.low):
-        if length.at(u) not in prover.proved:
-            turns.setdefault(length.at(u) // group, []).append(u)
+        if as_key(course.numbers(length.at(u))) not in prover.proved:
+            turns.setdefault(length.at(u) // course.group, []).append(u)
     for _, chunk in sorted(turns.items()):
         several = replace(length, low=chunk[0], high=chunk[-1])
         together = 1 < len(chunk) == chunk[-1] - chunk[0] + 1
-        if together and _reaches_proved(prover, several):
+        if together and _reaches_proved(prover, course, several):
             yield several
             continue
         for u in chunk:
             align = prover.stack_align
-            prover.prove(length.at(u))
+            prover.prove(course.numbers(length.at(u)))
             prover.stack_align = align
 
 
-def _reaches_proved(prover: Prover, length: Affine) -> bool:
-    entry = prover.start(length)
+def _reaches_proved(prover: Prover[E], course: Course, length: Affine) -> bool:
+    entry = prover.start(course.numbers(length))
     unknowns = range(length.low, length.high + 1)
     passed: list[Callable[[int], Key]] = []
     arrived = False
 
     def at_cut(address: int) -> bool:
         nonlocal arrived
-        key = cut(entry, prover.naming, prover.flow, address)
+        key = prover.cut(entry, address)
         if key is None:
             return False
-        key = (*key, prover.stack_align)
         state = _at_each(key, length.unknown)
         arrived = all(state(u) in prover.finished for u in unknowns)
         passed.append(state)
@@ -189,12 +221,8 @@ def _at_each(key: Key, unknown: str) -> Callable[[int], Key]:
     return at
 
 
-def _consumed(before: Key, after: Key, unknown: str) -> int:
+def _consumed(before: Number, after: Number) -> int:
     """Return by how much u falls in one turn: 0 if the remaining length says nothing."""
-    first, second = (
-        next((p for p in key if isinstance(p, Affine) and p.unknown == unknown), None)
-        for key in (before, after)
-    )
-    if first is None or second is None:
+    if not isinstance(before, Affine) or not isinstance(after, Affine):
         return 0
-    return max((first.offset - second.offset) // first.scale, 0)
+    return max((before.offset - after.offset) // before.scale, 0)
