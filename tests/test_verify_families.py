@@ -11,6 +11,7 @@ from verify_objects import assembled
 
 import ghashgen.verify
 from ghashgen.verify.core.refutation import Category
+from ghashgen.verify.hash.difference import explain
 from ghashgen.verify.prove import THEOREMS, Proof, prove_object
 
 ASM = (Path(__file__).parent / "toys" / "family" / "sums.asm").read_text()
@@ -109,6 +110,12 @@ def test_arguments_on_the_stack_are_those_of_the_convention() -> None:
         refutation = planted("update", old, new, abi="win64").refutation
         assert refutation is not None
         assert refutation.category in (MEMORY, UNSUPPORTED)
+
+
+def test_a_refusal_that_nobody_can_explain_stays_one() -> None:
+    proof = planted("update", "pxor        xmm0, xmm1", "nop")
+    explain(proof.refutation)
+    assert "the sum is wrong" in proof.report()
 
 
 def test_a_written_block_may_be_read_back() -> None:

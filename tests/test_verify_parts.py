@@ -231,6 +231,28 @@ def test_stores_need_permission_and_alignment_needs_a_promise() -> None:
             m.load(Pointer("input", offset), 4, align=align)
 
 
+def test_a_buffer_that_is_written_only_holds_nothing_before() -> None:
+    for access in (Access.WRITE, Access.OUTPUT):
+        m = memory(access=access)
+        with pytest.raises(Refutation, match="which holds nothing"):
+            m.load(Pointer("input", 0), 1)
+        m.store(Pointer("input", 0), 0xAB, 1)
+        assert m.load(Pointer("input", 0), 1) == 0xAB
+        with pytest.raises(Refutation, match="which holds nothing"):
+            m.load(Pointer("input", 0), 2)
+
+
+def test_an_output_is_written_once() -> None:
+    m, again = memory(access=Access.OUTPUT), memory(access=Access.WRITE)
+    for output in (m, again):
+        output.store(Pointer("input", 2), 0, 4)
+        output.store(Pointer("input", 6), 0, 1)
+    for offset, size in ((5, 1), (0, 4), (6, 8)):
+        again.store(Pointer("input", offset), 0, size)
+        with pytest.raises(Refutation, match="that are written already"):
+            m.store(Pointer("input", offset), 0, size)
+
+
 def test_an_address_from_a_secret_is_no_constant_time() -> None:
     m = memory()
     with pytest.raises(Refutation) as caught:

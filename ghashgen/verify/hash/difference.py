@@ -114,8 +114,14 @@ def _origin(naming: Naming, lane: Lane, pair: Pair | tuple[str], wanted: Form) -
 
 
 def explain(refutation: Refutation | None) -> None:
-    """Say where a result differs from its definition, if that is why an object is not proved."""
+    """Say where a result differs from its definition, if that is why an object is not proved.
+
+    What no function of a hash has left is not explained.
+    """
     if refutation is None or refutation.difference is None:
+        return
+    naming = getattr(refutation.difference.meaning, "naming", None)
+    if not isinstance(naming, Naming):
         return
     difference, refutation.difference = refutation.difference, None
     got, wanted = difference.got, difference.wanted
@@ -126,7 +132,7 @@ def explain(refutation: Refutation | None) -> None:
     said = "; ".join(_say(pair, got, wanted) for pair in pairs[:3])
     if len(pairs) > 3:
         said += f"; and {len(pairs) - 3} more"
-    found = (_origin(difference.meaning.naming, difference.lane, pair, wanted) for pair in pairs)
+    found = (_origin(naming, difference.lane, pair, wanted) for pair in pairs)
     at = min((at for at in found if at is not None), default=None)
     sample = " · ".join((extra or missing)[0]) or "1"
     refutation.message += f": {said or 'a constant differs'} (bit {bit}, monomial {sample})"

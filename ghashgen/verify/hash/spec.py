@@ -9,6 +9,7 @@ this package did not emit: `ghashgen.check.statements` reads it from a file.
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES, Order
 from ghashgen.support.errors import GhashgenError
