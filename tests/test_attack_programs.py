@@ -20,7 +20,7 @@ from ghashgen.check.attack.program_trap import Step
 from ghashgen.support.toolchain import assemble_text, find_nasm
 from ghashgen.verify import prove
 from ghashgen.verify.core.refutation import Category
-from ghashgen.verify.core.terms import DATA, OPAQUE, Lane, Term
+from ghashgen.verify.core.term import DATA, OPAQUE, Lane, Term
 from ghashgen.verify.core.values import Affine, Pointer, Value
 from ghashgen.verify.hash import cut
 from ghashgen.verify.x86_64 import flags, operands

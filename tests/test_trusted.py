@@ -17,7 +17,7 @@ from ghashgen.verify.prove import prove_object
 
 def test_the_files_are_those_that_the_prover_loads() -> None:
     script = (
-        "import sys, ghashgen.verify.prove\n"
+        "import sys, ghashgen.verify.prove, ghashgen.verify.hash.spec\n"
         "print(*(m.__file__ for n, m in sys.modules.items() if n.split('.')[0] == 'ghashgen'))"
     )
     answer = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)

@@ -8,7 +8,7 @@ from verify_objects import ASM, assembled
 from ghashgen.algebra.field.bitorder import Order
 from ghashgen.check.statements import load_spec
 from ghashgen.verify.core.refutation import Category
-from ghashgen.verify.core.terms import RAW, Term
+from ghashgen.verify.core.term import RAW, Term
 from ghashgen.verify.hash.ahead import ahead_of_state, renamed
 from ghashgen.verify.hash.entries import Algebra
 from ghashgen.verify.hash.naming import Naming

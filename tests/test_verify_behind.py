@@ -12,25 +12,19 @@ from ghashgen.check.proofs import statement
 from ghashgen.check.statements import load_spec
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import runnable
-from ghashgen.verify import prove
 from ghashgen.verify.core.lengths import Claim
 from ghashgen.verify.core.refutation import Category, Refutation
-from ghashgen.verify.core.terms import RAW, Lane, Term
+from ghashgen.verify.core.term import RAW, Lane, Term
 from ghashgen.verify.core.values import Affine
-from ghashgen.verify.hash import cut, induction, power, setup, stretches
-from ghashgen.verify.hash.behind import (
-    ANY,
-    FAR,
-    FAR_TURNS,
-    NEAR,
-    PARTS,
-    SMALL,
-    TURNS,
-    exponents,
-    sample,
-)
+from ghashgen.verify.engine import cut, induction, stretches
+from ghashgen.verify.engine.behind import FAR, FAR_TURNS, NEAR, PARTS, TURNS, sample
+from ghashgen.verify.engine.induction import Course
+from ghashgen.verify.engine.prover import Prover
+from ghashgen.verify.hash import entry as setup
+from ghashgen.verify.hash import operations, power
+from ghashgen.verify.hash.exponents import ANY, SMALL, exponents
 from ghashgen.verify.hash.naming import PARTIAL, Naming
-from ghashgen.verify.hash.theorem import Prover
+from ghashgen.verify.hash.power import HashProver
 from ghashgen.verify.prove import Proof, prove_object
 from ghashgen.verify.x86_64 import flags, operands
 from ghashgen.verify.x86_64.elf import load_image
@@ -65,8 +59,9 @@ def test_a_cut_that_keeps_what_it_should_forget(monkeypatch: pytest.MonkeyPatch)
         raw = isinstance(value, Term) and value.deps & RAW
         return value if raw else kept(value, renamed)  # type: ignore[arg-type]
 
-    def tail(entry: setup.Entry, naming: Naming, index: int) -> Lane | None:
-        if isinstance(entry.length, Affine) and 16 * (index + 1) > entry.length.least:
+    def tail(entry: setup.HashEntry, naming: Naming, index: int) -> Lane | None:
+        length = entry.numbers["length"]
+        if isinstance(length, Affine) and 16 * (index + 1) > length.least:
             return naming.terms.moves(naming.terms.variable(PARTIAL, RAW), naming.algebra.memory)
         return cell(entry, naming, index)
 
@@ -88,10 +83,10 @@ def trap() -> bytes:
 
 
 def test_a_descent_that_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def shown(prover: Prover, length: Affine) -> list[Affine]:
-        return [length, *below(prover, length)]
+    def shown(prover: HashProver, course: Course, length: Affine) -> list[Affine]:
+        return [length, *below(length)]
 
-    def below(prover: Prover, length: Affine) -> Iterator[Affine]:
+    def below(length: Affine) -> Iterator[Affine]:
         yield replace(length, low=0)
 
     monkeypatch.setattr(induction, "_descend", shown)
@@ -100,7 +95,7 @@ def test_a_descent_that_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_claim_that_believes_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the lengths executed are shown; whatever is missing is not noticed."""
-    monkeypatch.setattr(induction, "_all_lengths", lambda prover, claim: [])
+    monkeypatch.setattr(induction, "_all_lengths", lambda prover, course: [])
     monkeypatch.setattr(Claim, "missing", lambda self, numbers, progressions: None)
     assert found(update(trap())) >= 512
 
@@ -128,7 +123,7 @@ def test_nothing_is_run_behind_chosen_lengths() -> None:
 @pytest.mark.parametrize("step", [1, 16])
 def test_the_sample(blocks: int, step: int) -> None:
     group, first = 16 * blocks, 16 * (2 * blocks + 2)
-    claim = Claim(step, (1 << 62) - 1)
+    claim = Claim(step, (1 << 62) - 1, "u")
     lengths = sample(claim, first, group, "one")
     assert lengths == sample(claim, first, group, "one")
     assert lengths == sorted(set(lengths))
@@ -140,7 +135,7 @@ def test_the_sample(blocks: int, step: int) -> None:
     else:
         assert len({n % group for n in near}) == len(near) == PARTS
         assert lengths != sample(claim, first, group, "another")
-    assert sample(Claim(step, first), first, group, "one") in ([], [first])
+    assert sample(Claim(step, first, "u"), first, group, "one") in ([], [first])
 
 
 def test_the_exponents() -> None:
@@ -224,7 +219,7 @@ def test_an_induction_of_power_that_shows_nothing(monkeypatch: pytest.MonkeyPatc
     right = raised(NARROW).refutation
     assert right is not None
     assert right.category is Category.UNSUPPORTED
-    monkeypatch.setattr(prove, "prove_power", lambda prover, claim: None)
+    monkeypatch.setattr(operations, "prove_power", lambda prover, naming, claim: None)
     assert disagreed(raised(NARROW)) == 1 << 32
     assert disagreed(raised(NEGATIVE)) == 1 << 63
     assert raised().proved
@@ -262,11 +257,11 @@ def unsquared(text: str) -> str:
     return text.replace(shift, f".halved:\n{shift}")
 
 
-def ran(prover: Prover, lengths: list[int]) -> list[tuple[object, ...]]:
+def ran(prover: HashProver, lengths: list[int]) -> list[tuple[object, ...]]:
     """Return the registers, flags and state that each length leaves."""
     out: list[tuple[object, ...]] = []
     for length in lengths:
-        entry = prover.start(length)
+        entry = prover.start({"length": length})
         prover.run(entry, prover.entry_address, lambda address: False)
         prover.check_end(entry)
         m = entry.machine
@@ -291,12 +286,12 @@ def test_stretches_change_nothing(kernel: Kernel) -> None:
     spec = statement(kernel, kernel.name, "sysv")
     function = next(f for f in spec.functions if f.operation == "update")
     image = load_image(assembled(emitted_text(kernel, runnable("sysv"))))
-    prover = Prover(image, spec, function, cutting=False)
+    prover: HashProver = Prover(image, spec, function, cutting=False)
     group = 16 * kernel.blocks
     lengths = list(range(2 * group - 40, 4 * group + 40))
     plain = ran(prover, lengths)
     executed = prover.executed
-    known = stretches.Stretches(prover.flow)
+    known = stretches.Stretches(prover.flow, prover.meaning)
     prover.skip = known.skip
     prover.executed = 0
     assert ran(prover, lengths) == plain
@@ -318,10 +313,10 @@ def test_a_load_beyond_the_input_that_a_longer_message_permits() -> None:
     """The stretch is known from a length for which all that it loads is there."""
     spec = load_spec(ASM / "foreign.toml")
     function = next(f for f in spec.functions if f.operation == "update")
-    prover = Prover(load_image(over_read()), spec, function, cutting=False)
-    prover.skip = stretches.Stretches(prover.flow).skip
-    prover.prove(1024)
-    prover.prove(560)
+    prover: HashProver = Prover(load_image(over_read()), spec, function, cutting=False)
+    prover.skip = stretches.Stretches(prover.flow, prover.meaning).skip
+    prover.prove({"length": 1024})
+    prover.prove({"length": 560})
     for length in (512, 528, 544):
         with pytest.raises(Refutation, match="beyond it"):
-            prover.prove(length)
+            prover.prove({"length": length})

@@ -13,7 +13,8 @@ from ghashgen.arch.registry import isas
 from ghashgen.check.attack import row_cases as cases
 from ghashgen.support.paths import project_root
 from ghashgen.verify.core.refutation import Category, Refutation
-from ghashgen.verify.core.terms import DATA, Terms
+from ghashgen.verify.core.term import DATA
+from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import M64
 from ghashgen.verify.x86_64 import dataflow, decoding
 from ghashgen.verify.x86_64.rows.table import code_name, rows

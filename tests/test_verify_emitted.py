@@ -8,8 +8,9 @@ from ghashgen.kernels.target import Target
 from ghashgen.output.artefact import make
 from ghashgen.support.toolchain import Tool, assemble_text
 from ghashgen.verify.core.values import Affine
-from ghashgen.verify.hash import induction
-from ghashgen.verify.hash.theorem import Prover
+from ghashgen.verify.engine import induction
+from ghashgen.verify.engine.induction import Course
+from ghashgen.verify.hash.power import HashProver
 from ghashgen.verify.prove import prove_object
 
 # POLYVAL swaps no bytes, so Karatsuba's A0 + A1 is made of a partial block as it stands in memory.
@@ -46,13 +47,13 @@ def test_lengths_below_the_base_are_proved_together_or_one_by_one(
     verdicts: list[bool] = []
     reaches = induction._reaches_proved
 
-    def noted(prover: Prover, length: Affine) -> bool:
-        verdicts.append(reaches(prover, length))
+    def noted(prover: HashProver, course: Course, length: Affine) -> bool:
+        verdicts.append(reaches(prover, course, length))
         return verdicts[-1]
 
     monkeypatch.setattr(induction, "_reaches_proved", noted)
     together = prove_object(elf, statement(kernel, kernel.name, "sysv"))
-    monkeypatch.setattr(induction, "_reaches_proved", lambda prover, length: False)
+    monkeypatch.setattr(induction, "_reaches_proved", lambda prover, course, length: False)
     alone = prove_object(elf, statement(kernel, kernel.name, "sysv"))
     assert any(verdicts)
     assert together.refutation is alone.refutation is None

@@ -20,7 +20,8 @@ from ghashgen.algebra.ops.monomials import evaluate
 from ghashgen.check.statements import load_spec
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.core.refutation import Category, Refutation
-from ghashgen.verify.core.terms import CALLER, DATA, MASK128, NotPolynomialError, Terms
+from ghashgen.verify.core.term import CALLER, DATA, MASK128, NotPolynomialError
+from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Affine, Pointer, UndecidedError, add, mask_number, subtract
 from ghashgen.verify.hash.entries import Algebra
 from ghashgen.verify.hash.naming import Naming
@@ -28,7 +29,7 @@ from ghashgen.verify.hash.spec import KINDS, parse_cell, power_major
 from ghashgen.verify.x86_64 import dataflow
 from ghashgen.verify.x86_64.elf import Image
 from ghashgen.verify.x86_64.flags import CONDITIONS, of_difference
-from ghashgen.verify.x86_64.memory import Memory, Region
+from ghashgen.verify.x86_64.memory import Access, Memory, Region
 
 ALLOWED = (
     "ghashgen.verify",
@@ -41,7 +42,7 @@ ALLOWED = (
 def test_the_prover_imports_nothing_of_the_emitter() -> None:
     import ghashgen.verify
 
-    for path in Path(ghashgen.verify.__file__).parent.glob("*.py"):
+    for path in Path(ghashgen.verify.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             names = [node.module] if isinstance(node, ast.ImportFrom) else []
             names += [a.name for a in node.names] if isinstance(node, ast.Import) else []
@@ -163,13 +164,20 @@ def test_cells_are_a_kind_and_a_power() -> None:
 
 
 def test_lengths_with_an_unknown() -> None:
-    u = Affine(1, 0, 32, 1000)
-    assert subtract(u, 16) == Affine(1, -16, 32, 1000)
+    u = Affine(1, 0, 32, 1000, "u")
+    assert subtract(u, 16) == Affine(1, -16, 32, 1000, "u")
     assert add(Pointer("input", 0), u) == Pointer("input", u)
     assert subtract(Pointer("input", u), Pointer("input", u.plus(-16))) == 16
     with pytest.raises(UndecidedError):
         subtract(u, 64)
-    assert mask_number(Affine(64, 5, 1, 9), 15) == 5
+    # Of the same range, and not the same number.
+    other = Affine(1, 0, 32, 1000, "v")
+    for combine in (add, subtract):
+        with pytest.raises(UndecidedError, match="two unknowns"):
+            combine(u, other)
+    with pytest.raises(UndecidedError, match="two unknowns"):
+        subtract(Pointer("input", u), Pointer("input", other))
+    assert mask_number(Affine(64, 5, 1, 9, "u"), 15) == 5
     with pytest.raises(UndecidedError):
         mask_number(u, 15)
 
@@ -182,7 +190,7 @@ def test_lengths_with_an_unknown() -> None:
 def test_conditions_on_a_length_are_decided_for_the_whole_range_or_not_at_all(
     bound: int, condition: str, expected: bool | None
 ) -> None:
-    flags = of_difference(Affine(1, 0, 32, 1000), bound, 64, lambda pointer: False)
+    flags = of_difference(Affine(1, 0, 32, 1000, "u"), bound, 64, lambda pointer: False)
     if expected is None:
         with pytest.raises(UndecidedError):
             CONDITIONS[condition](flags, 0)
@@ -194,7 +202,7 @@ def test_conditions_on_a_length_are_decided_for_the_whole_range_or_not_at_all(
 
 
 def memory(**changes: object) -> Memory:
-    region = Region("input", 0, 20, False, lambda index: index + 1, 4, 0)
+    region = Region("input", 0, 20, Access.READ, lambda index: index + 1, 4, 0)
     for name, value in changes.items():
         setattr(region, name, value)
     return Memory(Terms(lambda kind, number: pytest.fail("no table")), Image((), {}, {}), [region])
@@ -214,13 +222,35 @@ def test_loads_stay_inside() -> None:
 def test_stores_need_permission_and_alignment_needs_a_promise() -> None:
     with pytest.raises(Refutation, match="read-only"):
         memory().store(Pointer("input", 0), 1, 1)
-    m = memory(writable=True)
+    m = memory(access=Access.UPDATE)
     m.store(Pointer("input", 2), 0xABCD, 2)
     assert m.load(Pointer("input", 0), 4) == 0xABCD0001
     m.load(Pointer("input", 4), 4, align=4)
     for offset, align in ((2, 4), (0, 8)):
         with pytest.raises(Refutation, match="not assured"):
             m.load(Pointer("input", offset), 4, align=align)
+
+
+def test_a_buffer_that_is_written_only_holds_nothing_before() -> None:
+    for access in (Access.WRITE, Access.OUTPUT):
+        m = memory(access=access)
+        with pytest.raises(Refutation, match="which holds nothing"):
+            m.load(Pointer("input", 0), 1)
+        m.store(Pointer("input", 0), 0xAB, 1)
+        assert m.load(Pointer("input", 0), 1) == 0xAB
+        with pytest.raises(Refutation, match="which holds nothing"):
+            m.load(Pointer("input", 0), 2)
+
+
+def test_an_output_is_written_once() -> None:
+    m, again = memory(access=Access.OUTPUT), memory(access=Access.WRITE)
+    for output in (m, again):
+        output.store(Pointer("input", 2), 0, 4)
+        output.store(Pointer("input", 6), 0, 1)
+    for offset, size in ((5, 1), (0, 4), (6, 8)):
+        again.store(Pointer("input", offset), 0, size)
+        with pytest.raises(Refutation, match="that are written already"):
+            m.store(Pointer("input", offset), 0, size)
 
 
 def test_an_address_from_a_secret_is_no_constant_time() -> None:

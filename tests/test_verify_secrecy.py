@@ -16,7 +16,8 @@ from row_instances import FACTORY, instances, is_mask, masks_read, no_table, run
 from ghashgen.algebra.ops.forms import variable
 from ghashgen.check.attack import row_cases as cases
 from ghashgen.verify.core.refutation import Category, Refutation
-from ghashgen.verify.core.terms import CALLER, MASK128, Term, Terms, of_table, secret
+from ghashgen.verify.core.term import CALLER, MASK128, Term, of_table, secret
+from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import M64
 from ghashgen.verify.x86_64.flags import Flags, Open, Why
 from ghashgen.verify.x86_64.machine import gpr_index, is_vector, vector_index

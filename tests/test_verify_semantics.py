@@ -23,7 +23,8 @@ from ghashgen.run.emulate.image import raw_image
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import find_nasm
 from ghashgen.verify.core.refutation import Category, Refutation
-from ghashgen.verify.core.terms import NotPolynomialError, Term, Terms
+from ghashgen.verify.core.term import NotPolynomialError, Term
+from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.x86_64.machine import GPR_NAMES
 from ghashgen.verify.x86_64.rows.table import code_name, rows, step_of
 

@@ -30,7 +30,7 @@ from ghashgen.verify.x86_64 import flags as flags_module
 from ghashgen.verify.x86_64.elf import Image
 from ghashgen.verify.x86_64.flags import CONDITIONS, Flags
 from ghashgen.verify.x86_64.machine import Machine
-from ghashgen.verify.x86_64.memory import Memory, Region
+from ghashgen.verify.x86_64.memory import Access, Memory, Region
 from ghashgen.verify.x86_64.rows.table import code_name, rows, step_of
 
 WIDTHS = (8, 16, 32, 64)
@@ -81,7 +81,7 @@ def unknown(rng: random.Random, bits: int) -> Affine:
         scale = rng.choice((1, 1, 2, 16, 64, 96, -1, -16, 1 << rng.randrange(bits)))
         low = rng.choice((0, 1, rng.randrange(40), rng.getrandbits(bits)))
         start = edge(rng, bits)
-        value = Affine(scale, start - scale * low, low, low + rng.randrange(1, 20))
+        value = Affine(scale, start - scale * low, low, low + rng.randrange(1, 20), "u")
         if fits(value, bits):
             return value
 
@@ -91,7 +91,7 @@ def operand(rng: random.Random, bits: int, u: Affine) -> Number:
     if rng.randrange(2):
         return edge(rng, bits)
     shift = rng.choice((0, 1, -1, 16, -16, edge(rng, bits)))
-    other = Affine(rng.choice((u.scale, u.scale, 1, 16, -u.scale)), 0, u.low, u.high)
+    other = Affine(rng.choice((u.scale, u.scale, 1, 16, -u.scale)), 0, u.low, u.high, u.unknown)
     other = other.plus(u.least - other.least + shift)
     return other if fits(other, 64) else edge(rng, bits)
 
@@ -158,7 +158,7 @@ def _immediate(i: Instruction, bits: int, short: bool, rng: random.Random) -> No
 def machine(gpr: dict[int, Value], before: tuple[int, int]) -> Machine:
     """Return a machine with these registers, and flags from a comparison of two numbers."""
     terms = Terms(lambda kind, power: NotImplemented)
-    region = Region("buffer", 0, 64, True, lambda index: 0, 64)
+    region = Region("buffer", 0, 64, Access.UPDATE, lambda index: 0, 64)
     m = Machine(
         terms,
         Memory(terms, Image((), {}, {}), [region]),
@@ -347,7 +347,7 @@ def test_a_claim_is_divided_without_a_gap() -> None:
     rng = random.Random(SEED)
     for _ in range(300):
         step = rng.choice((1, 16))
-        claim = Claim(step, rng.randrange(2000, 4000))
+        claim = Claim(step, rng.randrange(2000, 4000), "u")
         group = rng.choice((16, 32, 64, 96, 128))
         first = rng.randrange(1, 5)
         numbers = range(0, first * group, step)
@@ -361,15 +361,15 @@ def test_a_claim_is_divided_without_a_gap() -> None:
 def test_a_gap_in_a_claim_is_found() -> None:
     rng = random.Random(SEED)
     for _ in range(300):
-        claim = Claim(rng.choice((1, 16)), rng.randrange(2000, 4000))
+        claim = Claim(rng.choice((1, 16)), rng.randrange(2000, 4000), "u")
         pieces = list(claim.split(64, 2))
         at_piece = rng.randrange(len(pieces))
         old = pieces[at_piece]
         pieces[at_piece] = rng.choice(
             (
-                Affine(64, old.offset, old.low, old.high - 1),
-                Affine(64, old.offset, old.low + 1, old.high),
-                Affine(64, old.offset, old.high - 1, old.high),
+                Affine(64, old.offset, old.low, old.high - 1, "u"),
+                Affine(64, old.offset, old.low + 1, old.high, "u"),
+                Affine(64, old.offset, old.high - 1, old.high, "u"),
             )
         )
         numbers = range(0, 128, claim.step)
@@ -382,8 +382,8 @@ def test_a_gap_in_a_claim_is_found() -> None:
 
 
 def test_the_greatest_lengths_are_claimed_and_covered() -> None:
-    claim = Claim(1, (1 << 62) - 1)
+    claim = Claim(1, (1 << 62) - 1, "u")
     assert claim.missing(range(128), list(claim.split(64, 2))) is None
-    short = [Affine(64, p.offset, p.low, claim.bound // 64 - 1) for p in claim.split(64, 2)]
+    short = [Affine(64, p.offset, p.low, claim.bound // 64 - 1, "u") for p in claim.split(64, 2)]
     assert claim.missing(range(128), short) == (1 << 62) - 64
-    assert shift_number(claim.above(128), 0) == Affine(1, 0, 128, claim.bound)
+    assert shift_number(claim.above(128), 0) == Affine(1, 0, 128, claim.bound, "u")

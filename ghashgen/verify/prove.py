@@ -3,27 +3,21 @@
     proof = prove_object(Path("kernel.o"), spec)
     proof.refutation      # None, or why the kernel is wrong
 
-For each function of the spec: init, mul and combine once; update for every length from 0 to
-(2·blocks + 1)·16 + 15 bytes by execution, and for all other lengths by induction
-(`ghashgen.verify.hash.induction`); power likewise for exponents (`ghashgen.verify.hash.power`). Of
-what the two inductions show, a sample is run after all (`ghashgen.verify.hash.behind`).
+What a function of the spec should do, and by which plan that is proved, is its meaning, which its
+family gives (`ghashgen.verify.engine.family`). Nothing here knows any family.
 """
 
 import hashlib
 import time
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.verify.core.lengths import Claim
 from ghashgen.verify.core.refutation import Refutation
-from ghashgen.verify.hash.behind import Behind, run_exponents, run_lengths
-from ghashgen.verify.hash.induction import GREATEST_LENGTH, prove_longer
-from ghashgen.verify.hash.power import EXECUTED, EXPONENTS, prove_power
-from ghashgen.verify.hash.spec import FunctionSpec, KernelSpec
-from ghashgen.verify.hash.theorem import Prover
+from ghashgen.verify.engine.behind import Behind
+from ghashgen.verify.engine.family import Function, Statement
+from ghashgen.verify.engine.prover import Prover
 from ghashgen.verify.x86_64.abi import check_entry
 from ghashgen.verify.x86_64.elf import Image, load_image
 
@@ -112,12 +106,6 @@ class Proof:
         return "\n".join(lines)
 
 
-def executed_lengths(spec: KernelSpec, function: FunctionSpec) -> range:
-    """Return the lengths in bytes that are executed: 0 to (2·blocks + 1)·16 + 15."""
-    top = (2 * spec.blocks + 1) * BLOCK_BYTES + BLOCK_BYTES - 1
-    return range(0, top + 1, function.length_multiple)
-
-
 def code_sha256(image: Image) -> str:
     """Return the hash of the sections of an object, relocations applied, and of its symbols."""
     digest = hashlib.sha256()
@@ -130,7 +118,7 @@ def code_sha256(image: Image) -> str:
 
 
 def prove_object(
-    source: bytes | Path, spec: KernelSpec, lengths: Iterable[int] | None = None
+    source: bytes | Path, spec: Statement, lengths: Iterable[int] | None = None
 ) -> Proof:
     """Prove every function of the spec, or stop at the first theorem that fails.
 
@@ -142,7 +130,7 @@ def prove_object(
     return prove_image(load_image(source), spec, lengths)
 
 
-def prove_image(image: Image, spec: KernelSpec, lengths: Iterable[int] | None = None) -> Proof:
+def prove_image(image: Image, spec: Statement, lengths: Iterable[int] | None = None) -> Proof:
     """Prove an object that has been read already (`prove_object`).
 
     Raises:
@@ -164,7 +152,7 @@ def prove_image(image: Image, spec: KernelSpec, lengths: Iterable[int] | None = 
 
 
 def prove_function(
-    image: Image, spec: KernelSpec, function: FunctionSpec, lengths: list[int] | None = None
+    image: Image, spec: Statement, function: Function, lengths: list[int] | None = None
 ) -> FunctionProof:
     """Prove one function.
 
@@ -172,53 +160,32 @@ def prove_function(
         Refutation: a theorem fails.
     """
     began = time.perf_counter()
-    prover = Prover(image, spec, function)
+    prover: Prover[Any] = Prover(image, spec, function)
     try:
         return _prove(prover, lengths, began)
     finally:
         # Forms are large, and terms refer to their pool: do not wait for a garbage collection.
-        prover.naming.terms.clear()
+        prover.meaning.terms.clear()
 
 
-def _prove(prover: Prover, lengths: list[int] | None, began: float) -> FunctionProof:
-    spec, function = prover.spec, prover.function
+def _prove(prover: Prover[Any], lengths: Iterable[int] | None, began: float) -> FunctionProof:
+    statement, function = prover.statement, prover.function
     try:
         check_entry(prover.image, function.symbol)
     except Refutation as refutation:
         raise prover.named(refutation) from None
-    theorems: list[Theorem] = []
-    behind: Behind | None = None
-    whats = (*THEOREMS, "wipe") if spec.wipe else THEOREMS
-
-    def add(lengths: str, method: str) -> None:
-        theorems.extend(Theorem(what, function.symbol, lengths, method) for what in whats)
-
-    if function.operation == "power":
-        prove_power(prover, EXPONENTS)
-        behind = run_exponents(prover, EXPONENTS, EXECUTED)
-        add(f"m = 0..{EXECUTED - 1}", "execution")
-        add(f"m = {EXPONENTS.text(EXECUTED)}", "induction")
-    elif function.operation != "update":
-        prover.prove()
-        add("none", "execution")
-    elif lengths is not None:
-        for length in lengths:
-            prover.prove(length)
-        add(f"{len(lengths)} chosen", "execution")
-    else:
-        executed = executed_lengths(spec, function)
-        for length in executed:
-            prover.prove(length)
-        claim = Claim(function.length_multiple, GREATEST_LENGTH)
-        prove_longer(prover, claim)
-        behind = run_lengths(prover, claim, executed[-1] + 1)
-        add(replace(claim, bound=executed[-1]).text(0), "execution")
-        add(claim.text(executed[-1] + 1), "induction")
+    shown = prover.meaning.prove(prover, lengths)
+    whats = (*THEOREMS, "wipe") if statement.wipe else THEOREMS
+    theorems = (
+        Theorem(what, function.symbol, numbers, method)
+        for numbers, method in shown.parts
+        for what in whats
+    )
     return FunctionProof(
         function.symbol,
         function.operation,
         tuple(theorems),
         prover.executed,
         time.perf_counter() - began,
-        behind,
+        shown.behind,
     )

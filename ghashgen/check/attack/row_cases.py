@@ -16,12 +16,13 @@ from iced_x86 import (
 )
 
 from ghashgen.verify.core.refutation import Refutation
-from ghashgen.verify.core.terms import MASK128, Term, Terms
+from ghashgen.verify.core.term import MASK128, Term
+from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import M64, Pointer
 from ghashgen.verify.x86_64.elf import Image
 from ghashgen.verify.x86_64.flags import CONDITIONS, of_difference
 from ghashgen.verify.x86_64.machine import Machine
-from ghashgen.verify.x86_64.memory import Memory, Region
+from ghashgen.verify.x86_64.memory import Access, Memory, Region
 from ghashgen.verify.x86_64.rows.table import code_name, step_of
 
 K = OpCodeOperandKind
@@ -229,7 +230,7 @@ def machine_of(state: State, terms: Terms, symbolic: dict[int, str] | None = Non
     def cell(index: int) -> int:
         return int.from_bytes(state.memory[16 * index : 16 * index + 16], "little")
 
-    region = Region(BUFFER, 0, BUFFER_BYTES, True, cell, 64)
+    region = Region(BUFFER, 0, BUFFER_BYTES, Access.UPDATE, cell, 64)
     memory = Memory(terms, Image((), {}, {}), [region])
     m = Machine(terms, memory, [*state.gpr], [*state.vec], [*state.mask])
     m.gpr[6] = Pointer(BUFFER, START)

@@ -20,7 +20,8 @@ from ghashgen.check.attack import row_cases as cases
 from ghashgen.check.attack import row_child
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import assemble_text, find_nasm
-from ghashgen.verify.core.terms import MASK128, NotPolynomialError, Term, Terms, secret
+from ghashgen.verify.core.term import MASK128, NotPolynomialError, Term, secret
+from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import M64, Pointer
 from ghashgen.verify.x86_64.flags import Flags, Open, Why
 from ghashgen.verify.x86_64.machine import LANES, Machine

@@ -13,10 +13,11 @@ from ghashgen.verify.core.values import Affine
 
 @dataclass(frozen=True)
 class Claim:
-    """All multiples of `step` from 0 to `bound`."""
+    """All multiples of `step` from 0 to `bound`, of which `unknown` is any."""
 
     step: int
     bound: int
+    unknown: str
 
     @property
     def last(self) -> int:
@@ -25,12 +26,12 @@ class Claim:
 
     def above(self, first: int) -> Affine:
         """Return the numbers from `first`, a multiple of the step, as one unknown."""
-        return Affine(self.step, 0, first // self.step, self.last // self.step)
+        return Affine(self.step, 0, first // self.step, self.last // self.step, self.unknown)
 
     def split(self, group: int, first: int) -> Iterator[Affine]:
         """Yield the numbers from group·first on as group·u + rest, for every rest."""
         for rest in range(0, group, self.step):
-            yield Affine(group, rest, first, (self.last - rest) // group)
+            yield Affine(group, rest, first, (self.last - rest) // group, self.unknown)
 
     def missing(self, numbers: Collection[int], progressions: Sequence[Affine]) -> int | None:
         """Return a number of the claim that is in none of these, None if all of them are."""

@@ -8,7 +8,7 @@ from typing import Any
 from iced_x86 import Instruction
 
 from ghashgen.algebra.ops.forms import Form
-from ghashgen.verify.core.terms import Lane
+from ghashgen.verify.core.term import Lane
 
 
 class Category(StrEnum):
@@ -29,8 +29,8 @@ class Category(StrEnum):
 class Difference:
     """A result that is not what it should be, for `ghashgen.verify.hash.difference` to explain."""
 
-    naming: Any
-    """The names that the statement gave: a `Naming` of `ghashgen.verify.hash`."""
+    meaning: Any
+    """What the function means: a `Meaning` of `ghashgen.verify.engine.family`."""
     lane: Lane
     got: Form
     wanted: Form
@@ -89,9 +89,19 @@ class Refutation(Exception):  # noqa: N818 - a verdict, raised where it is found
         """What was compared; an explanation takes its place."""
         self.explanation: Explanation | None = None
         self.symbol = ""
-        self.length: int | None = None
-        self.exponent: int | None = None
+        self.numbers: dict[str, int] = {}
+        """The numbers that the function was run with, by their parameters."""
         self.instruction = ""
+
+    @property
+    def length(self) -> int | None:
+        """The length that it was run with."""
+        return self.numbers.get("length")
+
+    @property
+    def exponent(self) -> int | None:
+        """The exponent that it was run with."""
+        return self.numbers.get("exponent")
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Exceptions are rebuilt from their arguments; proofs cross process boundaries.
@@ -114,8 +124,7 @@ class Refutation(Exception):  # noqa: N818 - a verdict, raised where it is found
 
     def __str__(self) -> str:
         where = f"{self.symbol}: " if self.symbol else ""
-        numbers = {"length": self.length, "exponent": self.exponent}
-        which = "".join(f" ({name} {n})" for name, n in numbers.items() if n is not None)
+        which = "".join(f" ({name} {n})" for name, n in self.numbers.items())
         at = f" at {self.at:#x}" if self.at is not None else ""
         text = f" `{self.instruction}`" if self.instruction else ""
         return f"{self.category}: {where}{self.message}{at}{text}{which}"

@@ -3,7 +3,8 @@
 A lane is an int (a known constant) or a `Term`. A term is built from variables by four operations,
 sum, linear map of bits, carry-less product of 64-bit halves, and reading a named table entry, and
 equal terms are one object, so what was once proved of a term holds wherever it occurs again. The
-exact polynomials of a term (`ghashgen.algebra.ops.forms.Form`) are computed when somebody asks.
+exact polynomials of a term (`ghashgen.algebra.ops.forms.Form`) are computed when somebody asks. A
+family of kernels may add kinds of its own, functions that nobody looks into (`Terms.apply`).
 
 A value that is no such term (a bitwise AND of two unknowns, a caller's leftover, data from before a
 cut) is opaque: it remembers its reason, whatever is computed from it is opaque too, and it equals
@@ -13,51 +14,27 @@ What a term depends on is part of it, and is the union of what its parts depend 
 make a secret public. Only a constant is free of what it was computed from.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 
 from ghashgen.algebra.field.gf2 import clmul
 from ghashgen.algebra.ops.forms import DegreeError, Form, Moves, constant, multiply, variable
-
-MASK64 = (1 << 64) - 1
-MASK128 = (1 << 128) - 1
-
-TABLE, DATA, RAW, OPAQUE, CALLER, SECRET = 1, 2, 4, 8, 16, 32
-"""What a term depends on: table entries; state and blocks; a block not yet padded; a value that
-cannot be followed; what the caller left in a register or in memory (taken for public); and whether
-key, state or data is in it, which comes with the first three and is never lost."""
-
-
-class NotPolynomialError(Exception):
-    """A value that the checker cannot follow: why, and at which instruction it arose."""
-
-    def __init__(self, reason: str, at: int) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.at = at
-
-
-class Term:
-    """One value of 128 bits; compared by identity, since equal terms are one object."""
-
-    __slots__ = ("args", "at", "deps", "form", "mask", "op", "serial")
-
-    def __init__(self, op: str, args: tuple[object, ...], mask: int, deps: int, at: int) -> None:
-        self.op = op
-        self.args = args
-        self.mask = mask
-        """Bits that may be other than zero."""
-        self.deps = deps
-        self.at = at
-        """Address of the instruction that made it first."""
-        self.serial = 0
-        self.form: Form | None = None
-
-    def __repr__(self) -> str:
-        return f"<{self.op} {self.serial}>"
-
-
-Lane = int | Term
+from ghashgen.verify.core.term import (
+    CALLER,
+    DATA,
+    MASK64,
+    MASK128,
+    OPAQUE,
+    RAW,
+    SECRET,
+    TABLE,
+    Kind,
+    Lane,
+    NotPolynomialError,
+    Term,
+    parts_first,
+    same_value,
+)
 
 
 @cache
@@ -91,18 +68,28 @@ def byte_moves(sources: tuple[int, ...]) -> Moves:
 class Terms:
     """The pool in which equal terms are one object, and the operations on lanes.
 
-    `entry_form(kind, power)` gives the polynomials of a table entry in the variables B1, B2, …
+    `entry_form(name, number)` gives the polynomials of a table entry, as a family defines it.
     `lower(term)` may lower the degree of a factor by naming a value in it, and says whether it did.
+    `kinds` are those of a family, beside `KINDS`.
+
+    Raises:
+        ValueError: two kinds have one name.
     """
 
     def __init__(
         self,
         entry_form: Callable[[str, int], Form],
         lower: Callable[[Term], bool] = lambda term: False,
+        kinds: Iterable[Kind] = (),
     ) -> None:
         self._pool: dict[tuple[object, ...], Term] = {}
-        self._entry_form = entry_form
+        self.entry_form = entry_form
         self._lower = lower
+        self.kinds = {kind.name: kind for kind in KINDS}
+        for kind in kinds:
+            if kind.name in self.kinds:
+                raise ValueError(f"two kinds of term of the name {kind.name}")
+            self.kinds[kind.name] = kind
         self.at = 0
         """Address of the instruction being executed."""
         self.settle: Callable[[Term], Lane] = lambda term: term
@@ -136,9 +123,9 @@ class Terms:
         """Return 128 fresh secret bits by name."""
         return self._make("var", (name,), MASK128, deps | SECRET)
 
-    def entry(self, kind: str, power: int) -> Term:
-        """Return the table entry `kind` of H^power."""
-        return self._make("entry", (kind, power), MASK128, TABLE | SECRET)
+    def entry(self, name: str, number: int) -> Term:
+        """Return a table entry by name and number."""
+        return self._make("entry", (name, number), MASK128, TABLE | SECRET)
 
     def caller(self, name: str, bits: int = 128) -> Term:
         """Return what the caller left in the place `name` of so many bits."""
@@ -260,6 +247,22 @@ class Terms:
             a, half_a, b, half_b = b, half_b, a, half_a
         return self._make("clmul", (a, half_a, b, half_b), MASK128 >> 1)
 
+    def apply(self, name: str, *parts: Lane) -> Lane:
+        """Return a family's function of whole lanes: a term of the kind `name`.
+
+        It is opaque where the family has no such kind, or where a part is opaque.
+        """
+        lanes = [
+            self.settle(lane) if isinstance(lane, Term) and lane.deps & RAW else lane
+            for lane in parts
+        ]
+        spoiled = self._spoiled(name, MASK128, *lanes)
+        if spoiled is not None:
+            return spoiled
+        if name not in self.kinds or self.kinds[name] in KINDS:
+            return self.opaque(f"{name}, of which the statement says nothing", *lanes)
+        return self._make(name, tuple(lanes), MASK128)
+
     def either(self, a: Lane, b: Lane) -> Lane:
         """Return a OR b where it is linear: one is constant, or they agree where they overlap."""
         if same_value(a, b):
@@ -310,22 +313,18 @@ class Terms:
         """
         if isinstance(lane, int):
             return constant(lane, 128)
-        stack = [lane]
-        while stack:
-            term = stack[-1]
-            if term.form is not None:
-                stack.pop()
-                continue
-            missing = [t for t in term.args if isinstance(t, Term) and t.form is None]
-            if missing:
-                stack.extend(missing)
-                continue
-            term.form = self._evaluate(term)
-            stack.pop()
+        if lane.form is None:
+            for term in parts_first(lane, _EVALUATED):
+                term.form = self.kinds[term.op].form(self, term)
         assert lane.form is not None
         return lane.form
 
-    def _product(self, term: Term) -> Form:
+    def product(self, term: Term) -> Form:
+        """Return the polynomials of a carry-less product; name what is in it, if it has to be.
+
+        Raises:
+            NotPolynomialError: it is of degree above 2.
+        """
         a, half_a, b, half_b = term.args
         while True:
             first = self.form(_lane(a)).slice(64 * _number(half_a), 64)
@@ -337,25 +336,15 @@ class Terms:
                 if not any(self._lower(factor) for factor in factors):
                     raise NotPolynomialError("a product of degree above 2", term.at) from None
 
-    def _evaluate(self, term: Term) -> Form:
-        args = term.args
-        match term.op:
-            case "var":
-                return variable(str(args[0]))
-            case "entry":
-                return self._entry_form(str(args[0]), int(str(args[1])))
-            case "xor":
-                return self.form(_lane(args[0])) ^ self.form(_lane(args[1]))
-            case "moves":
-                moves = args[1]
-                assert isinstance(moves, tuple)
-                return self.form(_lane(args[0])).moves(moves, 128)
-            case "clmul":
-                return self._product(term)
-            case "caller":
-                raise NotPolynomialError(f"what the caller left in {args[0]}", term.at)
-            case _:
-                raise NotPolynomialError(str(args[0]), term.at)
+
+class _Evaluated:
+    """The terms whose polynomials are known."""
+
+    def __contains__(self, term: object) -> bool:
+        return isinstance(term, Term) and term.form is not None
+
+
+_EVALUATED = _Evaluated()
 
 
 def _lane(value: object) -> Lane:
@@ -372,18 +361,37 @@ def _rank(lane: Lane) -> tuple[int, int]:
     return (0, lane) if isinstance(lane, int) else (1, lane.serial)
 
 
-def same_value(a: object, b: object) -> bool:
-    """Return whether two lanes are certainly equal; an opaque value equals nothing, even itself."""
-    if isinstance(a, Term):
-        return a is b and a.op != "opaque"
-    return isinstance(a, int) and isinstance(b, int) and a == b
+def _entry_form(terms: Terms, term: Term) -> Form:
+    name, number = term.args
+    return terms.entry_form(str(name), _number(number))
 
 
-def secret(lane: object) -> bool:
-    """Return whether a value may depend on key, state or data."""
-    return isinstance(lane, Term) and lane.deps & SECRET != 0
+def _sum(terms: Terms, term: Term) -> Form:
+    a, b = term.args
+    return terms.form(_lane(a)) ^ terms.form(_lane(b))
 
 
-def of_table(lane: object) -> bool:
-    """Return whether a value is a function of the table alone."""
-    return isinstance(lane, Term) and lane.deps == TABLE | SECRET
+def _moved(terms: Terms, term: Term) -> Form:
+    a, moves = term.args
+    assert isinstance(moves, tuple)
+    return terms.form(_lane(a)).moves(moves, 128)
+
+
+def _left(terms: Terms, term: Term) -> Form:
+    raise NotPolynomialError(f"what the caller left in {term.args[0]}", term.at)
+
+
+def _lost(terms: Terms, term: Term) -> Form:
+    raise NotPolynomialError(str(term.args[0]), term.at)
+
+
+KINDS = (
+    Kind("var", lambda terms, term: variable(str(term.args[0])), variable=True),
+    Kind("entry", _entry_form, Terms.entry),
+    Kind("xor", _sum, Terms.xor, linear=True),
+    Kind("moves", _moved, Terms.moves, linear=True),
+    Kind("clmul", Terms.product, Terms.clmul),
+    Kind("caller", _left),
+    Kind("opaque", _lost),
+)
+"""The kinds of term that every family has."""

@@ -1,7 +1,7 @@
 """Values of general registers: numbers, lengths with an unknown, pointers, and 64-bit secrets.
 
     int       a known 64-bit number
-    Affine    scale·u + offset, u unknown in [low, high]: how a length looks in the induction
+    Affine    scale·u + offset, u a named unknown in [low, high]: a length, in the induction
     Pointer   an address: a region's start plus an offset (int or Affine)
     Term      a secret, or what the caller left (`ghashgen.verify.core.terms`), in bits 0..63
 
@@ -12,7 +12,7 @@ refused with `UndecidedError`: `reduced` is the only way back from an integer to
 
 from dataclasses import dataclass
 
-from ghashgen.verify.core.terms import Term
+from ghashgen.verify.core.term import Term
 
 M64 = (1 << 64) - 1
 
@@ -23,12 +23,16 @@ class UndecidedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Affine:
-    """scale·u + offset for an unknown u with low <= u <= high; scale is not 0."""
+    """scale·u + offset for an unknown u with low <= u <= high; scale is not 0.
+
+    Two of them have the same unknown if its name is the same, never because its range is.
+    """
 
     scale: int
     offset: int
     low: int
     high: int
+    unknown: str
 
     @property
     def least(self) -> int:
@@ -42,7 +46,7 @@ class Affine:
 
     def plus(self, amount: int) -> "Affine":
         """Return self + amount."""
-        return Affine(self.scale, self.offset + amount, self.low, self.high)
+        return Affine(self.scale, self.offset + amount, self.low, self.high, self.unknown)
 
     def at(self, u: int) -> int:
         """Return the value at one u."""
@@ -92,11 +96,11 @@ def combined(a: Number, b: Number, sign: int) -> Number:
     if isinstance(b, int):
         return shift_number(a, sign * b)
     if isinstance(a, int):
-        return Affine(sign * b.scale, a + sign * b.offset, b.low, b.high)
-    if (a.low, a.high) != (b.low, b.high):
+        return Affine(sign * b.scale, a + sign * b.offset, b.low, b.high, b.unknown)
+    if (a.unknown, a.low, a.high) != (b.unknown, b.low, b.high):
         raise UndecidedError("two unknowns")
     scale, offset = a.scale + sign * b.scale, a.offset + sign * b.offset
-    return Affine(scale, offset, a.low, a.high) if scale else offset
+    return Affine(scale, offset, a.low, a.high, a.unknown) if scale else offset
 
 
 def below(a: Number, bound: int) -> bool | None:
@@ -186,12 +190,13 @@ def shift_right(a: Affine, count: int) -> Affine:
     """Return a >> count, for a scale that 2^count divides."""
     if a.scale & (1 << count) - 1:
         raise UndecidedError("a shift of a length by an unknown amount of its bits")
-    return Affine(a.scale >> count, a.offset >> count, a.low, a.high)
+    return Affine(a.scale >> count, a.offset >> count, a.low, a.high, a.unknown)
 
 
 def shift_left(a: Affine, count: int, bits: int = 64) -> Number:
     """Return a << count modulo 2^bits."""
-    return reduced(Affine(a.scale << count, a.offset << count, a.low, a.high), bits)
+    shifted = Affine(a.scale << count, a.offset << count, a.low, a.high, a.unknown)
+    return reduced(shifted, bits)
 
 
 def mask_number(a: Affine, mask: int, bits: int = 64) -> Number:

@@ -1,43 +1,66 @@
-"""Which variables a term is made of: a question about its definition, not about its value."""
+"""Which variables a term is made of, and the same term of others: its definition, not its value."""
 
-from ghashgen.verify.core.terms import DATA, SECRET, TABLE, Term
+from collections.abc import Callable
+
+from ghashgen.verify.core.term import DATA, SECRET, TABLE, Lane, Term, parts_first, parts_of
+from ghashgen.verify.core.terms import Terms
 
 
 class Variables:
     """Which variables occur in a term, table entries aside."""
 
-    def __init__(self) -> None:
+    def __init__(self, terms: Terms) -> None:
+        self._kinds = terms.kinds
         self._known: dict[Term, frozenset[str]] = {}
 
     def of(self, term: Term) -> frozenset[str]:
         """Return the names of the variables that the term is made of, whatever its form says."""
         known = self._known
-        if term in known:
-            return known[term]
-        stack = [term]
-        while stack:
-            top = stack[-1]
-            parts = [part for part in top.args if isinstance(part, Term)]
-            missing = [part for part in parts if part not in known]
-            if missing:
-                stack.extend(missing)
-                continue
-            stack.pop()
-            if top.op == "var":
-                known[top] = frozenset({str(top.args[0])})
+        for part in parts_first(term, known):
+            if self._kinds[part.op].variable:
+                known[part] = frozenset({str(part.args[0])})
             else:
-                known[top] = frozenset().union(*(known[part] for part in parts))
+                known[part] = frozenset().union(*(known[p] for p in parts_of(part)))
         return known[term]
 
-    def blocks(self, term: Term) -> frozenset[int] | None:
-        """Return the blocks that a term is a function of, None if something else enters it.
+    def numbers(self, term: Term, letter: str) -> frozenset[int] | None:
+        """Return n of the variables `letter`n that a term is a function of.
 
-        What else may enter is the table; not a state, not bytes of a block that is not padded yet,
-        nothing unknown.
+        None if something else enters it beside the table: another variable, bytes of a block that
+        is not padded yet, anything unknown.
         """
         if not term.deps & DATA or term.deps & ~(DATA | TABLE | SECRET):
             return None
         names = self.of(term)
-        if any(name[0] != "C" for name in names):
+        if any(name[0] != letter for name in names):
             return None
         return frozenset(int(name[1:]) for name in names)
+
+
+def replaced(terms: Terms, term: Term, variable: Callable[[str], Lane]) -> Lane:
+    """Return a term with `variable(name)` in the place of every variable.
+
+    Raises:
+        ValueError: a part of it is no function of variables and table entries.
+    """
+    done: dict[Term, Lane] = {}
+    for part in parts_first(term, done):
+        kind = terms.kinds[part.op]
+        if kind.variable:
+            done[part] = variable(str(part.args[0]))
+        else:
+            arguments = [done[a] if isinstance(a, Term) else a for a in part.args]
+            done[part] = rebuilt(terms, part, *arguments)
+    return done[term]
+
+
+def rebuilt(terms: Terms, term: Term, *arguments: object) -> Lane:
+    """Return the operation that made a term, of other arguments.
+
+    Raises:
+        ValueError: there is none.
+    """
+    rebuild = terms.kinds[term.op].rebuild
+    if rebuild is None:
+        raise ValueError(f"a term of kind {term.op} has no parts to exchange")
+    return rebuild(terms, *arguments)

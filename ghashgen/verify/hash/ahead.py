@@ -15,10 +15,10 @@ relation between them.
 from collections.abc import Iterable
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.algebra.ops.forms import Moves
-from ghashgen.verify.core.terms import Lane, Term, Terms
-from ghashgen.verify.core.variables import Variables
-from ghashgen.verify.hash.naming import block_name
+from ghashgen.verify.core.term import Lane, Term
+from ghashgen.verify.core.terms import Terms
+from ghashgen.verify.core.variables import Variables, replaced
+from ghashgen.verify.hash.naming import BLOCK, block_name
 
 
 def ahead_of_state(variables: Variables, lanes: Iterable[Term]) -> list[Term]:
@@ -28,11 +28,11 @@ def ahead_of_state(variables: Variables, lanes: Iterable[Term]) -> list[Term]:
     turn, every lane that begins among these blocks.
     """
     lanes = list(lanes)
-    open_lanes = {lane: blocks for lane in lanes if (blocks := variables.blocks(lane))}
+    open_lanes = {lane: blocks for lane in lanes if (blocks := variables.numbers(lane, BLOCK))}
     last = 0
     for lane in lanes:
         if lane not in open_lanes:
-            numbers = [int(name[1:]) for name in variables.of(lane) if name[0] == "C"]
+            numbers = [int(name[1:]) for name in variables.of(lane) if name[0] == BLOCK]
             last = max(last, *numbers) if numbers else last
     while taken := [lane for lane, blocks in open_lanes.items() if min(blocks) <= last]:
         for lane in taken:
@@ -47,46 +47,9 @@ def renamed(
 
     It is none if it contains one of these blocks, or one that does not lie in `length` bytes whole.
     """
-    blocks = variables.blocks(term)
+    blocks = variables.numbers(term, BLOCK)
     if blocks is None or min(blocks) <= absorbed or BLOCK_BYTES * max(blocks) > length:
         return None
-    return _shift(terms, term, absorbed) if absorbed else term
-
-
-def _shift(terms: Terms, term: Term, by: int) -> Lane:
-    done: dict[Term, Lane] = {}
-    stack = [term]
-    while stack:
-        top = stack[-1]
-        missing = [part for part in top.args if isinstance(part, Term) and part not in done]
-        if missing:
-            stack.extend(missing)
-            continue
-        stack.pop()
-        done[top] = _rebuilt(terms, top, done, by)
-    return done[term]
-
-
-def _rebuilt(terms: Terms, term: Term, done: dict[Term, Lane], by: int) -> Lane:
-    def lane(value: object) -> Lane:
-        assert isinstance(value, int | Term)
-        return done[value] if isinstance(value, Term) else value
-
-    def number(value: object) -> int:
-        assert isinstance(value, int)
-        return value
-
-    args = term.args
-    match term.op:
-        case "var":
-            return terms.variable(block_name(int(str(args[0])[1:]) - by))
-        case "entry":
-            return term
-        case "xor":
-            return terms.xor(lane(args[0]), lane(args[1]))
-        case "moves":
-            moves: Moves = args[1]  # type: ignore[assignment]
-            return terms.moves(lane(args[0]), moves)
-        case "clmul":
-            return terms.clmul(lane(args[0]), number(args[1]), lane(args[2]), number(args[3]))
-    raise AssertionError(f"a term of kind {term.op} over blocks and table entries")
+    if not absorbed:
+        return term
+    return replaced(terms, term, lambda name: terms.variable(block_name(int(name[1:]) - absorbed)))

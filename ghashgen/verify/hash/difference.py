@@ -10,7 +10,7 @@ added to the refutation; there is no way from it to a proof.
 from ghashgen.algebra.ops.forms import Form
 from ghashgen.algebra.ops.monomials import monomials_of
 from ghashgen.verify.core.refutation import Explanation, Refutation
-from ghashgen.verify.core.terms import Lane, NotPolynomialError, Term
+from ghashgen.verify.core.term import Lane, NotPolynomialError, Term, parts_of
 from ghashgen.verify.hash.naming import Naming
 from ghashgen.verify.x86_64.machine import text_of
 
@@ -109,13 +109,19 @@ def _origin(naming: Naming, lane: Lane, pair: Pair | tuple[str], wanted: Form) -
                 best is None or term.serial < best.serial
             ):
                 best = term
-        stack.extend(t for t in term.args if isinstance(t, Term))
+        stack.extend(parts_of(term))
     return best.at if best else None
 
 
 def explain(refutation: Refutation | None) -> None:
-    """Say where a result differs from its definition, if that is why an object is not proved."""
+    """Say where a result differs from its definition, if that is why an object is not proved.
+
+    What no function of a hash has left is not explained.
+    """
     if refutation is None or refutation.difference is None:
+        return
+    naming = getattr(refutation.difference.meaning, "naming", None)
+    if not isinstance(naming, Naming):
         return
     difference, refutation.difference = refutation.difference, None
     got, wanted = difference.got, difference.wanted
@@ -126,7 +132,7 @@ def explain(refutation: Refutation | None) -> None:
     said = "; ".join(_say(pair, got, wanted) for pair in pairs[:3])
     if len(pairs) > 3:
         said += f"; and {len(pairs) - 3} more"
-    found = (_origin(difference.naming, difference.lane, pair, wanted) for pair in pairs)
+    found = (_origin(naming, difference.lane, pair, wanted) for pair in pairs)
     at = min((at for at in found if at is not None), default=None)
     sample = " · ".join((extra or missing)[0]) or "1"
     refutation.message += f": {said or 'a constant differs'} (bit {bit}, monomial {sample})"

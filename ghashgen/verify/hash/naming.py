@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ghashgen.algebra.ops.forms import Form, variable
-from ghashgen.verify.core.terms import (
+from ghashgen.verify.core.term import (
     CALLER,
     DATA,
     OPAQUE,
@@ -18,8 +18,10 @@ from ghashgen.verify.core.terms import (
     Lane,
     NotPolynomialError,
     Term,
-    Terms,
+    parts_first,
+    parts_of,
 )
+from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.variables import Variables
 from ghashgen.verify.hash.entries import Algebra
 
@@ -27,9 +29,13 @@ PARTIAL = "P"
 """The variable of a last block of which only some bytes may be read."""
 
 
+BLOCK = "C"
+"""The letter of the variables of blocks."""
+
+
 def block_name(number: int) -> str:
     """Return the variable of block `number` (from 1) after the last cut."""
-    return f"C{number}"
+    return f"{BLOCK}{number}"
 
 
 @dataclass
@@ -38,7 +44,7 @@ class Naming:
 
     algebra: Algebra
     terms: Terms = field(init=False)
-    variables: Variables = field(default_factory=Variables)
+    variables: Variables = field(init=False)
     defined: dict[str, dict[str, int]] = field(default_factory=dict)
     _recognised: dict[Term, dict[str, int] | None] = field(default_factory=dict)
     _padded: dict[tuple[Term, int], str | None] = field(default_factory=dict)
@@ -46,6 +52,7 @@ class Naming:
 
     def __post_init__(self) -> None:
         self.terms = Terms(self.algebra.entry, self.name_inside)
+        self.variables = Variables(self.terms)
 
     def recognise(self, term: Term) -> dict[str, int] | None:
         """Return {v: m} if the term is Σ v·H^m over states and blocks v, else None."""
@@ -98,11 +105,7 @@ class Naming:
 
     def power(self, lane: Lane) -> Lane:
         """Replace a lane that equals a power of H, as B, H or N define it, by that entry."""
-        if (
-            not isinstance(lane, Term)
-            or lane.op not in ("xor", "moves")
-            or lane.deps & (OPAQUE | CALLER)
-        ):
+        if not isinstance(lane, Term) or lane.deps & (OPAQUE | CALLER) or not self._linear(lane):
             return lane
         if lane not in self._powers:
             self._powers[lane] = self._which_power(lane)
@@ -138,6 +141,9 @@ class Naming:
         state.form = variable(name)
         return True
 
+    def _linear(self, term: Term) -> bool:
+        return self.terms.kinds[term.op].linear
+
     def _find_state(self, operand: Term) -> tuple[Term, dict[str, int]] | None:
         stack = [operand]
         while stack:
@@ -147,24 +153,16 @@ class Naming:
             meaning = self.algebra.recognise(term.form)
             if meaning is not None:
                 return term, meaning
-            if term.op in ("xor", "moves"):
-                stack.extend(t for t in term.args if isinstance(t, Term))
+            if self._linear(term):
+                stack.extend(parts_of(term))
         return None
 
     def _forget_above(self, operand: Term, state: Term) -> None:
         """Drop the forms of every term from the operand down to the state that contains it."""
         contains: dict[Term, bool] = {state: True}
-
-        def visit(term: Term) -> bool:
-            if term not in contains:
-                contains[term] = False
-                if term.op in ("xor", "moves"):
-                    # Every child is to be visited, so no `any` over a generator.
-                    found = [visit(t) for t in term.args if isinstance(t, Term)]
-                    contains[term] = True in found
-            return contains[term]
-
-        visit(operand)
+        for term in parts_first(operand, contains, self._linear):
+            parts = parts_of(term) if self._linear(term) else []
+            contains[term] = any(contains[part] for part in parts)
         for term, inside in contains.items():
             if inside:
                 term.form = None

@@ -18,7 +18,7 @@ v·p the field product of `ghashgen.verify.hash.entries`, shown:
 So from the head the function returns R·P^m: by induction on m, since R·(P·P)^k = R·P^2k in a field.
 From the entry that is R_0·H^m. Data are exact forms as everywhere; m' < m, so the loop ends.
 
-A head's state is the key of `ghashgen.verify.hash.cut`, with B0, X and one unknown in the places
+A head's state is the key of `ghashgen.verify.engine.cut`, with B0, X and one unknown in the places
 that hold P, R and m. Everything else must be the same after the turn as before it.
 """
 
@@ -27,19 +27,29 @@ from dataclasses import dataclass
 from ghashgen.algebra.ops.forms import VAR_BITS, Form, constant, variable
 from ghashgen.verify.core.lengths import Claim
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
-from ghashgen.verify.core.terms import Lane, NotPolynomialError, Term, secret
+from ghashgen.verify.core.term import Lane, NotPolynomialError, Term, secret
 from ghashgen.verify.core.values import M64, Affine, Number, Pointer, UndecidedError, Value
-from ghashgen.verify.hash.cut import LEFT, STALE, cut_key, forget
-from ghashgen.verify.hash.setup import FACTOR, STATE, Entry
-from ghashgen.verify.hash.theorem import Prover
+from ghashgen.verify.engine.cut import LEFT, STALE, cut_key, forget
+from ghashgen.verify.engine.family import Kept
+from ghashgen.verify.engine.prover import Prover
+from ghashgen.verify.hash.entry import FACTOR, STATE, HashEntry
+from ghashgen.verify.hash.naming import Naming
 from ghashgen.verify.x86_64.flow import MASK, VECTOR
 from ghashgen.verify.x86_64.memory import STACK
 
-EXPONENTS = Claim(1, M64)
+NUMBER = "exponent"
+
+EXPONENTS = Claim(1, M64, NUMBER)
 """The exponents of which anything is claimed."""
+
+HALF = "half the exponent"
+"""The unknown k of the cases 2k and 2k + 1."""
 
 EXECUTED = 3
 """Exponents from 0 that are executed."""
+
+
+HashProver = Prover[HashEntry]
 
 
 @dataclass(frozen=True)
@@ -62,10 +72,10 @@ class Cases:
             Refutation: they are not all of it.
         """
         high = claim.last >> 1
-        even, odd = Affine(2, 0, 1, high), Affine(2, 1, 1, high)
+        even, odd = Affine(2, 0, 1, high, HALF), Affine(2, 1, 1, high, HALF)
         if claim.missing((0, 1), (even, odd)) is not None or odd.greatest > claim.last:
             raise unsupported("power: exponents that do not end with an odd one")
-        return cls(claim.above(1), even, odd, Affine(1, 0, 1, high))
+        return cls(claim.above(1), even, odd, Affine(1, 0, 1, high, HALF))
 
 
 @dataclass(frozen=True)
@@ -88,17 +98,16 @@ class Arrival:
     counters: tuple[Value, ...]
 
 
-def prove_power(prover: Prover, claim: Claim) -> None:
+def prove_power(prover: HashProver, naming: Naming, claim: Claim) -> None:
     """Prove power for every exponent of the claim.
 
     Raises:
         Refutation: it does not hold, or the loop is not of the kind that is understood.
     """
-    at = prover.naming.terms
     try:
-        _every_exponent(prover, Cases.of(claim))
+        _every_exponent(prover, naming, Cases.of(claim))
     except UndecidedError as error:
-        raise prover.named(unsupported(f"power: {error}", at.at)) from None
+        raise prover.named(unsupported(f"power: {error}", prover.at)) from None
     except NotPolynomialError as error:
         raise prover.named(
             Refutation(Category.FUNCTION, f"the power depends on {error.reason}", at=error.at)
@@ -107,32 +116,33 @@ def prove_power(prover: Prover, claim: Claim) -> None:
         raise prover.named(refutation) from None
 
 
-def _every_exponent(prover: Prover, cases: Cases) -> None:
-    algebra = prover.naming.algebra
+def _every_exponent(prover: HashProver, naming: Naming, cases: Cases) -> None:
+    algebra = naming.algebra
     executed = (
         constant(algebra.unit, VAR_BITS),
         algebra.power_result(variable("B1")),
         algebra.power_result(algebra.powers_product(1, 1)),
     )
     for m, wanted in zip(range(EXECUTED), executed, strict=True):
-        entry = prover.start(0, m)
+        entry = prover.start({NUMBER: m})
+        entry.result = wanted
         prover.run(entry, prover.entry_address, lambda address: False)
-        prover.check_end(entry, wanted)
-    head = _reach(prover, _Find(prover, cases.any))
+        prover.check_end(entry)
+    head = _reach(prover, _Find(prover, naming, cases.any))
     R, RP, PP = variable(STATE), algebra.product(STATE, FACTOR), algebra.powers_product(0, 0)
-    last = _turn(prover, head, cases.any, 1, RP)
+    last = _turn(prover, naming, head, cases.any, 1, RP)
     if last is not None:
         _same(prover, last, None, RP, 0)
-        if _turn(prover, head, cases.any, 0, R) is not None:
+        if _turn(prover, naming, head, cases.any, 0, R) is not None:
             raise unsupported("power: another turn with no bit left", head.address)
     for case, product in ((cases.even, R), (cases.odd, RP)):
-        found = _turn(prover, head, cases.any, case, None)
+        found = _turn(prover, naming, head, cases.any, case, None)
         if found is None:
             raise Refutation(Category.FUNCTION, "the loop ends before the last bit of the exponent")
         _same(prover, found, PP, product, cases.half)
 
 
-def _same(prover: Prover, found: Arrival, P: Form | None, R: Form, left: Number) -> None:
+def _same(prover: HashProver, found: Arrival, P: Form | None, R: Form, left: Number) -> None:
     """Compare what a turn has made of P, R and m with what it should; None: P is used no more."""
     for lane in found.products:
         prover.compare(lane, R, "the product after a turn")
@@ -140,9 +150,7 @@ def _same(prover: Prover, found: Arrival, P: Form | None, R: Form, left: Number)
         for lane in found.factors:
             prover.compare(lane, P, "the factor after a turn")
     if any(value != left for value in found.counters):
-        raise Refutation(
-            Category.FUNCTION, "a turn does not halve the exponent", at=prover.naming.terms.at
-        )
+        raise Refutation(Category.FUNCTION, "a turn does not halve the exponent", at=prover.at)
 
 
 class _Find:
@@ -151,15 +159,16 @@ class _Find:
     Which registers those are is a guess that the turns of the loop bear out or not.
     """
 
-    def __init__(self, prover: Prover, exponent: Affine) -> None:
+    def __init__(self, prover: HashProver, naming: Naming, exponent: Affine) -> None:
         self.prover = prover
+        self.naming = naming
         self.exponent = exponent
-        self.entry = prover.start(0, exponent)
+        self.entry = prover.start({NUMBER: exponent})
         self.head: Head | None = None
 
     def __call__(self, address: int) -> bool:
         prover, m = self.prover, self.entry.machine
-        algebra = prover.naming.algebra
+        algebra = self.naming.algebra
         live = prover.flow.live.get(address, frozenset())
         vectors = {k: m.vec[k - VECTOR][0] for k in sorted(live) if VECTOR <= k < MASK}
         factors = tuple(k for k, lane in vectors.items() if _is(prover, lane, variable("B1")))
@@ -171,18 +180,18 @@ class _Find:
         if not (factors and products and counters):
             return False
         places = (factors, products, counters)
-        self.head = _settle(prover, self.entry, self.exponent, address, places)
+        self.head = _settle(prover, self.naming, self.entry, self.exponent, address, places)
         return True
 
 
-def _is(prover: Prover, lane: Lane, wanted: Form) -> bool:
+def _is(prover: HashProver, lane: Lane, wanted: Form) -> bool:
     try:
-        return prover.naming.terms.form(lane) == wanted
+        return prover.meaning.terms.form(lane) == wanted
     except NotPolynomialError:
         return False
 
 
-def _reach(prover: Prover, find: _Find) -> Head:
+def _reach(prover: HashProver, find: _Find) -> Head:
     reason = ""
     try:
         prover.run(find.entry, prover.entry_address, find)
@@ -192,20 +201,21 @@ def _reach(prover: Prover, find: _Find) -> Head:
         raise unsupported(
             "power: no head of a loop at which registers hold H as a key operand, the unit, and "
             f"the exponent{reason}",
-            prover.naming.terms.at,
+            prover.at,
         )
     return find.head
 
 
 def _settle(
-    prover: Prover,
-    entry: Entry,
+    prover: HashProver,
+    naming: Naming,
+    entry: HashEntry,
     exponent: Affine,
     address: int,
     places: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]],
 ) -> Head:
     """Put arbitrary P, R and m in their places, forget what is dead, and return the head."""
-    naming, m = prover.naming, entry.machine
+    m = entry.machine
     factors, products, counters = places
     R = naming.terms.variable(STATE)
     assert isinstance(R, Term)
@@ -223,13 +233,13 @@ def _settle(
             m.gpr[k] = naming.terms.lost(STALE if hidden else LEFT, hidden, 64)
         else:
             m.vec[k - VECTOR] = (naming.terms.lost(STALE, True), *m.vec[k - VECTOR][1:])
-    forget(entry, naming, prover.flow, live, {R: STATE}, {})
+    forget(entry, prover.meaning, prover.flow, live, Kept({R: R}))
     numbers = [value for value, _ in m.memory.written[STACK].values()]
     numbers += [value for k, value in enumerate(m.gpr) if k not in counters]
     known = any(isinstance(flag, bool) for flag in m.flags.each())
     if known or any(_unknown(value) for value in numbers):
         raise unsupported("power: the exponent elsewhere than in registers", address)
-    return Head(address, factors, products, counters, cut_key(entry, address))
+    return Head(address, factors, products, counters, cut_key(entry, prover.meaning, address))
 
 
 def _unknown(value: object) -> bool:
@@ -239,13 +249,18 @@ def _unknown(value: object) -> bool:
 
 
 def _turn(
-    prover: Prover, head: Head, any_exponent: Affine, exponent: Number, at_return: Form | None
+    prover: HashProver,
+    naming: Naming,
+    head: Head,
+    any_exponent: Affine,
+    exponent: Number,
+    at_return: Form | None,
 ) -> Arrival | None:
     """Go once around from the head with `exponent` left; None if the function has returned.
 
     The result at the return is compared with `at_return`, where that is given.
     """
-    entry = _at_head(prover, head, any_exponent)
+    entry = _at_head(prover, naming, head, any_exponent)
     for k in head.counters:
         entry.machine.gpr[k] = exponent
     found: Arrival | None = None
@@ -256,24 +271,27 @@ def _turn(
         if address != head.address or fresh:
             fresh = False
             return False
-        found = _arrival(prover, entry, any_exponent, head)
+        found = _arrival(prover, naming, entry, any_exponent, head)
         return True
 
     if prover.run(entry, head.address, at_cut):
         if at_return is not None:
-            prover.check_end(entry, at_return)
+            entry.result = at_return
+            prover.check_end(entry)
         return None
     return found
 
 
-def _at_head(prover: Prover, head: Head, exponent: Affine) -> Entry:
-    find = _Find(prover, exponent)
+def _at_head(prover: HashProver, naming: Naming, head: Head, exponent: Affine) -> HashEntry:
+    find = _Find(prover, naming, exponent)
     if _reach(prover, find) != head:
         raise unsupported("power: the head is not the same in every run", head.address)
     return find.entry
 
 
-def _arrival(prover: Prover, entry: Entry, exponent: Affine, head: Head) -> Arrival:
+def _arrival(
+    prover: HashProver, naming: Naming, entry: HashEntry, exponent: Affine, head: Head
+) -> Arrival:
     """Return P, R and m at the head, and check that all the rest is as it was."""
     m = entry.machine
     found = Arrival(
@@ -282,6 +300,6 @@ def _arrival(prover: Prover, entry: Entry, exponent: Affine, head: Head) -> Arri
         tuple(m.gpr[k] for k in head.counters),
     )
     places = (head.factors, head.products, head.counters)
-    if _settle(prover, entry, exponent, head.address, places) != head:
+    if _settle(prover, naming, entry, exponent, head.address, places) != head:
         raise unsupported("power: a turn of the loop changes more than P, R and m", head.address)
     return found

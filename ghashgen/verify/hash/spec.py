@@ -9,9 +9,12 @@ this package did not emit: `ghashgen.check.statements` reads it from a file.
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES, Order
 from ghashgen.support.errors import GhashgenError
+from ghashgen.verify.engine.family import Function, Meaning
+from ghashgen.verify.hash import operations
 
 KINDS = ("B", "S", "K", "C1", "C2", "R", "H", "N")
 """What a cell of the table may hold (see `ghashgen.verify.hash.entries`)."""
@@ -20,16 +23,10 @@ ZERO = "0"
 """The kind of a cell of zeros."""
 
 OPERATIONS: dict[str, tuple[str, ...]] = {
-    "init": ("table", "subkey"),
-    "mul": ("table", "state"),
-    "update": ("table", "state", "input", "length"),
-    "power": ("table", "result", "exponent"),
-    "combine": ("state", "addend", "factor"),
+    name: operation.takes for name, operation in operations.OPERATIONS.items()
 }
-"""The operations, each with its parameters in the order of this package's own interface.
-
-power writes result = H^exponent for every exponent below 2^64, in the form of the hash subkey;
-combine makes state = state·factor + addend, the factor in that form."""
+"""The operations, each with its parameters in the order of this package's own interface; what they
+are to do stands in `ghashgen.verify.hash.operations`."""
 
 ABIS = ("sysv", "win64")
 
@@ -116,6 +113,11 @@ class KernelSpec:
             raise GhashgenError(
                 f"a table alignment of {self.table_align} bytes", "alignments are powers of two"
             )
+
+    def meaning(self, function: Function, cutting: bool) -> Meaning[Any]:
+        """Return what one of the functions means, for the prover."""
+        assert isinstance(function, FunctionSpec)
+        return operations.meaning_of(self, function, cutting)
 
 
 def power_major(entries: tuple[str, ...], powers: int) -> tuple[tuple[str, int], ...]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from iced_x86 import Code
 
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
-from ghashgen.verify.core.terms import Lane
+from ghashgen.verify.core.term import Lane
 from ghashgen.verify.core.values import Pointer, Value
 from ghashgen.verify.x86_64.decoding import decode
 from ghashgen.verify.x86_64.elf import Image

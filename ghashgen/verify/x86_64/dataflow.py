@@ -15,7 +15,7 @@ from pathlib import Path
 from iced_x86 import Instruction, InstructionInfoFactory, OpAccess, OpKind, Register
 
 from ghashgen.verify.core.refutation import Category, Refutation
-from ghashgen.verify.core.terms import secret
+from ghashgen.verify.core.term import secret
 from ghashgen.verify.core.values import Pointer
 from ghashgen.verify.x86_64.decoding import address_registers, mnemonic_of
 from ghashgen.verify.x86_64.elf import SECTION

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
-from ghashgen.verify.core.terms import Term, secret
+from ghashgen.verify.core.term import Term, secret
 from ghashgen.verify.core.values import (
     Number,
     Pointer,

@@ -11,7 +11,8 @@ from typing import Final, TypeVar
 from iced_x86 import Code, Formatter, FormatterSyntax, Instruction, Register
 
 from ghashgen.verify.core.refutation import unsupported
-from ghashgen.verify.core.terms import Lane, Term, Terms
+from ghashgen.verify.core.term import Lane, Term
+from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Value, fits
 from ghashgen.verify.x86_64.flags import ENTRY, Flags
 from ghashgen.verify.x86_64.memory import Memory

@@ -9,9 +9,11 @@ Distinct regions do not overlap: that is the caller's part of the contract.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
-from ghashgen.verify.core.terms import Lane, Term, Terms, secret
+from ghashgen.verify.core.term import Lane, Term, secret
+from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import (
     M64,
     Affine,
@@ -37,6 +39,19 @@ Cell = Callable[[int], Lane | None]
 """The initial content of the 16 bytes at 16·index of a region, None where nothing is there."""
 
 
+class Access(Enum):
+    """What a function may do with a buffer."""
+
+    READ = "read"
+    UPDATE = "read and written"
+    WRITE = "written; read where it has been"
+    OUTPUT = "each byte written once; read where it has been"
+
+
+UNREADABLE = (Access.WRITE, Access.OUTPUT)
+"""Of these, nothing can be read that has not been written."""
+
+
 @dataclass
 class Region:
     """A declared buffer: bytes [low, size) from its start, whose address is residue mod align."""
@@ -44,7 +59,7 @@ class Region:
     name: str
     low: int
     size: Number
-    writable: bool
+    access: Access
     cell: Cell
     align: int = 1
     residue: int = 0
@@ -59,7 +74,7 @@ class Memory:
         self.terms = terms
         self.image = image
         constants = [
-            Region(s.region, 0, len(s.data), False, s.cell, s.align, unresolved=s.unresolved)
+            Region(s.region, 0, len(s.data), Access.READ, s.cell, s.align, unresolved=s.unresolved)
             for s in image.sections
             if s.kind is Kind.CONSTANTS
         ]
@@ -121,8 +136,12 @@ class Memory:
             raise self._refute(
                 f"{kind} {size} bytes of {region.name} that end {beyond} beyond it", at
             )
-        if store and not region.writable:
+        if store and region.access is Access.READ:
             raise self._refute(f"store to {region.name}, which is read-only", at)
+        if store and region.access is Access.OUTPUT:
+            written = self.written[region.name]
+            if any(k in written for k in range(offset, offset + size)):
+                raise self._refute(f"store to bytes of {region.name} that are written already", at)
         for k, why in region.unresolved.items():
             if offset <= k < offset + size:
                 raise unsupported(f"a constant that is {why}", at)
@@ -193,7 +212,8 @@ class Memory:
 
     def _initial(self, name: str, offset: int, size: int) -> Lane:
         index, start = divmod(offset, 16)
-        cell = self.regions[name].cell
+        region = self.regions[name]
+        cell = _nothing if region.access in UNREADABLE else region.cell
         first = cell(index)
         if first is None:
             raise self._refute(
@@ -271,6 +291,10 @@ class Memory:
         except UndecidedError:
             return False
         return below(pointer.offset, region.low) is False and below(beyond, 1) is True
+
+
+def _nothing(index: int) -> Lane | None:
+    return None
 
 
 def mask_pointer(region: Region, offset: Number, mask: int) -> Number:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from iced_x86 import EncodingKind, Instruction, MemorySizeExt, OpKind, Register
 
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
-from ghashgen.verify.core.terms import MASK128, Lane, Term, secret
+from ghashgen.verify.core.term import MASK128, Lane, Term, secret
 from ghashgen.verify.core.values import M64, Affine, Pointer, Value, add, reduced, shift_left
 from ghashgen.verify.x86_64.machine import Machine, gpr_index, is_vector, vector_index
 

@@ -1,7 +1,7 @@
 """At return, nothing that the caller could look at holds a value that depends on a secret."""
 
 from ghashgen.verify.core.refutation import Category, Refutation
-from ghashgen.verify.core.terms import secret
+from ghashgen.verify.core.term import secret
 from ghashgen.verify.x86_64.machine import GPR_NAMES, Machine
 from ghashgen.verify.x86_64.memory import STACK
 

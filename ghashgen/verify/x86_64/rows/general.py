@@ -9,7 +9,8 @@ from dataclasses import replace
 from iced_x86 import Instruction
 
 from ghashgen.verify.core.refutation import unsupported
-from ghashgen.verify.core.terms import Lane, Term, byte_moves, same_value
+from ghashgen.verify.core.term import Lane, Term, same_value
+from ghashgen.verify.core.terms import byte_moves
 from ghashgen.verify.core.values import (
     M64,
     Affine,

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from ghashgen.algebra.ops.forms import Moves
-from ghashgen.verify.core.terms import MASK64, MASK128, Lane, Term, Terms, same_value
+from ghashgen.verify.core.term import MASK64, MASK128, Lane, Term, same_value
+from ghashgen.verify.core.terms import Terms
 
 One = Callable[[Terms, Lane, int], Lane]
 """A row with one vector source: terms, source lane, immediate (0 if none)."""

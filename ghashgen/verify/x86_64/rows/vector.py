@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from iced_x86 import Instruction, OpKind
 
 from ghashgen.verify.core.refutation import unsupported
-from ghashgen.verify.core.terms import MASK64, MASK128, Lane, Term, Terms
+from ghashgen.verify.core.term import MASK64, MASK128, Lane, Term
+from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.x86_64 import operands as ops
 from ghashgen.verify.x86_64.machine import Builder, Machine, Row, Step, row_of, vector_index
 from ghashgen.verify.x86_64.rows import lane as on

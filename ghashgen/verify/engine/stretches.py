@@ -1,10 +1,11 @@
 """Straight stretches of vector instructions, executed once for each state that they meet.
 
-For the second line (`ghashgen.verify.hash.behind`), whose many runs do the same work on the same
+For the second line (`ghashgen.verify.engine.behind`), whose many runs do the same work on the same
 blocks. A stretch is a run of instructions without a branch that write vector registers only and
-load, if anything, from the table, the input and constants. What it writes is a function of the
-registers that it reads and of what stands at the addresses in them: of the table and constants
-always the same, of the input too, as long as each block that it loads from is whole. So the rows
+load, if anything, from constants and from buffers that are read only. What it writes is a function
+of the registers that it reads and of what stands at the addresses in them: in constants and in a
+buffer of fixed size always the same, in one that has a length too, as long as each block that it
+loads from is whole (`ghashgen.verify.engine.family` says who promises that). So the rows
 execute it where it meets a state for the first time, checks and all; where it meets the same state
 again, equal terms being one object, what they wrote is written again.
 
@@ -13,23 +14,21 @@ of the bytes of a partial block are executed in each.
 """
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic
 
 from iced_x86 import EncodingKind, FlowControl, Instruction, InstructionInfoFactory, OpAccess
 
-from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.verify.core.terms import RAW, Lane, Term
+from ghashgen.verify.core.term import RAW, Lane, Term
 from ghashgen.verify.core.values import Pointer
-from ghashgen.verify.hash.setup import Entry
-from ghashgen.verify.x86_64.elf import SECTION
+from ghashgen.verify.engine.family import Buffer, E, Meaning
 from ghashgen.verify.x86_64.flow import MASK, VECTOR, Flow, register_number
 from ghashgen.verify.x86_64.machine import RSP, Machine
+from ghashgen.verify.x86_64.memory import Access
 
 LEAST = 3
 """Instructions that a stretch has at least: looking up costs as much as executing two."""
 
-READABLE = ("table", "input")
-"""Regions that stay as they are, beside constants: of the input, the blocks that are whole."""
+CELL_BYTES = 16
 
 Key = tuple[object, ...]
 
@@ -51,28 +50,29 @@ class Stretch:
 
 @dataclass(frozen=True)
 class _Left:
-    """What a stretch has left: registers, and how much of the input it took to be there whole."""
+    """What a stretch has left: registers, and how much of buffers it took to be there whole."""
 
     vec: tuple[tuple[Lane, ...], ...]
     upper_dirty: bool
-    input_bytes: int
+    loaded: dict[str, int]
 
 
 @dataclass
-class Stretches:
+class Stretches(Generic[E]):
     """The stretches of one function, and what each has left where."""
 
     flow: Flow
+    meaning: Meaning[E]
     repeated: int = 0
     """Instructions whose results were known."""
     _stretches: dict[int, Stretch | None] = field(default_factory=dict)
     _left: dict[Key, _Left] = field(default_factory=dict)
-    _entry: Entry | None = None
+    _entry: E | None = None
     _open: tuple[Stretch, Key] | None = None
     """The stretch that is being executed, and its key."""
-    _loaded: int = 0
+    _loaded: dict[str, int] = field(default_factory=dict)
 
-    def skip(self, entry: Entry, address: int) -> int:
+    def skip(self, entry: E, address: int) -> int:
         """Write what the stretches from `address` on write, as far as known; return what follows.
 
         To be called before each instruction.
@@ -84,15 +84,15 @@ class Stretches:
             if address != opened.end:
                 return address
             self._open = None
-            if _present(entry, self._loaded):
+            if self._present(entry, self._loaded):
                 self._left[opened_key] = self._found(entry.machine, opened)
         while (stretch := self._at(address)) is not None:
             key = _key(entry.machine, address, stretch)
             if key is None:
                 break
             left = self._left.get(key)
-            if left is None or not _present(entry, left.input_bytes):
-                self._open, self._loaded = (stretch, key), 0
+            if left is None or not self._present(entry, left.loaded):
+                self._open, self._loaded = (stretch, key), {}
                 break
             for k, lanes in zip(stretch.written, left.vec, strict=True):
                 entry.machine.vec[k] = lanes
@@ -101,28 +101,36 @@ class Stretches:
             address = stretch.end
         return address
 
-    def _begin(self, entry: Entry) -> None:
+    def _begin(self, entry: E) -> None:
         self._entry, self._open = entry, None
-        region = entry.machine.memory.regions["input"]
+        for name, parameter in self.meaning.parameters.items():
+            if isinstance(parameter, Buffer) and isinstance(parameter.size, str):
+                self._note(entry, name)
+
+    def _note(self, entry: E, name: str) -> None:
+        """Note how far a buffer is read."""
+        region = entry.machine.memory.regions[name]
         cell = region.cell
 
         def noted(index: int) -> Lane | None:
-            self._loaded = max(self._loaded, BLOCK_BYTES * (index + 1))
+            self._loaded[name] = max(self._loaded.get(name, 0), CELL_BYTES * (index + 1))
             return cell(index)
 
         region.cell = noted
 
+    def _present(self, entry: E, loaded: dict[str, int]) -> bool:
+        """Return whether buffers are there whole as far as a stretch loads from them."""
+        regions = entry.machine.memory.regions
+        sizes = ((regions[name].size, end) for name, end in loaded.items())
+        return all(isinstance(size, int) and end <= size for size, end in sizes)
+
     def _found(self, m: Machine, stretch: Stretch) -> _Left:
-        return _Left(tuple(m.vec[k] for k in stretch.written), m.upper_dirty, self._loaded)
+        return _Left(tuple(m.vec[k] for k in stretch.written), m.upper_dirty, dict(self._loaded))
 
     def _at(self, address: int) -> Stretch | None:
         if address not in self._stretches:
             self._stretches[address] = _stretch(self.flow, address)
         return self._stretches[address]
-
-
-def _present(entry: Entry, input_bytes: int) -> bool:
-    return isinstance(entry.length, int) and input_bytes <= entry.length
 
 
 def _key(m: Machine, address: int, stretch: Stretch) -> Key | None:
@@ -131,7 +139,8 @@ def _key(m: Machine, address: int, stretch: Stretch) -> Key | None:
     for n in stretch.numbers:
         value = m.gpr[n]
         if isinstance(value, Pointer):
-            if value.region not in READABLE and not value.region.startswith(SECTION):
+            region = m.memory.regions.get(value.region)
+            if region is None or region.access is not Access.READ:
                 return None
             key += (value.region, value.offset)
         elif isinstance(value, int):

@@ -1,15 +1,11 @@
 """A second line behind the inductions: some of what they have shown is run after all.
 
-Lengths of update and exponents of power run from the entry to the return, through the same rows,
+Lengths, or what else an induction is over, run from the entry to the return, through the same rows,
 and are compared with the specification as an executed one is. No loop is cut, and nothing counts as
-proved from an earlier run: what the first line takes for granted (`ghashgen.verify.hash.cut`, the
-descent, the cases of an exponent, which numbers are among those claimed) is not used here. The
+proved from an earlier run: what the first line takes for granted (`ghashgen.verify.engine.cut`, the
+descent, which numbers are among those claimed) is not used here. The
 prover is a new one; its runs share terms, and what straight stretches of vector instructions make
-of equal terms (`ghashgen.verify.hash.stretches`).
-
-The factors of power are named as those of init are: a register that has been compared with H^(a+b),
-as a form in the bits of H^a and H^b, and equals it for every H, becomes the variable of that power.
-So the degree stays at 2 with however many bits an exponent has, and each is shown for every H.
+of equal terms (`ghashgen.verify.engine.stretches`).
 
 A number at which the two lines disagree is a fault of the prover, one of whose two lines is wrong;
 of the kernel it says only that nothing has been proved. One that cannot be followed is refused like
@@ -23,11 +19,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.core.lengths import Claim
 from ghashgen.verify.core.refutation import Category, Refutation
-from ghashgen.verify.hash.stretches import Stretches
-from ghashgen.verify.hash.theorem import EXPONENT_BITS, Prover
+from ghashgen.verify.engine.family import E
+from ghashgen.verify.engine.induction import Course
+from ghashgen.verify.engine.prover import Prover
+from ghashgen.verify.engine.stretches import Stretches
 
 TURNS = 2
 """Turns of the main loop beyond the executed lengths whose residues are run."""
@@ -38,15 +35,6 @@ one residue at random from each of PARTS equal parts of them, in either turn."""
 
 FAR, FAR_TURNS = 4, 16
 """Beyond those, to so many turns of the loop, one length at random from each of FAR equal parts."""
-
-SMALL = 128
-"""Exponents from the least up of which every one is run."""
-
-AROUND = 1
-"""How far around every power of two exponents are run."""
-
-ANY = 32
-"""Exponents at random, one from each of ANY equal parts of the claim."""
 
 
 @dataclass(frozen=True)
@@ -86,22 +74,14 @@ def sample(claim: Claim, first: int, group: int, name: str) -> list[int]:
     if TURNS * group // step <= NEAR:
         lengths = list(range(start, end, step))
     else:
-        residues = _spread(drawn, range(0, group, step), PARTS)
+        residues = spread(drawn, range(0, group, step), PARTS)
         lengths = [start + group * drawn.randrange(TURNS) + residue for residue in residues]
-    lengths += _spread(drawn, range(end, FAR_TURNS * group + 1, step), FAR)
+    lengths += spread(drawn, range(end, FAR_TURNS * group + 1, step), FAR)
     return sorted(length for length in lengths if length <= claim.last)
 
 
-def exponents(claim: Claim, first: int, name: str) -> list[int]:
-    """Return the exponents to run, from `first` on, in order; `name` is the sample's seed."""
-    chosen = set(range(first, first + SMALL))
-    for k in range(EXPONENT_BITS + 1):
-        chosen.update(range((1 << k) - AROUND, (1 << k) + AROUND + 1))
-    chosen.update(_spread(random.Random(name), range(first, claim.last + 1), ANY))
-    return sorted(m for m in chosen if first <= m <= claim.last)
-
-
-def _spread(drawn: random.Random, numbers: range, parts: int) -> list[int]:
+def spread(drawn: random.Random, numbers: range, parts: int) -> list[int]:
+    """Return one of the numbers, drawn, from each of so many equal parts."""
     # No len(): that of all exponents is more than it can say.
     first, step = numbers.start, numbers.step
     count = -(-(numbers.stop - first) // step)
@@ -109,42 +89,38 @@ def _spread(drawn: random.Random, numbers: range, parts: int) -> list[int]:
     return [first + step * drawn.randrange(low, high) for low, high in pairwise(edges)]
 
 
-def run_lengths(prover: Prover, claim: Claim, first: int) -> Behind:
+def run_lengths(prover: Prover[E], course: Course, first: int) -> Behind:
     """Run a sample of the lengths from `first` on that a prover has shown by induction.
 
     Raises:
         Refutation: a length is not as it was shown to be (category PROVER), or cannot be followed.
     """
-    group = BLOCK_BYTES * prover.spec.blocks
-    return _run(prover, "lengths", sample(claim, first, group, prover.function.symbol))
+    numbers = sample(course.claim, first, course.group, prover.function.symbol)
+    return run_again(prover, course, numbers)
 
 
-def run_exponents(prover: Prover, claim: Claim, first: int) -> Behind:
-    """Run a sample of the exponents from `first` on that a prover has shown by induction.
+def run_again(prover: Prover[E], course: Course, numbers: Sequence[int]) -> Behind:
+    """Run some of the numbers that a prover has shown by induction, each from entry to return.
 
     Raises:
         Refutation: one is not as it was shown to be (category PROVER), or cannot be followed.
     """
-    return _run(prover, "exponents", exponents(claim, first, prover.function.symbol))
-
-
-def _run(prover: Prover, unit: str, numbers: Sequence[int]) -> Behind:
+    unit = course.claim.unknown
     began = time.perf_counter()
-    again = Prover(prover.image, prover.spec, prover.function, cutting=False)
-    stretches = Stretches(again.flow)
+    again: Prover[E] = Prover(prover.image, prover.statement, prover.function, cutting=False)
+    stretches: Stretches[E] = Stretches(again.flow, again.meaning)
     again.skip = stretches.skip
-    run = again.prove if unit == "lengths" else again.prove_exponent
     try:
         for number in numbers:
-            run(number)
+            again.prove(course.numbers(number))
     except Refutation as refutation:
         if refutation.category == Category.UNSUPPORTED:
             raise
-        raise _fault(refutation, unit[:-1]) from None
+        raise _fault(refutation, unit) from None
     finally:
-        again.naming.terms.clear()
+        again.meaning.terms.clear()
     return Behind(
-        unit,
+        f"{unit}s",
         len(numbers),
         max(numbers, default=0),
         again.executed + stretches.repeated,
@@ -162,5 +138,5 @@ def _fault(found: Refutation, unit: str) -> Refutation:
         difference=found.difference,
     )
     fault.symbol, fault.instruction = found.symbol, found.instruction
-    fault.length, fault.exponent = found.length, found.exponent
+    fault.numbers = found.numbers
     return fault

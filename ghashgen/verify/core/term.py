@@ -1,0 +1,120 @@
+"""What a term is, what it depends on, and the one way in which terms are gone over.
+
+A lane is an int (a known constant) or a `Term`. A term is one of a few kinds (`Kind`), applied to
+parts. Whatever somebody asks of all terms, their polynomials, their variables, the same value under
+other names, is answered by its kind, part by part, in the order of `parts_first`.
+"""
+
+from collections.abc import Callable, Container, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ghashgen.algebra.ops.forms import Form
+
+if TYPE_CHECKING:
+    from ghashgen.verify.core.terms import Terms
+
+MASK64 = (1 << 64) - 1
+MASK128 = (1 << 128) - 1
+
+TABLE, DATA, RAW, OPAQUE, CALLER, SECRET = 1, 2, 4, 8, 16, 32
+"""What a term depends on: table entries; state and blocks; a block not yet padded; a value that
+cannot be followed; what the caller left in a register or in memory (taken for public); and whether
+key, state or data is in it, which comes with the first three and is never lost."""
+
+
+class NotPolynomialError(Exception):
+    """A value that the checker cannot follow: why, and at which instruction it arose."""
+
+    def __init__(self, reason: str, at: int) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.at = at
+
+
+class Term:
+    """One value of 128 bits; compared by identity, since equal terms are one object."""
+
+    __slots__ = ("args", "at", "deps", "form", "mask", "op", "serial")
+
+    def __init__(self, op: str, args: tuple[object, ...], mask: int, deps: int, at: int) -> None:
+        self.op = op
+        self.args = args
+        self.mask = mask
+        """Bits that may be other than zero."""
+        self.deps = deps
+        self.at = at
+        """Address of the instruction that made it first."""
+        self.serial = 0
+        self.form: Form | None = None
+
+    def __repr__(self) -> str:
+        return f"<{self.op} {self.serial}>"
+
+
+Lane = int | Term
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of term: what is asked of terms is answered here, and nowhere else."""
+
+    name: str
+    form: Callable[["Terms", Term], Form]
+    """The 128 polynomials; those of the parts are known.
+
+    Raises NotPolynomialError if there are none."""
+    rebuild: Callable[..., Lane] | None = None
+    """The same of other parts, from the pool and all arguments; None if it has no other."""
+    variable: bool = False
+    """Whether its argument is the name of a variable."""
+    linear: bool = False
+    """Whether it is a sum of linear functions of its parts, so that a part can be sought in it."""
+
+
+def parts_of(term: Term) -> list[Term]:
+    """Return the terms among the arguments."""
+    return [part for part in term.args if isinstance(part, Term)]
+
+
+def parts_first(
+    term: Term, known: Container[Term], into: Callable[[Term], bool] | None = None
+) -> Iterator[Term]:
+    """Yield a term and all that it is made of, each after its parts.
+
+    What is known when its turn comes is passed over, with its parts; so are the parts of a term for
+    which `into` is false.
+    """
+    stack = [term]
+    done: set[Term] = set()
+    while stack:
+        top = stack[-1]
+        if top in done or top in known:
+            stack.pop()
+            continue
+        missing: list[Term] = []
+        if into is None or into(top):
+            missing = [p for p in parts_of(top) if p not in done and p not in known]
+        if missing:
+            stack.extend(missing)
+            continue
+        stack.pop()
+        done.add(top)
+        yield top
+
+
+def same_value(a: object, b: object) -> bool:
+    """Return whether two lanes are certainly equal; an opaque value equals nothing, even itself."""
+    if isinstance(a, Term):
+        return a is b and a.op != "opaque"
+    return isinstance(a, int) and isinstance(b, int) and a == b
+
+
+def secret(lane: object) -> bool:
+    """Return whether a value may depend on key, state or data."""
+    return isinstance(lane, Term) and lane.deps & SECRET != 0
+
+
+def of_table(lane: object) -> bool:
+    """Return whether a value is a function of the table alone."""
+    return isinstance(lane, Term) and lane.deps == TABLE | SECRET

@@ -1,0 +1,239 @@
+"""Cutting the data path: at a loop, forget all that depends on how the run arrived.
+
+What is kept at a cut is a whitelist (`_kept`), for registers, masks and every byte of memory alike:
+a number, a pointer, what the caller left, a function of the table alone, and what the meaning of
+the function names (`ghashgen.verify.engine.family.Kept`): for a hash, its accumulators and
+functions of input that is still to be absorbed. Each means the same however the run arrived.
+Everything else is forgotten, the last partial block's bytes too, and of a flag only a known bit is
+kept. What is forgotten stays as secret as it was. From there on nothing depends on how the run
+arrived, so what was proved from an equal machine state holds again.
+"""
+
+from collections.abc import Container, Mapping
+
+from ghashgen.verify.core.refutation import unsupported
+from ghashgen.verify.core.term import DATA, OPAQUE, Lane, Term, of_table, secret
+from ghashgen.verify.core.values import Affine, Number, Pointer, Value, shift_number
+from ghashgen.verify.engine.family import Buffer, E, Kept, Meaning
+from ghashgen.verify.x86_64.flags import forgotten
+from ghashgen.verify.x86_64.flow import FLAGS, MASK, VECTOR, Flow
+from ghashgen.verify.x86_64.machine import RSP
+from ghashgen.verify.x86_64.memory import STACK, Access
+
+CELL_BYTES = 16
+
+Key = tuple[object, ...]
+
+STALE = "data from before a loop's cut"
+LEFT = "a register that no longer matters"
+
+
+def live_lanes(entry: E, live: frozenset[int]) -> list[Term]:
+    """Return the distinct live vector lanes that depend on data."""
+    out: dict[Term, None] = {}
+    for number in sorted(live):
+        if VECTOR <= number < MASK:
+            for lane in entry.machine.vec[number - VECTOR]:
+                if isinstance(lane, Term) and lane.deps & DATA and not lane.deps & OPAQUE:
+                    out[lane] = None
+    return list(out)
+
+
+def stacked(entry: E) -> list[Term]:
+    """Return the values on the stack that depend on data."""
+    values = (value for value, _ in entry.machine.memory.written[STACK].values())
+    return list(dict.fromkeys(v for v in values if isinstance(v, Term) and v.deps & DATA))
+
+
+def cut(entry: E, meaning: Meaning[E], flow: Flow, address: int) -> Key | None:
+    """Cut at an address and return a key that determines the rest of the run.
+
+    Returns None, and changes nothing, if the live values are not of the permitted kinds.
+    """
+    live = flow.live.get(address, frozenset())
+    kept = meaning.carried(entry, live_lanes(entry, live))
+    if kept is None:
+        return None
+    for number, amount in kept.done.items():
+        _advance(entry, meaning, number, amount)
+    forget(entry, meaning, flow, live, kept)
+    return cut_key(entry, meaning, address)
+
+
+def least(number: Number) -> int:
+    """Return the least value of a number."""
+    return number if isinstance(number, int) else number.least
+
+
+def _advance(entry: E, meaning: Meaning[E], number: str, amount: int) -> None:
+    """Let every buffer of this length begin after what has been dealt with."""
+    m = entry.machine
+    if amount > least(entry.numbers[number]):
+        raise unsupported(f"a cut beyond the end of {number}")
+    entry.numbers[number] = shift_number(entry.numbers[number], -amount)
+    names = {
+        name
+        for name, parameter in meaning.parameters.items()
+        if isinstance(parameter, Buffer) and parameter.size == number
+    }
+    for name in names:
+        region, written = m.memory.regions[name], m.memory.written[name]
+        if region.access is not Access.READ:
+            if any(k not in written for k in range(amount)):
+                raise unsupported(f"{name} is not written as far as {number} is dealt with")
+            m.memory.written[name] = {k - amount: v for k, v in written.items() if k >= amount}
+        region.size = entry.numbers[number]
+
+    def moved(value: Value) -> Value:
+        if isinstance(value, Pointer) and value.region in names:
+            return Pointer(value.region, shift_number(value.offset, -amount))
+        return value
+
+    for index, value in enumerate(m.gpr):
+        m.gpr[index] = moved(value)
+    stack = m.memory.written[STACK]
+    # Bytes of one stored value must stay one object, or they no longer load as a pointer.
+    same: dict[int, Value] = {}
+    for offset, (value, k) in list(stack.items()):
+        stack[offset] = (same.setdefault(id(value), moved(value)), k)
+
+
+def _kept(value: Value, renamed: Mapping[Term, Lane]) -> Value | None:
+    """Return what a value is after the cut, None if it means nothing there."""
+    if isinstance(value, int | Affine | Pointer):
+        return value
+    if value in renamed:
+        return renamed[value]
+    return value if value.op == "caller" or of_table(value) else None
+
+
+def _advances(value: Value, moving: Container[str]) -> bool:
+    """Return whether an argument says another thing after each turn of a loop.
+
+    A length and the beginning of its buffer do: what is left of them is in registers.
+    """
+    if isinstance(value, Pointer):
+        return value.region in moving
+    return isinstance(value, int | Affine)
+
+
+def forget(entry: E, meaning: Meaning[E], flow: Flow, live: frozenset[int], names: Kept) -> None:
+    """Keep what `_kept` permits, under the names that the meaning has given."""
+    m, terms = entry.machine, meaning.terms
+    terms.at = 0
+    stale, left = terms.lost(STALE, True), terms.lost(LEFT, False)
+    stale_number, left_number = terms.lost(STALE, True, 64), terms.lost(LEFT, False, 64)
+    saved = entry.abi.saved_numbers
+    moving = {
+        name
+        for name, parameter in meaning.parameters.items()
+        if isinstance(parameter, Buffer) and isinstance(parameter.size, str)
+    }
+
+    for number in range(16):
+        value = m.gpr[number]
+        kept = _kept(value, {}) if number in live or number == RSP else None
+        if kept is None and not (number in saved and value is entry.gpr[number]):
+            m.gpr[number] = stale_number if secret(value) else left_number
+    for index, lanes in enumerate(m.vec):
+        number = VECTOR + index
+        out: list[Lane] = []
+        for k, lane in enumerate(lanes):
+            after = _kept(lane, names.vectors) if number in live else None
+            if after is None:
+                untouched = number in saved and k == 0 and lane is entry.vec[index][0]
+                # One that the code writes anywhere may hold data on another way here.
+                written = number in (flow.upper_written if k else flow.written)
+                lost = stale if written or secret(lane) else left
+                after = lane if untouched else lost
+            assert isinstance(after, int | Term)
+            out.append(after)
+        m.vec[index] = tuple(out)
+    for k, value in enumerate(m.mask):
+        kept = _kept(value, {}) if MASK + k in live else None
+        if kept is None:
+            m.mask[k] = stale_number if secret(value) else left_number
+        else:
+            m.mask[k] = kept
+    m.flags = forgotten(m.flags, FLAGS in live)
+    for name, content in m.memory.written.items():
+        for offset, (value, k) in list(content.items()):
+            kept = _kept(value, names.stack) if name == STACK else None
+            if offset in entry.arguments and name == STACK and _advances(value, moving):
+                kept = None
+            if kept is None:
+                kept = stale if secret(value) else left
+            content[offset] = (kept, k)
+    for name, cell in names.buffers.items():
+        content = m.memory.written[name]
+        for k in range(CELL_BYTES):
+            content[k] = (stale if cell is None else cell, k)
+
+
+def cut_key(entry: E, meaning: Meaning[E], address: int) -> Key:
+    """Return all that the rest of a run depends on."""
+    m = entry.machine
+    written = tuple(
+        (name, tuple((offset, *content[offset]) for offset in sorted(content)))
+        for name, content in m.memory.written.items()
+        if m.memory.regions[name].access is not Access.READ
+    )
+    return (
+        address,
+        tuple(m.gpr),
+        tuple(m.vec),
+        tuple(m.mask),
+        m.flags,
+        written,
+        tuple(entry.numbers.items()),
+        meaning.key(entry),
+        m.upper_dirty,
+        tuple(m.memory.returns),
+        m.memory.touched,
+    )
+
+
+_WITH_LENGTHS = (tuple, Affine, Pointer)
+"""The parts of a key that may hold a length."""
+
+
+def with_unknown(key: object, unknown: str, u: int) -> object:
+    """Return a key with every number that has this unknown replaced by its value at u."""
+    if isinstance(key, Affine):
+        return key.at(u) if key.unknown == unknown else key
+    if isinstance(key, Pointer):
+        if not has_unknown(key.offset, unknown):
+            return key
+        assert isinstance(key.offset, Affine)
+        return Pointer(key.region, key.offset.at(u))
+    if isinstance(key, tuple):
+        # Most parts are lanes and numbers, of which there is nothing to ask.
+        return tuple(
+            [
+                with_unknown(part, unknown, u) if isinstance(part, _WITH_LENGTHS) else part
+                for part in key
+            ]
+        )
+    return key
+
+
+def has_unknown(key: object, unknown: str) -> bool:
+    """Return whether `with_unknown` changes a key."""
+    if isinstance(key, tuple):
+        return any(has_unknown(part, unknown) for part in key)
+    if isinstance(key, Pointer):
+        return has_unknown(key.offset, unknown)
+    return isinstance(key, Affine) and key.unknown == unknown
+
+
+def shifted_unknown(key: object, unknown: str, by: int) -> object:
+    """Return a key with the unknown u replaced by u + by, keeping the range of u."""
+    if isinstance(key, Affine):
+        return key.plus(by * key.scale) if key.unknown == unknown else key
+    if isinstance(key, Pointer):
+        offset = shifted_unknown(key.offset, unknown, by)
+        assert isinstance(offset, int | Affine)
+        return Pointer(key.region, offset)
+    if isinstance(key, tuple):
+        return tuple(shifted_unknown(part, unknown, by) for part in key)
+    return key

@@ -1,0 +1,98 @@
+"""The state in which a function is entered: buffers, arguments, what the caller left."""
+
+from collections.abc import Callable
+
+from ghashgen.verify.core.refutation import unsupported
+from ghashgen.verify.core.term import Lane
+from ghashgen.verify.core.values import Affine, Number, Pointer, Value, shift_right
+from ghashgen.verify.engine.family import Buffer, Count, E, Function, Meaning, Numbers, Statement
+from ghashgen.verify.x86_64.abi import ABIS
+from ghashgen.verify.x86_64.elf import Image
+from ghashgen.verify.x86_64.machine import END, RSP, Machine, entry_machine
+from ghashgen.verify.x86_64.memory import RETURN_BYTES, STACK, Access, Memory, Region
+
+STACK_LIMIT = 1 << 16
+"""Bytes of stack that a kernel may use."""
+
+SLOT = 8
+"""Bytes of an argument on the stack."""
+
+
+def enter(
+    image: Image,
+    statement: Statement,
+    function: Function,
+    meaning: Meaning[E],
+    numbers: Numbers,
+    stack_align: tuple[int, int] = (16, 8),
+) -> E:
+    """Return the machine at the entry of a function, for one value of every number.
+
+    `stack_align` is what is known of the entry's stack pointer: its residue modulo a power of two.
+    Both ABIs promise 8 modulo 16.
+    """
+    terms, abi = meaning.terms, ABIS[statement.abi]
+
+    def content(buffer: str) -> Callable[[int], Lane | None]:
+        cell = meaning.cell(buffer)
+        return lambda index: cell(entry, index)
+
+    regions = []
+    arguments: list[Value] = []
+    for name in function.parameters:
+        parameter = meaning.parameters[name]
+        if isinstance(parameter, Count):
+            arguments.append(_in_units(numbers[name], parameter.unit))
+            continue
+        arguments.append(Pointer(name, 0))
+        size = _size(parameter, numbers)
+        regions.append(Region(name, 0, size, parameter.access, content(name), parameter.align))
+    in_registers = len(abi.arguments)
+    above = RETURN_BYTES + abi.home_bytes
+    regions.append(
+        Region(
+            STACK,
+            -STACK_LIMIT,
+            above + SLOT * len(arguments[in_registers:]),
+            Access.UPDATE,
+            lambda index: terms.caller(f"{STACK}[{16 * index}]"),
+            *stack_align,
+        )
+    )
+    machine = entry_machine(terms, Memory(terms, image, regions))
+    machine.red_zone = abi.red_zone
+    machine.gpr[RSP] = Pointer(STACK, 0)
+    machine.memory.floor = lambda: _floor(machine)
+    machine.memory.returns.append((Pointer(STACK, 0), END))
+    machine.memory.page = abi.page
+    for register, value in zip(abi.arguments, arguments, strict=False):
+        machine.gpr[register] = value
+    stack = machine.memory.written[STACK]
+    for index, value in enumerate(arguments[in_registers:]):
+        at = above + SLOT * index
+        stack.update({at + k: (value, k) for k in range(SLOT)})
+    # In one order, so that equal states have equal keys.
+    counts = {name: numbers[name] for name in function.parameters if name in numbers}
+    entry = meaning.entry(machine, abi, counts, list(machine.gpr), list(machine.vec))
+    entry.arguments = range(above, above + SLOT * len(arguments[in_registers:]))
+    return entry
+
+
+def _size(parameter: Buffer, numbers: Numbers) -> Number:
+    return numbers[parameter.size] if isinstance(parameter.size, str) else parameter.size
+
+
+def _in_units(number: Number, unit: int) -> Number:
+    if isinstance(number, Affine):
+        return shift_right(number, unit.bit_length() - 1)
+    if number % unit:
+        raise unsupported(f"{number} is no multiple of {unit}")
+    return number // unit
+
+
+def _floor(machine: Machine) -> int:
+    """Return the lowest offset of the stack that may be used now."""
+    pointer = machine.gpr[RSP]
+    if isinstance(pointer, Pointer) and pointer.region == STACK and isinstance(pointer.offset, int):
+        return pointer.offset - machine.red_zone
+    return 0

@@ -1,0 +1,228 @@
+"""All lengths beyond the executed ones, by induction on the turns of the main loop.
+
+The length is a·u + c with u unknown in [low, high]; what other numbers the function has are what a
+`Course` says, and the same throughout. The machine runs with that unknown: from the entry to a
+loop's cut, giving a state S(u), and once around, giving a state S'(u). Shown:
+
+1. from the entry, every length in the range reaches S (all branches on the way are decided by the
+   range alone, else the attempt is refused);
+2. S'(u) is S(u - d), d > 0 being what one turn consumes: the same registers, stack and fresh
+   variables, with every length shorter by one turn. So S(u) goes to S(u - d) for every u >= low;
+3. every S(r) with low - d <= r < low is a state from which executed lengths have been proved;
+4. so is every length with u < low: executed from the entry, or led, by a run with the length
+   unknown and all branches decided by its range, to states from which it has been proved;
+5. the lengths of 1 to 4 together are all that is claimed (`ghashgen.verify.core.lengths`).
+
+By descent every u >= low arrives at a proved state, and what was done on the way is what the
+specification says, because the meaning of the function has checked that at each cut
+(`Meaning.carried`). What the loop carries beside that, a function of the input ahead, is part of S
+like any register: 1 shows that it holds on entry, and 2 that a turn from any state in which it
+holds leads to one.
+
+A state on the way, with its unknown in that range, then counts as proved too. So a second induction
+may lead to it: over the length of a loop before, with this length as unknown as it was.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+from ghashgen.verify.core.lengths import Claim
+from ghashgen.verify.core.refutation import Refutation, unsupported
+from ghashgen.verify.core.values import Affine, Number, UndecidedError
+from ghashgen.verify.engine.cut import Key, has_unknown, shifted_unknown, with_unknown
+from ghashgen.verify.engine.family import E, Numbers
+from ghashgen.verify.engine.prover import NO_NUMBERS, STACK_RESIDUES, Prover, as_key
+
+GREATEST_LENGTH = (1 << 62) - 1
+"""The greatest length in bytes of which anything is claimed."""
+
+TURNS = 3
+"""How many turns of the loop may differ from the following ones."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """What an induction is over: the number that the claim's unknown is, the others as they are.
+
+    `group` is what one turn of the loop takes of it. The others may be unknown too, under names of
+    their own: nothing is then assumed of them but their ranges.
+    """
+
+    claim: Claim
+    group: int
+    others: Numbers = field(default_factory=lambda: NO_NUMBERS)
+
+    def numbers(self, value: Number) -> Numbers:
+        """Return all numbers where this one has a value."""
+        return {**self.others, self.claim.unknown: value}
+
+
+def prove_longer(prover: Prover[E], course: Course) -> list[Affine]:
+    """Prove a function for every length of a claim that has not been executed.
+
+    Returns the progressions that these lengths are.
+
+    Raises:
+        Refutation: it does not hold, or the loop is not of the kind that is understood.
+    """
+    residues = (8,) if prover.stack_align[0] == 16 else STACK_RESIDUES
+    try:
+        for residue in residues:
+            prover.stack_align = (prover.stack_align[0], residue)
+            shown = _all_lengths(prover, course)
+            missing = course.claim.missing(_executed(prover, course), shown)
+            if missing is not None:
+                raise unsupported(f"induction: nothing was shown of the length {missing}")
+        return shown
+    except UndecidedError as error:
+        raise prover.named(unsupported(f"induction: {error}", prover.at)) from None
+    except Refutation as refutation:
+        raise prover.named(refutation) from None
+
+
+def _executed(prover: Prover[E], course: Course) -> set[int]:
+    """Return the lengths of the course that have been executed from the entry."""
+    lengths = (dict(numbers).get(course.claim.unknown) for numbers in prover.proved)
+    return {
+        length
+        for length in lengths
+        if isinstance(length, int) and as_key(course.numbers(length)) in prover.proved
+    }
+
+
+def _all_lengths(prover: Prover[E], course: Course) -> list[Affine]:
+    """Return the progressions of lengths that have been shown, executed ones aside."""
+    claim = course.claim
+    group = math.lcm(course.group, claim.step)
+    failure: Exception | None = None
+    # The first turns may still differ from the rest, for instance in registers not yet used.
+    for turns in range(TURNS):
+        low = turns + 2
+        try:
+            return _descend(prover, course, claim.above(low * group))
+        except UndecidedError as error:
+            failure = failure or error
+        try:
+            # A length split into groups and a rest: one induction for every rest.
+            return [
+                shown
+                for length in claim.split(group, low)
+                for shown in _descend(prover, course, length)
+            ]
+        except UndecidedError:
+            continue
+    assert failure is not None
+    raise failure
+
+
+def _descend(prover: Prover[E], course: Course, length: Affine) -> list[Affine]:
+    """Show the lengths of a progression, and of its continuation down to 0."""
+    entry = prover.start(course.numbers(length))
+    unknown = length.unknown
+    seen: dict[int, tuple[Key, Number]] = {}
+    found: tuple[Key, int] | None = None
+    passed: list[Key] = []
+
+    def at_cut(address: int) -> bool:
+        nonlocal found
+        key = prover.cut(entry, address)
+        if key is None:
+            return False
+        left = entry.numbers[unknown]
+        passed.append(key)
+        before, more = seen.get(address, (None, 0))
+        seen[address] = (key, left)
+        consumed = _consumed(more, left)
+        if before is not None and consumed and shifted_unknown(before, unknown, -consumed) == key:
+            found = (before, consumed)
+        return found is not None
+
+    if prover.run(entry, prover.entry_address, at_cut) or found is None:
+        raise unsupported("induction: no loop takes in input of unknown length")
+    key, consumed = found
+    shown = [length, *_below(prover, course, length)]
+    state = _at_each(key, unknown)
+    for u in range(length.low - consumed, length.low):
+        if state(u) not in prover.finished:
+            align = prover.stack_align
+            prover.prove(course.numbers(length.at(u)))
+            prover.stack_align = align
+        if state(u) not in prover.finished:
+            raise unsupported(
+                f"induction: the loop's state for the length {length.at(u)} is not among those "
+                "proved by execution"
+            )
+    prover.finished.update(passed)
+    return shown
+
+
+def _below(prover: Prover[E], course: Course, length: Affine) -> Iterator[Affine]:
+    """Prove the lengths below the induction's base that have not been executed.
+
+    Yields the progressions among them that were proved together.
+
+    Those that fill as many groups go the same way: one run with the length unknown may lead from
+    the entry to states from which every one of them has been proved. If not, each is executed.
+    """
+    turns: dict[int, list[int]] = {}
+    for u in range(length.low):
+        if as_key(course.numbers(length.at(u))) not in prover.proved:
+            turns.setdefault(length.at(u) // course.group, []).append(u)
+    for _, chunk in sorted(turns.items()):
+        several = replace(length, low=chunk[0], high=chunk[-1])
+        together = 1 < len(chunk) == chunk[-1] - chunk[0] + 1
+        if together and _reaches_proved(prover, course, several):
+            yield several
+            continue
+        for u in chunk:
+            align = prover.stack_align
+            prover.prove(course.numbers(length.at(u)))
+            prover.stack_align = align
+
+
+def _reaches_proved(prover: Prover[E], course: Course, length: Affine) -> bool:
+    entry = prover.start(course.numbers(length))
+    unknowns = range(length.low, length.high + 1)
+    passed: list[Callable[[int], Key]] = []
+    arrived = False
+
+    def at_cut(address: int) -> bool:
+        nonlocal arrived
+        key = prover.cut(entry, address)
+        if key is None:
+            return False
+        state = _at_each(key, length.unknown)
+        arrived = all(state(u) in prover.finished for u in unknowns)
+        passed.append(state)
+        return arrived
+
+    try:
+        prover.run(entry, prover.entry_address, at_cut)
+    except (UndecidedError, Refutation):
+        # One length after the other then, which also tells which of them is wrong.
+        return False
+    if arrived:
+        for state in passed:
+            prover.finished.update(state(u) for u in unknowns)
+    return arrived
+
+
+def _at_each(key: Key, unknown: str) -> Callable[[int], Key]:
+    """Return the key at a value of the unknown, as a function of that value."""
+    changing = tuple(has_unknown(part, unknown) for part in key)
+
+    def at(u: int) -> Key:
+        return tuple(
+            with_unknown(part, unknown, u) if changes else part
+            for part, changes in zip(key, changing, strict=True)
+        )
+
+    return at
+
+
+def _consumed(before: Number, after: Number) -> int:
+    """Return by how much u falls in one turn: 0 if the remaining length says nothing."""
+    if not isinstance(before, Affine) or not isinstance(after, Affine):
+        return 0
+    return max((before.offset - after.offset) // before.scale, 0)

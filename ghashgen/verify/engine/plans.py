@@ -1,0 +1,51 @@
+"""How a function is proved: once, or for every length by execution, induction and a second line."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from ghashgen.verify.engine.behind import Behind, run_lengths
+from ghashgen.verify.engine.family import E
+from ghashgen.verify.engine.induction import Course, prove_longer
+from ghashgen.verify.engine.prover import Prover
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What has been shown: (lengths, method), both in words, and what the second line has run."""
+
+    parts: tuple[tuple[str, str], ...]
+    behind: Behind | None = None
+
+
+def once(prover: Prover[E]) -> Shown:
+    """Prove a function that has no number.
+
+    Raises:
+        Refutation: it does not hold.
+    """
+    prover.prove()
+    return Shown((("none", "execution"),))
+
+
+def every_length(
+    prover: Prover[E], course: Course, executed: range, lengths: Iterable[int] | None = None
+) -> Shown:
+    """Prove a function for every length of a course, those of `executed`, from 0, one by one.
+
+    `lengths` are proved instead, if given; nothing is then claimed of others.
+
+    Raises:
+        Refutation: it does not hold.
+    """
+    if lengths is not None:
+        chosen = sorted(set(lengths))
+        for length in chosen:
+            prover.prove(course.numbers(length))
+        return Shown(((f"{len(chosen)} chosen", "execution"),))
+    for length in executed:
+        prover.prove(course.numbers(length))
+    claim, last = course.claim, executed[-1]
+    prove_longer(prover, course)
+    behind = run_lengths(prover, course, last + 1)
+    below = replace(claim, bound=last).text(0)
+    return Shown(((below, "execution"), (claim.text(last + 1), "induction")), behind)

@@ -1,0 +1,258 @@
+"""One function, one value of every length: follow the control flow and compare the result.
+
+Every instruction executed is checked on the way (memory, constant time) and the registers at the
+return (ABI, wipe). A run ends early where its machine state after a cut equals one from which the
+rest has been proved already. What the function should do is its meaning
+(`ghashgen.verify.engine.family`).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Generic
+
+from ghashgen.algebra.ops.forms import Form, Moves
+from ghashgen.verify.core.refutation import Category, Difference, Refutation, unsupported
+from ghashgen.verify.core.term import NotPolynomialError, Term
+from ghashgen.verify.core.values import Pointer, UndecidedError
+from ghashgen.verify.engine.cut import cut
+from ghashgen.verify.engine.entry import enter
+from ghashgen.verify.engine.family import E, Function, Meaning, Numbers, Statement
+from ghashgen.verify.x86_64.abi import ABIS, check_frame, check_return
+from ghashgen.verify.x86_64.dataflow import address_guard, guard
+from ghashgen.verify.x86_64.decoding import decode
+from ghashgen.verify.x86_64.elf import Image
+from ghashgen.verify.x86_64.flow import Flow, flow_of
+from ghashgen.verify.x86_64.machine import END, RSP, Machine, Step, text_of
+from ghashgen.verify.x86_64.memory import STACK
+from ghashgen.verify.x86_64.rows.table import step_of
+from ghashgen.verify.x86_64.wipe import check_wiped
+
+CELL_BYTES = 16
+
+STEPS, STEPS_A_BLOCK = 5_000, 1_000
+"""More instructions than any kernel needs for a length that is executed: so many, plus so many for
+each block that it deals with (`Meaning.work`)."""
+
+STACK_RESIDUES = (8, 24, 40, 56)
+"""What 8 modulo 16 leaves open modulo 64."""
+
+NO_NUMBERS: Numbers = {}
+
+
+def as_key(numbers: Numbers) -> frozenset[tuple[str, object]]:
+    """Return numbers as a part of a set."""
+    return frozenset(numbers.items())
+
+
+@dataclass
+class Decoded:
+    """One instruction, ready to run."""
+
+    step: Step
+    following: int
+    guards: tuple[Callable[[Machine], None], ...]
+    vectors: tuple[int, ...]
+    cut: bool
+
+
+@dataclass
+class Prover(Generic[E]):
+    """Proves one function; terms, forms and finished states are shared by all lengths."""
+
+    image: Image
+    statement: Statement
+    function: Function
+    cutting: bool = True
+    """Whether loops are cut; without, every length runs from its entry to its return."""
+    meaning: Meaning[E] = field(init=False)
+    flow: Flow = field(init=False)
+    entry_address: int = field(init=False)
+    finished: set[tuple[object, ...]] = field(default_factory=set)
+    proved: set[frozenset[tuple[str, object]]] = field(default_factory=set)
+    """Numbers executed from the entry, whatever the stack's alignment."""
+    executed: int = 0
+    stack_align: tuple[int, int] = (16, 8)
+    skip: Callable[[E, int], int] | None = None
+    """Asked before each instruction for the next to execute (`stretches`); not while cutting."""
+    _decoded: dict[int, Decoded] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.meaning = self.statement.meaning(self.function, self.cutting)
+        self.entry_address = self.image.symbol(self.function.symbol)
+        saved = ABIS[self.statement.abi].saved_numbers
+        self.flow = flow_of(self.image, self.entry_address, saved)
+
+    @property
+    def at(self) -> int:
+        """The address of the instruction that is being executed."""
+        return self.meaning.terms.at
+
+    def prove(self, numbers: Numbers = NO_NUMBERS) -> None:
+        """Prove the function for one value of each of its numbers.
+
+        Raises:
+            Refutation: a theorem does not hold.
+        """
+        try:
+            self._prove_aligned(numbers)
+            self.proved.add(as_key(numbers))
+        except Refutation as refutation:
+            refutation.numbers = {k: n for k, n in numbers.items() if isinstance(n, int)}
+            raise self.named(refutation) from None
+
+    def named(self, refutation: Refutation) -> Refutation:
+        """Return a refutation with the function and the instruction that it is about."""
+        refutation.symbol = self.function.symbol
+        if refutation.at is not None and refutation.at in self.flow.instructions:
+            refutation.instruction = text_of(self.flow.instructions[refutation.at])
+        return refutation
+
+    def _prove_aligned(self, numbers: Numbers) -> None:
+        if self.stack_align[0] == 16:
+            try:
+                self._prove_once(numbers)
+                return
+            except UndecidedError as error:
+                if "known alignment" not in str(error):
+                    raise unsupported(str(error), self.at) from None
+        for residue in STACK_RESIDUES:
+            self.stack_align = (64, residue)
+            try:
+                self._prove_once(numbers)
+            except UndecidedError as error:
+                raise unsupported(str(error), self.at) from None
+
+    def _prove_once(self, numbers: Numbers) -> None:
+        entry = self.start(numbers)
+        keys: list[tuple[object, ...]] = []
+
+        def at_cut(address: int) -> bool:
+            key = self.cut(entry, address)
+            if key is None:
+                return False
+            keys.append(key)
+            return key in self.finished
+
+        if self.run(entry, self.entry_address, at_cut):
+            self.check_end(entry)
+        self.finished.update(keys)
+
+    def start(self, numbers: Numbers = NO_NUMBERS) -> E:
+        """Return the machine at the function's entry."""
+        return enter(
+            self.image, self.statement, self.function, self.meaning, numbers, self.stack_align
+        )
+
+    def cut(self, entry: E, address: int) -> tuple[object, ...] | None:
+        """Cut a run; return what determines the rest of it, None if it cannot be cut there."""
+        key = cut(entry, self.meaning, self.flow, address)
+        return None if key is None else (*key, self.stack_align)
+
+    def _decode(self, address: int) -> Decoded:
+        known = self._decoded.get(address)
+        if known is None:
+            instruction = self.flow.instructions.get(address) or decode(self.image, address)
+            try:
+                step = step_of(instruction)
+            except Refutation as refutation:
+                refutation.at = address
+                raise
+            known = Decoded(
+                step,
+                int(instruction.next_ip),
+                tuple(g for g in (address_guard(instruction), guard(instruction)) if g),
+                self.flow.vector_writes.get(address, ()),
+                address in self.flow.cuts,
+            )
+            self._decoded[address] = known
+        return known
+
+    def run(self, entry: E, address: int, at_cut: Callable[[int], bool]) -> bool:
+        """Execute until the return (True) or until `at_cut` says to stop (False)."""
+        m, meaning = entry.machine, self.meaning
+        terms, written = meaning.terms, meaning.written
+        cuts = self.cutting and meaning.cuts
+        terms.settle = lambda term: meaning.settle(entry, term)
+        stack_pointer = m.gpr[RSP]
+        decoded = self._decoded
+        limit = STEPS + STEPS_A_BLOCK * meaning.work(entry)
+        skip = None if self.cutting else self.skip
+        for _ in range(limit):
+            if skip is not None:
+                address = skip(entry, address)
+            now = decoded.get(address) or self._decode(address)
+            if now.cut and cuts and at_cut(address):
+                return False
+            terms.at = address
+            for check in now.guards:
+                check(m)
+            following = now.step(m)
+            self.executed += 1
+            if m.gpr[RSP] is not stack_pointer:
+                stack_pointer = m.gpr[RSP]
+                if not isinstance(stack_pointer, Pointer) or stack_pointer.region != STACK:
+                    raise unsupported("the stack pointer leaves the stack", address)
+                check_frame(m)
+                if following != END:
+                    m.memory.release()
+            if now.vectors:
+                written(entry, now.vectors)
+            if following == END:
+                return True
+            address = now.following if following is None else following
+        raise unsupported(f"no end after {limit} instructions", address)
+
+    def check_end(self, entry: E) -> None:
+        """Compare what the function has left with what it should leave.
+
+        Raises:
+            Refutation: it differs.
+        """
+        m, at = entry.machine, self.at
+        check_return(entry.abi, m, entry.gpr, entry.vec)
+        self.meaning.check(self, entry)
+        if self.statement.wipe:
+            self.meaning.terms.at = at
+            check_wiped(m)
+
+    def check_cell(
+        self,
+        entry: E,
+        buffer: str,
+        wanted: Form,
+        name: str,
+        index: int = 0,
+        moves: Moves | None = None,
+    ) -> None:
+        """Compare 16 bytes of a buffer, all of which are to be written, with their definition.
+
+        `moves` is applied to what stands in memory first.
+
+        Raises:
+            Refutation: they differ.
+        """
+        terms, memory = self.meaning.terms, entry.machine.memory
+        first = CELL_BYTES * index
+        if any(first + k not in memory.written[buffer] for k in range(CELL_BYTES)):
+            raise Refutation(Category.FUNCTION, f"{name} is not written")
+        terms.at = 0
+        lane = memory.load(Pointer(buffer, first), CELL_BYTES)
+        assert isinstance(lane, int | Term)
+        self.compare(lane if moves is None else terms.moves(lane, moves), wanted, name)
+
+    def compare(self, lane: object, wanted: Form, name: str) -> None:
+        """Compare a value with its definition.
+
+        Raises:
+            Refutation: they differ.
+        """
+        assert isinstance(lane, int | Term)
+        try:
+            got = self.meaning.terms.form(lane)
+        except NotPolynomialError as error:
+            raise Refutation(
+                Category.FUNCTION, f"{name} depends on {error.reason}", at=error.at
+            ) from None
+        if got != wanted:
+            difference = Difference(self.meaning, lane, got, wanted, self.flow.instructions)
+            raise Refutation(Category.FUNCTION, f"{name} is wrong", difference=difference)

@@ -1,0 +1,303 @@
+"""What the functions of a GHASH or POLYVAL kernel mean, one operation a class."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.algebra.ops.forms import Form, variable
+from ghashgen.verify.core.lengths import Claim
+from ghashgen.verify.core.refutation import Category, Refutation, unsupported
+from ghashgen.verify.core.term import RAW, Lane, NotPolynomialError, Term
+from ghashgen.verify.core.values import Number, Pointer, Value
+from ghashgen.verify.core.variables import rebuilt
+from ghashgen.verify.engine.behind import run_again
+from ghashgen.verify.engine.family import Cell, Kept, Meaning
+from ghashgen.verify.engine.induction import GREATEST_LENGTH, Course
+from ghashgen.verify.engine.plans import Shown, every_length, once
+from ghashgen.verify.engine.prover import Prover
+from ghashgen.verify.hash.absorbing import absorbed
+from ghashgen.verify.hash.entries import Algebra
+from ghashgen.verify.hash.entry import ADDEND, FACTOR, STATE, HashEntry, cells, parameters
+from ghashgen.verify.hash.exponents import EXPONENT_BITS, exponents
+from ghashgen.verify.hash.naming import PARTIAL, Naming, block_name
+from ghashgen.verify.hash.power import EXECUTED, EXPONENTS, prove_power
+from ghashgen.verify.x86_64.abi import Abi
+from ghashgen.verify.x86_64.machine import Machine
+
+if TYPE_CHECKING:
+    from ghashgen.verify.hash.spec import FunctionSpec, KernelSpec
+
+
+class HashMeaning(Meaning[HashEntry]):
+    """What is common to all operations: the bit order, the table, what buffers hold."""
+
+    takes: ClassVar[tuple[str, ...]]
+    """The parameters, in the order of this package's own interface."""
+
+    def __init__(self, spec: "KernelSpec", function: "FunctionSpec", cutting: bool) -> None:
+        self.spec, self.function, self.cutting = spec, function, cutting
+        self.naming = Naming(Algebra(spec.order, spec.op))
+        self.terms = self.naming.terms
+        self.parameters = parameters(spec, function)
+        self._cells = cells(spec, self.naming)
+
+    def entry(
+        self,
+        machine: Machine,
+        abi: Abi,
+        numbers: dict[str, Number],
+        gpr: list[Value],
+        vec: list[tuple[Lane, ...]],
+    ) -> HashEntry:
+        """Return the entry: nothing has been absorbed."""
+        return HashEntry(machine, abi, numbers, gpr, vec)
+
+    def cell(self, buffer: str) -> Cell[HashEntry]:
+        """Return what a buffer holds on entry."""
+        return self._cells[buffer]
+
+    def work(self, entry: HashEntry) -> int:
+        """Return the blocks of a group: a run is cut after that many, or has no more."""
+        return self.spec.blocks
+
+    def prove(self, prover: Prover[HashEntry], lengths: Iterable[int] | None) -> Shown:
+        """Prove it once: most have no number.
+
+        Raises:
+            Refutation: it does not hold.
+        """
+        return once(prover)
+
+    def named_powers(self, m: Machine, vectors: tuple[int, ...]) -> None:
+        """Give their names to powers of H in vector registers."""
+        for k in vectors:
+            m.vec[k] = tuple(self.naming.power(lane) for lane in m.vec[k])
+
+
+class Init(HashMeaning):
+    """init: the table of a hash subkey. Its loops run as they are, once for every kernel."""
+
+    takes = ("table", "subkey")
+
+    def written(self, entry: HashEntry, vectors: tuple[int, ...]) -> None:
+        """Name powers of H as soon as they are computed."""
+        self.named_powers(entry.machine, vectors)
+
+    def check(self, prover: Prover[HashEntry], entry: HashEntry) -> None:
+        """Compare every cell of the table with its definition.
+
+        Raises:
+            Refutation: they differ.
+        """
+        terms = self.terms
+        for index, cell in enumerate(self.spec.cells):
+            if cell is None:
+                continue
+            kind, power = cell
+            name = f"table entry {kind} of H^{power}" if power else "a table entry of zeros"
+            wanted = terms.form(terms.entry(kind, power)) if power else Form(8 * BLOCK_BYTES)
+            prover.check_cell(entry, "table", wanted, name, index)
+
+
+class Combine(HashMeaning):
+    """combine: state = state·factor + addend, the factor as a hash subkey."""
+
+    takes = ("state", "addend", "factor")
+
+    def check(self, prover: Prover[HashEntry], entry: HashEntry) -> None:
+        """Compare the state.
+
+        Raises:
+            Refutation: it differs.
+        """
+        algebra = self.naming.algebra
+        wanted = algebra.product(STATE, FACTOR) ^ variable(ADDEND)
+        prover.check_cell(entry, "state", wanted, "the state", moves=algebra.register)
+
+
+class Power(HashMeaning):
+    """power: result = H^exponent for every exponent below 2^64, in the form of the hash subkey."""
+
+    takes = ("table", "result", "exponent")
+    cuts = True
+
+    def work(self, entry: HashEntry) -> int:
+        """Return the bits of an exponent, if no loop is cut."""
+        return self.spec.blocks if self.cutting else max(self.spec.blocks, EXPONENT_BITS)
+
+    def written(self, entry: HashEntry, vectors: tuple[int, ...]) -> None:
+        """Name powers of H, where the loop is not cut into turns from an arbitrary factor."""
+        if not self.cutting:
+            self.named_powers(entry.machine, vectors)
+
+    def check(self, prover: Prover[HashEntry], entry: HashEntry) -> None:
+        """Compare the result with the one that is wanted, H^exponent if nothing else is said.
+
+        Raises:
+            Refutation: it differs.
+        """
+        algebra, wanted, m = self.naming.algebra, entry.result, entry.numbers["exponent"]
+        if wanted is None:
+            if not isinstance(m, int) or not m:
+                raise unsupported("power: no exponent of which the result is known")
+            wanted = algebra.power_result(variable(f"B{m}"))
+        prover.check_cell(entry, "result", wanted, "the power", moves=algebra.register)
+
+    def prove(self, prover: Prover[HashEntry], lengths: Iterable[int] | None) -> Shown:
+        """Prove it for every exponent, whatever lengths are chosen.
+
+        Raises:
+            Refutation: it does not hold.
+        """
+        prove_power(prover, self.naming, EXPONENTS)
+        numbers = exponents(EXPONENTS, EXECUTED, self.function.symbol)
+        behind = run_again(prover, Course(EXPONENTS, 1), numbers)
+        ranges = (f"m = 0..{EXECUTED - 1}", f"m = {EXPONENTS.text(EXECUTED)}")
+        return Shown(tuple(zip(ranges, ("execution", "induction"), strict=True)), behind)
+
+
+class Mul(HashMeaning):
+    """mul: state = state·H."""
+
+    takes: ClassVar[tuple[str, ...]] = ("table", "state")
+
+    def __init__(self, spec: "KernelSpec", function: "FunctionSpec", cutting: bool) -> None:
+        super().__init__(spec, function, cutting)
+        self._compared: set[tuple[Value, frozenset[tuple[str, int]]]] = set()
+        """States found equal to their definition; equal terms are one object."""
+
+    def check(self, prover: Prover[HashEntry], entry: HashEntry) -> None:
+        """Compare the state.
+
+        Raises:
+            Refutation: it differs.
+        """
+        self.check_state(prover, entry, dict(entry.weights), 1)
+
+    def check_state(
+        self, prover: Prover[HashEntry], entry: HashEntry, weights: dict[str, int], blocks: int
+    ) -> None:
+        """Compare the state with the sum of all that `weights` says, after so many blocks.
+
+        Raises:
+            Refutation: it differs.
+        """
+        naming = self.naming
+        naming.terms.at = 0
+        register: Value = entry.machine.memory.load(Pointer("state", 0), BLOCK_BYTES)
+        if isinstance(register, Term):
+            register = naming.terms.moves(register, naming.algebra.register)
+        if isinstance(register, Term):
+            try:
+                form = naming.terms.form(register)
+            except NotPolynomialError as error:
+                raise Refutation(
+                    Category.FUNCTION, f"the state depends on {error.reason}", at=error.at
+                ) from None
+            names = {n for pair in form.quadratic for n in pair if n[0] != "B"} | set(form.linear)
+            # The latest first: it may contain an earlier one, and nothing may count twice.
+            for name in sorted((n for n in names if n[0] == "Z"), key=lambda n: -int(n[1:])):
+                at = naming.position(name, entry.weights)
+                leaves = naming.leaves(name)
+                if at is None or len(set(leaves)) != len(leaves) or not set(leaves) <= set(weights):
+                    continue
+                weights = {v: p for v, p in weights.items() if v not in leaves} | {name: at}
+            if PARTIAL in names:
+                raise Refutation(
+                    Category.FUNCTION, "the last partial block is not the padded input bytes"
+                )
+        expected = {v: blocks - at for v, at in weights.items()}
+        if min(expected.values()) < 0:
+            raise unsupported("a state that is ahead of the input")
+        compared = (register, frozenset(expected.items()))
+        if compared not in self._compared:
+            prover.compare(register, naming.algebra.state(expected), "the state")
+            self._compared.add(compared)
+
+
+class Update(Mul):
+    """update: the state after a message of any length, its last block padded with zeros."""
+
+    takes = ("table", "state", "input", "length")
+    cuts = True
+
+    def work(self, entry: HashEntry) -> int:
+        """Return the blocks of a group, or of the message if no loop is cut."""
+        length = entry.numbers["length"]
+        if self.cutting or not isinstance(length, int):
+            return self.spec.blocks
+        return max(self.spec.blocks, EXPONENT_BITS, length // BLOCK_BYTES)
+
+    def written(self, entry: HashEntry, vectors: tuple[int, ...]) -> None:
+        """Name the last block: in memory it may still be made of overlapping loads."""
+        if not entry.raw:
+            return
+        m = entry.machine
+        for k in vectors:
+            m.vec[k] = tuple(
+                self._padded(entry, lane, ("register",)) if isinstance(lane, Term) else lane
+                for lane in m.vec[k]
+            )
+
+    def settle(self, entry: HashEntry, term: Term) -> Lane:
+        """Name the last block once it is padded; until then leave its bytes as they are."""
+        return self._padded(entry, term, ("memory", "register"))
+
+    def _padded(self, entry: HashEntry, term: Term, forms: tuple[str, ...]) -> Lane:
+        length = entry.numbers["length"]
+        if not isinstance(length, int):
+            return term
+        number, present = divmod(length, BLOCK_BYTES)
+        named = self.naming.padded(term, present, number + 1, forms)
+        if named is not term or "memory" not in forms or not term.deps & RAW:
+            return named
+        # Karatsuba's A0 + A1 is not the block, but is made of it.
+        if not self.terms.kinds[term.op].linear:
+            return term
+        parts = (self.settle(entry, a) if isinstance(a, Term) else a for a in term.args)
+        return rebuilt(self.terms, term, *parts)
+
+    def carried(self, entry: HashEntry, lanes: list[Term]) -> Kept | None:
+        """Return the accumulators, and functions of the input ahead."""
+        return absorbed(entry, self.naming, lanes)
+
+    def key(self, entry: HashEntry) -> object:
+        """Return what has been absorbed before each state."""
+        return tuple(entry.weights.items())
+
+    def check(self, prover: Prover[HashEntry], entry: HashEntry) -> None:
+        """Compare the state.
+
+        Raises:
+            Refutation: it differs.
+        """
+        length = entry.numbers["length"]
+        assert isinstance(length, int)
+        blocks = -(-length // BLOCK_BYTES)
+        weights = entry.weights | {block_name(k + 1): k for k in range(blocks)}
+        self.check_state(prover, entry, weights, blocks)
+
+    def prove(self, prover: Prover[HashEntry], lengths: Iterable[int] | None) -> Shown:
+        """Prove it for every length; 0 to (2·blocks + 1)·16 + 15 bytes are executed.
+
+        Raises:
+            Refutation: it does not hold.
+        """
+        step, group = self.function.length_multiple, BLOCK_BYTES * self.spec.blocks
+        executed = range(0, 2 * group + 2 * BLOCK_BYTES, step)
+        claim = Claim(step, GREATEST_LENGTH, "length")
+        return every_length(prover, Course(claim, group), executed, lengths)
+
+
+OPERATIONS: dict[str, type[HashMeaning]] = {
+    "init": Init,
+    "mul": Mul,
+    "update": Update,
+    "power": Power,
+    "combine": Combine,
+}
+
+
+def meaning_of(spec: "KernelSpec", function: "FunctionSpec", cutting: bool) -> Meaning[Any]:
+    """Return what a function of a kernel means."""
+    return OPERATIONS[function.operation](spec, function, cutting)
