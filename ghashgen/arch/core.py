@@ -17,7 +17,7 @@ from functools import cached_property
 
 from ghashgen.arch.decoder import Decoder
 from ghashgen.arch.uarch import Uarch
-from ghashgen.ir.program import Flow, Line, Op, RegClass
+from ghashgen.ir.program import Flow, Line, Mem, Op, RegClass, VReg
 
 
 @dataclass(frozen=True)
@@ -147,6 +147,18 @@ class Jumps:
     """Bytes of any other, by its kind."""
 
 
+NewRegister = Callable[[], VReg]
+"""Gives a new general register."""
+
+
+def any_address(
+    memory: Mem, kind: str, new: NewRegister
+) -> tuple[tuple[Op, ...], Mem]:
+    """Return an address as it is: instructions can say them all."""
+    del kind, new
+    return (), memory
+
+
 @dataclass(frozen=True)
 class Arch:
     """An architecture."""
@@ -175,6 +187,9 @@ class Arch:
     """None where all are as long as they are, wherever they stand, and may stand anywhere."""
     uarches: Callable[[], Mapping[str, Uarch]] = dict
     """Tables of its cores by name; read when they are asked for."""
+    address: Callable[[Mem, str, NewRegister], tuple[tuple[Op, ...], Mem]] = any_address
+    """(address, kind of the operand, …) → operations in rows that compute of it what instructions
+    cannot say, and the address that is left."""
 
     @property
     def default_abi(self) -> Abi:
