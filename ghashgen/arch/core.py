@@ -151,9 +151,7 @@ NewRegister = Callable[[], VReg]
 """Gives a new general register."""
 
 
-def any_address(
-    memory: Mem, kind: str, new: NewRegister
-) -> tuple[tuple[Op, ...], Mem]:
+def any_address(memory: Mem, kind: str, new: NewRegister) -> tuple[tuple[Op, ...], Mem]:
     """Return an address as it is: instructions can say them all."""
     del kind, new
     return (), memory
@@ -179,6 +177,10 @@ class Arch:
     """The syntax that is meant where none is named."""
     features: tuple[str, ...]
     """The CPU features that kernels are told apart by."""
+    machines: tuple[str, ...]
+    """What `platform.machine` calls it."""
+    triple: str
+    """What the names of its cross tools begin with."""
     frame: FrameCode
     decoder: Decoder
     entry_align: int
@@ -190,6 +192,8 @@ class Arch:
     address: Callable[[Mem, str, NewRegister], tuple[tuple[Op, ...], Mem]] = any_address
     """(address, kind of the operand, …) → operations in rows that compute of it what instructions
     cannot say, and the address that is left."""
+    emulator: tuple[str, ...] = ()
+    """The command that runs its Linux programs where the CPU is another; () where there is none."""
 
     @property
     def default_abi(self) -> Abi:

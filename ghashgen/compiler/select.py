@@ -91,9 +91,7 @@ class _Selector:
                 continue
             self._append(step.row, operands, op.width, comment)
 
-    def _bind(
-        self, op: Op, live_after: Set[Reg]
-    ) -> tuple[dict[str, Operand], tuple[Step, ...]]:
+    def _bind(self, op: Op, live_after: Set[Reg]) -> tuple[dict[str, Operand], tuple[Step, ...]]:
         """Return what the tokens of the operation's lowering stand for, and the lowering."""
         bound: dict[str, Operand] = {}
         sources = iter("abc")
@@ -125,9 +123,7 @@ class _Selector:
 
     def _steps(self, op: Op, bound: Mapping[str, Operand]) -> tuple[Step, ...]:
         immediate = bound.get("i")
-        return self.isa.steps(
-            op.code, op.width, immediate if isinstance(immediate, int) else None
-        )
+        return self.isa.steps(op.code, op.width, immediate if isinstance(immediate, int) else None)
 
     def _better_swapped(
         self, bound: dict[str, Operand], steps: tuple[Step, ...], live_after: Set[Reg]

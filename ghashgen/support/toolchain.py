@@ -173,6 +173,32 @@ def find_cc() -> Tool:
     raise GhashgenError("no C compiler found" + _named(wanted, ""), _INSTALL_CC)
 
 
+def find_cross_cc(triple: str) -> Tool:
+    """The GCC whose programs are for another machine, by the triple that its name begins with.
+
+    Raises GhashgenError when there is none.
+    """
+    name = f"{triple}-gcc"
+    path = _which(name)
+    if path is None:
+        package = f"gcc-{triple.replace('_', '-')}"
+        raise GhashgenError(f"{name} not found", f"install it: apt-get install {package}")
+    answer = _run([str(path), "--version"], remedy=f"install {name} anew")
+    return Tool(path, answer.stdout.splitlines()[0].strip())
+
+
+def find_emulator(command: Sequence[str]) -> tuple[str, ...]:
+    """The command of a user-mode emulator, with the path of its program.
+
+    Raises GhashgenError when it is not installed.
+    """
+    name, *options = command
+    path = _which(name)
+    if path is None:
+        raise GhashgenError(f"{name} not found", "install it: apt-get install qemu-user")
+    return (str(path), *options)
+
+
 LLVM_RELEASES = range(14, 24)
 """Releases whose llvm-mca is looked for under its versioned name; 14 is the first that answers in
 JSON with the names of a model's resources."""

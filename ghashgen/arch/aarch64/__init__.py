@@ -1,7 +1,7 @@
 """AArch64 as one value, `ARCH`: registers, convention, formats, features, frame and decoder.
 
-Instruction sets are in `sets/`, syntaxes in `syntax/`. No core's ports are known here, so nothing is
-scheduled for one and no bound is stated.
+Instruction sets are in `sets/`, syntaxes in `syntax/`. The ports of no core are known here, so that
+nothing is scheduled for one and no bound is stated.
 """
 
 from ghashgen.arch.aarch64.abi import ABIS
@@ -23,6 +23,9 @@ ARCH = Arch(
     formats=FORMATS,
     syntax="gas",
     features=FEATURES,
+    machines=("aarch64", "arm64"),
+    triple="aarch64-linux-gnu",
+    emulator=("qemu-aarch64", "-cpu", "max"),
     frame=FRAME,
     decoder=AArch64Decoder(),
     address=address,

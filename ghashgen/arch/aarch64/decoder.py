@@ -180,7 +180,8 @@ class AArch64Decoder:
                 to the stack whose place is not known.
         """
         known, native = _known(instruction), instruction.native
-        reads, writes = set(), set()
+        reads: set[str] = set()
+        writes: set[str] = set()
         for role, name in _registers(instruction):
             (writes if role == "w" else reads).add(_whole(name))
         memory = []

@@ -75,7 +75,6 @@ FRAME = FrameCode(
     enter=_enter,
     leave=_leave,
     zero=_zero,
-    load_param="ldr.x",
     pad=_pad,
 )
 """Frames of the Procedure Call Standard."""

@@ -43,6 +43,7 @@ LOWER = lowering("""
     gpr_copy:           mov.copy d a
     gpr_const:          mov.const d i
     gpr_load8:          ldrb d m
+    gpr_load64:         ldr.x d m
     gpr_address:        add.address d m
     gpr_add:            add.imm d a i
     gpr_sub:            sub.imm d a i
