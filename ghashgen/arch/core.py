@@ -185,6 +185,8 @@ class Arch:
     decoder: Decoder
     entry_align: int
     """Functions start at a multiple of so many bytes."""
+    proved: bool = False
+    """Whether `verify` and `check.sampled` follow its bytes; only such kernels are checked in."""
     jumps: Jumps | None = None
     """None where all are as long as they are, wherever they stand, and may stand anywhere."""
     uarches: Callable[[], Mapping[str, Uarch]] = dict

@@ -28,6 +28,7 @@ ARCH = Arch(
     emulator=("qemu-aarch64", "-cpu", "max"),
     frame=FRAME,
     decoder=AArch64Decoder(),
+    entry_align=16,
     address=address,
 )
 """The architecture."""

@@ -10,7 +10,7 @@ from capstone.arm64 import ARM64_OP_IMM, ARM64_OP_MEM, ARM64_OP_REG, ARM64_SFT_I
 
 from ghashgen.arch.aarch64.features import NEEDED
 from ghashgen.arch.aarch64.mnemonics import BRANCHES, MNEMONICS, Mnemonic
-from ghashgen.arch.decoder import FLAGS, Access, Effect
+from ghashgen.arch.decoder import FLAGS, Access, Effect, Ties
 from ghashgen.ir.program import Flow
 
 BYTES = 4
@@ -168,6 +168,13 @@ class AArch64Decoder:
         element = any(operand.vector_index >= 0 for operand in instruction.native.operands)
         return "shuffle" if element else known.audit_class
 
+    def reorders(self, instruction: Instruction) -> bool:
+        """Whether it only puts the bytes of a block, or the bits of each, in another order.
+
+        What gets the order that TBL takes belongs to it.
+        """
+        return instruction.constant or instruction.native.mnemonic in ("tbl", "rbit", "adrp")
+
     def has_memory(self, instruction: Instruction) -> bool:
         """Whether an operand is in memory."""
         return any(True for _ in _addresses(instruction))
@@ -259,3 +266,37 @@ class AArch64Decoder:
             if vectors:
                 found.add("asimd")
         return tuple(sorted(found))
+
+    def form(self, instruction: Instruction) -> str:
+        """Return its mnemonic: no table of a core asks for more.
+
+        Raises:
+            ValueError: an instruction that is not known.
+        """
+        _known(instruction)
+        return self.mnemonic(instruction)
+
+    def ties(self, instruction: Instruction) -> Ties:
+        """Return what it waits for and what waits for it: registers, and places on the stack."""
+        effect = self.effect(instruction)
+        places = [
+            (access, ("stack", access.stack))
+            for access in effect.memory
+            if access.stack is not None
+        ]
+        native = instruction.native
+        address = {
+            _whole(_name(native, register))
+            for operand in _addresses(instruction)
+            for register in (operand.mem.base, operand.mem.index)
+            if register
+        } - {"sp"}
+        return Ties(
+            tuple(sorted(effect.reads - address)),
+            (*sorted(effect.writes), *(place for access, place in places if access.writes)),
+            (*sorted(address), *(place for access, place in places if access.reads)),
+        )
+
+    def needs(self, instructions: Iterable[Instruction]) -> tuple[str, ...]:
+        """Return the CPU features that instructions need, sorted."""
+        return self.features(instructions)

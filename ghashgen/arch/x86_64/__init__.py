@@ -28,6 +28,7 @@ ARCH = Arch(
     frame=FRAME,
     decoder=DECODER,
     entry_align=JUMPS.line,
+    proved=True,
     jumps=JUMPS,
     uarches=uarches,
 )

@@ -1,14 +1,31 @@
 """GNU as and Clang's assembler: the syntax of the Arm ARM, destination first, memory last."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from ghashgen.arch.aarch64.registers import REGISTERS
 from ghashgen.arch.rows import OperandSpec, Row
-from ghashgen.arch.syntax import Syntax
-from ghashgen.ir.program import Flow, Label, Mem, Op, Operand, PReg, RegClass
+from ghashgen.arch.syntax import Names, Syntax
+from ghashgen.ir.program import Directive, Flow, Label, Mem, Op, Operand, PReg, RegClass
 
 _SCALAR = {"q": 128, "d": 64, "s": 32}
 """Bits of a vector register that a form names as a whole."""
 _GPR = REGISTERS[RegClass.GPR].parts
 _VEC = REGISTERS[RegClass.VEC]
+
+CFI: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "enter": (".cfi_startproc",),
+        "grown": (".cfi_def_cfa_offset {1}",),
+        "saved": (".cfi_offset {register}, -{1}",),
+        "remember": (".cfi_remember_state",),
+        "recall": (".cfi_restore_state",),
+        "restored": (".cfi_restore {register}",),
+        "shrunk": (".cfi_def_cfa_offset {1}",),
+        "leave": (".cfi_endproc",),
+    }
+)
+"""DWARF: rows for every place where the frame changes."""
 
 
 def _register(register: PReg, spec: OperandSpec) -> str:
@@ -22,42 +39,44 @@ def _register(register: PReg, spec: OperandSpec) -> str:
     return f"{name}.{spec.form}"
 
 
-def _memory(memory: Mem, spec: OperandSpec, prefix: str) -> str:
-    assert memory.symbol is None or memory.base is None or not memory.disp
-    symbol = f".L{prefix}_{memory.symbol}" if memory.symbol else ""
+def _memory(memory: Mem, spec: OperandSpec, names: Names) -> str:
+    symbol = f"{names.fmt.local}{names.constants}_{memory.symbol}" if memory.symbol else ""
     if memory.base is None:
-        return symbol
+        return symbol if names.fmt.elf else f"{symbol}@PAGE"
     assert isinstance(memory.base, PReg)
-    base = _GPR[64][memory.base.index]
+    parts = [_GPR[64][memory.base.index]]
     if symbol:
-        inside = f"{base}, :lo12:{symbol}"
+        parts.append(f":lo12:{symbol}" if names.fmt.elf else f"{symbol}@PAGEOFF")
     elif isinstance(memory.index, PReg):
-        inside = f"{base}, {_GPR[64][memory.index.index]}"
-    elif memory.disp or "addr" in spec.kinds:
-        inside = f"{base}, #{memory.disp}"
-    else:
-        inside = base
-    return inside if "addr" in spec.kinds else f"[{inside}]"
+        parts.append(_GPR[64][memory.index.index])
+    elif memory.disp or spec.memory == "addr":
+        parts.append(f"#{memory.disp}")
+    inside = ", ".join(parts)
+    return inside if spec.memory == "addr" else f"[{inside}]"
 
 
-def _operand(operand: Operand, spec: OperandSpec, prefix: str) -> str:
+def _operand(operand: Operand, spec: OperandSpec, names: Names) -> str:
     if isinstance(operand, PReg):
         return _register(operand, spec)
     if isinstance(operand, Mem):
-        return _memory(operand, spec, prefix)
+        return _memory(operand, spec, names)
     if isinstance(operand, int):
         return f"#{operand}"
     if isinstance(operand, Label):
-        return f".L{operand.name}"
+        return _local(operand.name, names)
     raise TypeError(f"{operand} cannot be printed: not allocated")
 
 
-def instruction(op: Op, row: Row, prefix: str) -> str:
+def _local(label: str, names: Names) -> str:
+    return f"{names.fmt.local}{names.symbol}_{label}"
+
+
+def instruction(op: Op, row: Row, names: Names) -> str:
     """Return one instruction."""
     texts: list[str] = []
     memory: list[str] = []
     for operand, spec in zip(op.operands, row.operands, strict=True):
-        text = _operand(operand, spec, prefix)
+        text = _operand(operand, spec, names)
         (memory if isinstance(operand, Mem) else texts).append(text)
     if row.key == "movi.zero":
         texts.append("#0")
@@ -66,9 +85,35 @@ def instruction(op: Op, row: Row, prefix: str) -> str:
     return f"{mnemonic:<7} {', '.join((*texts, *memory))}".rstrip()
 
 
-def label(symbol: str, name: str) -> str:
-    """Return a definition of a label local to the function."""
-    return f".L{symbol}_{name}:"
+def directive(line: Directive, names: Names) -> tuple[str, ...]:
+    """Return the lines of a directive."""
+    symbol = names.fmt.symbol_prefix + names.symbol
+    match line.code:
+        case "export":
+            typed = (f".type {symbol}, %function",) if names.fmt.elf else ()
+            return (f".globl {symbol}", *typed)
+        case "align":
+            return (f".p2align {line.numbers()[0].bit_length() - 1}",)
+        case "entry":
+            return (f"{symbol}:",)
+        case "label":
+            return (f"{_local(line.label(), names)}:",)
+        case "pad":
+            return ("    nop",)
+        case "end":
+            return (f".size {symbol}, . - {symbol}",) if names.fmt.elf else ()
+    return tuple(
+        "    " + form.format(*line.numbers(), register=_unwound(line))
+        for form in CFI.get(line.code, ())
+    )
+
+
+def _unwound(line: Directive) -> str:
+    """Return the register that a directive of unwinding names: of a vector, what a caller keeps."""
+    first = line.operands[0] if line.operands else None
+    if not isinstance(first, PReg):
+        return ""
+    return (_GPR if first.cls is RegClass.GPR else _VEC.parts)[64][first.index]
 
 
 SYNTAX = Syntax(
@@ -77,7 +122,10 @@ SYNTAX = Syntax(
     suffix="S",
     template="gas_aarch64.S.j2",
     instruction=instruction,
-    label=label,
+    directive=directive,
     comment="//",
+    remark="//",
+    assembler="as-aarch64",
+    opening=".arch armv8-a+crypto",
 )
 """The syntax."""
