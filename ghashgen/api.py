@@ -13,7 +13,7 @@ from ghashgen.check import proofs
 from ghashgen.kernels.hash import catalogue
 from ghashgen.kernels.hash.catalogue import Choice
 from ghashgen.kernels.hash.kernel import Kernel
-from ghashgen.kernels.target import target
+from ghashgen.kernels.target import arch_of, target
 from ghashgen.output import generate
 from ghashgen.output.artefact import make
 from ghashgen.support.errors import GhashgenError
@@ -66,7 +66,7 @@ def emit(
     kernels: Sequence[Kernel],
     folder: str | Path,
     *,
-    abi: str = "sysv",
+    abi: str = "",
     fmt: str = "",
     prefix: str = "",
     syntax: str = "",
@@ -75,11 +75,12 @@ def emit(
     """Write kernels to a folder, with header, dispatcher and MANIFEST.json: all files or none.
 
     Return the files, sorted. The same kernels give the same bytes. What the folder's manifest
-    lists besides stays there, in header and dispatcher too. `abi` is ``"sysv"`` or ``"win64"``;
-    `fmt` is ``"elf64"``, ``"win64"`` or ``"macho64"``, and by default that of the convention;
-    `prefix` goes before every symbol, macro and file name; `syntax` is ``"nasm"``, the default,
-    ``"gas"`` (GNU as and Clang, Intel operand order) or ``"gas-att"``; `force` overwrites files
-    that were edited by hand. Kernels are made in as many processes as this one may keep busy.
+    lists besides stays there, in header and dispatcher too. Kernels are of one architecture, which
+    decides what is meant by default. `abi` is ``"sysv"``, ``"win64"`` or ``"aapcs64"``; `fmt` is
+    ``"elf64"``, ``"win64"`` or ``"macho64"``, and by default that of the convention;
+    `prefix` goes before every symbol, macro and file name; `syntax` is ``"nasm"``, ``"gas"`` (GNU
+    as and Clang, Intel operand order) or ``"gas-att"``; `force` overwrites files that were
+    edited by hand. Kernels are made in as many processes as this one may keep busy.
 
     Raises:
         GhashgenError: the folder cannot be written, holds a file that was edited by hand or kernels
@@ -87,12 +88,13 @@ def emit(
             written then.
     """
     out = Path(folder)
-    made = generate.generate(kernels, target(abi, fmt, prefix, syntax), out, force=force)
+    where = target(abi, fmt, prefix, syntax, arch=arch_of(kernels))
+    made = generate.generate(kernels, where, out, force=force)
     return tuple(out / name for name in sorted(made.files))
 
 
 def assembly(
-    kernel: Kernel, *, abi: str = "sysv", fmt: str = "", prefix: str = "", syntax: str = ""
+    kernel: Kernel, *, abi: str = "", fmt: str = "", prefix: str = "", syntax: str = ""
 ) -> str:
     """Return the text that `emit` writes for a kernel.
 
@@ -100,7 +102,7 @@ def assembly(
         GhashgenError: the syntax's assembler is missing, which says where lines of code end, or a
             name is unknown.
     """
-    where = target(abi, fmt, prefix, syntax)
+    where = target(abi, fmt, prefix, syntax, arch=arch_of((kernel,)))
     return make(kernel, where, find_assembler(where.syntax.assembler)).text
 
 

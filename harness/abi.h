@@ -7,15 +7,13 @@
 #include "guard.h"
 #include "kernel.h"
 
-/* Violations, as bits; bits 0-7 and 8-17 are registers in the order of abi_violation_names. */
-#define ABI_GENERAL(i) (UINT64_C(1) << (i))
-#define ABI_XMM(i) (UINT64_C(1) << (8 + (i) - 6))
-#define ABI_RSP (UINT64_C(1) << 18)
-#define ABI_CALLER_STACK (UINT64_C(1) << 19)
-#define ABI_DIRECTION (UINT64_C(1) << 20)
-#define ABI_MXCSR (UINT64_C(1) << 21)
-#define ABI_X87 (UINT64_C(1) << 22)
-#define ABI_UPPER (UINT64_C(1) << 23)
+/* What a call may have violated, each a bit of a word, in words. Each architecture has its own, and
+ * the rest of this file, in a folder of its name; "portable" knows none. */
+extern const char *const abi_violation_names[];
+extern const size_t abi_violation_count;
+
+/* The stack on which callees run; the architecture opens it. */
+extern struct guard abi_stack_guard;
 
 /* Whether calls can be checked on this architecture; without it abi_call calls plainly. */
 int abi_available(void);

@@ -1,4 +1,4 @@
-/* The detection of cpu_detect.h for the harness, and what the harness alone must know. */
+/* The features that a kernel may count on: what this machine has, less what it is to lack. */
 #include "cpu.h"
 
 #include <stdio.h>
@@ -6,24 +6,6 @@
 #include <string.h>
 
 #include "commands.h"
-
-#define CPU_BIT_OF(NAME, name, word, position, state) {name, CPU_##NAME, word, position, state},
-#include "cpu_detect.h"
-
-#define CPU_NAME_OF(NAME, name, word, position, state) {name, CPU_##NAME},
-const struct cpu_feature cpu_feature_names[] = {CPU_FEATURES(CPU_NAME_OF)};
-const size_t cpu_feature_count = CPUID_ROWS;
-
-uint64_t cpu_decode(const struct cpu_registers *r)
-{
-    const uint32_t words[CPUID_WORDS] = {
-        [LEAF1_ECX] = r->leaf1_ecx,
-        [LEAF1_EDX] = r->leaf1_edx,
-        [LEAF7_EBX] = r->leaf7_ebx,
-        [LEAF7_ECX] = r->leaf7_ecx,
-    };
-    return decode_features(words, r->xcr0);
-}
 
 static uint64_t bit_named(const char *name, size_t length)
 {
@@ -55,17 +37,5 @@ static uint64_t features_off(void)
 
 uint64_t cpu_features(void)
 {
-    return detect_features() & ~features_off();
-}
-
-int cpu_has_xinuse(void)
-{
-#if defined(__x86_64__)
-    unsigned eax, ebx, ecx, edx;
-    if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !(ecx & LEAF1_ECX_OSXSAVE))
-        return 0;
-    return __get_cpuid_count(0xD, 1, &eax, &ebx, &ecx, &edx) && (eax >> 2 & 1);
-#else
-    return 0;
-#endif
+    return cpu_detected() & ~features_off();
 }

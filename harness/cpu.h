@@ -22,11 +22,16 @@
 #define CPU_VAES (UINT64_C(1) << 14)
 #define CPU_GFNI (UINT64_C(1) << 15)
 
+#define CPU_ASIMD (UINT64_C(1) << 32)
+#define CPU_PMULL (UINT64_C(1) << 33)
+#define CPU_SHA3 (UINT64_C(1) << 34)
+
 struct cpu_feature {
     const char *name;
     uint64_t bit;
 };
 
+/* Those of the architecture that this is compiled for; it has a folder of its name. */
 extern const struct cpu_feature cpu_feature_names[];
 extern const size_t cpu_feature_count;
 
@@ -36,20 +41,22 @@ struct cpu_registers {
     uint64_t xcr0;
 };
 
-/* Pure: the features that a machine with these registers can use. */
+/* Pure: the features that an x86-64 machine with these registers can use; none elsewhere. */
 uint64_t cpu_decode(const struct cpu_registers *r);
 
 /* Environment variable: features that this machine is to be treated as lacking, comma-separated. */
 #define CPU_FEATURES_OFF "GHASHGEN_FEATURES_OFF"
 
+/* The features that this machine can use; the architecture says. */
+uint64_t cpu_detected(void);
+
 /*
- * The features that this machine can use, less those of CPU_FEATURES_OFF; none on anything but
- * x86-64. Ends the program with EXIT_USAGE if the variable names what is no feature: ask before
+ * The features that this machine can use, less those of CPU_FEATURES_OFF. Ends the program with EXIT_USAGE if the variable names what is no feature: ask before
  * anything is printed.
  */
 uint64_t cpu_features(void);
 
-/* Whether XGETBV with ECX = 1 (XINUSE) can be executed: CPUID.(0xD,1):EAX[2]. */
+/* x86-64 alone: whether XGETBV with ECX = 1 (XINUSE) can be executed: CPUID.(0xD,1):EAX[2]. */
 int cpu_has_xinuse(void);
 
 #endif

@@ -60,24 +60,12 @@ static int is_memory_fault(const struct trap *t)
     return t->signal == SIGSEGV || t->signal == SIGBUS;
 }
 
-/* A return with a damaged stack faults on the ret itself when the address is not canonical. */
-static int at_return(const struct trap *t)
-{
-#if defined(__x86_64__)
-    const uint8_t *code = t->instruction;
-    return code && t->access != ACCESS_FETCH && (*code == 0xC3 || *code == 0xC2);
-#else
-    (void)t;
-    return 0;
-#endif
-}
-
 enum category fault_category(const struct trap *t, const struct buffers *b)
 {
     enum category category = CHECK_RESULTS;
     if (!is_memory_fault(t))
         return CHECK_RESULTS;
-    if (t->access == ACCESS_FETCH || at_return(t))
+    if (t->access == ACCESS_FETCH || trap_at_return(t))
         return CHECK_ABI;
     if (!t->has_address)
         return CHECK_ALIGNMENT;
@@ -124,7 +112,7 @@ void fault_describe(const struct trap *t, const struct ghashgen_kernel *k, const
     describe_instruction(t, k, instruction, sizeof instruction);
     if (!is_memory_fault(t))
         snprintf(text, text_size, "%s%s", trap_signal_name(t->signal), instruction);
-    else if (at_return(t))
+    else if (trap_at_return(t))
         snprintf(text, text_size, "return to a damaged address%s", instruction);
     else if (!t->has_address)
         snprintf(text, text_size, "general protection fault (a misaligned operand, or a pointer "

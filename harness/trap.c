@@ -1,6 +1,7 @@
 /* Faults and endless loops end in trap_call, by siglongjmp from the handler. */
 #define _GNU_SOURCE
 #include "trap.h"
+#include "trap_note.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -18,19 +19,7 @@ static void note_context(const siginfo_t *info, const ucontext_t *context)
 {
     caught.address = info->si_addr;
     caught.has_address = info->si_code != SI_KERNEL;
-#if defined(__x86_64__) && defined(REG_RIP)
-    /* Page fault error code: bit 1 a write, bit 4 an instruction fetch. */
-    uint64_t error = (uint64_t)context->uc_mcontext.gregs[REG_ERR];
-    caught.instruction = (const void *)(uintptr_t)context->uc_mcontext.gregs[REG_RIP];
-    if (info->si_signo != SIGSEGV && info->si_signo != SIGBUS)
-        caught.access = ACCESS_UNKNOWN;
-    else if (error & 16 || caught.instruction == caught.address)
-        caught.access = ACCESS_FETCH;
-    else
-        caught.access = error & 2 ? ACCESS_WRITE : ACCESS_READ;
-#else
-    (void)context;
-#endif
+    trap_note(&caught, info, context);
 }
 
 static void on_signal(int number, siginfo_t *info, void *context)

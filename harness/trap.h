@@ -23,6 +23,9 @@ int trap_open(void);
  */
 int trap_call(void (*function)(void *), void *argument, unsigned cpu_seconds, struct trap *t);
 
+/* Whether a return faulted itself, its address being one that no code can have. */
+int trap_at_return(const struct trap *t);
+
 /* Whether the call was stopped because its time was up. */
 int trap_is_timeout(const struct trap *t);
 

@@ -17,7 +17,7 @@ from functools import cached_property
 
 from ghashgen.arch.decoder import Decoder
 from ghashgen.arch.uarch import Uarch
-from ghashgen.ir.program import Flow, Line, Op, RegClass
+from ghashgen.ir.program import Flow, Line, Mem, Op, RegClass, VReg
 
 
 @dataclass(frozen=True)
@@ -147,6 +147,16 @@ class Jumps:
     """Bytes of any other, by its kind."""
 
 
+NewRegister = Callable[[], VReg]
+"""Gives a new general register."""
+
+
+def any_address(memory: Mem, kind: str, new: NewRegister) -> tuple[tuple[Op, ...], Mem]:
+    """Return an address as it is: instructions can say them all."""
+    del kind, new
+    return (), memory
+
+
 @dataclass(frozen=True)
 class Arch:
     """An architecture."""
@@ -167,14 +177,25 @@ class Arch:
     """The syntax that is meant where none is named."""
     features: tuple[str, ...]
     """The CPU features that kernels are told apart by."""
+    machines: tuple[str, ...]
+    """What `platform.machine` calls it."""
+    triple: str
+    """What the names of its cross tools begin with."""
     frame: FrameCode
     decoder: Decoder
     entry_align: int
     """Functions start at a multiple of so many bytes."""
+    proved: bool = False
+    """Whether `verify` and `check.sampled` follow its bytes; only such kernels are checked in."""
     jumps: Jumps | None = None
     """None where all are as long as they are, wherever they stand, and may stand anywhere."""
     uarches: Callable[[], Mapping[str, Uarch]] = dict
     """Tables of its cores by name; read when they are asked for."""
+    address: Callable[[Mem, str, NewRegister], tuple[tuple[Op, ...], Mem]] = any_address
+    """(address, kind of the operand, …) → operations in rows that compute of it what instructions
+    cannot say, and the address that is left."""
+    emulator: tuple[str, ...] = ()
+    """The command that runs its Linux programs where the CPU is another; () where there is none."""
 
     @property
     def default_abi(self) -> Abi:

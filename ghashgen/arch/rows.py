@@ -86,11 +86,18 @@ class OperandSpec:
 
     role: str
     kinds: tuple[str, ...]
+    form: str = ""
+    """How it is written, where its kind does not say: 16b, for a register as sixteen bytes."""
 
     @cached_property
     def vector(self) -> str:
         """The kind of vector register that may stand here; "" if none may."""
         return next((kind for kind in self.kinds if kind in _VECTOR_KINDS), "")
+
+    @cached_property
+    def memory(self) -> str:
+        """The kind of memory, or of address, that may stand here; "" if none may."""
+        return next((kind for kind in self.kinds if kind in MEMORY_BYTES or kind == "addr"), "")
 
     def accepts(self, operand: Operand) -> bool:
         """Whether this operand may stand here as it is."""
@@ -101,7 +108,7 @@ class OperandSpec:
         if isinstance(operand, Mem):
             if "m128a" in self.kinds and operand.align < ALIGNED_BYTES:
                 return False
-            return any(kind in MEMORY_BYTES or kind == "addr" for kind in self.kinds)
+            return bool(self.memory)
         if isinstance(operand, _REGISTER):
             return bool(_REGISTER_KINDS[operand.cls] & set(self.kinds))
         return ("i" if isinstance(operand, int) else "l") in self.kinds
@@ -110,8 +117,9 @@ class OperandSpec:
 def _parse(text: str) -> tuple[OperandSpec, ...]:
     specs = []
     for word in text.split():
-        role, _, kinds = word.partition(":")
-        spec = OperandSpec(role, tuple(kinds.split("/")))
+        role, _, rest = word.partition(":")
+        kinds, _, form = rest.partition(".")
+        spec = OperandSpec(role, tuple(kinds.split("/")), form)
         unknown = [kind for kind in spec.kinds if kind not in KINDS]
         if role not in ROLES or unknown:
             raise ValueError(f"operand {word!r}: unknown role or kind")
@@ -126,7 +134,7 @@ class Row:
     key: str
     """Mnemonic, with a suffix after a dot where one mnemonic has several forms."""
     signature: str
-    """Operands in Intel order, each role:kind/kind."""
+    """Operands in Intel order, each role:kind/kind, or role:kind.form."""
     features: tuple[str, ...]
     """CPUID feature names that the form needs."""
     source: str
@@ -240,13 +248,18 @@ class Isa:
         return ALIGNED_BYTES if "m128a" in kinds else 1
 
     @property
+    def mirrors(self) -> bool:
+        """Whether the bits of a byte are reversed without a matrix."""
+        return "mirror_bits" in self.lower
+
+    @property
     def masked(self) -> bool:
         """Whether the tail is loaded under a byte mask."""
         return "load_bytes" in self.lower
 
     def __post_init__(self) -> None:
         for code, steps in self.lower.items():
-            if code.partition("@")[0] not in CODES:
+            if _operation(code) not in CODES:
                 raise ValueError(f"{self.name} lowers the unknown operation {code}")
             for step in steps:
                 if step.row not in self.rows:
@@ -257,17 +270,23 @@ class Isa:
     @cached_property
     def supported(self) -> frozenset[str]:
         """Abstract operations that this set can do."""
-        return frozenset(code.partition("@")[0] for code in self.lower)
+        return frozenset(map(_operation, self.lower))
 
-    def steps(self, code: str, width: int) -> tuple[Step, ...]:
-        """Return the lowering of an operation at a width."""
-        return self.lower.get(f"{code}@{width}") or self.lower[code]
+    def steps(self, code: str, width: int, immediate: int | None = None) -> tuple[Step, ...]:
+        """Return the lowering of an operation at a width, with an immediate if it has one."""
+        special = self.lower.get(f"{code}={immediate}") or self.lower.get(f"{code}@{width}")
+        return special or self.lower[code]
+
+
+def _operation(key: str) -> str:
+    """Return the abstract operation that a key of a lowering table is about."""
+    return key.partition("=")[0].partition("@")[0]
 
 
 def lowering(text: str) -> dict[str, tuple[Step, ...]]:
     """Parse a lowering table: lines `code: row tokens; row tokens`, # starts a comment.
 
-    `code@256` lowers the operation at that width alone.
+    `code@256` lowers the operation at that width alone, `code=0x11` with that immediate alone.
     """
     table: dict[str, tuple[Step, ...]] = {}
     for line in text.splitlines():
@@ -275,7 +294,9 @@ def lowering(text: str) -> dict[str, tuple[Step, ...]]:
         if line:
             code, _, rest = line.partition(":")
             words = [step.split() for step in rest.split(";")]
-            table[code] = tuple(Step(first, tuple(tokens)) for first, *tokens in words)
+            name, given, immediate = code.partition("=")
+            key = f"{name}={int(immediate, 0)}" if given else code
+            table[key] = tuple(Step(first, tuple(tokens)) for first, *tokens in words)
     return table
 
 

@@ -3,7 +3,7 @@
 What is recorded, and what must be proved, is the business of `ghashgen.check.ledger`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -25,6 +25,20 @@ from ghashgen.verify.hash.spec import OPERATIONS, FunctionSpec, KernelSpec, pars
 from ghashgen.verify.prove import prove_object
 
 
+def require_provable(kernels: Iterable[Kernel]) -> None:
+    """Refuse kernels of an architecture whose bytes the prover does not read.
+
+    Raises:
+        GhashgenError: names the first of them.
+    """
+    for kernel in kernels:
+        if not kernel.set.arch.proved:
+            raise GhashgenError(
+                f"{kernel.name} is for {kernel.set.arch.title}, whose bytes are not proved",
+                f"run it: ghashgen validate --isa {kernel.isa}",
+            )
+
+
 def statement(kernel: Kernel, symbol: str, abi: str, table_align: int = 0) -> KernelSpec:
     """Return what a kernel claims to be.
 
@@ -32,8 +46,10 @@ def statement(kernel: Kernel, symbol: str, abi: str, table_align: int = 0) -> Ke
     bytes, 0 standing for what the instructions need.
 
     Raises:
-        GhashgenError: it exports a function that the prover has no statement for.
+        GhashgenError: it exports a function that the prover has no statement for, or the prover
+            does not read the bytes of its architecture.
     """
+    require_provable((kernel,))
     return KernelSpec(
         name=kernel.name,
         abi=abi,

@@ -5,7 +5,7 @@ others are loaded first), and which source of a commutative two-operand instruct
 (one that dies, so that the copy vanishes).
 """
 
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from dataclasses import replace
 from typing import TypeGuard
 
@@ -54,14 +54,28 @@ class _Selector:
     def _append(
         self, row: str, operands: tuple[Operand, ...], width: int, comment: str = ""
     ) -> None:
-        """Append an instruction; its `origin` is its position in the program."""
-        self.out.append(Op(row, operands, width, comment, self._count))
-        self._count += 1
+        """Append an instruction; its `origin` is its position in the program.
+
+        What its address has that no instruction can say is computed before it.
+        """
+        before: list[Op] = []
+        given: list[Operand] = []
+        for operand, spec in zip(operands, self.isa.rows[row].operands, strict=True):
+            if _is_memory(operand):
+                ops, operand = self.isa.arch.address(operand, spec.memory, self._general)
+                before += ops
+            given.append(operand)
+        for op in (*before, Op(row, tuple(given), width, comment)):
+            self.out.append(replace(op, origin=self._count))
+            self._count += 1
+
+    def _general(self) -> VReg:
+        self._next += 1
+        return VReg(RegClass.GPR, self._next)
 
     def lower(self, op: Op, live_after: Set[Reg]) -> None:
         """Append the instructions for one abstract operation."""
-        steps = self.isa.steps(op.code, op.width)
-        bound = self._bind(op, steps, live_after)
+        bound, steps = self._bind(op, live_after)
         for position, step in enumerate(steps):
             row = self.isa.rows[step.row]
             operands = tuple(
@@ -77,16 +91,19 @@ class _Selector:
                 continue
             self._append(step.row, operands, op.width, comment)
 
-    def _bind(self, op: Op, steps: tuple[Step, ...], live_after: Set[Reg]) -> dict[str, Operand]:
+    def _bind(self, op: Op, live_after: Set[Reg]) -> tuple[dict[str, Operand], tuple[Step, ...]]:
+        """Return what the tokens of the operation's lowering stand for, and the lowering."""
         bound: dict[str, Operand] = {}
         sources = iter("abc")
         for role, operand in zip(CODES[op.code].roles, op.operands, strict=True):
             token = {"w": "d", "m": "m", "i": "i", "l": "l"}.get(role) or next(sources)
             bound[token] = operand
+        steps = self._steps(op, bound)
         if CODES[op.code].swap and self._better_swapped(bound, steps, live_after):
             bound["a"], bound["b"] = bound["b"], bound["a"]
             if CODES[op.code].swap == "halves" and isinstance(i := bound["i"], int):
                 bound["i"] = (i & 1) << 4 | i >> 4
+                steps = self._steps(op, bound)
         for token in ("a", "b", "c"):
             operand = bound.get(token, 0)
             if _is_memory(operand) and not self._takes(steps, token, operand):
@@ -102,7 +119,11 @@ class _Selector:
                 (copy,) = self.isa.steps("copy", op.width)
                 self._append(copy.row, (temporary, bound[token]), op.width)
                 bound[token] = temporary
-        return bound
+        return bound, steps
+
+    def _steps(self, op: Op, bound: Mapping[str, Operand]) -> tuple[Step, ...]:
+        immediate = bound.get("i")
+        return self.isa.steps(op.code, op.width, immediate if isinstance(immediate, int) else None)
 
     def _better_swapped(
         self, bound: dict[str, Operand], steps: tuple[Step, ...], live_after: Set[Reg]

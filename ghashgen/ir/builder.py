@@ -276,6 +276,10 @@ class Builder:
         """Record a reversal of the bits inside each byte."""
         return self._vec("reverse_bits", a, matrix, note=note)
 
+    def mirror_bits(self, a: Value, note: str = "") -> VReg:
+        """Record the same where it takes no matrix."""
+        return self._vec("mirror_bits", a, note=note)
+
     def shuffle_bytes(self, a: Value, mask: Value, note: str = "") -> VReg:
         """Record a byte permutation."""
         return self._vec("shuffle_bytes", a, mask, note=note)

@@ -95,6 +95,8 @@ class Entry(Struct, frozen=True, kw_only=True):
     sha256: str
     """Of the file."""
     object: Object
+    proved: bool | UnsetType = UNSET
+    """False where no prover reads the bytes; of other kernels PROOFS.json says what is proved."""
     theorems: tuple[str, ...]
     """The identities that it rests on."""
     regenerate: str

@@ -1,6 +1,6 @@
 """What a kernel is made for: calling convention, table alignment, syntax, format, prefix."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -86,6 +86,22 @@ def _known(axis: str, value: str, table: Mapping[str, _V]) -> _V:
     if value not in table:
         raise GhashgenError(f"unknown {axis} {value!r}", choose_one(value, table))
     return table[value]
+
+
+def arch_of(kernels: Iterable[Kernel]) -> str:
+    """Return the architecture that kernels are for, the default one if there is no kernel.
+
+    Raises:
+        GhashgenError: they are for several.
+    """
+    found = {kernel.set.arch.name: kernel.isa for kernel in kernels}
+    if len(found) > 1:
+        titles = [f"{arches()[name].title} (isa {isa})" for name, isa in sorted(found.items())]
+        raise GhashgenError(
+            f"kernels of several architectures are chosen: {', '.join(titles)}",
+            "choose those of one with --isa",
+        )
+    return next(iter(found), DEFAULT)
 
 
 def runnable(

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
+from msgspec import UNSET
+
 from ghashgen.arch.objects import ObjectCode, read_object
 from ghashgen.compiler.frame import Function
 from ghashgen.compiler.pipeline import Compiled, Measure, compile_kernel
@@ -135,6 +137,7 @@ def manifest_entry(artefact: Artefact, assembler: Tool) -> Entry:
         file=artefact.file,
         sha256=sha256(artefact.text.encode()),
         object=Object(sha256(artefact.code), assembler.said),
+        proved=UNSET if kernel.set.arch.proved else False,
         theorems=tuple(family_of(kernel).theorems(kernel)),
         regenerate=regenerate_command(kernel, target),
     )

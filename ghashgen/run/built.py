@@ -118,7 +118,7 @@ def _build(
     stem = f"{kernel.name}-{digest[:16]}"
 
     def fill() -> None:
-        asm = objects / f"{stem}.asm"
+        asm = objects / f"{stem}.{target.syntax.suffix}"
         write_whole(asm, text)
         assemble(tool, asm, objects / f"{stem}.o", kernel.set.arch.default_format.name)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import signal
 import struct
@@ -17,16 +18,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ghashgen.arch.x86_64.features import FEATURES
+from ghashgen.arch.core import Arch
+from ghashgen.arch.x86_64.features import FEATURES_OFF
 from ghashgen.run.arguments import Arguments, Memory
+from ghashgen.run.machine import NATIVE, Machine, machine_for
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import write_whole
 from ghashgen.support.paths import project_root
 from ghashgen.support.programs import digest, program
 from ghashgen.support.templates import environment
-from ghashgen.support.toolchain import find_cc
 
-ABIS = ("sysv", "win64")
 PORTABLE_KERNELS = ("ref_branching", "ref_bitwise", "ref_4bit", "ref_ctmul64")
 """The kernels in C that every harness holds, in the order of ``Harness.list``."""
 
@@ -43,7 +44,7 @@ States = list[bytes]
 class HarnessKernel:
     """An assembled kernel: what the harness must know to call it.
 
-    ``needs`` are names of FEATURES, ``blocks`` is the number of blocks in one unrolled group,
+    ``needs`` are CPU features, ``blocks`` is the number of blocks in one unrolled group,
     ``obj`` an ELF object that defines its functions.
     """
 
@@ -145,9 +146,13 @@ class Harness:
     """A linked harness."""
 
     program: Path
+    command: tuple[str, ...] = ()
+    """What runs it, where it is a program for another CPU."""
+    how: str = NATIVE
+    """native, or the emulator's name."""
 
     def features(self) -> dict[str, bool]:
-        """Which of FEATURES this CPU and its operating system offer, less those of FEATURES_OFF."""
+        """Which features its CPU and its operating system offer, less those of FEATURES_OFF."""
         answer: dict[str, bool] = self._json("features")
         return answer
 
@@ -232,9 +237,12 @@ class Harness:
         self, arguments: Sequence[str], data: bytes = b"", accept: Sequence[int] = (0,)
     ) -> bytes:
         what = " ".join(arguments)
+        # What this machine is to lack says nothing of an emulated one.
+        off = {FEATURES_OFF} if self.command else set()
         try:
             result = subprocess.run(
-                [str(self.program), *arguments],
+                [*self.command, str(self.program), *arguments],
+                env={name: value for name, value in os.environ.items() if name not in off},
                 input=data,
                 capture_output=True,
                 timeout=_SECONDS,
@@ -291,20 +299,22 @@ def encode_calls(calls: Sequence[Arguments]) -> bytes:
     return b"".join(parts)
 
 
-def build(kernels: Iterable[HarnessKernel], out_dir: Path) -> Harness:
-    """Compiles the harness into ``out_dir`` and links it with ``kernels``.
+def build(kernels: Iterable[HarnessKernel], out_dir: Path, arch: Arch | None = None) -> Harness:
+    """Compiles the harness into ``out_dir`` and links it with ``kernels``, all of one architecture.
 
     Every file there is named by a hash of all that it is made from, so that one that exists is
-    used again. Raises GhashgenError for a kernel that cannot be linked and for missing tools.
+    used again. It is for this machine's architecture unless another is named. Raises GhashgenError
+    for a kernel that cannot be linked and for missing tools.
     """
-    kernels = tuple(kernels)
-    check_linkable(kernels)
-    cc = find_cc()
+    kernels, machine = tuple(kernels), machine_for(arch)
+    check_linkable(kernels, machine)
     folder = project_root() / "harness"
-    sources = sorted([*folder.glob("*.c"), *folder.glob("*.S")])
+    own = folder / machine.name
+    sources = [*sorted(folder.glob("*.c")), *sorted([*own.glob("*.c"), *own.glob("*.S")])]
     objects = [kernel.obj for kernel in kernels]
     table = write_table(kernels, out_dir)
-    return Harness(program(cc, "harness", [*sources, table], objects, out_dir))
+    made = program(machine.cc, "harness", [*sources, table], objects, out_dir, machine.linked_as)
+    return Harness(made, machine.command, machine.how)
 
 
 def write_table(kernels: Sequence[HarnessKernel], out_dir: Path) -> Path:
@@ -330,17 +340,17 @@ def write_table(kernels: Sequence[HarnessKernel], out_dir: Path) -> Path:
     return path
 
 
-def check_linkable(kernels: Sequence[HarnessKernel]) -> None:
+def check_linkable(kernels: Sequence[HarnessKernel], machine: Machine) -> None:
     """Refuses kernels that the table in C cannot hold, and two of one name."""
     for kernel in kernels:
-        _validate(kernel)
+        _validate(kernel, machine)
     names = [*PORTABLE_KERNELS, *(kernel.name for kernel in kernels)]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise GhashgenError(f"more than one kernel is named {twice[0]}", "names are symbols")
 
 
-def _validate(kernel: HarnessKernel) -> None:
+def _validate(kernel: HarnessKernel, machine: Machine) -> None:
     """Refuses what the table in C cannot hold or the harness cannot check."""
     align = kernel.table_align
     wrong = {
@@ -350,12 +360,17 @@ def _validate(kernel: HarnessKernel) -> None:
         },
         **{f"{f!r} is no function name": not _SYMBOL.fullmatch(f) for f in kernel.functions},
         f"its ISA {kernel.isa!r} is no plain name": not re.fullmatch(r"[\w.+-]+", kernel.isa),
-        f"its ABI {kernel.abi} is none of {', '.join(ABIS)}": kernel.abi not in ABIS,
+        f"its ABI {kernel.abi} is none of {', '.join(machine.abis)}": (
+            kernel.abi not in machine.abis
+        ),
         f"it has {kernel.blocks} blocks in a group": kernel.blocks < 1,
         f"its table has {kernel.table_bytes} bytes": kernel.table_bytes < 1,
         # The harness places tables within pages of 4096 bytes.
         f"its table is aligned to {align}": not 1 <= align <= 2048 or align & (align - 1) != 0,
-        **{f"{name} is no CPU feature known here": name not in FEATURES for name in kernel.needs},
+        **{
+            f"{name} is no CPU feature known here": name not in machine.features
+            for name in kernel.needs
+        },
     }
     for reason, applies in wrong.items():
         if applies:

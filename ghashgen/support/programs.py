@@ -17,7 +17,9 @@ from ghashgen.support.toolchain import Tool, compile_c, link
 
 _COMPILE = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIE", "-g0")
 # Text relocations are errors: a kernel must be position-independent to be usable in a library.
-_LINK = ("-pie", "-Wl,-z,noexecstack", "-Wl,-z,text", "-Wl,--build-id=none")
+_LINK = ("-Wl,-z,noexecstack", "-Wl,-z,text", "-Wl,--build-id=none")
+HERE, ALONE = ("-pie",), ("-static-pie",)
+"""How a program is linked: with this machine's libraries, or with none, to run elsewhere."""
 
 
 def digest(*groups: Iterable[str | bytes]) -> str:
@@ -31,7 +33,12 @@ def digest(*groups: Iterable[str | bytes]) -> str:
 
 
 def program(
-    cc: Tool, name: str, sources: Sequence[Path], objects: Sequence[Path], out_dir: Path
+    cc: Tool,
+    name: str,
+    sources: Sequence[Path],
+    objects: Sequence[Path],
+    out_dir: Path,
+    linked_as: Sequence[str] = HERE,
 ) -> Path:
     """Compile sources of the folder harness/ or of `out_dir`, link, return the executable.
 
@@ -54,8 +61,9 @@ def program(
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         linked = [*pool.map(compiled, sources), *objects]
     contents = [_read(path) for path in linked]
-    made = out_dir / f"{name}-{digest([cc.version, *cc.command, *_LINK], contents)}"
-    return kept(made, f"program {made.name}", lambda: link(cc, linked, made, flags=_LINK))
+    flags = (*linked_as, *_LINK)
+    made = out_dir / f"{name}-{digest([cc.version, *cc.command, *flags], contents)}"
+    return kept(made, f"program {made.name}", lambda: link(cc, linked, made, flags=flags))
 
 
 def _read(path: Path) -> bytes:

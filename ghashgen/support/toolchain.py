@@ -24,7 +24,6 @@ NASM_MINIMUM = (2, 14)
 """The first nasm release line accepted; VPCLMULQDQ, VAES and GFNI in their EVEX forms need it."""
 
 _INSTALL_NASM = "install it: apt-get install nasm, or name one in GHASHGEN_NASM"
-_INSTALL_AS = "install one: apt-get install binutils, or name GNU as or clang in GHASHGEN_AS"
 _INSTALL_CC = "install one: apt-get install gcc, or name one in CC"
 _INSTALL_MCA = "install it: apt-get install llvm, or name one in GHASHGEN_LLVM_MCA"
 _SECONDS = 120
@@ -110,39 +109,72 @@ FORMAT_OPTIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "win64": ("--target=x86_64-windows-gnu", *_CLANG),
         "macho64": ("--target=x86_64-apple-macos", *_CLANG),
     },
+    "as for AArch64": {"elf64": ()},
+    "clang for AArch64": {
+        "elf64": ("--target=aarch64-linux-gnu", *_CLANG),
+        "macho64": ("--target=arm64-apple-macos", *_CLANG),
+    },
 }
 """Options of an assembler by the object format that it is to write."""
 
 
-def find_gas() -> Tool:
-    """What assembles the syntaxes of GNU as: ``GHASHGEN_AS``, else GNU as for x86-64, else Clang.
+@dataclass(frozen=True)
+class _Gas:
+    """Where the assemblers of one machine are looked for."""
+
+    machine: str
+    """What GNU as says that it is configured for."""
+    variable: str
+    package: str
+    suffix: str = ""
+    """Of the dialect."""
+
+
+_GAS: Mapping[str, _Gas] = {
+    "as": _Gas("x86_64", "GHASHGEN_AS", "binutils"),
+    "as-aarch64": _Gas(
+        "aarch64", "GHASHGEN_AS_AARCH64", "binutils-aarch64-linux-gnu", " for AArch64"
+    ),
+}
+
+ASSEMBLERS = ("nasm", *_GAS)
+"""What `Syntax.assembler` may name."""
+
+
+def find_gas(assembler: str = "as") -> Tool:
+    """What assembles the syntaxes of GNU as for a machine: the one that its variable names
+    (``GHASHGEN_AS``, ``GHASHGEN_AS_AARCH64``), else GNU as, else Clang.
 
     Raises GhashgenError when there is none.
     """
-    wanted = os.environ.get("GHASHGEN_AS", "")
-    for name in (wanted,) if wanted else ("x86_64-linux-gnu-as", "as", "clang"):
+    gas = _GAS[assembler]
+    remedy = (
+        f"install one: apt-get install {gas.package}, or name GNU as or clang in {gas.variable}"
+    )
+    wanted = os.environ.get(gas.variable, "")
+    for name in (wanted,) if wanted else (f"{gas.machine}-linux-gnu-as", "as", "clang"):
         path = _which(name)
         if path is None:
             continue
-        answer = _run([str(path), "--version"], remedy=_INSTALL_AS).stdout
+        answer = _run([str(path), "--version"], remedy=remedy).stdout
         first = answer.partition("\n")[0].strip()
-        if "GNU assembler" in first and "x86_64" in answer:
-            return Tool(path, first.rpartition(" ")[2], (), _gnu(answer))
+        if "GNU assembler" in first and gas.machine in answer:
+            return Tool(path, first.rpartition(" ")[2], (), _gnu(answer) + gas.suffix)
         if match := re.search(r"clang version (\S+)", first):
-            return Tool(path, match[1], (), "clang")
-    raise GhashgenError("no assembler found for gas" + _named(wanted, ""), _INSTALL_AS)
+            return Tool(path, match[1], (), "clang" + gas.suffix)
+    raise GhashgenError("no assembler found for gas" + _named(wanted, ""), remedy)
 
 
 def _gnu(answer: str) -> str:
     return "as for Windows" if "mingw" in answer else "as"
 
 
-def find_assembler(dialect: str) -> Tool:
-    """What assembles a syntax, by its ``Syntax.assembler``: nasm or as.
+def find_assembler(assembler: str) -> Tool:
+    """What assembles a syntax, by its ``Syntax.assembler``, one of ``ASSEMBLERS``.
 
     Raises GhashgenError when there is none.
     """
-    return find_nasm() if dialect == "nasm" else find_gas()
+    return find_nasm() if assembler == "nasm" else find_gas(assembler)
 
 
 def _format_options(tool: Tool, fmt: str) -> tuple[str, ...]:
@@ -171,6 +203,32 @@ def find_cc() -> Tool:
             raise GhashgenError(f"{candidate} --version fails", _INSTALL_CC)
         return Tool(path, answer.stdout.splitlines()[0].strip(), tuple(options))
     raise GhashgenError("no C compiler found" + _named(wanted, ""), _INSTALL_CC)
+
+
+def find_cross_cc(triple: str) -> Tool:
+    """The GCC whose programs are for another machine, by the triple that its name begins with.
+
+    Raises GhashgenError when there is none.
+    """
+    name = f"{triple}-gcc"
+    path = _which(name)
+    if path is None:
+        package = f"gcc-{triple.replace('_', '-')}"
+        raise GhashgenError(f"{name} not found", f"install it: apt-get install {package}")
+    answer = _run([str(path), "--version"], remedy=f"install {name} anew")
+    return Tool(path, answer.stdout.splitlines()[0].strip())
+
+
+def find_emulator(command: Sequence[str]) -> tuple[str, ...]:
+    """The command of a user-mode emulator, with the path of its program.
+
+    Raises GhashgenError when it is not installed.
+    """
+    name, *options = command
+    path = _which(name)
+    if path is None:
+        raise GhashgenError(f"{name} not found", "install it: apt-get install qemu-user")
+    return (str(path), *options)
 
 
 LLVM_RELEASES = range(14, 24)

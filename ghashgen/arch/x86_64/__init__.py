@@ -23,9 +23,12 @@ ARCH = Arch(
     formats=FORMATS,
     syntax="nasm",
     features=FEATURES,
+    machines=("x86_64", "AMD64"),
+    triple="x86_64-linux-gnu",
     frame=FRAME,
     decoder=DECODER,
     entry_align=JUMPS.line,
+    proved=True,
     jumps=JUMPS,
     uarches=uarches,
 )

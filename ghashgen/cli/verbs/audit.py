@@ -20,7 +20,7 @@ from ghashgen.cli.verbs.options import (
 from ghashgen.cost.audit import Audit, loop
 from ghashgen.cost.ports import Loop, PortAudit, Pressure, port_audit
 from ghashgen.kernels.hash.catalogue import Choice
-from ghashgen.kernels.target import Target, runnable
+from ghashgen.kernels.target import Target, arch_of, runnable
 from ghashgen.run.built import Built, build
 from ghashgen.support.tables import Table, say, show
 
@@ -55,7 +55,7 @@ def COMMAND(
 ) -> None:
     """Count instructions by class, from the assembled bytes; one row a kernel, side by side."""
     kernels = chosen_kernels(choice).kernels
-    where = runnable(abi, prefix, table_align, syntax)
+    where = runnable(abi, prefix, table_align, syntax, arch_of(kernels))
     with progress("audit", len(kernels)) as advance:
         built = build(kernels, where, default_out(), build_folder("obj"), advance)
     audits = [item.audit for item in built]

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from ghashgen.arch.registry import DEFAULT
 from ghashgen.arch.x86_64.abi import SYSV, WIN64
 from ghashgen.arch.x86_64.formats import FORMATS
 from ghashgen.choice.candidate import candidates
@@ -21,7 +22,7 @@ from ghashgen.cli.verbs.options import (
 )
 from ghashgen.kernels import manifest
 from ghashgen.kernels.hash.catalogue import Choice, catalogue
-from ghashgen.kernels.target import Target, target
+from ghashgen.kernels.target import Target, arch_of, target
 from ghashgen.output import generate as generator
 from ghashgen.output.artefact import make, sha256
 from ghashgen.output.dispatcher import NAMES, recorded
@@ -64,12 +65,13 @@ def COMMAND(
     as_json: bool,
 ) -> None:
     """Emit kernels as assembly, with a header and MANIFEST.json; without filters, the catalogue."""
-    where = _target(abi, fmt, prefix, table_align, syntax)
     if chosen_file is not None:
+        where = _target(abi, fmt, prefix, table_align, syntax)
         _chosen(chosen_file, where, out, choice, force, only_check, as_json)
         return
     found = chosen_kernels(choice)
     kernels = found.kernels
+    where = _target(abi, fmt, prefix, table_align, syntax, arch_of(kernels))
     if str(out) == "-":
         if len(kernels) != 1:
             raise GhashgenError(f"{len(kernels)} kernels are chosen for --out -", "choose one")
@@ -97,18 +99,18 @@ def COMMAND(
         click.echo(f"{count}, {prefix}{generator.HEADER} and {manifest.NAME} in {folder}")
 
 
-def _target(abi: str, fmt: str, prefix: str, table_align: int, syntax: str) -> Target:
+def _target(
+    abi: str, fmt: str, prefix: str, table_align: int, syntax: str, arch: str = DEFAULT
+) -> Target:
     """Return the target; say on standard error what a format without its convention stands for."""
-    source = click.get_current_context().get_parameter_source("abi")
-    given = source is not None and source.name != "DEFAULT"
-    where = target(abi if given else "", fmt, prefix, syntax, table_align)
+    where = target(abi, fmt, prefix, syntax, table_align, arch)
     if where.fmt.name == WIN64.name and where.abi == SYSV:
         click.echo(
             "System V calls in a COFF file, as asked: C must declare the functions with "
             "__attribute__((sysv_abi)) (GCC, Clang); MSVC cannot call them",
             err=True,
         )
-    elif where.abi == WIN64 and not given:
+    elif where.abi == WIN64 and not abi:
         click.echo(f"--format {fmt} without --abi: --abi {WIN64.name}, {WIN64.title}", err=True)
     return where
 

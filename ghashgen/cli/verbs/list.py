@@ -7,7 +7,7 @@ import click
 from ghashgen.cli.verbs.options import choice_options, chosen_kernels, json_option, print_json
 from ghashgen.kernels.hash.axes import AXES
 from ghashgen.kernels.hash.catalogue import Choice
-from ghashgen.support.tables import Table, show
+from ghashgen.support.tables import Table, say, show
 from ghashgen.support.wording import counted
 
 
@@ -18,7 +18,17 @@ def COMMAND(choice: Choice, as_json: bool) -> None:
     """List kernels; without filters, the checked-in catalogue."""
     kernels = chosen_kernels(choice).kernels
     if as_json:
-        print_json([{"name": k.name, **asdict(k), "table_bytes": k.table_bytes} for k in kernels])
+        print_json(
+            [
+                {
+                    "name": k.name,
+                    **asdict(k),
+                    "table_bytes": k.table_bytes,
+                    "provable": k.set.arch.proved,
+                }
+                for k in kernels
+            ]
+        )
         return
     columns = tuple(axis.name for axis in AXES if not axis.is_number)
     rows = []
@@ -27,4 +37,7 @@ def COMMAND(choice: Choice, as_json: bool) -> None:
         rows.append((k.name, *axes, str(k.blocks), str(k.table_bytes)))
     # A name says every axis that is not at its default.
     heads = ("kernel", *columns, ">blocks", ">table bytes")
+    unproved = sorted({k.set.arch.title for k in kernels if not k.set.arch.proved})
     show(Table(counted(len(kernels), "kernel"), heads, tuple(rows), spare=columns[::-1]))
+    if unproved:
+        say(f"the bytes of {' and '.join(unproved)} kernels are not proved (SOUNDNESS.md)")

@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from ghashgen.arch.registry import syntaxes
-from ghashgen.arch.x86_64.abi import ABIS
+from ghashgen.arch.registry import arches, syntaxes
 from ghashgen.kernels.axes import Axis
 from ghashgen.kernels.hash.axes import AXES
 from ghashgen.kernels.hash.catalogue import Choice, Selection, catalogue, look_up, values_of
@@ -95,6 +94,11 @@ def chosen_kernels(choice: Choice) -> Selection:
     return found
 
 
+def conventions() -> tuple[str, ...]:
+    """Return the name of every calling convention."""
+    return tuple(name for arch in arches().values() for name in arch.abis)
+
+
 table_align_option = click.option(
     "--table-align",
     type=int,
@@ -111,16 +115,16 @@ def target_options(function: F) -> F:
         click.option("--prefix", default="", help="Put before every symbol, macro and file name."),
         click.option(
             "--abi",
-            default="sysv",
-            show_default=True,
-            help="sysv or win64.",
-            shell_complete=one_of(lambda: ABIS),
+            default="",
+            help="sysv (the default) or win64; aapcs64 for AArch64.",
+            shell_complete=one_of(conventions),
         ),
         table_align_option,
         click.option(
             "--syntax",
             default="",
-            help="nasm, the default; gas (GNU as and Clang, Intel operand order); gas-att.",
+            help="nasm (the default); gas (GNU as and Clang, Intel operand order); gas-att; "
+            "for AArch64 gas alone.",
             shell_complete=one_of(syntaxes),
         ),
     ):

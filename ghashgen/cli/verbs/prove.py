@@ -63,7 +63,9 @@ def COMMAND(
     if identities or theorem:
         _identities(theorem, as_json)
         return
-    kernels, where = chosen_kernels(choice).kernels, runnable(abi, prefix, table_align, syntax)
+    kernels = chosen_kernels(choice).kernels
+    proofs.require_provable(kernels)
+    where = runnable(abi, prefix, table_align, syntax)
     whole = kernels == catalogue()
     recorded = whole and where == runnable("sysv")
     if write and not recorded:

@@ -9,6 +9,7 @@ from queue import Queue
 import click
 
 from ghashgen.arch.decoder import CLASSES
+from ghashgen.arch.registry import DEFAULT
 from ghashgen.check.sampled.sample import sample
 from ghashgen.check.sampled.subject import SEED, Sampled, subject_of
 from ghashgen.check.validation.runners import Emulated, Native, Runner, native
@@ -24,7 +25,7 @@ from ghashgen.cli.verbs.options import (
     target_options,
 )
 from ghashgen.kernels.hash.catalogue import Choice
-from ghashgen.kernels.target import runnable
+from ghashgen.kernels.target import arch_of, runnable
 from ghashgen.run.built import Built, build
 from ghashgen.run.emulate import Emulator
 from ghashgen.support.errors import GhashgenError
@@ -64,9 +65,13 @@ def COMMAND(
     """
     require("validate")
     start = time.perf_counter()
-    kernels, where = chosen_kernels(choice).kernels, runnable(abi, prefix, table_align, syntax)
+    kernels = chosen_kernels(choice).kernels
+    where = runnable(abi, prefix, table_align, syntax, arch_of(kernels))
     with progress("assemble", len(kernels)) as advance:
         built = build(kernels, where, default_out(), build_folder("obj"), advance)
+    if random_points and not all(kernel.set.arch.proved for kernel in kernels):
+        random_points = False
+        click.echo("no random points: the bytes of this architecture are not followed", err=True)
     with ExitStack() as stack:
         here = native(built, build_folder("harness"))
         runner_for = _runners(here, emulate, stack)
@@ -146,6 +151,9 @@ def _runners(here: Native, emulate: bool, stack: ExitStack) -> Callable[[Built],
     emulators: list[Emulated] = []
 
     def choose_runner(item: Built) -> Runner:
+        # The emulator is an x86-64; other programs run in one already, or on their own CPU.
+        if item.kernel.set.arch.name != DEFAULT:
+            return here
         if not emulate and all(present.get(name, False) for name in item.features):
             return here
         if not emulators:

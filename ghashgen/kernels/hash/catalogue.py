@@ -143,10 +143,15 @@ class Selection:
 _AXES = {axis.name: axis for axis in AXES}
 
 
+def _proved() -> tuple[Isa, ...]:
+    """Return the sets whose kernels are proved: the others are made only where they are named."""
+    return tuple(isa for isa in isas().values() if isa.arch.proved)
+
+
 def catalogue() -> tuple[Kernel, ...]:
     """Return every checked-in kernel, ISA by ISA; scheduled ones and papers' last."""
     found: dict[Kernel, None] = {}
-    for isa in isas().values():
+    for isa in _proved():
         for family in _families(isa):
             kernels, _ = _combinations({"isa": (isa.name,), **family})
             found.update(dict.fromkeys(kernels))
@@ -257,7 +262,7 @@ def _combinations(axes: Axes) -> tuple[tuple[Kernel, ...], list[GhashgenError]]:
     refusals: list[GhashgenError] = []
     unasked: list[GhashgenError] = []
     asked_for_both = "multiply" in axes and "reduce" in axes
-    for isa in axes.get("isa") or tuple(isas()):
+    for isa in axes.get("isa") or tuple(isa.name for isa in _proved()):
         names = [axis for axis in axes if axis != "isa"]
         values = [axes[axis] for axis in names]
         for axis, default in (

@@ -217,7 +217,8 @@ class Kernel(KernelAxes):
         if self.op == "polyval":
             return ()
         if self.bit_order is Order.NATURAL:
-            return (("reverse_bits", 128 * self.lane_count),)
+            code = "mirror_bits" if self.set.mirrors else "reverse_bits"
+            return ((code, 128 * self.lane_count),)
         wide = (("shuffle_bytes", 256),) if self.swap == "stack" else ()
         return (("shuffle_bytes", 128), *wide)
 
@@ -253,7 +254,7 @@ def _refusals(kernel: Kernel) -> Iterable[tuple[bool, str, str]]:
     registers, room = kernel.power_registers, isa.vector_registers - WORKING_REGISTERS
     if kernel.schedule != WRITTEN:
         width = isa.lanes * 128
-        rows = [isa.rows[step.row] for step in isa.steps("clmul", width)]
+        rows = [isa.rows[step.row] for step in isa.steps("clmul", width, 0)]
         cpu = table_of(kernel.schedule)
         lacking = {name.upper() for row in rows for name in row.features} - cpu.features
         yield (
@@ -299,7 +300,8 @@ def _check(kernel: Kernel) -> None:
     for refused, cause, remedy in _refusals(kernel):
         if refused:
             raise GhashgenError(cause, remedy)
-    if kernel.bit_order is Order.NATURAL and "reverse_bits" not in kernel.set.supported:
+    can_reverse = kernel.set.mirrors or "reverse_bits" in kernel.set.supported
+    if kernel.bit_order is Order.NATURAL and not can_reverse:
         raise GhashgenError(
             f"order 'natural' needs GFNI to reverse the bits of a byte, which isa {kernel.isa!r} "
             "lacks",

@@ -7,12 +7,13 @@ from pathlib import Path
 from ghashgen.lab.bench.objects import PeerObject, isolated, write_objects
 from ghashgen.lab.bench.peers import PEERS
 from ghashgen.run.harness import HarnessKernel, check_linkable, write_table
+from ghashgen.run.machine import machine_for
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import project_root
 from ghashgen.support.programs import program
-from ghashgen.support.toolchain import Tool, find_cc
+from ghashgen.support.toolchain import Tool
 
-_SHARED = ("cpu.c", "json.c", "kernel.c", "kernel_win64.c", "reference.c")
+_SHARED = ("cpu.c", "x86_64/cpu.c", "json.c", "kernel.c", "kernel_win64.c", "reference.c")
 """What the benchmark takes from the harness, besides the portable kernels."""
 
 
@@ -38,14 +39,15 @@ def build(
         GhashgenError: a kernel cannot be linked or called, a peer is unknown, or there is no
             compiler. A peer that is not installed is no error, see ``Program.absent``.
     """
-    check_linkable(kernels)
+    machine = machine_for()
+    check_linkable(kernels, machine)
     for kernel in kernels:
         if kernel.abi != "sysv":
             raise GhashgenError(
                 f"{kernel.name} follows the {kernel.abi} convention, which is not measured",
                 "choose --abi sysv",
             )
-    cc = find_cc()
+    cc = machine.cc
     adapters, inputs, absent = _find(cc, peers, out_dir)
     if given:
         adapters.append(write_objects(given, out_dir))

@@ -6,8 +6,6 @@
  */
 #include "abi_layout.h"
 
-#if defined(__x86_64__)
-
     .intel_syntax noprefix
 #define AT(offset) [rip + abi_frame + (offset)]
 
@@ -154,7 +152,5 @@ abi_call_trampoline:
 abi_call_nothing:
     ret
     .size abi_call_nothing, . - abi_call_nothing
-
-#endif
 
     .section .note.GNU-stack, "", @progbits

@@ -1,0 +1,34 @@
+"""AArch64 as one value, `ARCH`: registers, convention, formats, features, frame and decoder.
+
+Instruction sets are in `sets/`, syntaxes in `syntax/`. The ports of no core are known here, so that
+nothing is scheduled for one and no bound is stated.
+"""
+
+from ghashgen.arch.aarch64.abi import ABIS
+from ghashgen.arch.aarch64.address import address
+from ghashgen.arch.aarch64.decoder import AArch64Decoder
+from ghashgen.arch.aarch64.features import FEATURES
+from ghashgen.arch.aarch64.formats import FORMATS
+from ghashgen.arch.aarch64.frame import FRAME
+from ghashgen.arch.aarch64.registers import REGISTERS, SP
+from ghashgen.arch.core import Arch
+
+ARCH = Arch(
+    name="aarch64",
+    title="AArch64",
+    registers=REGISTERS,
+    elf_machine="EM_AARCH64",
+    stack_pointer=SP,
+    abis=ABIS,
+    formats=FORMATS,
+    syntax="gas",
+    features=FEATURES,
+    machines=("aarch64", "arm64"),
+    triple="aarch64-linux-gnu",
+    emulator=("qemu-aarch64", "-cpu", "max"),
+    frame=FRAME,
+    decoder=AArch64Decoder(),
+    entry_align=16,
+    address=address,
+)
+"""The architecture."""

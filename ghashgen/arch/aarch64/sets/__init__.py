@@ -1,0 +1,1 @@
+"""Instruction sets, one a file: rows, lowering of abstract operations, CPU features."""

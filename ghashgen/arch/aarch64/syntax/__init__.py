@@ -1,0 +1,1 @@
+"""Assembly syntaxes, one a file: how an instruction, a label and a section are written."""
