@@ -22,6 +22,7 @@ from ghashgen.check.attack.registry import parts
 from ghashgen.check.attack.scratches import SCRATCHES
 from ghashgen.check.attack.verdict import OBJECT, Verdict, limit, statement_text, verdict
 from ghashgen.check.proofs import statement
+from ghashgen.check.statements import load_spec
 from ghashgen.cli.verbs.attack import COMMAND
 from ghashgen.kernels.hash.catalogue import Choice, choose
 from ghashgen.kernels.target import runnable
@@ -29,7 +30,6 @@ from ghashgen.run.built import Built, build
 from ghashgen.run.emulate import Emulator
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import kernels_folder
-from ghashgen.verify.hash.spec import load_spec
 
 SMALL = "ghash_sse_k_clmul1_x1"
 

@@ -18,11 +18,10 @@ from ghashgen.check.attack.program_make import KINDS, Program, program
 from ghashgen.check.attack.program_run import QUICK, STATE, SUBKEY, assembled, judge, run
 from ghashgen.check.attack.program_trap import Step
 from ghashgen.support.toolchain import assemble_text, find_nasm
-from ghashgen.verify import prove
 from ghashgen.verify.core.refutation import Category
 from ghashgen.verify.core.term import DATA, OPAQUE, Lane, Term
 from ghashgen.verify.core.values import Affine, Pointer, Value
-from ghashgen.verify.hash import cut
+from ghashgen.verify.engine import cut, plans
 from ghashgen.verify.x86_64 import flags, operands
 from ghashgen.verify.x86_64.rows import general as semantics_general
 
@@ -124,7 +123,7 @@ def test_an_open_hole_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     assert not [f for f in judge(programs, features(), QUICK) if f.wrong]
     hole(monkeypatch)
     # The second line behind the induction would see it first.
-    monkeypatch.setattr(prove, "run_lengths", lambda *given: None)
+    monkeypatch.setattr(plans, "run_lengths", lambda *given: None)
     fates = judge(programs, features(), QUICK)
     if any(fate.lacking for fate in fates) and not features() >= {"pclmulqdq", "ssse3"}:
         pytest.skip("this CPU lacks pclmulqdq or ssse3")
