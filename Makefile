@@ -48,6 +48,12 @@ packages: setup peers
 	  $(BIN)/python -c 'from ghashgen.support.toolchain import find_llvm_mca; find_llvm_mca()' || true
 	@$(DEBIAN) binutils "no file is assembled by GNU as" command -v as || true
 	@$(DEBIAN) clang "no file is assembled by Clang, none for Mach-O" command -v clang || true
+	@$(DEBIAN) binutils-aarch64-linux-gnu "AArch64 is not assembled by GNU as" \
+	  sh -c 'test "$$(uname -m)" = aarch64 || command -v aarch64-linux-gnu-as' || true
+	@$(DEBIAN) "gcc-aarch64-linux-gnu libc6-dev-arm64-cross" "AArch64 is not run" \
+	  sh -c 'test "$$(uname -m)" = aarch64 || command -v aarch64-linux-gnu-gcc' || true
+	@$(DEBIAN) qemu-user "AArch64 is not run" \
+	  sh -c 'test "$$(uname -m)" = aarch64 || command -v qemu-aarch64' || true
 
 peers: # libraries to compare with
 	@$(DEBIAN) libssl-dev "OpenSSL is not compared" \

@@ -15,7 +15,7 @@ from ghashgen.check.validation.runners import native
 from ghashgen.check.validation.validate import validate
 from ghashgen.cli.main import cli
 from ghashgen.compiler.pipeline import compile_kernel, compile_programs
-from ghashgen.kernels.hash.exported import functions_of
+from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import arch_of, target
 from ghashgen.output.artefact import finish, make

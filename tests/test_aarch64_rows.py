@@ -142,6 +142,31 @@ def test_what_no_kernel_has_is_refused(gas: Tool) -> None:
             _asked(code)
 
 
+def test_the_numbers_of_operand_kinds_are_the_librarys() -> None:
+    from capstone import arm64_const as const
+
+    from ghashgen.arch.aarch64 import decoder
+
+    kinds = const.ARM64_OP_REG, const.ARM64_OP_IMM, const.ARM64_OP_MEM
+    assert kinds == (decoder._REGISTER, decoder._IMMEDIATE, decoder._MEMORY)
+
+
+def test_steps_and_the_stack(gas: Tool) -> None:
+    """As an audit asks for them: by how much registers move, the shifted immediate included."""
+    text = """
+        .text
+        start: add x1, x1, #48
+        sub x2, x2, #1, lsl #12
+        add x3, x1, #48
+        sub sp, sp, #32
+        add sp, sp, #1, lsl #12
+        add w4, w4, #4
+    """
+    found = read_object(assemble_text(gas, "steps", text, "elf64")).instructions.values()
+    assert [DECODER.steps(i) for i in found] == [48, 4096, 0, 0, 0, 0]
+    assert [DECODER.lowers_stack(i) for i in found] == [0, 0, 0, 32, -4096, 0]
+
+
 def test_only_a_page_of_the_files_own_makes_a_constant(gas: Tool) -> None:
     text = """
         .text

@@ -157,6 +157,7 @@ KNOW_NO_MACHINE = ("ir", "arch", "kernels", "cost", "compiler", "output")
 """Rooms that ask the value of an architecture."""
 
 KNOW_ONE = {
+    "arch.aarch64": "an architecture, of words that both have: sp, ret",
     "arch.x86_64": "the architecture",
     "cost.count": "classes of the forms of published loops, which are of x86-64",
     "cost.ports": "what llvm-mca reads",

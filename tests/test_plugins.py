@@ -59,10 +59,10 @@ def test_an_architecture_of_ones_own_is_found(
         (package / folder).mkdir(exist_ok=True)
         (package / folder / "__init__.py").write_text(export, encoding="utf-8")
     (package / "sets" / "toy_set.py").write_text(SET, encoding="utf-8")
-    assert list(arches()) == ["x86_64"]
+    assert list(arches()) == ["aarch64", "x86_64"]
     with monkeypatch.context() as patch:
         for _ in plugged(arch_package, tmp_path, patch):
-            assert list(arches()) == ["toy_arch", "x86_64"]
+            assert list(arches()) == ["aarch64", "toy_arch", "x86_64"]
             assert list(isas("toy_arch")) == ["toy"]
             assert {"toy", "avx"} <= isas().keys()
             assert isas()["toy"].arch is arches()["toy_arch"]

@@ -177,10 +177,6 @@ class Arch:
     """The syntax that is meant where none is named."""
     features: tuple[str, ...]
     """The CPU features that kernels are told apart by."""
-    machines: tuple[str, ...]
-    """What `platform.machine` calls it."""
-    triple: str
-    """What the names of its cross tools begin with."""
     frame: FrameCode
     decoder: Decoder
     entry_align: int
@@ -194,6 +190,10 @@ class Arch:
     address: Callable[[Mem, str, NewRegister], tuple[tuple[Op, ...], Mem]] = any_address
     """(address, kind of the operand, …) → operations in rows that compute of it what instructions
     cannot say, and the address that is left."""
+    machines: tuple[str, ...] = ()
+    """What `platform.machine` calls it."""
+    triple: str = ""
+    """What the names of its cross tools begin with."""
     emulator: tuple[str, ...] = ()
     """The command that runs its Linux programs where the CPU is another; () where there is none."""
 

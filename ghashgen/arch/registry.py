@@ -26,7 +26,7 @@ DEFAULT = "x86_64"
 
 def arches() -> Mapping[str, Arch]:
     """Return every architecture by name, sorted by name."""
-    return _found(package.__name__, tuple(package.__path__), "ARCH")
+    return _found(package.__name__, tuple(package.__path__), "ARCH", packages=True)
 
 
 def isas(arch: str = "") -> Mapping[str, Isa]:
@@ -81,9 +81,15 @@ def _joined(folder: str, export: str, arch: str) -> Mapping[str, Any]:
 
 
 @cache
-def _found(name: str, path: tuple[str, ...], export: str) -> Mapping[str, Any]:
-    """Return what the modules of a package export by this name, by the folders that it has now."""
-    names = sorted(info.name for info in pkgutil.iter_modules(path))
+def _found(
+    name: str, path: tuple[str, ...], export: str, packages: bool = False
+) -> Mapping[str, Any]:
+    """Return what the modules of a package export by this name, by the folders that it has now.
+
+    Of `packages` only those are imported that are packages themselves.
+    """
+    found_in = pkgutil.iter_modules(path)
+    names = sorted(info.name for info in found_in if info.ispkg or not packages)
     modules = [importlib.import_module(f"{name}.{each}") for each in names]
     found = [getattr(module, export) for module in modules if hasattr(module, export)]
     return MappingProxyType({value.name: value for value in found})

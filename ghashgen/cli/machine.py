@@ -7,9 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ghashgen.arch.registry import isas
+from ghashgen.arch.core import Arch
+from ghashgen.arch.registry import DEFAULT, arches, isas
 from ghashgen.run import peachpy
 from ghashgen.run.harness import build as build_harness
+from ghashgen.run.machine import machine_for
 from ghashgen.support import extras
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import find_cc, find_gas, find_llvm_mca, find_nasm
@@ -77,7 +79,10 @@ def _cpu(folder: Path) -> list[Finding]:
     except GhashgenError as refusal:
         return [Finding("cpu", "", "native runs", False, str(refusal))]
     out = []
-    for isa in isas().values():
+    for arch in arches().values():
+        if arch.name != DEFAULT:
+            out.append(_other(arch))
+    for isa in isas(DEFAULT).values():
         of_rows = {name for row in isa.rows.values() for name in row.features}
         needs = sorted(of_rows | set(isa.features))
         missing = [name for name in needs if not present.get(name, False)]
@@ -91,6 +96,16 @@ def _cpu(folder: Path) -> list[Finding]:
             )
         )
     return out
+
+
+def _other(arch: Arch) -> Finding:
+    """Return whether programs of another architecture are made and run here."""
+    what = f"running {arch.title} kernels"
+    try:
+        machine = machine_for(arch)
+    except GhashgenError as refusal:
+        return Finding(arch.title, "", what, False, str(refusal))
+    return Finding(arch.title, f"{machine.how}, {machine.cc.version}", what, False, "")
 
 
 def examine(folder: Path) -> Sequence[Finding]:

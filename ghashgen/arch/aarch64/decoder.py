@@ -5,9 +5,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from capstone import CS_ARCH_ARM64, CS_MODE_ARM, Cs
-from capstone.arm64 import ARM64_OP_IMM, ARM64_OP_MEM, ARM64_OP_REG, ARM64_SFT_INVALID
-
 from ghashgen.arch.aarch64.features import NEEDED
 from ghashgen.arch.aarch64.mnemonics import BRANCHES, MNEMONICS, Mnemonic
 from ghashgen.arch.decoder import FLAGS, Access, Effect, Ties
@@ -36,8 +33,15 @@ class Instruction:
         return f"{self.native.mnemonic} {self.native.op_str}".strip()
 
 
+_REGISTER, _IMMEDIATE, _MEMORY = 1, 2, 3
+"""Kinds of operands, as capstone numbers them (ARM64_OP_REG and so on)."""
+
+
 @cache
 def _capstone() -> Any:
+    """Return the decoder; the library is large, and most that imports this decodes nothing."""
+    from capstone import CS_ARCH_ARM64, CS_MODE_ARM, Cs
+
     decoder = Cs(CS_ARCH_ARM64, CS_MODE_ARM)
     decoder.detail = True
     return decoder
@@ -66,19 +70,19 @@ def _registers(instruction: Instruction) -> Iterator[tuple[str, str]]:
     """Yield (role, name as it is written) of every register operand, the zero register aside."""
     native = instruction.native
     for role, operand in zip(_known(instruction).roles, native.operands, strict=False):
-        if operand.type == ARM64_OP_REG and (name := _name(native, operand.reg)) not in _ZERO:
+        if operand.type == _REGISTER and (name := _name(native, operand.reg)) not in _ZERO:
             if role == "w" and operand.vector_index >= 0:
                 raise ValueError(f"{instruction}: a write to a part of a register")
             yield role, name
 
 
 def _addresses(instruction: Instruction) -> Iterator[Any]:
-    return (operand for operand in instruction.native.operands if operand.type == ARM64_OP_MEM)
+    return (operand for operand in instruction.native.operands if operand.type == _MEMORY)
 
 
 def _immediate(operand: Any) -> int:
-    shift = 0 if operand.shift.type == ARM64_SFT_INVALID else int(operand.shift.value)
-    return int(operand.imm) << shift
+    # Of an immediate nothing but LSL #12 is a shift; where there is none, its value is 0.
+    return int(operand.imm) << int(operand.shift.value)
 
 
 class AArch64Decoder:
@@ -227,7 +231,7 @@ class AArch64Decoder:
         """Return by how much it moves a 64-bit general register, without sign; 0 if it does not."""
         native = instruction.native
         operands = native.operands
-        if native.mnemonic not in ("add", "sub") or operands[-1].type != ARM64_OP_IMM:
+        if native.mnemonic not in ("add", "sub") or operands[-1].type != _IMMEDIATE:
             return 0
         name = _name(native, operands[0].reg)
         if name[0] != "x" or operands[0].reg != operands[1].reg:
@@ -249,7 +253,7 @@ class AArch64Decoder:
         operands, name = native.operands, native.mnemonic
         if (
             name not in ("add", "sub")
-            or operands[2].type != ARM64_OP_IMM
+            or operands[2].type != _IMMEDIATE
             or _whole(_name(native, operands[1].reg)) != "sp"
         ):
             raise ValueError(f"{instruction}: sp changes in a way that is not followed")
