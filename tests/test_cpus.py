@@ -115,7 +115,7 @@ import os, subprocess, sys
 import pytest
 from cpus import features
 from dispatching import Program
-from ghashgen.harness import build
+from ghashgen.run.harness import build
 
 @pytest.fixture(scope="module")
 def outlives(tmp_path_factory):

@@ -26,7 +26,7 @@ from ghashgen.arch.x86_64.formats import ELF
 from ghashgen.cli.verbs.generate import COMMAND as GENERATE
 from ghashgen.cost.audit import audit
 from ghashgen.ir.program import Mem, Operand, PReg, RegClass
-from ghashgen.kernels.hash.exported import functions_of
+from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import target
 from ghashgen.output.artefact import make

@@ -8,5 +8,5 @@ from ghashgen.run.harness import build
 
 @cache
 def features_here(folder: Path) -> frozenset[str]:
-    """Return which of ghashgen.harness.FEATURES this CPU has; `folder` keeps the program asked."""
+    """Return which of FEATURES this CPU has; `folder` keeps the program asked."""
     return frozenset(name for name, there in build([], folder).features().items() if there)

@@ -36,7 +36,7 @@ class Program:
     changed: int
     """How many changes were made."""
     needs: frozenset[str]
-    """CPU features, by the names of ghashgen.harness."""
+    """CPU features, by the names of ghashgen.arch.x86_64.features."""
 
 
 class _Maker(Loops):

@@ -98,7 +98,7 @@ class Text:
         self.changed: list[str] = []
         self.needs: set[str] = set()
         """CPU features that it needs beside SSSE3 and PCLMULQDQ, by the names of
-        ghashgen.harness."""
+        ghashgen.arch.x86_64.features."""
         self.free = list(FREE)
         self._labels = self._count()
 
