@@ -224,6 +224,10 @@ def test_the_command_line_refuses_in_one_line() -> None:
         "run it: ghashgen validate --isa pmull"
     )
     assert "several architectures" in refused("audit", "--isa", "pmull", "--isa", "avx")
+    for verb in (("bench", "--sizes", "16"), ("tune",)):
+        assert "has no convention sysv" in refused(*verb, "--isa", "pmull", "--blocks", "4")
+    ports = refused("audit", "--ports", "--isa", "pmull", "--blocks", "4")
+    assert ports.endswith("of whose cores there is no table; leave out --ports")
     assert "unknown abi 'sysv'" in refused("generate", "--isa", "pmull", "--abi", "sysv")
     assert "schedule" in refused("list", "--isa", "pmull", "--schedule", "zen4")
     listed = CliRunner().invoke(cli, ["list", "--isa", "pmull", "--blocks", "4"])

@@ -104,6 +104,21 @@ def arch_of(kernels: Iterable[Kernel]) -> str:
     return next(iter(found), DEFAULT)
 
 
+def require_fit(kernels: Iterable[Kernel], where: Target) -> None:
+    """Refuse a target that is of another architecture than a kernel.
+
+    Raises:
+        GhashgenError: names the first such kernel.
+    """
+    for kernel in kernels:
+        arch = kernel.set.arch
+        if where.abi != arch.abis.get(where.abi.name):
+            raise GhashgenError(
+                f"{kernel.name} is for {arch.title}, which has no convention {where.abi.name}",
+                "choose another isa",
+            )
+
+
 def runnable(
     abi: str, prefix: str = "", table_align: int = 0, syntax: str = "", arch: str = DEFAULT
 ) -> Target:

@@ -17,7 +17,7 @@ from ghashgen.cost.audit import Audit, Region, audit
 from ghashgen.kernels.families import family_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.manifest import Counted, Counts, Entry, Left, Object, TableEntry, axes_in
-from ghashgen.kernels.target import Target
+from ghashgen.kernels.target import Target, require_fit
 from ghashgen.output.render import RenderedFunction, draft, regenerate_command, render
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import Tool, assemble_text
@@ -64,6 +64,7 @@ def finish(
     Raises:
         GhashgenError: as `make`.
     """
+    require_fit((kernel,), target)
     # What the bytes are does not depend on the container; only ELF is read here.
     as_elf = replace(target, fmt=kernel.set.arch.default_format)
 

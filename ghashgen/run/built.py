@@ -16,7 +16,7 @@ from ghashgen.kernels import manifest
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.manifest import Entry
-from ghashgen.kernels.target import Target
+from ghashgen.kernels.target import Target, require_fit
 from ghashgen.output.artefact import make, sha256
 from ghashgen.run.arguments import Arguments, Values, arguments
 from ghashgen.run.harness import HarnessKernel
@@ -145,6 +145,7 @@ def build(
         raise GhashgenError(
             f"objects of format {target.fmt.name} cannot be run here", "choose --format elf64"
         )
+    require_fit(kernels, target)
     tool = find_assembler(target.syntax.assembler)
     entries = manifest.load(folder)
     items = [(kernel, entries.get(kernel.name)) for kernel in kernels]

@@ -1,5 +1,6 @@
 """ghashgen audit: what each kernel costs, counted from its bytes."""
 
+from collections.abc import Iterable
 from dataclasses import asdict
 
 import click
@@ -20,8 +21,10 @@ from ghashgen.cli.verbs.options import (
 from ghashgen.cost.audit import Audit, loop
 from ghashgen.cost.ports import Loop, PortAudit, Pressure, port_audit
 from ghashgen.kernels.hash.catalogue import Choice
+from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import Target, arch_of, runnable
 from ghashgen.run.built import Built, build
+from ghashgen.support.errors import GhashgenError
 from ghashgen.support.tables import Table, say, show
 
 VIEWS = ("block", "group", "single", "functions")
@@ -56,6 +59,8 @@ def COMMAND(
     """Count instructions by class, from the assembled bytes; one row a kernel, side by side."""
     kernels = chosen_kernels(choice).kernels
     where = runnable(abi, prefix, table_align, syntax, arch_of(kernels))
+    if ports:
+        _require_tables(kernels)
     with progress("audit", len(kernels)) as advance:
         built = build(kernels, where, default_out(), build_folder("obj"), advance)
     audits = [item.audit for item in built]
@@ -119,6 +124,16 @@ def _functions(audits: list[Audit]) -> Table:
         for name, region in item.functions.items()
     )
     return Table("Whole functions", columns, rows, prose="registers written")
+
+
+def _require_tables(kernels: Iterable[Kernel]) -> None:
+    """Refuse kernels of an architecture whose cores no table describes."""
+    for kernel in kernels:
+        if not kernel.set.arch.uarches():
+            raise GhashgenError(
+                f"{kernel.name} is for {kernel.set.arch.title}, of whose cores there is no table",
+                "leave out --ports",
+            )
 
 
 def _pressures(built: tuple[Built, ...], where: Target) -> PortAudit:
