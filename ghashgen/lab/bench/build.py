@@ -7,14 +7,15 @@ from pathlib import Path
 from ghashgen.lab.bench.objects import PeerObject, isolated, write_objects
 from ghashgen.lab.bench.peers import PEERS
 from ghashgen.run.harness import HarnessKernel, check_linkable, write_table
-from ghashgen.run.machine import machine_for
+from ghashgen.run.machine import Machine, machine_for
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import project_root
 from ghashgen.support.programs import program
 from ghashgen.support.toolchain import Tool
 
-_SHARED = ("cpu.c", "x86_64/cpu.c", "json.c", "kernel.c", "kernel_win64.c", "reference.c")
-"""What the benchmark takes from the harness, besides the portable kernels."""
+_SHARED = ("cpu.c", "json.c", "kernel.c", "kernel_win64.c", "reference.c")
+"""What the benchmark takes from the harness, besides the portable kernels and an architecture's
+detection of features."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ def build(
     if given:
         adapters.append(write_objects(given, out_dir))
         inputs += [isolated(cc, peer, out_dir) for peer in given]
-    sources = [*_sources(), *adapters, write_table(kernels, out_dir)]
+    sources = [*_sources(machine), *adapters, write_table(kernels, out_dir)]
     objects = [*(kernel.obj for kernel in kernels), *inputs]
     return Program(program(cc, "bench", sources, objects, out_dir), absent)
 
@@ -77,7 +78,8 @@ def _find(
     return adapters, inputs, absent
 
 
-def _sources() -> list[Path]:
+def _sources(machine: Machine) -> list[Path]:
     folder = project_root() / "harness"
     own = [path for path in sorted((folder / "bench").glob("*.c")) if path.stem[:5] != "peer_"]
-    return [*own, *(folder / name for name in _SHARED), *sorted(folder.glob("reference_*.c"))]
+    shared = [*(folder / name for name in _SHARED), folder / machine.name / "cpu.c"]
+    return [*own, *shared, *sorted(folder.glob("reference_*.c"))]
