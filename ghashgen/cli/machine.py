@@ -63,7 +63,7 @@ def _extra(name: str) -> Finding:
 def _peachpy() -> Finding:
     tool = peachpy.find()
     found = f"{tool.python} {tool.version}" if tool else ""
-    return Finding("peachpy", found, "the second backend", False, peachpy.REMEDY)
+    return Finding("peachpy", found, "--backend peachpy", False, peachpy.REMEDY)
 
 
 def _llvm_mca() -> Finding:
