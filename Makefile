@@ -38,8 +38,8 @@ nasm: # 2.14 or later
 packages: setup peers
 	@$(DEBIAN) chromium "no test looks at the report" sh -c 'test -n "$$GHASHGEN_CHROMIUM" || \
 	  command -v chromium || command -v chromium-browser || command -v google-chrome' || true
-	@$(DEBIAN) python3-peachpy "the second backend is not tested" \
-	  $(BIN)/python -c 'from ghashgen.run.peachpy import require; require()' || true
+	@$(DEBIAN) python3-peachpy "--backend peachpy is not there, nor tested" \
+	  $(BIN)/python -c 'from ghashgen.output.peachpy.tool import require; require()' || true
 	@$(DEBIAN) gcc-mingw-w64-x86-64 "the dispatcher is not compiled for Windows" \
 	  command -v x86_64-w64-mingw32-gcc || true
 	@$(DEBIAN) wine64 "the dispatcher is not run on Windows' convention" sh -c \

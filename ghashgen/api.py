@@ -13,7 +13,7 @@ from ghashgen.check import proofs
 from ghashgen.kernels.hash import catalogue
 from ghashgen.kernels.hash.catalogue import Choice
 from ghashgen.kernels.hash.kernel import Kernel
-from ghashgen.kernels.target import arch_of, target
+from ghashgen.kernels.target import OWN, arch_of, target
 from ghashgen.output import generate
 from ghashgen.output.artefact import make
 from ghashgen.support.errors import GhashgenError
@@ -70,6 +70,7 @@ def emit(
     fmt: str = "",
     prefix: str = "",
     syntax: str = "",
+    backend: str = OWN,
     force: bool = False,
 ) -> tuple[Path, ...]:
     """Write kernels to a folder, with header, dispatcher and MANIFEST.json: all files or none.
@@ -79,30 +80,37 @@ def emit(
     decides what is meant by default. `abi` is ``"sysv"``, ``"win64"`` or ``"aapcs64"``; `fmt` is
     ``"elf64"``, ``"win64"`` or ``"macho64"``, and by default that of the convention;
     `prefix` goes before every symbol, macro and file name; `syntax` is ``"nasm"``, ``"gas"`` (GNU
-    as and Clang, Intel operand order) or ``"gas-att"``; `force` overwrites files that were
-    edited by hand. Kernels are made in as many processes as this one may keep busy.
+    as and Clang, Intel operand order) or ``"gas-att"``; `backend` is ``"own"`` or ``"peachpy"``,
+    which allocates and encodes kernels of isa avx; `force` overwrites files that were edited by
+    hand. Kernels are made in as many processes as this one may keep busy.
 
     Raises:
         GhashgenError: the folder cannot be written, holds a file that was edited by hand or kernels
-            with another prefix, the syntax's assembler is missing, or a name is unknown; nothing is
-            written then.
+            with another prefix, the syntax's assembler is missing, a name is unknown, or the back
+            end cannot make a kernel or is missing; nothing is written then.
     """
     out = Path(folder)
-    where = target(abi, fmt, prefix, syntax, arch=arch_of(kernels))
+    where = target(abi, fmt, prefix, syntax, arch=arch_of(kernels), backend=backend)
     made = generate.generate(kernels, where, out, force=force)
     return tuple(out / name for name in sorted(made.files))
 
 
 def assembly(
-    kernel: Kernel, *, abi: str = "", fmt: str = "", prefix: str = "", syntax: str = ""
+    kernel: Kernel,
+    *,
+    abi: str = "",
+    fmt: str = "",
+    prefix: str = "",
+    syntax: str = "",
+    backend: str = OWN,
 ) -> str:
     """Return the text that `emit` writes for a kernel.
 
     Raises:
-        GhashgenError: the syntax's assembler is missing, which says where lines of code end, or a
-            name is unknown.
+        GhashgenError: the syntax's assembler is missing, which says where lines of code end, a name
+            is unknown, or the back end cannot make the kernel or is missing.
     """
-    where = target(abi, fmt, prefix, syntax, arch=arch_of((kernel,)))
+    where = target(abi, fmt, prefix, syntax, arch=arch_of((kernel,)), backend=backend)
     return make(kernel, where, find_assembler(where.syntax.assembler)).text
 
 

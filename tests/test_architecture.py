@@ -56,6 +56,7 @@ PROCESSES = {"subprocess", "multiprocessing", "concurrent.futures.ProcessPoolExe
 STARTS_PROCESSES = {
     "support.toolchain",
     "support.child",
+    "output.peachpy",
     "run",
     "records.machine",
     "lab.bench",
@@ -162,6 +163,7 @@ KNOW_ONE = {
     "cost.count": "classes of the forms of published loops, which are of x86-64",
     "cost.ports": "what llvm-mca reads",
     "output.dispatcher": "asks CPUID",
+    "output.peachpy": "PeachPy encodes x86-64 alone",
 }
 """Parts of them that may know x86-64, and why."""
 

@@ -17,20 +17,17 @@ from ghashgen.arch.x86_64.abi import SYSV
 from ghashgen.compiler.pipeline import compile_kernel
 from ghashgen.ir.program import Block, Label, Mem, Op, Program, RegClass, VReg
 from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.output.peachpy.instructions import Encoded
+from ghashgen.output.peachpy.tool import WORKER, find, require
 from ghashgen.run.harness import Vector
 from ghashgen.run.peachpy import (
-    Encoded,
-    PeachFunction,
     Session,
     assembled,
     compile_function,
     differences,
-    find,
     multiset,
-    require,
     run,
 )
-from ghashgen.run.peachpy.tool import WORKER
 from ghashgen.support.errors import GhashgenError
 
 PAIRS = [
@@ -82,7 +79,7 @@ def selected(kernel: Kernel) -> Mapping[str, Program]:
     return {name: item.selected for name, item in compile_kernel(kernel, SYSV).items()}
 
 
-def compared(kernel: Kernel, functions: Mapping[str, PeachFunction]) -> list[str]:
+def compared(kernel: Kernel, functions: Mapping[str, Encoded]) -> list[str]:
     nasm = assembled(kernel)
     return [
         line

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ghashgen.arch.core import Arch
 from ghashgen.arch.registry import DEFAULT, arches, isas
-from ghashgen.run import peachpy
+from ghashgen.output.peachpy import tool as peachpy
 from ghashgen.run.harness import build as build_harness
 from ghashgen.run.machine import machine_for
 from ghashgen.support import extras
@@ -63,7 +63,7 @@ def _extra(name: str) -> Finding:
 def _peachpy() -> Finding:
     tool = peachpy.find()
     found = f"{tool.python} {tool.version}" if tool else ""
-    return Finding("peachpy", found, "the second backend", False, peachpy.REMEDY)
+    return Finding("peachpy", found, "--backend peachpy", False, peachpy.REMEDY)
 
 
 def _llvm_mca() -> Finding:

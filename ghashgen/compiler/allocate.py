@@ -68,7 +68,7 @@ def allocate(
         colours, failed = _colour(graph, pools, fixed)
         if failed is None:
             homes = {reg: PReg(reg.cls, colours[graph.find(reg)]) for reg in graph.order}
-            out = _rewrite(program, isa, homes)
+            out = rewrite(program, isa, homes)
             moved = sum(1 for op in out.ops if op.origin < 0)
             return Allocation(out, slots, moved)
         victim = _victim(program, graph, failed, pinned | too_wide)
@@ -200,7 +200,7 @@ def _spilled_copy(
     return [Op(store, (slot, source), width, "spill")]
 
 
-def _rewrite(program: Program, isa: Isa, homes: Mapping[VReg, PReg]) -> Program:
+def rewrite(program: Program, isa: Isa, homes: Mapping[VReg, PReg]) -> Program:
     """Put physical registers in place and drop copies that became empty."""
 
     def move(operand: Operand) -> Operand:

@@ -205,11 +205,15 @@ def compile_programs(
 
 
 def compile_kernel(
-    kernel: Point, abi: Abi, table_align: int = 0, measure: Measure | None = None
+    kernel: Point,
+    abi: Abi,
+    table_align: int = 0,
+    measure: Measure | None = None,
+    passes: Sequence[Pass] = PASSES,
 ) -> Mapping[str, Compiled]:
     """Compile every function of a kernel, by name, as `compile_programs` says."""
     programs = {name: f.program(kernel) for name, f in functions_of(kernel).items()}
-    return compile_programs(programs, kernel, abi, table_align, measure)
+    return compile_programs(programs, kernel, abi, table_align, measure, passes)
 
 
 def compile_function(program: Program, kernel: Point, abi: Abi) -> Compiled:

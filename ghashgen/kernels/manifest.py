@@ -15,10 +15,12 @@ from msgspec.structs import replace
 
 from ghashgen import __version__
 from ghashgen.kernels.hash.kernel import Kernel, KernelAxes
+from ghashgen.kernels.target import OWN
 from ghashgen.support.documents import Document
 
 NAME = "MANIFEST.json"
 SCHEMA = 1
+_UNSTATED = ("backend", OWN)
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class Axes(KernelAxes):
 
     abi: str = "sysv"
     syntax: str = "nasm"
+    backend: str = OWN
+    """Stated only where it is another."""
 
 
 class TableEntry(Struct, frozen=True, kw_only=True):
@@ -143,10 +147,10 @@ _FILE = Document(
 )
 
 
-def axes_in(kernel: Kernel, abi: str, syntax: str) -> Axes:
+def axes_in(kernel: Kernel, abi: str, syntax: str, backend: str = OWN) -> Axes:
     """Return a kernel's axes as an entry has them: without a name of its own, with its target's."""
     own = {field.name: getattr(kernel, field.name) for field in fields(Kernel)}
-    return Axes(**{**own, "alias": ""}, abi=abi, syntax=syntax)
+    return Axes(**{**own, "alias": ""}, abi=abi, syntax=syntax, backend=backend)
 
 
 def axes_of(entry: Entry) -> dict[str, Any]:
@@ -154,7 +158,7 @@ def axes_of(entry: Entry) -> dict[str, Any]:
     return {
         field.name: getattr(entry.axes, field.name)
         for field in fields(Axes)
-        if field.name != "alias"
+        if field.name != "alias" and (field.name, getattr(entry.axes, field.name)) != _UNSTATED
     }
 
 

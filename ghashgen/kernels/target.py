@@ -1,7 +1,8 @@
-"""What a kernel is made for: calling convention, table alignment, syntax, format, prefix."""
+"""What a kernel is made for: convention, table alignment, syntax, format, prefix, back end."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TypeVar
 
 from ghashgen.arch.core import Abi, Arch, ObjectFormat
@@ -15,6 +16,15 @@ _V = TypeVar("_V")
 
 TABLE_ALIGNS = (1, 2, 4, 8, 16, 32, 64)
 """Alignments of the table, in bytes, that callers may promise."""
+
+OWN, PEACHPY = "own", "peachpy"
+BACKENDS: Mapping[str, str] = MappingProxyType(
+    {
+        OWN: "registers allocated by ghashgen, instructions encoded by the assembler",
+        PEACHPY: "registers allocated and instructions encoded by PeachPy; frame by ghashgen",
+    }
+)
+"""Who allocates and encodes, by name; `output.backends` has their code."""
 
 
 def _default() -> Arch:
@@ -32,6 +42,8 @@ class Target:
     """Put before every symbol, macro and file name, so that two libraries can be one program."""
     table_align: int = 0
     """Alignment in bytes that callers promise for the table; 0 for what costs nothing."""
+    backend: str = OWN
+    """One of BACKENDS."""
 
     @property
     def library(self) -> str:
@@ -58,6 +70,7 @@ def target(
     syntax: str = "",
     table_align: int = 0,
     arch: str = DEFAULT,
+    backend: str = OWN,
 ) -> Target:
     """Return the target of these names; convention and format default to each other's own.
 
@@ -79,7 +92,8 @@ def target(
             f"a table cannot be aligned to {table_align} bytes",
             f"choose one of {', '.join(map(str, TABLE_ALIGNS))}",
         )
-    return Target(convention, printer, container, prefix, table_align)
+    _known("backend", backend, BACKENDS)
+    return Target(convention, printer, container, prefix, table_align, backend)
 
 
 def _known(axis: str, value: str, table: Mapping[str, _V]) -> _V:
@@ -120,7 +134,12 @@ def require_fit(kernels: Iterable[Kernel], where: Target) -> None:
 
 
 def runnable(
-    abi: str, prefix: str = "", table_align: int = 0, syntax: str = "", arch: str = DEFAULT
+    abi: str,
+    prefix: str = "",
+    table_align: int = 0,
+    syntax: str = "",
+    arch: str = DEFAULT,
+    backend: str = OWN,
 ) -> Target:
     """Return the target whose objects can be run and proved here: ELF in every convention.
 
@@ -130,4 +149,4 @@ def runnable(
         GhashgenError: as `target`.
     """
     machine = _known("architecture", arch, arches())
-    return target(abi, machine.default_format.name, prefix, syntax, table_align, arch)
+    return target(abi, machine.default_format.name, prefix, syntax, table_align, arch, backend)

@@ -6,18 +6,19 @@
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 
 from msgspec import UNSET
 
 from ghashgen.arch.objects import ObjectCode, read_object
 from ghashgen.compiler.frame import Function
-from ghashgen.compiler.pipeline import Compiled, Measure, compile_kernel
+from ghashgen.compiler.pipeline import Compiled, Measure
 from ghashgen.cost.audit import Audit, Region, audit
 from ghashgen.kernels.families import family_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.manifest import Counted, Counts, Entry, Left, Object, TableEntry, axes_in
 from ghashgen.kernels.target import Target, require_fit
+from ghashgen.output.backend import Hold
+from ghashgen.output.backends import PREPARE
 from ghashgen.output.render import RenderedFunction, draft, regenerate_command, render
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import Tool, assemble_text
@@ -46,11 +47,11 @@ def make(kernel: Kernel, target: Target, assembler: Tool) -> Artefact:
     """Compile, place, assemble, audit and render one kernel.
 
     Raises:
-        GhashgenError: the assembler fails or is none of the target's syntax, no padding settles, or
-            a kernel that should wipe does not.
+        GhashgenError: the assembler fails or is none of the target's syntax, no padding settles, a
+            kernel that should wipe does not, or the target's back end cannot make it.
     """
-    compiling = partial(compile_kernel, kernel, target.abi, target.table_align_of(kernel))
-    return finish(kernel, target, assembler, compiling)
+    prepared = PREPARE[target.backend](kernel, target)
+    return finish(kernel, target, assembler, prepared.compiling, prepared.hold)
 
 
 def finish(
@@ -58,8 +59,9 @@ def finish(
     target: Target,
     assembler: Tool,
     compiling: Callable[[Measure], Mapping[str, Compiled]],
+    hold: Hold | None = None,
 ) -> Artefact:
-    """Do the same with functions that are compiled in a way of their own.
+    """Do the same with functions that are compiled in a way of their own, held to what `hold` says.
 
     Raises:
         GhashgenError: as `make`.
@@ -68,27 +70,30 @@ def finish(
     # What the bytes are does not depend on the container; only ELF is read here.
     as_elf = replace(target, fmt=kernel.set.arch.default_format)
 
-    def assembled(functions: Mapping[str, Function]) -> ObjectCode:
+    def assembled(functions: Mapping[str, Function]) -> bytes:
         text = draft(kernel, as_elf, functions)
-        return read_object(assemble_text(assembler, kernel.name, text, as_elf.fmt.name))
+        return assemble_text(assembler, kernel.name, text, as_elf.fmt.name)
 
     def lengths(code: ObjectCode, name: str) -> tuple[int, ...]:
         body = code.function(target.symbol(f"{kernel.name}_{name}"))
         return tuple(map(code.decoder.length, body))
 
     def measure(functions: Mapping[str, Function]) -> dict[str, tuple[int, ...]]:
-        code = assembled(functions)
+        code = read_object(assembled(functions))
         return {name: lengths(code, name) for name in functions}
 
     compiled = compiling(measure)
     functions = {name: item.function for name, item in compiled.items()}
-    code = assembled(functions)
+    data = assembled(functions)
+    code = read_object(data)
     for name, function in functions.items():
         if lengths(code, name) != function.lengths:
             raise GhashgenError(
                 f"{kernel.name}_{name}: instructions have other lengths than they were placed by",
                 "report this kernel, and the version of the assembler",
             )
+    if hold is not None:
+        hold(compiled, data)
     counted = audit(kernel, target.symbol(kernel.name), code)
     if kernel.wipe and any(left.names for left in counted.left.values()):
         raise GhashgenError(f"{kernel.name} does not wipe all", "report this kernel")
@@ -111,7 +116,7 @@ def manifest_entry(artefact: Artefact, assembler: Tool) -> Entry:
     align = target.table_align_of(kernel)
     return Entry(
         name=kernel.name,
-        axes=axes_in(kernel, target.abi.name, target.syntax.name),
+        axes=axes_in(kernel, target.abi.name, target.syntax.name, target.backend),
         cpu_features=tuple(counted.features),
         symbols={item.name: item.symbol for item in artefact.functions},
         table=TableEntry(

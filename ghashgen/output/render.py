@@ -17,7 +17,7 @@ from ghashgen.cost.left import Left
 from ghashgen.ir.program import Constant, Op, RegClass
 from ghashgen.kernels.families import family_of, functions_of
 from ghashgen.kernels.hash.kernel import Kernel
-from ghashgen.kernels.target import Target
+from ghashgen.kernels.target import BACKENDS, OWN, Target
 from ghashgen.support.templates import environment
 
 COMMENT_COLUMN = 52
@@ -57,6 +57,7 @@ def regenerate_command(kernel: Kernel, target: Target) -> str:
     if (target.abi, target.fmt) != (arch.default_abi, arch.default_format):
         words += [f"--abi {target.abi.name} --format {target.fmt.name}"]
     words += [f"--syntax {target.syntax.name}"] if target.syntax.name != arch.syntax else []
+    words += [f"--backend {target.backend}"] if target.backend != OWN else []
     words += [f"--prefix {target.prefix}"] if target.prefix else []
     align = target.table_align_of(kernel)
     words += [f"--table-align {align}"] if align != kernel.set.operand_align else []
@@ -146,6 +147,7 @@ def render(
             counted=counted,
             left=places(arch, _everywhere(arch, counted)),
             operation=kernel.definition,
+            backend="" if target.backend == OWN else BACKENDS[target.backend],
             align=target.table_align_of(kernel),
             functions={item.name: item for item in said},
             lines={name: _lines(kernel, target, name, item) for name, item in functions.items()},

@@ -98,9 +98,10 @@ def _text(
 
 
 def _made_for(entry: Entry, kernel: Kernel, target: Target) -> bool:
-    made = entry.axes.abi, entry.axes.syntax, entry.table.align, list(entry.symbols)
-    align, names = target.table_align_of(kernel), list(functions_of(kernel))
-    return made == (target.abi.name, target.syntax.name, align, names)
+    axes, align = entry.axes, target.table_align_of(kernel)
+    made = axes.abi, axes.syntax, axes.backend, entry.table.align, list(entry.symbols)
+    wanted = target.abi.name, target.syntax.name, target.backend, align, list(functions_of(kernel))
+    return made == wanted
 
 
 def _build(

@@ -52,13 +52,14 @@ def COMMAND(
     prefix: str,
     table_align: int,
     syntax: str,
+    backend: str,
     per: str,
     ports: bool,
     as_json: bool,
 ) -> None:
     """Count instructions by class, from the assembled bytes; one row a kernel, side by side."""
     kernels = chosen_kernels(choice).kernels
-    where = runnable(abi, prefix, table_align, syntax, arch_of(kernels))
+    where = runnable(abi, prefix, table_align, syntax, arch_of(kernels), backend)
     if ports:
         _require_tables(kernels)
     with progress("audit", len(kernels)) as advance:

@@ -57,6 +57,7 @@ def COMMAND(
     prefix: str,
     table_align: int,
     syntax: str,
+    backend: str,
     fmt: str,
     out: Path | None,
     chosen_file: Path | None,
@@ -66,12 +67,12 @@ def COMMAND(
 ) -> None:
     """Emit kernels as assembly, with a header and MANIFEST.json; without filters, the catalogue."""
     if chosen_file is not None:
-        where = _target(abi, fmt, prefix, table_align, syntax)
+        where = _target(abi, fmt, prefix, table_align, syntax, backend)
         _chosen(chosen_file, where, out, choice, force, only_check, as_json)
         return
     found = chosen_kernels(choice)
     kernels = found.kernels
-    where = _target(abi, fmt, prefix, table_align, syntax, arch_of(kernels))
+    where = _target(abi, fmt, prefix, table_align, syntax, backend, arch_of(kernels))
     if str(out) == "-":
         if len(kernels) != 1:
             raise GhashgenError(f"{len(kernels)} kernels are chosen for --out -", "choose one")
@@ -100,10 +101,16 @@ def COMMAND(
 
 
 def _target(
-    abi: str, fmt: str, prefix: str, table_align: int, syntax: str, arch: str = DEFAULT
+    abi: str,
+    fmt: str,
+    prefix: str,
+    table_align: int,
+    syntax: str,
+    backend: str,
+    arch: str = DEFAULT,
 ) -> Target:
     """Return the target; say on standard error what a format without its convention stands for."""
-    where = target(abi, fmt, prefix, syntax, table_align, arch)
+    where = target(abi, fmt, prefix, syntax, table_align, arch, backend)
     if where.fmt.name == WIN64.name and where.abi == SYSV:
         click.echo(
             "System V calls in a COFF file, as asked: C must declare the functions with "

@@ -14,7 +14,7 @@ from ghashgen.arch.registry import arches, syntaxes
 from ghashgen.kernels.axes import Axis
 from ghashgen.kernels.hash.axes import AXES
 from ghashgen.kernels.hash.catalogue import Choice, Selection, catalogue, look_up, values_of
-from ghashgen.kernels.target import TABLE_ALIGNS
+from ghashgen.kernels.target import BACKENDS, OWN, TABLE_ALIGNS
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import cache_folder, kernels_folder
 
@@ -126,6 +126,13 @@ def target_options(function: F) -> F:
             help="nasm (the default); gas (GNU as and Clang, Intel operand order); gas-att; "
             "for AArch64 gas alone.",
             shell_complete=one_of(syntaxes),
+        ),
+        click.option(
+            "--backend",
+            default=OWN,
+            show_default=True,
+            help="Who allocates registers and encodes: own, or peachpy, for isa avx and abi sysv.",
+            shell_complete=one_of(lambda: BACKENDS),
         ),
     ):
         out = option(out)

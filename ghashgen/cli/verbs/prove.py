@@ -44,6 +44,7 @@ def COMMAND(
     prefix: str,
     table_align: int,
     syntax: str,
+    backend: str,
     identities: bool,
     theorem: str | None,
     report: bool,
@@ -65,7 +66,7 @@ def COMMAND(
         return
     kernels = chosen_kernels(choice).kernels
     proofs.require_provable(kernels)
-    where = runnable(abi, prefix, table_align, syntax)
+    where = runnable(abi, prefix, table_align, syntax, backend=backend)
     whole = kernels == catalogue()
     recorded = whole and where == runnable("sysv")
     if write and not recorded:

@@ -53,6 +53,7 @@ def COMMAND(
     prefix: str,
     table_align: int,
     syntax: str,
+    backend: str,
     emulate: bool,
     random_points: bool,
     seed: str,
@@ -66,7 +67,7 @@ def COMMAND(
     require("validate")
     start = time.perf_counter()
     kernels = chosen_kernels(choice).kernels
-    where = runnable(abi, prefix, table_align, syntax, arch_of(kernels))
+    where = runnable(abi, prefix, table_align, syntax, arch_of(kernels), backend)
     with progress("assemble", len(kernels)) as advance:
         built = build(kernels, where, default_out(), build_folder("obj"), advance)
     if random_points and not all(kernel.set.arch.proved for kernel in kernels):

@@ -1,7 +1,6 @@
 """The client of the worker: kernels built, loaded and called by PeachPy, without an assembler."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
@@ -10,34 +9,19 @@ from ghashgen.compiler.pipeline import compile_kernel
 from ghashgen.ir.program import Program
 from ghashgen.kernels.hash.exported import functions
 from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.output.peachpy.encode import answered, check, request
+from ghashgen.output.peachpy.instructions import Encoded
+from ghashgen.output.peachpy.process import WorkerProcess
+from ghashgen.output.peachpy.tool import PeachPyTool, require
 from ghashgen.run.harness import Vector
-from ghashgen.run.peachpy.beside_nasm import Encoded
-from ghashgen.run.peachpy.process import WorkerProcess
-from ghashgen.run.peachpy.program import encode
-from ghashgen.run.peachpy.tool import PeachPyTool, require
 from ghashgen.support.errors import GhashgenError
-
-ISA = "avx"
-"""The instruction set that PeachPy can encode; it has no EVEX VPCLMULQDQ, and sse adds nothing."""
 
 _SCRIPTS_A_REQUEST = 64
 
 
-@dataclass(frozen=True)
-class PeachFunction(Encoded):
-    """A function as PeachPy encoded it for the System V ABI, before relocation."""
-
-
-def check(kernel: Kernel) -> None:
-    """Refuse a kernel that this backend cannot build.
-
-    Raises:
-        GhashgenError: names the axis and what to choose instead.
-    """
-    if kernel.isa != ISA:
-        raise GhashgenError(
-            f"PeachPy builds kernels of isa {ISA!r} only, not {kernel.isa!r}", f"choose isa {ISA}"
-        )
+def _check(kernel: Kernel) -> None:
+    """Refuse what PeachPy cannot encode, and what it would not end as asked."""
+    check(kernel)
     if kernel.wipe:
         raise GhashgenError(
             "PeachPy writes its own epilogue, which wipes nothing", "choose a kernel without wipe"
@@ -53,7 +37,7 @@ class Session:
     def __init__(self, tool: PeachPyTool | None = None) -> None:
         self._tool = tool
         self._worker: WorkerProcess | None = None
-        self._loaded: dict[Kernel, Mapping[str, PeachFunction]] = {}
+        self._loaded: dict[Kernel, Mapping[str, Encoded]] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -75,7 +59,7 @@ class Session:
 
     def load(
         self, kernel: Kernel, programs: Mapping[str, Program] | None = None
-    ) -> Mapping[str, PeachFunction]:
+    ) -> Mapping[str, Encoded]:
         """Build and load a kernel's functions; return them by name (init, mul, update).
 
         `programs` are selected programs to take instead of the kernel's own.
@@ -83,23 +67,13 @@ class Session:
         Raises:
             GhashgenError: PeachPy is missing, or refuses the kernel (it does not spill).
         """
-        check(kernel)
+        _check(kernel)
         if programs is None:
             if kernel in self._loaded:
                 return self._loaded[kernel]
             compiled = compile_kernel(kernel, SYSV)
             programs = {name: item.selected for name, item in compiled.items()}
-        functions = {name: encode(item, kernel.set) for name, item in programs.items()}
-        request = {"op": "load", "kernel": kernel.name, "functions": functions}
-        answer = self._ask(kernel, request)["functions"]
-        loaded = {
-            name: PeachFunction(
-                name,
-                bytes.fromhex(item["code"]),
-                {offset: bytes.fromhex(data) for offset, data in item["constants"]},
-            )
-            for name, item in answer.items()
-        }
+        loaded = answered(self._ask(kernel, request("load", kernel, programs)))
         self._loaded[kernel] = loaded
         return loaded
 
@@ -136,17 +110,17 @@ class Session:
         out: list[bytes] = []
         for at in range(0, len(scripts), _SCRIPTS_A_REQUEST):
             part = scripts[at : at + _SCRIPTS_A_REQUEST]
-            request = {"op": "run", "kernel": kernel.name, "scripts": part}
-            results = self._ask(kernel, request)["results"]
+            asked = {"op": "run", "kernel": kernel.name, "scripts": part}
+            results = self._ask(kernel, asked)["results"]
             out.extend(bytes.fromhex(result["x"]) for result in results)
         return out
 
-    def _ask(self, kernel: Kernel, request: Mapping[str, Any]) -> Any:
+    def _ask(self, kernel: Kernel, asked: Mapping[str, Any]) -> Any:
         if self._worker is None:
             self._tool = self._tool or require()
             self._worker = WorkerProcess(self._tool)
         try:
-            return self._worker.ask(kernel.name, request)
+            return self._worker.ask(kernel.name, asked)
         except GhashgenError:
             if self._worker.dead:
                 self.close()
@@ -175,7 +149,7 @@ def _script(
     }
 
 
-def compile_function(selected: Program, kernel: Kernel, name: str) -> PeachFunction:
+def compile_function(selected: Program, kernel: Kernel, name: str) -> Encoded:
     """Return one selected function of a kernel as PeachPy encodes it.
 
     Raises:

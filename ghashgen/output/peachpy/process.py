@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Mapping
 from typing import Any
 
-from ghashgen.run.peachpy.tool import WORKER, PeachPyTool
+from ghashgen.output.peachpy.tool import WORKER, PeachPyTool
 from ghashgen.support.child import end
 from ghashgen.support.errors import GhashgenError
 
@@ -88,6 +88,6 @@ def _refusal(what: str, error: str, detail: str) -> GhashgenError:
     if any(words in detail for words in _SPILLS):
         return GhashgenError(
             f"PeachPy, {what}: its allocator runs out of registers and cannot spill",
-            "choose fewer blocks or a simpler variant",
+            "choose fewer blocks or a simpler variant, or backend own",
         )
     return GhashgenError(f"PeachPy, {what}: {error}: {detail}")

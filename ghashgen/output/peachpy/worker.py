@@ -8,6 +8,7 @@ one answer for each request; one with "error" and "detail" is a refusal. Bytes a
 
     {"op": "load", "kernel": key, "functions": {name: program}}, programs as `program.py` says
         {"functions": {name: {"code": bytes, "constants": [[offset, bytes], …]}}}
+    {"op": "encode", …}, as load: the same answer, and nothing is loaded
     {"op": "run", "kernel": key, "scripts": [{"buffers": {name: {"hex": bytes} or {"size": n},
      with "align": 16 where due}, "calls": [[function, buffer's name or integer, …], …],
      "results": [buffer's name, …]}, …]}
@@ -159,9 +160,10 @@ def run(functions: dict[str, Any], script: dict[str, Any]) -> dict[str, str]:
 def answer(kernels: dict[str, Any], request: dict[str, Any]) -> dict[str, Any]:
     """Answer one request; `kernels` keeps the loaded functions."""
     key = request["kernel"]
-    if request["op"] == "load":
+    if request["op"] in ("encode", "load"):
         encoded = {name: build(name, item) for name, item in request["functions"].items()}
-        kernels[key] = {name: item.load() for name, item in encoded.items()}
+        if request["op"] == "load":
+            kernels[key] = {name: item.load() for name, item in encoded.items()}
         return {"functions": {name: described(item) for name, item in encoded.items()}}
     return {"results": [run(kernels[key], script) for script in request["scripts"]]}
 

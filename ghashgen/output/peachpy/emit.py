@@ -1,0 +1,115 @@
+"""Kernels as PeachPy allocates and encodes them, for the file that ships.
+
+A user reads, vendors and proves assembly, so PeachPy's instructions are written in the target's
+syntax: in the order that it was given, on the registers that it chose, copies of a register to
+itself left out. Around them stands this tool's frame: ENDBR64, callee-saved registers, unwinding,
+wipe. VZEROUPPER, which PeachPy writes before each RET, is not due, since nothing here is wider than
+VEX.128. Jumps keep off the ends of lines of code as everywhere.
+
+`compiler.recheck` replays PeachPy's allocation as it does this tool's own, and what the assembler
+makes of the file is decoded again and must be PeachPy's instructions, registers and all.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from ghashgen.compiler.allocate import Allocation, rewrite
+from ghashgen.compiler.pipeline import PASSES, Compiled, Pass, Unit, compile_kernel
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.target import Target
+from ghashgen.output.backend import Prepared
+from ghashgen.output.peachpy.encode import check, encoded
+from ghashgen.output.peachpy.homes import homes
+from ghashgen.output.peachpy.instructions import (
+    VZEROUPPER,
+    Encoded,
+    Item,
+    body,
+    decode,
+    flow,
+    functions_in,
+)
+from ghashgen.support.errors import GhashgenError
+
+_ALLOCATE = "allocate"
+_COPIES = ("mov", "vmovdqa")
+"""Mnemonics of rows that copy a register (`arch.rows.Row.copy`)."""
+
+
+def prepare(kernel: Kernel, target: Target) -> Prepared:
+    """Have PeachPy encode a kernel; return how to compile it on, and what to hold it to.
+
+    Raises:
+        GhashgenError: PeachPy cannot encode this kernel, or is missing.
+    """
+    check(kernel, target.abi)
+    compiling = partial(compile_kernel, kernel, target.abi, target.table_align_of(kernel))
+    at = next(i for i, step in enumerate(PASSES) if step.name == _ALLOCATE)
+    found = encoded(
+        kernel,
+        {name: item.selected for name, item in compiling(passes=PASSES[:at]).items()},
+    )
+    allocating = Pass(_ALLOCATE, partial(_allocated, found))
+    passes = (*PASSES[:at], allocating, *PASSES[at + 1 :])
+    return Prepared(partial(compiling, passes=passes), partial(hold, kernel, target, found))
+
+
+def _body(kernel: str, function: Encoded) -> list[Item]:
+    """Return PeachPy's instructions without its prologue and epilogues.
+
+    Raises:
+        GhashgenError: these are not pushes of callee-saved registers, VZEROUPPER and pops.
+    """
+    items, faults = body(decode(function, named=True), (), (VZEROUPPER,))
+    if faults:
+        raise GhashgenError(f"{kernel}_{function.name}: PeachPy's code {faults[0]}")
+    return items
+
+
+def _allocated(found: Mapping[str, Encoded], unit: Unit) -> Unit:
+    """Give each function the allocation that its bytes show."""
+    functions = {}
+    for name, item in unit.functions.items():
+        places = homes(item.selected, _body(unit.kernel.name, found[name]))
+        program = rewrite(item.selected, unit.isa, places)
+        functions[name] = replace(item, allocated=(Allocation(program, program.slots, 0),))
+    return replace(unit, functions=functions)
+
+
+def hold(
+    kernel: Kernel,
+    target: Target,
+    found: Mapping[str, Encoded],
+    compiled: Mapping[str, Compiled],
+    data: bytes,
+) -> None:
+    """Compare an assembled object with PeachPy's functions; frame and padding are not theirs.
+
+    Raises:
+        GhashgenError: an instruction, a register or where a branch leads differs; says which.
+    """
+    symbols = {name: target.symbol(f"{kernel.name}_{name}") for name in compiled}
+    for name, function in functions_in(data, symbols).items():
+        items = [item for item in decode(function, named=True) if item.shape[0] != "nop"]
+        pairs = zip(compiled[name].function.ops, items, strict=True)
+        ours = flow([item for op, item in pairs if op.origin >= 0])
+        theirs = flow([item for item in _body(kernel.name, found[name]) if not _empty(item)])
+        if ours != theirs:
+            raise GhashgenError(
+                f"{kernel.name}_{name}: what was assembled is not what PeachPy encoded, "
+                f"{_first(ours, theirs)}",
+                "report this kernel, and the versions of PeachPy and of the assembler",
+            )
+
+
+def _empty(item: Item) -> bool:
+    """Whether it copies a register to itself."""
+    name, operands = item.shape
+    return name in _COPIES and len(set(item.registers)) == 1 and item.registers[0] in operands
+
+
+def _first(ours: Sequence[object], theirs: Sequence[object]) -> str:
+    pairs = enumerate(zip(ours, theirs, strict=False))
+    at = next((i for i, (a, b) in pairs if a != b), min(len(ours), len(theirs)))
+    return f"first instruction {at}"

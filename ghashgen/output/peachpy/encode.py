@@ -1,0 +1,71 @@
+"""What PeachPy can encode, and a kernel's functions as it encodes them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ghashgen.arch.core import Abi
+from ghashgen.arch.x86_64.abi import SYSV
+from ghashgen.ir.program import Program
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.output.peachpy.instructions import Encoded
+from ghashgen.output.peachpy.process import WorkerProcess
+from ghashgen.output.peachpy.program import encode
+from ghashgen.output.peachpy.tool import require
+from ghashgen.support.errors import GhashgenError
+
+ISA = "avx"
+"""The instruction set that PeachPy can encode; it has no EVEX VPCLMULQDQ, and sse adds nothing."""
+
+
+def check(kernel: Kernel, abi: Abi = SYSV) -> None:
+    """Refuse a kernel that this back end cannot build.
+
+    Raises:
+        GhashgenError: names the axis and what to choose instead.
+    """
+    if kernel.isa != ISA:
+        raise GhashgenError(
+            f"{kernel.name}: PeachPy builds kernels of isa {ISA!r} only, not {kernel.isa!r}",
+            f"choose isa {ISA}, or backend own",
+        )
+    if kernel.swap != "register":
+        raise GhashgenError(
+            f"{kernel.name}: PeachPy gets no stack buffer, which swap {kernel.swap!r} needs",
+            "choose swap register, or backend own",
+        )
+    if abi != SYSV:
+        raise GhashgenError(
+            f"{kernel.name}: PeachPy builds for abi {SYSV.name!r} only, not {abi.name!r}",
+            f"choose abi {SYSV.name}, or backend own",
+        )
+
+
+def request(op: str, kernel: Kernel, programs: Mapping[str, Program]) -> dict[str, Any]:
+    """Return what the worker is asked for selected programs of a kernel."""
+    functions = {name: encode(item, kernel.set) for name, item in programs.items()}
+    return {"op": op, "kernel": kernel.name, "functions": functions}
+
+
+def answered(answer: Mapping[str, Any]) -> dict[str, Encoded]:
+    """Return the functions of an answer, by name."""
+    return {
+        name: Encoded(
+            name,
+            bytes.fromhex(item["code"]),
+            {offset: bytes.fromhex(data) for offset, data in item["constants"]},
+        )
+        for name, item in answer["functions"].items()
+    }
+
+
+def encoded(kernel: Kernel, programs: Mapping[str, Program]) -> dict[str, Encoded]:
+    """Return selected programs of a kernel as PeachPy encodes them; nothing is run.
+
+    Raises:
+        GhashgenError: PeachPy is missing, or refuses the kernel (it does not spill).
+    """
+    worker = WorkerProcess(require())
+    try:
+        return answered(worker.ask(kernel.name, request("encode", kernel, programs)))
+    finally:
+        worker.close()

@@ -1,0 +1,209 @@
+"""Functions in bytes as lists of instructions that can be compared.
+
+An instruction's shape is its mnemonic and its operands: class and width of a register, or its name
+where that is asked for; width and value of an immediate; of memory its size, base, index, scale
+and displacement, and for a constant its 16 bytes; of a branch the fact. Where it leads is beside
+the shape.
+
+Encodings of one instruction are not told apart: a two-byte and a three-byte VEX prefix, CMP with
+and without the short form for rax, an address whose base and index are exchanged at scale 1.
+"""
+
+import io
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from elftools.elf.elffile import ELFFile
+from elftools.elf.relocation import RelocationSection
+from elftools.elf.sections import SymbolTableSection
+from iced_x86 import Decoder, Instruction, MemorySizeExt, OpKind, Register, RegisterExt
+
+from ghashgen.arch.objects import read_object
+from ghashgen.arch.x86_64 import ARCH
+from ghashgen.arch.x86_64.abi import SYSV
+from ghashgen.arch.x86_64.registers import GPR_NAMES
+from ghashgen.kernels.hash.kernel import ENTRY_BYTES
+
+Shape = tuple[str, tuple[str, ...]]
+"""(mnemonic, operand shapes)."""
+
+ENDBR64: Shape = ("endbr64", ())
+VZEROUPPER: Shape = ("vzeroupper", ())
+_RET: Shape = ("ret", ())
+UNKNOWN = "rip"
+"""Stands for a constant whose bytes are not known."""
+_SIGN, _RANGE = 1 << 63, 1 << 64
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A function's bytes before relocation."""
+
+    name: str
+    code: bytes
+    constants: Mapping[int, bytes]
+    """By offset of a rip-relative displacement: the 16 bytes that it will point to."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """One decoded instruction."""
+
+    at: int
+    shape: Shape
+    target: int | None
+    """Where a branch leads, an offset in the code."""
+    registers: tuple[str, ...]
+    """Of each operand the register that it is, "" if it is none."""
+    address: tuple[str, str] = ("", "")
+    """Base and index of its memory operand, "" for what is not there."""
+
+    @property
+    def register(self) -> str:
+        """The register of the first operand, as PUSH and POP have it."""
+        return self.registers[0] if self.registers else ""
+
+
+@cache
+def _kinds() -> Mapping[int, str]:
+    """Return iced's operand kinds by number."""
+    return {value: name for name, value in vars(OpKind).items() if isinstance(value, int)}
+
+
+@cache
+def _registers() -> Mapping[int, str]:
+    return {value: name.lower() for name, value in vars(Register).items() if isinstance(value, int)}
+
+
+def _name(register: int) -> str:
+    return _registers()[register] if register else ""
+
+
+def _signed(value: int) -> int:
+    value %= _RANGE
+    return value - _RANGE if value >= _SIGN else value
+
+
+def _memory(instruction: Instruction, constant: bytes | None, named: bool) -> str:
+    size = 8 * MemorySizeExt.size(instruction.memory_size)
+    if instruction.is_ip_rel_memory_operand:
+        return f"m{size}[{UNKNOWN if constant is None else constant.hex()}]"
+    base, index = _name(instruction.memory_base), _name(instruction.memory_index)
+    scale = instruction.memory_index_scale
+    if named and scale == 1 and base and index:
+        base, index = sorted((base, index))
+    parts = [base if named else "base"] if base else []
+    if index:
+        parts.append(f"{index if named else 'index'}*{scale}")
+    parts.append(str(_signed(instruction.memory_displacement)))
+    return f"m{size}[{' + '.join(parts)}]"
+
+
+def _operand(instruction: Instruction, i: int, constant: bytes | None, named: bool) -> str:
+    kind = _kinds()[instruction.op_kind(i)]
+    if kind == "REGISTER":
+        register = instruction.op_register(i)
+        if named:
+            return _name(register)
+        letter = "x" if RegisterExt.is_vector_register(register) else "r"
+        return f"{letter}{8 * RegisterExt.size(register)}"
+    if kind.startswith("NEAR_BRANCH"):
+        return "label"
+    if kind.startswith("IMMEDIATE"):
+        return f"{kind.lower()} {_signed(instruction.immediate(i))}"
+    if kind == "MEMORY":
+        return _memory(instruction, constant, named)
+    raise ValueError(f"operand kind {kind} has no shape")
+
+
+def decode(function: Encoded, named: bool = False) -> list[Item]:
+    """Return a function's instructions; `named` puts the registers' names into their shapes."""
+    decoder = Decoder(64, function.code, ip=0)
+    out = []
+    for instruction in decoder:
+        offset = instruction.ip + decoder.get_constant_offsets(instruction).displacement_offset
+        constant, count = function.constants.get(offset), instruction.op_count
+        operands = tuple(_operand(instruction, i, constant, named) for i in range(count))
+        registers = tuple(
+            _name(instruction.op_register(i)) if instruction.op_kind(i) == OpKind.REGISTER else ""
+            for i in range(count)
+        )
+        shape = (ARCH.decoder.mnemonic(instruction), operands)
+        target = instruction.near_branch_target if "label" in operands else None
+        address = _name(instruction.memory_base), _name(instruction.memory_index)
+        out.append(Item(instruction.ip, shape, target, registers, address))
+    return out
+
+
+def functions_in(data: bytes, symbols: Mapping[str, str]) -> dict[str, Encoded]:
+    """Return the functions of an assembled ELF object, by name; `symbols` are theirs."""
+    code, constants = read_object(data), _relocated(data)
+    out = {}
+    for name, symbol in symbols.items():
+        start, end = code.functions[symbol]
+        own = {at - start: item for at, item in constants.items() if start <= at < end}
+        out[name] = Encoded(name, code.code[start:end], own)
+    return out
+
+
+def _relocated(data: bytes) -> dict[int, bytes]:
+    """Return, by offset of a displacement in .text, the constant that its relocation points to."""
+    elf = ELFFile(io.BytesIO(data))
+    table = elf.get_section_by_name(".rela.text")
+    if not isinstance(table, RelocationSection):
+        return {}
+    symbols = elf.get_section(table["sh_link"])
+    assert isinstance(symbols, SymbolTableSection)
+    entries = {entry["r_offset"]: entry for entry in table.iter_relocations()}
+    decoder = Decoder(64, read_object(data).code, ip=0)
+    out = {}
+    for instruction in decoder:
+        at = instruction.ip + decoder.get_constant_offsets(instruction).displacement_offset
+        if instruction.is_ip_rel_memory_operand and at in entries:
+            symbol = symbols.get_symbol(entries[at]["r_info_sym"])
+            content = elf.get_section(symbol["st_shndx"]).data()
+            # S + A - P, and the CPU adds the address of the next instruction.
+            start = symbol["st_value"] + entries[at]["r_addend"] + instruction.next_ip - at
+            out[at] = content[start : start + ENTRY_BYTES]
+    return out
+
+
+def body(
+    items: Sequence[Item], first: Sequence[Shape], last: Sequence[Shape]
+) -> tuple[list[Item], list[str]]:
+    """Return the items without entry (`first`, pushes) and exits (`last`, pops), and faults."""
+    faults: list[str] = []
+    head = len(first)
+    if [item.shape for item in items[:head]] != list(first):
+        faults.append(f"does not begin with {' '.join(shape[0] for shape in first)}")
+        head = 0
+    saved: list[str] = []
+    while head < len(items) and items[head].shape[0] == "push":
+        saved.append(items[head].register)
+        head += 1
+    allowed = {GPR_NAMES[number] for number in SYSV.saved}
+    faults += [f"saves {name}, which is not callee-saved" for name in saved if name not in allowed]
+    dropped = set(range(head))
+    for i, item in enumerate(items):
+        if item.shape != _RET:
+            continue
+        pops = list(range(i - len(saved), i))
+        ends = list(range(i - len(saved) - len(last), i - len(saved)))
+        if [items[j].register for j in pops if items[j].shape[0] == "pop"] != saved[::-1]:
+            faults.append(f"does not restore {' '.join(saved)} before ret")
+        if [items[j].shape for j in ends] != list(last):
+            faults.append(f"has no {' '.join(shape[0] for shape in last)} before ret")
+            ends = []
+        dropped.update((*pops, *ends))
+    return [item for i, item in enumerate(items) if i not in dropped], faults
+
+
+def flow(items: Sequence[Item]) -> list[tuple[Shape, int | None]]:
+    """Return shapes, and for branches the position in this list that they lead to."""
+    starts = [item.at for item in items]
+    return [
+        (item.shape, None if item.target is None else bisect_left(starts, item.target))
+        for item in items
+    ]
