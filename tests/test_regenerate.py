@@ -23,6 +23,7 @@ TARGETS = (
     ("--abi", "win64"),
     ("--abi", "win64", "--format", "elf64"),
     ("--format", "macho64"),
+    ("--syntax", "gas-att"),
     ("--abi", "sysv", "--format", "win64"),
     ("--prefix", "my_"),
     ("--table-align", "8"),
@@ -30,6 +31,9 @@ TARGETS = (
     ("--abi", "win64", "--format", "elf64", "--prefix", "p_", "--table-align", "64"),
 )
 """Every option that changes a file beside the choice of the kernel."""
+
+ELSEWHERE = {"--backend"}
+"""Takes some kernels alone; test_peachpy_emit.py makes its files again by their command."""
 
 NOT_OF_A_FILE = {"--name", "--out", "--chosen", "--force", "--check", "--json", "--help"}
 
@@ -53,7 +57,7 @@ def run(*words: str) -> str:
 
 
 def command_in(text: str) -> list[str]:
-    words = shlex.split(text.splitlines()[1].removeprefix(";"))
+    words = shlex.split(text.splitlines()[1].lstrip(";/#"))
     assert words[:2] == ["ghashgen", "generate"]
     return words[1:]
 
@@ -85,7 +89,7 @@ def test_these_are_the_options_that_there_are() -> None:
     options = {option for parameter in COMMAND.params for option in parameter.opts}
     axes = {f"--{field.name}" for field in fields(Kernel)} - {"--alias"}
     used = {word for words in TARGETS for word in words if word.startswith("--")}
-    assert options == axes | used | NOT_OF_A_FILE - {"--help"}
+    assert options == axes | used | ELSEWHERE | NOT_OF_A_FILE - {"--help"}
 
 
 def test_axes_that_say_all_name_one_kernel_even_where_a_paper_has_it_too() -> None:

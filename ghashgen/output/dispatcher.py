@@ -51,7 +51,7 @@ def render_dispatch(
 ) -> dict[str, str]:
     """Return the text of the dispatcher's files by name, for these kernels and no others.
 
-    Without kernels of x86-64 there is none, since it asks CPUID.
+    Where all kernels are of other architectures there is none, since it asks CPUID.
 
     `library` begins their names and those of everything that they define. The order of `entries`
     does not matter. Choices come from `records`; those for the messages of a lasting key from
@@ -61,8 +61,9 @@ def render_dispatch(
         GhashgenError: a kernel needs a CPU feature that the detection does not know; the chosen set
             names no kernel, or mixes operations.
     """
-    pool = [each for each in candidates(entries) if each.abi in CONVENTIONS]
-    if not pool:
+    every = candidates(entries)
+    pool = [each for each in every if each.abi in CONVENTIONS]
+    if every and not pool:
         return {}
     known: tuple[Host, ...] = Chooser((), records).hosts
     if len(FEATURES) > FEATURE_BITS or len(known) >= 1 << HOST_BITS or len(known) > 32:
