@@ -9,6 +9,7 @@ import fcntl
 import os
 import pickle
 import platform
+import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -67,7 +68,9 @@ FEATURES_OFF_BEFORE = pytest.StashKey[str]()
 
 def pytest_configure(config: pytest.Config) -> None:
     """Mask the CPU, in the process that runs tests (xdist's controller starts those with its own
-    environment and runs none)."""
+    environment and runs none); and take interrupts."""
+    # A shell starts what runs in its background with interrupts ignored, and children inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     config.stash[FEATURES_OFF_BEFORE] = os.environ.get(FEATURES_OFF, "")
     if hasattr(config, "workerinput") or not config.getoption("numprocesses", default=None):
         os.environ[FEATURES_OFF] = UNMARKED
