@@ -21,6 +21,7 @@ import pytest
 from compiling import ISAS, PAIRS, Assembled, Job, assembled
 from cpus import CPUS, UNMARKED, mask
 from emulating import Assemble
+from syntaxes import found
 
 from ghashgen.arch.x86_64.features import FEATURES_OFF
 from ghashgen.kernels.hash.catalogue import catalogue
@@ -93,6 +94,11 @@ def as_cpu(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     if cpu is not None:
         monkeypatch.setenv(FEATURES_OFF, mask(cpu, request.config.stash[FEATURES_OFF_BEFORE]))
     return cpu
+
+
+@pytest.fixture(params=["as", "clang"])
+def assembler(request: pytest.FixtureRequest) -> Tool:
+    return found(request.param)
 
 
 def sample(kernels: Sequence[Kernel]) -> list[Kernel]:

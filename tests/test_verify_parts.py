@@ -205,7 +205,7 @@ def memory(**changes: object) -> Memory:
     region = Region("input", 0, 20, Access.READ, lambda index: index + 1, 4, 0)
     for name, value in changes.items():
         setattr(region, name, value)
-    return Memory(Terms(lambda kind, number: pytest.fail("no table")), Image((), {}, {}), [region])
+    return Memory(Terms(lambda kind, number: pytest.fail("no table")), Image((), {}), [region])
 
 
 def test_loads_stay_inside() -> None:

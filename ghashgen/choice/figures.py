@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from ghashgen.choice.candidate import Candidate
 from ghashgen.choice.classes import SizeClass, geometric_mean
+from ghashgen.kernels.target import OWN
 from ghashgen.records.core import GCM
 from ghashgen.records.records import FOLDER, Record
 
@@ -40,7 +41,11 @@ def of_other_code(record: Record, pool: Iterable[Candidate]) -> frozenset[str]:
 
 
 def left_out(records: Iterable[Record], pool: Sequence[Candidate]) -> list[str]:
-    """Return, for each record of which figures do not count, how many and the remedy."""
+    """Return, for each record of which figures do not count, how many and the remedy.
+
+    What another back end made is never measured: that its figures do not count needs no saying.
+    """
+    pool = [candidate for candidate in pool if candidate.entry.axes.backend == OWN]
     out = []
     for record in records:
         if names := sorted(of_other_code(record, pool)):

@@ -231,7 +231,7 @@ def machine_of(state: State, terms: Terms, symbolic: dict[int, str] | None = Non
         return int.from_bytes(state.memory[16 * index : 16 * index + 16], "little")
 
     region = Region(BUFFER, 0, BUFFER_BYTES, Access.UPDATE, cell, 64)
-    memory = Memory(terms, Image((), {}, {}), [region])
+    memory = Memory(terms, Image((), {}), [region])
     m = Machine(terms, memory, [*state.gpr], [*state.vec], [*state.mask])
     m.gpr[6] = Pointer(BUFFER, START)
     a, b = state.flags

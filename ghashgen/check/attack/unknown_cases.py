@@ -188,7 +188,7 @@ def machine(gpr: dict[int, Value], before: tuple[int, int]) -> Machine:
     region = Region("buffer", 0, 64, Access.UPDATE, lambda index: 0, 64)
     m = Machine(
         terms,
-        Memory(terms, Image((), {}, {}), [region]),
+        Memory(terms, Image((), {}), [region]),
         [gpr.get(k, 0) for k in range(16)],
         [(0, 0, 0, 0)] * 32,
         [0] * 8,

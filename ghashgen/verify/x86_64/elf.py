@@ -80,8 +80,6 @@ class Image:
 
     sections: tuple[Section, ...]
     symbols: dict[str, int]
-    ends: dict[str, int]
-    """Where a symbol's bytes end: by its size, else at the next exported symbol, or the section."""
     exported: frozenset[str] = frozenset()
     """The symbols in code that others can call, each defined once."""
     features: frozenset[str] = frozenset()
@@ -151,7 +149,6 @@ class _Placed:
 def _load(elf: ELFFile) -> Image:
     placed = _place(elf)
     symbols: dict[str, int] = {}
-    sizes: dict[str, int] = {}
     exported: set[str] = set()
     called: set[str] = set()
     extents = {index: section.size for index, section in placed.items()}
@@ -173,7 +170,6 @@ def _load(elf: ELFFile) -> Image:
                     f"two global symbols {symbol.name!r}", "a linker takes the one or the other"
                 )
             symbols[symbol.name] = section.address + symbol["st_value"]
-            sizes[symbol.name] = symbol["st_size"]
             if public:
                 exported.add(symbol.name)
     for part in elf.iter_sections():
@@ -190,8 +186,7 @@ def _load(elf: ELFFile) -> Image:
         Section(p.name, p.address, bytes(p.content), p.kind, p.align, p.links, p.unresolved)
         for p in placed.values()
     )
-    ends = _ends(sections, symbols, sizes, [symbols[name] for name in exported])
-    return Image(sections, symbols, ends, frozenset(called), features_of(elf))
+    return Image(sections, symbols, frozenset(called), features_of(elf))
 
 
 def _place(elf: ELFFile) -> dict[int, _Placed]:
@@ -259,18 +254,3 @@ def _relocate(
         if not -(1 << 31) <= value < 1 << 31:
             raise GhashgenError(f"a relocation at {section.name}+{at:#x} out of reach", "mend it")
         content[at : at + kind.width] = (value & (1 << 32) - 1).to_bytes(4, "little")
-
-
-def _ends(
-    sections: tuple[Section, ...],
-    symbols: dict[str, int],
-    sizes: dict[str, int],
-    exported: list[int],
-) -> dict[str, int]:
-    ends = {}
-    for name, start in symbols.items():
-        section = next((s for s in sections if s.address <= start <= s.address + len(s.data)), None)
-        limit = section.address + len(section.data) if section else start
-        after = [a for a in exported if start < a < limit]
-        ends[name] = start + sizes[name] if sizes[name] else min(after, default=limit)
-    return ends

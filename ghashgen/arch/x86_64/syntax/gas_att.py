@@ -5,6 +5,7 @@ from dataclasses import replace
 from ghashgen.arch.rows import OperandSpec, Row
 from ghashgen.arch.syntax import Names
 from ghashgen.arch.x86_64 import gas
+from ghashgen.arch.x86_64.operands import listed, number
 from ghashgen.arch.x86_64.registers import register_name
 from ghashgen.arch.x86_64.syntax.gas import SYNTAX as INTEL
 from ghashgen.ir.program import Directive, Label, Mem, Op, Operand, PReg
@@ -32,7 +33,7 @@ def _operand(operand: Operand, spec: OperandSpec, width: int, names: Names) -> s
     if isinstance(operand, Mem):
         return _memory(operand, names)
     if isinstance(operand, int):
-        return f"$0x{operand:02x}" if 0 <= operand < 256 else f"${operand}"
+        return f"${number(operand)}"
     if isinstance(operand, Label):
         return gas.local(operand.name, names)
     raise TypeError(f"{operand} cannot be printed: not allocated")
@@ -40,13 +41,7 @@ def _operand(operand: Operand, spec: OperandSpec, width: int, names: Names) -> s
 
 def instruction(op: Op, row: Row, names: Names) -> str:
     """Return one instruction."""
-    operands: list[str] = []
-    for operand, spec in zip(op.operands, row.operands, strict=True):
-        text = _operand(operand, spec, op.width, names)
-        if "kz" in spec.kinds:
-            operands[-1] += f"{{{text}}}{{z}}"
-        else:
-            operands.append(text)
+    operands = listed(op, row, lambda operand, spec: _operand(operand, spec, op.width, names))
     mnemonic = _MNEMONICS.get(row.key, row.mnemonic)
     return f"{gas.forced(op, row)}{mnemonic:<11} {', '.join(reversed(operands))}".rstrip()
 

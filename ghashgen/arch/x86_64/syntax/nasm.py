@@ -3,6 +3,7 @@
 from ghashgen.arch.rows import OperandSpec, Row
 from ghashgen.arch.syntax import Names, Syntax
 from ghashgen.arch.x86_64.nops import NOPS
+from ghashgen.arch.x86_64.operands import address, listed, number, sized
 from ghashgen.arch.x86_64.registers import register_name
 from ghashgen.ir.program import Directive, Label, Mem, Op, Operand, PReg
 
@@ -11,19 +12,10 @@ _SIZES = {"m8": "byte "}
 
 
 def _memory(memory: Mem, spec: OperandSpec, names: Names) -> str:
-    size = next((_SIZES[kind] for kind in spec.kinds if kind in _SIZES), "")
+    size = sized(spec, _SIZES)
     if memory.symbol is not None:
         return f"{size}[rel {names.constants}_{memory.symbol}]"
-    parts = []
-    if isinstance(memory.base, PReg):
-        parts.append(register_name(memory.base, ("q",), 0))
-    if isinstance(memory.index, PReg):
-        scale = f"*{memory.scale}" if memory.scale != 1 else ""
-        parts.append(register_name(memory.index, ("q",), 0) + scale)
-    text = " + ".join(parts)
-    if memory.disp:
-        text += f" {'+' if memory.disp > 0 else '-'} {abs(memory.disp)}"
-    return f"{size}[{text}]"
+    return f"{size}[{address(memory)}]"
 
 
 def _operand(operand: Operand, spec: OperandSpec, width: int, names: Names) -> str:
@@ -33,7 +25,7 @@ def _operand(operand: Operand, spec: OperandSpec, width: int, names: Names) -> s
     if isinstance(operand, Mem):
         return _memory(operand, spec, names)
     if isinstance(operand, int):
-        return f"0x{operand:02x}" if 0 <= operand < 256 else str(operand)
+        return number(operand)
     if isinstance(operand, Label):
         return f".{operand.name}"
     raise TypeError(f"{operand} cannot be printed: not allocated")
@@ -41,13 +33,7 @@ def _operand(operand: Operand, spec: OperandSpec, width: int, names: Names) -> s
 
 def instruction(op: Op, row: Row, names: Names) -> str:
     """Return one instruction."""
-    operands: list[str] = []
-    for operand, spec in zip(op.operands, row.operands, strict=True):
-        text = _operand(operand, spec, op.width, names)
-        if "kz" in spec.kinds:
-            operands[-1] += f"{{{text}}}{{z}}"
-        else:
-            operands.append(text)
+    operands = listed(op, row, lambda operand, spec: _operand(operand, spec, op.width, names))
     return f"{row.mnemonic:<11} {', '.join(operands)}".rstrip()
 
 

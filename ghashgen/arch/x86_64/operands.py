@@ -1,0 +1,46 @@
+"""How the syntaxes of x86-64 list operands, and how those of Intel's order write an address."""
+
+from collections.abc import Callable, Mapping
+
+from ghashgen.arch.rows import OperandSpec, Row
+from ghashgen.arch.x86_64.registers import register_name
+from ghashgen.ir.program import Mem, Op, Operand, PReg
+
+
+def listed(op: Op, row: Row, said: Callable[[Operand, OperandSpec], str]) -> list[str]:
+    """Return the operands in Intel's order, each in the words of `said`.
+
+    A mask that zeroes stands in braces behind the operand that it masks.
+    """
+    operands: list[str] = []
+    for operand, spec in zip(op.operands, row.operands, strict=True):
+        text = said(operand, spec)
+        if "kz" in spec.kinds:
+            operands[-1] += f"{{{text}}}{{z}}"
+        else:
+            operands.append(text)
+    return operands
+
+
+def sized(spec: OperandSpec, sizes: Mapping[str, str]) -> str:
+    """Return the word for the size of memory, "" where the register operand implies it."""
+    return next((sizes[kind] for kind in spec.kinds if kind in sizes), "")
+
+
+def address(memory: Mem, once: str = "") -> str:
+    """Return base + index*scale ± displacement; `once` is what a scale of 1 is written as."""
+    parts = []
+    if isinstance(memory.base, PReg):
+        parts.append(register_name(memory.base, ("q",), 0))
+    if isinstance(memory.index, PReg):
+        scale = f"*{memory.scale}" if memory.scale != 1 else once
+        parts.append(register_name(memory.index, ("q",), 0) + scale)
+    text = " + ".join(parts)
+    if memory.disp:
+        text += f" {'+' if memory.disp > 0 else '-'} {abs(memory.disp)}"
+    return text
+
+
+def number(value: int) -> str:
+    """Return an immediate: a byte in hexadecimal, anything else in decimal."""
+    return f"0x{value:02x}" if 0 <= value < 256 else str(value)
