@@ -103,7 +103,7 @@ def allocated(
     """Compile one function with the first so many vector registers, re-checked."""
     programs = {function: functions_of(kernel)[function].program(kernel)}
     item = compile_programs(programs, kernel, abi, vectors=vectors)[function]
-    return item, item.allocation, kernel.set
+    return item, item.allocation, kernel.instruction_set
 
 
 def assembled(nasm: Tool, job: Job) -> Assembled:

@@ -107,8 +107,8 @@ def test_no_function_reads_a_register_that_was_not_set(isa: str, function: str) 
     for multiply, reduce in PAIRS:
         for blocks in (1, 6):
             kernel = Kernel(isa, multiply, reduce, blocks)
-            program = select(functions()[function].program(kernel), kernel.set)
-            assert used_before_set(program, kernel.set.rows) == frozenset()
+            program = select(functions()[function].program(kernel), kernel.instruction_set)
+            assert used_before_set(program, kernel.instruction_set.rows) == frozenset()
 
 
 def test_a_copy_alone_does_not_make_two_registers_interfere() -> None:

@@ -29,7 +29,7 @@ from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import Tool, assemble_text
 
 KERNEL = Kernel("avx", "winograd", "clmul1", 8)
-ISA = KERNEL.set
+ISA = KERNEL.instruction_set
 mnemonic = ARCH.decoder.mnemonic
 
 

@@ -70,7 +70,7 @@ def _harness(kernel: Kernel, obj: Path, folder: Path) -> Harness:
                 needs=SSE,
                 blocks=kernel.blocks,
                 table_bytes=kernel.table_bytes,
-                table_align=kernel.set.operand_align,
+                table_align=kernel.instruction_set.operand_align,
                 obj=obj,
                 functions=tuple(functions_of(kernel)),
             )

@@ -73,7 +73,7 @@ def swapped(i: int, j: int) -> Callable[[list[Op]], list[Op]]:
 def dependent_pairs(program: Program, kernel: Kernel, label: str) -> list[tuple[int, int]]:
     """Neighbours in a block of which the second reads what the first writes."""
     block = next(b for b in program.blocks if b.label == label)
-    rows = kernel.set.rows
+    rows = kernel.instruction_set.rows
     return [
         (i, i + 1)
         for i in range(len(block.ops) - 1)
@@ -283,10 +283,12 @@ def test_a_scheduled_kernel_is_another_order_and_takes_no_more_instructions(kern
     for one, other in pairs:
         # More registers may be touched, and then be wiped on return.
         assert one.depth == 0 or len(other.ops) <= len(one.ops)
-    for region in all_regions(before.selected, kernel.set):
+    for region in all_regions(before.selected, kernel.instruction_set):
         size = range(region.end - region.start)
         old, new = (
-            region_cycles(x.selected.blocks[region.block], region, size, kernel.set, table)
+            region_cycles(
+                x.selected.blocks[region.block], region, size, kernel.instruction_set, table
+            )
             for x in (before, after)
         )
         assert new.windowed <= old.windowed

@@ -77,7 +77,7 @@ def test_forms_before_assembly_are_those_of_the_decoder(kernel: Kernel, tmp_path
     wanted = [form_of(i) for i in made.code.instructions.values() if not i.is_invalid]
     padding = ("nop", "int3", "ud2")
     wanted = [name for name in wanted if not name.startswith(padding)]
-    rows = kernel.set.rows
+    rows = kernel.instruction_set.rows
     compiled = compile_kernel(kernel, SYSV)
     ops = [op for item in compiled.values() for op in item.function.ops]
     assert [form(op, rows[op.code]) for op in ops] == wanted
@@ -88,7 +88,7 @@ def test_decoded_and_selected_code_cost_the_same_in_the_model() -> None:
     made = assembled(find_nasm(), Job(AVX4))
     decoded = work_of(loop(made.code, f"{made.symbol}_update"), SKX)
     compiled = compile_kernel(AVX4, SYSV)["update"]
-    rows = AVX4.set.rows
+    rows = AVX4.instruction_set.rows
     block = next(b for b in compiled.allocation.program.blocks if b.label == "group")
     before = [single(op, rows, SKX) for op in block.ops]
     assert [w.form for w in decoded[:-1]] == [w.form for w in before[:-2]]

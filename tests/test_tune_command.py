@@ -61,7 +61,7 @@ def test_a_model_without_the_isa_ranks_nothing() -> None:
         name=wide.name,
         isa="avx512",
         table_bytes=wide.table_bytes,
-        table_align=wide.set.operand_align,
+        table_align=wide.instruction_set.operand_align,
         obj=obj,
     )
     found, unranked = rank([replace(item, kernel=wide, unit=unit)], "skylake-avx512", SMALL)

@@ -33,7 +33,7 @@ def candidate(
         needs=needs or (AVX if isa == "avx" else SSE),
         blocks=blocks,
         table_bytes=kernel.table_bytes,
-        table_align=kernel.set.operand_align,
+        table_align=kernel.instruction_set.operand_align,
         op="ghash",
         obj=b"",
         code=code or sha256(kernel.name.encode()),

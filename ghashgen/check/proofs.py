@@ -32,9 +32,10 @@ def require_provable(kernels: Iterable[Kernel]) -> None:
         GhashgenError: names the first of them.
     """
     for kernel in kernels:
-        if not kernel.set.arch.proved:
+        arch = kernel.instruction_set.arch
+        if not arch.proved:
             raise GhashgenError(
-                f"{kernel.name} is for {kernel.set.arch.title}, whose bytes are not proved",
+                f"{kernel.name} is for {arch.title}, whose bytes are not proved",
                 f"run it: ghashgen validate --isa {kernel.isa}",
             )
 
@@ -60,7 +61,7 @@ def statement(kernel: Kernel, symbol: str, abi: str, table_align: int = 0) -> Ke
         functions=tuple(
             _stated(kernel, function, symbol) for function in functions_of(kernel).values()
         ),
-        table_align=table_align or kernel.set.operand_align,
+        table_align=table_align or kernel.instruction_set.operand_align,
         wipe=kernel.wipe,
         op=kernel.op,
     )

@@ -84,7 +84,7 @@ class Unit:
     @property
     def isa(self) -> Isa:
         """The instruction set."""
-        return self.kernel.set
+        return self.kernel.instruction_set
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ def compile_programs(
     placed without `measure`. `vectors` is how many vector registers may be used, 0 for all.
     """
     functions = {name: Compiled({"build": program}) for name, program in programs.items()}
-    align = table_align or kernel.set.operand_align
+    align = table_align or kernel.instruction_set.operand_align
     unit = Unit(kernel, abi, align, measure, vectors, functions)
     for step in passes:
         unit = step.run(unit)
@@ -224,5 +224,5 @@ def compile_function(program: Program, kernel: Point, abi: Abi) -> Compiled:
 def in_rows(program: Program, kernel: Point) -> Program:
     """Return an abstract program in the rows of the kernel's ISA, in the order as written."""
     passes = [step for step in PASSES if step.name in ("fuse", "hoist", "select")]
-    abi = kernel.set.arch.default_abi
+    abi = kernel.instruction_set.arch.default_abi
     return compile_programs({"": program}, kernel, abi, passes=passes)[""].program

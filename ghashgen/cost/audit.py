@@ -137,7 +137,7 @@ def _written(effects: Iterable[Effect]) -> tuple[str, ...]:
 
 def audit(kernel: Kernel, symbol: str, code: ObjectCode) -> Audit:
     """Audit an assembled kernel whose symbols begin with `symbol`."""
-    arch = kernel.set.arch
+    arch = kernel.instruction_set.arch
     decoder = arch.decoder
     bodies = {name: code.function(f"{symbol}_{name}") for name in functions_of(kernel)}
     effects = {name: [decoder.effect(i) for i in body] for name, body in bodies.items()}

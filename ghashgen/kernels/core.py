@@ -40,7 +40,7 @@ class Point(Protocol):
         ...
 
     @property
-    def set(self) -> Isa:
+    def instruction_set(self) -> Isa:
         """The instruction set."""
         ...
 

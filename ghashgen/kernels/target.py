@@ -60,7 +60,7 @@ class Target:
         Unless callers promise another, it is the smallest that costs no instruction: 16 where
         memory operands must be aligned (legacy SSE), 1 where they may lie anywhere.
         """
-        return self.table_align or kernel.set.operand_align
+        return self.table_align or kernel.instruction_set.operand_align
 
 
 def target(
@@ -108,7 +108,7 @@ def arch_of(kernels: Iterable[Kernel]) -> str:
     Raises:
         GhashgenError: they are for several.
     """
-    found = {kernel.set.arch.name: kernel.isa for kernel in kernels}
+    found = {kernel.instruction_set.arch.name: kernel.isa for kernel in kernels}
     if len(found) > 1:
         titles = [f"{arches()[name].title} (isa {isa})" for name, isa in sorted(found.items())]
         raise GhashgenError(
@@ -125,7 +125,7 @@ def require_fit(kernels: Iterable[Kernel], where: Target) -> None:
         GhashgenError: names the first such kernel.
     """
     for kernel in kernels:
-        arch = kernel.set.arch
+        arch = kernel.instruction_set.arch
         if where.abi != arch.abis.get(where.abi.name):
             raise GhashgenError(
                 f"{kernel.name} is for {arch.title}, which has no convention {where.abi.name}",

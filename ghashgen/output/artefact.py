@@ -68,7 +68,7 @@ def finish(
     """
     require_fit((kernel,), target)
     # What the bytes are does not depend on the container; only ELF is read here.
-    as_elf = replace(target, fmt=kernel.set.arch.default_format)
+    as_elf = replace(target, fmt=kernel.instruction_set.arch.default_format)
 
     def assembled(functions: Mapping[str, Function]) -> bytes:
         text = draft(kernel, as_elf, functions)
@@ -143,7 +143,7 @@ def manifest_entry(artefact: Artefact, assembler: Tool) -> Entry:
         file=artefact.file,
         sha256=sha256(artefact.text.encode()),
         object=Object(sha256(artefact.code), assembler.said),
-        proved=UNSET if kernel.set.arch.proved else False,
+        proved=UNSET if kernel.instruction_set.arch.proved else False,
         theorems=tuple(family_of(kernel).theorems(kernel)),
         regenerate=regenerate_command(kernel, target),
     )

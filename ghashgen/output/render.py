@@ -53,19 +53,19 @@ def regenerate_command(kernel: Kernel, target: Target) -> str:
         words += [f"--name {kernel.alias}"]
     else:
         words += [axis.option(getattr(kernel, axis.name)) for axis in family_of(kernel).axes]
-    arch = kernel.set.arch
+    arch = kernel.instruction_set.arch
     if (target.abi, target.fmt) != (arch.default_abi, arch.default_format):
         words += [f"--abi {target.abi.name} --format {target.fmt.name}"]
     words += [f"--syntax {target.syntax.name}"] if target.syntax.name != arch.syntax else []
     words += [f"--backend {target.backend}"] if target.backend != OWN else []
     words += [f"--prefix {target.prefix}"] if target.prefix else []
     align = target.table_align_of(kernel)
-    words += [f"--table-align {align}"] if align != kernel.set.operand_align else []
+    words += [f"--table-align {align}"] if align != kernel.instruction_set.operand_align else []
     return " ".join(words)
 
 
 def _lines(kernel: Kernel, target: Target, name: str, function: Function) -> tuple[str, ...]:
-    syntax, rows = target.syntax, kernel.set.rows
+    syntax, rows = target.syntax, kernel.instruction_set.rows
     names = Names(target.symbol(f"{kernel.name}_{name}"), target.symbol(kernel.name), target.fmt)
     lines: list[str] = []
     for line in function.lines:
@@ -122,7 +122,7 @@ def render(
     kernel: Kernel, target: Target, compiled: Mapping[str, Compiled], counted: Audit
 ) -> Rendered:
     """Return the file that ships: placed functions, and what was found in their bytes."""
-    arch, exported = kernel.set.arch, functions_of(kernel)
+    arch, exported = kernel.instruction_set.arch, functions_of(kernel)
     functions = {name: item.function for name, item in compiled.items()}
     said = tuple(
         RenderedFunction(

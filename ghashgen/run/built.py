@@ -121,7 +121,7 @@ def _build(
     def fill() -> None:
         asm = objects / f"{stem}.{target.syntax.suffix}"
         write_whole(asm, text)
-        assemble(tool, asm, objects / f"{stem}.o", kernel.set.arch.default_format.name)
+        assemble(tool, asm, objects / f"{stem}.o", kernel.instruction_set.arch.default_format.name)
 
     obj = kept(objects / f"{stem}.o", f"object of {digest} by {assembler}", fill, fresh)
     counted = audit(kernel, target.symbol(kernel.name), read_object(obj.read_bytes()))

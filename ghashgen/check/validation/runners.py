@@ -310,7 +310,7 @@ def abi_name(built: Built) -> Literal["sysv", "win64"]:
 
 def native(kernels: Sequence[Built], folder: Path) -> Native:
     """Build the harness with these kernels, all of one architecture."""
-    arch = kernels[0].kernel.set.arch if kernels else None
+    arch = kernels[0].kernel.instruction_set.arch if kernels else None
     harness = build_harness([built.harness_kernel for built in kernels], folder, arch)
     return Native(harness, harness.how)
 

@@ -130,9 +130,10 @@ def _functions(audits: list[Audit]) -> Table:
 def _require_tables(kernels: Iterable[Kernel]) -> None:
     """Refuse kernels of an architecture whose cores no table describes."""
     for kernel in kernels:
-        if not kernel.set.arch.uarches():
+        arch = kernel.instruction_set.arch
+        if not arch.uarches():
             raise GhashgenError(
-                f"{kernel.name} is for {kernel.set.arch.title}, of whose cores there is no table",
+                f"{kernel.name} is for {arch.title}, of whose cores there is no table",
                 "leave out --ports",
             )
 

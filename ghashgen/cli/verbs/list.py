@@ -24,7 +24,7 @@ def COMMAND(choice: Choice, as_json: bool) -> None:
                     "name": k.name,
                     **asdict(k),
                     "table_bytes": k.table_bytes,
-                    "provable": k.set.arch.proved,
+                    "provable": k.instruction_set.arch.proved,
                 }
                 for k in kernels
             ]
@@ -37,7 +37,9 @@ def COMMAND(choice: Choice, as_json: bool) -> None:
         rows.append((k.name, *axes, str(k.blocks), str(k.table_bytes)))
     # A name says every axis that is not at its default.
     heads = ("kernel", *columns, ">blocks", ">table bytes")
-    unproved = sorted({k.set.arch.title for k in kernels if not k.set.arch.proved})
+    unproved = sorted(
+        {k.instruction_set.arch.title for k in kernels if not k.instruction_set.arch.proved}
+    )
     show(Table(counted(len(kernels), "kernel"), heads, tuple(rows), spare=columns[::-1]))
     if unproved:
         say(f"the bytes of {' and '.join(unproved)} kernels are not proved (SOUNDNESS.md)")

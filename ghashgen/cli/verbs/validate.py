@@ -70,7 +70,7 @@ def COMMAND(
     where = runnable(abi, prefix, table_align, syntax, arch_of(kernels), backend)
     with progress("assemble", len(kernels)) as advance:
         built = build(kernels, where, default_out(), build_folder("obj"), advance)
-    if random_points and not all(kernel.set.arch.proved for kernel in kernels):
+    if random_points and not all(kernel.instruction_set.arch.proved for kernel in kernels):
         random_points = False
         click.echo("no random points: the bytes of this architecture are not followed", err=True)
     with ExitStack() as stack:
@@ -153,7 +153,7 @@ def _runners(here: Native, emulate: bool, stack: ExitStack) -> Callable[[Built],
 
     def choose_runner(item: Built) -> Runner:
         # The emulator is an x86-64; other programs run in one already, or on their own CPU.
-        if item.kernel.set.arch.name != DEFAULT:
+        if item.kernel.instruction_set.arch.name != DEFAULT:
             return here
         if not emulate and all(present.get(name, False) for name in item.features):
             return here

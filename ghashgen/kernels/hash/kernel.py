@@ -60,7 +60,7 @@ def table_layout(kernel: "Kernel") -> Layout:
         cells.extend([ZERO_CELL] * padding)
 
     # A masked tail multiplies whole registers: the lanes past H^1 must see zero keys.
-    padding = lanes if kernel.set.masked else 0
+    padding = lanes if kernel.instruction_set.masked else 0
     for entry in kernel.multiplier.entries:
         array(entry, range(top, 0, -1), padding)
     if kernel.multiplier.key_term:
@@ -136,7 +136,7 @@ class Kernel(KernelAxes):
         return "_".join(parts).replace("-", "")
 
     @property
-    def set(self) -> Isa:
+    def instruction_set(self) -> Isa:
         """The instruction set."""
         return isas()[self.isa]
 
@@ -163,7 +163,7 @@ class Kernel(KernelAxes):
     @property
     def lane_count(self) -> int:
         """Blocks in one register."""
-        return self.set.lanes
+        return self.instruction_set.lanes
 
     @property
     def widest(self) -> int:
@@ -175,8 +175,8 @@ class Kernel(KernelAxes):
         """Vector registers that a group leaves free for what is prepared for the next one."""
         kept = self.power_registers if self.powers == "registers" else 0
         # A sum of three waits for two parts' products; a sum of two for one's.
-        waiting = 4 if "xor3" in self.set.supported else 1
-        return self.set.vector_registers - WORKING_REGISTERS - waiting - kept
+        waiting = 4 if "xor3" in self.instruction_set.supported else 1
+        return self.instruction_set.vector_registers - WORKING_REGISTERS - waiting - kept
 
     @property
     def power_registers(self) -> int:
@@ -205,11 +205,15 @@ class Kernel(KernelAxes):
     def expected_features(self) -> tuple[str, ...]:
         """CPU features that it should need, sorted; an expectation, see `Isa.features`."""
         rows = (
-            self.set.rows[step.row]
+            self.instruction_set.rows[step.row]
             for code, width in self._byte_operations
-            for step in self.set.steps(code, width)
+            for step in self.instruction_set.steps(code, width)
         )
-        return tuple(sorted({*self.set.features, *(name for row in rows for name in row.features)}))
+        return tuple(
+            sorted(
+                {*self.instruction_set.features, *(name for row in rows for name in row.features)}
+            )
+        )
 
     @property
     def _byte_operations(self) -> tuple[tuple[str, int], ...]:
@@ -217,7 +221,7 @@ class Kernel(KernelAxes):
         if self.op == "polyval":
             return ()
         if self.bit_order is Order.NATURAL:
-            code = "mirror_bits" if self.set.mirrors else "reverse_bits"
+            code = "mirror_bits" if self.instruction_set.mirrors else "reverse_bits"
             return ((code, 128 * self.lane_count),)
         wide = (("shuffle_bytes", 256),) if self.swap == "stack" else ()
         return (("shuffle_bytes", 128), *wide)
@@ -225,7 +229,7 @@ class Kernel(KernelAxes):
 
 def _refusals(kernel: Kernel) -> Iterable[tuple[bool, str, str]]:
     """Yield (refused, cause, remedy) for combinations of axes that make no sense."""
-    isa, lanes = kernel.set, kernel.lane_count
+    isa, lanes = kernel.instruction_set, kernel.lane_count
     yield (
         kernel.op == "polyval" and kernel.bit_order is Order.NATURAL,
         "op 'polyval' reads blocks as reflected registers already: order 'natural' undoes that",
@@ -300,7 +304,9 @@ def _check(kernel: Kernel) -> None:
     for refused, cause, remedy in _refusals(kernel):
         if refused:
             raise GhashgenError(cause, remedy)
-    can_reverse = kernel.set.mirrors or "reverse_bits" in kernel.set.supported
+    can_reverse = (
+        kernel.instruction_set.mirrors or "reverse_bits" in kernel.instruction_set.supported
+    )
     if kernel.bit_order is Order.NATURAL and not can_reverse:
         raise GhashgenError(
             f"order 'natural' needs GFNI to reverse the bits of a byte, which isa {kernel.isa!r} "

@@ -42,7 +42,7 @@ def check(kernel: Kernel, abi: Abi = SYSV) -> None:
 
 def request(op: str, kernel: Kernel, programs: Mapping[str, Program]) -> dict[str, Any]:
     """Return what the worker is asked for selected programs of a kernel."""
-    functions = {name: encode(item, kernel.set) for name, item in programs.items()}
+    functions = {name: encode(item, kernel.instruction_set) for name, item in programs.items()}
     return {"op": op, "kernel": kernel.name, "functions": functions}
 
 

@@ -139,7 +139,7 @@ def _script(
     """Return the buffers and calls of one vector; init comes first."""
     return {
         "buffers": {
-            "table": {"size": kernel.table_bytes, "align": kernel.set.operand_align},
+            "table": {"size": kernel.table_bytes, "align": kernel.instruction_set.operand_align},
             "h": {"hex": vector.h.hex()},
             "x": {"hex": vector.x.hex()},
             **chunks,

@@ -84,7 +84,7 @@ def differences(nasm: Encoded, peachpy: Encoded, selected: Program, kernel: Kern
     for who, items in (("nasm", ours), ("PeachPy", theirs)):
         if any(f"[{UNKNOWN}]" in operand for item in items for operand in item.shape[1]):
             lines.append(f"{who}'s code reads a constant that no relocation names")
-    rows = kernel.set.rows
+    rows = kernel.instruction_set.rows
     asked = Counter(rows[op.code].mnemonic for op in selected.ops if rows[op.code].copy)
     if _copies(theirs) != asked:
         lines.append(f"PeachPy has copies {dict(_copies(theirs))}, the program {dict(asked)}")

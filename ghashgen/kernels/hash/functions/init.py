@@ -170,7 +170,7 @@ def _first_register(b: Builder, kernel: Kernel, B1: Value) -> VReg:
 
 def _padding(b: Builder, kernel: Kernel, table: VReg) -> None:
     """Zero what follows H^1 in each array, where the tail's masked registers may look."""
-    if kernel.set.masked:
+    if kernel.instruction_set.masked:
         zeros = b.zero("zeros", "keys past H^1", lanes=kernel.lane_count)
         for name in kernel.multiplier.entries:
             b.store(Mem(base=table, disp=kernel.layout.offset(name, 0)), zeros, "zeros")

@@ -39,7 +39,7 @@ def build(b: Builder, kernel: Kernel) -> None:
     table, x, source, length = b.params
     state = load_block(b, kernel, x, name="X")
     if kernel.blocks > 1:
-        _SINGLE[kernel.set.masked](b, kernel, state)
+        _SINGLE[kernel.instruction_set.masked](b, kernel, state)
     # One accumulator a lane where lanes are added up at the end; those above the first begin as 0.
     X = b.variable(state, "X", lanes=kernel.lane_count if kernel.fold == "end" else 1)
     group_bytes = kernel.blocks * BLOCK_BYTES

@@ -52,7 +52,7 @@ def to_register(b: Builder, kernel: Kernel, block: VReg, note: str) -> VReg:
         return block
     if kernel.bit_order is Order.REFLECTED:
         return b.shuffle_bytes(block, b.const(BYTE_SWAP, "byte_swap"), note)
-    if kernel.set.mirrors:
+    if kernel.instruction_set.mirrors:
         return b.mirror_bits(block, note)
     return b.reverse_bits(block, b.const(BIT_REVERSAL, "bit_reversal"), note)
 

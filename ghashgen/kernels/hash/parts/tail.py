@@ -88,7 +88,7 @@ def add_tail(b: Builder, kernel: Kernel, table: VReg, X: VReg, source: VReg, len
         _whole_registers(tail)
     else:
         tail.clear()
-    _REST[kernel.set.masked, kernel.lane_count](tail)
+    _REST[kernel.instruction_set.masked, kernel.lane_count](tail)
     b.label("reduce")
     b.about("reduce")
     return finish_group(b, kernel, tail.acc, tail.R)

@@ -33,7 +33,7 @@ class Copy:
         return f"copy_x{self.blocks}"
 
     @property
-    def set(self) -> Isa:
+    def instruction_set(self) -> Isa:
         """Legacy SSE."""
         return isas()["sse"]
 
