@@ -46,6 +46,8 @@ WIDTHS = {
     "vinserti64x2": (256, 512),
     "vshufi64x2": (256, 512),
     "vextracti128": (256,),
+    "vbroadcasti64x2": (256, 512),
+    "vbroadcasti128": (256,),
     "vinserti128": (256,),
     "vperm2i128": (256,),
     "vpshufb.ymm": (256,),
@@ -70,7 +72,10 @@ BASE = {
 IMPLICIT = {"rsp"}
 """Moved by push, pop and ret themselves."""
 
-MEMORY_BYTES = {"m128": 16, "m128a": 16, "m64": 8, "m32": 4, "m8": 1}
+MEMORY_BYTES = {"m128": 16, "m128a": 16, "m64": 8, "m32": 4, "m16": 2, "m8": 1}
+
+MASKS = {"kz", "km"}
+"""Kinds of masks that stand in braces."""
 
 WHOLE_FILE = {"vzeroupper"}
 """Rows that change every vector register at once, above what a convention keeps."""
@@ -116,7 +121,7 @@ def sample(row: Row, kinds: tuple[str, ...], width: int, first: int) -> Op:
             operands.append(PReg(RegClass.VEC, next(vectors)))
         elif kind in ("q", "d"):
             operands.append(PReg(RegClass.GPR, next(generals)))
-        elif kind in ("k", "kz"):
+        elif kind in ("k", "kz", "km"):
             operands.append(PReg(RegClass.MASK, 3))
         elif kind in MEMORY_BYTES or kind in ("addr", "mv"):
             base, index = PReg(RegClass.GPR, 7), PReg(RegClass.GPR, 11)
@@ -175,9 +180,10 @@ def names(registers: tuple[Reg, ...]) -> set[str]:
 def test_rows_assemble_to_their_own_mnemonics_and_operands(isa: Isa, decoded: Decoded) -> None:
     for form, found in decoded[isa.name]:
         assert NAMES[Mnemonic][found.mnemonic].lower() == form.row.mnemonic, form
-        # A zeroing mask is no operand of its own to the decoder.
-        assert found.op_count == len([kind for kind in form.kinds if kind != "kz"]), form
+        # A mask on another operand is none of its own to the decoder.
+        assert found.op_count == len([kind for kind in form.kinds if kind not in MASKS]), form
         assert found.zeroing_masking == ("kz" in form.kinds), form
+        assert found.has_op_mask == bool(MASKS & set(form.kinds)), form
 
 
 @each_isa
@@ -258,7 +264,8 @@ def implied(features: set[str]) -> set[str]:
 
 
 def cpu_features(instruction: Instruction) -> set[str]:
-    return {NAMES[CpuidFeature][number] for number in instruction.cpuid_features()} - BASE
+    found = {NAMES[CpuidFeature][number] for number in instruction.cpuid_features()} - BASE
+    return {"AESNI" if name == "AES" else name for name in found}
 
 
 @each_isa

@@ -13,9 +13,12 @@ from ghashgen.arch.rows import Isa, Row, Step, lowering, row_table
 from ghashgen.arch.x86_64.sets.avx import ISA as AVX
 from ghashgen.ir.program import CODES, Flow, Label, Mem, RegClass, Slot, VReg
 
-LANES = {"high_half", "insert_lane", "spread_lane", "lanes_down"}
-MASKS = {"load_bytes", "low_bits"}
-PARTS = {"load64", "load32", "from_gpr", "shl64_by", "shr64_by"}
+LANES = {"load_spread", "high_half", "insert_lane", "spread_lane", "lanes_down"}
+MASKS = {"load_bytes", "keep_bytes", "store_bytes", "low_bits"}
+PARTS = {
+    *("load64", "load32", "from_gpr", "shl64_by", "shr64_by"),
+    *("store64", "store32", "store16", "store8", "bytes_above"),
+}
 MIRROR = {"mirror_bits"}
 NARROW = {"store_high", "clear_upper"}
 """Wide registers beside narrow code: bytes swapped through the stack."""
@@ -24,7 +27,7 @@ LACKS = {
     "sse": {*MIRROR, "reverse_bits", "xor3", *NARROW, *LANES, *MASKS},
     "avx": {*MIRROR, "reverse_bits", "xor3", *LANES, *MASKS},
     "avx2": {*MIRROR, "xor3", *NARROW, *MASKS},
-    # A masked load replaces the loads of parts of a block.
+    # Masks replace the loads and stores of parts of a block.
     "avx512vl": {*MIRROR, *NARROW, *PARTS},
     "avx512": {*MIRROR, *NARROW, *PARTS},
 }

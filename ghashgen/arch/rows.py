@@ -34,11 +34,13 @@ KINDS = {
     "d": "32-bit general register, zero-extending",
     "k": "mask register",
     "kz": "mask register, the other elements of the destination zeroed",
+    "km": "mask register, the other elements of the destination kept",
     "mv": "as many bytes of memory as the operation is wide",
     "m128": "16 bytes of memory",
     "m128a": "16 bytes of memory, address a multiple of 16 or a fault",
     "m64": "8 bytes of memory",
     "m32": "4 bytes of memory",
+    "m16": "2 bytes of memory",
     "m8": "1 byte of memory",
     "addr": "an address that is not accessed",
     "i": "immediate",
@@ -58,7 +60,7 @@ _VEC = RegClass.VEC
 _READ = frozenset({"r", "rw"})
 _WRITTEN = frozenset({"w", "rw"})
 
-MEMORY_BYTES = {"mv": 0, "m128": 16, "m128a": 16, "m64": 8, "m32": 4, "m8": 1}
+MEMORY_BYTES = {"mv": 0, "m128": 16, "m128a": 16, "m64": 8, "m32": 4, "m16": 2, "m8": 1}
 """Bytes that a memory operand of a kind has; 0 stands for the operation's width."""
 
 
@@ -76,7 +78,7 @@ _VECTOR_KINDS = ("v", "h", "x")
 _REGISTER_KINDS = {
     RegClass.VEC: {"v", "h", "x"},
     RegClass.GPR: {"q", "d"},
-    RegClass.MASK: {"k", "kz"},
+    RegClass.MASK: {"k", "kz", "km"},
 }
 
 

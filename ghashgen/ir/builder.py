@@ -217,11 +217,31 @@ class Builder:
         """Record a load of 16 bytes per lane."""
         return self._vec("load", memory, note=note, lanes=lanes)
 
-    def load_bytes(self, memory: Mem, count: VReg, note: str, lanes: int) -> VReg:
-        """Record a load of `count` bytes (a general register), zeros after them."""
+    def byte_mask(self, count: VReg) -> VReg:
+        """Record a mask of the first `count` bytes (a general register below 64)."""
         mask = self._new(RegClass.MASK, "bytes")
         self.emit("low_bits", mask, count, note="one bit a byte that is left")
+        return mask
+
+    def load_bytes(self, memory: Mem, mask: VReg, note: str, lanes: int) -> VReg:
+        """Record a load of the bytes that a mask selects, zeros elsewhere."""
         return self._vec("load_bytes", mask, memory, note=note, lanes=lanes)
+
+    def keep_bytes(self, mask: VReg, a: VReg, note: str = "") -> VReg:
+        """Record the bytes of `a` that a mask selects, zeros elsewhere."""
+        return self._vec("keep_bytes", mask, a, note=note)
+
+    def store_bytes(self, memory: Mem, mask: VReg, value: VReg, note: str = "") -> None:
+        """Record a store of the bytes that a mask selects."""
+        self.emit("store_bytes", memory, mask, value, note=note)
+
+    def load_spread(self, memory: Mem, lanes: int, note: str = "") -> VReg:
+        """Record a load of 16 bytes into every one of `lanes` lanes."""
+        return self._vec("load_spread" if lanes > 1 else "load", memory, note=note, lanes=lanes)
+
+    def store_part(self, code: str, memory: Mem, value: VReg, note: str = "") -> None:
+        """Record a store of the low bytes (code store64, store32, store16 or store8)."""
+        self.emit(code, memory, value, note=note)
 
     def store_high(self, memory: Mem | Slot, value: VReg, note: str = "") -> None:
         """Record a store of the upper of two lanes."""
@@ -271,6 +291,22 @@ class Builder:
     def shift_by(self, code: str, a: Value, count: VReg, note: str = "") -> VReg:
         """Record a shift of each half by a register's count (code shl64_by or shr64_by)."""
         return self._vec(code, a, count, note=note)
+
+    def aes_round(self, a: Value, key: Value, note: str = "") -> VReg:
+        """Record a round of AES but the last, in each lane (FIPS 197, section 5.1)."""
+        return self._vec("aes_round", a, key, note=note)
+
+    def aes_last(self, a: Value, key: Value, note: str = "") -> VReg:
+        """Record the last round of AES, which does not mix columns."""
+        return self._vec("aes_last", a, key, note=note)
+
+    def add32(self, a: Value, b: Value, note: str = "") -> VReg:
+        """Record the sums of 32-bit words, modulo 2^32."""
+        return self._vec("add32", a, b, note=note)
+
+    def bytes_above(self, a: Value, b: Value, note: str = "") -> VReg:
+        """Record ones in each byte where a is above b, as signed bytes, zeros elsewhere."""
+        return self._vec("bytes_above", a, b, note=note)
 
     def reverse_bits(self, a: Value, matrix: Value, note: str = "") -> VReg:
         """Record a reversal of the bits inside each byte."""

@@ -12,6 +12,8 @@ from ghashgen.ir.program import Flow
 _SDM = "Intel SDM vol. 2"
 _F = ("avx512f", "avx512vl")
 _BW = ("avx512bw", "avx512vl")
+# AESNI is what the VEX.128 form needs, which assemblers choose for xmm0-15.
+_AES = ("vaes", "aesni", *_F)
 _DQ = ("avx512dq", "avx512vl")
 
 ROWS = {
@@ -25,6 +27,9 @@ ROWS = {
             f"{_SDM}, PCLMULQDQ, EVEX",
             "clmul",
         ),
+        Row("vaesenc", "w:v r:v r:v/mv", _AES, f"{_SDM}, AESENC, EVEX", "other"),
+        Row("vaesenclast", "w:v r:v r:v/mv", _AES, f"{_SDM}, AESENCLAST, EVEX", "other"),
+        Row("vpaddd", "w:v r:v r:v/mv", _F, f"{_SDM}, PADDD, EVEX", "other"),
         Row("vpxorq", "w:v r:v r:v/mv", _F, f"{_SDM}, PXOR, EVEX", "xor"),
         Row("vpternlogq", "rw:v r:v r:v/mv r:i", _F, f"{_SDM}, VPTERNLOGQ", "xor"),
         Row("vpxorq.zero", "w:x n:x n:x", _F, f"{_SDM}, PXOR, EVEX.128", "xor"),
@@ -54,6 +59,9 @@ ROWS = {
         Row("vmovdqa64.copy", "w:v r:v", _F, f"{_SDM}, MOVDQA, EVEX", "other", copy=True),
         Row("vmovdqu64.load", "w:v r:mv", _F, f"{_SDM}, MOVDQU, EVEX", "load"),
         Row("vmovdqu64.store", "w:mv r:v", _F, f"{_SDM}, MOVDQU, EVEX", "store"),
+        Row("vbroadcasti64x2", "w:v r:m128", _DQ, f"{_SDM}, VPBROADCAST, EVEX", "load"),
+        Row("vmovdqu8.keep", "w:v r:kz r:v", _BW, f"{_SDM}, MOVDQU8, EVEX, zeroing", "other"),
+        Row("vmovdqu8.some", "w:mv r:km r:v", _BW, f"{_SDM}, MOVDQU8, EVEX, merging", "store"),
         Row("vmovdqu8.maskz", "w:v r:kz r:mv", _BW, f"{_SDM}, MOVDQU8, EVEX, zeroing", "load"),
         Row("bzhi", "w:q r:q r:q", ("bmi2",), f"{_SDM}, BZHI", "other", flags="w"),
         Row("mov.ones", "w:q r:i", (), f"{_SDM}, MOV", "other", flags=""),
@@ -89,11 +97,17 @@ LOWER = {
         reverse_bits:   vgf2p8affineqb d a b 0
         insert_lane:    vinserti64x2 d a b i
         spread_lane:    vshufi64x2 d a a 0x00
+        aes_round:      vaesenc d a b
+        aes_last:       vaesenclast d a b
+        add32:          vpaddd d a b
         zero:           vpxorq.zero d d d
         copy:           vmovdqa64.copy d a
         load:           vmovdqu64.load d m
         load_aligned:   vmovdqu64.load d m
         load_bytes:     vmovdqu8.maskz d a m
+        load_spread:    vbroadcasti64x2 d m
+        keep_bytes:     vmovdqu8.keep d a b
+        store_bytes:    vmovdqu8.some m a b
         low_bits:       mov.ones t -1; bzhi t t a; kmovq d t
         store:          vmovdqu64.store m a
     """),

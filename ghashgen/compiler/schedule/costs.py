@@ -25,6 +25,8 @@ def form(op: Op, row: Row) -> str:
             continue
         if "kz" in spec.kinds:
             kinds[-1] += "{kz}"
+        elif "km" in spec.kinds:
+            kinds[-1] += "{k}"
         else:
             kinds.append(_kind(op, row, spec, operand))
     if any(spec.role == "n" for spec in row.operands):

@@ -12,7 +12,7 @@ source stay before the copy, so that both registers can still share one place an
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ghashgen.arch.rows import Row
+from ghashgen.arch.rows import MEMORY_BYTES, Row
 from ghashgen.compiler.schedule.regions import FLAGS
 from ghashgen.ir.program import Mem, Op, Reg, Slot
 
@@ -69,8 +69,7 @@ def accesses(op: Op, row: Row, version: Mapping[Hashable, int], slot_bytes: int)
     for spec, operand in zip(row.operands, op.operands, strict=True):
         if "addr" in spec.kinds or not isinstance(operand, Mem | Slot):
             continue
-        sizes = {"mv": op.width // 8, "m128": 16, "m128a": 16, "m64": 8, "m32": 4, "m8": 1}
-        size = next(sizes[kind] for kind in spec.kinds if kind in sizes)
+        size = MEMORY_BYTES[spec.memory] or op.width // 8
         writes = "w" in spec.role
         if isinstance(operand, Slot):
             start = slot_bytes * operand.index

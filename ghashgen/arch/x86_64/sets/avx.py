@@ -12,6 +12,7 @@ from ghashgen.ir.program import Flow
 
 _SDM = "Intel SDM vol. 2"
 _AVX = ("avx",)
+_AES = ("aesni", "avx")
 
 ISA = Isa(
     name="avx",
@@ -32,6 +33,16 @@ ISA = Isa(
                 f"{_SDM}, PCLMULQDQ, VEX.128",
                 "clmul",
             ),
+            Row("vaesenc", "w:x r:x r:x/m128", _AES, f"{_SDM}, AESENC, VEX.128", "other"),
+            Row(
+                "vaesenclast",
+                "w:x r:x r:x/m128",
+                _AES,
+                f"{_SDM}, AESENCLAST, VEX.128",
+                "other",
+            ),
+            Row("vpaddd", "w:x r:x r:x/m128", _AVX, f"{_SDM}, PADDD, VEX.128", "other"),
+            Row("vpcmpgtb", "w:x r:x r:x/m128", _AVX, f"{_SDM}, PCMPGTB, VEX.128", "other"),
             Row("vpxor", "w:x r:x r:x/m128", _AVX, f"{_SDM}, PXOR, VEX.128", "xor"),
             Row("vpxor.zero", "w:x n:x n:x", _AVX, f"{_SDM}, PXOR, VEX.128", "xor"),
             Row("vpor", "w:x r:x r:x/m128", _AVX, f"{_SDM}, POR, VEX.128", "xor"),
@@ -63,6 +74,10 @@ ISA = Isa(
                 "store",
             ),
             Row("vzeroupper", "", _AVX, f"{_SDM}, VZEROUPPER", "other", flags="", flow=Flow.NEXT),
+            Row("vmovq.store", "w:m64 r:x", _AVX, f"{_SDM}, MOVQ, VEX.128", "store"),
+            Row("vmovd.store", "w:m32 r:x", _AVX, f"{_SDM}, MOVD, VEX.128", "store"),
+            Row("vpextrw.store", "w:m16 r:x r:i", _AVX, f"{_SDM}, PEXTRW, VEX.128", "shuffle"),
+            Row("vpextrb.store", "w:m8 r:x r:i", _AVX, f"{_SDM}, PEXTRB, VEX.128", "shuffle"),
             Row("vmovq.gpr", "w:x r:q", _AVX, f"{_SDM}, MOVD/MOVQ, VEX.128", "other"),
         ),
     },
@@ -90,6 +105,10 @@ ISA = Isa(
             store@256:          vmovdqu.store256 m a
             store_high:         vextracti128.store m a 1
             clear_upper:        vzeroupper
+            aes_round:      vaesenc d a b
+            aes_last:       vaesenclast d a b
+            add32:          vpaddd d a b
+            bytes_above:    vpcmpgtb d a b
             zero:           vpxor.zero d d d
             copy:           vmovdqa.copy d a
             load:           vmovdqu.load d m
@@ -97,6 +116,10 @@ ISA = Isa(
             load64:         vmovq.load d m
             load32:         vmovd.load d m
             store:          vmovdqu.store m a
+            store64:        vmovq.store m a
+            store32:        vmovd.store m a
+            store16:        vpextrw.store m a 0
+            store8:         vpextrb.store m a 0
             from_gpr:       vmovq.gpr d a
         """),
     },

@@ -11,6 +11,7 @@ from ghashgen.ir.program import Flow
 
 _SDM = "Intel SDM vol. 2"
 _AVX = ("avx",)
+_AES = ("vaes", "aesni", "avx")
 _AVX2 = ("avx2",)
 
 ISA = Isa(
@@ -32,6 +33,16 @@ ISA = Isa(
                 f"{_SDM}, PCLMULQDQ, VEX.256",
                 "clmul",
             ),
+            Row("vaesenc", "w:v r:v r:v/mv", _AES, f"{_SDM}, AESENC, VEX.256", "other"),
+            Row(
+                "vaesenclast",
+                "w:v r:v r:v/mv",
+                _AES,
+                f"{_SDM}, AESENCLAST, VEX.256",
+                "other",
+            ),
+            Row("vpaddd", "w:v r:v r:v/mv", _AVX2, f"{_SDM}, PADDD, VEX.256", "other"),
+            Row("vpcmpgtb", "w:x r:x r:x/m128", _AVX, f"{_SDM}, PCMPGTB, VEX.128", "other"),
             Row("vpxor", "w:v r:v r:v/mv", _AVX2, f"{_SDM}, PXOR, VEX.256", "xor"),
             Row("vpxor.zero", "w:x n:x n:x", _AVX, f"{_SDM}, PXOR, VEX.128", "xor"),
             Row("vpor", "w:v r:v r:v/mv", _AVX2, f"{_SDM}, POR, VEX.256", "xor"),
@@ -57,11 +68,16 @@ ISA = Isa(
                 f"{_SDM}, GF2P8AFFINEQB, VEX.256",
                 "other",
             ),
+            Row("vbroadcasti128", "w:v r:m128", _AVX2, f"{_SDM}, VPBROADCAST", "load"),
             Row("vmovdqa.copy", "w:v r:v", _AVX, f"{_SDM}, MOVDQA, VEX.256", "other", copy=True),
             Row("vmovdqu.load", "w:v r:mv", _AVX, f"{_SDM}, MOVDQU, VEX.256", "load"),
             Row("vmovdqu.store", "w:mv r:v", _AVX, f"{_SDM}, MOVDQU, VEX.256", "store"),
             Row("vmovq.load", "w:x r:m64", _AVX, f"{_SDM}, MOVQ, VEX.128", "load"),
             Row("vmovd.load", "w:x r:m32", _AVX, f"{_SDM}, MOVD, VEX.128", "load"),
+            Row("vmovq.store", "w:m64 r:x", _AVX, f"{_SDM}, MOVQ, VEX.128", "store"),
+            Row("vmovd.store", "w:m32 r:x", _AVX, f"{_SDM}, MOVD, VEX.128", "store"),
+            Row("vpextrw.store", "w:m16 r:x r:i", _AVX, f"{_SDM}, PEXTRW, VEX.128", "shuffle"),
+            Row("vpextrb.store", "w:m8 r:x r:i", _AVX, f"{_SDM}, PEXTRB, VEX.128", "shuffle"),
             Row("vmovq.gpr", "w:x r:q", _AVX, f"{_SDM}, MOVD/MOVQ, VEX.128", "other"),
             Row("vzeroupper", "", _AVX, f"{_SDM}, VZEROUPPER", "other", flags="", flow=Flow.NEXT),
         ),
@@ -89,6 +105,10 @@ ISA = Isa(
             insert_lane:    vinserti128 d a b i
             spread_lane:    vperm2i128 d a a 0x00
             lanes_down:     vperm2i128 d a a 0x81   # the upper half, zeros above: one lane
+            aes_round:      vaesenc d a b
+            aes_last:       vaesenclast d a b
+            add32:          vpaddd d a b
+            bytes_above:    vpcmpgtb d a b
             zero:           vpxor.zero d d d
             copy:           vmovdqa.copy d a
             load:           vmovdqu.load d m
@@ -96,6 +116,11 @@ ISA = Isa(
             load64:         vmovq.load d m
             load32:         vmovd.load d m
             store:          vmovdqu.store m a
+            store64:        vmovq.store m a
+            store32:        vmovd.store m a
+            store16:        vpextrw.store m a 0
+            store8:         vpextrb.store m a 0
+            load_spread:    vbroadcasti128 d m
             from_gpr:       vmovq.gpr d a
         """),
     },

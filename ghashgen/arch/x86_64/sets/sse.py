@@ -10,6 +10,8 @@ from ghashgen.arch.x86_64.general import LOWER, ROWS
 
 _SDM = "Intel SDM vol. 2"
 _SSE2 = ("sse2",)
+_SSE4_1 = ("sse4_1",)
+_AES = ("aesni",)
 
 ISA = Isa(
     name="sse",
@@ -29,6 +31,10 @@ ISA = Isa(
                 f"{_SDM}, PCLMULQDQ",
                 "clmul",
             ),
+            Row("aesenc", "rw:x r:x/m128a", _AES, f"{_SDM}, AESENC", "other"),
+            Row("aesenclast", "rw:x r:x/m128a", _AES, f"{_SDM}, AESENCLAST", "other"),
+            Row("paddd", "rw:x r:x/m128a", _SSE2, f"{_SDM}, PADDD", "other"),
+            Row("pcmpgtb", "rw:x r:x/m128a", _SSE2, f"{_SDM}, PCMPGTB", "other"),
             Row("pxor", "rw:x r:x/m128a", _SSE2, f"{_SDM}, PXOR", "xor"),
             Row("pxor.zero", "w:x n:x", _SSE2, f"{_SDM}, PXOR", "xor"),
             Row("por", "rw:x r:x/m128a", _SSE2, f"{_SDM}, POR", "xor"),
@@ -50,6 +56,10 @@ ISA = Isa(
             Row("movdqu.store", "w:m128 r:x", _SSE2, f"{_SDM}, MOVDQU", "store"),
             Row("movq.load", "w:x r:m64", _SSE2, f"{_SDM}, MOVQ", "load"),
             Row("movd.load", "w:x r:m32", _SSE2, f"{_SDM}, MOVD", "load"),
+            Row("movq.store", "w:m64 r:x", _SSE2, f"{_SDM}, MOVQ", "store"),
+            Row("movd.store", "w:m32 r:x", _SSE2, f"{_SDM}, MOVD", "store"),
+            Row("pextrw.store", "w:m16 r:x r:i", _SSE4_1, f"{_SDM}, PEXTRW", "shuffle"),
+            Row("pextrb.store", "w:m8 r:x r:i", _SSE4_1, f"{_SDM}, PEXTRB", "shuffle"),
             Row("movq.gpr", "w:x r:q", _SSE2, f"{_SDM}, MOVD/MOVQ", "other"),
         ),
     },
@@ -71,6 +81,10 @@ ISA = Isa(
             join_high:      movdqa.copy d a; punpckhqdq d b
             spread_top:     pshufd d a 0xff; psrad.imm d 31
             shuffle_bytes:  movdqa.copy d a; pshufb d b
+            aes_round:      movdqa.copy d a; aesenc d b
+            aes_last:       movdqa.copy d a; aesenclast d b
+            add32:          movdqa.copy d a; paddd d b
+            bytes_above:    movdqa.copy d a; pcmpgtb d b
             zero:           pxor.zero d d
             copy:           movdqa.copy d a
             load:           movdqu.load d m
@@ -78,6 +92,10 @@ ISA = Isa(
             load64:         movq.load d m
             load32:         movd.load d m
             store:          movdqu.store m a
+            store64:        movq.store m a
+            store32:        movd.store m a
+            store16:        pextrw.store m a 0
+            store8:         pextrb.store m a 0
             from_gpr:       movq.gpr d a
         """),
     },

@@ -7,7 +7,7 @@ from ghashgen.arch.x86_64.operands import address, listed, number, sized
 from ghashgen.arch.x86_64.registers import register_name
 from ghashgen.ir.program import Directive, Label, Mem, Op, Operand, PReg
 
-_SIZES = {"m8": "byte "}
+_SIZES = {"m8": "byte ", "m16": "word "}
 """Size words where the register operand does not imply the size."""
 
 

@@ -79,7 +79,7 @@ def _single_masked(b: Builder, kernel: Kernel, state: VReg) -> None:
     _, _, source, length = b.params
     b.branch("not_below", length, BLOCK_BYTES + 1, "more")
     b.branch("equal", length, 0, "done")
-    raw = b.load_bytes(Mem(base=source), length, "C, zero-padded", 1)
+    raw = b.load_bytes(Mem(base=source), b.byte_mask(length), "C, zero-padded", 1)
     _finish_single(b, kernel, state, raw)
 
 

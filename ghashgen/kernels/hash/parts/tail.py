@@ -121,8 +121,8 @@ def _whole_registers(tail: _Tail) -> None:
 def _masked(tail: _Tail) -> None:
     """All that is left, 1 to 16·L - 1 bytes, in one load."""
     b, kernel = tail.b, tail.kernel
-    memory = Mem(base=tail.source)
-    raw = b.load_bytes(memory, tail.length, "C, zero-padded", kernel.lane_count)
+    mask = b.byte_mask(tail.length)
+    raw = b.load_bytes(Mem(base=tail.source), mask, "C, zero-padded", kernel.lane_count)
     tail.multiply(to_register(b, kernel, raw, "C"), "C·H^i")
 
 
