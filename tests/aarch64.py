@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from ghashgen.arch.aarch64 import ARCH
+from ghashgen.arch.aarch64.assemblers import GAS
 from ghashgen.arch.aarch64.sets.pmull import ISA
 from ghashgen.arch.aarch64.syntax.gas import SYNTAX
 from ghashgen.arch.syntax import Names
@@ -14,7 +15,7 @@ from ghashgen.ir.program import Op
 from ghashgen.kernels.target import Target, target
 from ghashgen.run.machine import Machine, machine_for
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.toolchain import Tool, assemble_text, compile_c, find_gas, link
+from ghashgen.support.toolchain import Tool, assemble_text, compile_c, find_assembler, link
 
 WHERE: Target = target(arch=ARCH.name)
 
@@ -23,7 +24,7 @@ WHERE: Target = target(arch=ARCH.name)
 def gas() -> Tool:
     """GNU as or clang for AArch64."""
     try:
-        return find_gas("as-aarch64")
+        return find_assembler(GAS)
     except GhashgenError as missing:
         pytest.skip(str(missing))
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ghashgen.algebra.field.bitorder import Order
+from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.toolchain import find_nasm
 from ghashgen.verify.core.refutation import Category
 from ghashgen.verify.hash.spec import FunctionSpec, KernelSpec
 from ghashgen.verify.prove import prove_object

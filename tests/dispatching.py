@@ -18,6 +18,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 from msgspec import convert
 
+from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.arch.x86_64.features import FEATURES_OFF
 from ghashgen.choice.figures import USES
 from ghashgen.kernels import manifest
@@ -30,7 +31,7 @@ from ghashgen.output.generate import generate
 from ghashgen.records.core import Cell, Machine, Results, Run, Subject
 from ghashgen.records.records import Record
 from ghashgen.support.paths import project_root
-from ghashgen.support.toolchain import assemble, compile_c, find_cc, find_nasm, link
+from ghashgen.support.toolchain import assemble, compile_c, find_cc, link
 
 FLAGS = ("-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
 DRIVER = Path(__file__).with_name("dispatch_driver.c")

@@ -9,11 +9,12 @@ from iced_x86 import Code, Instruction, MemoryOperand, Register
 
 from ghashgen.arch.objects import ObjectCode, read_object
 from ghashgen.arch.registry import uarch
+from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.cost.audit import loop as loop_of
 from ghashgen.cost.ports import Loop
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import target
-from ghashgen.support.toolchain import assemble_text, find_nasm
+from ghashgen.support.toolchain import assemble_text
 
 SKX = uarch("cascadelake")
 R, C = Register, Code

@@ -7,14 +7,11 @@ import struct
 import pytest
 from compiling import emitted_text
 
+from ghashgen.arch.x86_64.assemblers import find_gas
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import target
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.toolchain import (
-    Tool,
-    assemble_text,
-    find_gas,
-)
+from ghashgen.support.toolchain import Tool, assemble_text
 
 GAS = ("gas", "gas-att")
 each_syntax = pytest.mark.parametrize("syntax", GAS)

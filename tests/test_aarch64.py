@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from ghashgen.arch.aarch64 import ARCH
 from ghashgen.arch.aarch64.abi import AAPCS64
+from ghashgen.arch.aarch64.assemblers import GAS
 from ghashgen.arch.objects import read_object
 from ghashgen.check.validation.runners import native
 from ghashgen.check.validation.validate import validate
@@ -24,7 +25,7 @@ from ghashgen.run.built import build as built_kernels
 from ghashgen.run.harness import Harness, HarnessKernel, build
 from ghashgen.run.machine import Machine
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.toolchain import Tool, assemble_text
+from ghashgen.support.toolchain import Tool, assemble_text, find_assembler
 
 __all__ = ["gas", "machine"]
 
@@ -186,10 +187,8 @@ def test_both_assemblers_make_the_same_bytes_and_clang_makes_mach_o(gas: Tool) -
 def _clangs() -> list[Tool]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GHASHGEN_AS_AARCH64", "clang")
-        from ghashgen.support.toolchain import find_gas
-
         try:
-            return [find_gas("as-aarch64")]
+            return [find_assembler(GAS)]
         except GhashgenError:
             return []
 

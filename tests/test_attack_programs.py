@@ -10,6 +10,7 @@ import pytest
 from cpus import AS_FOUND, features
 
 from ghashgen.algebra.field.ghash import ghash_padded
+from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.check.attack import program_trap
 from ghashgen.check.attack.core import Options
 from ghashgen.check.attack.long_messages import Hashed
@@ -17,7 +18,7 @@ from ghashgen.check.attack.parts import programs as part
 from ghashgen.check.attack.program_make import KINDS, Program, program
 from ghashgen.check.attack.program_run import QUICK, STATE, SUBKEY, assembled, judge, run
 from ghashgen.check.attack.program_trap import Step
-from ghashgen.support.toolchain import assemble_text, find_nasm
+from ghashgen.support.toolchain import assemble_text
 from ghashgen.verify.core.refutation import Category
 from ghashgen.verify.core.term import DATA, OPAQUE, Lane, Term
 from ghashgen.verify.core.values import Affine, Pointer, Value

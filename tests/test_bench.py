@@ -13,6 +13,7 @@ from compiling import emitted_text
 from cpus import AS_FOUND, CPUS, features, lacking, too_little
 
 from ghashgen.arch.objects import read_object
+from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.arch.x86_64.features import FEATURES
 from ghashgen.cli.verbs.bench import COMMAND
 from ghashgen.kernels.hash.kernel import Kernel
@@ -28,7 +29,7 @@ from ghashgen.records.core import ratio, size_name, summarise
 from ghashgen.run.harness import HarnessKernel, MissingFeatures
 from ghashgen.support.archive import member
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.toolchain import assemble, find_nasm
+from ghashgen.support.toolchain import assemble
 
 # Whatever the machine is busy with: nothing is waited for, nothing is dropped for shared slots.
 ANY = Effort(samples=5, cycles=2000, patience=0, nops=0)

@@ -12,13 +12,14 @@ from cpus import AS_FOUND
 from dispatching import Program, build, undefined
 
 from ghashgen.algebra.field.ghash import ghash_padded
+from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.choice.chosen import MEASURED, MODEL, Chosen, Pick, Set, dump, load
 from ghashgen.cli.verbs.generate import COMMAND
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.output.artefact import sha256
 from ghashgen.output.dispatcher import NAMES
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.toolchain import assemble, find_nasm
+from ghashgen.support.toolchain import assemble
 
 
 def picks(isa: str, *rows: tuple[int | None, int, int]) -> tuple[Pick, ...]:

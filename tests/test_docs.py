@@ -24,13 +24,14 @@ from ghashgen.algebra.schemes import reduce
 from ghashgen.arch.registry import isas
 from ghashgen.arch.x86_64 import sets as isa
 from ghashgen.arch.x86_64 import syntax
+from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.cli import verbs as commands
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import target
 from ghashgen.lab.summary import block_of
 from ghashgen.output.artefact import make
 from ghashgen.support.paths import project_root
-from ghashgen.support.toolchain import Tool, assemble_text, find_cc, find_nasm
+from ghashgen.support.toolchain import Tool, assemble_text, find_cc
 
 ROOT = project_root()
 NAMES = (

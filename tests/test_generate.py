@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.kernels import manifest
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import Target, target
@@ -20,7 +21,7 @@ from ghashgen.output.artefact import sha256
 from ghashgen.output.dispatcher import NAMES as DISPATCH
 from ghashgen.output.generate import HEADER, differences, generate
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.toolchain import assemble, compile_c, find_cc, find_nasm, link
+from ghashgen.support.toolchain import assemble, compile_c, find_cc, link
 
 FIRST = Kernel("avx", "k", "clmul1", 1)
 SECOND = Kernel("sse", "k", "clmul1", 2)

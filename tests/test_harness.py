@@ -15,6 +15,7 @@ import pytest
 from cpus import AS_FOUND, CPUS, cpuinfo, lacking, too_little
 
 from ghashgen.algebra.field.ghash import ghash_padded, multiply_blocks
+from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.arch.x86_64.features import FEATURES
 from ghashgen.run.harness import (
     PORTABLE_KERNELS,
@@ -27,7 +28,7 @@ from ghashgen.run.harness import (
     build,
 )
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.toolchain import assemble, find_nasm
+from ghashgen.support.toolchain import assemble
 
 pytestmark = [
     pytest.mark.skipif(

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from ghashgen.arch.objects import read_object
 from ghashgen.arch.registry import uarch, uarches
 from ghashgen.arch.x86_64 import ARCH
+from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.arch.x86_64.classes import class_of
 from ghashgen.arch.x86_64.forms import form_of
 from ghashgen.cli.verbs import model as command
@@ -30,7 +31,7 @@ from ghashgen.lab.model import peers as stored
 from ghashgen.lab.model.peers import STORED, parse, peers, recount
 from ghashgen.run.built import build
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.toolchain import assemble_text, find_nasm
+from ghashgen.support.toolchain import assemble_text
 
 classify = ARCH.decoder.audit_class
 

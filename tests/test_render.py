@@ -22,6 +22,7 @@ from iced_x86 import CpuidFeature, Instruction
 
 from ghashgen.arch.x86_64 import ARCH
 from ghashgen.arch.x86_64.abi import WIN64
+from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.arch.x86_64.formats import FORMATS
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.catalogue import PAPER
@@ -29,7 +30,7 @@ from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import Target, target
 from ghashgen.output.artefact import Artefact, make, sha256
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.toolchain import Tool, assemble_text, find_nasm
+from ghashgen.support.toolchain import Tool, assemble_text
 
 mnemonic = ARCH.decoder.mnemonic
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from ghashgen.arch.registry import uarch, uarches
 from ghashgen.arch.schedules import schedules
 from ghashgen.arch.x86_64.abi import SYSV
+from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.arch.x86_64.forms import form_of
 from ghashgen.cli.verbs.generate import COMMAND as GENERATE
 from ghashgen.compiler.pipeline import compile_kernel
@@ -23,7 +24,6 @@ from ghashgen.cost.decoded import work_of
 from ghashgen.cost.simulate import Calendar, Uops, Work, estimate, least, simulate
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.toolchain import find_nasm
 
 SKX = uarch("skylake-avx512")
 AVX4 = Kernel("avx", "winograd", "clmul1", 4, schedule="skylake-avx512")

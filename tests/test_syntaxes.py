@@ -22,6 +22,7 @@ from ghashgen.arch.objects import read_object
 from ghashgen.arch.registry import syntaxes
 from ghashgen.arch.syntax import Names
 from ghashgen.arch.x86_64 import gas
+from ghashgen.arch.x86_64.assemblers import find_gas, find_nasm
 from ghashgen.arch.x86_64.formats import ELF
 from ghashgen.cli.verbs.generate import COMMAND as GENERATE
 from ghashgen.cost.audit import audit
@@ -31,14 +32,7 @@ from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import target
 from ghashgen.output.artefact import make
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.toolchain import (
-    Tool,
-    assemble_text,
-    compile_c,
-    find_assembler,
-    find_cc,
-    find_gas,
-)
+from ghashgen.support.toolchain import Tool, assemble_text, compile_c, find_cc
 
 # rows
 
@@ -99,7 +93,7 @@ def text_of_rows(syntax: str) -> str:
 
 @pytest.fixture(scope="module")
 def rows_of_nasm() -> bytes:
-    nasm = find_assembler("nasm")
+    nasm = find_nasm()
     return read_object(assemble_text(nasm, "rows", text_of_rows("nasm"), "elf64")).code
 
 
@@ -161,7 +155,7 @@ def test_the_preprocessor_of_c_leaves_a_file_as_it_is(syntax: str, tmp_path: Pat
     source.write_text(emitted_text(kernel, where), encoding="utf-8")
     compile_c(find_cc(), source, tmp_path / "k.o")
     code = read_object((tmp_path / "k.o").read_bytes()).code
-    assert code == make(kernel, target(), find_assembler("nasm")).code
+    assert code == make(kernel, target(), find_nasm()).code
 
 
 def macho_text(data: bytes) -> bytes:
@@ -260,7 +254,9 @@ def test_the_checked_in_catalogue_is_of_one_syntax() -> None:
 
 def test_a_program_that_is_no_assembler_of_gas_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GHASHGEN_AS", "no-such-program")
-    with pytest.raises(GhashgenError, match="no assembler found for gas under the name no-such"):
+    with pytest.raises(
+        GhashgenError, match="GNU as or Clang for x86_64 not found under the name no-such"
+    ):
         find_gas()
 
 

@@ -6,8 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from ghashgen.arch.aarch64.assemblers import GAS as AARCH64
+from ghashgen.arch.x86_64.assemblers import GAS as X86_64
+from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.toolchain import assemble, compile_c, find_cc, find_nasm, first_error, link
+from ghashgen.support.toolchain import (
+    assemble,
+    compile_c,
+    find_assembler,
+    find_cc,
+    first_error,
+    link,
+)
 
 SOURCE = Path(__file__).parent / "asm" / "bitwise.asm"
 
@@ -161,3 +171,19 @@ def test_first_error_passes_over_warnings() -> None:
     assert first_error("\n".join(lines)) == "a.asm:2: error: invalid"
     assert first_error("only this\n") == "only this"
     assert first_error("") == ""
+
+
+def test_an_assembler_for_another_machine_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = "GNU assembler 2.44\\nconfigured for a target of \\`s390x-linux-gnu\\'."
+    other = fake_tool(tmp_path, "as", f'printf "{answer}"')
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+    for assembler in (X86_64, AARCH64):
+        monkeypatch.setenv(assembler.variable, str(other))
+        with pytest.raises(GhashgenError, match="does not say that it is GNU as or Clang for"):
+            find_assembler(assembler)
+        ours = answer.replace("s390x", assembler.programs[0].partition("-")[0])
+        fake_tool(tmp_path, "mine", f'printf "{ours}"')
+        monkeypatch.setenv(assembler.variable, str(tmp_path / "mine"))
+        assert find_assembler(assembler).version == "2.44"

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from cpus import features, lacking, too_little
 from tuning import COARSE, FINE, SSE, Fake, host, real_candidates
 
+from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.arch.x86_64.features import FEATURES
 from ghashgen.choice.chosen import MEASURED, MODEL, load
 from ghashgen.choice.classes import SizeClass
@@ -24,7 +25,7 @@ from ghashgen.lab.tune.sweep import Here, Plan, sweep
 from ghashgen.output.artefact import make
 from ghashgen.run.harness import MissingFeatures
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.toolchain import assemble_text, find_nasm
+from ghashgen.support.toolchain import assemble_text
 
 SMALL = (SizeClass(64, (16, 64)), SizeClass(None, (1024,)))
 

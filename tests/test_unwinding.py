@@ -13,14 +13,11 @@ from syntaxes import SAMPLE, both, coff_section, each_syntax, elf_of, found
 from unwinding import wrong_frames
 
 from ghashgen.arch.objects import read_object
+from ghashgen.arch.x86_64.assemblers import find_gas
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import target
-from ghashgen.support.toolchain import (
-    Tool,
-    assemble_text,
-    find_gas,
-)
+from ghashgen.support.toolchain import Tool, assemble_text
 
 FRAMED = (*SAMPLE, Kernel("avx512", "k", "clmul1", 48, wipe=True))
 """The last one's frame takes displacements beyond a byte."""

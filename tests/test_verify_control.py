@@ -18,9 +18,9 @@ import test_verify_semantics as semantics
 from cpus import AS_FOUND
 from iced_x86 import Decoder, Instruction
 
+from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.check.attack import row_cases as cases
 from ghashgen.check.attack import row_child as native
-from ghashgen.support.toolchain import find_nasm
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Pointer

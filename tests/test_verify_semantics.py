@@ -14,6 +14,7 @@ from iced_x86 import CpuidFeature, Decoder, Instruction, OpCodeInfo, OpKind
 
 from ghashgen.algebra.ops.forms import Form
 from ghashgen.algebra.ops.monomials import evaluate
+from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.arch.x86_64.features import FEATURES
 from ghashgen.check.attack import row_cases as cases
 from ghashgen.check.attack import row_child as native
@@ -21,7 +22,6 @@ from ghashgen.run.emulate import Call, Emulator
 from ghashgen.run.emulate.calls import Buffer
 from ghashgen.run.emulate.image import raw_image
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.toolchain import find_nasm
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import NotPolynomialError, Term
 from ghashgen.verify.core.terms import Terms

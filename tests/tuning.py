@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import target
 from ghashgen.lab.tune.measure import Batch, Effort, Host, Measured, Stage
@@ -12,7 +13,7 @@ from ghashgen.lab.tune.measure import method as real_method
 from ghashgen.lab.tune.space import Candidate, Unit
 from ghashgen.output.artefact import make, sha256
 from ghashgen.records.core import Cell, Run, Subject
-from ghashgen.support.toolchain import assemble_text, find_nasm
+from ghashgen.support.toolchain import assemble_text
 
 PLAIN = Kernel("avx", "winograd", "clmul1", 4)
 ANY = Effort(samples=5, cycles=2000, patience=0, nops=0)

@@ -11,7 +11,8 @@ from ghashgen.algebra.field.bitorder import (
     register_from_element,
     twist,
 )
-from ghashgen.support.toolchain import assemble, find_nasm
+from ghashgen.arch.x86_64.assemblers import find_nasm
+from ghashgen.support.toolchain import assemble
 
 ASM = Path(__file__).with_name("asm_verify")
 

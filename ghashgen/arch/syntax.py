@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ghashgen.arch.core import ObjectFormat
 from ghashgen.arch.rows import Row
 from ghashgen.ir.program import Directive, Op
+from ghashgen.support.toolchain import Assembler
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Syntax:
     """What starts a comment behind an instruction."""
     remark: str
     """What starts a line that is a comment."""
-    assembler: str
-    """What assembles it: a name of `support.toolchain.ASSEMBLERS`."""
+    assembler: Assembler
+    """What assembles it, and how it is found."""
     opening: str = ""
     """A line that the code begins with; "" for none."""

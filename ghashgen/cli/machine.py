@@ -5,16 +5,17 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from ghashgen.arch.core import Arch
-from ghashgen.arch.registry import DEFAULT, arches, isas
+from ghashgen.arch.registry import DEFAULT, arches, isas, syntaxes
 from ghashgen.output.peachpy import tool as peachpy
 from ghashgen.run.harness import build as build_harness
 from ghashgen.run.machine import machine_for
 from ghashgen.support import extras
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.toolchain import find_cc, find_gas, find_llvm_mca, find_nasm
+from ghashgen.support.toolchain import find_assembler, find_cc, find_llvm_mca
 
 
 @dataclass(frozen=True)
@@ -79,10 +80,11 @@ def _cpu(folder: Path) -> list[Finding]:
     except GhashgenError as refusal:
         return [Finding("cpu", "", "native runs", False, str(refusal))]
     out = []
+    machine = machine_for()
     for arch in arches().values():
-        if arch.name != DEFAULT:
+        if arch.name != machine.name:
             out.append(_other(arch))
-    for isa in isas(DEFAULT).values():
+    for isa in isas(machine.name).values() if machine.name in arches() else ():
         of_rows = {name for row in isa.rows.values() for name in row.features}
         needs = sorted(of_rows | set(isa.features))
         missing = [name for name in needs if not present.get(name, False)]
@@ -108,15 +110,26 @@ def _other(arch: Arch) -> Finding:
     return Finding(arch.title, f"{machine.how}, {machine.cc.version}", what, False, "")
 
 
+def _assemblers() -> list[Finding]:
+    """Return what assembles each syntax; only that of the default one must be there."""
+    out = []
+    for arch in arches().values():
+        found = syntaxes(arch.name)
+        for assembler in dict.fromkeys(syntax.assembler for syntax in found.values()):
+            names = [name for name, syntax in found.items() if syntax.assembler == assembler]
+            needed_for = f"{arch.title}: --syntax {' and '.join(names)}"
+            required = arch.name == DEFAULT and arch.syntax in names
+            tool, remedy = _tool(partial(find_assembler, assembler))
+            out.append(Finding(assembler.title, tool, needed_for, required, remedy))
+    return sorted(out, key=lambda finding: not finding.required)
+
+
 def examine(folder: Path) -> Sequence[Finding]:
     """Examine the machine; the harness that asks the CPU is built in `folder`."""
-    nasm, nasm_remedy = _tool(find_nasm)
     cc, cc_remedy = _tool(find_cc)
-    gas, gas_remedy = _tool(find_gas)
     return [
         _python(),
-        Finding("nasm", nasm, "assembling kernels", True, nasm_remedy),
-        Finding("GNU as or Clang", gas, "--syntax gas and gas-att", False, gas_remedy),
+        *_assemblers(),
         Finding("C compiler", cc, "the harness: validate, bench", True, cc_remedy),
         _program("make", "make", "the Makefile"),
         *_cpu(folder),

@@ -20,13 +20,45 @@ from pathlib import Path
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import make_folder
 
-NASM_MINIMUM = (2, 14)
-"""The first nasm release line accepted; VPCLMULQDQ, VAES and GFNI in their EVEX forms need it."""
-
-_INSTALL_NASM = "install it: apt-get install nasm, or name one in GHASHGEN_NASM"
 _INSTALL_CC = "install one: apt-get install gcc, or name one in CC"
 _INSTALL_MCA = "install it: apt-get install llvm, or name one in GHASHGEN_LLVM_MCA"
 _SECONDS = 120
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """A program that assembles a syntax: how it is known, and what it writes."""
+
+    name: str
+    """As a manifest names it."""
+    says: str
+    """Pattern of its answer about its version, from the beginning; group 1 is the version."""
+    formats: tuple[tuple[str, tuple[str, ...]], ...]
+    """The object formats that it writes, each with the options that ask for it."""
+    minimum: tuple[int, ...] = ()
+    """The first release line accepted; () for any."""
+
+
+@dataclass(frozen=True)
+class Assembler:
+    """What assembles a syntax, and where it is looked for."""
+
+    title: str
+    variable: str
+    """Environment variable that names the program."""
+    package: str
+    """Debian's."""
+    programs: tuple[str, ...]
+    """Where the variable names none, the first of them that is of one of `dialects`."""
+    dialects: tuple[Dialect, ...]
+    """The first that knows a program's answer is the one."""
+    asked: str = "--version"
+    """The option to which a program answers who it is."""
+
+    @property
+    def remedy(self) -> str:
+        """What to do where there is none."""
+        return f"install one: apt-get install {self.package}, or name one in {self.variable}"
 
 
 @dataclass(frozen=True)
@@ -36,13 +68,13 @@ class Tool:
     path: Path
     version: str
     options: tuple[str, ...] = ()
-    dialect: str = "nasm"
-    """Of an assembler: which of `FORMAT_OPTIONS` it takes."""
+    dialect: Dialect | None = None
+    """Of an assembler."""
 
     @property
     def said(self) -> str:
         """Its name and version, as a manifest names an assembler."""
-        return f"{self.dialect} {self.version}"
+        return f"{self.dialect.name if self.dialect else self.path.name} {self.version}"
 
     @property
     def command(self) -> list[str]:
@@ -78,113 +110,43 @@ def _which(name: str) -> Path | None:
     return Path(found).absolute() if found else None
 
 
-def find_nasm() -> Tool:
-    """The nasm named by ``GHASHGEN_NASM``, else the one on the path.
+def find_assembler(assembler: Assembler) -> Tool:
+    """What assembles a syntax, by its ``Syntax.assembler``: the program that the variable names,
+    else the first on the path that says that it is one.
 
-    Raises GhashgenError when there is none, or one older than ``NASM_MINIMUM``.
+    Raises GhashgenError when there is none, or it is too old.
     """
-    name = os.environ.get("GHASHGEN_NASM") or "nasm"
-    path = _which(name)
-    if path is None:
-        raise GhashgenError("nasm not found" + _named(name, "nasm"), _INSTALL_NASM)
-    answer = _run([str(path), "-v"], remedy=_INSTALL_NASM).stdout
-    match = re.search(r"NASM version (\d+)\.(\d+)(\S*)", answer)
-    if match is None:
-        raise GhashgenError(f"{path} does not say that it is nasm", _INSTALL_NASM)
-    version = f"{match[1]}.{match[2]}{match[3]}"
-    if (int(match[1]), int(match[2])) < NASM_MINIMUM:
-        needed = ".".join(str(number) for number in NASM_MINIMUM)
-        raise GhashgenError(f"nasm {version} is too old, {needed} is needed", _INSTALL_NASM)
-    return Tool(path, version)
-
-
-_CLANG = ("-c", "-x", "assembler")
-
-FORMAT_OPTIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "nasm": {fmt: ("-f", fmt) for fmt in ("elf64", "win64", "macho64")},
-    "as": {"elf64": ("--64",)},
-    "as for Windows": {"win64": ()},
-    "clang": {
-        "elf64": ("--target=x86_64-linux-gnu", *_CLANG),
-        "win64": ("--target=x86_64-windows-gnu", *_CLANG),
-        "macho64": ("--target=x86_64-apple-macos", *_CLANG),
-    },
-    "as for AArch64": {"elf64": ()},
-    "clang for AArch64": {
-        "elf64": ("--target=aarch64-linux-gnu", *_CLANG),
-        "macho64": ("--target=arm64-apple-macos", *_CLANG),
-    },
-}
-"""Options of an assembler by the object format that it is to write."""
-
-
-@dataclass(frozen=True)
-class _Gas:
-    """Where the assemblers of one machine are looked for."""
-
-    machine: str
-    """What GNU as says that it is configured for."""
-    variable: str
-    package: str
-    suffix: str = ""
-    """Of the dialect."""
-
-
-_GAS: Mapping[str, _Gas] = {
-    "as": _Gas("x86_64", "GHASHGEN_AS", "binutils"),
-    "as-aarch64": _Gas(
-        "aarch64", "GHASHGEN_AS_AARCH64", "binutils-aarch64-linux-gnu", " for AArch64"
-    ),
-}
-
-ASSEMBLERS = ("nasm", *_GAS)
-"""What `Syntax.assembler` may name."""
-
-
-def find_gas(assembler: str = "as") -> Tool:
-    """What assembles the syntaxes of GNU as for a machine: the one that its variable names
-    (``GHASHGEN_AS``, ``GHASHGEN_AS_AARCH64``), else GNU as, else Clang.
-
-    Raises GhashgenError when there is none.
-    """
-    gas = _GAS[assembler]
-    remedy = (
-        f"install one: apt-get install {gas.package}, or name GNU as or clang in {gas.variable}"
-    )
-    wanted = os.environ.get(gas.variable, "")
-    for name in (wanted,) if wanted else (f"{gas.machine}-linux-gnu-as", "as", "clang"):
+    wanted = os.environ.get(assembler.variable, "")
+    other = ""
+    for name in (wanted,) if wanted else assembler.programs:
         path = _which(name)
         if path is None:
             continue
-        answer = _run([str(path), "--version"], remedy=remedy).stdout
-        first = answer.partition("\n")[0].strip()
-        if "GNU assembler" in first and gas.machine in answer:
-            return Tool(path, first.rpartition(" ")[2], (), _gnu(answer) + gas.suffix)
-        if match := re.search(r"clang version (\S+)", first):
-            return Tool(path, match[1], (), "clang" + gas.suffix)
-    raise GhashgenError("no assembler found for gas" + _named(wanted, ""), remedy)
+        answer = _run([str(path), assembler.asked], remedy=assembler.remedy).stdout
+        for dialect in assembler.dialects:
+            if match := re.match(dialect.says, answer, re.DOTALL):
+                _require_new(dialect, match[1], assembler.remedy)
+                return Tool(path, match[1], (), dialect)
+        other = other or f"{path} does not say that it is {assembler.title}"
+    cause = f"{assembler.title} not found" + (f" under the name {wanted}" if wanted else "")
+    raise GhashgenError(other or cause, assembler.remedy)
 
 
-def _gnu(answer: str) -> str:
-    return "as for Windows" if "mingw" in answer else "as"
-
-
-def find_assembler(assembler: str) -> Tool:
-    """What assembles a syntax, by its ``Syntax.assembler``, one of ``ASSEMBLERS``.
-
-    Raises GhashgenError when there is none.
-    """
-    return find_nasm() if assembler == "nasm" else find_gas(assembler)
+def _require_new(dialect: Dialect, version: str, remedy: str) -> None:
+    found = tuple(int(number) for number in re.findall(r"\d+", version))
+    if found[: len(dialect.minimum)] < dialect.minimum:
+        needed = ".".join(map(str, dialect.minimum))
+        raise GhashgenError(f"{dialect.name} {version} is too old, {needed} is needed", remedy)
 
 
 def _format_options(tool: Tool, fmt: str) -> tuple[str, ...]:
-    """Options that make a tool write an object format; nasm says itself what it cannot."""
-    known = FORMAT_OPTIONS[tool.dialect]
-    if fmt not in known and tool.dialect != "nasm":
+    """Options that make a tool write an object format."""
+    known = dict(tool.dialect.formats) if tool.dialect else {}
+    if fmt not in known:
         raise GhashgenError(
-            f"{tool.path.name} does not write {fmt}", f"it writes {', '.join(known)}"
+            f"{tool.path.name} does not write {fmt}", f"it writes {', '.join(known) or 'none'}"
         )
-    return known.get(fmt, ("-f", fmt))
+    return known[fmt]
 
 
 def find_cc() -> Tool:

@@ -1,4 +1,4 @@
-"""What the syntaxes of GNU as share: directives, how stacks are unwound, forced encodings.
+"""What the syntaxes of GNU as share on x86-64: directives, how Windows unwinds, forced encodings.
 
 Clang's assembler takes the same. An assembler may choose among encodings of one instruction; where
 GNU as or Clang would take another than NASM, the prefix in braces forces NASM's.
@@ -7,6 +7,7 @@ GNU as or Clang would take another than NASM, the prefix in braces forces NASM's
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from ghashgen.arch.gnu import CFI, Unwind
 from ghashgen.arch.rows import Row
 from ghashgen.arch.syntax import Names
 from ghashgen.arch.x86_64.nops import NOPS
@@ -18,24 +19,6 @@ _LOW = 8
 
 _TWO_OPCODES = frozenset({"vmovdqa"})
 """VEX-encoded copies."""
-
-Unwind = Mapping[str, tuple[str, ...]]
-
-CFI: Unwind = MappingProxyType(
-    {
-        "enter": (".cfi_startproc",),
-        "pushed": (".cfi_def_cfa_offset {0}", ".cfi_offset {register}, -{0}"),
-        "grown": (".cfi_def_cfa_offset {1}",),
-        "saved": (".cfi_offset {register}, -{1}",),
-        "remember": (".cfi_remember_state",),
-        "recall": (".cfi_restore_state",),
-        "restored": (".cfi_restore {register}",),
-        "shrunk": (".cfi_def_cfa_offset {1}",),
-        "popped": (".cfi_def_cfa_offset {0}", ".cfi_restore {register}"),
-        "leave": (".cfi_endproc",),
-    }
-)
-"""DWARF: rows for every place where the frame changes."""
 
 SEH: Unwind = MappingProxyType(
     {

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from ghashgen.algebra.field.bitorder import Order
+from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.check.attack import length_child
 from ghashgen.check.attack.long_messages import Hashed, table
 from ghashgen.check.attack.program_make import Program
@@ -18,7 +19,7 @@ from ghashgen.check.attack.program_text import FOOT, HEAD
 from ghashgen.run.emulate.image import load_object
 from ghashgen.run.emulate.layout import IMAGE_BASE
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.toolchain import assemble_text, find_nasm
+from ghashgen.support.toolchain import assemble_text
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.hash.spec import FunctionSpec, KernelSpec
 from ghashgen.verify.prove import prove_image

@@ -16,10 +16,11 @@ from iced_x86 import Instruction
 
 from ghashgen.algebra.ops.forms import Form
 from ghashgen.algebra.ops.monomials import evaluate
+from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.check.attack import row_cases as cases
 from ghashgen.check.attack import row_child
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.toolchain import assemble_text, find_nasm
+from ghashgen.support.toolchain import assemble_text
 from ghashgen.verify.core.term import MASK128, NotPolynomialError, Term, secret
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import M64, Pointer

@@ -30,7 +30,7 @@ from ghashgen.output.generate import generate
 from ghashgen.run.built import Built
 from ghashgen.support.documents import Document
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.toolchain import find_nasm
+from ghashgen.support.toolchain import find_assembler
 from ghashgen.support.wording import counted
 
 FOLDER = "docs/tool-speed"
@@ -116,15 +116,16 @@ def one_kernel(
 
     That is all that `generate` does for a kernel, without the start of the interpreter.
     """
-    nasm = find_nasm()
+    where = target()
+    assembler = find_assembler(where.syntax.assembler)
     # What happens once a process, such as reading templates, is not a kernel's.
-    make(kernels[0], target(), nasm)
+    make(kernels[0], where, assembler)
     seconds: dict[Kernel, float] = {}
     for kernel in kernels:
         times = []
         for _ in range(RUNS):
             start = time.perf_counter()
-            make(kernel, target(), nasm)
+            make(kernel, where, assembler)
             times.append(time.perf_counter() - start)
         seconds[kernel] = statistics.median(times)
         on_done(kernel)

@@ -19,7 +19,7 @@ from ghashgen.lab.report.speed import read_speed
 from ghashgen.run.built import Built, build
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import GENERATED, in_clone, project_root
-from ghashgen.support.toolchain import find_nasm
+from ghashgen.support.toolchain import find_assembler
 from ghashgen.support.wording import counted
 
 Progress = Callable[[str, int], AbstractContextManager[Callable[[object], None]]]
@@ -107,7 +107,7 @@ def _examined(
 ) -> tuple[Mapping[str, Examined], str]:
     """Return what the objects say by kernel, or why there are none."""
     try:
-        find_nasm()
+        find_assembler(target().syntax.assembler)
     except GhashgenError as refusal:
         return {}, str(refusal)
     built: list[Built] = []

@@ -19,6 +19,7 @@ Padding between functions belongs to neither.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.ir.program import Program
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import Target
@@ -35,7 +36,7 @@ from ghashgen.output.peachpy.instructions import (
     flow,
     functions_in,
 )
-from ghashgen.support.toolchain import assemble_text, find_nasm
+from ghashgen.support.toolchain import assemble_text
 
 COPIES: Mapping[Shape, str] = {
     ("mov", ("r64", "r64")): "mov",

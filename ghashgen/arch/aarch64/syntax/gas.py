@@ -1,9 +1,8 @@
 """GNU as and Clang's assembler: the syntax of the Arm ARM, destination first, memory last."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
+from ghashgen.arch.aarch64.assemblers import GAS
 from ghashgen.arch.aarch64.registers import REGISTERS
+from ghashgen.arch.gnu import CFI
 from ghashgen.arch.rows import OperandSpec, Row
 from ghashgen.arch.syntax import Names, Syntax
 from ghashgen.ir.program import Directive, Flow, Label, Mem, Op, Operand, PReg, RegClass
@@ -12,20 +11,6 @@ _SCALAR = {"q": 128, "d": 64, "s": 32}
 """Bits of a vector register that a form names as a whole."""
 _GPR = REGISTERS[RegClass.GPR].parts
 _VEC = REGISTERS[RegClass.VEC]
-
-CFI: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "enter": (".cfi_startproc",),
-        "grown": (".cfi_def_cfa_offset {1}",),
-        "saved": (".cfi_offset {register}, -{1}",),
-        "remember": (".cfi_remember_state",),
-        "recall": (".cfi_restore_state",),
-        "restored": (".cfi_restore {register}",),
-        "shrunk": (".cfi_def_cfa_offset {1}",),
-        "leave": (".cfi_endproc",),
-    }
-)
-"""DWARF: rows for every place where the frame changes."""
 
 
 def _register(register: PReg, spec: OperandSpec) -> str:
@@ -125,7 +110,7 @@ SYNTAX = Syntax(
     directive=directive,
     comment="//",
     remark="//",
-    assembler="as-aarch64",
+    assembler=GAS,
     opening=".arch armv8-a+crypto",
 )
 """The syntax."""

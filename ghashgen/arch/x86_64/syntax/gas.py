@@ -3,6 +3,7 @@
 from ghashgen.arch.rows import OperandSpec, Row
 from ghashgen.arch.syntax import Names, Syntax
 from ghashgen.arch.x86_64 import gas
+from ghashgen.arch.x86_64.assemblers import GAS
 from ghashgen.arch.x86_64.operands import address, listed, number, sized
 from ghashgen.arch.x86_64.registers import register_name
 from ghashgen.ir.program import Directive, Label, Mem, Op, Operand, PReg
@@ -50,7 +51,7 @@ SYNTAX = Syntax(
     directive=directive,
     comment="#",
     remark="//",
-    assembler="as",
+    assembler=GAS,
     opening=".intel_syntax noprefix",
 )
 """The syntax."""

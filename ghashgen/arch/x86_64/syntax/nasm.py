@@ -2,6 +2,7 @@
 
 from ghashgen.arch.rows import OperandSpec, Row
 from ghashgen.arch.syntax import Names, Syntax
+from ghashgen.arch.x86_64.assemblers import NASM
 from ghashgen.arch.x86_64.nops import NOPS
 from ghashgen.arch.x86_64.operands import address, listed, number, sized
 from ghashgen.arch.x86_64.registers import register_name
@@ -67,6 +68,6 @@ SYNTAX = Syntax(
     directive=directive,
     comment=";",
     remark=";",
-    assembler="nasm",
+    assembler=NASM,
 )
 """The syntax."""

@@ -1,0 +1,46 @@
+"""What the syntaxes of GNU as share on every architecture: who assembles them, and CFI.
+
+Clang's assembler takes the same directives.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from ghashgen.support.toolchain import Assembler, Dialect
+
+Unwind = Mapping[str, tuple[str, ...]]
+"""Directives by the code of a `Directive` of the IR, with places for its numbers and register."""
+
+CFI: Unwind = MappingProxyType(
+    {
+        "enter": (".cfi_startproc",),
+        "pushed": (".cfi_def_cfa_offset {0}", ".cfi_offset {register}, -{0}"),
+        "grown": (".cfi_def_cfa_offset {1}",),
+        "saved": (".cfi_offset {register}, -{1}",),
+        "remember": (".cfi_remember_state",),
+        "recall": (".cfi_restore_state",),
+        "restored": (".cfi_restore {register}",),
+        "shrunk": (".cfi_def_cfa_offset {1}",),
+        "popped": (".cfi_def_cfa_offset {0}", ".cfi_restore {register}"),
+        "leave": (".cfi_endproc",),
+    }
+)
+"""DWARF: rows for every place where the frame changes."""
+
+
+def gnu(name: str, target: str, formats: Mapping[str, tuple[str, ...]]) -> Dialect:
+    """Return GNU as, where it is built for a target that begins with these words."""
+    says = rf"GNU assembler[^\n]* (\S+)\n.* target of `{target}"
+    return Dialect(name, says, tuple(formats.items()))
+
+
+def clang(name: str, targets: Mapping[str, str]) -> Dialect:
+    """Return Clang, by its target for each object format that it writes."""
+    formats = {fmt: (f"--target={to}", "-c", "-x", "assembler") for fmt, to in targets.items()}
+    return Dialect(name, r"[^\n]*clang version (\S+)", tuple(formats.items()))
+
+
+def gnu_or_clang(machine: str, variable: str, package: str, *dialects: Dialect) -> Assembler:
+    """Return how to find an assembler of these syntaxes, GNU as before Clang."""
+    programs = (f"{machine}-linux-gnu-as", "as", "clang")
+    return Assembler(f"GNU as or Clang for {machine}", variable, package, programs, dialects)
