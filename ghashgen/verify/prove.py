@@ -170,10 +170,8 @@ def prove_function(
 
 def _prove(prover: Prover[Any], lengths: Iterable[int] | None, began: float) -> FunctionProof:
     statement, function = prover.statement, prover.function
-    try:
+    with prover.judging():
         check_entry(prover.image, function.symbol)
-    except Refutation as refutation:
-        raise prover.named(refutation) from None
     shown = prover.meaning.prove(prover, lengths)
     whats = (*THEOREMS, "wipe") if statement.wipe else THEOREMS
     theorems = (

@@ -8,7 +8,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from ghashgen.verify.core.values import Affine
+from ghashgen.verify.core.values import Affine, equals
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Claim:
         for number in range(0, min(period, self.last + 1), self.step):
             while number <= self.last:
                 if number not in numbers:
-                    ends = [p.greatest for p in progressions if contains(p, number)]
+                    ends = [p.greatest for p in progressions if equals(p, number) is not False]
                     if not ends:
                         return number
                     # Whatever follows at this distance lies in the same progression.
@@ -50,9 +50,3 @@ class Claim:
     def text(self, first: int) -> str:
         """Return the numbers from `first` on in words."""
         return f"{first}..{self.bound}" + (f", multiples of {self.step}" if self.step > 1 else "")
-
-
-def contains(progression: Affine, number: int) -> bool:
-    """Return whether the unknown has a value at which a progression is this number."""
-    u, rest = divmod(number - progression.offset, progression.scale)
-    return rest == 0 and progression.low <= u <= progression.high

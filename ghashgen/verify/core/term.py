@@ -55,6 +55,20 @@ class Term:
 Lane = int | Term
 
 
+def mask_of(lane: Lane) -> int:
+    """Return the bits of a lane that may be other than zero."""
+    return lane if isinstance(lane, int) else lane.mask
+
+
+def deps_of(*lanes: object) -> int:
+    """Return what some lanes depend on together; constants depend on nothing."""
+    deps = 0
+    for lane in lanes:
+        if isinstance(lane, Term):
+            deps |= lane.deps
+    return deps
+
+
 @dataclass(frozen=True)
 class Kind:
     """One kind of term: what is asked of terms is answered here, and nowhere else."""

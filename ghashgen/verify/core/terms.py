@@ -32,6 +32,8 @@ from ghashgen.verify.core.term import (
     Lane,
     NotPolynomialError,
     Term,
+    deps_of,
+    mask_of,
     parts_first,
     same_value,
 )
@@ -101,9 +103,7 @@ class Terms:
         key = (op, *args)
         term = self._pool.get(key)
         if term is None:
-            for part in args:
-                if isinstance(part, Term):
-                    deps |= part.deps
+            deps |= deps_of(*args)
             if mask >> 128:
                 raise AssertionError(f"{op}: more than 128 bits")
             term = Term(op, args, mask, deps, self.at)
@@ -140,11 +140,7 @@ class Terms:
 
         It depends on what they depend on; on secrets, if none of them is a term.
         """
-        deps = 0
-        for source in sources:
-            if isinstance(source, Term):
-                deps |= source.deps
-        return self._opaque(reason, self.at, mask, deps or SECRET)
+        return self._opaque(reason, self.at, mask, deps_of(*sources) or SECRET)
 
     def _opaque(self, reason: str, at: int, mask: int, deps: int) -> Term:
         deps |= OPAQUE
@@ -153,13 +149,12 @@ class Terms:
         return term
 
     def _spoiled(self, reason: str, mask: int, *lanes: Lane) -> Term | None:
+        """Return what `_spoil` does if one of these is an opaque or a caller's value, else None."""
+        return self._spoil(reason, mask, *lanes) if deps_of(*lanes) & (OPAQUE | CALLER) else None
+
+    def _spoil(self, reason: str, mask: int, *lanes: Lane) -> Term:
         """Return the opaque result of an operation that meets an opaque or a caller's value."""
-        deps = 0
-        for lane in lanes:
-            if isinstance(lane, Term):
-                deps |= lane.deps
-        if not deps & (OPAQUE | CALLER):
-            return None
+        deps = deps_of(*lanes)
         for lane in lanes:
             if isinstance(lane, Term) and lane.op == "opaque":
                 return self._opaque(str(lane.args[0]), lane.at, mask, deps)
@@ -188,9 +183,7 @@ class Terms:
                 a, b = b, a
             mask, deps = a.mask | b.mask, a.deps | b.deps
         if deps & (OPAQUE | CALLER):
-            spoiled = self._spoiled("a sum", mask, a, b)
-            assert spoiled is not None
-            return spoiled
+            return self._spoil("a sum", mask, a, b)
         return self._make("xor", (a, b), mask)
 
     def moves(self, a: Lane, moves: Moves) -> Lane:
@@ -203,9 +196,7 @@ class Terms:
         if not mask:
             return 0
         if a.deps & (OPAQUE | CALLER):
-            spoiled = self._spoiled("part", mask, a)
-            assert spoiled is not None
-            return spoiled
+            return self._spoil("part", mask, a)
         return self._make("moves", (a, moves), mask)
 
     def bytes(self, a: Lane, sources: tuple[int, ...]) -> Lane:
@@ -218,44 +209,27 @@ class Terms:
 
     def clmul(self, a: Lane, half_a: int, b: Lane, half_b: int) -> Lane:
         """Return the carry-less product of one 64-bit half of each."""
-        if isinstance(a, Term) and isinstance(b, Term):
-            deps = a.deps | b.deps
-            if not deps & (RAW | OPAQUE | CALLER):
-                if not a.mask >> 64 * half_a & MASK64 or not b.mask >> 64 * half_b & MASK64:
-                    return 0
-                if b.serial < a.serial:
-                    a, half_a, b, half_b = b, half_b, a, half_a
-                return self._make("clmul", (a, half_a, b, half_b), MASK128 >> 1)
-        a, b = (
-            self.settle(lane) if isinstance(lane, Term) and lane.deps & RAW else lane
-            for lane in (a, b)
-        )
-        first = self.keep(a, MASK64 << 64 * half_a)
-        second = self.keep(b, MASK64 << 64 * half_b)
-        if isinstance(first, int) and isinstance(second, int):
-            return clmul(first >> 64 * half_a, second >> 64 * half_b)
-        if first == 0 or second == 0:
+        a, b = self._settled(a), self._settled(b)
+        first, second = mask_of(a) >> 64 * half_a & MASK64, mask_of(b) >> 64 * half_b & MASK64
+        if not first or not second:
             return 0
-        deps = 0
-        for lane in (a, b):
-            deps |= lane.deps if isinstance(lane, Term) else 0
-        if deps & (OPAQUE | CALLER):
-            spoiled = self._spoiled("a product", MASK128 >> 1, a, b)
-            assert spoiled is not None
-            return spoiled
+        if isinstance(a, int) and isinstance(b, int):
+            return clmul(first, second)
+        if deps_of(a, b) & (OPAQUE | CALLER):
+            return self._spoil("a product", MASK128 >> 1, a, b)
         if _rank(b) < _rank(a):
             a, half_a, b, half_b = b, half_b, a, half_a
         return self._make("clmul", (a, half_a, b, half_b), MASK128 >> 1)
+
+    def _settled(self, lane: Lane) -> Lane:
+        return self.settle(lane) if isinstance(lane, Term) and lane.deps & RAW else lane
 
     def apply(self, name: str, *parts: Lane) -> Lane:
         """Return a family's function of whole lanes: a term of the kind `name`.
 
         It is opaque where the family has no such kind, or where a part is opaque.
         """
-        lanes = [
-            self.settle(lane) if isinstance(lane, Term) and lane.deps & RAW else lane
-            for lane in parts
-        ]
+        lanes = [self._settled(lane) for lane in parts]
         spoiled = self._spoiled(name, MASK128, *lanes)
         if spoiled is not None:
             return spoiled
@@ -269,11 +243,9 @@ class Terms:
             return a
         if isinstance(a, int):
             a, b = b, a
-        if isinstance(a, int) and isinstance(b, int):
-            return a | b
-        assert isinstance(a, Term)
         if isinstance(b, int):
             return self.xor(self.keep(a, MASK128 ^ b), b)
+        assert isinstance(a, Term)
         overlap = a.mask & b.mask
         if not overlap or self._agree(a, b, overlap):
             return self.xor(a, self.keep(b, MASK128 ^ overlap))
@@ -284,11 +256,10 @@ class Terms:
 
     def _agree(self, a: Term, b: Term, bits: int) -> bool:
         """Return whether two terms hold the same polynomials in these bits."""
-        try:
-            difference = self.form(a) ^ self.form(b)
-        except NotPolynomialError:
+        first, second = self.try_form(a), self.try_form(b)
+        if first is None or second is None:
             return False
-        return difference.mask(bits) == Form(128)
+        return (first ^ second).mask(bits) == Form(128)
 
     def both(self, a: Lane, b: Lane) -> Lane:
         """Return a AND b where it is linear: one is constant, or both are the same."""
@@ -318,6 +289,13 @@ class Terms:
                 term.form = self.kinds[term.op].form(self, term)
         assert lane.form is not None
         return lane.form
+
+    def try_form(self, lane: Lane) -> Form | None:
+        """Return the 128 polynomials of a lane, None if it is none of these."""
+        try:
+            return self.form(lane)
+        except NotPolynomialError:
+            return None
 
     def product(self, term: Term) -> Form:
         """Return the polynomials of a carry-less product; name what is in it, if it has to be.

@@ -9,7 +9,7 @@ kept. What is forgotten stays as secret as it was. From there on nothing depends
 arrived, so what was proved from an equal machine state holds again.
 """
 
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import DATA, OPAQUE, Lane, Term, of_table, secret
@@ -197,43 +197,32 @@ _WITH_LENGTHS = (tuple, Affine, Pointer)
 """The parts of a key that may hold a length."""
 
 
-def with_unknown(key: object, unknown: str, u: int) -> object:
-    """Return a key with every number that has this unknown replaced by its value at u."""
+def with_numbers(key: object, unknown: str, number: Callable[[Affine], Number]) -> object:
+    """Return a key with `number(a)` in the place of every a that has this unknown."""
     if isinstance(key, Affine):
-        return key.at(u) if key.unknown == unknown else key
+        return number(key) if key.unknown == unknown else key
     if isinstance(key, Pointer):
-        if not has_unknown(key.offset, unknown):
-            return key
-        assert isinstance(key.offset, Affine)
-        return Pointer(key.region, key.offset.at(u))
+        offset = with_numbers(key.offset, unknown, number)
+        assert isinstance(offset, int | Affine)
+        return Pointer(key.region, offset)
     if isinstance(key, tuple):
         # Most parts are lanes and numbers, of which there is nothing to ask.
         return tuple(
             [
-                with_unknown(part, unknown, u) if isinstance(part, _WITH_LENGTHS) else part
+                with_numbers(part, unknown, number) if isinstance(part, _WITH_LENGTHS) else part
                 for part in key
             ]
         )
     return key
 
 
-def has_unknown(key: object, unknown: str) -> bool:
-    """Return whether `with_unknown` changes a key."""
-    if isinstance(key, tuple):
-        return any(has_unknown(part, unknown) for part in key)
-    if isinstance(key, Pointer):
-        return has_unknown(key.offset, unknown)
-    return isinstance(key, Affine) and key.unknown == unknown
-
-
-def shifted_unknown(key: object, unknown: str, by: int) -> object:
-    """Return a key with the unknown u replaced by u + by, keeping the range of u."""
-    if isinstance(key, Affine):
-        return key.plus(by * key.scale) if key.unknown == unknown else key
-    if isinstance(key, Pointer):
-        offset = shifted_unknown(key.offset, unknown, by)
-        assert isinstance(offset, int | Affine)
-        return Pointer(key.region, offset)
-    if isinstance(key, tuple):
-        return tuple(shifted_unknown(part, unknown, by) for part in key)
-    return key
+def unknowns(key: object) -> frozenset[str]:
+    """Return the names of the unknowns that the numbers of a key have."""
+    match key:
+        case Affine():
+            return frozenset({key.unknown})
+        case Pointer():
+            return unknowns(key.offset)
+        case tuple():
+            return frozenset().union(*map(unknowns, key))
+    return frozenset()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Lane
 from ghashgen.verify.core.values import Affine, Number, Pointer, Value, shift_right
-from ghashgen.verify.engine.family import Buffer, Count, E, Function, Meaning, Numbers, Statement
+from ghashgen.verify.engine.family import Count, E, Function, Meaning, Numbers, Statement
 from ghashgen.verify.x86_64.abi import ABIS
 from ghashgen.verify.x86_64.elf import Image
 from ghashgen.verify.x86_64.machine import END, RSP, Machine, entry_machine
@@ -45,7 +45,7 @@ def enter(
             arguments.append(_in_units(numbers[name], parameter.unit))
             continue
         arguments.append(Pointer(name, 0))
-        size = _size(parameter, numbers)
+        size = parameter.size if isinstance(parameter.size, int) else numbers[parameter.size]
         regions.append(Region(name, 0, size, parameter.access, content(name), parameter.align))
     in_registers = len(abi.arguments)
     above = RETURN_BYTES + abi.home_bytes
@@ -73,13 +73,9 @@ def enter(
         stack.update({at + k: (value, k) for k in range(SLOT)})
     # In one order, so that equal states have equal keys.
     counts = {name: numbers[name] for name in function.parameters if name in numbers}
-    entry = meaning.entry(machine, abi, counts, list(machine.gpr), list(machine.vec))
+    entry = meaning.entry(machine, abi, counts)
     entry.arguments = range(above, above + SLOT * len(arguments[in_registers:]))
     return entry
-
-
-def _size(parameter: Buffer, numbers: Numbers) -> Number:
-    return numbers[parameter.size] if isinstance(parameter.size, str) else parameter.size
 
 
 def _in_units(number: Number, unit: int) -> Number:

@@ -90,10 +90,14 @@ class Entry:
     abi: Abi
     numbers: dict[str, Number]
     """The parameters that are numbers, less what has been dealt with before the last cut."""
-    gpr: list[Value]
-    vec: list[tuple[Lane, ...]]
     arguments: range = range(0)
     """Where on the stack arguments are, as offsets from the entry's stack pointer."""
+    gpr: list[Value] = field(init=False)
+    vec: list[tuple[Lane, ...]] = field(init=False)
+    """What the machine's registers held at the entry."""
+
+    def __post_init__(self) -> None:
+        self.gpr, self.vec = list(self.machine.gpr), list(self.machine.vec)
 
 
 E = TypeVar("E", bound=Entry)
@@ -126,14 +130,7 @@ class Meaning(ABC, Generic[E]):
     """Whether loops are cut."""
 
     @abstractmethod
-    def entry(
-        self,
-        machine: Machine,
-        abi: Abi,
-        numbers: dict[str, Number],
-        gpr: list[Value],
-        vec: list[tuple[Lane, ...]],
-    ) -> E:
+    def entry(self, machine: Machine, abi: Abi, numbers: dict[str, Number]) -> E:
         """Return the entry, with what the family wants to remember of a run."""
 
     @abstractmethod

@@ -30,7 +30,7 @@ from dataclasses import dataclass, field, replace
 from ghashgen.verify.core.lengths import Claim
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.values import Affine, Number, UndecidedError
-from ghashgen.verify.engine.cut import Key, has_unknown, shifted_unknown, with_unknown
+from ghashgen.verify.engine.cut import Key, unknowns, with_numbers
 from ghashgen.verify.engine.family import E, Numbers
 from ghashgen.verify.engine.prover import NO_NUMBERS, STACK_RESIDUES, Prover, as_key
 
@@ -67,18 +67,14 @@ def prove_longer(prover: Prover[E], course: Course) -> list[Affine]:
         Refutation: it does not hold, or the loop is not of the kind that is understood.
     """
     residues = (8,) if prover.stack_align[0] == 16 else STACK_RESIDUES
-    try:
+    with prover.judging("induction: "):
         for residue in residues:
             prover.stack_align = (prover.stack_align[0], residue)
             shown = _all_lengths(prover, course)
             missing = course.claim.missing(_executed(prover, course), shown)
             if missing is not None:
                 raise unsupported(f"induction: nothing was shown of the length {missing}")
-        return shown
-    except UndecidedError as error:
-        raise prover.named(unsupported(f"induction: {error}", prover.at)) from None
-    except Refutation as refutation:
-        raise prover.named(refutation) from None
+    return shown
 
 
 def _executed(prover: Prover[E], course: Course) -> set[int]:
@@ -134,7 +130,7 @@ def _descend(prover: Prover[E], course: Course, length: Affine) -> list[Affine]:
         before, more = seen.get(address, (None, 0))
         seen[address] = (key, left)
         consumed = _consumed(more, left)
-        if before is not None and consumed and shifted_unknown(before, unknown, -consumed) == key:
+        if before is not None and consumed and _shorter(before, unknown, consumed) == key:
             found = (before, consumed)
         return found is not None
 
@@ -208,13 +204,18 @@ def _reaches_proved(prover: Prover[E], course: Course, length: Affine) -> bool:
     return arrived
 
 
+def _shorter(key: Key, unknown: str, by: int) -> object:
+    """Return the key at u - by, the range of u being what it was."""
+    return with_numbers(key, unknown, lambda a: a.plus(-by * a.scale))
+
+
 def _at_each(key: Key, unknown: str) -> Callable[[int], Key]:
     """Return the key at a value of the unknown, as a function of that value."""
-    changing = tuple(has_unknown(part, unknown) for part in key)
+    changing = tuple(unknown in unknowns(part) for part in key)
 
     def at(u: int) -> Key:
         return tuple(
-            with_unknown(part, unknown, u) if changes else part
+            with_numbers(part, unknown, lambda a: a.at(u)) if changes else part
             for part, changes in zip(key, changing, strict=True)
         )
 

@@ -6,15 +6,16 @@ rest has been proved already. What the function should do is its meaning
 (`ghashgen.verify.engine.family`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Generic
 
 from ghashgen.algebra.ops.forms import Form, Moves
 from ghashgen.verify.core.refutation import Category, Difference, Refutation, unsupported
-from ghashgen.verify.core.term import NotPolynomialError, Term
+from ghashgen.verify.core.term import Lane, NotPolynomialError, Term
 from ghashgen.verify.core.values import Pointer, UndecidedError
-from ghashgen.verify.engine.cut import cut
+from ghashgen.verify.engine.cut import CELL_BYTES, cut
 from ghashgen.verify.engine.entry import enter
 from ghashgen.verify.engine.family import E, Function, Meaning, Numbers, Statement
 from ghashgen.verify.x86_64.abi import ABIS, check_frame, check_return
@@ -26,8 +27,6 @@ from ghashgen.verify.x86_64.machine import END, RSP, Machine, Step, text_of
 from ghashgen.verify.x86_64.memory import STACK
 from ghashgen.verify.x86_64.rows.table import step_of
 from ghashgen.verify.x86_64.wipe import check_wiped
-
-CELL_BYTES = 16
 
 STEPS, STEPS_A_BLOCK = 5_000, 1_000
 """More instructions than any kernel needs for a length that is executed: so many, plus so many for
@@ -93,19 +92,30 @@ class Prover(Generic[E]):
         Raises:
             Refutation: a theorem does not hold.
         """
-        try:
+        with self.judging(numbers=numbers):
             self._prove_aligned(numbers)
             self.proved.add(as_key(numbers))
-        except Refutation as refutation:
-            refutation.numbers = {k: n for k, n in numbers.items() if isinstance(n, int)}
-            raise self.named(refutation) from None
 
-    def named(self, refutation: Refutation) -> Refutation:
-        """Return a refutation with the function and the instruction that it is about."""
-        refutation.symbol = self.function.symbol
-        if refutation.at is not None and refutation.at in self.flow.instructions:
-            refutation.instruction = text_of(self.flow.instructions[refutation.at])
-        return refutation
+    @contextmanager
+    def judging(self, what: str = "", numbers: Numbers = NO_NUMBERS) -> Iterator[None]:
+        """Refuse what cannot be decided inside, as said of `what`.
+
+        Whatever is refused gets the function, the instruction and the numbers that it is about.
+
+        Raises:
+            Refutation: a theorem does not hold, or could not be established.
+        """
+        try:
+            yield
+        except (Refutation, UndecidedError) as error:
+            open_question = unsupported(f"{what}{error}", self.at)
+            refutation = error if isinstance(error, Refutation) else open_question
+            refutation.symbol = self.function.symbol
+            if refutation.at is not None and refutation.at in self.flow.instructions:
+                refutation.instruction = text_of(self.flow.instructions[refutation.at])
+            known = {k: n for k, n in numbers.items() if isinstance(n, int)}
+            refutation.numbers = refutation.numbers or known
+            raise refutation from None
 
     def _prove_aligned(self, numbers: Numbers) -> None:
         if self.stack_align[0] == 16:
@@ -114,13 +124,10 @@ class Prover(Generic[E]):
                 return
             except UndecidedError as error:
                 if "known alignment" not in str(error):
-                    raise unsupported(str(error), self.at) from None
+                    raise
         for residue in STACK_RESIDUES:
             self.stack_align = (64, residue)
-            try:
-                self._prove_once(numbers)
-            except UndecidedError as error:
-                raise unsupported(str(error), self.at) from None
+            self._prove_once(numbers)
 
     def _prove_once(self, numbers: Numbers) -> None:
         entry = self.start(numbers)
@@ -240,6 +247,19 @@ class Prover(Generic[E]):
         assert isinstance(lane, int | Term)
         self.compare(lane if moves is None else terms.moves(lane, moves), wanted, name)
 
+    def form(self, lane: Lane, name: str) -> Form:
+        """Return the polynomials of a value.
+
+        Raises:
+            Refutation: it has none.
+        """
+        try:
+            return self.meaning.terms.form(lane)
+        except NotPolynomialError as error:
+            raise Refutation(
+                Category.FUNCTION, f"{name} depends on {error.reason}", at=error.at
+            ) from None
+
     def compare(self, lane: object, wanted: Form, name: str) -> None:
         """Compare a value with its definition.
 
@@ -247,12 +267,7 @@ class Prover(Generic[E]):
             Refutation: they differ.
         """
         assert isinstance(lane, int | Term)
-        try:
-            got = self.meaning.terms.form(lane)
-        except NotPolynomialError as error:
-            raise Refutation(
-                Category.FUNCTION, f"{name} depends on {error.reason}", at=error.at
-            ) from None
+        got = self.form(lane, name)
         if got != wanted:
             difference = Difference(self.meaning, lane, got, wanted, self.flow.instructions)
             raise Refutation(Category.FUNCTION, f"{name} is wrong", difference=difference)

@@ -20,6 +20,7 @@ from iced_x86 import EncodingKind, FlowControl, Instruction, InstructionInfoFact
 
 from ghashgen.verify.core.term import RAW, Lane, Term
 from ghashgen.verify.core.values import Pointer
+from ghashgen.verify.engine.cut import CELL_BYTES
 from ghashgen.verify.engine.family import Buffer, E, Meaning
 from ghashgen.verify.x86_64.flow import MASK, VECTOR, Flow, register_number
 from ghashgen.verify.x86_64.machine import RSP, Machine
@@ -27,8 +28,6 @@ from ghashgen.verify.x86_64.memory import Access
 
 LEAST = 3
 """Instructions that a stretch has at least: looking up costs as much as executing two."""
-
-CELL_BYTES = 16
 
 Key = tuple[object, ...]
 

@@ -46,7 +46,6 @@ from ghashgen.algebra.ops.forms import (
     set_bits,
     variable,
 )
-from ghashgen.verify.core.terms import apply_moves
 
 Q_REFLECTED = 0xC200000000000000
 """bitreflect64(Q >> 1)."""
@@ -261,11 +260,8 @@ class Algebra:
 
         It is that of B_0 = twist(1).
         """
-        return self.result(register_from_element(twist(1, self.order), self.order))
-
-    def result(self, B: int) -> int:
-        """Return the register, as a state has it, of the block that B_i is as a subkey."""
-        return apply_moves(apply_moves(B, subkey_moves(self.order, self.op)), self.register)
+        B = constant(register_from_element(twist(1, self.order), self.order), VAR_BITS)
+        return self.power_result(B).constant
 
     def power_result(self, B: Form) -> Form:
         """Return the register that power's result has for the exponent i, from the form of B_i."""

@@ -16,7 +16,6 @@ from ghashgen.verify.core.term import (
     OPAQUE,
     RAW,
     Lane,
-    NotPolynomialError,
     Term,
     parts_first,
     parts_of,
@@ -57,21 +56,14 @@ class Naming:
     def recognise(self, term: Term) -> dict[str, int] | None:
         """Return {v: m} if the term is Σ v·H^m over states and blocks v, else None."""
         if term not in self._recognised:
-            result = None
-            if term.deps & DATA and not term.deps & (OPAQUE | CALLER | RAW):
-                try:
-                    result = self.algebra.recognise(self.terms.form(term))
-                except NotPolynomialError:
-                    result = None
-            self._recognised[term] = result
+            known = term.deps & DATA and not term.deps & (OPAQUE | CALLER | RAW)
+            form = self.terms.try_form(term) if known else None
+            self._recognised[term] = None if form is None else self.algebra.recognise(form)
         return self._recognised[term]
 
     def recognise_block(self, term: Term) -> dict[str, int] | None:
         """Return {v: m} if the term is Σ v·H^m written as a block in memory, else None."""
-        return self.recognise_lane(self.terms.moves(term, self.algebra.register))
-
-    def recognise_lane(self, lane: Lane) -> dict[str, int] | None:
-        """Return `recognise` of a term, None for a constant."""
+        lane = self.terms.moves(term, self.algebra.register)
         return self.recognise(lane) if isinstance(lane, Term) else None
 
     def padded(self, lane: Lane, present: int, number: int, forms: tuple[str, ...]) -> Lane:
@@ -94,10 +86,7 @@ class Naming:
         return lane
 
     def _which_padded(self, lane: Term, present: int) -> str | None:
-        try:
-            form = self.terms.form(lane)
-        except NotPolynomialError:
-            return None
+        form = self.terms.try_form(lane)
         in_memory = variable(PARTIAL).moves(self.algebra.memory, 128).mask((1 << 8 * present) - 1)
         if form == in_memory:
             return "memory"
@@ -113,12 +102,9 @@ class Naming:
         return self.terms.entry(*found) if found else lane
 
     def _which_power(self, lane: Term) -> tuple[str, int] | None:
-        try:
-            form = self.terms.form(lane)
-        except NotPolynomialError:
-            return None
-        pair = _single_pair(form)
-        if form.constant or pair is None:
+        form = self.terms.try_form(lane)
+        pair = None if form is None or form.constant else _single_pair(form)
+        if pair is None:
             return None
         a, b = pair
         for kind, expected in self.algebra.power_forms(a, b):

@@ -7,7 +7,7 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, variable
 from ghashgen.verify.core.lengths import Claim
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
-from ghashgen.verify.core.term import RAW, Lane, NotPolynomialError, Term
+from ghashgen.verify.core.term import RAW, Lane, Term
 from ghashgen.verify.core.values import Number, Pointer, Value
 from ghashgen.verify.core.variables import rebuilt
 from ghashgen.verify.engine.behind import run_again
@@ -41,16 +41,9 @@ class HashMeaning(Meaning[HashEntry]):
         self.parameters = parameters(spec, function)
         self._cells = cells(spec, self.naming)
 
-    def entry(
-        self,
-        machine: Machine,
-        abi: Abi,
-        numbers: dict[str, Number],
-        gpr: list[Value],
-        vec: list[tuple[Lane, ...]],
-    ) -> HashEntry:
+    def entry(self, machine: Machine, abi: Abi, numbers: dict[str, Number]) -> HashEntry:
         """Return the entry: nothing has been absorbed."""
-        return HashEntry(machine, abi, numbers, gpr, vec)
+        return HashEntry(machine, abi, numbers)
 
     def cell(self, buffer: str) -> Cell[HashEntry]:
         """Return what a buffer holds on entry."""
@@ -188,12 +181,7 @@ class Mul(HashMeaning):
         if isinstance(register, Term):
             register = naming.terms.moves(register, naming.algebra.register)
         if isinstance(register, Term):
-            try:
-                form = naming.terms.form(register)
-            except NotPolynomialError as error:
-                raise Refutation(
-                    Category.FUNCTION, f"the state depends on {error.reason}", at=error.at
-                ) from None
+            form = prover.form(register, "the state")
             names = {n for pair in form.quadratic for n in pair if n[0] != "B"} | set(form.linear)
             # The latest first: it may contain an earlier one, and nothing may count twice.
             for name in sorted((n for n in names if n[0] == "Z"), key=lambda n: -int(n[1:])):

@@ -27,9 +27,9 @@ from dataclasses import dataclass
 from ghashgen.algebra.ops.forms import VAR_BITS, Form, constant, variable
 from ghashgen.verify.core.lengths import Claim
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
-from ghashgen.verify.core.term import Lane, NotPolynomialError, Term, secret
-from ghashgen.verify.core.values import M64, Affine, Number, Pointer, UndecidedError, Value
-from ghashgen.verify.engine.cut import LEFT, STALE, cut_key, forget
+from ghashgen.verify.core.term import Lane, Term, secret
+from ghashgen.verify.core.values import M64, Affine, Number, UndecidedError, Value
+from ghashgen.verify.engine.cut import LEFT, STALE, cut_key, forget, unknowns
 from ghashgen.verify.engine.family import Kept
 from ghashgen.verify.engine.prover import Prover
 from ghashgen.verify.hash.entry import FACTOR, STATE, HashEntry
@@ -104,16 +104,8 @@ def prove_power(prover: HashProver, naming: Naming, claim: Claim) -> None:
     Raises:
         Refutation: it does not hold, or the loop is not of the kind that is understood.
     """
-    try:
+    with prover.judging("power: "):
         _every_exponent(prover, naming, Cases.of(claim))
-    except UndecidedError as error:
-        raise prover.named(unsupported(f"power: {error}", prover.at)) from None
-    except NotPolynomialError as error:
-        raise prover.named(
-            Refutation(Category.FUNCTION, f"the power depends on {error.reason}", at=error.at)
-        ) from None
-    except Refutation as refutation:
-        raise prover.named(refutation) from None
 
 
 def _every_exponent(prover: HashProver, naming: Naming, cases: Cases) -> None:
@@ -168,10 +160,10 @@ class _Find:
 
     def __call__(self, address: int) -> bool:
         prover, m = self.prover, self.entry.machine
-        algebra = self.naming.algebra
+        algebra, terms, H = self.naming.algebra, self.naming.terms, variable("B1")
         live = prover.flow.live.get(address, frozenset())
         vectors = {k: m.vec[k - VECTOR][0] for k in sorted(live) if VECTOR <= k < MASK}
-        factors = tuple(k for k, lane in vectors.items() if _is(prover, lane, variable("B1")))
+        factors = tuple(k for k, lane in vectors.items() if terms.try_form(lane) == H)
         products = tuple(k for k, lane in vectors.items() if lane == algebra.unit)
         # In POLYVAL the unit is the constant of the fold too, but no turn writes that register.
         written = {n for at, ns in prover.flow.vector_writes.items() if at >= address for n in ns}
@@ -182,13 +174,6 @@ class _Find:
         places = (factors, products, counters)
         self.head = _settle(prover, self.naming, self.entry, self.exponent, address, places)
         return True
-
-
-def _is(prover: HashProver, lane: Lane, wanted: Form) -> bool:
-    try:
-        return prover.meaning.terms.form(lane) == wanted
-    except NotPolynomialError:
-        return False
 
 
 def _reach(prover: HashProver, find: _Find) -> Head:
@@ -234,18 +219,12 @@ def _settle(
         else:
             m.vec[k - VECTOR] = (naming.terms.lost(STALE, True), *m.vec[k - VECTOR][1:])
     forget(entry, prover.meaning, prover.flow, live, Kept({R: R}))
-    numbers = [value for value, _ in m.memory.written[STACK].values()]
-    numbers += [value for k, value in enumerate(m.gpr) if k not in counters]
+    others = [value for value, _ in m.memory.written[STACK].values()]
+    others += [value for k, value in enumerate(m.gpr) if k not in counters]
     known = any(isinstance(flag, bool) for flag in m.flags.each())
-    if known or any(_unknown(value) for value in numbers):
+    if known or unknowns(tuple(others)):
         raise unsupported("power: the exponent elsewhere than in registers", address)
     return Head(address, factors, products, counters, cut_key(entry, prover.meaning, address))
-
-
-def _unknown(value: object) -> bool:
-    return isinstance(value, Affine) or (
-        isinstance(value, Pointer) and isinstance(value.offset, Affine)
-    )
 
 
 def _turn(
