@@ -21,7 +21,8 @@ from dispatching import (
     symbols_of,
 )
 
-from ghashgen.algebra.field.ghash import ghash_padded, multiply_blocks, pad16, xor_blocks
+from ghashgen.algebra.field.bitorder import xor_blocks
+from ghashgen.algebra.field.ghash import ghash_padded, multiply_blocks, pad16
 from ghashgen.algebra.field.polyval import dot
 from ghashgen.choice.classes import CLASSES
 from ghashgen.kernels.hash.definition import OPS

@@ -9,8 +9,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCMSIV
 
 from ghashgen.algebra.field import gf2, gf128
 from ghashgen.algebra.field import polyval as spec
-from ghashgen.algebra.field.bitorder import byte_reverse
-from ghashgen.algebra.field.ghash import ghash, pad16, xor_blocks
+from ghashgen.algebra.field.bitorder import byte_reverse, xor_blocks
+from ghashgen.algebra.field.ghash import ghash, pad16
 from ghashgen.algebra.field.irreducible import is_irreducible
 from ghashgen.algebra.field.polyval import (
     dot,

@@ -2,7 +2,8 @@
 
 import pytest
 
-from ghashgen.algebra.ops.forms import VAR_BITS, Form, constant, variable
+from ghashgen.algebra.ops.forms import Form, constant, variable
+from ghashgen.verify.core.opaque import Bytewise
 from ghashgen.verify.core.term import (
     CALLER,
     DATA,
@@ -21,32 +22,6 @@ from ghashgen.verify.core.term import (
 from ghashgen.verify.core.terms import KINDS, Terms
 from ghashgen.verify.core.variables import Variables, rebuilt, replaced
 
-BYTE = (1 << 8 * VAR_BITS) - 1
-DIAGONAL = variable("v", 8).linear["v"]
-
-Key = tuple[int, tuple[tuple[str, int], ...]]
-
-
-class Boxes:
-    """16 opaque functions of a byte each: eight fresh bits, named by the forms that go in."""
-
-    def __init__(self) -> None:
-        self.known: dict[Key, int] = {}
-
-    def form(self, terms: Terms, term: Term) -> Form:
-        (part,) = term.args
-        assert isinstance(part, int | Term)
-        whole = terms.form(part)
-        if whole.quadratic:
-            raise NotPolynomialError("an opaque function of a product", term.at)
-        out: dict[str, int] = {}
-        for k in range(16):
-            packed = ((v, p >> 8 * k * VAR_BITS & BYTE) for v, p in sorted(whole.linear.items()))
-            key = (whole.constant >> 8 * k & 0xFF, tuple((v, p) for v, p in packed if p))
-            name = f"S{self.known.setdefault(key, len(self.known))}"
-            out[name] = out.get(name, 0) | DIAGONAL << 8 * k * VAR_BITS
-        return Form(128, 0, out)
-
 
 def box(terms: Terms, lane: Lane) -> Lane:
     return terms.apply("box", lane)
@@ -54,7 +29,7 @@ def box(terms: Terms, lane: Lane) -> Lane:
 
 @pytest.fixture
 def terms() -> Terms:
-    kind = Kind("box", Boxes().form, lambda pool, part: pool.apply("box", part))
+    kind = Bytewise("box", "S").kind
     return Terms(lambda name, number: variable(f"{name}{number}"), kinds=(kind,))
 
 
@@ -82,7 +57,7 @@ def test_an_opaque_function_is_named_by_the_forms_of_what_goes_in(terms: Terms) 
 
 def test_a_function_of_what_has_no_form_has_none(terms: Terms) -> None:
     a, entry = terms.variable("C1"), terms.entry("B", 1)
-    with pytest.raises(NotPolynomialError, match="an opaque function of a product"):
+    with pytest.raises(NotPolynomialError, match="box of a product"):
         terms.form(box(terms, terms.clmul(a, 0, entry, 1)))
     for lost in (terms.opaque("unknown"), terms.caller("rax"), terms.both(a, entry)):
         found = term(box(terms, lost))

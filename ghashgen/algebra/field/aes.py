@@ -6,9 +6,8 @@ row r and column c. A word is 4 bytes. Only the forward cipher is here, since GC
 
 from functools import cache
 
-from ghashgen.algebra.field.bitorder import require_block
+from ghashgen.algebra.field.bitorder import require_block, xor_blocks
 from ghashgen.algebra.field.gf2 import clmul, mod
-from ghashgen.algebra.field.ghash import xor_blocks
 
 M = 0x11B
 """m(x) = x^8 + x^4 + x^3 + x + 1 of section 4.2."""

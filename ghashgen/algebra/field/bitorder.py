@@ -35,6 +35,14 @@ def require_block(block: bytes) -> None:
         raise ValueError(f"a block has {BLOCK_BYTES} bytes, not {len(block)}")
 
 
+def xor_blocks(x: bytes, y: bytes) -> bytes:
+    """The bitwise sum X ⊕ Y of two byte strings of equal length.
+
+    Raises ValueError if the lengths differ.
+    """
+    return bytes(p ^ q for p, q in zip(x, y, strict=True))
+
+
 def element_from_block(block: bytes) -> int:
     """The element that a block stands for: bit k of the result is the k-th bit from the left.
 

@@ -7,8 +7,8 @@ are beyond what a Python test can hold, and are not checked.
 
 from collections.abc import Callable
 
-from ghashgen.algebra.field.bitorder import BLOCK_BYTES, require_block
-from ghashgen.algebra.field.ghash import ZERO_BLOCK, ghash, pad16, xor_blocks
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES, require_block, xor_blocks
+from ghashgen.algebra.field.ghash import ZERO_BLOCK, ghash, pad16
 
 BlockCipher = Callable[[bytes], bytes]
 """The forward cipher function CIPH_K: 16 bytes to 16 bytes."""

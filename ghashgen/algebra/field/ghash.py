@@ -4,7 +4,7 @@ A bit string x_0 x_1 … x_127 is a block of 16 bytes, x_0 being the most signif
 Inside Algorithm 1 it is the big-endian int of those bytes, so that the standard's ">> 1" is ">> 1".
 """
 
-from ghashgen.algebra.field.bitorder import BLOCK_BYTES, require_block
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES, require_block, xor_blocks
 
 R = 0b11100001 << 120
 """The constant block R = 11100001 || 0^120 of section 6.3."""
@@ -31,14 +31,6 @@ def multiply_blocks(x: bytes, y: bytes) -> bytes:
         V = V >> 1 if lsb_of_v == 0 else (V >> 1) ^ R
     # Step 4: return Z_128.
     return Z.to_bytes(BLOCK_BYTES, "big")
-
-
-def xor_blocks(x: bytes, y: bytes) -> bytes:
-    """The bitwise sum X ⊕ Y of two byte strings of equal length.
-
-    Raises ValueError if the lengths differ.
-    """
-    return bytes(p ^ q for p, q in zip(x, y, strict=True))
 
 
 def pad16(data: bytes) -> bytes:

@@ -11,9 +11,10 @@ from ghashgen.algebra.field.bitorder import (
     byte_reverse,
     element_from_block,
     require_block,
+    xor_blocks,
 )
 from ghashgen.algebra.field.gf2 import clmul, mod
-from ghashgen.algebra.field.ghash import ZERO_BLOCK, ghash, xor_blocks
+from ghashgen.algebra.field.ghash import ZERO_BLOCK, ghash
 
 POLYVAL_P = (1 << 128) | (1 << 127) | (1 << 126) | (1 << 121) | 1
 """The field polynomial x^128 + x^127 + x^126 + x^121 + 1."""

@@ -15,8 +15,9 @@ from iced_x86 import (
     Register,
 )
 
+from ghashgen.check.attack.valued import ValuedTerms
 from ghashgen.verify.core.refutation import Refutation
-from ghashgen.verify.core.term import MASK128, Term
+from ghashgen.verify.core.term import MASK128, Lane, Term
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import M64, Pointer
 from ghashgen.verify.x86_64.elf import Image
@@ -243,10 +244,22 @@ def machine_of(state: State, terms: Terms, symbolic: dict[int, str] | None = Non
 
 def run_row(instruction: Instruction, state: State) -> Machine:
     """Return the machine after the row of an instruction."""
-    m = machine_of(state, Terms(lambda kind, power: NotImplemented))
+    m = machine_of(state, ValuedTerms())
     following = step_of(instruction)(m)
     assert following is None
     return m
+
+
+def number_of(m: Machine, lane: Lane) -> int:
+    """Return the number that a lane is, once the S-box has values.
+
+    Raises:
+        NotPolynomialError: it is none.
+    """
+    if isinstance(lane, int):
+        return lane
+    assert isinstance(m.terms, ValuedTerms)
+    return m.terms.value(lane, {})
 
 
 def initial_flags(state: State) -> int:
@@ -286,9 +299,9 @@ def differences(
     for k in range(32):
         value = 0
         for lane, part in enumerate(m.vec[k]):
-            assert isinstance(part, int), (k, part)
-            assert part <= MASK128
-            value |= part << 128 * lane
+            number = number_of(m, part)
+            assert number <= MASK128
+            value |= number << 128 * lane
         if (value ^ vec[k]) & (1 << width) - 1:
             wrong.append(f"zmm{k}: row {value:#x}, cpu {vec[k]:#x}")
     after = bytearray(before)

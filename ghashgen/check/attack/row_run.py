@@ -14,15 +14,13 @@ from functools import cache
 
 from iced_x86 import Instruction
 
-from ghashgen.algebra.ops.forms import Form
-from ghashgen.algebra.ops.monomials import evaluate
 from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.check.attack import row_cases as cases
 from ghashgen.check.attack import row_child
+from ghashgen.check.attack.valued import ValuedTerms
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import assemble_text
 from ghashgen.verify.core.term import MASK128, NotPolynomialError, Term, secret
-from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import M64, Pointer
 from ghashgen.verify.x86_64.flags import Flags, Open, Why
 from ghashgen.verify.x86_64.machine import LANES, Machine
@@ -109,7 +107,7 @@ def row_result(case: Case) -> Machine:
         Refutation, UndecidedError: the row refuses.
     """
     state = case.states[0]
-    terms = Terms(lambda kind, power: Form(128))
+    terms = ValuedTerms()
     m = cases.machine_of(state, terms)
     for k in sorted(case.general):
         m.gpr[k] = terms.keep(terms.variable(f"g{k}"), M64)
@@ -155,11 +153,11 @@ class _Judge:
             if row.op == "var":
                 expected = [meant[str(row.args[0])] for meant in self.meant]
             else:
+                assert isinstance(self.m.terms, ValuedTerms)
                 try:
-                    form = self.m.terms.form(row)
+                    expected = [self.m.terms.value(row, meant) for meant in self.meant]
                 except NotPolynomialError:
                     return
-                expected = [evaluate(form, meant) for meant in self.meant]
         else:
             assert isinstance(row, int)
             expected = [row, row]

@@ -15,10 +15,10 @@ make a secret public. Only a constant is free of what it was computed from.
 """
 
 from collections.abc import Callable, Iterable
-from functools import cache
 
 from ghashgen.algebra.field.gf2 import clmul
 from ghashgen.algebra.ops.forms import DegreeError, Form, Moves, constant, multiply, variable
+from ghashgen.verify.core.moves import apply_moves, byte_moves, moved_mask
 from ghashgen.verify.core.term import (
     CALLER,
     DATA,
@@ -37,34 +37,6 @@ from ghashgen.verify.core.term import (
     parts_first,
     same_value,
 )
-
-
-@cache
-def apply_moves(value: int, moves: Moves) -> int:
-    """Return the moved bits of a constant."""
-    out = 0
-    for shift, keep in moves:
-        out ^= (value << shift if shift >= 0 else value >> -shift) & keep
-    return out
-
-
-@cache
-def _moved_mask(mask: int, moves: Moves) -> int:
-    out = 0
-    for shift, keep in moves:
-        out |= (mask << shift if shift >= 0 else mask >> -shift) & keep
-    return out
-
-
-@cache
-def byte_moves(sources: tuple[int, ...]) -> Moves:
-    """Return the map whose byte k is byte `sources[k]` of the operand, or zero if that is -1."""
-    keeps: dict[int, int] = {}
-    for k, source in enumerate(sources):
-        if source >= 0:
-            shift = 8 * (k - source)
-            keeps[shift] = keeps.get(shift, 0) | 0xFF << 8 * k
-    return tuple(sorted(keeps.items()))
 
 
 class Terms:
@@ -192,7 +164,7 @@ class Terms:
             return apply_moves(a, moves)
         if len(moves) == 1 and moves[0][0] == 0 and not a.mask & ~moves[0][1]:
             return a
-        mask = _moved_mask(a.mask, moves)
+        mask = moved_mask(a.mask, moves)
         if not mask:
             return 0
         if a.deps & (OPAQUE | CALLER):

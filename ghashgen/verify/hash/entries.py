@@ -20,7 +20,7 @@ B_u·v_w exactly where the coefficient of the basis product says so. So "is this
 a comparison of integers.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 
 from ghashgen.algebra.field.bitorder import (
@@ -46,18 +46,10 @@ from ghashgen.algebra.ops.forms import (
     set_bits,
     variable,
 )
+from ghashgen.verify.core.moves import moves_of
 
 Q_REFLECTED = 0xC200000000000000
 """bitreflect64(Q >> 1)."""
-
-
-def moves_of(function: Callable[[int], int]) -> Moves:
-    """Return a linear function on 128 bits as moves, from its values on the 128 unit vectors."""
-    keeps: dict[int, int] = {}
-    for i in range(VAR_BITS):
-        for k in set_bits(function(1 << i)):
-            keeps[k - i] = keeps.get(k - i, 0) | 1 << k
-    return tuple(sorted(keeps.items()))
 
 
 def _block(value: int) -> bytes:

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from iced_x86 import Instruction
 
+from ghashgen.verify.core.moves import byte_moves
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Lane, Term, same_value
-from ghashgen.verify.core.terms import byte_moves
 from ghashgen.verify.core.values import (
     M64,
     Affine,

@@ -7,6 +7,9 @@ from iced_x86 import Code, Instruction
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.x86_64.machine import Row, Step
 from ghashgen.verify.x86_64.rows import (
+    aes as semantics_aes,
+)
+from ghashgen.verify.x86_64.rows import (
     flow as semantics_flow,
 )
 from ghashgen.verify.x86_64.rows import (
@@ -32,6 +35,7 @@ MODULES = (
     semantics_vector,
     semantics_move,
     semantics_wide,
+    semantics_aes,
 )
 
 

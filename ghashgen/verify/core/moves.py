@@ -1,0 +1,44 @@
+"""Linear maps of a lane (`ghashgen.algebra.ops.forms.Moves`): made, and applied to numbers."""
+
+from collections.abc import Callable
+from functools import cache
+
+from ghashgen.algebra.ops.forms import VAR_BITS, Moves, set_bits
+
+
+@cache
+def apply_moves(value: int, moves: Moves) -> int:
+    """Return the moved bits of a constant."""
+    out = 0
+    for shift, keep in moves:
+        out ^= (value << shift if shift >= 0 else value >> -shift) & keep
+    return out
+
+
+@cache
+def moved_mask(mask: int, moves: Moves) -> int:
+    """Return the bits that may be other than zero, if those of `mask` may be."""
+    out = 0
+    for shift, keep in moves:
+        out |= (mask << shift if shift >= 0 else mask >> -shift) & keep
+    return out
+
+
+def moves_of(function: Callable[[int], int]) -> Moves:
+    """Return a linear function on 128 bits as moves, from its values on the 128 unit vectors."""
+    keeps: dict[int, int] = {}
+    for i in range(VAR_BITS):
+        for k in set_bits(function(1 << i)):
+            keeps[k - i] = keeps.get(k - i, 0) | 1 << k
+    return tuple(sorted(keeps.items()))
+
+
+@cache
+def byte_moves(sources: tuple[int, ...]) -> Moves:
+    """Return the map whose byte k is byte `sources[k]` of the operand, or zero if that is -1."""
+    keeps: dict[int, int] = {}
+    for k, source in enumerate(sources):
+        if source >= 0:
+            shift = 8 * (k - source)
+            keeps[shift] = keeps.get(shift, 0) | 0xFF << 8 * k
+    return tuple(sorted(keeps.items()))

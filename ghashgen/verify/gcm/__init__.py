@@ -1,0 +1,1 @@
+"""AES-GCM: what its kernels claim, and what their functions mean."""

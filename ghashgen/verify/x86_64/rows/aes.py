@@ -1,0 +1,64 @@
+"""Rows for AES-NI and VAES: what a 128-bit lane goes through in a round of FIPS 197.
+
+The S-box is the statement's kind of term `SBOX`: everything else of a round is linear. The manual
+defines the rounds by those of FIPS 197, and so do the rows (`ghashgen.algebra.field.aes`). Byte k
+of a lane, from the lowest, is byte k of the state.
+"""
+
+from functools import cache
+
+from ghashgen.algebra.field.aes import mix_columns, shift_rows
+from ghashgen.algebra.ops.forms import Moves
+from ghashgen.verify.core.moves import moves_of
+from ghashgen.verify.core.opaque import BYTES, SBOX
+from ghashgen.verify.core.term import Lane
+from ghashgen.verify.core.terms import Terms
+from ghashgen.verify.x86_64.machine import Row, row_of
+from ghashgen.verify.x86_64.rows.vector import build_one, build_two, lanes_of
+
+WIDTHS = {"VEX": ("XMM", "YMM"), "EVEX": ("XMM", "YMM", "ZMM")}
+
+ASSIST = (4, 5, 6, 7, 5, 6, 7, 4, 12, 13, 14, 15, 13, 14, 15, 12)
+"""AESKEYGENASSIST: SubWord and RotWord of SubWord of words 1 and 3; the byte at each place."""
+
+
+@cache
+def after_sub_bytes(mixed: bool) -> Moves:
+    """Return ShiftRows and, if wanted, MixColumns as one linear map of a lane."""
+
+    def rest(value: int) -> int:
+        state = shift_rows(value.to_bytes(BYTES, "little"))
+        return int.from_bytes(mix_columns(state) if mixed else state, "little")
+
+    return moves_of(rest)
+
+
+def aesenc(t: Terms, a: Lane, b: Lane, imm: int) -> Lane:
+    """AESENC: MixColumns(ShiftRows(SubBytes(a))) + b."""
+    return t.xor(t.moves(t.apply(SBOX, a), after_sub_bytes(True)), b)
+
+
+def aesenclast(t: Terms, a: Lane, b: Lane, imm: int) -> Lane:
+    """AESENCLAST: ShiftRows(SubBytes(a)) + b."""
+    return t.xor(t.moves(t.apply(SBOX, a), after_sub_bytes(False)), b)
+
+
+def aeskeygenassist(t: Terms, a: Lane, imm: int) -> Lane:
+    """AESKEYGENASSIST: the rotated words have the immediate added."""
+    return t.xor(t.bytes(t.apply(SBOX, a), ASSIST), imm << 32 | imm << 96)
+
+
+def _rows() -> list[Row]:
+    rows = []
+    for name, function in (("AESENC", aesenc), ("AESENCLAST", aesenclast)):
+        codes = [f"{name}_XMM_XMMM128"]
+        for encoding, registers in WIDTHS.items():
+            codes += [f"{encoding}_V{name}_{r}_{r}_{r}M{128 * lanes_of(r)}" for r in registers]
+        rows += [row_of(code, build_two(function, lanes_of(code)), name) for code in codes]
+    for prefix in ("", "VEX_V"):
+        code = f"{prefix}AESKEYGENASSIST_XMM_XMMM128_IMM8"
+        rows.append(row_of(code, build_one(aeskeygenassist, 1), "AESKEYGENASSIST"))
+    return rows
+
+
+ROWS: tuple[Row, ...] = tuple(_rows())
