@@ -5,14 +5,13 @@ GhashgenError whose text is one line, cause and remedy.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from ghashgen.check import proofs
-from ghashgen.kernels.hash import catalogue
-from ghashgen.kernels.hash.catalogue import Choice
+from ghashgen.kernels.hash.axes import AXES
 from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.selection import Choice, choose_of
 from ghashgen.kernels.target import OWN, arch_of, target
 from ghashgen.output import generate
 from ghashgen.output.artefact import make
@@ -51,15 +50,15 @@ def choose(*names: str, **axes: Value | Collection[Value]) -> tuple[Kernel, ...]
     if names and axes:
         raise GhashgenError("kernels are chosen by name or by axes", "leave out one of them")
     if names:
-        return catalogue.choose(Choice(name=names))
-    known = {field.name for field in fields(Choice)} - {"name"}
+        return choose_of(Kernel, Choice(name=names))
+    known = {axis.name for axis in AXES}
     if unknown := sorted(axes.keys() - known):
         raise GhashgenError(f"unknown axis {unknown[0]!r}", f"axes are {', '.join(sorted(known))}")
     values: dict[str, Any] = {
         axis: (value,) if isinstance(value, str | int) else tuple(value)
         for axis, value in axes.items()
     }
-    return catalogue.choose(Choice(**values))
+    return choose_of(Kernel, Choice(**values))
 
 
 def emit(

@@ -22,6 +22,7 @@ from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.arch.x86_64.features import FEATURES_OFF
 from ghashgen.choice.figures import USES
 from ghashgen.kernels import manifest
+from ghashgen.kernels.hash.axes import AXES
 from ghashgen.kernels.hash.definition import OPS
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.manifest import Entry
@@ -60,7 +61,8 @@ def entry(
 ) -> Entry:
     op = axes.get("op", "ghash")
     name = f"{op}_{isa}_{multiply}_clmul1_x{blocks}{suffix}"
-    defaults = {"reduce": "clmul1", "order": "reflected", "wipe": False, "abi": "sysv"}
+    defaults = {axis.name: axis.default for axis in AXES if axis.default is not None}
+    defaults |= {"reduce": "clmul1", "abi": "sysv", "syntax": "nasm"}
     parts = ["init", "mul", "update"]
     parts += ["power", "combine"] if axes.get("segments") else []
     region = {"instructions": 1, "classes": {}, "memory_operands": 0}

@@ -24,7 +24,8 @@ from ghashgen.check.attack.verdict import OBJECT, Verdict, limit, statement_text
 from ghashgen.check.proofs import statement
 from ghashgen.check.statements import load_spec
 from ghashgen.cli.verbs.attack import COMMAND
-from ghashgen.kernels.hash.catalogue import Choice, choose
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.selection import Choice, choose_of
 from ghashgen.kernels.target import runnable
 from ghashgen.run.built import Built, build
 from ghashgen.run.emulate import Emulator
@@ -47,7 +48,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def built(folder: Path, name: str = SMALL, abi: str = "sysv", align: int = 0) -> Built:
-    kernels = choose(Choice(name=(name,)))
+    kernels = choose_of(Kernel, Choice(name=(name,)))
     target = runnable(abi, table_align=align)
     return build(kernels, target, kernels_folder(), folder / "obj")[0]
 

@@ -11,7 +11,8 @@ import pytest
 from click.shell_completion import BashComplete
 
 from ghashgen.cli.main import cli
-from ghashgen.kernels.hash.catalogue import catalogue, values_of
+from ghashgen.kernels.hash.catalogue import catalogue
+from ghashgen.kernels.selection import values_of
 
 
 def completions(*words: str) -> list[str]:

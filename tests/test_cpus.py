@@ -18,7 +18,8 @@ from ghashgen.arch.x86_64.features import FEATURES, FEATURES_OFF
 from ghashgen.check.validation.runners import native
 from ghashgen.cli.machine import examine
 from ghashgen.cli.verbs.options import default_out
-from ghashgen.kernels.hash.catalogue import Choice, choose
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.selection import Choice, choose_of
 from ghashgen.kernels.target import target
 from ghashgen.lab.bench.build import build as build_bench
 from ghashgen.lab.tune.measure import describe
@@ -70,7 +71,7 @@ def test_doctor_says_which_kernels_run_natively(tmp_path: Path) -> None:
 
 @pytest.mark.cpu
 def test_a_kernel_is_refused_for_what_is_masked(tmp_path: Path) -> None:
-    kernels = choose(Choice(name=("ghash_sse_k_clmul1_x1", "ghash_avx512_k_clmul1_x4")))
+    kernels = choose_of(Kernel, Choice(name=("ghash_sse_k_clmul1_x1", "ghash_avx512_k_clmul1_x4")))
     made = build_kernels(kernels, target(), default_out(), tmp_path)
     here = native(made, tmp_path)
     for item in made:

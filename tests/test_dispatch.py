@@ -83,7 +83,7 @@ def violations(
     bits, choices = program.bits(), program.choices()
     cpus = [(host, sum(bits[name] for name in subset)) for subset in subsets for host in hosts]
     needs = {item.name: frozenset(item.cpu_features) for item in entries}
-    ops = {item.name: item.axes.op for item in entries}
+    ops = {item.name: str(item.axes["op"]) for item in entries}
     power = {item.name for item in entries if "power" in item.symbols}
     found: list[str] = []
     for (host, mask), answer in zip(cpus, program.found(cpus), strict=True):
@@ -138,7 +138,7 @@ def test_a_planted_fault_in_the_search_is_noticed(tmp_path: Path, right: str, wr
 def test_a_need_that_is_left_out_is_noticed(tmp_path: Path, isa: str, feature: str) -> None:
     planted = [
         changed(item, cpu_features=tuple(n for n in item.cpu_features if n != feature))
-        if item.axes.isa == isa
+        if item.isa == isa
         else item
         for item in SYNTHETIC
     ]
@@ -150,7 +150,7 @@ def test_a_need_too_many_is_noticed(tmp_path: Path) -> None:
     """The mistake of asking for the VPCLMULQDQ flag where VEX.128 does not need it."""
     planted = [
         changed(item, cpu_features=(*item.cpu_features, "vpclmulqdq"))
-        if item.axes.isa == "avx"
+        if item.isa == "avx"
         else item
         for item in SYNTHETIC
     ]
@@ -381,7 +381,7 @@ def test_alignment_is_what_is_needed_and_what_is_best() -> None:
     assert "#define GHASHGEN_MAX_TABLE_ALIGN 16\n" in header
     assert "#define GHASHGEN_BEST_TABLE_ALIGN 64\n" in header
     assert "#define GHASHGEN_ALIGNED alignas(16)\n" in header
-    narrow = [item for item in SYNTHETIC if item.axes.isa == "avx"]
+    narrow = [item for item in SYNTHETIC if item.isa == "avx"]
     header = render_dispatch(narrow)["ghashgen_dispatch.h"]
     assert "#define GHASHGEN_MAX_TABLE_ALIGN 1\n" in header
 

@@ -341,7 +341,7 @@ def test_only_code_as_it_is_measured_is_compared() -> None:
     """The other convention's code differs from what was measured in any case."""
     one = digested(record(ZEN5, AVX, flat({LARGE.name: 0.5})), {LARGE.name: "other code"})
     for changed in (
-        structs.replace(LARGE, axes=replace(LARGE.axes, abi="win64")),
+        structs.replace(LARGE, axes={**LARGE.axes, "abi": "win64"}),
         structs.replace(LARGE, table=structs.replace(LARGE.table, align=16)),
     ):
         assert of_other_code(one, candidates([changed])) == frozenset()
@@ -349,6 +349,6 @@ def test_only_code_as_it_is_measured_is_compared() -> None:
 
 def test_what_another_back_end_made_goes_unmeasured_and_unsaid() -> None:
     one = digested(record(ZEN5, AVX, flat({LARGE.name: 0.5})), {LARGE.name: "other code"})
-    pool = candidates([structs.replace(LARGE, axes=replace(LARGE.axes, backend="peachpy"))])
+    pool = candidates([structs.replace(LARGE, axes={**LARGE.axes, "backend": "peachpy"})])
     assert of_other_code(one, pool) == {LARGE.name}
     assert left_out([one], pool) == []

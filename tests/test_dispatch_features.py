@@ -121,7 +121,7 @@ def test_choice_on_machines(
 ) -> None:
     features = synthetic.mask(synthetic.decode(registers))
     name = synthetic.ask("best", "ghash", "4096", PLANT=f"2:{features:x}")[0]
-    chosen = {item.name: item.axes.isa for item in SYNTHETIC}
+    chosen = {item.name: item.isa for item in SYNTHETIC}
     assert chosen.get(name, "") == isa, machine
 
 

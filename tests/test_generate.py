@@ -281,6 +281,18 @@ def _without(*path: str) -> Callable[[str], str]:
     return edit
 
 
+def _with(value: object, *path: str) -> Callable[[str], str]:
+    def edit(text: str) -> str:
+        body = json.loads(text)
+        place = body["kernels"][0]
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] = value
+        return json.dumps(body)
+
+    return edit
+
+
 def _outside(text: str) -> str:
     body = json.loads(text)
     body["kernels"][0]["file"] = "../../elsewhere.asm"
@@ -292,7 +304,7 @@ def test_a_folder_with_a_kernel_that_this_version_no_longer_has_is_kept(out: Pat
     path = out / manifest.NAME
     path.write_text(path.read_text().replace('"schedule": "written"', '"schedule": "solved"', 1))
     first = manifest.load(out)[FIRST.name]
-    assert first.axes.schedule == "solved"
+    assert first.axes["schedule"] == "solved"
     with pytest.raises(GhashgenError, match="unknown schedule 'solved'"):
         _ = first.kernel
     generate([SECOND], Target(), out)
@@ -310,7 +322,12 @@ def test_a_folder_with_a_kernel_that_this_version_no_longer_has_is_kept(out: Pat
         (lambda text: text.replace('"schema": 1', '"schema": 9'), "schema 9, this version reads 1"),
         (_without("file"), r"is not a manifest: kernels\[0\]: lacks 'file'"),
         (_without("sha256"), "is not a manifest"),
-        (_without("symbols", "init"), r"kernels\[0\]\.symbols: lacks 'init'"),
+        (_with("ghash_y_init", "symbols", "init"), r"kernels\[0\]\.symbols: not one name"),
+        (
+            _with("ghosh", "axes", "family"),
+            r"kernels\[0\]\.axes: no family 'ghosh' in this version",
+        ),
+        (_with("8", "axes", "blocks"), r"kernels\[0\]\.axes\.blocks: expected int, got str"),
         (_without("axes", "blocks"), r"kernels\[0\]\.axes: lacks 'blocks'"),
         (_without("object", "text_sha256"), "is not a manifest"),
         (lambda text: text.replace('"companions": {', '"companions": 1, "x": {'), "not a manifest"),

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from ghashgen.kernels.hash.catalogue import Choice, choose
 from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.selection import Choice, choose_of
 from ghashgen.support.errors import GhashgenError
 
 Axes = tuple[tuple[Any, ...], dict[str, Any]]
@@ -99,7 +99,7 @@ def test_the_command_line_and_the_value_refuse_in_the_same_words() -> None:
         Kernel("avx", "k", "clmul2", 1)
     chosen = Choice(isa=("avx",), multiply=("k",), reduce=("clmul2",), blocks=(1,))
     with pytest.raises(GhashgenError) as line:
-        choose(chosen)
+        choose_of(Kernel, chosen)
     assert str(line.value) == str(value.value)
 
 

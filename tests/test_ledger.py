@@ -15,14 +15,16 @@ from ghashgen.check.proofs import Proved
 from ghashgen.cli.verbs import prove as command
 from ghashgen.cli.verbs.options import default_out
 from ghashgen.kernels import manifest
-from ghashgen.kernels.hash.catalogue import Choice, Selection, catalogue, choose, look_up
+from ghashgen.kernels.hash.catalogue import catalogue
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.selection import Choice, Selection, choose_of, look_up_of
 from ghashgen.run.built import Built
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import project_root
 
 NAMES = ("ghash_avx_k_clmul1_x1", "ghash_avx_winograd_clmul1_x16_wipe", "ghash_sse_k_clmul1_x1")
 FIRST, WIPES, _ = NAMES
-SMALL = choose(Choice(name=NAMES))
+SMALL = choose_of(Kernel, Choice(name=NAMES))
 RECORD = {verdict["kernel"]: verdict for verdict in ledger.load(default_out() / ledger.NAME)}
 LISTED = "init mul update = function memory constant-time abi"
 
@@ -57,7 +59,7 @@ class Project:
         monkeypatch.setattr(
             command,
             "chosen_kernels",
-            lambda choice: look_up(choice) if choice.name else Selection(SMALL),
+            lambda choice: look_up_of(Kernel, choice) if choice.name else Selection(SMALL),
         )
         monkeypatch.setattr(command, "build", lambda kernels, *rest: tuple(kernels))
         monkeypatch.setattr(command.proofs, "prove", self.prove)

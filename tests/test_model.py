@@ -24,7 +24,8 @@ from ghashgen.cost.bound import histogram_bound, port_bound
 from ghashgen.cost.count import Counted, classes, count, memory_operands, toml
 from ghashgen.cost.histogram import histogram
 from ghashgen.cost.loops import blocks, largest, loops
-from ghashgen.kernels.hash.catalogue import Choice, choose
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.selection import Choice, choose_of
 from ghashgen.kernels.target import target
 from ghashgen.lab.bench import peers as bench_peers
 from ghashgen.lab.model import peers as stored
@@ -293,7 +294,9 @@ def test_our_own_loop_is_found_as_a_peer_would_be(tmp_path: Path) -> None:
     """A check of the search against loops that an audit counts."""
     names = ("ghash_avx_k_clmul1_x8", "ghash_avx2_winograd_clmul1_x8")
     where = target("sysv")
-    for item in build(choose(Choice(name=names)), where, default_out(), build_folder("obj")):
+    for item in build(
+        choose_of(Kernel, Choice(name=names)), where, default_out(), build_folder("obj")
+    ):
         data = item.obj.read_bytes()
         symbol = where.symbol(item.kernel.name)
         known = group_loop(read_object(data), f"{symbol}_update")

@@ -16,7 +16,9 @@ from ghashgen.cli.verbs import model as command
 from ghashgen.cli.verbs.options import build_folder, default_out
 from ghashgen.cost.bound import histogram_bound
 from ghashgen.cost.histogram import histogram
-from ghashgen.kernels.hash.catalogue import Choice, catalogue, choose
+from ghashgen.kernels.hash.catalogue import catalogue
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.selection import Choice, choose_of
 from ghashgen.kernels.target import target
 from ghashgen.lab.model.page import GAP, MARKERS, PAGE, cells, markdown, matched, notes, ports_name
 from ghashgen.lab.model.peers import peers
@@ -123,7 +125,7 @@ def shown() -> tuple[str, Comparison]:
     names &= known
     assert names
     where = target("sysv")
-    kernels = choose(Choice(name=tuple(sorted(names))))
+    kernels = choose_of(Kernel, Choice(name=tuple(sorted(names))))
     own = ours(build(kernels, where, default_out(), build_folder("obj")), where)
     beside = checks(own, peers(), load_records(project_root() / FOLDER))
     loops = (*own, *theirs(peers()))

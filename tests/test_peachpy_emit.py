@@ -69,7 +69,7 @@ def test_every_back_end_has_its_code_and_the_own_one_leaves_no_trace() -> None:
     own = make(SMALL, target(), find_nasm())
     assert "backend" not in own.text
     entry = generate.manifest_entry(own, find_nasm())
-    assert entry.axes.backend == OWN
+    assert entry.backend == OWN
     assert "backend" not in manifest.dump([entry], {})
 
 
@@ -116,7 +116,7 @@ def test_the_command_in_the_file_emits_it_again(tmp_path: Path) -> None:
     )
     (entry,) = manifest.load(tmp_path).values()
     text = (tmp_path / entry.file).read_text(encoding="utf-8")
-    assert entry.axes.backend == "peachpy"
+    assert entry.backend == "peachpy"
     assert "\n; backend    peachpy: " in text
     assert entry.regenerate.endswith(" --backend peachpy")
     assert f";   {entry.regenerate}\n" in text

@@ -17,8 +17,8 @@ from ghashgen.arch.objects import read_object
 from ghashgen.arch.registry import arches, isas, syntaxes
 from ghashgen.arch.x86_64 import sets as isa_package
 from ghashgen.arch.x86_64 import syntax as syntax_package
-from ghashgen.kernels.hash.catalogue import Choice, choose
 from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.selection import Choice, choose_of
 from ghashgen.kernels.target import target
 from ghashgen.run.harness import build
 from ghashgen.support.toolchain import Tool, assemble_text
@@ -87,7 +87,9 @@ ISA = replace(AVX, name="toy", arch=ARCH)
 @pytest.mark.usefixtures("toy_isa")
 def test_an_isa_of_ones_own_ships_kernels() -> None:
     assert "toy-narrow" in isas()
-    found = choose(Choice(isa=("toy-narrow",), multiply=("k",), op=("ghash",), swap=("register",)))
+    found = choose_of(
+        Kernel, Choice(isa=("toy-narrow",), multiply=("k",), op=("ghash",), swap=("register",))
+    )
     assert Kernel("toy-narrow", "k", "clmul1", 3) in found
 
 

@@ -13,8 +13,9 @@ from tuning import ANY, AVX, COARSE, FINE, SSE, Fake, candidate, host, per_group
 
 from ghashgen.choice.chosen import MEASURED, MODEL, dump
 from ghashgen.choice.classes import CLASSES, SizeClass, sizes_of
-from ghashgen.kernels.hash.catalogue import Choice, catalogue
+from ghashgen.kernels.hash.catalogue import catalogue
 from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.selection import Choice
 from ghashgen.lab.tune.choose import Decision, chosen, combined, decide, pick
 from ghashgen.lab.tune.measure import Batch, Host
 from ghashgen.lab.tune.space import distinct, neighbours, space

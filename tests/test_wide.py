@@ -13,7 +13,8 @@ from ghashgen.algebra.field.gf128 import P
 from ghashgen.check.validation import runners
 from ghashgen.check.validation.runners import Emulated, Runner, abi_faults, native
 from ghashgen.check.validation.validate import validate_one
-from ghashgen.kernels.hash.catalogue import Choice, choose
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.selection import Choice, choose_of
 from ghashgen.kernels.target import target
 from ghashgen.run.built import Built, build
 from ghashgen.run.emulate import Emulator
@@ -52,7 +53,9 @@ def emulated() -> Iterator[Emulated]:
 def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Built]:
     names = tuple(dict.fromkeys((*KERNELS, *ONE_AN_ISA)))
     folder = tmp_path_factory.mktemp("objects")
-    made = build(choose(Choice(name=names)), target(), project_root() / "generated", folder)
+    made = build(
+        choose_of(Kernel, Choice(name=names)), target(), project_root() / "generated", folder
+    )
     return {item.kernel.name: item for item in made}
 
 

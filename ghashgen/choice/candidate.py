@@ -45,17 +45,17 @@ class Candidate:
     @property
     def op(self) -> str:
         """What it computes: ghash or polyval."""
-        return self.entry.axes.op
+        return str(self.entry.axes["op"])
 
     @property
     def isa(self) -> str:
         """Its instruction set."""
-        return self.entry.axes.isa
+        return self.entry.isa
 
     @property
     def abi(self) -> str:
         """Its calling convention."""
-        return self.entry.axes.abi
+        return self.entry.abi
 
     @cached_property
     def needs(self) -> frozenset[str]:
@@ -83,7 +83,7 @@ class Candidate:
     @property
     def blocks(self) -> int:
         """Blocks a group."""
-        return self.entry.axes.blocks
+        return int(self.entry.axes["blocks"])
 
     @property
     def segments(self) -> bool:
@@ -94,7 +94,7 @@ class Candidate:
     def away(self) -> int:
         """Axes away from their defaults."""
         return sum(
-            getattr(self.entry.axes, axis) != default
+            self.entry.axes[axis] != default
             for axis, default in _DEFAULTS.items()
             if axis not in ("op", "alias")
         )
@@ -110,7 +110,7 @@ class Candidate:
         places = tuple(
             values.index(value) if value in values else len(values)
             for axis, values in PREFERENCE.items()
-            for value in (getattr(self.entry.axes, axis),)
+            for value in (self.entry.axes[axis],)
         )
         return places, self.away, self.simplicity
 
@@ -122,17 +122,17 @@ def isa_place(isa: str) -> int:
 
 
 def candidates(entries: Iterable[Entry]) -> tuple[Candidate, ...]:
-    """Return the kernels of a manifest, sorted by name."""
-    entries = tuple(entries)
+    """Return the GHASH and POLYVAL kernels of a manifest, sorted by name."""
+    entries = tuple(entry for entry in entries if entry.family == Kernel.family)
     codes = {entry.name: entry.object.text_sha256 for entry in entries if _as_measured(entry)}
     found = map(Candidate, sorted(entries, key=lambda entry: entry.name))
     return tuple(replace(one, measured_code=codes.get(one.measured_as, "")) for one in found)
 
 
 def _as_measured(entry: Entry) -> bool:
-    isa = isas().get(entry.axes.isa)
+    isa = isas().get(entry.isa)
     measured = isa is not None and entry.table.align == isa.operand_align
-    return measured and entry.axes.abi == "sysv"
+    return measured and entry.abi == "sysv"
 
 
 def without_needless_wipes(pool: Sequence[Candidate]) -> list[Candidate]:
@@ -140,8 +140,8 @@ def without_needless_wipes(pool: Sequence[Candidate]) -> list[Candidate]:
 
     What a kernel promises is not chosen by speed.
     """
-    plain = {c.isa for c in pool if not c.entry.axes.wipe}
-    return [c for c in pool if not c.entry.axes.wipe or c.isa not in plain]
+    plain = {c.isa for c in pool if not c.entry.axes["wipe"]}
+    return [c for c in pool if not c.entry.axes["wipe"] or c.isa not in plain]
 
 
 def levels(pool: Iterable[Candidate]) -> list[frozenset[str]]:

@@ -45,7 +45,7 @@ def left_out(records: Iterable[Record], pool: Sequence[Candidate]) -> list[str]:
 
     What another back end made is never measured: that its figures do not count needs no saying.
     """
-    pool = [candidate for candidate in pool if candidate.entry.axes.backend == OWN]
+    pool = [candidate for candidate in pool if candidate.entry.backend == OWN]
     out = []
     for record in records:
         if names := sorted(of_other_code(record, pool)):

@@ -21,6 +21,9 @@ class Axis:
     values: Callable[[], Sequence[Any]]
     default: Any = None
     """What a kernel has if nothing is said; None where something must be."""
+    left_open: Callable[[Mapping[str, Any]], Sequence[Any]] | None = None
+    """(values by axis so far) → what an unset axis stands for when kernels are made; None for the
+    default, or for every value if there is none."""
 
     @property
     def is_flag(self) -> bool:

@@ -190,11 +190,17 @@ class Function(Generic[K]):
 
 @dataclass(frozen=True)
 class Family(Generic[K]):
-    """A family of kernels: the points on its axes, and what can be asked of them."""
+    """A family of kernels: the points on its axes, and what can be asked of them.
+
+    A kernel is a frozen dataclass whose fields are called as its axes are.
+    """
 
     name: str
     title: str
     axes: tuple[Axis, ...]
+    make: Callable[..., K]
+    """(values by axis) → the kernel; axes that are left out are at their defaults. A refusal, if
+    they make no sense together."""
     functions: Callable[[], Mapping[str, Function[K]]]
     """() → every function that some kernel of it exports, by name, in the order of emission."""
     catalogue: Callable[[], tuple[K, ...]]

@@ -10,6 +10,9 @@ from typing import Any
 from ghashgen import kernels as package
 from ghashgen.kernels.core import Family, Function, Point
 
+DEFAULT = "hash"
+"""The family that is meant where files and choices name none."""
+
 
 def families() -> Mapping[str, Family[Any]]:
     """Return every family by name, sorted by name."""

@@ -1,39 +1,34 @@
 """MANIFEST.json: the machine-readable contract of an output folder, and a kernel as it is there.
 
 An `Entry` describes an emitted kernel for all who assemble, run, choose, report or vendor it. Keys
-that this version does not know are passed over; those it needs are checked when a file is read.
+that this version does not know are passed over; those it needs are checked when a file is read, the
+axes of a kernel against those of its family.
 """
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from msgspec import UNSET, Struct, UnsetType, to_builtins
-from msgspec.structs import replace
+from msgspec import UNSET, Struct, UnsetType, defstruct, to_builtins
+from msgspec.structs import asdict, replace
 
 from ghashgen import __version__
-from ghashgen.kernels.hash.kernel import Kernel, KernelAxes
+from ghashgen.kernels.axes import Axis
+from ghashgen.kernels.core import Family, Point
+from ghashgen.kernels.families import DEFAULT, families, family_of
 from ghashgen.kernels.target import OWN
-from ghashgen.support.documents import Document
+from ghashgen.support.documents import Document, converted
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.wording import choose_one
 
 NAME = "MANIFEST.json"
 SCHEMA = 1
-_UNSTATED = ("backend", OWN)
 
-
-@dataclass(frozen=True)
-class Axes(KernelAxes):
-    """A kernel's axes, and those of its target that its symbols and text depend on.
-
-    They are as the file states them: `Entry.kernel` says whether this version has such a kernel.
-    """
-
-    abi: str = "sysv"
-    syntax: str = "nasm"
-    backend: str = OWN
-    """Stated only where it is another."""
+Value = str | int | bool
+"""The value of an axis."""
 
 
 class TableEntry(Struct, frozen=True, kw_only=True):
@@ -83,7 +78,10 @@ class Entry(Struct, frozen=True, kw_only=True):
     """An emitted kernel. Mappings are by function, init, mul and update among them."""
 
     name: str
-    axes: Axes
+    axes: Mapping[str, Value]
+    """The kernel's, and those of its target that its symbols and text depend on. The family is
+    stated where it is not the default one, the back end where it is another. They are as the file
+    states them: `kernel` says whether this version has such a kernel."""
     cpu_features: tuple[str, ...]
     symbols: Mapping[str, str]
     table: TableEntry
@@ -107,20 +105,55 @@ class Entry(Struct, frozen=True, kw_only=True):
     """The command that emits it again."""
 
     @property
-    def kernel(self) -> Kernel:
+    def family(self) -> str:
+        """The name of its family."""
+        return str(self.axes.get("family", DEFAULT))
+
+    @property
+    def isa(self) -> str:
+        """Its instruction set."""
+        return str(self.axes["isa"]) if "isa" in self.axes else self.kernel.instruction_set.name
+
+    @property
+    def abi(self) -> str:
+        """Its calling convention."""
+        return str(self.axes["abi"])
+
+    @property
+    def syntax(self) -> str:
+        """The syntax of its file."""
+        return str(self.axes["syntax"])
+
+    @property
+    def backend(self) -> str:
+        """Who allocated its registers and encoded it."""
+        return str(self.axes.get("backend", OWN))
+
+    @property
+    def kernel(self) -> Point:
         """The kernel of these axes, by its name here: a paper's kernels have one of their own.
 
         Raises:
-            GhashgenError: this version has no kernel of these axes.
+            GhashgenError: this version has no kernel of these axes, or none of this name.
         """
-        axes = {field.name: getattr(self.axes, field.name) for field in fields(Kernel)}
-        kernel = Kernel(**axes)
-        return kernel if kernel.name == self.name else Kernel(**{**axes, "alias": self.name})
+        family = families()[self.family]
+        kernel: Point = family.make(**{axis.name: self.axes[axis.name] for axis in family.axes})
+        if kernel.name == self.name:
+            return kernel
+        own = own_axes(kernel)
+        found: Iterable[Point] = family.catalogue()
+        for each in found:
+            if each.name == self.name and own_axes(each) == own:
+                return each
+        raise GhashgenError(
+            f"a kernel of the axes of {self.name} is called {kernel.name} in this version",
+            "regenerate it",
+        )
 
     @property
     def base(self) -> str:
         """What its symbols begin with: the prefix of the folder, and its name."""
-        return self.symbols["init"].removesuffix("_init")
+        return _bases(self.symbols)[0]
 
     @property
     def prefix(self) -> str:
@@ -147,19 +180,32 @@ _FILE = Document(
 )
 
 
-def axes_in(kernel: Kernel, abi: str, syntax: str, backend: str = OWN) -> Axes:
-    """Return a kernel's axes as an entry has them: without a name of its own, with its target's."""
-    own = {field.name: getattr(kernel, field.name) for field in fields(Kernel)}
-    return Axes(**{**own, "alias": ""}, abi=abi, syntax=syntax, backend=backend)
+def own_axes(kernel: Point) -> dict[str, Value]:
+    """Return the axes of a kernel, in the order of the fields of its type."""
+    names = {axis.name for axis in family_of(kernel).axes}
+    return {name: getattr(kernel, name) for name in _fields(type(kernel)) if name in names}
 
 
-def axes_of(entry: Entry) -> dict[str, Any]:
-    """Return the axes by name, as the file has them."""
-    return {
-        field.name: getattr(entry.axes, field.name)
-        for field in fields(Axes)
-        if field.name != "alias" and (field.name, getattr(entry.axes, field.name)) != _UNSTATED
-    }
+def axes_in(kernel: Point, abi: str, syntax: str, backend: str = OWN) -> dict[str, Value]:
+    """Return a kernel's axes as an entry has them: with those of its target."""
+    return _stated(kernel.family, own_axes(kernel), abi, syntax, backend)
+
+
+def _bases(symbols: Mapping[str, str]) -> list[str]:
+    """Return what symbols begin with, before their function's name: one text if it is a kernel."""
+    return list({symbol.removesuffix(f"_{name}"): None for name, symbol in symbols.items()})
+
+
+def _fields(kind: Any) -> list[str]:
+    return [field.name for field in fields(kind)]
+
+
+def _stated(
+    family: str, own: Mapping[str, Value], abi: str, syntax: str, backend: str
+) -> dict[str, Value]:
+    out: dict[str, Value] = {"family": family} if family != DEFAULT else {}
+    out |= {**own, "abi": abi, "syntax": syntax}
+    return out if backend == OWN else {**out, "backend": backend}
 
 
 def dump(entries: Iterable[Entry], companions: Mapping[str, str]) -> str:
@@ -172,7 +218,7 @@ def dump(entries: Iterable[Entry], companions: Mapping[str, str]) -> str:
         "generator": f"ghashgen {__version__}",
         "licence": "MIT OR CC0-1.0",
         "companions": dict(sorted(companions.items())),
-        "kernels": [_plain(entry) for entry in sorted(entries, key=lambda entry: entry.name)],
+        "kernels": [to_builtins(entry) for entry in sorted(entries, key=lambda entry: entry.name)],
     }
     return json.dumps(body, indent=1, ensure_ascii=False) + "\n"
 
@@ -190,9 +236,56 @@ def read(folder: Path) -> Manifest | None:
     for i, entry in enumerate(found.kernels):
         if not (folder / entry.file).resolve().is_relative_to(folder.resolve()):
             raise _FILE.refuse(path, f"kernels[{i}].file: {entry.file} lies outside the folder")
-        if "init" not in entry.symbols:
-            raise _FILE.refuse(path, f"kernels[{i}].symbols: lacks 'init'")
-    return replace(found, kernels=tuple(map(_as_now, found.kernels)))
+        if len(_bases(entry.symbols)) != 1:
+            raise _FILE.refuse(path, f"kernels[{i}].symbols: not one name, and a function each")
+    try:
+        checked = [_checked(entry, f"kernels[{i}]") for i, entry in enumerate(found.kernels)]
+    except ValueError as error:
+        raise _FILE.refuse(path, str(error)) from None
+    return replace(found, kernels=tuple(map(_as_now, checked)))
+
+
+class _Where(Struct, frozen=True):
+    """The axes that kernels of every family have in a file."""
+
+    family: str = DEFAULT
+    abi: str = "sysv"
+    syntax: str = "nasm"
+    backend: str = OWN
+
+
+def _checked(entry: Entry, where: str) -> Entry:
+    """Return an entry whose axes are those of its family, those that it leaves out at their
+    defaults.
+
+    Raises:
+        ValueError: an axis is missing or has a value of another type, or there is no such family.
+    """
+    at = converted(entry.axes, _Where, f"{where}.axes")
+    if at.family not in families():
+        raise ValueError(
+            f"{where}.axes: no family {at.family!r} in this version; "
+            + choose_one(at.family, families())
+        )
+    family = families()[at.family]
+    own = asdict(converted(entry.axes, _own(family), f"{where}.axes"))
+    return replace(entry, axes=_stated(at.family, own, at.abi, at.syntax, at.backend))
+
+
+@cache
+def _own(family: Family[Any]) -> type[Struct]:
+    """Return the type of a family's axes in a file, in the order of the fields of its kernels."""
+    by_name = {axis.name: axis for axis in family.axes}
+    named = [by_name[name] for name in _fields(family.make) if name in by_name]
+    typed = [
+        (axis.name, _type(axis)) if axis.default is None else (axis.name, _type(axis), axis.default)
+        for axis in named
+    ]
+    return defstruct("_Own", typed, frozen=True, kw_only=True)
+
+
+def _type(axis: Axis) -> type:
+    return bool if axis.is_flag else int if axis.is_number else str
 
 
 def load(folder: Path) -> dict[str, Entry]:
@@ -238,8 +331,3 @@ def _as_now(entry: Entry) -> Entry:
     if entry.table.best_align:
         return entry
     return replace(entry, table=replace(entry.table, best_align=entry.table.align))
-
-
-def _plain(entry: Entry) -> dict[str, Any]:
-    plain: dict[str, Any] = to_builtins(entry)
-    return {**plain, "axes": axes_of(entry)}

@@ -8,7 +8,7 @@ from typing import TypeVar
 from ghashgen.arch.core import Abi, Arch, ObjectFormat
 from ghashgen.arch.registry import DEFAULT, arches, syntaxes
 from ghashgen.arch.syntax import Syntax
-from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.core import Point
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.wording import choose_one
 
@@ -54,7 +54,7 @@ class Target:
         """Return the symbol of a kernel or function name in C."""
         return f"{self.prefix}{name}"
 
-    def table_align_of(self, kernel: Kernel) -> int:
+    def table_align_of(self, kernel: Point) -> int:
         """Return the alignment in bytes that a kernel's table needs for this target.
 
         Unless callers promise another, it is the smallest that costs no instruction: 16 where
@@ -102,13 +102,13 @@ def _known(axis: str, value: str, table: Mapping[str, _V]) -> _V:
     return table[value]
 
 
-def arch_of(kernels: Iterable[Kernel]) -> str:
+def arch_of(kernels: Iterable[Point]) -> str:
     """Return the architecture that kernels are for, the default one if there is no kernel.
 
     Raises:
         GhashgenError: they are for several.
     """
-    found = {kernel.instruction_set.arch.name: kernel.isa for kernel in kernels}
+    found = {kernel.instruction_set.arch.name: kernel.instruction_set.name for kernel in kernels}
     if len(found) > 1:
         titles = [f"{arches()[name].title} (isa {isa})" for name, isa in sorted(found.items())]
         raise GhashgenError(
@@ -118,7 +118,7 @@ def arch_of(kernels: Iterable[Kernel]) -> str:
     return next(iter(found), DEFAULT)
 
 
-def require_fit(kernels: Iterable[Kernel], where: Target) -> None:
+def require_fit(kernels: Iterable[Point], where: Target) -> None:
     """Refuse a target that is of another architecture than a kernel.
 
     Raises:

@@ -154,11 +154,11 @@ def _proved(path: Path, entries: Mapping[str, manifest.Entry]) -> Proved | None:
 
 
 def _shelves(kernels: list[manifest.Entry]) -> Iterable[Shelf]:
-    for isa in sorted({entry.axes.isa for entry in kernels}):
-        own = [entry for entry in kernels if entry.axes.isa == isa]
+    for isa in sorted({entry.isa for entry in kernels}):
+        own = [entry for entry in kernels if entry.isa == isa]
         needs = [frozenset(entry.cpu_features) for entry in own]
         every, some = frozenset.intersection(*needs), frozenset.union(*needs)
-        blocks = sorted({entry.axes.blocks for entry in own})
+        blocks = sorted({int(entry.axes["blocks"]) for entry in own})
         yield Shelf(isa, tuple(sorted(every)), tuple(sorted(some - every)), len(own), tuple(blocks))
 
 
@@ -177,10 +177,10 @@ def _costs(kernels: list[manifest.Entry]) -> Iterable[Cost]:
     found: dict[tuple[str, int, str], Cost] = {}
     for entry in kernels:
         axes, group = entry.axes, entry.counts.group
-        key = axes.isa, axes.blocks, axes.multiply
-        if axes.blocks not in GROUPS or axes.multiply not in MULTIPLIES:
+        key = entry.isa, int(axes["blocks"]), str(axes["multiply"])
+        if axes["blocks"] not in GROUPS or axes["multiply"] not in MULTIPLIES:
             continue
-        if axes.op != GHASH:
+        if axes.get("op") != GHASH:
             continue
         cost = Cost(*key, entry.name, group.instructions, group.classes["clmul"])
         if key not in found or cost.instructions < found[key].instructions:

@@ -75,7 +75,7 @@ def produce(
         .render(
             entries=ordered,
             operations=DEFINITIONS,
-            ops=[DEFINITIONS[op] for op in sorted({entry.axes.op for entry in ordered})],
+            ops=[DEFINITIONS[op] for op in sorted({str(entry.axes["op"]) for entry in ordered})],
             functions=functions(),
             library=target.library,
         )

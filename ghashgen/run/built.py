@@ -98,8 +98,8 @@ def _text(
 
 
 def _made_for(entry: Entry, kernel: Kernel, target: Target) -> bool:
-    axes, align = entry.axes, target.table_align_of(kernel)
-    made = axes.abi, axes.syntax, axes.backend, entry.table.align, list(entry.symbols)
+    align = target.table_align_of(kernel)
+    made = entry.abi, entry.syntax, entry.backend, entry.table.align, list(entry.symbols)
     wanted = target.abi.name, target.syntax.name, target.backend, align, list(functions_of(kernel))
     return made == wanted
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ghashgen.kernels.hash.catalogue import Choice
+from ghashgen.kernels.selection import Choice
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,14 @@ from ghashgen.check.attack.registry import parts
 from ghashgen.cli.verbs.options import (
     build_folder,
     choice_options,
-    chosen_kernels,
+    chosen_of,
     json_option,
     one_of,
     print_json,
     progress,
 )
-from ghashgen.kernels.hash.catalogue import Choice
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.selection import Choice
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.tables import Table, say, show
 from ghashgen.support.wording import choose_one, counted
@@ -75,7 +76,7 @@ def COMMAND(
     """
     chosen = _parts(names)
     if choice != Choice():
-        chosen_kernels(choice)
+        chosen_of(Kernel, choice)
     if count is None and seconds is None:
         count = 200
     options = Options(seed, build_folder("attack"), choice)

@@ -11,7 +11,7 @@ from ghashgen.arch.registry import uarches
 from ghashgen.cli.verbs.options import (
     build_folder,
     choice_options,
-    chosen_kernels,
+    chosen_of,
     default_out,
     json_option,
     print_json,
@@ -20,8 +20,8 @@ from ghashgen.cli.verbs.options import (
 )
 from ghashgen.cost.audit import Audit, loop
 from ghashgen.cost.ports import Loop, PortAudit, Pressure, port_audit
-from ghashgen.kernels.hash.catalogue import Choice
 from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.selection import Choice
 from ghashgen.kernels.target import Target, arch_of, runnable
 from ghashgen.run.built import Built, build
 from ghashgen.support.errors import GhashgenError
@@ -58,7 +58,7 @@ def COMMAND(
     as_json: bool,
 ) -> None:
     """Count instructions by class, from the assembled bytes; one row a kernel, side by side."""
-    kernels = chosen_kernels(choice).kernels
+    kernels = chosen_of(Kernel, choice).kernels
     where = runnable(abi, prefix, table_align, syntax, arch_of(kernels), backend)
     if ports:
         _require_tables(kernels)

@@ -7,7 +7,7 @@ import click
 from ghashgen.cli.verbs.options import (
     build_folder,
     choice_options,
-    chosen_kernels,
+    chosen_of,
     default_out,
     json_option,
     one_of,
@@ -15,7 +15,8 @@ from ghashgen.cli.verbs.options import (
     progress,
     sizes_option,
 )
-from ghashgen.kernels.hash.catalogue import Choice
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.selection import Choice
 from ghashgen.kernels.target import target
 from ghashgen.lab.bench import (
     DEFAULT_MODES,
@@ -100,7 +101,7 @@ def COMMAND(
     runs = runs or (1 if quick else 3)
     base = QUICK if quick else Effort()
     effort = Effort(**{**vars(base), "core": core})
-    found = chosen_kernels(choice).kernels
+    found = chosen_of(Kernel, choice).kernels
     # POLYVAL is another function: what runs here must agree on one result.
     kernels = tuple(kernel for kernel in found if kernel.op == "ghash")
     if choice != Choice() and len(kernels) < len(found):

@@ -4,9 +4,10 @@ from dataclasses import asdict
 
 import click
 
-from ghashgen.cli.verbs.options import choice_options, chosen_kernels, json_option, print_json
+from ghashgen.cli.verbs.options import choice_options, chosen_of, json_option, print_json
 from ghashgen.kernels.hash.axes import AXES
-from ghashgen.kernels.hash.catalogue import Choice
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.selection import Choice
 from ghashgen.support.tables import Table, say, show
 from ghashgen.support.wording import counted
 
@@ -16,7 +17,7 @@ from ghashgen.support.wording import counted
 @json_option
 def COMMAND(choice: Choice, as_json: bool) -> None:
     """List kernels; without filters, the checked-in catalogue."""
-    kernels = chosen_kernels(choice).kernels
+    kernels = chosen_of(Kernel, choice).kernels
     if as_json:
         print_json(
             [

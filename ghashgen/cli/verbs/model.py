@@ -16,7 +16,8 @@ from ghashgen.cli.verbs.options import (
 )
 from ghashgen.cli.verbs.summary import read_page
 from ghashgen.cost.count import count, read, toml
-from ghashgen.kernels.hash.catalogue import Choice, choose
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.selection import Choice, choose_of
 from ghashgen.kernels.target import target
 from ghashgen.lab.model.page import COLUMNS, MARKERS, MATCHED, PAGE, cells, markdown, matched, notes
 from ghashgen.lab.model.peers import Recount, peers, recount
@@ -98,7 +99,7 @@ def COMMAND(
 
 
 def _gather() -> Comparison:
-    kernels, where = choose(OURS), target("sysv")
+    kernels, where = choose_of(Kernel, OURS), target("sysv")
     with progress("model", len(kernels)) as advance:
         built = build(kernels, where, default_out(), build_folder("obj"), advance)
     own, stored = ours(built, where), peers()

@@ -12,14 +12,23 @@ from click.shell_completion import CompletionItem
 
 from ghashgen.arch.registry import arches, syntaxes
 from ghashgen.kernels.axes import Axis
-from ghashgen.kernels.hash.axes import AXES
-from ghashgen.kernels.hash.catalogue import Choice, Selection, catalogue, look_up, values_of
+from ghashgen.kernels.core import Point
+from ghashgen.kernels.families import families
+from ghashgen.kernels.selection import (
+    Choice,
+    Selection,
+    all_axes,
+    catalogue,
+    look_up,
+    look_up_of,
+    values_of,
+)
 from ghashgen.kernels.target import BACKENDS, OWN, TABLE_ALIGNS
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import cache_folder, kernels_folder
 
 F = TypeVar("F", bound=Callable[..., Any])
-
+K = TypeVar("K", bound=Point)
 
 NAME_HELP = "Kernel of the catalogue, or a glob in quotes: 'ghash_avx_*'."
 
@@ -28,27 +37,37 @@ RULE = """
     stands for the kernels of the catalogue that have them. Where the catalogue has none, what makes
     sense is made, other axes at their defaults, with every multiply and reduce that fits; a
     combination that makes no sense is named and left out. --name stands for kernels of the
-    catalogue, and other filters narrow it down."""
+    catalogue, and other filters narrow it down. Kernels that lack an axis are not chosen by it."""
+
+FAMILY_HELP = "Family of kernels; without it all, and what is made is of the first that fits."
 
 
 def choice_options(function: F) -> F:
-    """Add the filters by axis; the verb receives one `choice`."""
+    """Add the filters by axis; the verb receives one `choice`.
+
+    An axis of several families is one option, with the help of the first.
+    """
+    axes = [alike[0] for alike in all_axes().values()]
 
     @wraps(function)
     def gather(*args: Any, **kwargs: Any) -> Any:
-        given = {axis.name: kwargs.pop(axis.name) for axis in AXES}
-        for axis in AXES:
+        given = {axis.name: kwargs.pop(axis.name) for axis in axes}
+        for axis in axes:
             if axis.is_flag:
                 value = given[axis.name]
                 given[axis.name] = () if value is None else (value,)
-        return function(*args, choice=Choice(**given, name=kwargs.pop("name")), **kwargs)
+        choice = Choice(name=kwargs.pop("name"), family=kwargs.pop("family"), **given)
+        return function(*args, choice=choice, **kwargs)
 
     gather.__doc__ = f"{function.__doc__}\n{RULE}\n"
     out: Any = gather
     out = click.option("--name", multiple=True, help=NAME_HELP, shell_complete=complete)(out)
-    for axis in reversed(AXES):
+    for axis in reversed(axes):
         out = _axis_option(axis)(out)
-    return out  # type: ignore[no-any-return]
+    family = click.option(
+        "--family", multiple=True, help=FAMILY_HELP, shell_complete=one_of(families)
+    )
+    return family(out)  # type: ignore[no-any-return]
 
 
 def _axis_option(axis: Axis) -> Callable[[F], F]:
@@ -83,9 +102,17 @@ def _beginning(known: Iterable[str], begun: str) -> list[CompletionItem[str]]:
     return [CompletionItem(value) for value in known if value.startswith(begun)]
 
 
-def chosen_kernels(choice: Choice) -> Selection:
+def chosen_kernels(choice: Choice) -> Selection[Point]:
     """Return the kernels of a choice; say on standard error what was left out, and why."""
-    found = look_up(choice)
+    return _said(look_up(choice))
+
+
+def chosen_of(kind: type[K], choice: Choice) -> Selection[K]:
+    """Return those of a family, for verbs that work on one alone."""
+    return _said(look_up_of(kind, choice))
+
+
+def _said(found: Selection[K]) -> Selection[K]:
     reasons: dict[str, list[str]] = {}
     for item in found.left_out:
         reasons.setdefault(str(item.why), []).append(f"({item})")

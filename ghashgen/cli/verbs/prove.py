@@ -10,7 +10,7 @@ from ghashgen.check import ledger, proofs
 from ghashgen.cli.verbs.options import (
     build_folder,
     choice_options,
-    chosen_kernels,
+    chosen_of,
     default_out,
     json_option,
     print_json,
@@ -18,7 +18,9 @@ from ghashgen.cli.verbs.options import (
     target_options,
 )
 from ghashgen.kernels import manifest
-from ghashgen.kernels.hash.catalogue import Choice, catalogue
+from ghashgen.kernels.hash.catalogue import catalogue
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.selection import Choice
 from ghashgen.kernels.target import runnable
 from ghashgen.run.built import build
 from ghashgen.support.errors import GhashgenError
@@ -64,7 +66,7 @@ def COMMAND(
     if identities or theorem:
         _identities(theorem, as_json)
         return
-    kernels = chosen_kernels(choice).kernels
+    kernels = chosen_of(Kernel, choice).kernels
     proofs.require_provable(kernels)
     where = runnable(abi, prefix, table_align, syntax, backend=backend)
     whole = kernels == catalogue()

@@ -14,13 +14,14 @@ from ghashgen.check.statements import load_spec
 from ghashgen.cli.verbs.options import (
     build_folder,
     choice_options,
-    chosen_kernels,
+    chosen_of,
     json_option,
     one_of,
     print_json,
     table_align_option,
 )
-from ghashgen.kernels.hash.catalogue import Choice
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.selection import Choice
 from ghashgen.kernels.target import Target, runnable
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.wording import counted
@@ -133,7 +134,7 @@ def _subject(obj: Path, stated: KernelSpec) -> Subject:
 
 
 def _by_axes(choice: Choice, symbol: str, where: Target) -> KernelSpec:
-    kernels = chosen_kernels(choice).kernels
+    kernels = chosen_of(Kernel, choice).kernels
     if len(kernels) != 1:
         raise GhashgenError(
             f"these axes stand for {len(kernels)} kernels",

@@ -14,14 +14,15 @@ from ghashgen.choice.classes import SizeClass
 from ghashgen.cli.verbs.options import (
     build_folder,
     choice_options,
-    chosen_kernels,
+    chosen_of,
     default_out,
     json_option,
     one_of,
     print_json,
     progress,
 )
-from ghashgen.kernels.hash.catalogue import Choice
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.selection import Choice
 from ghashgen.kernels.target import target
 from ghashgen.lab.tune.choose import Decision, chosen, decide
 from ghashgen.lab.tune.measure import describe, measure
@@ -167,7 +168,7 @@ def _modelled(
 
 def _candidates(choice: Choice, kind: str) -> tuple[Candidate, ...]:
     if not choice.name:
-        chosen_kernels(choice)  # says what it leaves out
+        chosen_of(Kernel, choice)  # says what it leaves out
     kernels = space(choice, kind)
     if {kernel.op for kernel in kernels} != {"ghash"}:
         raise GhashgenError("only kernels of op ghash can be compared here", "choose --op ghash")

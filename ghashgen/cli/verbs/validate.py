@@ -17,14 +17,15 @@ from ghashgen.check.validation.validate import Validation, validate
 from ghashgen.cli.verbs.options import (
     build_folder,
     choice_options,
-    chosen_kernels,
+    chosen_of,
     default_out,
     json_option,
     print_json,
     progress,
     target_options,
 )
-from ghashgen.kernels.hash.catalogue import Choice
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.selection import Choice
 from ghashgen.kernels.target import arch_of, runnable
 from ghashgen.run.built import Built, build
 from ghashgen.run.emulate import Emulator
@@ -66,7 +67,7 @@ def COMMAND(
     """
     require("validate")
     start = time.perf_counter()
-    kernels = chosen_kernels(choice).kernels
+    kernels = chosen_of(Kernel, choice).kernels
     where = runnable(abi, prefix, table_align, syntax, arch_of(kernels), backend)
     with progress("assemble", len(kernels)) as advance:
         built = build(kernels, where, default_out(), build_folder("obj"), advance)

@@ -1,5 +1,8 @@
 """The axes of GHASH and POLYVAL kernels."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from ghashgen.algebra.field.bitorder import Order
 from ghashgen.algebra.schemes.aggregate import MAX_BLOCKS
 from ghashgen.algebra.schemes.registry import multiplies, reduces
@@ -8,11 +11,39 @@ from ghashgen.arch.schedules import WRITTEN, schedules
 from ghashgen.kernels.axes import Axis
 from ghashgen.kernels.hash.definition import OPS
 
-ISA = Axis("isa", "Instruction set.", lambda: tuple(isas()))
-MULTIPLY = Axis("multiply", "Multiply scheme.", lambda: tuple(multiplies()))
-REDUCE = Axis("reduce", "Reduction scheme.", lambda: tuple(reduces()))
 
-BLOCKS = Axis("blocks", f"Blocks a group, 1-{MAX_BLOCKS}.", lambda: range(1, MAX_BLOCKS + 1))
+def _proved(values: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the sets whose kernels are proved: the others are made only where they are named."""
+    return tuple(isa.name for isa in isas().values() if isa.arch.proved)
+
+
+def _multiplies(values: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the multiply schemes whose product the reduction takes, if one is chosen."""
+    shapes = [reduces()[values["reduce"]].shape] if "reduce" in values else None
+    return tuple(m.name for m in multiplies().values() if shapes is None or m.shape in shapes)
+
+
+def _reduces(values: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the reductions that take the product of the multiply scheme."""
+    shape = multiplies()[values["multiply"]].shape
+    return tuple(r.name for r in reduces().values() if r.shape is shape)
+
+
+def _sizes(values: Mapping[str, Any]) -> tuple[int, ...]:
+    """Return the group sizes that an instruction set ships."""
+    return isas()[values["isa"]].catalogue_blocks
+
+
+ISA = Axis("isa", "Instruction set.", lambda: tuple(isas()), left_open=_proved)
+MULTIPLY = Axis("multiply", "Multiply scheme.", lambda: tuple(multiplies()), left_open=_multiplies)
+REDUCE = Axis("reduce", "Reduction scheme.", lambda: tuple(reduces()), left_open=_reduces)
+
+BLOCKS = Axis(
+    "blocks",
+    f"Blocks a group, 1-{MAX_BLOCKS}.",
+    lambda: range(1, MAX_BLOCKS + 1),
+    left_open=_sizes,
+)
 
 ORDER = Axis(
     "order",

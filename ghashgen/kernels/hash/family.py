@@ -23,6 +23,7 @@ FAMILY = Family(
     name=Kernel.family,
     title="GHASH and POLYVAL",
     axes=AXES,
+    make=Kernel,
     functions=functions,
     catalogue=catalogue,
     theorems=theorems,

@@ -77,8 +77,12 @@ def table_layout(kernel: "Kernel") -> Layout:
 
 
 @dataclass(frozen=True)
-class KernelAxes:
-    """What is chosen of a kernel, as plain names that a file may state; see `Kernel`."""
+class Kernel:
+    """One variant of a GHASH kernel: axes that make sense together.
+
+    Raises:
+        GhashgenError: they do not: names the axis at fault, the reason and what to choose instead.
+    """
 
     family: ClassVar[str] = "hash"
     """See `kernels.hash.family`."""
@@ -98,15 +102,6 @@ class KernelAxes:
     pipeline: str = axes.PIPELINE.default
     schedule: str = axes.SCHEDULE.default
     segments: bool = axes.SEGMENTS.default
-
-
-@dataclass(frozen=True)
-class Kernel(KernelAxes):
-    """One variant of a GHASH kernel: axes that make sense together.
-
-    Raises:
-        GhashgenError: they do not: names the axis at fault, the reason and what to choose instead.
-    """
 
     def __post_init__(self) -> None:
         _check(self)

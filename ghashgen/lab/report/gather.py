@@ -65,9 +65,10 @@ def gather(sources: Sources, progress: Progress = _silent) -> Report:
         GhashgenError: there is no manifest, a kernel was edited by hand, or a file is malformed.
     """
     found = manifest.read(sources.kernels)
-    if found is None or not found.kernels:
+    own = [entry for entry in found.kernels if entry.family == Kernel.family] if found else []
+    if found is None or not own:
         raise GhashgenError(f"{sources.kernels} has no {manifest.NAME}", "run ghashgen generate")
-    ordered = sorted(found.kernels, key=lambda entry: entry.name)
+    ordered = sorted(own, key=lambda entry: entry.name)
     examined, why = _examined(ordered, sources, progress)
     proofs, proofs_why = _proofs_beside(sources.kernels, examined)
     variants = tuple(
@@ -99,7 +100,9 @@ def kernel_of(entry: manifest.Entry) -> Kernel:
             f"the functions of {entry.name} have a prefix",
             "report on a folder generated without one",
         )
-    return entry.kernel
+    kernel = entry.kernel
+    assert isinstance(kernel, Kernel)
+    return kernel
 
 
 def _examined(
@@ -112,8 +115,8 @@ def _examined(
         return {}, str(refusal)
     built: list[Built] = []
     with progress("assemble", len(entries)) as advance:
-        for abi in sorted({entry.axes.abi for entry in entries}):
-            kernels = [kernel_of(entry) for entry in entries if entry.axes.abi == abi]
+        for abi in sorted({entry.abi for entry in entries}):
+            kernels = [kernel_of(entry) for entry in entries if entry.abi == abi]
             built += build(kernels, target(abi), sources.kernels, sources.objects, advance)
     with progress("examine", len(built)) as advance:
         return examine(built, advance), ""
@@ -165,10 +168,10 @@ def _variant(
     counted = state in ("proved", "recorded") and verdict is not None
     return Variant(
         name=entry.name,
-        axes=manifest.axes_of(entry),
+        axes=entry.axes,
         file=entry.file,
         features=entry.cpu_features,
-        blocks=entry.axes.blocks,
+        blocks=int(entry.axes["blocks"]),
         table_bytes=entry.table.bytes,
         code_bytes=sum(entry.code_bytes.values()),
         instructions=group.instructions,

@@ -10,8 +10,9 @@ from typing import Any
 from ghashgen.algebra.schemes.aggregate import MAX_BLOCKS
 from ghashgen.arch.objects import read_object
 from ghashgen.choice.chosen import axes_of
-from ghashgen.kernels.hash.catalogue import Choice, catalogue, choose
+from ghashgen.kernels.hash.catalogue import catalogue
 from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.selection import Choice, choose_of
 from ghashgen.output.artefact import sha256
 from ghashgen.run.built import Built
 from ghashgen.support.errors import GhashgenError
@@ -71,13 +72,11 @@ def space(choice: Choice, kind: str) -> tuple[Kernel, ...]:
     """
     if kind not in SPACES:
         raise GhashgenError(f"no space is called {kind!r}", f"choose {', '.join(SPACES)}")
-    fixed: dict[str, Any] = {
-        axis: (value,) for axis, value in FIXED.items() if not getattr(choice, axis)
-    }
-    wanted = replace(choice, **fixed)
+    fixed = {axis: (value,) for axis, value in FIXED.items() if axis not in choice.axes}
+    wanted = choice.with_axes(**fixed)
     if choice.name:
-        return choose(choice)
-    found = {kernel: None for kernel in choose(wanted) if not kernel.alias}
+        return choose_of(Kernel, choice)
+    found = {kernel: None for kernel in choose_of(Kernel, wanted) if not kernel.alias}
     if kind == "wide":
         allowed = wanted.axes
         found |= {

@@ -18,8 +18,8 @@ from ghashgen.check.attack.core import Finding, Options, Outcome, Part
 from ghashgen.check.attack.mutation import Mutant, mutant
 from ghashgen.check.attack.verdict import SECONDS, statement_text, verdict
 from ghashgen.check.proofs import statement
-from ghashgen.kernels.hash.catalogue import choose
 from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.selection import choose_of
 from ghashgen.kernels.target import TABLE_ALIGNS, runnable
 from ghashgen.run.built import Built, build
 from ghashgen.support.paths import kernels_folder
@@ -40,7 +40,7 @@ class Task:
 
 
 def _tasks(options: Options) -> Iterator[Task]:
-    kernels = choose(options.choice)
+    kernels = choose_of(Kernel, options.choice)
     rng = random.Random(f"{NAME} {options.seed}")
     kernels = tuple(rng.sample(kernels, len(kernels)))
     for number in count():

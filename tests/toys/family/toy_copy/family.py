@@ -61,6 +61,7 @@ FAMILY = Family(
     name=Copy.family,
     title="copies, a toy",
     axes=(BLOCKS,),
+    make=Copy,
     functions=functions,
     catalogue=lambda: tuple(Copy(blocks) for blocks in (1, 2)),
     theorems=lambda kernel: [],

@@ -1,0 +1,293 @@
+"""The choice of kernels by name or by axis, among all families.
+
+An axis that several families have is one axis of a choice. A family that lacks an axis, or all of
+the values asked for, has no part in the choice.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from itertools import product
+from typing import Any, Generic, TypeVar
+
+from ghashgen.kernels.axes import Axis, said
+from ghashgen.kernels.combine import combinations
+from ghashgen.kernels.core import Family, Point
+from ghashgen.kernels.families import DEFAULT, families
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.wording import choose_one, did_you_mean
+
+K = TypeVar("K", bound=Point)
+
+
+@dataclass(frozen=True, init=False)
+class Choice:
+    """What is asked for: values by axis, names and families; what is not given allows any."""
+
+    axes: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    """The values of the axes that are restricted."""
+    name: tuple[str, ...] = ()
+    """Names of the catalogue's kernels, or globs over them."""
+    family: tuple[str, ...] = ()
+
+    def __init__(
+        self, *, name: tuple[str, ...] = (), family: tuple[str, ...] = (), **axes: tuple[Any, ...]
+    ) -> None:
+        given = {axis: values for axis, values in axes.items() if values}
+        object.__setattr__(self, "axes", given)
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "family", family)
+
+    def with_axes(self, **axes: tuple[Any, ...]) -> "Choice":
+        """Return this choice with other values of some axes."""
+        return Choice(name=self.name, family=self.family, **{**self.axes, **axes})
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A combination of values that was asked for and makes no kernel."""
+
+    values: Mapping[str, Any]
+    """By axis."""
+    why: GhashgenError
+
+    def __str__(self) -> str:
+        return said(self.values)
+
+
+@dataclass(frozen=True)
+class Selection(Generic[K]):
+    """The kernels that a choice stands for."""
+
+    kernels: tuple[K, ...]
+    made: tuple[K, ...] = ()
+    """Those of them that are not in the catalogue."""
+    left_out: tuple[LeftOut, ...] = ()
+
+
+def all_axes() -> dict[str, tuple[Axis, ...]]:
+    """Return the axes of all families by name: of each, how the families have it.
+
+    Raises:
+        ValueError: two families differ on what the values of an axis are: flags, numbers or words.
+    """
+    found: dict[str, list[Axis]] = {}
+    for family in _in_order():
+        for axis in family.axes:
+            found.setdefault(axis.name, []).append(axis)
+    for name, alike in found.items():
+        if len({(axis.is_flag, axis.is_number) for axis in alike}) > 1:
+            raise ValueError(f"families differ on the kind of values that {name} has")
+    return {name: tuple(alike) for name, alike in found.items()}
+
+
+def values_of(axis: str) -> tuple[str, ...]:
+    """Return every value that an axis has in some family, as words."""
+    return tuple(dict.fromkeys(str(value) for own in all_axes()[axis] for value in own.values()))
+
+
+def catalogue() -> tuple[Point, ...]:
+    """Return every checked-in kernel, family by family."""
+    return tuple(kernel for family in _in_order() for kernel in family.catalogue())
+
+
+def choose(choice: Choice) -> tuple[Point, ...]:
+    """Return the kernels that a choice stands for; see `look_up`."""
+    return look_up(choice).kernels
+
+
+def choose_of(kind: type[K], choice: Choice) -> tuple[K, ...]:
+    """Return the kernels of one family that a choice stands for; see `look_up_of`."""
+    return look_up_of(kind, choice).kernels
+
+
+def look_up(choice: Choice) -> Selection[Point]:
+    """Return the kernels that a choice stands for, the catalogue's first and in its order.
+
+    Each combination of the values given stands for itself: for the catalogue's kernels that have
+    these values, of whichever family; where it has none, for those that are made, with the axes
+    left open at their defaults and every multiply and reduce that fits; where none can be made, it
+    is left out, with the reason. A choice of several values is so the union of the choices of one
+    value each. What is made is of the first family that has these axes, the default one before
+    others, unless the choice names families.
+
+    One value for every axis of a family names one kernel, in the catalogue or not, whatever a paper
+    calls it.
+
+    Names and globs stand for kernels of the catalogue; values of axes narrow them down.
+
+    Raises:
+        GhashgenError: a family, an axis, a value or a name is unknown, a glob matches nothing, or
+            no combination makes sense (says why).
+    """
+    for name in choice.family:
+        if name not in families():
+            raise GhashgenError(f"unknown family {name!r}", choose_one(name, families()))
+    wanted = choice.family or tuple(families())
+    return _look_up(choice, [family for family in _in_order() if family.name in wanted])
+
+
+def look_up_of(kind: type[K], choice: Choice) -> Selection[K]:
+    """Return the kernels of a choice that are of the family whose kernels have this type.
+
+    Raises:
+        GhashgenError: as `look_up`, or another family is named, or a kernel of another.
+    """
+    (own,) = (family for family in families().values() if family.make is kind)
+    for name in choice.family:
+        if name != own.name:
+            raise _not_for(f"family {name}", own)
+    for kernel in catalogue():
+        if kernel.name in choice.name and kernel.family != own.name:
+            raise _not_for(f"{kernel.name} is of family {kernel.family}, which", own)
+    return _look_up(choice, [own])
+
+
+def _not_for(what: str, own: Family[Any]) -> GhashgenError:
+    return GhashgenError(
+        f"{what} is not for this: it works on {own.title} alone", f"choose family {own.name}"
+    )
+
+
+def _in_order() -> list[Family[Any]]:
+    """Return the families, the default one first."""
+    return sorted(families().values(), key=lambda family: (family.name != DEFAULT, family.name))
+
+
+def _look_up(choice: Choice, among: Sequence[Family[Any]]) -> Selection[Any]:
+    fitting = _fitting(choice.axes, among)
+    shipped = [kernel for family in fitting for kernel in family.catalogue()]
+    order = {axis.name: None for family in fitting for axis in family.axes}
+    axes = {name: choice.axes[name] for name in order if name in choice.axes}
+    if choice.name:
+        return Selection(_by_name(choice.name, axes, shipped))
+    first = fitting[0]
+    if axes.keys() == _axes(first).keys() and all(len(values) == 1 for values in axes.values()):
+        return _one(first, axes, shipped)
+    cells: dict[tuple[Any, ...], list[Point]] = {}
+    for kernel in shipped:
+        cells.setdefault(tuple(getattr(kernel, axis) for axis in axes), []).append(kernel)
+    taken: set[Point] = set()
+    made: dict[Point, None] = {}
+    left_out: list[LeftOut] = []
+    for cell in product(*(dict.fromkeys(values) for values in axes.values())):
+        if cell in cells:
+            taken.update(cells[cell])
+            continue
+        values = dict(zip(axes, cell, strict=True))
+        kernels, refusals = _made(values, fitting, bool(choice.family))
+        made.update(dict.fromkeys(kernels))
+        if not kernels:
+            left_out.append(LeftOut(values, refusals[0]))
+    if not taken and not made:
+        raise _nothing(left_out)
+    ours = (kernel for kernel in shipped if kernel in taken)
+    return Selection((*ours, *made), tuple(made), tuple(left_out))
+
+
+def _fitting(
+    axes: Mapping[str, tuple[Any, ...]], among: Sequence[Family[Any]]
+) -> list[Family[Any]]:
+    """Return the families that have these axes, and of each axis a value.
+
+    Raises:
+        GhashgenError: there is none, or a value is one of none of them.
+    """
+    fitting = list(among)
+    for name, wanted in axes.items():
+        having = [family for family in fitting if name in _axes(family)]
+        if not having:
+            known = dict.fromkeys(axis for family in among for axis in _axes(family))
+            raise GhashgenError(
+                f"no family of kernels has {said({axis: axes[axis][0] for axis in axes})}"
+                if name in known
+                else f"unknown axis {name!r}",
+                choose_one(name, known) if name not in known else "leave out one of the axes",
+            )
+        for value in wanted:
+            refusals = [_refusal(_axes(family)[name], value) for family in having]
+            if refusals[0] is not None and None not in refusals:
+                raise refusals[0]
+        fitting = [
+            family
+            for family in having
+            if any(_refusal(_axes(family)[name], value) is None for value in wanted)
+        ]
+    return fitting
+
+
+def _axes(family: Family[Any]) -> dict[str, Axis]:
+    return {axis.name: axis for axis in family.axes}
+
+
+def _has_all(family: Family[Any], values: Mapping[str, Any]) -> bool:
+    own = _axes(family)
+    return all(_refusal(own[axis], value) is None for axis, value in values.items())
+
+
+def _refusal(axis: Axis, value: Any) -> GhashgenError | None:
+    try:
+        axis.require(value)
+    except GhashgenError as refusal:
+        return refusal
+    return None
+
+
+def _one(
+    family: Family[Any], axes: Mapping[str, tuple[Any, ...]], shipped: Sequence[Point]
+) -> Selection[Any]:
+    kernel = family.make(**{axis: value for axis, (value,) in axes.items()})
+    return Selection((kernel,), () if kernel in shipped else (kernel,))
+
+
+def _made(
+    values: Mapping[str, Any], fitting: Sequence[Family[Any]], every: bool
+) -> tuple[tuple[Point, ...], list[GhashgenError]]:
+    """Return the kernels of these values that can be made, and why others cannot."""
+    found: list[Point] = []
+    refusals: list[GhashgenError] = []
+    given = {axis: (value,) for axis, value in values.items()}
+    able = [family for family in fitting if _has_all(family, values)] or list(fitting)
+    for family in able if every else able[:1]:
+        kernels, why = combinations(family.axes, family.make, given)
+        found += kernels
+        refusals += why
+    return tuple(found), refusals
+
+
+def _nothing(left_out: list[LeftOut]) -> GhashgenError:
+    first = left_out[0]
+    if len(left_out) == 1:
+        return first.why
+    cause = f"none of the {len(left_out)} combinations makes sense, first {first}: "
+    return GhashgenError(cause + first.why.cause, first.why.remedy)
+
+
+def _by_name(
+    patterns: tuple[str, ...], axes: Mapping[str, tuple[Any, ...]], shipped: Sequence[Point]
+) -> tuple[Point, ...]:
+    """Return the kernels of these names and globs, in the order given; axes narrow each down."""
+    known = {kernel.name: kernel for kernel in shipped}
+    found: dict[Point, None] = {}
+    for pattern in patterns:
+        is_glob = any(mark in pattern for mark in "*?[")
+        names = [name for name in known if fnmatchcase(name, pattern)] if is_glob else [pattern]
+        if not names or names[0] not in known:
+            raise GhashgenError(
+                f"no kernel of the catalogue {'matches' if is_glob else 'is called'} {pattern!r}",
+                did_you_mean(
+                    re.sub(r"[*?\[\]]+", "", pattern), known, "see ghashgen list, or choose by axes"
+                ),
+            )
+        fitting = [
+            known[name]
+            for name in names
+            if all(getattr(known[name], axis) in values for axis, values in axes.items())
+        ]
+        if not fitting:
+            raise GhashgenError(
+                f"the axes leave nothing of {pattern!r}", "leave out --name, or the axes"
+            )
+        found.update(dict.fromkeys(fitting))
+    return tuple(found)
