@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,19 @@ import pytest
 from ghashgen import kernels as package
 from ghashgen.arch.x86_64.abi import SYSV, WIN64
 from ghashgen.compiler.pipeline import compile_kernel
+from ghashgen.kernels import selection
 from ghashgen.kernels.axes import Axis
 from ghashgen.kernels.families import families, family_of, functions_of
 from ghashgen.kernels.hash.catalogue import catalogue
 from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.selection import (
+    Choice,
+    all_axes,
+    choose,
+    choose_of,
+    look_up,
+    values_of,
+)
 from ghashgen.support.errors import GhashgenError
 
 TOYS = Path(__file__).parent / "toys" / "family"
@@ -59,6 +69,64 @@ def test_a_family_of_ones_own_is_found_and_compiled(abi: object) -> None:
     assert codes == {"copy_x1": ["endbr64", *one, "ret"], "copy_x2": ["endbr64", *one, *one, "ret"]}
     with pytest.raises(GhashgenError, match="blocks must be 1 to 4, not 9"):
         type(small)(9)
+
+
+@pytest.mark.usefixtures("toy")
+def test_a_choice_is_among_all_families() -> None:
+    assert {kernel.family for kernel in choose(Choice())} == {"hash", "toy-copy"}
+    names = [kernel.name for kernel in choose(Choice())]
+    assert len(set(names)) == len(names)
+    both = choose(Choice(blocks=(2,)))
+    assert {kernel.family for kernel in both} == {"hash", "toy-copy"}
+    assert {kernel.blocks for kernel in both} == {2}  # type: ignore[attr-defined]
+    # What one family alone has leaves it alone, by axis, by value and by name.
+    assert {kernel.family for kernel in choose(Choice(blocks=(2,), isa=("avx",)))} == {"hash"}
+    assert {kernel.family for kernel in choose(Choice(blocks=(16,)))} == {"hash"}
+    assert [kernel.name for kernel in choose(Choice(name=("copy_*",)))] == ["copy_x1", "copy_x2"]
+    assert values_of("blocks") == tuple(map(str, range(1, 49)))
+
+
+@pytest.mark.usefixtures("toy")
+def test_what_is_made_is_of_the_default_family_unless_another_is_named() -> None:
+    found = look_up(Choice(blocks=(3,), isa=("avx",), multiply=("k",)))
+    assert [kernel.name for kernel in found.made] == ["ghash_avx_k_clmul1_x3"]
+    assert {kernel.family for kernel in look_up(Choice(blocks=(3,))).made} == {"hash"}
+    (own,) = look_up(Choice(family=("toy-copy",), blocks=(3,))).made
+    assert (own.name, own.family) == ("copy_x3", "toy-copy")
+
+
+@pytest.mark.usefixtures("toy")
+@pytest.mark.parametrize(
+    ("choice", "cause"),
+    [
+        (Choice(family=("toy-cpoy",)), "unknown family 'toy-cpoy'; choose one of hash, toy-copy"),
+        (Choice(family=("toy-copy",), isa=("avx",)), "unknown axis 'isa'; choose one of blocks"),
+        (Choice(family=("toy-copy",), blocks=(9,)), "blocks must be 1 to 4, not 9"),
+        (Choice(blocks=(49,)), "blocks must be 1 to 48, not 49"),
+    ],
+)
+def test_a_choice_that_no_family_has_is_refused(choice: Choice, cause: str) -> None:
+    with pytest.raises(GhashgenError) as refusal:
+        look_up(choice)
+    assert str(refusal.value).startswith(cause)
+
+
+@pytest.mark.usefixtures("toy")
+def test_what_works_on_one_family_refuses_kernels_of_others() -> None:
+    assert len(choose_of(Kernel, Choice())) == len(catalogue())
+    for choice in (Choice(family=("toy-copy",)), Choice(name=("copy_x1",))):
+        with pytest.raises(GhashgenError, match="works on GHASH and POLYVAL alone"):
+            choose_of(Kernel, choice)
+
+
+@pytest.mark.usefixtures("toy")
+def test_families_that_differ_on_the_kind_of_an_axis_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    other = replace(families()["toy-copy"], axes=(Axis("wipe", "", lambda: ("a", "b"), "a"),))
+    monkeypatch.setattr(selection, "_in_order", lambda: [families()["hash"], other])
+    with pytest.raises(ValueError, match="differ on the kind of values that wipe has"):
+        all_axes()
 
 
 AXES = {

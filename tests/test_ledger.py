@@ -58,8 +58,8 @@ class Project:
         monkeypatch.setattr(command, "catalogue", lambda: SMALL)
         monkeypatch.setattr(
             command,
-            "chosen_kernels",
-            lambda choice: look_up_of(Kernel, choice) if choice.name else Selection(SMALL),
+            "chosen_of",
+            lambda kind, choice: look_up_of(kind, choice) if choice.name else Selection(SMALL),
         )
         monkeypatch.setattr(command, "build", lambda kernels, *rest: tuple(kernels))
         monkeypatch.setattr(command.proofs, "prove", self.prove)
