@@ -14,7 +14,8 @@ enum exit_code {
 };
 
 int command_features(void);
-int command_decode(char *const registers[5]);
+/* cpu_decode of as many words as cpu_word_count says, in hexadecimal. */
+int command_decode(char *const words[]);
 int command_list(void);
 int command_run(const struct ghashgen_kernel *k);
 int command_mul(const struct ghashgen_kernel *k);

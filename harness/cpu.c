@@ -7,6 +7,10 @@
 
 #include "commands.h"
 
+#define CPU_NAME_OF(NAME, name, ...) {name, CPU_##NAME},
+const struct cpu_feature cpu_feature_names[] = {CPU_FEATURES(CPU_NAME_OF) {NULL, 0}};
+const size_t cpu_feature_count = CPU_INDEX_END;
+
 static uint64_t bit_named(const char *name, size_t length)
 {
     for (size_t i = 0; i < cpu_feature_count; i++)

@@ -5,58 +5,44 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CPU_SSE2 (UINT64_C(1) << 0)
-#define CPU_SSSE3 (UINT64_C(1) << 1)
-#define CPU_SSE4_1 (UINT64_C(1) << 2)
-#define CPU_PCLMULQDQ (UINT64_C(1) << 3)
-#define CPU_AESNI (UINT64_C(1) << 4)
-#define CPU_AVX (UINT64_C(1) << 5)
-#define CPU_AVX2 (UINT64_C(1) << 6)
-#define CPU_BMI2 (UINT64_C(1) << 7)
-#define CPU_AVX512F (UINT64_C(1) << 8)
-#define CPU_AVX512BW (UINT64_C(1) << 9)
-#define CPU_AVX512VL (UINT64_C(1) << 10)
-#define CPU_AVX512DQ (UINT64_C(1) << 11)
-#define CPU_AVX512VBMI (UINT64_C(1) << 12)
-#define CPU_VPCLMULQDQ (UINT64_C(1) << 13)
-#define CPU_VAES (UINT64_C(1) << 14)
-#define CPU_GFNI (UINT64_C(1) << 15)
+/* CPU_FEATURES(ROW): ROW(NAME, "name", how it is detected...) for each feature of the architecture
+ * that this is compiled for. Made from ghashgen/arch/NAME/features.py. */
+#include "cpu_features.h"
 
-#define CPU_ASIMD (UINT64_C(1) << 32)
-#define CPU_PMULL (UINT64_C(1) << 33)
-#define CPU_SHA3 (UINT64_C(1) << 34)
+#define CPU_INDEX_OF(NAME, ...) CPU_INDEX_##NAME,
+enum cpu_index { CPU_FEATURES(CPU_INDEX_OF) CPU_INDEX_END };
+
+#define CPU_FEATURE_OF(NAME, ...) CPU_##NAME = UINT64_C(1) << CPU_INDEX_##NAME,
+enum cpu_bit { CPU_FEATURES(CPU_FEATURE_OF) CPU_NONE = 0 };
 
 struct cpu_feature {
     const char *name;
     uint64_t bit;
 };
 
-/* Those of the architecture that this is compiled for; it has a folder of its name. */
 extern const struct cpu_feature cpu_feature_names[];
 extern const size_t cpu_feature_count;
-
-/* The five registers that decide: CPUID.1:ECX, EDX; CPUID.(7,0):EBX, ECX; XCR0 (0 without OSXSAVE). */
-struct cpu_registers {
-    uint32_t leaf1_ecx, leaf1_edx, leaf7_ebx, leaf7_ecx;
-    uint64_t xcr0;
-};
-
-/* Pure: the features that an x86-64 machine with these registers can use; none elsewhere. */
-uint64_t cpu_decode(const struct cpu_registers *r);
 
 /* Environment variable: features that this machine is to be treated as lacking, comma-separated. */
 #define CPU_FEATURES_OFF "GHASHGEN_FEATURES_OFF"
 
-/* The features that this machine can use; the architecture says. */
-uint64_t cpu_detected(void);
-
 /*
- * The features that this machine can use, less those of CPU_FEATURES_OFF. Ends the program with EXIT_USAGE if the variable names what is no feature: ask before
- * anything is printed.
+ * The features that this machine can use, less those of CPU_FEATURES_OFF. Ends the program with
+ * EXIT_USAGE if the variable names what is no feature: ask before anything is printed.
  */
 uint64_t cpu_features(void);
 
-/* x86-64 alone: whether XGETBV with ECX = 1 (XINUSE) can be executed: CPUID.(0xD,1):EAX[2]. */
-int cpu_has_xinuse(void);
+/* ---- What the architecture says, in cpu.c of the folder of its name ---- */
+
+/* Width in bits of each machine word that features are read from. */
+extern const unsigned char cpu_word_bits[];
+extern const size_t cpu_word_count;
+#define CPU_WORDS_MAX 8
+
+/* Pure: the features that a machine with these words can use. */
+uint64_t cpu_decode(const uint64_t *words);
+
+/* The features that this machine can use. */
+uint64_t cpu_detected(void);
 
 #endif

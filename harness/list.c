@@ -24,26 +24,21 @@ int command_features(void)
     return write_features(cpu_features());
 }
 
-int command_decode(char *const registers[5])
+int command_decode(char *const words[])
 {
-    uint64_t value[5];
-    for (int i = 0; i < 5; i++) {
+    uint64_t value[CPU_WORDS_MAX];
+    for (size_t i = 0; i < cpu_word_count; i++) {
         char *end;
         errno = 0;
-        value[i] = strtoull(registers[i], &end, 16);
-        if (errno || end == registers[i] || *end || (i < 4 && value[i] > UINT32_MAX)) {
-            complain("decode: not a register in hexadecimal: %s", registers[i]);
+        value[i] = strtoull(words[i], &end, 16);
+        if (errno || end == words[i] || *end ||
+            (cpu_word_bits[i] < 64 && value[i] >> cpu_word_bits[i])) {
+            complain("decode: not a word of %d bits in hexadecimal: %s", cpu_word_bits[i],
+                     words[i]);
             return EXIT_USAGE;
         }
     }
-    const struct cpu_registers r = {
-        .leaf1_ecx = (uint32_t)value[0],
-        .leaf1_edx = (uint32_t)value[1],
-        .leaf7_ebx = (uint32_t)value[2],
-        .leaf7_ecx = (uint32_t)value[3],
-        .xcr0 = value[4],
-    };
-    return write_features(cpu_decode(&r));
+    return write_features(cpu_decode(value));
 }
 
 static void write_names(uint64_t features)

@@ -36,9 +36,8 @@ static int refuse_missing(const struct ghashgen_kernel *k)
 
 static int usage(void)
 {
-    complain("usage: features | decode LEAF1_ECX LEAF1_EDX LEAF7_EBX LEAF7_ECX XCR0 | list | "
-             "run NAME | mul NAME | segments NAME | power NAME | check NAME | call NAME FUNCTION | "
-             "sampled");
+    complain("usage: features | decode WORD... | list | run NAME | mul NAME | segments NAME | "
+             "power NAME | check NAME | call NAME FUNCTION | sampled");
     return EXIT_USAGE;
 }
 
@@ -103,7 +102,7 @@ int main(int argc, char **argv)
         code = command_list();
     else if (argc == 2 && strcmp(argv[1], "sampled") == 0)
         code = open_traps() ? EXIT_INTERNAL : command_sampled();
-    else if (argc == 7 && strcmp(argv[1], "decode") == 0)
+    else if (argc == 2 + (int)cpu_word_count && strcmp(argv[1], "decode") == 0)
         code = command_decode(argv + 2);
     else if (argc == 4 && strcmp(argv[1], "call") == 0)
         code = call_command(argv[2], argv[3]);

@@ -23,8 +23,8 @@ from cpus import CPUS, UNMARKED, mask
 from emulating import Assemble
 from syntaxes import found
 
+from ghashgen.arch.features import FEATURES_OFF
 from ghashgen.arch.x86_64.assemblers import find_nasm
-from ghashgen.arch.x86_64.features import FEATURES_OFF
 from ghashgen.kernels.hash.catalogue import catalogue
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.run.emulate import Emulator

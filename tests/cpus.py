@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from ghashgen.arch.x86_64.features import FEATURES, FEATURES_OFF
+from ghashgen.arch.features import FEATURES_OFF
+from ghashgen.arch.x86_64.features import FEATURES
 from ghashgen.run.harness import Harness, MissingFeatures, build
 from ghashgen.support.paths import project_root
 

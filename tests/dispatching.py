@@ -18,8 +18,8 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 from msgspec import convert
 
+from ghashgen.arch.features import FEATURES_OFF
 from ghashgen.arch.x86_64.assemblers import find_nasm
-from ghashgen.arch.x86_64.features import FEATURES_OFF
 from ghashgen.choice.figures import USES
 from ghashgen.kernels import manifest
 from ghashgen.kernels.hash.axes import AXES

@@ -1,6 +1,7 @@
 """AArch64 kernels run by qemu-user against pyca and CAVP, between guard pages; faults are seen."""
 
 import json
+import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from click.testing import CliRunner
 from ghashgen.arch.aarch64 import ARCH
 from ghashgen.arch.aarch64.abi import AAPCS64
 from ghashgen.arch.aarch64.assemblers import GAS
+from ghashgen.arch.features import FEATURES_OFF
 from ghashgen.arch.objects import read_object
 from ghashgen.check.validation.runners import native
 from ghashgen.check.validation.validate import validate
@@ -245,3 +247,23 @@ def test_nothing_is_spilled_that_ships() -> None:
         for item in compile_kernel(kernel, AAPCS64).values():
             assert item.function.spill_slots == 0
             assert set(item.function.generals).isdisjoint({18, 29, 30})
+
+
+def test_features_are_the_bits_of_hwcap(
+    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What this CPU is to lack says nothing of another.
+    monkeypatch.delenv(FEATURES_OFF)
+    harness = build([], tmp_path, ARCH)
+
+    def decoded(word: int) -> set[str]:
+        command = [*harness.command, str(harness.program), "decode", f"{word:x}"]
+        said: dict[str, bool] = json.loads(subprocess.check_output(command))
+        assert tuple(said) == tuple(ARCH.features)
+        return {name for name, there in said.items() if there}
+
+    assert decoded(0) == set()
+    # Linux, arch/arm64/include/uapi/asm/hwcap.h: HWCAP_ASIMD, HWCAP_PMULL, HWCAP_SHA3.
+    for name, bit in {"asimd": 1 << 1, "pmull": 1 << 4, "sha3": 1 << 17}.items():
+        assert decoded(bit) == {name}
+        assert decoded(bit ^ 2**64 - 1) == set(ARCH.features) - {name}

@@ -14,7 +14,8 @@ import pytest
 from cpus import AS_FOUND, CPUS, KEPT, UNMARKED, features, lacking, masked
 from test_bench import output
 
-from ghashgen.arch.x86_64.features import FEATURES, FEATURES_OFF
+from ghashgen.arch.features import FEATURES_OFF
+from ghashgen.arch.x86_64.features import FEATURES
 from ghashgen.check.validation.runners import native
 from ghashgen.cli.machine import examine
 from ghashgen.cli.verbs.options import default_out

@@ -27,7 +27,8 @@ from dispatching import (
 from elftools.elf.elffile import ELFFile
 from msgspec.structs import replace as changed
 
-from ghashgen.arch.x86_64.features import FEATURES, FEATURES_OFF
+from ghashgen.arch.features import FEATURES_OFF
+from ghashgen.arch.x86_64.features import FEATURES
 from ghashgen.choice.candidate import candidates
 from ghashgen.choice.choice import Chooser
 from ghashgen.choice.figures import USES

@@ -14,8 +14,8 @@ from dispatching import DRIVER, FLAGS
 
 from ghashgen.algebra.field.ghash import ghash_padded
 from ghashgen.algebra.field.polyval import polyval
+from ghashgen.arch.features import FEATURES_OFF
 from ghashgen.arch.x86_64.assemblers import find_nasm
-from ghashgen.arch.x86_64.features import FEATURES_OFF
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import target
 from ghashgen.output.generate import generate

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from ghashgen.arch.features import FEATURES_OFF
 from ghashgen.arch.registry import arches
-from ghashgen.arch.x86_64.features import FEATURES_OFF
 from ghashgen.run.harness import PORTABLE_KERNELS, build
 from ghashgen.run.machine import NATIVE, PORTABLE, machine_for
 from ghashgen.support.errors import GhashgenError

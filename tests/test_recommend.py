@@ -20,7 +20,7 @@ from dispatching import (
     shipped,
 )
 
-from ghashgen.arch.x86_64.features import FEATURES_OFF
+from ghashgen.arch.features import FEATURES_OFF
 from ghashgen.choice import recommend as module
 from ghashgen.choice.candidate import candidates
 from ghashgen.choice.choice import Chooser

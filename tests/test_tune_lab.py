@@ -17,7 +17,7 @@ from distributed import Client, get_worker
 from distributed.deploy.spec import SpecCluster
 from tuning import AVX, COARSE, FINE, SSE, candidate, host, measured, real_candidates
 
-from ghashgen.arch.x86_64.features import FEATURES_OFF
+from ghashgen.arch.features import FEATURES_OFF
 from ghashgen.cli.verbs.tune import _unmeasurable
 from ghashgen.lab.tune.lab import Lab, lab
 from ghashgen.lab.tune.measure import Batch, Host, Measured, alone, describe, measure

@@ -175,8 +175,9 @@ class Arch:
     """By the name that assemblers take; the first is what is run, proved and audited here."""
     syntax: str
     """The syntax that is meant where none is named."""
-    features: tuple[str, ...]
-    """The CPU features that kernels are told apart by."""
+    features: Mapping[str, str]
+    """The CPU features that kernels are told apart by, and how each is detected: what follows the
+    name in its row of CPU_FEATURES, for the C in the folder of harness/ that has this name."""
     frame: FrameCode
     decoder: Decoder
     entry_align: int
@@ -190,6 +191,9 @@ class Arch:
     address: Callable[[Mem, str, NewRegister], tuple[tuple[Op, ...], Mem]] = any_address
     """(address, kind of the operand, …) → operations in rows that compute of it what instructions
     cannot say, and the address that is left."""
+    detection: str = ""
+    """The file of that folder that detects them without the rest of the harness, for the emitted
+    dispatcher; "" where there is none."""
     machines: tuple[str, ...] = ()
     """What `platform.machine` calls it."""
     triple: str = ""

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import log
 
-from ghashgen.arch.x86_64.features import FEATURES, FEATURES_OFF
+from ghashgen.arch.features import FEATURES_OFF
+from ghashgen.arch.x86_64.features import FEATURES
 from ghashgen.choice.candidate import Candidate
 from ghashgen.choice.choice import Chooser, Pick
 from ghashgen.choice.cores import core_features, host_of, record_features, vendor_of

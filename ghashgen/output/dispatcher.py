@@ -1,6 +1,8 @@
 """The dispatcher: a C file and header with which a program picks kernels at run time.
 
-The CPU detection in it is the text of ``harness/cpu_detect.h``, which the harness compiles too.
+The CPU detection in it is the text of ``harness/x86_64/cpu_detect.h``, which the harness compiles
+too. Of the architectures only x86-64 has a dispatcher: which kernel is the fastest where is told by
+vendor and model of CPUID, and no other CPU has a record.
 """
 
 from collections.abc import Iterable, Sequence
@@ -8,7 +10,8 @@ from functools import cache
 from textwrap import wrap
 from typing import Any
 
-from ghashgen.arch.x86_64.features import FEATURES
+from ghashgen.arch.features import HEADER, feature_table
+from ghashgen.arch.x86_64 import ARCH
 from ghashgen.choice.candidate import Candidate, candidates
 from ghashgen.choice.choice import Chooser, Pick, Row
 from ghashgen.choice.chosen import Chosen
@@ -30,7 +33,10 @@ _SUFFIXES = ("_dispatch.h", "_dispatch.c")
 NAMES = tuple(LIBRARY + suffix for suffix in _SUFFIXES)
 """The files that `render_dispatch` returns, without a prefix."""
 
-CONVENTIONS = ("sysv", "win64")
+FEATURES = tuple(ARCH.features)
+"""CPU features in the order of their bits."""
+
+CONVENTIONS = tuple(ARCH.abis)
 """Calling conventions; a folder may have kernels of both, and a program calls those of its own."""
 
 FEATURE_BITS, HOST_BITS = 24, 7
@@ -97,12 +103,19 @@ def render_dispatch(
         "max_bytes": max((kernel["table_bytes"] for kernel in kernels), default=1),
         "max_align": max((kernel["table_align"] for kernel in kernels), default=1),
         "best_align": max((kernel["best_align"] for kernel in kernels), default=1),
-        "detection": (project_root() / "harness" / "cpu_detect.h").read_text(encoding="utf-8"),
+        "detection": _detection(),
     }
     return {
         library + suffix: environment().get_template(f"{LIBRARY}{suffix}.j2").render(values)
         for suffix in _SUFFIXES
     }
+
+
+def _detection() -> str:
+    """Return the C that detects features, their table in it."""
+    path = project_root() / "harness" / ARCH.name / ARCH.detection
+    table = feature_table(ARCH.features)
+    return path.read_text(encoding="utf-8").replace(f'#include "{HEADER}"\n', table)
 
 
 def _convention(
@@ -149,7 +162,7 @@ def _needs(features: frozenset[str], name: str, indent: int) -> str:
     if unknown := sorted(features - set(FEATURES)):
         raise GhashgenError(
             f"kernel {name} needs {unknown[0]}, which the dispatcher cannot detect",
-            "add it to harness/cpu_detect.h, harness/cpu.h and arch/x86_64/features.py",
+            "add it to ghashgen/arch/x86_64/features.py",
         )
     bits = " | ".join(f"F({feature.upper()})" for feature in FEATURES if feature in features)
     return ("\n" + " " * indent).join(wrap(bits, 96 - indent)) or "0"

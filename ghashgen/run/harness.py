@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ghashgen.arch.core import Arch
-from ghashgen.arch.x86_64.features import FEATURES_OFF
+from ghashgen.arch.features import FEATURES_OFF
 from ghashgen.run.arguments import Arguments, Memory
 from ghashgen.run.machine import NATIVE, Machine, machine_for
 from ghashgen.support.errors import GhashgenError
@@ -313,7 +313,9 @@ def build(kernels: Iterable[HarnessKernel], out_dir: Path, arch: Arch | None = N
     sources = [*sorted(folder.glob("*.c")), *sorted([*own.glob("*.c"), *own.glob("*.S")])]
     objects = [kernel.obj for kernel in kernels]
     table = write_table(kernels, out_dir)
-    made = program(machine.cc, "harness", [*sources, table], objects, out_dir, machine.linked_as)
+    sources.append(table)
+    linked_as, headers = machine.linked_as, machine.headers
+    made = program(machine.cc, "harness", sources, objects, out_dir, linked_as, headers)
     return Harness(made, machine.command, machine.how)
 
 

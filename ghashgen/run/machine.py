@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ghashgen.arch.core import Abi, Arch
+from ghashgen.arch.features import HEADER, feature_table
 from ghashgen.arch.registry import arches
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.programs import ALONE, HERE
@@ -26,13 +27,19 @@ class Machine:
     name: str
     """The architecture's, or PORTABLE: a folder of harness/."""
     abis: Mapping[str, Abi]
-    features: tuple[str, ...]
+    features: Mapping[str, str]
+    """As `Arch.features`."""
     cc: Tool
     linked_as: tuple[str, ...]
     command: tuple[str, ...] = ()
     """What stands before a program's name."""
     how: str = NATIVE
     """native, or the emulator's name."""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """What C for it includes and no file has: text by name."""
+        return {HEADER: feature_table(self.features)}
 
 
 def machine_for(arch: Arch | None = None) -> Machine:
@@ -44,7 +51,7 @@ def machine_for(arch: Arch | None = None) -> Machine:
     host = next((a for a in arches().values() if platform.machine() in a.machines), None)
     arch = arch or host
     if arch is None:
-        return Machine(PORTABLE, {}, (), find_cc(), HERE)
+        return Machine(PORTABLE, {}, {}, find_cc(), HERE)
     if arch is host:
         return Machine(arch.name, arch.abis, arch.features, find_cc(), HERE)
     if not arch.emulator:

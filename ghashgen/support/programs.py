@@ -6,11 +6,13 @@ The hash says what a file should be; that it is what was made here, its seal
 
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import MappingProxyType
 
 from ghashgen.support.errors import GhashgenError
+from ghashgen.support.files import write_whole
 from ghashgen.support.paths import project_root
 from ghashgen.support.sealed import kept
 from ghashgen.support.toolchain import Tool, compile_c, link
@@ -39,15 +41,22 @@ def program(
     objects: Sequence[Path],
     out_dir: Path,
     linked_as: Sequence[str] = HERE,
+    made_headers: Mapping[str, str] = MappingProxyType({}),
 ) -> Path:
     """Compile sources of the folder harness/ or of `out_dir`, link, return the executable.
+
+    They may include the headers of harness/ and `made_headers`, text by name.
 
     Raises:
         GhashgenError: an object cannot be read, or the compiler or the linker fails.
     """
     folder = project_root() / "harness"
     headers = [path.read_bytes() for path in sorted(folder.rglob("*.h"))]
-    base: list[str | bytes] = [cc.version, *cc.command, *_COMPILE, *headers]
+    made = [text for pair in sorted(made_headers.items()) for text in pair]
+    own = out_dir / f"headers-{digest(made)}"
+    for header, text in made_headers.items():
+        write_whole(own / header, text)
+    base: list[str | bytes] = [cc.version, *cc.command, *_COMPILE, *headers, *made]
 
     def compiled(source: Path) -> Path:
         made_from: list[str | bytes] = [source.name, source.read_bytes()]
@@ -55,15 +64,15 @@ def program(
         return kept(
             obj,
             f"C object {obj.name}",
-            lambda: compile_c(cc, source, obj, flags=_COMPILE, include=(folder,)),
+            lambda: compile_c(cc, source, obj, flags=_COMPILE, include=(folder, own)),
         )
 
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         linked = [*pool.map(compiled, sources), *objects]
     contents = [_read(path) for path in linked]
     flags = (*linked_as, *_LINK)
-    made = out_dir / f"{name}-{digest([cc.version, *cc.command, *flags], contents)}"
-    return kept(made, f"program {made.name}", lambda: link(cc, linked, made, flags=flags))
+    whole = out_dir / f"{name}-{digest([cc.version, *cc.command, *flags], contents)}"
+    return kept(whole, f"program {whole.name}", lambda: link(cc, linked, whole, flags=flags))
 
 
 def _read(path: Path) -> bytes:

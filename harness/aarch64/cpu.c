@@ -3,30 +3,26 @@
 
 #include <sys/auxv.h>
 
+#define CPU_BIT_OF(NAME, name, position) {position, CPU_##NAME},
 static const struct {
-    unsigned long bit;
+    unsigned position;
     uint64_t feature;
-} hwcap_rows[] = {{1ul << 1, CPU_ASIMD}, {1ul << 4, CPU_PMULL}, {1ul << 17, CPU_SHA3}};
+} hwcap_rows[] = {CPU_FEATURES(CPU_BIT_OF)};
 
-const struct cpu_feature cpu_feature_names[] = {
-    {"asimd", CPU_ASIMD},
-    {"pmull", CPU_PMULL},
-    {"sha3", CPU_SHA3},
-};
-const size_t cpu_feature_count = sizeof cpu_feature_names / sizeof cpu_feature_names[0];
+const unsigned char cpu_word_bits[] = {64};
+const size_t cpu_word_count = sizeof cpu_word_bits;
 
-uint64_t cpu_detected(void)
+uint64_t cpu_decode(const uint64_t *words)
 {
-    unsigned long hwcap = getauxval(AT_HWCAP);
     uint64_t features = 0;
     for (size_t i = 0; i < sizeof hwcap_rows / sizeof hwcap_rows[0]; i++)
-        if (hwcap & hwcap_rows[i].bit)
+        if (words[0] >> hwcap_rows[i].position & 1)
             features |= hwcap_rows[i].feature;
     return features;
 }
 
-uint64_t cpu_decode(const struct cpu_registers *r)
+uint64_t cpu_detected(void)
 {
-    (void)r;
-    return 0;
+    const uint64_t hwcap = getauxval(AT_HWCAP);
+    return cpu_decode(&hwcap);
 }

@@ -1,16 +1,16 @@
 /* Where no feature is known. */
 #include "cpu.h"
 
-const struct cpu_feature cpu_feature_names[] = {{"", 0}};
-const size_t cpu_feature_count = 0;
+const unsigned char cpu_word_bits[] = {0};
+const size_t cpu_word_count = 0;
 
-uint64_t cpu_detected(void)
+uint64_t cpu_decode(const uint64_t *words)
 {
+    (void)words;
     return 0;
 }
 
-uint64_t cpu_decode(const struct cpu_registers *r)
+uint64_t cpu_detected(void)
 {
-    (void)r;
     return 0;
 }

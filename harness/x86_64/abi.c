@@ -7,6 +7,7 @@
 
 #include "abi_layout.h"
 #include "cpu.h"
+#include "xinuse.h"
 
 /* Violations, as bits; bits 0-7 and 8-17 are registers in the order of abi_violation_names. */
 #define ABI_GENERAL(i) (UINT64_C(1) << (i))

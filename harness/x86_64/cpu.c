@@ -1,22 +1,21 @@
 /* The detection of cpu_detect.h for the harness, and what the harness alone must know. */
 #include "cpu.h"
+#include "xinuse.h"
 
 #define CPU_BIT_OF(NAME, name, word, position, state) {name, CPU_##NAME, word, position, state},
 #include "cpu_detect.h"
 
-#define CPU_NAME_OF(NAME, name, word, position, state) {name, CPU_##NAME},
-const struct cpu_feature cpu_feature_names[] = {CPU_FEATURES(CPU_NAME_OF)};
-const size_t cpu_feature_count = CPUID_ROWS;
+/* CPUID.1:ECX, EDX; CPUID.(7,0):EBX, ECX; XCR0 (0 without OSXSAVE). */
+const unsigned char cpu_word_bits[] = {
+    [LEAF1_ECX] = 32, [LEAF1_EDX] = 32, [LEAF7_EBX] = 32, [LEAF7_ECX] = 32, [CPUID_WORDS] = 64};
+const size_t cpu_word_count = sizeof cpu_word_bits;
 
-uint64_t cpu_decode(const struct cpu_registers *r)
+uint64_t cpu_decode(const uint64_t *words)
 {
-    const uint32_t words[CPUID_WORDS] = {
-        [LEAF1_ECX] = r->leaf1_ecx,
-        [LEAF1_EDX] = r->leaf1_edx,
-        [LEAF7_EBX] = r->leaf7_ebx,
-        [LEAF7_ECX] = r->leaf7_ecx,
-    };
-    return decode_features(words, r->xcr0);
+    uint32_t cpuid[CPUID_WORDS];
+    for (size_t i = 0; i < CPUID_WORDS; i++)
+        cpuid[i] = (uint32_t)words[i];
+    return decode_features(cpuid, words[CPUID_WORDS]);
 }
 
 uint64_t cpu_detected(void)

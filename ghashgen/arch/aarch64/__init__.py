@@ -7,7 +7,7 @@ nothing is scheduled for one and no bound is stated.
 from ghashgen.arch.aarch64.abi import ABIS
 from ghashgen.arch.aarch64.address import address
 from ghashgen.arch.aarch64.decoder import AArch64Decoder
-from ghashgen.arch.aarch64.features import FEATURES
+from ghashgen.arch.aarch64.features import DETECTED
 from ghashgen.arch.aarch64.formats import FORMATS
 from ghashgen.arch.aarch64.frame import FRAME
 from ghashgen.arch.aarch64.registers import REGISTERS, SP
@@ -22,7 +22,7 @@ ARCH = Arch(
     abis=ABIS,
     formats=FORMATS,
     syntax="gas",
-    features=FEATURES,
+    features=DETECTED,
     machines=("aarch64", "arm64"),
     triple="aarch64-linux-gnu",
     emulator=("qemu-aarch64", "-cpu", "max"),

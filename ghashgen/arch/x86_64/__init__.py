@@ -6,7 +6,7 @@ Instruction sets are in `sets/`, syntaxes in `syntax/`, cores and their ports in
 from ghashgen.arch.core import Arch
 from ghashgen.arch.x86_64.abi import ABIS
 from ghashgen.arch.x86_64.decoder import DECODER
-from ghashgen.arch.x86_64.features import FEATURES
+from ghashgen.arch.x86_64.features import DETECTED, DETECTION
 from ghashgen.arch.x86_64.formats import FORMATS
 from ghashgen.arch.x86_64.frame import FRAME
 from ghashgen.arch.x86_64.jumps import JUMPS
@@ -22,7 +22,8 @@ ARCH = Arch(
     abis=ABIS,
     formats=FORMATS,
     syntax="nasm",
-    features=FEATURES,
+    features=DETECTED,
+    detection=DETECTION,
     machines=("x86_64", "AMD64"),
     triple="x86_64-linux-gnu",
     frame=FRAME,

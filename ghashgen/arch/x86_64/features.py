@@ -1,29 +1,39 @@
-"""The CPU features that kernels are told apart by, and how a machine is made to lack some."""
+"""The CPU features that x86-64 kernels are told apart by, and where CPUID has them."""
 
-FEATURES = (
-    "sse2",
-    "ssse3",
-    "sse4_1",
-    "pclmulqdq",
-    "aesni",
-    "avx",
-    "avx2",
-    "bmi2",
-    "avx512f",
-    "avx512bw",
-    "avx512vl",
-    "avx512dq",
-    "avx512vbmi",
-    "vpclmulqdq",
-    "vaes",
-    "gfni",
+from collections.abc import Mapping
+from types import MappingProxyType
+
+_YMM, _ZMM = "XCR0_YMM", "XCR0_ZMM"
+
+DETECTED: Mapping[str, str] = MappingProxyType(
+    {
+        name: f"{word}, {bit}, {state}"
+        for name, word, bit, state in (
+            ("sse2", "LEAF1_EDX", 26, "0"),
+            ("ssse3", "LEAF1_ECX", 9, "0"),
+            ("sse4_1", "LEAF1_ECX", 19, "0"),
+            ("pclmulqdq", "LEAF1_ECX", 1, "0"),
+            ("aesni", "LEAF1_ECX", 25, "0"),
+            ("avx", "LEAF1_ECX", 28, _YMM),
+            ("avx2", "LEAF7_EBX", 5, _YMM),
+            ("bmi2", "LEAF7_EBX", 8, "0"),
+            ("avx512f", "LEAF7_EBX", 16, _ZMM),
+            ("avx512bw", "LEAF7_EBX", 30, _ZMM),
+            ("avx512vl", "LEAF7_EBX", 31, _ZMM),
+            ("avx512dq", "LEAF7_EBX", 17, _ZMM),
+            ("avx512vbmi", "LEAF7_ECX", 1, _ZMM),
+            ("vpclmulqdq", "LEAF7_ECX", 10, _YMM),
+            ("vaes", "LEAF7_ECX", 9, _YMM),
+            ("gfni", "LEAF7_ECX", 8, "0"),
+        )
+    }
 )
-"""The CPU features that a kernel may need, as ``harness/cpu.h`` names them."""
+"""Word of CPUID, bit in it, and the state of XCR0 without which the feature may not be used.
 
-FEATURES_OFF = "GHASHGEN_FEATURES_OFF"
-"""Environment variable: CPU features that this machine is to lack, separated by commas.
+Source of the bits: Intel SDM volume 2A, CPUID; ``harness/x86_64/cpu_detect.h`` reads them."""
 
-``harness/cpu.c`` reads it, so it holds for every program that runs kernels: the harness and the
-benchmark, and what asks them (validate, bench, tune, compare, doctor). The emitted dispatcher knows
-it by the same name.
-"""
+FEATURES = tuple(DETECTED)
+"""The CPU features that a kernel may need, in the order of their bits in C."""
+
+DETECTION = "cpu_detect.h"
+"""The file of ``harness/x86_64/`` that detects them, there and in an emitted dispatcher."""

@@ -55,7 +55,8 @@ def build(
         inputs += [isolated(cc, peer, out_dir) for peer in given]
     sources = [*_sources(machine), *adapters, write_table(kernels, out_dir)]
     objects = [*(kernel.obj for kernel in kernels), *inputs]
-    return Program(program(cc, "bench", sources, objects, out_dir), absent)
+    made = program(cc, "bench", sources, objects, out_dir, made_headers=machine.headers)
+    return Program(made, absent)
 
 
 def _find(

@@ -18,23 +18,7 @@ enum cpuid_word { LEAF1_ECX, LEAF1_EDX, LEAF7_EBX, LEAF7_ECX, CPUID_WORDS };
  * VAES and VPCLMULQDQ name the 256-bit forms, hence YMM state: VEX.128 VPCLMULQDQ needs PCLMULQDQ
  * and AVX instead.
  */
-#define CPU_FEATURES(ROW)                                  \
-    ROW(SSE2, "sse2", LEAF1_EDX, 26, 0)                    \
-    ROW(SSSE3, "ssse3", LEAF1_ECX, 9, 0)                   \
-    ROW(SSE4_1, "sse4_1", LEAF1_ECX, 19, 0)                \
-    ROW(PCLMULQDQ, "pclmulqdq", LEAF1_ECX, 1, 0)           \
-    ROW(AESNI, "aesni", LEAF1_ECX, 25, 0)                  \
-    ROW(AVX, "avx", LEAF1_ECX, 28, XCR0_YMM)               \
-    ROW(AVX2, "avx2", LEAF7_EBX, 5, XCR0_YMM)              \
-    ROW(BMI2, "bmi2", LEAF7_EBX, 8, 0)                     \
-    ROW(AVX512F, "avx512f", LEAF7_EBX, 16, XCR0_ZMM)       \
-    ROW(AVX512BW, "avx512bw", LEAF7_EBX, 30, XCR0_ZMM)     \
-    ROW(AVX512VL, "avx512vl", LEAF7_EBX, 31, XCR0_ZMM)     \
-    ROW(AVX512DQ, "avx512dq", LEAF7_EBX, 17, XCR0_ZMM)     \
-    ROW(AVX512VBMI, "avx512vbmi", LEAF7_ECX, 1, XCR0_ZMM)  \
-    ROW(VPCLMULQDQ, "vpclmulqdq", LEAF7_ECX, 10, XCR0_YMM) \
-    ROW(VAES, "vaes", LEAF7_ECX, 9, XCR0_YMM)              \
-    ROW(GFNI, "gfni", LEAF7_ECX, 8, 0)
+#include "cpu_features.h"
 
 static const struct {
     const char *name;
