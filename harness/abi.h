@@ -32,6 +32,9 @@ const struct guard *abi_stack(void);
 uint64_t abi_call(const struct ghashgen_kernel *k, kernel_entry entry, const uint64_t *args,
                   size_t count, int dirty_upper);
 
+/* What the last call left in the register in which a number is returned. */
+uint64_t abi_result(void);
+
 /* "rbx, xmm6 changed; ..." */
 void abi_describe(uint64_t violations, char *text, size_t text_size);
 

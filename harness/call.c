@@ -4,7 +4,8 @@
  * all little-endian: "GHC1", u32 count, then a call: u32 buffers, each its name in 16 bytes, u8
  * writable, u64 gap, u64 size, its bytes; u32 arguments, each u8 kind, u64 value: kind 0 is a number,
  * kind 1 the address of a buffer. To standard output go, for each call, what it violated of the
- * convention, u64 size and text, and the bytes of the buffers that can be written to.
+ * convention, u64 size and text, u64 what it returned, and the bytes of the buffers that can be
+ * written to. Of a function that returns nothing the number means nothing.
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +25,7 @@ struct calling {
     struct guard guards[BUFFERS];
     char names[BUFFERS][17];
     uint8_t writable[BUFFERS];
-    uint64_t args[KERNEL_ARGUMENTS], violations;
+    uint64_t args[KERNEL_ARGUMENTS], violations, result;
     uint32_t buffer_count, count;
 };
 
@@ -32,6 +33,7 @@ static void perform(void *argument)
 {
     struct calling *c = argument;
     c->violations = abi_call(c->k, c->entry, c->args, c->count, 0);
+    c->result = abi_result();
 }
 
 static int read_buffer(struct calling *c, uint32_t i)
@@ -102,6 +104,14 @@ static const struct guard *guard_of(const struct calling *c, const void *address
     return guard_contains(abi_stack(), address) ? abi_stack() : NULL;
 }
 
+static int write_number(uint64_t number)
+{
+    uint8_t bytes[8];
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (uint8_t)(number >> 8 * i);
+    return fwrite(bytes, 1, 8, stdout) == 8;
+}
+
 static int make_call(struct calling *c, const char *function, uint64_t number)
 {
     struct trap t;
@@ -120,11 +130,9 @@ static int make_call(struct calling *c, const char *function, uint64_t number)
                  what);
         return EXIT_FAULT;
     }
-    uint8_t size[8];
     abi_describe(c->violations, what, sizeof what);
-    for (int i = 0; i < 8; i++)
-        size[i] = (uint8_t)(strlen(what) >> 8 * i);
-    int written = fwrite(size, 1, 8, stdout) == 8 && fputs(what, stdout) != EOF;
+    int written = write_number(strlen(what)) && fputs(what, stdout) != EOF;
+    written &= write_number(c->result);
     for (uint32_t i = 0; i < c->buffer_count; i++)
         if (c->writable[i] && c->guards[i].size)
             written &= fwrite(c->guards[i].object, c->guards[i].size, 1, stdout) == 1;

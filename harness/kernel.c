@@ -26,15 +26,15 @@ kernel_entry kernel_function(const struct ghashgen_kernel *k, const char *name)
     return NULL;
 }
 
-typedef void words(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
-                   uint64_t, uint64_t, uint64_t, uint64_t);
+typedef uint64_t words(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
+                       uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
 
-void kernel_call(const struct ghashgen_kernel *k, kernel_entry entry,
-                 const uint64_t a[KERNEL_ARGUMENTS])
+uint64_t kernel_call(const struct ghashgen_kernel *k, kernel_entry entry,
+                     const uint64_t a[KERNEL_ARGUMENTS])
 {
     _Static_assert(KERNEL_ARGUMENTS == 12, "all arguments are passed");
     if (kernel_is_win64(k))
-        win64_call(entry, a);
-    else
-        ((words *)entry)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11]);
+        return win64_call(entry, a);
+    return ((words *)entry)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10],
+                            a[11]);
 }

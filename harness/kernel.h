@@ -51,11 +51,12 @@ static inline int kernel_is_win64(const struct ghashgen_kernel *k)
 }
 
 /* Calls an entry by the kernel's convention. Arguments are pointers and numbers of 64 bits; those
- * that a function does not have do no harm, since in both conventions the caller clears the stack. */
-void kernel_call(const struct ghashgen_kernel *k, kernel_entry entry,
+ * that a function does not have do no harm, since in both conventions the caller clears the stack.
+ * Returns what a function returns; of one that returns nothing, anything. */
+uint64_t kernel_call(const struct ghashgen_kernel *k, kernel_entry entry,
                  const uint64_t args[KERNEL_ARGUMENTS]);
 
 /* The same for "win64", in a translation unit of its own: see kernel_win64.c. */
-void win64_call(kernel_entry entry, const uint64_t args[KERNEL_ARGUMENTS]);
+uint64_t win64_call(kernel_entry entry, const uint64_t args[KERNEL_ARGUMENTS]);
 
 #endif

@@ -10,11 +10,12 @@
 #define WIN64
 #endif
 
-typedef void WIN64 words(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
-                         uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
+typedef uint64_t WIN64 words(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
+                             uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
 
-void win64_call(kernel_entry entry, const uint64_t a[KERNEL_ARGUMENTS])
+uint64_t win64_call(kernel_entry entry, const uint64_t a[KERNEL_ARGUMENTS])
 {
     _Static_assert(KERNEL_ARGUMENTS == 12, "all arguments are passed");
-    ((words *)entry)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11]);
+    return ((words *)entry)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10],
+                            a[11]);
 }

@@ -140,7 +140,7 @@ def widths(isa: Isa, row: Row) -> tuple[int, ...]:
 FORMS = [
     Form(isa, row, kinds, sample(row, kinds, width, first))
     for isa in isas(DEFAULT).values()
-    for row in isa.rows.values()
+    for row in isa.written.values()
     for width in widths(isa, row)
     # Registers above 15 make the assembler choose the EVEX form, the others VEX where there is one.
     for first in range(0, isa.vector_registers, 16)
@@ -248,7 +248,7 @@ def test_rows_are_counted_as_the_bytes_are(isa: Isa, decoded: Decoded) -> None:
 
 @each_isa
 def test_what_fuses_with_a_branch_sets_the_flags_and_leaves_memory_alone(isa: Isa) -> None:
-    fusing = [row for row in isa.rows.values() if row.fuses]
+    fusing = [row for row in isa.written.values() if row.fuses]
     assert {row.mnemonic for row in fusing} == {"add", "and", "cmp", "sub"}
     for row in fusing:
         assert row.flags == "w"
@@ -275,7 +275,7 @@ def test_rows_name_the_cpu_features_that_the_instructions_need(isa: Isa, decoded
         named = {name.upper() for name in form.row.features}
         assert cpu_features(found) <= implied(named), form
         needed[form.row.key] |= cpu_features(found)
-    for row in isa.rows.values():
+    for row in isa.written.values():
         assert {name.upper() for name in row.features} <= implied(needed[row.key]), row.key
 
 

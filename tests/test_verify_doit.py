@@ -85,7 +85,7 @@ def test_no_row_off_the_list_meets_a_secret() -> None:
 def test_what_kernels_use_is_listed_or_public() -> None:
     """BZHI makes a mask from the length; everything else that is emitted is on the list."""
     assert emitted() - dataflow.listed() - dataflow.no_operands() == {"bzhi"}
-    written = {row.mnemonic for isa in isas(DEFAULT).values() for row in isa.rows.values()}
+    written = {row.mnemonic for isa in isas(DEFAULT).values() for row in isa.written.values()}
     assert written - dataflow.listed() - dataflow.no_operands() == {"bzhi"}
 
 

@@ -6,11 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from toys.family.sums import BOUND, Sums, sums
+from toys.family.sums import BOUND, MEANINGS, Sums, sums
 from verify_objects import assembled
 
 import ghashgen.verify
 from ghashgen.verify.core.refutation import Category
+from ghashgen.verify.engine.family import Result
 from ghashgen.verify.hash.difference import explain
 from ghashgen.verify.prove import THEOREMS, Proof, prove_object
 
@@ -46,11 +47,13 @@ def test_a_family_of_ones_own_is_proved_for_every_length(abi: str) -> None:
         ("sums_update", below, "execution"),
         ("sums_update", above, "induction"),
         ("sums_update", "every pair", "induction"),
+        ("sums_probe", "none", "execution"),
+        ("sums_count", "every length", "execution"),
         ("sums_mask", below, "execution"),
         ("sums_mask", above, "induction"),
     }
     assert {t.what for t in proof.theorems} == set(THEOREMS)
-    assert [f.behind is not None for f in proof.functions] == [False, True, True]
+    assert [f.behind is not None for f in proof.functions] == [False, True, True, False, False]
 
 
 FUNCTION, MEMORY, UNSUPPORTED = Category.FUNCTION, Category.MEMORY, Category.UNSUPPORTED
@@ -92,6 +95,19 @@ PLANTED = [
     ("mask", "    test        COUNT, COUNT\n",
      "    cmp COUNT, 1024\n jb .go\n movdqa xmm1, xmm0\n.go:\n test COUNT, COUNT\n", 0,
      UNSUPPORTED),
+    # What is returned: its bits, in its register.
+    ("probe", "movd        eax, xmm0", "nop", 0, FUNCTION),
+    ("probe", "movd        eax, xmm0", "movd ecx, xmm0", 0, FUNCTION),
+    ("probe", "movd        eax, xmm0", "movd eax, xmm1", 0, FUNCTION),
+    ("probe", "movd        eax, xmm0", "xor eax, eax", 0, FUNCTION),
+    ("probe", "movd        eax, xmm0", "mov rax, rcx", 0, FUNCTION),
+    ("probe", "movd        eax, xmm0", "movd eax, xmm0\n shr eax, 1", 0, FUNCTION),
+    ("probe", "movd        eax, xmm0", "movd eax, xmm0\n and eax, 0x7fffffff", 0, FUNCTION),
+    ("count", "shr         rax, 4", "nop", 0, FUNCTION),
+    ("count", "shr         rax, 4", "shr rax, 3", 0, FUNCTION),
+    ("count", "shr         rax, 4", "xor eax, eax", 0, FUNCTION),
+    ("count", "shr         rax, 4", "shr rax, 4\n mov eax, eax", 0, UNSUPPORTED),
+    ("count", "shr         rax, 4", "shr rax, 4\n mov rcx, rax\n mov rax, r10", 0, FUNCTION),
 ]  # fmt: skip
 
 
@@ -129,6 +145,33 @@ def test_a_family_that_wipes() -> None:
     refutation = prove_object(assembled(ASM), sums(wipe=True)).refutation
     assert refutation is not None
     assert refutation.category is Category.WIPE
+
+
+def wiped(move: str) -> Proof:
+    """Return the proof of a probe that wipes, with another move to its result."""
+    text = ASM.replace("    ret\n", "    pxor xmm0, xmm0\n    pxor xmm1, xmm1\n    ret\n")
+    text = text.replace("movd        eax, xmm0", move)
+    return prove_object(assembled(text), only("probe", sums(wipe=True)))
+
+
+def test_bits_above_what_is_returned_mean_nothing_and_hold_no_secret_once_wiped() -> None:
+    assert planted("probe", "movd        eax, xmm0", "movq rax, xmm0").refutation is None
+    assert wiped("movd eax, xmm0").refutation is None
+    assert wiped("movq rax, xmm0\n mov eax, eax").refutation is None
+    for move in ("movq rax, xmm0", "movd eax, xmm0\n mov ecx, eax"):
+        refutation = wiped(move).refutation
+        assert refutation is not None
+        assert refutation.category is Category.WIPE
+
+
+@pytest.mark.parametrize(("operation", "returns"), [("probe", None), ("init", Result(32))])
+def test_a_number_is_compared_where_one_is_returned_and_nowhere_else(
+    operation: str, returns: Result | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(MEANINGS[operation], "returns", returns)
+    refutation = prove_object(built(ASM, "sysv"), only(operation, sums())).refutation
+    assert refutation is not None
+    assert refutation.category is UNSUPPORTED
 
 
 HASH = re.compile(r"ghash|polyval|subkey|karatsuba|\bH\^|\bpower\b|\binit\b|\bupdate\b", re.I)

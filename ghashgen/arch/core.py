@@ -169,6 +169,9 @@ class Arch:
     """What the header of its ELF objects says, as pyelftools names it."""
     stack_pointer: int
     """Its number among the general registers."""
+    result: int
+    """The general register in which a number is returned, in each of the conventions; none saves
+    it."""
     abis: Mapping[str, Abi]
     """The first is what is meant where none is named."""
     formats: Mapping[str, ObjectFormat]
@@ -200,6 +203,11 @@ class Arch:
     """What the names of its cross tools begin with."""
     emulator: tuple[str, ...] = ()
     """The command that runs its Linux programs where the CPU is another; () where there is none."""
+
+    def __post_init__(self) -> None:
+        for abi in self.abis.values():
+            if self.result not in abi.volatile:
+                raise ValueError(f"{self.name}: {abi.name} returns in a register that it saves")
 
     @property
     def default_abi(self) -> Abi:

@@ -153,6 +153,8 @@ class Row:
     to the next instruction."""
     fuses: bool = False
     """Whether a conditional branch directly after it may issue as one with it."""
+    stands_in: bool = False
+    """Whether it stands for what `compiler.frame` puts in its place, and no assembler sees it."""
 
     def __post_init__(self) -> None:
         if not (self.key and self.source and self.audit_class in CLASSES):
@@ -210,6 +212,19 @@ class Row:
         return tuple(reads), tuple(writes)
 
 
+RETURN_VALUE = Row(
+    "return.value",
+    "r:q",
+    (),
+    "the convention: a number is in its register at the return",
+    "other",
+    flags="",
+    flow=Flow.RETURN,
+    stands_in=True,
+)
+"""A return with a number: `allocate` has it in the convention's register where it can."""
+
+
 @dataclass(frozen=True)
 class Step:
     """One instruction of a lowering: row key and operand tokens.
@@ -242,6 +257,11 @@ class Isa:
     expect of the decoded bytes, from which an emitted file takes its own list."""
     leave: tuple[str, ...] = ()
     """Rows to run before every return, without operands: VZEROUPPER after wide registers."""
+
+    @cached_property
+    def written(self) -> Mapping[str, Row]:
+        """The rows that assemblers see, by key."""
+        return {key: row for key, row in self.rows.items() if not row.stands_in}
 
     @cached_property
     def operand_align(self) -> int:

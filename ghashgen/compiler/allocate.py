@@ -14,7 +14,7 @@ from fractions import Fraction
 from ghashgen.arch.core import Abi
 from ghashgen.arch.rows import Isa
 from ghashgen.compiler.interference import Interference, meet
-from ghashgen.ir.program import Block, Mem, Op, Operand, PReg, Program, RegClass, Slot, VReg
+from ghashgen.ir.program import Block, Flow, Mem, Op, Operand, PReg, Program, RegClass, Slot, VReg
 from ghashgen.support.errors import GhashgenError
 
 MAX_SLOTS = 256
@@ -53,6 +53,7 @@ def allocate(
         RegClass.GPR: (*abi.volatile, *abi.saved),
     }
     fixed = dict(zip(program.params, abi.params, strict=False))
+    given = _given(program, isa)
     pinned: frozenset[VReg] = frozenset()
     # A slot is as wide as the group loop's registers; what is wider stays in a register.
     too_wide = frozenset(
@@ -65,7 +66,9 @@ def allocate(
     for slots in range(program.slots, program.slots + max_slots + 1):
         graph = Interference(program, isa)
         _coalesce(graph, fixed)
-        colours, failed = _colour(graph, pools, fixed)
+        colours, failed = _colour(
+            graph, pools, fixed, {graph.find(reg): isa.arch.result for reg in given}
+        )
         if failed is None:
             homes = {reg: PReg(reg.cls, colours[graph.find(reg)]) for reg in graph.order}
             out = rewrite(program, isa, homes)
@@ -77,6 +80,12 @@ def allocate(
     raise GhashgenError(
         f"{program.name}: registers do not suffice", "choose fewer blocks or a simpler variant"
     )
+
+
+def _given(program: Program, isa: Isa) -> list[VReg]:
+    """Return the registers whose values the function returns."""
+    returns = [op for op in program.ops if isa.rows[op.code].flow is Flow.RETURN]
+    return [reg for op in returns for reg in op.operands if isinstance(reg, VReg)]
 
 
 def _coalesce(graph: Interference, fixed: Mapping[VReg, int]) -> None:
@@ -93,7 +102,10 @@ def _coalesce(graph: Interference, fixed: Mapping[VReg, int]) -> None:
 
 
 def _colour(
-    graph: Interference, pools: Mapping[RegClass, Sequence[int]], fixed: Mapping[VReg, int]
+    graph: Interference,
+    pools: Mapping[RegClass, Sequence[int]],
+    fixed: Mapping[VReg, int],
+    wanted: Mapping[VReg, int],
 ) -> tuple[dict[VReg, int], VReg | None]:
     colours: dict[VReg, int] = dict(fixed)
     # Of what has a colour already: (members, edges), by register file and colour.
@@ -109,7 +121,8 @@ def _colour(
         if reg in colours:
             continue
         masks, others = graph.masks(reg), taken[reg.cls]
-        free = (colour for colour in pools[reg.cls] if not meet(masks, others[colour]))
+        first = (wanted[reg],) if reg in wanted else ()
+        free = (c for c in (*first, *pools[reg.cls]) if not meet(masks, others[c]))
         found = next(free, None)
         if found is None:
             return colours, reg

@@ -5,6 +5,8 @@ registers. Epilogue: the reverse, after wiping if the kernel asks for it. No fra
 none is needed, so most functions stay leaf functions that never move the stack pointer. How a
 register is saved and a frame made, the architecture says (`arch.core.FrameCode`).
 
+A number that is returned goes to its register before anything is wiped or restored.
+
 Frame, from the stack pointer upwards after the prologue: spill slots, saved vector registers,
 padding, saved general registers, and what lies above on entry, parameters on the stack among it.
 
@@ -18,6 +20,7 @@ from ghashgen.arch.core import Abi
 from ghashgen.arch.rows import Isa
 from ghashgen.compiler.allocate import Allocation
 from ghashgen.compiler.liveness import falls_through, positions, targets
+from ghashgen.compiler.wipe import wiped
 from ghashgen.ir.program import (
     Argument,
     Constant,
@@ -67,7 +70,10 @@ def frame(allocation: Allocation, isa: Isa, abi: Abi, wipe: bool) -> Function:
     """Return the function with prologue and epilogue."""
     program, code = allocation.program, isa.arch.frame
     stack = PReg(RegClass.GPR, isa.arch.stack_pointer)
-    vectors, generals = _written(program, isa)
+    given = _given(program, isa)
+    vectors, generals = _written(program, isa, given)
+    (move,), (back,) = isa.lower["gpr_copy"], isa.lower["return"]
+    result = PReg(RegClass.GPR, isa.arch.result)
     saved = tuple(number for number in abi.saved if number in generals)
     saves = tuple(number for number in vectors if number in abi.saved_vectors)
     slot = SLOT_BYTES * isa.lanes
@@ -96,7 +102,7 @@ def frame(allocation: Allocation, isa: Isa, abi: Abi, wipe: bool) -> Function:
         restore.append(Directive("restored", (register,)))
     lines.append(Directive("body"))
 
-    wiping = _wipe(program, isa, vectors, allocation.slots) if wipe else []
+    wiping = wiped(program, isa, vectors, allocation.slots, given) if wipe else []
     clear = [Op(row, comment="upper halves are the caller's") for row in isa.leave]
 
     def address(operand: Operand) -> Operand:
@@ -121,6 +127,10 @@ def frame(allocation: Allocation, isa: Isa, abi: Abi, wipe: bool) -> Function:
                 continue
             # What stands below a return is entered with the frame as it is above it.
             below = above and op is not last
+            if op.operands:
+                if op.operands != (result,):
+                    lines.append(Op(move.row, (result, *op.operands), comment="what is returned"))
+                op = replace(op, code=back.row, operands=())
             lines += map(placed, wiping)
             lines += [Directive("remember")] if below else []
             lines += restore
@@ -147,36 +157,22 @@ def _read(program: Program) -> tuple[Constant, ...]:
     return tuple(program.constants[name] for name in names)
 
 
-def _written(program: Program, isa: Isa) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the numbers of the (vector, general) registers that the program writes."""
-    written = {reg for op in program.ops for reg in isa.rows[op.code].effects(op)[1]}
+def _given(program: Program, isa: Isa) -> tuple[PReg, ...]:
+    """Return the register of numbers that are returned, or nothing."""
+    returns = [op for op in program.ops if isa.rows[op.code].flow is Flow.RETURN]
+    return (PReg(RegClass.GPR, isa.arch.result),) if any(op.operands for op in returns) else ()
+
+
+def _written(
+    program: Program, isa: Isa, given: tuple[PReg, ...]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the numbers of the (vector, general) registers that the function writes."""
+    written = {reg for op in program.ops for reg in isa.rows[op.code].effects(op)[1]} | {*given}
     vectors, generals = (
         tuple(sorted(reg.index for reg in written if reg.cls is cls))
         for cls in (RegClass.VEC, RegClass.GPR)
     )
     return vectors, generals
-
-
-def _wipe(program: Program, isa: Isa, vectors: tuple[int, ...], slots: int) -> list[Op]:
-    """Zero the vector registers, the general registers that held input bytes, and the slots."""
-    (zero,), (store,) = isa.lower["zero"], isa.lower["store"]
-    out = []
-    for number in vectors:
-        register = PReg(RegClass.VEC, number)
-        out.append(Op(zero.row, (register,) * len(zero.tokens), comment="wipe"))
-    for i in range(slots):
-        zeros = PReg(RegClass.VEC, vectors[0])
-        out.append(Op(store.row, (Slot(i), zeros), 128 * isa.lanes, "wipe"))
-    loaded = {
-        reg.index
-        for op in program.ops
-        if isa.rows[op.code].audit_class == "load"
-        for reg in isa.rows[op.code].effects(op)[1]
-        if reg.cls is RegClass.GPR
-    }
-    for number in sorted(loaded):
-        out.append(replace(isa.arch.frame.zero(number), comment="wipe"))
-    return out
 
 
 def _upper_dirty(program: Program, isa: Isa) -> list[bool]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ghashgen.arch.decoder import CLASSES, FLAGS, Decoder, Effect, Native
 from ghashgen.arch.objects import ObjectCode
 from ghashgen.cost.left import Left, left_by
-from ghashgen.ir.program import Flow
+from ghashgen.ir.program import Flow, RegClass
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.support.errors import GhashgenError
@@ -139,7 +139,8 @@ def audit(kernel: Kernel, symbol: str, code: ObjectCode) -> Audit:
     """Audit an assembled kernel whose symbols begin with `symbol`."""
     arch = kernel.instruction_set.arch
     decoder = arch.decoder
-    bodies = {name: code.function(f"{symbol}_{name}") for name in functions_of(kernel)}
+    functions, result = functions_of(kernel), arch.registers[RegClass.GPR].names[arch.result]
+    bodies = {name: code.function(f"{symbol}_{name}") for name in functions}
     effects = {name: [decoder.effect(i) for i in body] for name, body in bodies.items()}
     return Audit(
         name=kernel.name,
@@ -153,5 +154,8 @@ def audit(kernel: Kernel, symbol: str, code: ObjectCode) -> Audit:
         stack_bytes={name: _stack(decoder, body) for name, body in bodies.items()},
         registers={name: _written(effects[name]) for name in bodies},
         features=decoder.features(i for body in bodies.values() for i in body),
-        left={name: left_by(arch, body, effects[name]) for name, body in bodies.items()},
+        left={
+            name: left_by(arch, body, effects[name], result if functions[name].returns else "")
+            for name, body in bodies.items()
+        },
     )

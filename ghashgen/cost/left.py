@@ -1,9 +1,10 @@
 """What a function leaves behind: where a secret may be when it returns, followed in its bytes.
 
 A secret is what was read from memory that the caller passed (subkey, state, table, message) and
-everything computed from it; constants, addresses and lengths are none. Secrets are followed forward
-over every path, as registers and stack bytes that may hold one. What is named here may hold a
-secret after some call; what is not named holds none after any call.
+everything computed from it; constants, addresses and lengths are none, nor is a number that the
+function returns, which is meant for the caller. Secrets are followed forward over every path, as
+registers and stack bytes that may hold one. What is named here may hold a secret after some call;
+what is not named holds none after any call.
 """
 
 from collections.abc import Sequence
@@ -114,10 +115,13 @@ def _following(arch: Arch, instructions: Sequence[Native]) -> list[tuple[int, ..
     return out
 
 
-def left_by(arch: Arch, instructions: Sequence[Native], effects: Sequence[Effect]) -> Left:
+def left_by(
+    arch: Arch, instructions: Sequence[Native], effects: Sequence[Effect], returned: str = ""
+) -> Left:
     """Return what a whole function, entered at its first instruction, leaves behind.
 
-    `effects` are what its instructions read and write, one each.
+    `effects` are what its instructions read and write, one each; `returned` is the register in
+    which it returns a number, "" if it returns none.
 
     Raises:
         ValueError: it moves the stack pointer, branches or uses the stack in a way that is not
@@ -146,5 +150,6 @@ def left_by(arch: Arch, instructions: Sequence[Native], effects: Sequence[Effect
             if depth[j] is None or state | states[j] != states[j]:
                 depth[j], states[j] = below, state | states[j]
                 pending.append(j)
-    names = sorted((name for name, bit in bits.items() if end & bit), key=arch.order)
+    found = (name for name, bit in bits.items() if end & bit and name != returned)
+    names = sorted(found, key=arch.order)
     return Left(tuple(names), (end >> _STACK_BIT).bit_count())

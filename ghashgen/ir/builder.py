@@ -13,6 +13,7 @@ from ghashgen.ir.program import (
     CODES,
     Block,
     Constant,
+    Flow,
     Label,
     Mem,
     Op,
@@ -140,9 +141,16 @@ class Builder:
         """Go to `target` if register <condition> value; condition is a CODES branch."""
         self.emit(f"branch_{condition}", register, value, Label(target))
 
+    def give(self, value: VReg | int, note: str = "") -> None:
+        """Return a number from the function: a general register's, or a constant."""
+        if isinstance(value, int):
+            value = self.gpr("gpr_const", value, note=note)
+        self.emit("return_value", value)
+
     def program(self) -> Program:
-        """End the function and return it."""
-        self.emit("return")
+        """End the function, if it has not ended by itself, and return it."""
+        if not (self._ops and CODES[self._ops[-1].code].flow is Flow.RETURN):
+            self.emit("return")
         blocks = (*self._blocks, Block(self._label, tuple(self._ops), self._depth))
         return Program(self._name, self.params, blocks, dict(self._constants), self._slots)
 

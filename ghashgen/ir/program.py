@@ -335,5 +335,6 @@ CODES: Mapping[str, Code] = {
     "branch_equal": Code("ril", "if a = i", flow=Flow.BRANCH),
     "branch_not_equal": Code("ril", "if a ≠ i", flow=Flow.BRANCH),
     "return": Code("", "return", flow=Flow.RETURN),
+    "return_value": Code("r", "return a", flow=Flow.RETURN),
 }
 """Every abstract operation that a builder may record."""

@@ -19,7 +19,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from ghashgen.arch.rows import Isa
 from ghashgen.ir.builder import Builder
-from ghashgen.ir.program import Program
+from ghashgen.ir.program import CODES, Flow, Program
 from ghashgen.kernels.axes import Axis
 
 MAX_PARAMS = 12
@@ -142,6 +142,35 @@ class Param:
         return self.direction is not Direction.IN
 
 
+RESULT_TYPES: Mapping[str, int] = MappingProxyType(
+    {"int": 32, "uint32_t": 32, "uint64_t": 64, "size_t": 64}
+)
+"""The types of numbers that a function may return, with their bits."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """A number that a function returns in a register, whose bits above its type mean nothing.
+
+    `role` is what it says. What is not `secret` the caller may act upon, however it was computed.
+    """
+
+    role: str
+    ctype: str = "int"
+    secret: bool = False
+
+    def __post_init__(self) -> None:
+        if self.ctype not in RESULT_TYPES:
+            raise ValueError(f"{self.ctype} is none of {', '.join(RESULT_TYPES)}")
+
+    def number(self, register: int) -> int:
+        """Return what a caller in C reads in the register, whose 64 bits are given."""
+        bits = RESULT_TYPES[self.ctype]
+        value = register & (1 << bits) - 1
+        negative = self.ctype == "int" and value >> bits - 1
+        return value - (1 << bits) if negative else value
+
+
 K = TypeVar("K", bound=Point)
 
 
@@ -162,6 +191,8 @@ class Function(Generic[K]):
     """The operation, of those that the prover knows, that it must be shown to be; "" for none."""
     exported: Callable[[K], bool] = lambda kernel: True
     """Whether a kernel has it."""
+    returns: Result | None = None
+    """The number that it returns, if it does: `Builder.give` ends it."""
 
     def __post_init__(self) -> None:
         words = {p.name for p in self.params if isinstance(p.size, Word)}
@@ -173,14 +204,26 @@ class Function(Generic[K]):
                 raise ValueError(f"{self.name}: {param.size.by} is no number that counts a buffer")
 
     def program(self, kernel: K) -> Program:
-        """Return the function of a kernel, in abstract operations."""
+        """Return the function of a kernel, in abstract operations.
+
+        Raises:
+            ValueError: some way through it does not return what it is to return.
+        """
         b = Builder(self.name, tuple(param.name for param in self.params), kernel.widest)
         self.build(b, kernel)
-        return b.program()
+        program = b.program()
+        ends = {op.code for op in program.ops if CODES[op.code].flow is Flow.RETURN}
+        wanted = "return" if self.returns is None else "return_value"
+        if ends != {wanted}:
+            raise ValueError(
+                f"{self.name} ends by {', '.join(sorted(ends))}, not by {wanted} alone"
+            )
+        return program
 
     def prototype(self, symbol: str) -> str:
         """Return the C prototype of this function under a symbol."""
-        return f"void {symbol}({', '.join(param.declaration for param in self.params)})"
+        ctype = self.returns.ctype if self.returns else "void"
+        return f"{ctype} {symbol}({', '.join(param.declaration for param in self.params)})"
 
     @property
     def roles(self) -> tuple[str, ...]:

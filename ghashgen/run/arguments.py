@@ -39,6 +39,26 @@ Arguments = Sequence[int | Memory]
 """Of one call: numbers and buffers, in the order of the parameters."""
 
 
+@dataclass(frozen=True)
+class Answer:
+    """What a call left: the memory that it may write to, by the names of parameters, its result."""
+
+    buffers: Mapping[str, bytes]
+    result: int | None = None
+    """The number that the function returned, None of one that returns none."""
+
+    def __getitem__(self, name: str) -> bytes:
+        """Return the memory of a parameter."""
+        return self.buffers[name]
+
+
+def answered(function: Function[Any], buffers: Mapping[str, bytes], register: int) -> Answer:
+    """Return the answer to a call that left this in the register of results."""
+    written = {param.name for param in function.params if param.written}
+    kept = {name: data for name, data in buffers.items() if name in written}
+    return Answer(kept, function.returns.number(register) if function.returns else None)
+
+
 def arguments(
     function: Function[Any], values: Values, table_bytes: int, table_align: int
 ) -> Arguments:

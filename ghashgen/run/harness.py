@@ -127,10 +127,14 @@ class Report:
 
 @dataclass(frozen=True)
 class Called:
-    """What a call left: what it violated of its convention, in words, and what it may write to."""
+    """What a call left: what it violated of its convention, in words, and what it may write to.
+
+    `register` is the one in which a number is returned.
+    """
 
     violations: str
     buffers: Mapping[str, bytes]
+    register: int
 
 
 class MissingFeatures(GhashgenError):  # noqa: N818 - a refusal, like its base
@@ -210,8 +214,10 @@ class Harness:
         for call in calls:
             (size,) = struct.unpack("<Q", output.read(8))
             violations = output.read(size).decode()
+            (register,) = struct.unpack("<Q", output.read(8))
             written = [x for x in call if isinstance(x, Memory) and x.writable]
-            out.append(Called(violations, {x.name: output.read(x.size) for x in written}))
+            buffers = {x.name: output.read(x.size) for x in written}
+            out.append(Called(violations, buffers, register))
         return out
 
     def sampled(self, job: bytes) -> Sequence[str]:

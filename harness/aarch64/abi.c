@@ -49,7 +49,7 @@ const size_t abi_violation_count = sizeof abi_violation_names / sizeof abi_viola
 struct abi_frame {
     kernel_entry target;
     uint8_t *stack; /* sp before the call */
-    uint64_t args[ARGUMENT_REGISTERS], garbage, own_sp, own_fpcr, out_sp, out_fpcr, pad;
+    uint64_t args[ARGUMENT_REGISTERS], garbage, own_sp, own_fpcr, out_sp, out_fpcr, out_result;
     uint64_t sentinels[KEPT_COUNT], out_registers[KEPT_COUNT];
     uint8_t fill[32][16], out_vectors[32][16];
 };
@@ -64,6 +64,7 @@ ASSERT_AT(own_sp, FRAME_OWN_SP);
 ASSERT_AT(own_fpcr, FRAME_OWN_FPCR);
 ASSERT_AT(out_sp, FRAME_OUT_SP);
 ASSERT_AT(out_fpcr, FRAME_OUT_FPCR);
+ASSERT_AT(out_result, FRAME_OUT_RESULT);
 ASSERT_AT(sentinels, FRAME_SENTINELS);
 ASSERT_AT(out_registers, FRAME_OUT_REGISTERS);
 ASSERT_AT(fill, FRAME_FILL);
@@ -126,6 +127,11 @@ uint64_t abi_call(const struct ghashgen_kernel *k, kernel_entry entry, const uin
         if (f->stack[i] != caller_byte(i))
             found |= ABI_CALLER_STACK;
     return found;
+}
+
+uint64_t abi_result(void)
+{
+    return abi_frame.out_result;
 }
 
 int abi_open(void)

@@ -59,6 +59,7 @@ abi_call_trampoline:
     blr x16
 
     frame x16
+    str x0, [x16, #FRAME_OUT_RESULT]
     mov x17, sp
     str x17, [x16, #FRAME_OUT_SP]
     ldr x17, [x16, #FRAME_OWN_SP]

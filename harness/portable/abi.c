@@ -16,12 +16,19 @@ int abi_open(void)
     return 0;
 }
 
+static uint64_t last_result;
+
+uint64_t abi_result(void)
+{
+    return last_result;
+}
+
 uint64_t abi_call(const struct ghashgen_kernel *k, kernel_entry entry, const uint64_t *args,
                   size_t count, int dirty_upper)
 {
     uint64_t all[KERNEL_ARGUMENTS] = {0};
     (void)dirty_upper;
     memcpy(all, args, count * sizeof *args);
-    kernel_call(k, entry, all);
+    last_result = kernel_call(k, entry, all);
     return 0;
 }

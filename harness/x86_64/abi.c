@@ -62,7 +62,7 @@ struct abi_frame {
     uint64_t out_registers[8], out_rsp, out_flags;
     uint32_t out_mxcsr;
     uint16_t out_fpcw, pad2;
-    uint64_t out_xinuse, pad3[5];
+    uint64_t out_xinuse, out_result, pad3[4];
     uint8_t fill[32][64], out_vectors[32][64];
 };
 
@@ -86,6 +86,7 @@ ASSERT_AT(out_flags, FRAME_OUT_FLAGS);
 ASSERT_AT(out_mxcsr, FRAME_OUT_MXCSR);
 ASSERT_AT(out_fpcw, FRAME_OUT_FPCW);
 ASSERT_AT(out_xinuse, FRAME_OUT_XINUSE);
+ASSERT_AT(out_result, FRAME_OUT_RESULT);
 ASSERT_AT(fill, FRAME_FILL);
 ASSERT_AT(out_vectors, FRAME_OUT_VECTORS);
 _Static_assert(sizeof(struct abi_frame) == FRAME_BYTES, "abi_frame changed its size");
@@ -170,6 +171,11 @@ uint64_t abi_call(const struct ghashgen_kernel *k, kernel_entry entry, const uin
         if (f->stack[i] != caller_byte(i))
             found |= ABI_CALLER_STACK;
     return found;
+}
+
+uint64_t abi_result(void)
+{
+    return abi_frame.out_result;
 }
 
 int abi_open(void)

@@ -94,6 +94,7 @@ abi_call_trampoline:
     pushfq
     pop qword ptr AT(FRAME_OUT_FLAGS)
     cld
+    mov AT(FRAME_OUT_RESULT), rax
     mov AT(FRAME_OUT_REGISTERS), rbx
     mov AT(FRAME_OUT_REGISTERS + 8), rbp
     mov AT(FRAME_OUT_REGISTERS + 16), rdi

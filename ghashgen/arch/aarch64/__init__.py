@@ -19,6 +19,7 @@ ARCH = Arch(
     registers=REGISTERS,
     elf_machine="EM_AARCH64",
     stack_pointer=SP,
+    result=0,
     abis=ABIS,
     formats=FORMATS,
     syntax="gas",

@@ -3,7 +3,7 @@
 Sources are sections of the Arm Architecture Reference Manual for A-profile, DDI 0487, by mnemonic.
 """
 
-from ghashgen.arch.rows import Row, lowering, row_table
+from ghashgen.arch.rows import RETURN_VALUE, Row, lowering, row_table
 from ghashgen.ir.program import Flow
 
 _ARM = "Arm ARM (DDI 0487), C6.2"
@@ -35,6 +35,7 @@ ROWS = row_table(
     Row("cbz", "r:q r:l", (), f"{_ARM}, CBZ", "other", flags="", flow=Flow.BRANCH),
     Row("cbnz", "r:q r:l", (), f"{_ARM}, CBNZ", "other", flags="", flow=Flow.BRANCH),
     Row("ret", "", (), f"{_ARM}, RET", "other", flags="", flow=Flow.RETURN),
+    RETURN_VALUE,
     Row("hint", "r:i", (), f"{_ARM}, HINT", "other", flags=""),
 )
 """Rows of general registers and control flow."""
@@ -60,5 +61,6 @@ LOWER = lowering("""
     branch_not_equal:   cmp.imm a i; b.ne l
     branch_not_equal=0: cbnz a l
     return:             ret
+    return_value:       return.value a
 """)
 """Lowering of the operations on general registers and of control flow."""

@@ -10,7 +10,7 @@ from ghashgen.arch.x86_64.features import DETECTED, DETECTION
 from ghashgen.arch.x86_64.formats import FORMATS
 from ghashgen.arch.x86_64.frame import FRAME
 from ghashgen.arch.x86_64.jumps import JUMPS
-from ghashgen.arch.x86_64.registers import REGISTERS, RSP
+from ghashgen.arch.x86_64.registers import RAX, REGISTERS, RSP
 from ghashgen.arch.x86_64.uarch import uarches
 
 ARCH = Arch(
@@ -19,6 +19,7 @@ ARCH = Arch(
     registers=REGISTERS,
     elf_machine="EM_X86_64",
     stack_pointer=RSP,
+    result=RAX,
     abis=ABIS,
     formats=FORMATS,
     syntax="nasm",

@@ -3,7 +3,7 @@
 Only instructions without fixed registers are used, so the allocator is free.
 """
 
-from ghashgen.arch.rows import Row, lowering, row_table
+from ghashgen.arch.rows import RETURN_VALUE, Row, lowering, row_table
 from ghashgen.ir.program import Flow
 
 _SDM = "Intel SDM vol. 2"
@@ -29,6 +29,7 @@ ROWS = row_table(
     Row("je", "r:l", (), f"{_SDM}, Jcc", "other", flags="r", flow=Flow.BRANCH),
     Row("jne", "r:l", (), f"{_SDM}, Jcc", "other", flags="r", flow=Flow.BRANCH),
     Row("ret", "", (), f"{_SDM}, RET", "other", flags="", flow=Flow.RETURN),
+    RETURN_VALUE,
     Row("push", "r:q", (), f"{_SDM}, PUSH", "other", flags=""),
     Row("pop", "w:q", (), f"{_SDM}, POP", "other", flags=""),
     Row("endbr64", "", (), f"{_SDM}, ENDBR64", "other", flags="", flow=Flow.NEXT),
@@ -54,5 +55,6 @@ LOWER = lowering("""
     branch_equal:       cmp a i; je l
     branch_not_equal:   cmp a i; jne l
     return:             ret
+    return_value:       return.value a
 """)
 """Lowering of the operations on general registers and of control flow."""

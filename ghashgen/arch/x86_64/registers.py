@@ -6,6 +6,7 @@ from types import MappingProxyType
 from ghashgen.arch.core import RegisterFile
 from ghashgen.ir.program import PReg, RegClass
 
+RAX = 0
 RSP = 4
 
 GPR_NAMES = (

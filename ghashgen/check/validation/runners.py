@@ -1,6 +1,6 @@
 """Ways to run a kernel: on this CPU, or in the emulator where the CPU lacks what it needs."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -8,13 +8,14 @@ from queue import Queue
 from typing import Literal, Protocol
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.arch.x86_64 import ARCH
 from ghashgen.arch.x86_64.abi import ABIS
 from ghashgen.arch.x86_64.registers import GPR_NAMES
 from ghashgen.check.validation.cases import ZERO
 from ghashgen.kernels.core import Counted, Fixed, Function, Table, Word
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
-from ghashgen.run.arguments import Arguments, Memory, Values
+from ghashgen.run.arguments import Answer, Arguments, Memory, Values, answered
 from ghashgen.run.built import Built
 from ghashgen.run.emulate import CallResult, Emulator, Registers
 from ghashgen.run.emulate.calls import call_of
@@ -22,6 +23,9 @@ from ghashgen.run.emulate.image import Image, load_object
 from ghashgen.run.harness import Harness, Vector
 from ghashgen.run.harness import build as build_harness
 from ghashgen.support.errors import GhashgenError
+
+RESULT = GPR_NAMES[ARCH.result]
+"""The register in which a number is returned."""
 
 LINE = 64
 """Bytes of a cache line: the table is run at every place in one that its promise allows."""
@@ -56,10 +60,8 @@ class Runner(Protocol):
         """Return H^m of each vector; m is the first 8 bytes of x, little-endian."""
         ...
 
-    def calls(
-        self, built: Built, function: str, values: Sequence[Values]
-    ) -> list[Mapping[str, bytes]]:
-        """Return what the function writes to, by parameter, for each set of values."""
+    def calls(self, built: Built, function: str, values: Sequence[Values]) -> list[Answer]:
+        """Return what the function writes to, and what it returns, for each set of values."""
         ...
 
     def check(self, built: Built) -> list[str]:
@@ -91,16 +93,15 @@ class Native:
         """Run NAME_power in the harness."""
         return self.harness.power(built.kernel.name, vectors)
 
-    def calls(
-        self, built: Built, function: str, values: Sequence[Values]
-    ) -> list[Mapping[str, bytes]]:
+    def calls(self, built: Built, function: str, values: Sequence[Values]) -> list[Answer]:
         """Call the function in the harness, between guard pages and by its convention."""
         made = [built.arguments(function, each) for each in values]
-        answers = self.harness.call(built.kernel.name, function, made)
-        for answer in answers:
-            if answer.violations:
-                raise GhashgenError(f"{built.kernel.name}_{function}: {answer.violations}")
-        return [answer.buffers for answer in answers]
+        called = self.harness.call(built.kernel.name, function, made)
+        for one in called:
+            if one.violations:
+                raise GhashgenError(f"{built.kernel.name}_{function}: {one.violations}")
+        exported = functions_of(built.kernel)[function]
+        return [answered(exported, one.buffers, one.register) for one in called]
 
     def check(self, built: Built) -> list[str]:
         """Run the harness's own sweep."""
@@ -168,12 +169,14 @@ class Emulated:
         ]
         return [answer["y"] for answer in self.calls(built, "power", values)]
 
-    def calls(
-        self, built: Built, function: str, values: Sequence[Values]
-    ) -> list[Mapping[str, bytes]]:
+    def calls(self, built: Built, function: str, values: Sequence[Values]) -> list[Answer]:
         """Call the function for each set of values."""
         made = [built.arguments(function, each) for each in values]
-        return [answer.buffers for answer in self._many(built, function, made)]
+        exported = functions_of(built.kernel)[function]
+        return [
+            answered(exported, one.buffers, one.after[RESULT])
+            for one in self._many(built, function, made)
+        ]
 
     def check(self, built: Built) -> list[str]:
         """Compare the registers before and after, and tables at other places.

@@ -6,6 +6,7 @@ from typing import Any
 from ghashgen.arch.core import Abi
 from ghashgen.arch.x86_64.abi import SYSV
 from ghashgen.ir.program import Program
+from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.output.peachpy.instructions import Encoded
 from ghashgen.output.peachpy.process import WorkerProcess
@@ -32,6 +33,12 @@ def check(kernel: Kernel, abi: Abi = SYSV) -> None:
         raise GhashgenError(
             f"{kernel.name}: PeachPy gets no stack buffer, which swap {kernel.swap!r} needs",
             "choose swap register, or backend own",
+        )
+    if given := [f.name for f in functions_of(kernel).values() if f.returns]:
+        raise GhashgenError(
+            f"{kernel.name}: PeachPy builds functions that return nothing, and {given[0]} returns "
+            "a number",
+            "choose backend own",
         )
     if abi != SYSV:
         raise GhashgenError(

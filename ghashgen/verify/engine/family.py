@@ -51,6 +51,14 @@ class Count:
 
 Parameter = Buffer | Count
 
+
+@dataclass(frozen=True)
+class Result:
+    """A number that a function returns, in the low bits of its register: how many."""
+
+    bits: int
+
+
 Numbers = Mapping[str, Number]
 """A value for each parameter that is a number."""
 
@@ -92,6 +100,8 @@ class Entry:
     """The parameters that are numbers, less what has been dealt with before the last cut."""
     arguments: range = range(0)
     """Where on the stack arguments are, as offsets from the entry's stack pointer."""
+    judged: bool = False
+    """Whether the number that the function returned has been compared with its definition."""
     gpr: list[Value] = field(init=False)
     vec: list[tuple[Lane, ...]] = field(init=False)
     """What the machine's registers held at the entry."""
@@ -126,6 +136,8 @@ class Meaning(ABC, Generic[E]):
     terms: Terms
     parameters: Mapping[str, Parameter]
     """What each parameter of the function is."""
+    returns: Result | None = None
+    """The number that the function returns, if it does: `check` must then compare it."""
     cuts = False
     """Whether loops are cut."""
 

@@ -14,11 +14,11 @@ from typing import Generic
 from ghashgen.algebra.ops.forms import Form, Moves
 from ghashgen.verify.core.refutation import Category, Difference, Refutation, unsupported
 from ghashgen.verify.core.term import Lane, NotPolynomialError, Term
-from ghashgen.verify.core.values import Pointer, UndecidedError
+from ghashgen.verify.core.values import Affine, Number, Pointer, UndecidedError, reduced
 from ghashgen.verify.engine.cut import CELL_BYTES, cut
 from ghashgen.verify.engine.entry import enter
 from ghashgen.verify.engine.family import E, Function, Meaning, Numbers, Statement
-from ghashgen.verify.x86_64.abi import ABIS, check_frame, check_return
+from ghashgen.verify.x86_64.abi import ABIS, RESULT, check_frame, check_return
 from ghashgen.verify.x86_64.dataflow import address_guard, guard
 from ghashgen.verify.x86_64.decoding import decode
 from ghashgen.verify.x86_64.elf import Image
@@ -217,10 +217,39 @@ class Prover(Generic[E]):
         """
         m, at = entry.machine, self.at
         check_return(entry.abi, m, entry.gpr, entry.vec)
+        entry.judged = False
         self.meaning.check(self, entry)
+        returns = self.meaning.returns
+        if entry.judged != (returns is not None):
+            raise unsupported("a number that is returned, and not what it should be", at)
         if self.statement.wipe:
             self.meaning.terms.at = at
-            check_wiped(m)
+            check_wiped(m, returns.bits if returns else 0)
+
+    def check_result(self, entry: E, wanted: Form | Number, name: str) -> None:
+        """Compare the number that the function returns with its definition.
+
+        A form says what its bits are, of which those count that the number has; anything else is a
+        number that is no secret.
+
+        Raises:
+            Refutation: they differ.
+        """
+        returns, value = self.meaning.returns, entry.machine.gpr[RESULT]
+        if returns is None:
+            raise unsupported("a result of a function that returns none", self.at)
+        entry.judged = True
+        wrong = Refutation(Category.FUNCTION, f"{name} is wrong", at=self.at)
+        if isinstance(wanted, Form):
+            if not isinstance(value, int | Term):
+                raise wrong
+            keep = (1 << returns.bits) - 1
+            low = self.meaning.terms.moves(value, ((0, keep),))
+            self.compare(low, wanted.mask(keep), name)
+            return
+        bits = returns.bits
+        if not isinstance(value, int | Affine) or reduced(value, bits) != reduced(wanted, bits):
+            raise wrong
 
     def check_cell(
         self,

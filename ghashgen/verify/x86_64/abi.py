@@ -16,7 +16,7 @@ from ghashgen.verify.core.values import Pointer, Value
 from ghashgen.verify.x86_64.decoding import decode
 from ghashgen.verify.x86_64.elf import Image
 from ghashgen.verify.x86_64.flow import VECTOR
-from ghashgen.verify.x86_64.machine import GPR_NAMES, RSP, Machine
+from ghashgen.verify.x86_64.machine import GPR_NAMES, RAX, RSP, Machine
 from ghashgen.verify.x86_64.memory import RETURN_BYTES, STACK
 
 
@@ -43,6 +43,10 @@ class Abi:
 
 SYSV = Abi("sysv", (7, 6, 2, 1, 8, 9), (3, 5, 12, 13, 14, 15), (), 0, 128, 0)
 WIN64 = Abi("win64", (1, 2, 8, 9), (3, 5, 6, 7, 12, 13, 14, 15), tuple(range(6, 16)), 32, 0, 4096)
+
+RESULT = RAX
+"""The register of a number that is returned, in both; bits above its type mean nothing (System V
+3.2.3, "Returning of Values"; Windows, "Return values")."""
 
 ABIS = {abi.name: abi for abi in (SYSV, WIN64)}
 

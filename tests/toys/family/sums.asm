@@ -58,6 +58,26 @@ sums_update:
     movdqu      [STATE], xmm0
     ret
 
+; probe(table, state): the first 4 bytes of state and key, as a number
+global sums_probe
+sums_probe:
+    movdqu      xmm0, [STATE]
+    movdqu      xmm1, [TABLE]
+    pxor        xmm0, xmm1
+    movd        eax, xmm0
+    ret
+
+; count(text, length): how many blocks there are
+global sums_count
+sums_count:
+%ifdef WIN
+    mov         rax, rdx
+%else
+    mov         rax, rsi
+%endif
+    shr         rax, 4
+    ret
+
 ; mask(table, text, out, length): every block with the key added
 global sums_mask
 sums_mask:

@@ -1,7 +1,8 @@
 """A family of kernels from outside the package: sums of blocks, with a key of one block.
 
 init copies the key into the table; update adds two messages and the key to a state; mask writes
-each block of a message with the key added. All lengths are multiples of 16 bytes.
+each block of a message with the key added; probe returns the first 4 bytes of state and key; count
+returns how many blocks a message has. All lengths are multiples of 16 bytes.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ghashgen.verify.core.lengths import Claim
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import NotPolynomialError, Term
 from ghashgen.verify.core.terms import Terms
-from ghashgen.verify.core.values import Number, Pointer
+from ghashgen.verify.core.values import Affine, Number, Pointer, shift_right
 from ghashgen.verify.core.variables import Variables
 from ghashgen.verify.engine.family import (
     Buffer,
@@ -26,6 +27,7 @@ from ghashgen.verify.engine.family import (
     Kept,
     Meaning,
     Parameter,
+    Result,
 )
 from ghashgen.verify.engine.induction import Course, prove_longer
 from ghashgen.verify.engine.plans import Shown, every_length, once
@@ -167,6 +169,35 @@ class Update(Any16):
         return Shown((*shown.parts, ("every pair", "induction")), shown.behind)
 
 
+class Probe(Any16):
+    parameters: ClassVar[Mapping[str, Parameter]] = {
+        "table": Buffer(Access.READ, BYTES),
+        "state": Buffer(Access.READ, BYTES),
+    }
+    returns = Result(32)
+
+    def check(self, prover: Prover[SumsEntry], entry: SumsEntry) -> None:
+        prover.check_result(entry, variable("X") ^ variable("K"), "what is returned")
+
+
+class Number16(Any16):
+    parameters: ClassVar[Mapping[str, Parameter]] = {
+        "text": Buffer(Access.READ, "length"),
+        "length": Count(),
+    }
+    returns = Result(64)
+
+    def check(self, prover: Prover[SumsEntry], entry: SumsEntry) -> None:
+        length = entry.numbers["length"]
+        assert isinstance(length, Affine)
+        prover.check_result(entry, shift_right(length, 4), "the count")
+
+    def prove(self, prover: Prover[SumsEntry], lengths: Iterable[int] | None) -> Shown:
+        """Every length at once: no branch depends on it."""
+        prover.prove({"length": Affine(BYTES, 0, 0, BOUND // BYTES, "length")})
+        return Shown((("every length", "execution"),))
+
+
 class Mask(Any16):
     parameters: ClassVar[Mapping[str, Parameter]] = {
         "table": Buffer(Access.READ, BYTES),
@@ -199,4 +230,10 @@ class Mask(Any16):
         return every_length(prover, course, EXECUTED, lengths)
 
 
-MEANINGS: dict[str, Callable[[], Any16]] = {"init": Init, "update": Update, "mask": Mask}
+MEANINGS: dict[str, Callable[[], Any16]] = {
+    "init": Init,
+    "update": Update,
+    "mask": Mask,
+    "probe": Probe,
+    "count": Number16,
+}

@@ -1,0 +1,80 @@
+"""What a function that wipes zeroes before it returns, on physical registers.
+
+Vector registers and slots, all of them; of general registers those that are loaded from memory and
+those that may hold, at some return, what was made of memory or of a vector register. `verify` asks
+the bytes whether that was all.
+"""
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from ghashgen.arch.rows import Isa
+from ghashgen.compiler.liveness import falls_through, positions, targets
+from ghashgen.ir.program import Argument, Flow, Op, PReg, Program, Reg, RegClass, Slot
+
+_GPR = RegClass.GPR
+
+
+def wiped(
+    program: Program, isa: Isa, vectors: tuple[int, ...], slots: int, given: Collection[PReg]
+) -> list[Op]:
+    """Return the operations that zero these vector registers and slots, and general registers.
+
+    `given` are registers of what is returned, which stay.
+    """
+    (zero,), (store,) = isa.lower["zero"], isa.lower["store"]
+    out = []
+    for number in vectors:
+        register = PReg(RegClass.VEC, number)
+        out.append(Op(zero.row, (register,) * len(zero.tokens), comment="wipe"))
+    for i in range(slots):
+        zeros = PReg(RegClass.VEC, vectors[0])
+        out.append(Op(store.row, (Slot(i), zeros), 128 * isa.lanes, "wipe"))
+    loaded = {
+        reg
+        for op in program.ops
+        if isa.rows[op.code].audit_class == "load"
+        for reg in isa.rows[op.code].effects(op)[1]
+        if reg.cls is _GPR
+    }
+    data = (loaded | _data_at_returns(program, isa)) - {*given}
+    for number in sorted(reg.index for reg in data):
+        out.append(replace(isa.arch.frame.zero(number), comment="wipe"))
+    return out
+
+
+def _data_at_returns(program: Program, isa: Isa) -> set[Reg]:
+    """Return the general registers that may hold data at some return, by forward data flow."""
+    blocks, at = program.blocks, positions(program.blocks)
+    starts: list[set[Reg] | None] = [set(), *(None for _ in blocks[1:])]
+    found: set[Reg] = set()
+    pending = [0]
+    while pending:
+        i = pending.pop()
+        state = {*(starts[i] or ())}
+        leaving: list[tuple[int, set[Reg]]] = []
+        for op in blocks[i].ops:
+            leaving += [(at[name], {*state}) for name in targets(op)]
+            state = _after(op, isa, state)
+            if isa.rows[op.code].flow is Flow.RETURN:
+                found |= state
+        if falls_through(blocks, i, isa.rows):
+            leaving.append((i + 1, state))
+        for j, arriving in leaving:
+            known = starts[j]
+            if known is None or not arriving <= known:
+                starts[j] = arriving | (known or set())
+                pending.append(j)
+    return found
+
+
+def _after(op: Op, isa: Isa, state: set[Reg]) -> set[Reg]:
+    """Return the general registers that may hold data after an operation."""
+    row = isa.rows[op.code]
+    reads, writes = row.effects(op)
+    parameter = any(isinstance(operand, Argument) for operand in op.operands)
+    made = (row.audit_class == "load" and not parameter) or any(
+        reg in state or reg.cls is not _GPR for reg in reads
+    )
+    general = {reg for reg in writes if reg.cls is _GPR}
+    return state | general if made else state - general
