@@ -1,7 +1,7 @@
 """A toy function that returns a number: the top 31 bits of the sum of in[i] - x, low halves each.
 
-NAME_toyprobe(table, x, in, blocks, y, z, mark) returns `mark` from 2^16 on, below that -1 where there
-is no block. It states nothing that a prover knows.
+NAME_toyprobe(table, x, in, blocks, y, z, mark) returns `mark` from 2^16 on, and below that -1 where
+there is no block. It states nothing that a prover knows.
 """
 
 from ghashgen.ir.builder import Builder
