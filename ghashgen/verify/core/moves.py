@@ -42,3 +42,15 @@ def byte_moves(sources: tuple[int, ...]) -> Moves:
             shift = 8 * (k - source)
             keeps[shift] = keeps.get(shift, 0) | 0xFF << 8 * k
     return tuple(sorted(keeps.items()))
+
+
+@cache
+def rows_present(packed: int) -> int:
+    """Return the bits that depend on a variable, from the packed rows of a linear form."""
+    out = 0
+    stride = VAR_BITS // 8
+    rows = packed.to_bytes(VAR_BITS * stride, "little")
+    for k in range(VAR_BITS):
+        if any(rows[k * stride : (k + 1) * stride]):
+            out |= 1 << k
+    return out

@@ -80,8 +80,10 @@ class Kind:
     Raises NotPolynomialError if there are none."""
     rebuild: Callable[..., Lane] | None = None
     """The same of other parts, from the pool and all arguments; None if it has no other."""
-    variable: bool = False
-    """Whether its argument is the name of a variable."""
+    variables: Callable[["Terms", Term], frozenset[str]] | None = None
+    """The names of the variables that its arguments name, if they may name any."""
+    exchanged: Callable[["Terms", Term, Callable[[str], Lane]], Lane] | None = None
+    """The same with another lane in the place of each variable that its arguments name."""
     linear: bool = False
     """Whether it is a sum of linear functions of its parts, so that a part can be sought in it."""
 

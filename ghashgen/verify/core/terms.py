@@ -1,10 +1,11 @@
 """Data values: 128-bit lanes as constants or as hash-consed terms over GF(2).
 
-A lane is an int (a known constant) or a `Term`. A term is built from variables by four operations,
-sum, linear map of bits, carry-less product of 64-bit halves, and reading a named table entry, and
-equal terms are one object, so what was once proved of a term holds wherever it occurs again. The
-exact polynomials of a term (`ghashgen.algebra.ops.forms.Form`) are computed when somebody asks. A
-family of kernels may add kinds of its own, functions that nobody looks into (`Terms.apply`).
+A lane is an int (a known constant) or a `Term`. A term is built from variables by five operations,
+sum, linear map of bits, carry-less product of 64-bit halves, addition of constants to words of 32
+bits, and reading a named table entry, and equal terms are one object, so what was once proved of a
+term holds wherever it occurs again. The exact polynomials of a term
+(`ghashgen.algebra.ops.forms.Form`) are computed when somebody asks. A family of kernels may add
+kinds of its own, functions that nobody looks into (`Terms.apply`).
 
 A value that is no such term (a bitwise AND of two unknowns, a caller's leftover, data from before a
 cut) is opaque: it remembers its reason, whatever is computed from it is opaque too, and it equals
@@ -18,7 +19,7 @@ from collections.abc import Callable, Iterable
 
 from ghashgen.algebra.field.gf2 import clmul
 from ghashgen.algebra.ops.forms import DegreeError, Form, Moves, constant, multiply, variable
-from ghashgen.verify.core.moves import apply_moves, byte_moves, moved_mask
+from ghashgen.verify.core.moves import apply_moves, byte_moves, moved_mask, rows_present
 from ghashgen.verify.core.term import (
     CALLER,
     DATA,
@@ -35,8 +36,10 @@ from ghashgen.verify.core.term import (
     deps_of,
     mask_of,
     parts_first,
+    parts_of,
     same_value,
 )
+from ghashgen.verify.core.words import Words
 
 
 class Terms:
@@ -64,6 +67,11 @@ class Terms:
             if kind.name in self.kinds:
                 raise ValueError(f"two kinds of term of the name {kind.name}")
             self.kinds[kind.name] = kind
+        self.words = Words()
+        """The sums modulo 2^32 in the forms of this pool."""
+        self._names: set[str] = set()
+        self._simple: dict[Term, bool] = {}
+        self._plain: dict[Term, Lane] = {}
         self.at = 0
         """Address of the instruction being executed."""
         self.settle: Callable[[Term], Lane] = lambda term: term
@@ -90,10 +98,18 @@ class Terms:
         for term in self._pool.values():
             term.form = None
         self._pool.clear()
+        self._simple.clear()
+        self._plain.clear()
+        self.words.clear()
 
     def variable(self, name: str, deps: int = DATA) -> Term:
         """Return 128 fresh secret bits by name."""
+        self._names.add(name)
         return self._make("var", (name,), MASK128, deps | SECRET)
+
+    def is_variable(self, name: str) -> bool:
+        """Return whether a name in a form is that of a variable, not of an entry's bits."""
+        return name in self._names
 
     def entry(self, name: str, number: int) -> Term:
         """Return a table entry by name and number."""
@@ -201,13 +217,66 @@ class Terms:
 
         It is opaque where the family has no such kind, or where a part is opaque.
         """
-        lanes = [self._settled(lane) for lane in parts]
+        lanes = [self.plain(self._settled(lane)) for lane in parts]
         spoiled = self._spoiled(name, MASK128, *lanes)
         if spoiled is not None:
             return spoiled
         if name not in self.kinds or self.kinds[name] in KINDS:
             return self.opaque(f"{name}, of which the statement says nothing", *lanes)
         return self._make(name, tuple(lanes), MASK128)
+
+    def linear(self, form: Form, deps: int) -> Lane:
+        """Return the one term of polynomials of degree 1 in variables, entries and sums of words.
+
+        `deps` are those of the values in them.
+        """
+        if not form.linear:
+            return form.constant
+        items = tuple(sorted(form.linear.items()))
+        mask = form.constant
+        for _, packed in items:
+            mask |= rows_present(packed)
+        return self._make("linear", (form.constant, items, deps), mask, deps)
+
+    def plain(self, lane: Lane) -> Lane:
+        """Return a lane whose polynomials are of degree 1 as the one term of these polynomials.
+
+        One that is not, or has a family's function in it, or what cannot be followed, is returned
+        as it is.
+        """
+        if not isinstance(lane, Term):
+            return lane
+        found = self._plain.get(lane)
+        if found is None:
+            found = lane
+            if not lane.deps & (RAW | OPAQUE | CALLER) and self._is_simple(lane):
+                form = self.form(lane)
+                found = lane if form.quadratic else self.linear(form, lane.deps)
+            self._plain[lane] = found
+        return found
+
+    def _is_simple(self, lane: Term) -> bool:
+        """Return whether a term is made of variables and entries by linear operations alone."""
+        simple = self._simple
+        for term in parts_first(lane, simple):
+            simple[term] = term.op in SIMPLE and all(simple[part] for part in parts_of(term))
+        return simple[lane]
+
+    def add_words(self, a: Lane, b: Lane, sign: int = 1) -> Lane:
+        """Return a + sign·b, word by word of 32 bits, modulo 2^32.
+
+        Exact where one of any two words is a constant, b's if it is subtracted; else opaque.
+        """
+        spoiled = self._spoiled("an addition", MASK128, a, b)
+        if spoiled is not None:
+            return spoiled
+        lanes = [self.plain(a), self.plain(b)]
+        if any(isinstance(lane, Term) and lane.op != "linear" for lane in lanes):
+            return self.opaque("an addition modulo 2^32 to what is no linear value", a, b)
+        form = self.words.lanes(self.form(lanes[0]), self.form(lanes[1]), sign)
+        if form is None:
+            return self.opaque("an addition of secrets", a, b)
+        return self.linear(form, deps_of(a, b))
 
     def either(self, a: Lane, b: Lane) -> Lane:
         """Return a OR b where it is linear: one is constant, or they agree where they overlap."""
@@ -311,6 +380,25 @@ def _rank(lane: Lane) -> tuple[int, int]:
     return (0, lane) if isinstance(lane, int) else (1, lane.serial)
 
 
+def _in_linear(terms: Terms, term: Term) -> Form:
+    """Return the polynomials that a term of kind "linear" is."""
+    known, items, _ = term.args
+    assert isinstance(items, tuple)
+    return Form(128, _number(known), dict(items))
+
+
+def _names_in_linear(terms: Terms, term: Term) -> frozenset[str]:
+    names = terms.words.variables(_in_linear(terms, term).linear)
+    return frozenset(name for name in names if terms.is_variable(name))
+
+
+def _exchanged_in_linear(terms: Terms, term: Term, lane_of: Callable[[str], Lane]) -> Lane:
+    def form_of(name: str) -> Form:
+        return terms.form(lane_of(name)) if terms.is_variable(name) else variable(name)
+
+    return terms.linear(terms.words.exchanged(_in_linear(terms, term), form_of), term.deps)
+
+
 def _entry_form(terms: Terms, term: Term) -> Form:
     name, number = term.args
     return terms.entry_form(str(name), _number(number))
@@ -336,12 +424,21 @@ def _lost(terms: Terms, term: Term) -> Form:
 
 
 KINDS = (
-    Kind("var", lambda terms, term: variable(str(term.args[0])), variable=True),
+    Kind(
+        "var",
+        lambda terms, term: variable(str(term.args[0])),
+        variables=lambda terms, term: frozenset({str(term.args[0])}),
+        exchanged=lambda terms, term, lane_of: lane_of(str(term.args[0])),
+    ),
     Kind("entry", _entry_form, Terms.entry),
     Kind("xor", _sum, Terms.xor, linear=True),
     Kind("moves", _moved, Terms.moves, linear=True),
     Kind("clmul", Terms.product, Terms.clmul),
+    Kind("linear", _in_linear, variables=_names_in_linear, exchanged=_exchanged_in_linear),
     Kind("caller", _left),
     Kind("opaque", _lost),
 )
 """The kinds of term that every family has."""
+
+SIMPLE = frozenset({"var", "entry", "xor", "moves", "linear"})
+"""Kinds without a product or a function."""

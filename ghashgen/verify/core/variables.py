@@ -10,17 +10,16 @@ class Variables:
     """Which variables occur in a term, table entries aside."""
 
     def __init__(self, terms: Terms) -> None:
-        self._kinds = terms.kinds
+        self._terms = terms
         self._known: dict[Term, frozenset[str]] = {}
 
     def of(self, term: Term) -> frozenset[str]:
         """Return the names of the variables that the term is made of, whatever its form says."""
         known = self._known
         for part in parts_first(term, known):
-            if self._kinds[part.op].variable:
-                known[part] = frozenset({str(part.args[0])})
-            else:
-                known[part] = frozenset().union(*(known[p] for p in parts_of(part)))
+            named = self._terms.kinds[part.op].variables
+            own = named(self._terms, part) if named else frozenset()
+            known[part] = own.union(*(known[p] for p in parts_of(part)))
         return known[term]
 
     def numbers(self, term: Term, letter: str) -> frozenset[int] | None:
@@ -45,9 +44,9 @@ def replaced(terms: Terms, term: Term, variable: Callable[[str], Lane]) -> Lane:
     """
     done: dict[Term, Lane] = {}
     for part in parts_first(term, done):
-        kind = terms.kinds[part.op]
-        if kind.variable:
-            done[part] = variable(str(part.args[0]))
+        exchanged = terms.kinds[part.op].exchanged
+        if exchanged is not None:
+            done[part] = exchanged(terms, part, variable)
         else:
             arguments = [done[a] if isinstance(a, Term) else a for a in part.args]
             done[part] = rebuilt(terms, part, *arguments)

@@ -169,7 +169,7 @@ def compare(a: int, b: int, bits: int, test: Callable[[int, int], bool]) -> int:
 
 
 def arithmetic_of(bits: int, sign: int) -> Two:
-    """PADD, PSUB: on constants; on secrets only where no carry can arise."""
+    """PADD, PSUB: on constants; on secrets only where no carry can arise, or words of 32 bits."""
     ones = (1 << bits) - 1
 
     def arithmetic(t: Terms, a: Lane, b: Lane, imm: int) -> Lane:
@@ -182,6 +182,8 @@ def arithmetic_of(bits: int, sign: int) -> Two:
         masks = [lane.mask if isinstance(lane, Term) else lane for lane in (a, b)]
         if sign > 0 and not masks[0] & masks[1]:
             return t.xor(a, b)
+        if bits == 32:
+            return t.add_words(a, b, sign)
         return t.opaque("an addition of secrets", a, b)
 
     return arithmetic

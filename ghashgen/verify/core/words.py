@@ -1,0 +1,132 @@
+"""Words of 32 bits with constants added modulo 2^32: base + c is 32 fresh bits, named by (base, c).
+
+A base is 32 polynomials of degree 1. Sums are followed as long as constants are added:
+(base + c) + d is base + (c + d), and base + 0 is the base; so equal sums have equal names. Nothing
+else is known of the bits of a sum: two bases that differ make sums that differ.
+"""
+
+from collections.abc import Callable, Iterator
+
+from ghashgen.algebra.ops.forms import VAR_BITS, Form, Linear, constant, set_bits, variable
+
+WORD_BITS = 32
+PLACES = VAR_BITS // WORD_BITS
+"""Words of a lane, and of a variable."""
+
+M32 = (1 << WORD_BITS) - 1
+
+LETTER = "+"
+"""Sum number n is word n mod 4 of the variable LETTER(n div 4). No other variable begins so."""
+
+_WORD = (1 << WORD_BITS * VAR_BITS) - 1
+_COLUMNS = [
+    sum(M32 << WORD_BITS * place + VAR_BITS * k for k in range(VAR_BITS)) for place in range(PLACES)
+]
+_IDENTITY = variable("v", WORD_BITS).linear["v"]
+
+Base = tuple[int, tuple[tuple[str, int], ...]]
+"""A word of polynomials of degree 1: its constant, and of each variable its packed rows."""
+
+
+def base_of(form: Form) -> Base:
+    """Return a word of degree 1 as a name for it."""
+    return form.constant, tuple(sorted(form.linear.items()))
+
+
+class Words:
+    """The sums that have been met; a pool of terms has its own."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[Base, int], int] = {}
+        self.sums: list[tuple[Base, int]] = []
+        """The base and the constant of each sum, by its number."""
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._numbers.clear()
+        self.sums.clear()
+
+    def lanes(self, a: Form, b: Form, sign: int) -> Form | None:
+        """Return a + sign·b, word by word; None if two meet of which neither is a constant.
+
+        Both are lanes of degree 1; a word that is subtracted has to be constant.
+        """
+        out = Form(VAR_BITS)
+        for place in range(PLACES):
+            at = WORD_BITS * place
+            first, second = a.slice(at, WORD_BITS), b.slice(at, WORD_BITS)
+            if second.linear:
+                if first.linear or sign < 0:
+                    return None
+                first, second = second, first
+            word = self.plus(first, sign * second.constant & M32)
+            out ^= word.resize(VAR_BITS).shift(at)
+        return out
+
+    def plus(self, word: Form, amount: int) -> Form:
+        """Return a word of degree 1 plus a constant."""
+        if not amount:
+            return word
+        if not word.linear:
+            return constant(word.constant + amount & M32, WORD_BITS)
+        base, before = self._parts(base_of(word))
+        amount = before + amount & M32
+        if not amount:
+            return Form(WORD_BITS, base[0], dict(base[1]))
+        number = self._numbers.setdefault((base, amount), len(self.sums))
+        if number == len(self.sums):
+            self.sums.append((base, amount))
+        group, place = divmod(number, PLACES)
+        return Form(WORD_BITS, 0, {f"{LETTER}{group}": _IDENTITY << WORD_BITS * place})
+
+    def _parts(self, word: Base) -> tuple[Base, int]:
+        """Return the base and the constant of a word, which may be a sum."""
+        known, rows = word
+        if not known and len(rows) == 1 and rows[0][0].startswith(LETTER):
+            name, packed = rows[0]
+            for place in range(PLACES):
+                if packed == _IDENTITY << WORD_BITS * place:
+                    return self.sums[PLACES * int(name[1:]) + place]
+        return word, 0
+
+    def used(self, linear: Linear) -> Iterator[tuple[int, Base, int, int]]:
+        """Yield the sums in linear parts: number, base, constant, and the packed rows of its bits.
+
+        The rows are those of a variable of which the sum is the lowest word.
+        """
+        for name, packed in linear.items():
+            if not name.startswith(LETTER):
+                continue
+            for place in range(PLACES):
+                rows = (packed & _COLUMNS[place]) >> WORD_BITS * place
+                if rows:
+                    number = PLACES * int(name[1:]) + place
+                    yield number, *self.sums[number], rows
+
+    def variables(self, linear: Linear) -> frozenset[str]:
+        """Return the variables in linear parts, those in the bases of sums included."""
+        names = {name for name in linear if not name.startswith(LETTER)}
+        for _, base, _, _ in self.used(linear):
+            names |= self.variables(dict(base[1]))
+        return frozenset(names)
+
+    def exchanged(self, form: Form, variable_of: Callable[[str], Form]) -> Form:
+        """Return a form of degree 1 with 128 others in the place of each variable."""
+        out = Form(form.width, form.constant)
+        for name, packed in form.linear.items():
+            if not name.startswith(LETTER):
+                out ^= _composed(form.width, packed, variable_of(name))
+        for _, base, amount, rows in self.used(form.linear):
+            word = Form(WORD_BITS, base[0], dict(base[1]))
+            word = self.plus(self.exchanged(word, variable_of), amount)
+            out ^= _composed(form.width, rows, word.resize(VAR_BITS))
+        return out
+
+
+def _composed(width: int, packed: int, inner: Form) -> Form:
+    """Return the linear map of packed rows, of 128 polynomials instead of a variable's bits."""
+    keeps: dict[int, int] = {}
+    for place in set_bits(packed):
+        k, u = divmod(place, VAR_BITS)
+        keeps[k - u] = keeps.get(k - u, 0) | 1 << k
+    return inner.moves(tuple(sorted(keeps.items())), width)
