@@ -118,6 +118,7 @@ def test_every_kind_that_has_parts_can_be_built_of_others(terms: Terms) -> None:
         "xor": terms.xor(a, b),
         "moves": terms.keep(a, 0xFFFF),
         "clmul": terms.clmul(a, 0, b, 1),
+        "linear": terms.add_words(a, 1),
         "caller": terms.caller("rax"),
         "opaque": terms.opaque("unknown"),
     }
@@ -127,7 +128,9 @@ def test_every_kind_that_has_parts_can_be_built_of_others(terms: Terms) -> None:
         assert sample.op == kind.name
         if kind.rebuild is not None:
             assert rebuilt(terms, sample, *sample.args) is sample
-        elif not kind.variable:
+        elif kind.exchanged is not None:
+            assert replaced(terms, sample, terms.variable) is sample
+        else:
             with pytest.raises(ValueError, match=f"a term of kind {kind.name} has no parts"):
                 replaced(terms, sample, terms.variable)
     linear = {kind.name for kind in KINDS if kind.linear}
