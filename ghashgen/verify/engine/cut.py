@@ -39,9 +39,10 @@ def live_lanes(entry: E, live: frozenset[int]) -> list[Term]:
     return list(out)
 
 
-def stacked(entry: E) -> list[Term]:
-    """Return the values on the stack that depend on data."""
-    values = (value for value, _ in entry.machine.memory.written[STACK].values())
+def stored(entry: E) -> list[Term]:
+    """Return the values that depend on data on the stack and wherever else has been written."""
+    contents = entry.machine.memory.written.values()
+    values = (value for content in contents for value, _ in content.values())
     return list(dict.fromkeys(v for v in values if isinstance(v, Term) and v.deps & DATA))
 
 
@@ -74,7 +75,7 @@ def _advance(entry: E, meaning: Meaning[E], number: str, amount: int) -> None:
     names = {
         name
         for name, parameter in meaning.parameters.items()
-        if isinstance(parameter, Buffer) and parameter.size == number
+        if isinstance(parameter, Buffer) and parameter.size == number and parameter.at is None
     }
     for name in names:
         region, written = m.memory.regions[name], m.memory.written[name]
@@ -158,7 +159,7 @@ def forget(entry: E, meaning: Meaning[E], flow: Flow, live: frozenset[int], name
     m.flags = forgotten(m.flags, FLAGS in live)
     for name, content in m.memory.written.items():
         for offset, (value, k) in list(content.items()):
-            kept = _kept(value, names.stack) if name == STACK else None
+            kept = _kept(value, names.memory)
             if offset in entry.arguments and name == STACK and _advances(value, moving):
                 kept = None
             if kept is None:
@@ -168,6 +169,10 @@ def forget(entry: E, meaning: Meaning[E], flow: Flow, live: frozenset[int], name
         content = m.memory.written[name]
         for k in range(CELL_BYTES):
             content[k] = (stale if cell is None else cell, k)
+    for name, lost_bytes in names.lost.items():
+        content = m.memory.written[name]
+        for k in lost_bytes:
+            content.setdefault(k, (stale, k))
 
 
 def cut_key(entry: E, meaning: Meaning[E], address: int) -> Key:

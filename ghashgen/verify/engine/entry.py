@@ -44,7 +44,9 @@ def enter(
         if isinstance(parameter, Count):
             arguments.append(_in_units(numbers[name], parameter.unit))
             continue
-        arguments.append(Pointer(name, 0))
+        arguments.append(Pointer(parameter.at or name, 0))
+        if parameter.at is not None:
+            continue
         size = parameter.size if isinstance(parameter.size, int) else numbers[parameter.size]
         regions.append(Region(name, 0, size, parameter.access, content(name), parameter.align))
     in_registers = len(abi.arguments)

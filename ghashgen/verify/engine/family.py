@@ -40,6 +40,8 @@ class Buffer:
     access: Access
     size: int | str
     align: int = 1
+    at: str | None = None
+    """The parameter whose bytes these are, where the caller passes one address twice."""
 
 
 @dataclass(frozen=True)
@@ -122,10 +124,12 @@ class Kept:
 
     vectors: Mapping[Term, Lane]
     """Lanes of vector registers, and what stands for them from there on."""
-    stack: Mapping[Term, Lane] = field(default_factory=dict)
-    """Likewise values on the stack."""
+    memory: Mapping[Term, Lane] = field(default_factory=dict)
+    """Likewise values on the stack, and in buffers that are written."""
     buffers: Mapping[str, Lane | None] = field(default_factory=dict)
     """The first 16 bytes of buffers that are written; None: nothing that may be used."""
+    lost: Mapping[str, range] = field(default_factory=dict)
+    """Bytes of buffers whose content on entry means nothing from there on."""
     done: Mapping[str, int] = field(default_factory=dict)
     """How much of a length has been dealt with: buffers of that length begin so much later."""
 

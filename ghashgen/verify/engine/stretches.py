@@ -103,7 +103,9 @@ class Stretches(Generic[E]):
     def _begin(self, entry: E) -> None:
         self._entry, self._open = entry, None
         for name, parameter in self.meaning.parameters.items():
-            if isinstance(parameter, Buffer) and isinstance(parameter.size, str):
+            if not isinstance(parameter, Buffer) or parameter.at is not None:
+                continue
+            if isinstance(parameter.size, str):
                 self._note(entry, name)
 
     def _note(self, entry: E, name: str) -> None:

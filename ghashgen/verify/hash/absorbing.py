@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.core.term import Term
 from ghashgen.verify.core.values import Pointer
-from ghashgen.verify.engine.cut import least, stacked
+from ghashgen.verify.engine.cut import least, stored
 from ghashgen.verify.engine.family import Kept
 from ghashgen.verify.hash.ahead import ahead_of_state, renamed
 from ghashgen.verify.hash.entry import HashEntry
@@ -64,7 +64,7 @@ def absorbed(entry: HashEntry, naming: Naming, lanes: list[Term]) -> Kept | None
     terms = naming.terms
     ahead = {
         value: lane
-        for value in (*carried, *stacked(entry))
+        for value in (*carried, *stored(entry))
         if (lane := renamed(terms, naming.variables, value, blocks, length)) is not None
     }
     if any(lane not in ahead for lane in carried):
@@ -74,7 +74,8 @@ def absorbed(entry: HashEntry, naming: Naming, lanes: list[Term]) -> Kept | None
     states = {lane: terms.variable(name) for lane, name in zip(lanes, fresh, strict=False)}
     # Whatever the buffer held, the state is in registers now, if it is.
     state = None if states else terms.moves(terms.variable("Y0"), naming.algebra.memory)
-    return Kept({**states, **ahead}, ahead, {"state": state}, {"length": BLOCK_BYTES * blocks})
+    done = {"length": BLOCK_BYTES * blocks}
+    return Kept({**states, **ahead}, ahead, {"state": state}, done=done)
 
 
 def _made_up(

@@ -46,10 +46,14 @@ class Access(Enum):
     UPDATE = "read and written"
     WRITE = "written; read where it has been"
     OUTPUT = "each byte written once; read where it has been"
+    REPLACE = "read; each byte written once, and read as what was written from then on"
 
 
 UNREADABLE = (Access.WRITE, Access.OUTPUT)
 """Of these, nothing can be read that has not been written."""
+
+ONCE = (Access.OUTPUT, Access.REPLACE)
+"""Of these, no byte may be written twice."""
 
 
 @dataclass
@@ -138,7 +142,7 @@ class Memory:
             )
         if store and region.access is Access.READ:
             raise self._refute(f"store to {region.name}, which is read-only", at)
-        if store and region.access is Access.OUTPUT:
+        if store and region.access in ONCE:
             written = self.written[region.name]
             if any(k in written for k in range(offset, offset + size)):
                 raise self._refute(f"store to bytes of {region.name} that are written already", at)
