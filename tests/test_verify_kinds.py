@@ -3,6 +3,7 @@
 import pytest
 
 from ghashgen.algebra.ops.forms import Form, constant, variable
+from ghashgen.verify.core.kinds import KINDS
 from ghashgen.verify.core.opaque import Bytewise
 from ghashgen.verify.core.term import (
     CALLER,
@@ -19,7 +20,7 @@ from ghashgen.verify.core.term import (
     parts_first,
     secret,
 )
-from ghashgen.verify.core.terms import KINDS, Terms
+from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.variables import Variables, rebuilt, replaced
 
 

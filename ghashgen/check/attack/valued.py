@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from ghashgen.algebra.field.aes import s_box
 from ghashgen.algebra.ops.forms import Form
 from ghashgen.algebra.ops.monomials import evaluate
+from ghashgen.check.attack.sums import with_sums
 from ghashgen.verify.core.opaque import BYTES, SBOX, Bytewise
 from ghashgen.verify.core.term import Lane
 from ghashgen.verify.core.terms import Terms
@@ -28,7 +29,8 @@ class ValuedTerms(Terms):
         Raises:
             NotPolynomialError: it is opaque, or of degree above 2.
         """
-        return evaluate(self.form(lane), box_values(self.boxes, values))
+        form = self.form(lane)
+        return evaluate(form, box_values(self.boxes, with_sums(self.words, values)))
 
 
 def box_values(boxes: Bytewise, values: Mapping[str, int]) -> dict[str, int]:

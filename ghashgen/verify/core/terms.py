@@ -18,7 +18,8 @@ make a secret public. Only a constant is free of what it was computed from.
 from collections.abc import Callable, Iterable
 
 from ghashgen.algebra.field.gf2 import clmul
-from ghashgen.algebra.ops.forms import DegreeError, Form, Moves, constant, multiply, variable
+from ghashgen.algebra.ops.forms import DegreeError, Form, Moves, constant, multiply
+from ghashgen.verify.core.kinds import KINDS, SIMPLE, as_lane, as_number
 from ghashgen.verify.core.moves import apply_moves, byte_moves, moved_mask, rows_present
 from ghashgen.verify.core.term import (
     CALLER,
@@ -346,8 +347,8 @@ class Terms:
         """
         a, half_a, b, half_b = term.args
         while True:
-            first = self.form(_lane(a)).slice(64 * _number(half_a), 64)
-            second = self.form(_lane(b)).slice(64 * _number(half_b), 64)
+            first = self.form(as_lane(a)).slice(64 * as_number(half_a), 64)
+            second = self.form(as_lane(b)).slice(64 * as_number(half_b), 64)
             try:
                 return multiply(first, second)
             except DegreeError:
@@ -366,79 +367,5 @@ class _Evaluated:
 _EVALUATED = _Evaluated()
 
 
-def _lane(value: object) -> Lane:
-    assert isinstance(value, int | Term)
-    return value
-
-
-def _number(value: object) -> int:
-    assert isinstance(value, int)
-    return value
-
-
 def _rank(lane: Lane) -> tuple[int, int]:
     return (0, lane) if isinstance(lane, int) else (1, lane.serial)
-
-
-def _in_linear(terms: Terms, term: Term) -> Form:
-    """Return the polynomials that a term of kind "linear" is."""
-    known, items, _ = term.args
-    assert isinstance(items, tuple)
-    return Form(128, _number(known), dict(items))
-
-
-def _names_in_linear(terms: Terms, term: Term) -> frozenset[str]:
-    names = terms.words.variables(_in_linear(terms, term).linear)
-    return frozenset(name for name in names if terms.is_variable(name))
-
-
-def _exchanged_in_linear(terms: Terms, term: Term, lane_of: Callable[[str], Lane]) -> Lane:
-    def form_of(name: str) -> Form:
-        return terms.form(lane_of(name)) if terms.is_variable(name) else variable(name)
-
-    return terms.linear(terms.words.exchanged(_in_linear(terms, term), form_of), term.deps)
-
-
-def _entry_form(terms: Terms, term: Term) -> Form:
-    name, number = term.args
-    return terms.entry_form(str(name), _number(number))
-
-
-def _sum(terms: Terms, term: Term) -> Form:
-    a, b = term.args
-    return terms.form(_lane(a)) ^ terms.form(_lane(b))
-
-
-def _moved(terms: Terms, term: Term) -> Form:
-    a, moves = term.args
-    assert isinstance(moves, tuple)
-    return terms.form(_lane(a)).moves(moves, 128)
-
-
-def _left(terms: Terms, term: Term) -> Form:
-    raise NotPolynomialError(f"what the caller left in {term.args[0]}", term.at)
-
-
-def _lost(terms: Terms, term: Term) -> Form:
-    raise NotPolynomialError(str(term.args[0]), term.at)
-
-
-KINDS = (
-    Kind(
-        "var",
-        lambda terms, term: variable(str(term.args[0])),
-        variables=lambda terms, term: frozenset({str(term.args[0])}),
-        exchanged=lambda terms, term, lane_of: lane_of(str(term.args[0])),
-    ),
-    Kind("entry", _entry_form, Terms.entry),
-    Kind("xor", _sum, Terms.xor, linear=True),
-    Kind("moves", _moved, Terms.moves, linear=True),
-    Kind("clmul", Terms.product, Terms.clmul),
-    Kind("linear", _in_linear, variables=_names_in_linear, exchanged=_exchanged_in_linear),
-    Kind("caller", _left),
-    Kind("opaque", _lost),
-)
-"""The kinds of term that every family has."""
-
-SIMPLE = frozenset({"var", "entry", "xor", "moves", "linear"})
-"""Kinds without a product or a function."""

@@ -1,0 +1,86 @@
+"""The kinds of term that every family has: their polynomials, and the same of other parts."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ghashgen.algebra.ops.forms import Form, variable
+from ghashgen.verify.core.term import Kind, Lane, NotPolynomialError, Term
+
+if TYPE_CHECKING:
+    from ghashgen.verify.core.terms import Terms
+
+
+def as_lane(value: object) -> Lane:
+    """Return an argument of a term that is a lane."""
+    assert isinstance(value, int | Term)
+    return value
+
+
+def as_number(value: object) -> int:
+    """Return an argument of a term that is a number."""
+    assert isinstance(value, int)
+    return value
+
+
+def _in_linear(terms: "Terms", term: Term) -> Form:
+    """Return the polynomials that a term of kind "linear" is."""
+    known, items, _ = term.args
+    assert isinstance(items, tuple)
+    return Form(128, as_number(known), dict(items))
+
+
+def _names_in_linear(terms: "Terms", term: Term) -> frozenset[str]:
+    names = terms.words.variables(_in_linear(terms, term).linear)
+    return frozenset(name for name in names if terms.is_variable(name))
+
+
+def _exchanged_in_linear(terms: "Terms", term: Term, lane_of: Callable[[str], Lane]) -> Lane:
+    def form_of(name: str) -> Form:
+        return terms.form(lane_of(name)) if terms.is_variable(name) else variable(name)
+
+    return terms.linear(terms.words.exchanged(_in_linear(terms, term), form_of), term.deps)
+
+
+def _entry_form(terms: "Terms", term: Term) -> Form:
+    name, number = term.args
+    return terms.entry_form(str(name), as_number(number))
+
+
+def _sum(terms: "Terms", term: Term) -> Form:
+    a, b = term.args
+    return terms.form(as_lane(a)) ^ terms.form(as_lane(b))
+
+
+def _moved(terms: "Terms", term: Term) -> Form:
+    a, moves = term.args
+    assert isinstance(moves, tuple)
+    return terms.form(as_lane(a)).moves(moves, 128)
+
+
+def _left(terms: "Terms", term: Term) -> Form:
+    raise NotPolynomialError(f"what the caller left in {term.args[0]}", term.at)
+
+
+def _lost(terms: "Terms", term: Term) -> Form:
+    raise NotPolynomialError(str(term.args[0]), term.at)
+
+
+KINDS = (
+    Kind(
+        "var",
+        lambda terms, term: variable(str(term.args[0])),
+        variables=lambda terms, term: frozenset({str(term.args[0])}),
+        exchanged=lambda terms, term, lane_of: lane_of(str(term.args[0])),
+    ),
+    Kind("entry", _entry_form, lambda terms, *args: terms.entry(*args)),
+    Kind("xor", _sum, lambda terms, *args: terms.xor(*args), linear=True),
+    Kind("moves", _moved, lambda terms, *args: terms.moves(*args), linear=True),
+    Kind("clmul", lambda terms, term: terms.product(term), lambda terms, *args: terms.clmul(*args)),
+    Kind("linear", _in_linear, variables=_names_in_linear, exchanged=_exchanged_in_linear),
+    Kind("caller", _left),
+    Kind("opaque", _lost),
+)
+"""The kinds of term that every family has."""
+
+SIMPLE = frozenset({"var", "entry", "xor", "moves", "linear"})
+"""Kinds without a product or a function."""
