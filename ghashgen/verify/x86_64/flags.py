@@ -7,7 +7,7 @@ what it was.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
@@ -69,13 +69,12 @@ class Flags:
         return any(isinstance(flag, Open) and flag.secret for flag in self.each())
 
 
-def all_open(why: Why, secret: bool = False) -> Flags:
-    """Return flags of which nothing is known."""
-    one = Open(why, secret)
+def alike(one: Open) -> Flags:
+    """Return flags of which nothing else is known."""
     return Flags(one, one, one, one, one)
 
 
-ENTRY = all_open(Why.CALLER)
+ENTRY = alike(Open(Why.CALLER))
 """What the caller left in them."""
 
 
@@ -104,14 +103,14 @@ def _decided(answer: bool | None) -> Flag:
     return Open(Why.UNDECIDED) if answer is None else answer
 
 
-def _outside(number: Number | None, bits: int) -> Flag:
-    """Return whether a sum of signed numbers overflows; None: a sign is not known."""
+def _outside(number: Number | None, low: int, high: int) -> Flag:
+    """Return whether a number is not in [low, high); None: the number is not known."""
     if number is None:
         return Open(Why.UNDECIDED)
-    low, high = below(number, -1 << bits - 1), below(number, 1 << bits - 1)
-    if low or high is False:
+    under, inside = below(number, low), below(number, high)
+    if under or inside is False:
         return True
-    return False if low is False and high else Open(Why.UNDECIDED)
+    return False if under is False and inside else Open(Why.UNDECIDED)
 
 
 ADDRESS = Open(Why.ADDRESS)
@@ -120,34 +119,14 @@ ADDRESS = Open(Why.ADDRESS)
 def _unplaced(*values: Value) -> Flags:
     """Return flags of an operation on addresses, whose places nothing is known of."""
     sections = any(isinstance(v, Pointer) and v.region.startswith(SECTION) for v in values)
-    one = Open(Why.SECTION) if sections else ADDRESS
-    return Flags(one, one, one, one)
+    return alike(_open(*values) or (Open(Why.SECTION) if sections else ADDRESS))
 
 
 def of_sum(a: Value, b: Value, bits: int) -> Flags:
     """Return the flags of a + b, operands of `bits` bits (SDM vol. 2A, ADD)."""
-    entered = _open(a, b)
-    if entered:
-        return Flags(entered, entered, entered, entered, entered)
     if isinstance(a, Pointer) or isinstance(b, Pointer):
         return _unplaced(a, b)
-    assert not isinstance(a, Term)
-    assert not isinstance(b, Term)
-    try:
-        total = combined(a, b, 1)
-        first, second = as_signed(a, bits), as_signed(b, bits)
-        both = None if first is None or second is None else combined(first, second, 1)
-    except UndecidedError:
-        return all_open(Why.UNDECIDED)
-    carry = below(total, 1 << bits)
-    none, all_bits = equals(total, 0), equals(total, 1 << bits)
-    zero = True if none or all_bits else None if None in (none, all_bits) else False
-    return Flags(
-        _decided(None if carry is None else not carry),
-        _decided(zero),
-        _decided(bit(total, bits - 1)),
-        _outside(both, bits),
-    )
+    return _of_total(a, b, bits, 1)
 
 
 def of_difference(a: Value, b: Value, bits: int, inside: Callable[[Pointer], bool]) -> Flags:
@@ -156,24 +135,29 @@ def of_difference(a: Value, b: Value, bits: int, inside: Callable[[Pointer], boo
     `inside` says whether an address certainly lies in its buffer, or just behind it: addresses
     that do compare as their offsets do, others may have wrapped around.
     """
-    entered = _open(a, b)
-    if entered:
-        return Flags(entered, entered, entered, entered, entered)
+    if isinstance(a, Pointer) or isinstance(b, Pointer):
+        return _of_addresses(a, b, inside)
+    return _of_total(a, b, bits, -1)
+
+
+def _of_total(a: Number | Term, b: Number | Term, bits: int, sign: int) -> Flags:
+    """Return the flags of a + sign·b: CF says that it leaves the unsigned range, OF the signed."""
+    if isinstance(a, Term) or isinstance(b, Term):
+        return alike(Open(Why.CALLER, secret(a) or secret(b)))
     try:
-        if isinstance(a, Pointer) or isinstance(b, Pointer):
-            return _of_addresses(a, b, inside)
-        assert not isinstance(a, Term)
-        assert not isinstance(b, Term)
-        difference = combined(a, b, -1)
+        total = combined(a, b, sign)
         first, second = as_signed(a, bits), as_signed(b, bits)
-        both = None if first is None or second is None else combined(first, second, -1)
+        both = None if first is None or second is None else combined(first, second, sign)
     except UndecidedError:
-        return all_open(Why.UNDECIDED)
+        return alike(Open(Why.UNDECIDED))
+    zeros = equals(total, 0), equals(total, 1 << bits)
+    zero = True if True in zeros else None if None in zeros else False
+    half = 1 << bits - 1
     return Flags(
-        _decided(below(difference, 0)),
-        _decided(equals(difference, 0)),
-        _decided(bit(difference, bits - 1)),
-        _outside(both, bits),
+        _outside(total, 0, 1 << bits),
+        _decided(zero),
+        _decided(bit(total, bits - 1)),
+        _outside(both, -half, half),
     )
 
 
@@ -182,7 +166,10 @@ def _of_addresses(a: Value, b: Value, inside: Callable[[Pointer], bool]) -> Flag
         return _unplaced(a, b)
     if a.region.startswith(SECTION):
         return _unplaced(a)
-    difference = combined(a.offset, b.offset, -1)
+    try:
+        difference = combined(a.offset, b.offset, -1)
+    except UndecidedError:
+        return alike(Open(Why.UNDECIDED))
     ordered = inside(a) and inside(b)
     near = below(difference, 1 << 64) and below(difference, 1 - (1 << 64)) is False
     return Flags(
@@ -217,11 +204,6 @@ def undefined(*values: Value) -> Open:
     return Open(Why.UNDEFINED, entered is not None and entered.secret)
 
 
-def with_carry(flags: Flags, carry: Flag) -> Flags:
-    """Return the flags with another CF."""
-    return replace(flags, carry=carry)
-
-
 def read(flag: Flag, at: int) -> bool:
     """Return a flag that a condition asks for.
 
@@ -241,42 +223,31 @@ def read(flag: Flag, at: int) -> bool:
     raise unsupported(flag.why, at)
 
 
-def carry(flags: Flags, at: int) -> bool:
-    """Return CF."""
-    return read(flags.carry, at)
-
-
-def zero(flags: Flags, at: int) -> bool:
-    """Return ZF."""
-    return read(flags.zero, at)
-
-
-def negative(flags: Flags, at: int) -> bool:
-    """Return SF."""
-    return read(flags.sign, at)
-
-
-def overflow(flags: Flags, at: int) -> bool:
-    """Return OF."""
-    return read(flags.overflow, at)
-
-
 Test = Callable[[Flags, int], bool]
 
+
+def _less(f: Flags, at: int) -> bool:
+    return read(f.sign, at) != read(f.overflow, at)
+
+
+def _opposite(test: Test) -> Test:
+    return lambda f, at: not test(f, at)
+
+
+PAIRS: tuple[tuple[str, str, Test], ...] = (
+    ("o", "no", lambda f, at: read(f.overflow, at)),
+    ("b", "ae", lambda f, at: read(f.carry, at)),
+    ("e", "ne", lambda f, at: read(f.zero, at)),
+    ("be", "a", lambda f, at: read(f.carry, at) or read(f.zero, at)),
+    ("s", "ns", lambda f, at: read(f.sign, at)),
+    ("l", "ge", _less),
+    ("le", "g", lambda f, at: read(f.zero, at) or _less(f, at)),
+)
+"""Intel SDM vol. 1, appendix B, table B-1: conditions by their suffix, each with the one that its
+lowest bit negates (parity is not modelled)."""
+
 CONDITIONS: dict[str, Test] = {
-    "o": overflow,
-    "no": lambda f, at: not overflow(f, at),
-    "b": carry,
-    "ae": lambda f, at: not carry(f, at),
-    "e": zero,
-    "ne": lambda f, at: not zero(f, at),
-    "be": lambda f, at: carry(f, at) or zero(f, at),
-    "a": lambda f, at: not (carry(f, at) or zero(f, at)),
-    "s": negative,
-    "ns": lambda f, at: not negative(f, at),
-    "l": lambda f, at: negative(f, at) != overflow(f, at),
-    "ge": lambda f, at: negative(f, at) == overflow(f, at),
-    "le": lambda f, at: zero(f, at) or negative(f, at) != overflow(f, at),
-    "g": lambda f, at: not zero(f, at) and negative(f, at) == overflow(f, at),
+    **{suffix: test for suffix, _, test in PAIRS},
+    **{suffix: _opposite(test) for _, suffix, test in PAIRS},
 }
-"""Intel SDM vol. 1, appendix B, table B-1: conditions by their suffix (parity is not modelled)."""
+"""What each condition asks of the flags, by its suffix."""

@@ -5,6 +5,7 @@ mistake here could make a proof fail but never make it wrong.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from iced_x86 import (
     Code,
@@ -13,13 +14,19 @@ from iced_x86 import (
     Instruction,
     InstructionInfoFactory,
     OpAccess,
-    Register,
 )
 
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.x86_64.decoding import decode
 from ghashgen.verify.x86_64.elf import Image
-from ghashgen.verify.x86_64.machine import RSP, gpr_index, is_vector, vector_index
+from ghashgen.verify.x86_64.machine import (
+    RSP,
+    gpr_index,
+    is_mask,
+    is_vector,
+    mask_index,
+    vector_index,
+)
 
 VECTOR, MASK, FLAGS = 16, 48, 56
 """Numbers of registers: 0 general, then vector, mask, and the flags as one."""
@@ -57,12 +64,12 @@ class Flow:
     """Per instruction, the vector registers that it writes."""
 
 
-def register_number(register: int) -> int | None:
+def register_number(register: Any) -> int | None:
     """Return the number of a register here, None if it has none."""
     if is_vector(register):
         return VECTOR + vector_index(register)
-    if Register.K0 <= register <= Register.K7:
-        return MASK + register - Register.K0
+    if is_mask(register):
+        return MASK + mask_index(register)
     try:
         return gpr_index(register)
     except Refutation:

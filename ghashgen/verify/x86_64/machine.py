@@ -6,9 +6,9 @@ induction), data are lanes. A vector register is four lanes of 128 bits.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
-from iced_x86 import Code, Formatter, FormatterSyntax, Instruction, Register
+from iced_x86 import Code, Formatter, FormatterSyntax, Instruction, Register, RegisterExt
 
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Lane, Term
@@ -142,26 +142,32 @@ def text_of(instruction: Instruction) -> str:
     return str(_FORMATTER.format(instruction))
 
 
-def gpr_index(register: int) -> int:
-    """Return the number 0..15 of a general register of 32 or 64 bits, or of 8 or 16 bits."""
-    for first in (Register.RAX, Register.EAX, Register.AX):
-        if first <= register < first + 16:
-            return register - first
-    if Register.SPL <= register <= Register.R15L:
-        return register - Register.SPL + 4
-    if Register.AL <= register <= Register.BL:
-        return register - Register.AL
-    raise unsupported("a register that the checker does not model")
+def gpr_index(register: Any) -> int:
+    """Return the number 0..15 of a general register of any width; AH to BH are refused."""
+    if not RegisterExt.is_gpr(register) or Register.AH <= register <= Register.BH:
+        raise unsupported("a register of this kind here")
+    return int(RegisterExt.number(RegisterExt.full_register(register)))
 
 
-def vector_index(register: int) -> int:
-    """Return the number 0..31 of a vector register of any width."""
-    for first in (Register.XMM0, Register.YMM0, Register.ZMM0):
-        if first <= register < first + 32:
-            return register - first
-    raise unsupported("a register that the checker does not model")
-
-
-def is_vector(register: int) -> bool:
+def is_vector(register: Any) -> bool:
     """Return whether a register is an xmm, ymm or zmm register."""
-    return Register.XMM0 <= register < Register.ZMM0 + 32
+    return bool(RegisterExt.is_vector_register(register))
+
+
+def vector_index(register: Any) -> int:
+    """Return the number 0..31 of a vector register of any width."""
+    if not is_vector(register):
+        raise unsupported("a register of this kind here")
+    return int(RegisterExt.number(register))
+
+
+def is_mask(register: Any) -> bool:
+    """Return whether a register is a mask register."""
+    return bool(RegisterExt.is_k(register))
+
+
+def mask_index(register: Any) -> int:
+    """Return the number 0..7 of a mask register."""
+    if not is_mask(register):
+        raise unsupported("a register of this kind here")
+    return int(RegisterExt.number(register))

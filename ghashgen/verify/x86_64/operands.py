@@ -12,7 +12,7 @@ from iced_x86 import EncodingKind, Instruction, MemorySizeExt, OpKind, Register
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import MASK128, Lane, Term, secret
 from ghashgen.verify.core.values import M64, Affine, Pointer, Value, add, reduced, shift_left
-from ghashgen.verify.x86_64.machine import Machine, gpr_index, is_vector, vector_index
+from ghashgen.verify.x86_64.machine import Machine, gpr_index, mask_index, vector_index
 
 Read = Callable[[Machine], Value]
 Write = Callable[[Machine, Value], None]
@@ -141,7 +141,7 @@ def broadcast_bytes(i: Instruction) -> int:
 
 def mask_elements(m: Machine, register: int, count: int) -> int:
     """Return the low `count` bits of a mask register, which must be a known number."""
-    value = m.mask[register - Register.K0]
+    value = m.mask[mask_index(register)]
     if isinstance(value, int):
         return value & (1 << count) - 1
     if isinstance(value, Term) and not secret(value):
@@ -200,9 +200,7 @@ def write_mask(i: Instruction, bits: int) -> Write:
 
     SDM vol. 2A, KMOV and following: "the upper bits are zeroed".
     """
-    index = i.op0_register - Register.K0
-    if not 0 <= index < 8:
-        raise unsupported("a register of this kind here")
+    index = mask_index(i.op0_register)
 
     def whole(m: Machine, value: Value) -> None:
         if not isinstance(value, int | Term):
@@ -222,10 +220,7 @@ def read_gpr(i: Instruction, op: int, bits: int) -> Read:
     kind = i.op_kind(op)
     mask = (1 << bits) - 1
     if kind == OpKind.REGISTER:
-        register = i.op_register(op)
-        if is_vector(register) or Register.AH <= register <= Register.BH:
-            raise unsupported("a register of this kind here")
-        index = gpr_index(register)
+        index = gpr_index(i.op_register(op))
         if bits == 64:
             return lambda m: m.gpr[index]
         return lambda m: narrow(m, m.gpr[index], bits)
@@ -258,10 +253,7 @@ def write_gpr(i: Instruction, op: int, bits: int) -> Write:
     if i.op_kind(op) == OpKind.MEMORY:
         where = address(i)
         return lambda m, value: m.memory.store(where(m), narrow(m, value, bits), bits // 8)
-    register = i.op_register(op)
-    if is_vector(register) or Register.AH <= register <= Register.BH:
-        raise unsupported("a register of this kind here")
-    index = gpr_index(register)
+    index = gpr_index(i.op_register(op))
     if bits >= 32:
 
         def whole(m: Machine, value: Value) -> None:

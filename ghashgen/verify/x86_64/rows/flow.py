@@ -3,9 +3,10 @@
 from iced_x86 import Code, Instruction
 
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
-from ghashgen.verify.core.values import Pointer, add
+from ghashgen.verify.core.values import Pointer
 from ghashgen.verify.x86_64.flags import CONDITIONS
 from ghashgen.verify.x86_64.machine import RETURN, RSP, Builder, Machine, Row, Step, row_of
+from ghashgen.verify.x86_64.rows.stack import grow, shrink
 
 COMPUTED = "a jump or call to an address that is computed: its target is no part of the proof"
 
@@ -32,19 +33,11 @@ def _jump_if(condition: str) -> Builder:
     return build
 
 
-def _stack(m: Machine, amount: int) -> None:
-    moved = add(m.gpr[RSP], amount)
-    if moved is None:
-        raise unsupported("a stack pointer that is no address", m.terms.at)
-    m.gpr[RSP] = moved
-
-
 def _call(i: Instruction) -> Step:
     target, following = int(i.near_branch_target), int(i.next_ip)
 
     def step(m: Machine) -> int:
-        _stack(m, -8)
-        m.memory.store(m.gpr[RSP], Pointer(RETURN, following), 8)
+        grow(m, Pointer(RETURN, following))
         slot = m.gpr[RSP]
         if not isinstance(slot, Pointer) or not isinstance(slot.offset, int):
             raise unsupported("a call at an unknown depth of the stack", m.terms.at)
@@ -64,7 +57,7 @@ def _return(i: Instruction) -> Step:
                 "address", at=m.terms.at,
             )  # fmt: skip
         m.memory.returns.pop()
-        _stack(m, 8)
+        shrink(m)
         return target
 
     return step

@@ -28,14 +28,15 @@ from ghashgen.verify.x86_64 import operands as ops
 from ghashgen.verify.x86_64.flags import (
     CONDITIONS,
     Flag,
+    Flags,
     of_difference,
     of_result,
     of_sum,
     undefined,
-    with_carry,
 )
 from ghashgen.verify.x86_64.machine import Builder, Machine, Row, Step, row_of
 from ghashgen.verify.x86_64.memory import mask_pointer
+from ghashgen.verify.x86_64.rows import lane as on
 
 
 def sum_values(m: Machine, a: Value, b: Value, bits: int = 64) -> Value:
@@ -88,7 +89,17 @@ def _logic(m: Machine, name: str, a: Value, b: Value, bits: int) -> Value:
     raise UndecidedError(f"{name.upper()} of an address or of a length with an unknown")
 
 
-def _binary(name: str, bits: int, store: bool) -> Builder:
+def _arithmetic(m: Machine, name: str, a: Value, b: Value, bits: int) -> tuple[Value, Flags]:
+    """Return what an instruction makes of two operands, and the flags that it sets."""
+    if name == "add":
+        return sum_values(m, a, b, bits), of_sum(a, b, bits)
+    if name == "sub":
+        return _difference(m, a, b, bits), of_difference(a, b, bits, m.memory.inside)
+    result = _logic(m, name, a, b, bits)
+    return result, of_result(result, bits, False, False, a, b)
+
+
+def _binary(name: str, bits: int, store: bool = True) -> Builder:
     def build(i: Instruction) -> Step:
         read_a, read_b = ops.read_gpr(i, 0, bits), ops.read_gpr(i, 1, bits)
         write = ops.write_gpr(i, 0, bits) if store else None
@@ -98,16 +109,10 @@ def _binary(name: str, bits: int, store: bool) -> Builder:
             # XOR and SUB of a register with itself do not depend on what it holds.
             a, b = (0, 0) if same and name in ("xor", "sub") else (read_a(m), read_b(m))
             if name == "cmp":
+                # The flags are known of differences that no register could hold.
                 m.flags = of_difference(a, b, bits, m.memory.inside)
                 return
-            if name == "add":
-                result, flags = sum_values(m, a, b, bits), of_sum(a, b, bits)
-            elif name == "sub":
-                result = _difference(m, a, b, bits)
-                flags = of_difference(a, b, bits, m.memory.inside)
-            else:
-                result = _logic(m, "and" if name == "test" else name, a, b, bits)
-                flags = of_result(result, bits, False, False, a, b)
+            result, flags = _arithmetic(m, name, a, b, bits)
             if write is not None:
                 write(m, result)
             m.flags = flags
@@ -118,75 +123,54 @@ def _binary(name: str, bits: int, store: bool) -> Builder:
 
 
 def _unary(name: str, bits: int) -> Builder:
+    """Build NEG, which is 0 - a, and INC and DEC, a + 1 and a - 1 with the carry left alone."""
+
     def build(i: Instruction) -> Step:
         read, write = ops.read_gpr(i, 0, bits), ops.write_gpr(i, 0, bits)
-        mask = (1 << bits) - 1
 
         def step(m: Machine) -> None:
-            a = read(m)
-            match name:
-                case "not":
-                    write(m, m.terms.xor(ops.as_lane(a, m.terms.at), mask))
-                    return
-                case "neg":
-                    result = _difference(m, 0, a, bits)
-                    flags = of_difference(0, a, bits, m.memory.inside)
-                case "inc":
-                    result, flags = sum_values(m, a, 1, bits), of_sum(a, 1, bits)
-                case _:
-                    result = _difference(m, a, 1, bits)
-                    flags = of_difference(a, 1, bits, m.memory.inside)
-            if name != "neg":
-                # INC and DEC leave the carry alone.
-                flags = with_carry(flags, m.flags.carry)
+            first, second = (0, read(m)) if name == "neg" else (read(m), 1)
+            sum_or_difference = "add" if name == "inc" else "sub"
+            result, flags = _arithmetic(m, sum_or_difference, first, second, bits)
             write(m, result)
-            m.flags = flags
+            m.flags = flags if name == "neg" else replace(flags, carry=m.flags.carry)
 
         return step
 
     return build
 
 
+def _complement(bits: int) -> Builder:
+    def build(i: Instruction) -> Step:
+        read, write = ops.read_gpr(i, 0, bits), ops.write_gpr(i, 0, bits)
+        ones = (1 << bits) - 1
+        return lambda m: write(m, m.terms.xor(ops.as_lane(read(m), m.terms.at), ones))
+
+    return build
+
+
+SHIFTS: dict[str, on.Shift] = {
+    "shl": on.shift_left,
+    "shr": on.shift_right,
+    "sar": on.shift_signed,
+    "rol": on.rotate_left,
+    "ror": lambda t, a, count, bits: on.rotate_left(t, a, -count, bits),
+}
+"""What a shift makes of one element: of a lane that has no other, here."""
+
+
 def shift_value(m: Machine, name: str, a: Value, count: int, bits: int) -> Value:
     """Return a shifted or rotated by a known count."""
-    mask = (1 << bits) - 1
-    if name in ("rol", "ror"):
-        count %= bits
-    elif name == "sar":
-        count = min(count, bits - 1)
-    elif count >= bits:
-        return 0
+    if isinstance(a, int | Term):
+        lane = ops.as_lane(ops.narrow(m, a, bits), m.terms.at)
+        return SHIFTS[name](m.terms, lane, count, bits)
     if count == 0:
         return a
-    if isinstance(a, int):
-        a &= mask
-        match name:
-            case "shl":
-                return a << count & mask
-            case "shr":
-                return a >> count
-            case "sar":
-                top = a >> bits - 1
-                return a >> count | (mask << bits - count & mask if top else 0)
-            case "rol":
-                return (a << count | a >> bits - count) & mask
-            case _:
-                return (a >> count | a << bits - count) & mask
-    if isinstance(a, Affine):
+    if isinstance(a, Affine) and count < bits:
         if name == "shr" or (name == "sar" and bit(a, bits - 1) is False):
             return shift_right(a, count)
         if name == "shl":
             return shift_left(a, count, bits)
-    if isinstance(a, Term):
-        moves = {
-            "shl": ((count, mask),),
-            "shr": ((-count, mask >> count),),
-            "rol": ((count, mask), (count - bits, mask)),
-            "ror": ((-count, mask >> count), (bits - count, mask)),
-        }.get(name)
-        if moves is not None:
-            return m.terms.moves(m.terms.keep(a, mask), moves)
-        return m.terms.opaque("an arithmetic shift of a secret", a, mask=mask)
     raise unsupported(f"{name.upper()} of an address", m.terms.at)
 
 
@@ -350,11 +334,11 @@ def _rows() -> list[Row]:
             if bits > 8:
                 forms.append(f"{rm}_IMM8")
             for form in forms:
-                build = _binary(name, bits, store=name != "cmp")
-                row(f"{name.upper()}_{form}", build, name.upper())
+                row(f"{name.upper()}_{form}", _binary(name, bits), name.upper())
         for form in (f"{rm}_{r}", f"{rm}_{imm}", f"{accumulator}_{imm}"):
-            row(f"TEST_{form}", _binary("test", bits, store=False), "TEST")
-        for name in ("inc", "dec", "neg", "not"):
+            row(f"TEST_{form}", _binary("and", bits, store=False), "TEST")
+        row(f"NOT_{rm}", _complement(bits), "NOT")
+        for name in ("inc", "dec", "neg"):
             row(f"{name.upper()}_{rm}", _unary(name, bits), name.upper())
         for form in (f"{rm}_{r}", f"{r}_{rm}", f"{rm}_{imm}", f"{r}_IMM{bits}"):
             row(f"MOV_{form}", _move(bits), "MOV")

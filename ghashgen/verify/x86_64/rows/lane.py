@@ -20,6 +20,10 @@ Two = Callable[[Terms, Lane, Lane, int], Lane]
 """A row with two vector sources, in the manual's order SRC1 (or DEST), SRC2."""
 
 
+Shift = Callable[[Terms, Lane, int, int], Lane]
+"""A shift of every element of a lane: terms, source lane, count, bits of an element."""
+
+
 def repeat(mask: int, bits: int) -> int:
     """Return a 128-bit constant that repeats a mask in every element of `bits` bits."""
     return sum(mask << k for k in range(0, 128, bits))

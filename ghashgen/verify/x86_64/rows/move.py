@@ -9,10 +9,23 @@ from collections.abc import Iterator
 from iced_x86 import Instruction, OpKind, Register
 
 from ghashgen.verify.core.refutation import unsupported
-from ghashgen.verify.core.term import MASK64, Lane
+from ghashgen.verify.core.term import MASK64, MASK128, Lane
+from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import M64
 from ghashgen.verify.x86_64 import operands as ops
-from ghashgen.verify.x86_64.machine import Builder, Machine, Row, Step, row_of, vector_index
+from ghashgen.verify.x86_64.machine import (
+    Builder,
+    Machine,
+    Row,
+    Step,
+    is_mask,
+    mask_index,
+    row_of,
+    vector_index,
+)
+from ghashgen.verify.x86_64.rows import lane as on
+from ghashgen.verify.x86_64.rows.vector import build_one, build_two
+from ghashgen.verify.x86_64.rows.wide import broadcast
 
 
 def enabled_runs(elements: int, first: int, size: int) -> Iterator[tuple[int, int]]:
@@ -108,121 +121,53 @@ def _to_vector(bits: int) -> Builder:
     return build
 
 
-def _from_vector(bits: int) -> Builder:
-    """Build MOVD/MOVQ r/m, xmm and m64, xmm."""
+def _low_half(i: Instruction) -> Step:
+    """Build MOVQ xmm/m64, xmm."""
+    to_memory = i.op_kind(0) == OpKind.MEMORY
+    return _extract(64, 0)(i) if to_memory else _to_vector(64)(i)
+
+
+def _high_to_low(t: Terms, a: Lane, b: Lane, imm: int) -> Lane:
+    """MOVHLPS: DEST low := SRC high."""
+    return on.merge(t, a, b, on.elements([3, 1], 8))
+
+
+def _low_to_both(t: Terms, a: Lane, imm: int) -> Lane:
+    """MOVDDUP: both halves of each lane are its low half."""
+    return t.bytes(a, on.elements([0, 0], 8))
+
+
+def _insert(bits: int, element: int | None = None) -> Builder:
+    """Build PINSRB/W/D/Q, and MOVLPS/MOVHPS xmm, m64: one element of DEST (VEX: SRC1) is new."""
 
     def build(i: Instruction) -> Step:
-        index = vector_index(i.op1_register)
-        keep = (1 << bits) - 1
-        if i.op_kind(0) == OpKind.REGISTER and i.op0_register >= Register.XMM0:
-            write_vector = ops.write_lanes(i, 1)
-            return lambda m: write_vector(m, [m.terms.keep(m.vec[index][0], keep)])
-        write = ops.write_gpr(i, 0, bits)
-        return lambda m: write(m, m.terms.keep(m.vec[index][0], keep))
-
-    return build
-
-
-def _half_load(high: bool) -> Builder:
-    """Build MOVLPS/MOVHPS xmm, m64 (and VEX, where the other half is that of SRC1)."""
-
-    def build(i: Instruction) -> Step:
-        other = vector_index(i.op_register(i.op_count - 2))
-        read = ops.read_gpr(i, i.op_count - 1, 64)
-        write = ops.write_lanes(i, 1)
-        kept = MASK64 if high else MASK64 << 64
-        move = ((64, MASK64 << 64),) if high else ((0, MASK64),)
-
-        def step(m: Machine) -> None:
-            t = m.terms
-            loaded = t.moves(ops.as_lane(read(m), t.at), move)
-            write(m, [t.xor(t.keep(m.vec[other][0], kept), loaded)])
-
-        return step
-
-    return build
-
-
-def _half_store(high: bool) -> Builder:
-    def build(i: Instruction) -> Step:
-        index, write = vector_index(i.op1_register), ops.write_gpr(i, 0, 64)
-        move = ((-64, MASK64),) if high else ((0, MASK64),)
-        return lambda m: write(m, m.terms.moves(m.vec[index][0], move))
-
-    return build
-
-
-def _half_copy(high_from_low: bool) -> Builder:
-    """Build MOVLHPS (DEST high := SRC low) and MOVHLPS (DEST low := SRC high)."""
-
-    def build(i: Instruction) -> Step:
-        first, second = (vector_index(i.op_register(i.op_count - k)) for k in (2, 1))
-        write = ops.write_lanes(i, 1)
-        kept, move = (
-            (MASK64, ((64, MASK64 << 64),)) if high_from_low else (MASK64 << 64, ((-64, MASK64),))
-        )
-
-        def step(m: Machine) -> None:
-            t = m.terms
-            moved = t.moves(m.vec[second][0], move)
-            write(m, [t.xor(t.keep(m.vec[first][0], kept), moved)])
-
-        return step
-
-    return build
-
-
-def _insert(bits: int) -> Builder:
-    """Build PINSRB/W/D/Q."""
-
-    def build(i: Instruction) -> Step:
-        source = i.op_count - 2
+        source = i.op_count - (2 if element is None else 1)
         base = vector_index(i.op_register(source - 1))
-        if bits < 32 and i.op_kind(source) == OpKind.REGISTER:
-            read = ops.read_gpr(i, source, 32)
-        else:
-            read = ops.read_gpr(i, source, bits)
-        write = ops.write_lanes(i, 1)
-        at = (ops.immediate(i) & 128 // bits - 1) * bits
-        ones = (1 << bits) - 1
+        narrow = bits < 32 and i.op_kind(source) == OpKind.REGISTER
+        read, write = ops.read_gpr(i, source, 32 if narrow else bits), ops.write_lanes(i, 1)
+        number = ops.immediate(i) & 128 // bits - 1 if element is None else element
+        at, ones = number * bits, (1 << bits) - 1
 
         def step(m: Machine) -> None:
             t = m.terms
             value = t.moves(ops.as_lane(read(m), t.at), ((at, ones << at),))
-            rest = t.keep(m.vec[base][0], (1 << 128) - 1 ^ ones << at)
-            write(m, [t.xor(rest, value)])
+            write(m, [t.xor(t.keep(m.vec[base][0], MASK128 ^ ones << at), value)])
 
         return step
 
     return build
 
 
-def _extract(bits: int) -> Builder:
-    """Build PEXTRB/W/D/Q; a register gets the element zero-extended."""
+def _extract(bits: int, element: int | None = None) -> Builder:
+    """Build PEXTRB/W/D/Q, and what stores one element; a register gets it zero-extended."""
 
     def build(i: Instruction) -> Step:
         index = vector_index(i.op1_register)
         width = bits if i.op_kind(0) == OpKind.MEMORY else max(bits, 32)
         write = ops.write_gpr(i, 0, width)
-        at = (ops.immediate(i) & 128 // bits - 1) * bits
-        return lambda m: write(m, m.terms.moves(m.vec[index][0], ((-at, (1 << bits) - 1),)))
-
-    return build
-
-
-def _duplicate(lanes: int) -> Builder:
-    """Build MOVDDUP: both halves of each lane are its low half."""
-    sources = tuple(k % 8 for k in range(16))
-
-    def build(i: Instruction) -> Step:
-        write = ops.write_lanes(i, lanes)
-        if lanes == 1 and i.op_kind(1) == OpKind.MEMORY:
-            read_one = ops.read_gpr(i, 1, 64)
-            return lambda m: write(
-                m, [m.terms.bytes(ops.as_lane(read_one(m), m.terms.at), sources)]
-            )
-        read = ops.read_lanes(i, 1, lanes, aligned=False)
-        return lambda m: write(m, [m.terms.bytes(a, sources) for a in read(m)])
+        number = ops.immediate(i) & 128 // bits - 1 if element is None else element
+        move = ((-number * bits, (1 << bits) - 1),)
+        return lambda m: write(m, m.terms.moves(m.vec[index][0], move))
 
     return build
 
@@ -231,12 +176,12 @@ def _mask_move(bits: int) -> Builder:
     """Build KMOV: between mask registers, from memory, from and to a general register."""
 
     def build(i: Instruction) -> Step:
-        to_mask = i.op_kind(0) == OpKind.REGISTER and _is_mask(i.op0_register)
+        to_mask = i.op_kind(0) == OpKind.REGISTER and is_mask(i.op0_register)
         # KMOVB and KMOVW name a register of 32 bits.
         general = max(bits, 32)
         write = ops.write_mask(i, bits) if to_mask else ops.write_gpr(i, 0, general)
-        if i.op_kind(1) == OpKind.REGISTER and _is_mask(i.op1_register):
-            source = i.op1_register - Register.K0
+        if i.op_kind(1) == OpKind.REGISTER and is_mask(i.op1_register):
+            source = mask_index(i.op1_register)
             return lambda m: write(m, ops.narrow(m, m.mask[source], bits))
         read = ops.read_gpr(i, 1, bits if i.op_kind(1) == OpKind.MEMORY else general)
         return lambda m: write(m, read(m))
@@ -244,13 +189,9 @@ def _mask_move(bits: int) -> Builder:
     return build
 
 
-def _is_mask(register: int) -> bool:
-    return Register.K0 <= register <= Register.K7
-
-
 def _mask_logic(bits: int, name: str) -> Builder:
     def build(i: Instruction) -> Step:
-        first, second = (i.op_register(k) - Register.K0 for k in (1, 2))
+        first, second = (mask_index(i.op_register(k)) for k in (1, 2))
         write = ops.write_mask(i, bits)
 
         def step(m: Machine) -> None:
@@ -270,7 +211,7 @@ def _mask_logic(bits: int, name: str) -> Builder:
 
 def _mask_shift(bits: int, left: bool) -> Builder:
     def build(i: Instruction) -> Step:
-        source, write = i.op_register(1) - Register.K0, ops.write_mask(i, bits)
+        source, write = mask_index(i.op1_register), ops.write_mask(i, bits)
         count = ops.immediate(i)
 
         def step(m: Machine) -> None:
@@ -334,27 +275,22 @@ def _rows() -> list[Row]:
         row(f"{prefix}MOVD_XMM_RM32", _to_vector(32), "MOVD/MOVQ")
         row(f"{prefix}MOVQ_XMM_RM64", _to_vector(64), "MOVD/MOVQ")
         row(f"{prefix}MOVQ_XMM_XMMM64", _to_vector(64), "MOVQ")
-        row(f"{prefix}MOVD_RM32_XMM", _from_vector(32), "MOVD/MOVQ")
-        row(f"{prefix}MOVQ_RM64_XMM", _from_vector(64), "MOVD/MOVQ")
-        row(f"{prefix}MOVQ_XMMM64_XMM", _from_vector(64), "MOVQ")
+        row(f"{prefix}MOVD_RM32_XMM", _extract(32, 0), "MOVD/MOVQ")
+        row(f"{prefix}MOVQ_RM64_XMM", _extract(64, 0), "MOVD/MOVQ")
+        row(f"{prefix}MOVQ_XMMM64_XMM", _low_half, "MOVQ")
         middle = "" if not prefix else "XMM_"
-        for name, high in (
-            ("MOVLPS", False),
-            ("MOVHPS", True),
-            ("MOVLPD", False),
-            ("MOVHPD", True),
-        ):
-            row(f"{prefix}{name}_XMM_{middle}M64", _half_load(high), name)
-            row(f"{prefix}{name}_M64_XMM", _half_store(high), name)
-        row(f"{prefix}MOVLHPS_XMM_{middle}XMM", _half_copy(True), "MOVLHPS")
-        row(f"{prefix}MOVHLPS_XMM_{middle}XMM", _half_copy(False), "MOVHLPS")
+        for name, half in (("MOVLPS", 0), ("MOVHPS", 1), ("MOVLPD", 0), ("MOVHPD", 1)):
+            row(f"{prefix}{name}_XMM_{middle}M64", _insert(64, half), name)
+            row(f"{prefix}{name}_M64_XMM", _extract(64, half), name)
+        row(f"{prefix}MOVLHPS_XMM_{middle}XMM", build_two(on.unpack_of(8, False), 1), "MOVLHPS")
+        row(f"{prefix}MOVHLPS_XMM_{middle}XMM", build_two(_high_to_low, 1), "MOVHLPS")
         for bits, letter, source in ((8, "B", "R32M8"), (16, "W", "R32M16"), (32, "D", "RM32"), (64, "Q", "RM64")):  # fmt: skip # noqa: E501
             row(f"{prefix}PINSR{letter}_XMM_{middle}{source}_IMM8", _insert(bits), "PINSR")
             row(f"{prefix}PEXTR{letter}_{source}_XMM_IMM8", _extract(bits), "PEXTR")
-    row("MOVDDUP_XMM_XMMM64", _duplicate(1), "MOVDDUP")
-    row("VEX_VMOVDDUP_XMM_XMMM64", _duplicate(1), "MOVDDUP")
-    row("VEX_VMOVDDUP_YMM_YMMM256", _duplicate(2), "MOVDDUP")
-    row("EVEX_VMOVDDUP_ZMM_K1Z_ZMMM512", _duplicate(4), "MOVDDUP")
+    row("MOVDDUP_XMM_XMMM64", broadcast(8, 1, 64), "MOVDDUP")
+    row("VEX_VMOVDDUP_XMM_XMMM64", broadcast(8, 1, 64), "MOVDDUP")
+    row("VEX_VMOVDDUP_YMM_YMMM256", build_one(_low_to_both, 2), "MOVDDUP")
+    row("EVEX_VMOVDDUP_ZMM_K1Z_ZMMM512", build_one(_low_to_both, 4), "MOVDDUP")
     for bits, letter in ((8, "B"), (16, "W"), (32, "D"), (64, "Q")):
         general = "R64" if bits == 64 else "R32"
         row(f"VEX_KMOV{letter}_KR_KM{bits}", _mask_move(bits), "KMOV")

@@ -2,21 +2,26 @@
 
 from iced_x86 import Code, Instruction
 
-from ghashgen.verify.core.values import M64
+from ghashgen.verify.core.values import M64, Value
 from ghashgen.verify.x86_64 import operands as ops
 from ghashgen.verify.x86_64.machine import RBP, RSP, Machine, Row, Step
 from ghashgen.verify.x86_64.rows.general import sum_values
 
 
+def grow(m: Machine, value: Value) -> None:
+    """Push 8 bytes."""
+    m.gpr[RSP] = sum_values(m, m.gpr[RSP], M64 - 7)
+    m.memory.store(m.gpr[RSP], value, 8)
+
+
+def shrink(m: Machine) -> None:
+    """Move the stack pointer past 8 bytes."""
+    m.gpr[RSP] = sum_values(m, m.gpr[RSP], 8)
+
+
 def _push(i: Instruction) -> Step:
     read = ops.read_gpr(i, 0, 64)
-
-    def step(m: Machine) -> None:
-        value = read(m)
-        m.gpr[RSP] = sum_values(m, m.gpr[RSP], M64 - 7)
-        m.memory.store(m.gpr[RSP], value, 8)
-
-    return step
+    return lambda m: grow(m, read(m))
 
 
 def _pop(i: Instruction) -> Step:
@@ -24,7 +29,7 @@ def _pop(i: Instruction) -> Step:
 
     def step(m: Machine) -> None:
         value = m.memory.load(m.gpr[RSP], 8)
-        m.gpr[RSP] = sum_values(m, m.gpr[RSP], 8)
+        shrink(m)
         write(m, value)
 
     return step
@@ -33,9 +38,8 @@ def _pop(i: Instruction) -> Step:
 def _leave(i: Instruction) -> Step:
     def step(m: Machine) -> None:
         m.gpr[RSP] = m.gpr[RBP]
-        value = m.memory.load(m.gpr[RSP], 8)
-        m.gpr[RSP] = sum_values(m, m.gpr[RSP], 8)
-        m.gpr[RBP] = value
+        m.gpr[RBP] = m.memory.load(m.gpr[RSP], 8)
+        shrink(m)
 
     return step
 

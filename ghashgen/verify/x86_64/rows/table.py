@@ -6,37 +6,9 @@ from iced_x86 import Code, Instruction
 
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.x86_64.machine import Row, Step
-from ghashgen.verify.x86_64.rows import (
-    aes as semantics_aes,
-)
-from ghashgen.verify.x86_64.rows import (
-    flow as semantics_flow,
-)
-from ghashgen.verify.x86_64.rows import (
-    general as semantics_general,
-)
-from ghashgen.verify.x86_64.rows import (
-    move as semantics_move,
-)
-from ghashgen.verify.x86_64.rows import (
-    stack as semantics_stack,
-)
-from ghashgen.verify.x86_64.rows import (
-    vector as semantics_vector,
-)
-from ghashgen.verify.x86_64.rows import (
-    wide as semantics_wide,
-)
+from ghashgen.verify.x86_64.rows import aes, flow, general, move, stack, vector, wide
 
-MODULES = (
-    semantics_general,
-    semantics_stack,
-    semantics_flow,
-    semantics_vector,
-    semantics_move,
-    semantics_wide,
-    semantics_aes,
-)
+MODULES = (general, stack, flow, vector, move, wide, aes)
 
 
 @cache
@@ -71,7 +43,7 @@ def step_of(instruction: Instruction) -> Step:
     Raises:
         Refutation: no row covers it.
     """
-    refused = semantics_flow.REFUSED.get(instruction.code)
+    refused = flow.REFUSED.get(instruction.code)
     if refused is not None:
         raise Refutation(Category.ABI, refused, at=int(instruction.ip))
     row = rows().get(instruction.code)

@@ -4,19 +4,18 @@ The functions on lanes are those of `ghashgen.verify.x86_64.rows.lane`; lanes, e
 and masks are the matter of `ghashgen.verify.x86_64.operands`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from iced_x86 import Instruction, OpKind
 
 from ghashgen.verify.core.refutation import unsupported
-from ghashgen.verify.core.term import MASK64, MASK128, Lane, Term
-from ghashgen.verify.core.terms import Terms
+from ghashgen.verify.core.term import MASK64, MASK128, Term
 from ghashgen.verify.x86_64 import operands as ops
 from ghashgen.verify.x86_64.machine import Builder, Machine, Row, Step, row_of, vector_index
 from ghashgen.verify.x86_64.rows import lane as on
 
 
-def _by_immediate(shift: Callable[[Terms, Lane, int, int], Lane], bits: int) -> on.One:
+def _by_immediate(shift: on.Shift, bits: int) -> on.One:
     return lambda t, a, imm: shift(t, a, imm, bits)
 
 
@@ -104,7 +103,7 @@ def build_ternary(lanes: int, element: int) -> Builder:
     return build
 
 
-def build_count(shift: Callable[[Terms, Lane, int, int], Lane], bits: int, lanes: int) -> Builder:
+def build_count(shift: on.Shift, bits: int, lanes: int) -> Builder:
     """Build a shift of all elements by the low 64 bits of an xmm register or 16 bytes of memory."""
 
     def build(i: Instruction) -> Step:
@@ -265,7 +264,7 @@ def _rows() -> list[Row]:
     return rows
 
 
-def _bytes_shift(shift: Callable[[Terms, Lane, int, int], Lane]) -> on.One:
+def _bytes_shift(shift: on.Shift) -> on.One:
     return lambda t, a, imm: shift(t, a, 8 * min(imm, 16), 128)
 
 

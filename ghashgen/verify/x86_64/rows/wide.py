@@ -136,7 +136,7 @@ def _insert(width: int, total: int, element: int) -> Builder:
     return build
 
 
-def _broadcast(size: int, lanes: int, element: int) -> Builder:
+def broadcast(size: int, lanes: int, element: int) -> Builder:
     """Build VPBROADCASTB/W/D/Q and VBROADCASTI*: repeat `size` bytes over the register."""
 
     def build(i: Instruction) -> Step:
@@ -194,24 +194,24 @@ def _rows() -> list[Row]:
                 name = f"EVEX_VINSERT{letter}{form}_{r}_K1Z_{r}_XMMM128_IMM8"
                 row(name, _insert(1, lanes, element), "VINSERTI128 and kin")
                 name = f"EVEX_VBROADCAST{letter}{form}_{r}_K1Z_M128"
-                row(name, _broadcast(16, lanes, element), "VPBROADCAST")
+                row(name, broadcast(16, lanes, element), "VPBROADCAST")
     for letter in "FI":
         row(f"VEX_VEXTRACT{letter}128_XMMM128_YMM_IMM8", _extract(1, 2, 64), "VEXTRACTI128 and kin")
         row(
             f"VEX_VINSERT{letter}128_YMM_YMM_XMMM128_IMM8", _insert(1, 2, 64), "VINSERTI128 and kin"
         )
-        row(f"VEX_VBROADCAST{letter}128_YMM_M128", _broadcast(16, 2, 64), "VPBROADCAST")
+        row(f"VEX_VBROADCAST{letter}128_YMM_M128", broadcast(16, 2, 64), "VPBROADCAST")
         for form, element in (("32X8", 32), ("64X4", 64)):
             name = f"EVEX_VEXTRACT{letter}{form}_YMMM256_K1Z_ZMM_IMM8"
             row(name, _extract(2, 4, element), "VEXTRACTI128 and kin")
             name = f"EVEX_VINSERT{letter}{form}_ZMM_K1Z_ZMM_YMMM256_IMM8"
             row(name, _insert(2, 4, element), "VINSERTI128 and kin")
-            build = _broadcast(32, 4, element)
+            build = broadcast(32, 4, element)
             row(f"EVEX_VBROADCAST{letter}{form}_ZMM_K1Z_M256", build, "VPBROADCAST")
     for size, letter in ((1, "B"), (2, "W"), (4, "D"), (8, "Q")):
         for r in ("XMM", "YMM", "ZMM"):
             lanes = lanes_of(r)
-            build = _broadcast(size, lanes, 8 * size)
+            build = broadcast(size, lanes, 8 * size)
             if r != "ZMM":
                 row(f"VEX_VPBROADCAST{letter}_{r}_XMMM{8 * size}", build, "VPBROADCAST")
             row(f"EVEX_VPBROADCAST{letter}_{r}_K1Z_XMMM{8 * size}", build, "VPBROADCAST")
