@@ -10,7 +10,7 @@ What an object may consist of is a whitelist (`ghashgen.verify.x86_64.elf_kinds`
 
 import io
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from elftools.common.exceptions import ELFError
@@ -26,11 +26,10 @@ from ghashgen.verify.x86_64.elf_kinds import (
     RELOCATIONS,
     Kind,
     Relocation,
-    Sort,
     check_file,
+    is_place,
     kind_of,
     replaceable,
-    sort_of,
 )
 from ghashgen.verify.x86_64.elf_notes import features_of
 
@@ -130,34 +129,18 @@ def load_image(source: bytes | Path) -> Image:
         raise GhashgenError(f"a damaged ELF file: {error!r}", "assemble it again") from error
 
 
-@dataclass
-class _Placed:
-    """A section on its way into the image."""
-
-    name: str
-    address: int
-    content: bytearray
-    kind: Kind
-    align: int
-    size: int
-    """Its bytes in memory; a section of zeros has none in the file."""
-    relocated: bool = False
-    links: dict[int, Link] = field(default_factory=dict)
-    unresolved: dict[int, str] = field(default_factory=dict)
-
-
 def _load(elf: ELFFile) -> Image:
     placed = _place(elf)
     symbols: dict[str, int] = {}
     exported: set[str] = set()
     called: set[str] = set()
-    extents = {index: section.size for index, section in placed.items()}
+    # A section of zeros has none of its bytes in the file.
+    extents = {index: elf.get_section(index)["sh_size"] for index in placed}
     for table in elf.iter_sections():
         if not isinstance(table, SymbolTableSection):
             continue
         for number, symbol in enumerate(table.iter_symbols()):
-            sort = sort_of(number, symbol, table["sh_info"], extents)
-            if sort is not Sort.PLACE:
+            if not is_place(number, symbol, table["sh_info"], extents):
                 continue
             section = placed.get(symbol["st_shndx"])
             if section is None or not symbol.name:
@@ -172,27 +155,27 @@ def _load(elf: ELFFile) -> Image:
             symbols[symbol.name] = section.address + symbol["st_value"]
             if public:
                 exported.add(symbol.name)
+    relocated: set[int] = set()
     for part in elf.iter_sections():
-        if isinstance(part, RelocationSection):
-            target = placed.get(part["sh_info"])
-            if target is not None and target.kind in (Kind.CODE, Kind.CONSTANTS):
-                if target.relocated:
-                    raise GhashgenError(
-                        f"two lists of relocations of {target.name}", "assemble the file again"
-                    )
-                target.relocated = True
-                _relocate(elf, part, target, placed)
-    sections = tuple(
-        Section(p.name, p.address, bytes(p.content), p.kind, p.align, p.links, p.unresolved)
-        for p in placed.values()
-    )
-    return Image(sections, symbols, frozenset(called), features_of(elf))
+        if not isinstance(part, RelocationSection):
+            continue
+        index = part["sh_info"]
+        target = placed.get(index)
+        if target is None or target.kind not in (Kind.CODE, Kind.CONSTANTS):
+            continue
+        if index in relocated:
+            raise GhashgenError(
+                f"two lists of relocations of {target.name}", "assemble the file again"
+            )
+        relocated.add(index)
+        placed[index] = _relocate(elf, part, target, placed)
+    return Image(tuple(placed.values()), symbols, frozenset(called), features_of(elf))
 
 
-def _place(elf: ELFFile) -> dict[int, _Placed]:
+def _place(elf: ELFFile) -> dict[int, Section]:
     """Return the allocated sections by their number, at addresses of our own."""
     address = FIRST_ADDRESS
-    placed: dict[int, _Placed] = {}
+    placed: dict[int, Section] = {}
     names: set[str] = set()
     for index, section in enumerate(elf.iter_sections()):
         kind = kind_of(section)
@@ -203,11 +186,8 @@ def _place(elf: ELFFile) -> dict[int, _Placed]:
         names.add(section.name)
         align = section["sh_addralign"]
         address = -(-address // max(align, 64)) * max(align, 64)
-        content = bytearray(_content(section))
-        placed[index] = _Placed(
-            section.name, address, content, kind, max(align, 1), section["sh_size"]
-        )
-        address += len(content) + 4096
+        placed[index] = Section(section.name, address, _content(section), kind, max(align, 1))
+        address += len(placed[index].data) + 4096
     return placed
 
 
@@ -221,11 +201,14 @@ def _content(section: ElfSection) -> bytes:
 
 
 def _relocate(
-    elf: ELFFile, relocations: RelocationSection, section: _Placed, placed: dict[int, _Placed]
-) -> None:
+    elf: ELFFile, relocations: RelocationSection, section: Section, placed: dict[int, Section]
+) -> Section:
+    """Return a section with what its relocations say."""
     table = elf.get_section(relocations["sh_link"])
     assert isinstance(table, SymbolTableSection)
-    content, taken = section.content, set[int]()
+    content, taken = bytearray(section.data), set[int]()
+    links: dict[int, Link] = {}
+    unresolved: dict[int, str] = {}
     for relocation in relocations.iter_relocations():
         number, at = relocation["r_info_type"], relocation["r_offset"]
         kind = RELOCATIONS.get(number)
@@ -246,11 +229,12 @@ def _relocate(
         why = replaceable(symbol)
         if kind is Relocation.ABSOLUTE or target is None or why or section.kind is Kind.CONSTANTS:
             why = why or "what only a linker completes"
-            section.unresolved.update(dict.fromkeys(field_bytes, why))
+            unresolved.update(dict.fromkeys(field_bytes, why))
             continue
         offset = symbol["st_value"] + relocation["r_addend"]
-        section.links[at] = Link(target.name, offset, kind is Relocation.BRANCH)
+        links[at] = Link(target.name, offset, kind is Relocation.BRANCH)
         value = target.address + offset - (section.address + at)
         if not -(1 << 31) <= value < 1 << 31:
             raise GhashgenError(f"a relocation at {section.name}+{at:#x} out of reach", "mend it")
         content[at : at + kind.width] = (value & (1 << 32) - 1).to_bytes(4, "little")
+    return replace(section, data=bytes(content), links=links, unresolved=unresolved)

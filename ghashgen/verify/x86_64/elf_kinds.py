@@ -86,15 +86,6 @@ RELOCATIONS = {1: Relocation.ABSOLUTE, 2: Relocation.RELATIVE, 4: Relocation.BRA
 """R_X86_64_64, _PC32, _PLT32 (AMD64 psABI, table 4.10)."""
 
 
-class Sort(Enum):
-    """What a symbol is to the proof."""
-
-    PLACE = auto()
-    """In a section."""
-    ELSEWHERE = auto()
-    """Undefined here, or a number or a name that is no address."""
-
-
 TYPES = ("STT_NOTYPE", "STT_FUNC", "STT_OBJECT")
 
 CALLABLE = ("STT_NOTYPE", "STT_FUNC")
@@ -187,10 +178,11 @@ def kind_of(section: Section) -> Kind:
     return found
 
 
-def sort_of(number: int, symbol: Symbol, first: int, sizes: dict[int, int]) -> Sort:
-    """Return what a symbol is: the `number`-th, of which those from `first` on are not local.
+def is_place(number: int, symbol: Symbol, first: int, sizes: dict[int, int]) -> bool:
+    """Return whether a symbol is a place in a section, or a number or a name defined elsewhere.
 
-    `sizes` are those of the allocated sections, by number.
+    It is the `number`-th, of which those from `first` on are not local; `sizes` are those of the
+    allocated sections, by number.
 
     Raises:
         GhashgenError: its type, binding, visibility or place is not understood.
@@ -211,22 +203,22 @@ def sort_of(number: int, symbol: Symbol, first: int, sizes: dict[int, int]) -> S
     if visibility not in ("STV_DEFAULT", "STV_PROTECTED", *PRIVATE):
         raise refuse("a visibility that is not understood")
     if number == 0 and (kind, bind, at) == ("STT_NOTYPE", "STB_LOCAL", "SHN_UNDEF"):
-        return Sort.ELSEWHERE
+        return False
     if bind == "STB_LOCAL" and at == "SHN_ABS" and kind in ("STT_FILE", "STT_NOTYPE"):
-        return Sort.ELSEWHERE
+        return False
     if at == "SHN_UNDEF" and kind in TYPES and bind in ("STB_GLOBAL", "STB_WEAK"):
-        return Sort.ELSEWHERE
+        return False
     if not isinstance(at, int):
         raise refuse("a place that is not understood")
     if kind == "STT_SECTION" and bind == "STB_LOCAL" and symbol["st_value"] == 0:
-        return Sort.ELSEWHERE
+        return False
     if kind not in TYPES:
         raise refuse("a type that is not understood")
     if bind not in ("STB_LOCAL", "STB_GLOBAL"):
         raise refuse("another definition may take its place")
     if at in sizes and symbol["st_value"] + symbol["st_size"] > sizes[at]:
         raise refuse("it reaches beyond its section")
-    return Sort.PLACE
+    return True
 
 
 def replaceable(symbol: Any) -> str:

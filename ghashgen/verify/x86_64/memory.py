@@ -28,8 +28,6 @@ from ghashgen.verify.core.values import (
 from ghashgen.verify.x86_64.elf import SECTION, Image
 from ghashgen.verify.x86_64.elf_kinds import Kind
 
-BYTES = tuple(range(16))
-
 STACK, RETURN_BYTES = "stack", 8
 """The stack's region; offset 0 is the entry's stack pointer, where the return address stands."""
 
@@ -195,47 +193,27 @@ class Memory:
 
     def _read(self, name: str, offset: int, size: int) -> Value:
         written = self.written[name]
-        if not written:
-            return self._initial(name, offset, size)
-        pieces: list[tuple[Value, int]] = []
-        for k in range(offset, offset + size):
-            piece = written.get(k)
-            if piece is None:
-                cell = self._initial(name, k // 16 * 16, 16)
-                piece = (cell, k % 16)
-            pieces.append(piece)
+        if not written and size == 16 and not offset % 16:
+            return self._cell(name, offset)
+        places = range(offset, offset + size)
+        # A byte that has not been written is what the region held at first.
+        pieces = [written.get(k) or (self._cell(name, k), k % 16) for k in places]
         return self._compose(pieces, size)
 
     def load_lanes(self, address: Value, lanes: int, align: int) -> list[Value]:
         """Return 16·lanes bytes as values of 16 bytes, checked as the one access that they are."""
         name, offset = self.locate(address, 16 * lanes, align, store=False)
-        at = range(offset, offset + 16 * lanes, 16)
-        if not self.written[name]:
-            return [self._initial(name, start, 16) for start in at]
-        return [self._read(name, start, 16) for start in at]
+        return [self._read(name, offset + 16 * k, 16) for k in range(lanes)]
 
-    def _initial(self, name: str, offset: int, size: int) -> Lane:
-        index, start = divmod(offset, 16)
+    def _cell(self, name: str, offset: int) -> Lane:
+        """Return the 16 bytes of a region, as it was at first, that this one is among."""
         region = self.regions[name]
-        cell = _nothing if region.access in UNREADABLE else region.cell
-        first = cell(index)
-        if first is None:
+        found = None if region.access in UNREADABLE else region.cell(offset // 16)
+        if found is None:
             raise self._refute(
                 f"load from byte {offset} of {name}, which holds nothing", self.terms.at
             )
-        if start == 0 and size == 16:
-            return first
-        sources = tuple(start + k if k < size and start + k < 16 else -1 for k in BYTES)
-        low = self.terms.bytes(first, sources)
-        if start + size <= 16:
-            return low
-        second = cell(index + 1)
-        if second is None:
-            raise self._refute(
-                f"load from byte {offset + 16} of {name}, which holds nothing", self.terms.at
-            )
-        sources = tuple(start + k - 16 if k < size and start + k >= 16 else -1 for k in BYTES)
-        return self.terms.xor(low, self.terms.bytes(second, sources))
+        return found
 
     def _compose(self, pieces: list[tuple[Value, int]], size: int) -> Value:
         value = pieces[0][0]
@@ -295,10 +273,6 @@ class Memory:
         except UndecidedError:
             return False
         return below(pointer.offset, region.low) is False and below(beyond, 1) is True
-
-
-def _nothing(index: int) -> Lane | None:
-    return None
 
 
 def mask_pointer(region: Region, offset: Number, mask: int) -> Number:

@@ -24,7 +24,7 @@ from ghashgen.verify.x86_64.machine import (
     vector_index,
 )
 from ghashgen.verify.x86_64.rows import lane as on
-from ghashgen.verify.x86_64.rows.vector import build_one, build_two
+from ghashgen.verify.x86_64.rows.vector import WIDTHS, build_one, build_two
 from ghashgen.verify.x86_64.rows.wide import broadcast
 
 
@@ -239,8 +239,6 @@ def _clear_upper(everything: bool) -> Builder:
     return build
 
 
-WIDTHS = (("XMM", 128), ("YMM", 256), ("ZMM", 512))
-
 WHOLE = (
     ("MOVDQA", True), ("MOVDQU", False), ("MOVAPS", True), ("MOVUPS", False),
     ("MOVAPD", True), ("MOVUPD", False),
@@ -262,7 +260,7 @@ def _rows() -> list[Row]:
     for mnemonic, aligned in WHOLE:
         for form in ("XMM_XMMM128", "XMMM128_XMM"):
             row(f"{mnemonic}_{form}", _move(1, aligned, 8), mnemonic)
-        for lanes, (r, bits) in ((1, WIDTHS[0]), (2, WIDTHS[1])):
+        for lanes, (r, bits) in zip((1, 2), WIDTHS[:2], strict=True):
             for form in (f"{r}_{r}M{bits}", f"{r}M{bits}_{r}"):
                 row(f"VEX_V{mnemonic}_{form}", _move(lanes, aligned, 8), mnemonic)
     for mnemonic, aligned, size in WHOLE_EVEX:

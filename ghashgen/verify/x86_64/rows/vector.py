@@ -4,7 +4,7 @@ The functions on lanes are those of `ghashgen.verify.x86_64.rows.lane`; lanes, e
 and masks are the matter of `ghashgen.verify.x86_64.operands`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from iced_x86 import Instruction, OpKind
 
@@ -127,28 +127,51 @@ def build_count(shift: on.Shift, bits: int, lanes: int) -> Builder:
     return build
 
 
-def encodings(mnemonic: str, two: bool, evex: Sequence[tuple[str, int, int]]) -> list[str]:
-    """Return the code names of a packed instruction: legacy, VEX.128, VEX.256, EVEX of each width.
+WIDTHS = (("XMM", 128), ("YMM", 256), ("ZMM", 512))
 
-    `evex` lists (mnemonic, element bits of the mask, element bits of the broadcast or 0).
+
+def encodings(
+    mnemonic: str, two: bool, evex: Sequence[tuple[str, int, int]]
+) -> Iterator[tuple[str, int]]:
+    """Yield the code names of a packed instruction, and the element bits of the mask of each.
+
+    Legacy, VEX.128, VEX.256 and EVEX of each width; `evex` lists (mnemonic, element bits of the
+    mask, element bits of the broadcast or 0).
     """
     imm = "_IMM8" if mnemonic.endswith("+imm") else ""
     name = mnemonic.removesuffix("+imm")
     # PSHUFD has one source, so no second operand in the VEX form.
     middle = "{r}_" if two else ""
-    out = [f"{name}_XMM_XMMM128{imm}"]
-    for r, bits in (("XMM", 128), ("YMM", 256)):
-        out.append(f"VEX_V{name}_{r}_{middle.format(r=r)}{r}M{bits}{imm}")
-    for e, _, broadcast in evex:
+    yield f"{name}_XMM_XMMM128{imm}", 64
+    for r, bits in WIDTHS[:2]:
+        yield f"VEX_V{name}_{r}_{middle.format(r=r)}{r}M{bits}{imm}", 64
+    for e, element, broadcast in evex:
         b = f"B{broadcast}" if broadcast else ""
         # Without an element there is no mask in the encoding.
         k = "_K1Z" if not e.endswith("PCLMULQDQ") else ""
-        for r, bits in (("XMM", 128), ("YMM", 256), ("ZMM", 512)):
-            out.append(f"EVEX_{e}_{r}{k}_{middle.format(r=r)}{r}M{bits}{b}{imm}")
-    return out
+        for r, bits in WIDTHS:
+            yield f"EVEX_{e}_{r}{k}_{middle.format(r=r)}{r}M{bits}{b}{imm}", element
 
 
 Evex = tuple[tuple[str, int, int], ...]
+
+Named = Sequence[tuple[str, int, int]]
+"""Endings of mnemonics, each with its element and what EVEX broadcasts of it (0: nothing), in bits.
+"""
+
+ELEMENTS: Named = (("B", 8, 0), ("W", 16, 0), ("D", 32, 32), ("Q", 64, 64))
+
+NO_WORDS: Named = tuple(named for named in ELEMENTS if named[0] != "W")
+
+WIDENED: Named = (("BW", 8, 0), ("WD", 16, 0), ("DQ", 32, 32), ("QDQ", 64, 64))
+
+
+def _for_elements(
+    start: str, two: Callable[[int], on.Two], named: Named
+) -> Iterator[tuple[str, on.Two, Evex]]:
+    for end, bits, broadcast in named:
+        yield start + end, two(bits), ((f"V{start}{end}", bits, broadcast),)
+
 
 TWO_SOURCES: tuple[tuple[str, on.Two, Evex], ...] = (
     ("PXOR", lambda t, a, b, imm: t.xor(a, b), (("VPXORD", 32, 32), ("VPXORQ", 64, 64))),
@@ -163,30 +186,15 @@ TWO_SOURCES: tuple[tuple[str, on.Two, Evex], ...] = (
     ("PALIGNR+imm", on.palignr, (("VPALIGNR", 8, 0),)),
     ("PCLMULQDQ+imm", on.pclmulqdq, (("VPCLMULQDQ", 64, 0),)),
     ("SHUFPS+imm", on.shufps, (("VSHUFPS", 32, 32),)),
-    ("PUNPCKLBW", on.unpack_of(1, False), (("VPUNPCKLBW", 8, 0),)),
-    ("PUNPCKHBW", on.unpack_of(1, True), (("VPUNPCKHBW", 8, 0),)),
-    ("PUNPCKLWD", on.unpack_of(2, False), (("VPUNPCKLWD", 16, 0),)),
-    ("PUNPCKHWD", on.unpack_of(2, True), (("VPUNPCKHWD", 16, 0),)),
-    ("PUNPCKLDQ", on.unpack_of(4, False), (("VPUNPCKLDQ", 32, 32),)),
-    ("PUNPCKHDQ", on.unpack_of(4, True), (("VPUNPCKHDQ", 32, 32),)),
-    ("PUNPCKLQDQ", on.unpack_of(8, False), (("VPUNPCKLQDQ", 64, 64),)),
-    ("PUNPCKHQDQ", on.unpack_of(8, True), (("VPUNPCKHQDQ", 64, 64),)),
+    *_for_elements("PUNPCKL", lambda bits: on.unpack_of(bits // 8, False), WIDENED),
+    *_for_elements("PUNPCKH", lambda bits: on.unpack_of(bits // 8, True), WIDENED),
     ("UNPCKLPD", on.unpack_of(8, False), (("VUNPCKLPD", 64, 64),)),
     ("UNPCKHPD", on.unpack_of(8, True), (("VUNPCKHPD", 64, 64),)),
     ("PBLENDW+imm", on.blend_of(2), ()),
-    ("PADDB", on.arithmetic_of(8, 1), (("VPADDB", 8, 0),)),
-    ("PADDW", on.arithmetic_of(16, 1), (("VPADDW", 16, 0),)),
-    ("PADDD", on.arithmetic_of(32, 1), (("VPADDD", 32, 32),)),
-    ("PADDQ", on.arithmetic_of(64, 1), (("VPADDQ", 64, 64),)),
-    ("PSUBB", on.arithmetic_of(8, -1), (("VPSUBB", 8, 0),)),
-    ("PSUBD", on.arithmetic_of(32, -1), (("VPSUBD", 32, 32),)),
-    ("PSUBQ", on.arithmetic_of(64, -1), (("VPSUBQ", 64, 64),)),
-    ("PCMPGTB", on.greater_than(8), ()),
-    ("PCMPGTD", on.greater_than(32), ()),
-    ("PCMPGTQ", on.greater_than(64), ()),
-    ("PCMPEQB", on.equal_to(8), ()),
-    ("PCMPEQD", on.equal_to(32), ()),
-    ("PCMPEQQ", on.equal_to(64), ()),
+    *_for_elements("PADD", lambda bits: on.arithmetic_of(bits, 1), ELEMENTS),
+    *_for_elements("PSUB", lambda bits: on.arithmetic_of(bits, -1), NO_WORDS),
+    *((f"PCMPGT{letter}", on.greater_than(bits), ()) for letter, bits, _ in NO_WORDS),
+    *((f"PCMPEQ{letter}", on.equal_to(bits), ()) for letter, bits, _ in NO_WORDS),
     ("GF2P8AFFINEQB+imm", on.affine, (("VGF2P8AFFINEQB", 8, 64),)),
 )
 
@@ -203,10 +211,6 @@ SHIFTS = (
 )  # fmt: skip
 
 
-def _manual(mnemonic: str) -> str:
-    return mnemonic.removesuffix("+imm")
-
-
 def _same_result(mnemonic: str) -> int | None:
     if mnemonic.startswith(ZERO_IDIOMS):
         return 0
@@ -216,23 +220,20 @@ def _same_result(mnemonic: str) -> int | None:
 def _rows() -> list[Row]:
     rows: list[Row] = []
     for mnemonic, two, evex in TWO_SOURCES:
-        masks = {e: element for e, element, _ in evex}
-        for name in encodings(mnemonic, True, evex):
-            element = masks.get(name.split("_")[1], 64)
+        for name, element in encodings(mnemonic, True, evex):
             build = build_two(two, lanes_of(name), element, _same_result(mnemonic))
             if mnemonic in MASK_UNCHECKED:
                 build = _unmasked(build)
-            rows.append(row_of(name, build, _manual(mnemonic)))
+            rows.append(row_of(name, build, mnemonic.removesuffix("+imm")))
     for mnemonic, one, evex in ONE_SOURCE:
-        masks = {e: element for e, element, _ in evex}
-        for name in encodings(mnemonic, False, evex):
-            element = masks.get(name.split("_")[1], 64)
-            rows.append(row_of(name, build_one(one, lanes_of(name), element), _manual(mnemonic)))
+        for name, element in encodings(mnemonic, False, evex):
+            build = build_one(one, lanes_of(name), element)
+            rows.append(row_of(name, build, mnemonic.removesuffix("+imm")))
     for mnemonic, bits, shift in SHIFTS:
         b = "" if bits == 16 else f"B{bits}"
         by_immediate = [f"P{mnemonic}_XMM_IMM8"]
         by_register = [f"P{mnemonic}_XMM_XMMM128"]
-        for r, width in (("XMM", 128), ("YMM", 256), ("ZMM", 512)):
+        for r, width in WIDTHS:
             if r != "ZMM":
                 by_immediate.append(f"VEX_VP{mnemonic}_{r}_{r}_IMM8")
                 by_register.append(f"VEX_VP{mnemonic}_{r}_{r}_XMMM128")
@@ -247,7 +248,7 @@ def _rows() -> list[Row]:
     for mnemonic, left in (("SLLDQ", True), ("SRLDQ", False)):
         names = [f"P{mnemonic}_XMM_IMM8"]
         names += [f"VEX_VP{mnemonic}_{r}_{r}_IMM8" for r in ("XMM", "YMM")]
-        for r, width in (("XMM", 128), ("YMM", 256), ("ZMM", 512)):
+        for r, width in WIDTHS:
             names.append(f"EVEX_VP{mnemonic}_{r}_{r}M{width}_IMM8")
         whole = on.shift_left if left else on.shift_right
         for name in names:
@@ -255,7 +256,7 @@ def _rows() -> list[Row]:
             rows.append(row_of(name, build, f"P{mnemonic}"))
     for element in (32, 64):
         letter = "D" if element == 32 else "Q"
-        for r, width in (("XMM", 128), ("YMM", 256), ("ZMM", 512)):
+        for r, width in WIDTHS:
             name = f"EVEX_VPTERNLOG{letter}_{r}_K1Z_{r}_{r}M{width}B{element}_IMM8"
             rows.append(row_of(name, build_ternary(lanes_of(name), element), "VPTERNLOG"))
             name = f"EVEX_VPROL{letter}_{r}_K1Z_{r}M{width}B{element}_IMM8"
