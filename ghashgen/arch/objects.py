@@ -4,25 +4,14 @@ A function reaches as far as its symbol says. Labels inside it mean nothing here
 syntaxes keep none.
 """
 
-import io
-import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import SymbolTableSection
-
 from ghashgen.arch.decoder import Decoder, Native
+from ghashgen.arch.elf import GLOBAL, Elf, read_elf
 from ghashgen.arch.registry import arches
 from ghashgen.support.errors import GhashgenError
-
-_GLOBAL = 1
-"""STB_GLOBAL, the upper half of a symbol's info."""
-
-_SYMBOL = struct.Struct("<IBBHQQ")
-"""Elf64_Sym: name, info, other, section, value, size. Read here, because every kernel is read at
-least twice, and pyelftools takes longer over its symbols than over all else."""
 
 
 @dataclass(frozen=True)
@@ -63,28 +52,29 @@ def read_object(data: bytes) -> ObjectCode:
     Raises:
         GhashgenError: it has no .text or no symbols, or is for an architecture that is not here.
     """
-    elf = ELFFile(io.BytesIO(data))
-    machine = elf["e_machine"]
+    elf = read_elf(data)
+    machine = elf.machine
     arch = next((arch for arch in arches().values() if arch.elf_machine == machine), None)
     if arch is None:
         known = ", ".join(arch.title for arch in arches().values())
         raise GhashgenError(f"the object is for {machine}", f"assemble it for {known}")
-    text = elf.get_section_by_name(".text")
-    table = elf.get_section_by_name(".symtab")
-    if text is None or not isinstance(table, SymbolTableSection):
+    return object_code(elf, arch.decoder)
+
+
+def object_code(elf: Elf, decoder: Decoder) -> ObjectCode:
+    """Return the code of an object that is read already.
+
+    Raises:
+        GhashgenError: it has no .text or no symbols.
+    """
+    index = elf.named(".text")
+    if index is None or not elf.symbols:
         raise GhashgenError("the object has no .text or no symbol table", "assemble it as elf64")
-    index = elf.get_section_index(".text")
-    names = elf.get_section(table["sh_link"]).data()
-    symbols: dict[str, int] = {}
-    sizes: dict[str, int] = {}
-    for name, info, _, section, value, size in _SYMBOL.iter_unpack(table.data()):
-        if section == index and names[name]:
-            text_name = names[name : names.index(0, name)].decode()
-            symbols[text_name] = value
-            if info >> 4 == _GLOBAL:
-                sizes[text_name] = size
-    code = text.data()
-    return ObjectCode(code, symbols, _functions(symbols, sizes, len(code)), arch.decoder)
+    found = [symbol for symbol in elf.symbols if symbol.section == index and symbol.name]
+    symbols = {symbol.name: symbol.value for symbol in found}
+    sizes = {symbol.name: symbol.size for symbol in found if symbol.binding == GLOBAL}
+    code = elf.sections[index].content
+    return ObjectCode(code, symbols, _functions(symbols, sizes, len(code)), decoder)
 
 
 def _functions(

@@ -9,18 +9,15 @@ Encodings of one instruction are not told apart: a two-byte and a three-byte VEX
 and without the short form for rax, an address whose base and index are exchanged at scale 1.
 """
 
-import io
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from elftools.elf.elffile import ELFFile
-from elftools.elf.relocation import RelocationSection
-from elftools.elf.sections import SymbolTableSection
 from iced_x86 import Decoder, Instruction, MemorySizeExt, OpKind, Register, RegisterExt
 
-from ghashgen.arch.objects import read_object
+from ghashgen.arch.elf import Elf, read_elf
+from ghashgen.arch.objects import object_code
 from ghashgen.arch.x86_64 import ARCH
 from ghashgen.arch.x86_64.abi import SYSV
 from ghashgen.arch.x86_64.registers import GPR_NAMES
@@ -139,7 +136,9 @@ def decode(function: Encoded, named: bool = False) -> list[Item]:
 
 def functions_in(data: bytes, symbols: Mapping[str, str]) -> dict[str, Encoded]:
     """Return the functions of an assembled ELF object, by name; `symbols` are theirs."""
-    code, constants = read_object(data), _relocated(data)
+    elf = read_elf(data)
+    code = object_code(elf, ARCH.decoder)
+    constants = _relocated(elf, code.code)
     out = {}
     for name, symbol in symbols.items():
         start, end = code.functions[symbol]
@@ -148,25 +147,19 @@ def functions_in(data: bytes, symbols: Mapping[str, str]) -> dict[str, Encoded]:
     return out
 
 
-def _relocated(data: bytes) -> dict[int, bytes]:
+def _relocated(elf: Elf, code: bytes) -> dict[int, bytes]:
     """Return, by offset of a displacement in .text, the constant that its relocation points to."""
-    elf = ELFFile(io.BytesIO(data))
-    table = elf.get_section_by_name(".rela.text")
-    if not isinstance(table, RelocationSection):
-        return {}
-    symbols = elf.get_section(table["sh_link"])
-    assert isinstance(symbols, SymbolTableSection)
-    entries = {entry["r_offset"]: entry for entry in table.iter_relocations()}
-    decoder = Decoder(64, read_object(data).code, ip=0)
+    text = elf.named(".text")
+    entries = {entry.at: entry for entry in elf.relocations if entry.section == text}
+    decoder = Decoder(64, code, ip=0)
     out = {}
     for instruction in decoder:
         at = instruction.ip + decoder.get_constant_offsets(instruction).displacement_offset
         if instruction.is_ip_rel_memory_operand and at in entries:
-            symbol = symbols.get_symbol(entries[at]["r_info_sym"])
-            content = elf.get_section(symbol["st_shndx"]).data()
+            symbol, addend = entries[at].symbol, entries[at].addend
             # S + A - P, and the CPU adds the address of the next instruction.
-            start = symbol["st_value"] + entries[at]["r_addend"] + instruction.next_ip - at
-            out[at] = content[start : start + ENTRY_BYTES]
+            start = symbol.value + addend + instruction.next_ip - at
+            out[at] = elf.sections[symbol.section].content[start : start + ENTRY_BYTES]
     return out
 
 

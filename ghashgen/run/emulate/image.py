@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from elftools.common.exceptions import ELFError
-from elftools.elf.elffile import ELFFile
-from elftools.elf.relocation import RelocationSection
-from elftools.elf.sections import SymbolTableSection
-
+from ghashgen.arch.elf import ABSOLUTE, FILE, GLOBAL, SECTION, Elf, Symbol, read_elf
 from ghashgen.run.emulate.layout import IMAGE_BASE, IMAGE_LIMIT, PAGE
 from ghashgen.support.errors import GhashgenError
 
@@ -87,49 +82,45 @@ def _kind(flags: int) -> str:
     return "w" if flags & _SHF_WRITE else "r"
 
 
-def _symbol_address(symbol: Any, placed: Mapping[int, tuple[Any, int]]) -> int | None:
-    index = symbol["st_shndx"]
-    if index == "SHN_ABS":
-        return int(symbol["st_value"])
-    if index not in placed:
+def _symbol_address(symbol: Symbol, placed: Mapping[int, int]) -> int | None:
+    if symbol.section == ABSOLUTE:
+        return symbol.value
+    if symbol.section not in placed:
         return None
-    return placed[index][1] + int(symbol["st_value"])
+    return placed[symbol.section] + symbol.value
 
 
-def _relocate(
-    elf: Any, placed: Mapping[int, tuple[Any, int]], contents: Mapping[int, bytearray]
-) -> None:
-    for section in elf.iter_sections():
-        if not isinstance(section, RelocationSection) or section["sh_info"] not in placed:
+def _relocate(elf: Elf, placed: Mapping[int, int], contents: Mapping[int, bytearray]) -> None:
+    for entry in elf.relocations:
+        if entry.section not in placed:
             continue
-        target = section["sh_info"]
-        table = elf.get_section(section["sh_link"])
-        for entry in section.iter_relocations():
-            field = RELOCATIONS.get(entry["r_info_type"])
-            symbol = table.get_symbol(entry["r_info_sym"])
-            if field is None:
-                raise GhashgenError(
-                    f"relocation type {entry['r_info_type']} in {section.name} is not supported",
-                    "refer to data of the same object relative to rip",
-                )
-            address = _symbol_address(symbol, placed)
-            if address is None:
-                raise GhashgenError(
-                    f"the object refers to {symbol.name!r}, which it does not define",
-                    "link the definition into the object (ld -r) first",
-                )
-            at = entry["r_offset"]
-            value = address + entry["r_addend"]
-            if field.relative:
-                value -= placed[target][1] + at
-            try:
-                encoded = value.to_bytes(field.size, "little", signed=field.signed)
-            except OverflowError:
-                raise GhashgenError(
-                    f"{field.name} at {section.name}+{at:#x} does not reach its target",
-                    "the emulated address space is fixed: use a wider reference",
-                ) from None
-            contents[target][at : at + field.size] = encoded
+        name, field = elf.sections[entry.section].name, RELOCATIONS.get(entry.type)
+        if field is None:
+            raise GhashgenError(
+                f"relocation type {entry.type} of {name} is not supported",
+                "refer to data of the same object relative to rip",
+            )
+        address = _symbol_address(entry.symbol, placed)
+        if address is None:
+            raise GhashgenError(
+                f"the object refers to {entry.symbol.name!r}, which it does not define",
+                "link the definition into the object (ld -r) first",
+            )
+        if entry.at + field.size > len(contents[entry.section]):
+            raise GhashgenError(
+                f"a relocation of {name} lies outside it", "assemble with nasm -f elf64"
+            )
+        value = address + entry.addend
+        if field.relative:
+            value -= placed[entry.section] + entry.at
+        try:
+            encoded = value.to_bytes(field.size, "little", signed=field.signed)
+        except OverflowError:
+            raise GhashgenError(
+                f"{field.name} at {name}+{entry.at:#x} does not reach its target",
+                "the emulated address space is fixed: use a wider reference",
+            ) from None
+        contents[entry.section][entry.at : entry.at + field.size] = encoded
 
 
 def load_object(source: Path | bytes) -> Image:
@@ -144,25 +135,20 @@ def load_object(source: Path | bytes) -> Image:
         OSError: the path cannot be read.
     """
     data = source if isinstance(source, bytes) else source.read_bytes()
-    remedy = "assemble with nasm -f elf64"
-    try:
-        elf = ELFFile(io.BytesIO(data))
-    except ELFError as problem:
-        raise GhashgenError(f"not an ELF object: {problem}", remedy) from None
-    if (elf.elfclass, elf["e_machine"], elf["e_type"]) != (64, "EM_X86_64", "ET_REL"):
-        raise GhashgenError("not an ELF64 x86-64 relocatable object", remedy)
+    elf = read_elf(data)
+    if (elf.machine, elf.type) != ("EM_X86_64", "ET_REL"):
+        raise GhashgenError("not an ELF64 x86-64 relocatable object", "assemble with nasm -f elf64")
 
-    placed: dict[int, tuple[Any, int]] = {}
+    placed: dict[int, int] = {}
     contents: dict[int, bytearray] = {}
     address = IMAGE_BASE
-    for index, section in enumerate(elf.iter_sections()):
-        if not section["sh_flags"] & _SHF_ALLOC or not section["sh_size"]:
+    for index, section in enumerate(elf.sections):
+        if not section.flags & _SHF_ALLOC or not section.content:
             continue
-        step = max(PAGE, section["sh_addralign"])
+        step = max(PAGE, section.align)
         address = -(-address // step) * step
-        placed[index] = (section, address)
-        # pyelftools answers zeros for SHT_NOBITS.
-        contents[index] = bytearray(section.data())
+        placed[index] = address
+        contents[index] = bytearray(section.content)
         address += -(-len(contents[index]) // PAGE) * PAGE + PAGE
     if address > IMAGE_LIMIT:
         raise GhashgenError("the object's sections exceed the emulator's image area", "split it")
@@ -170,17 +156,14 @@ def load_object(source: Path | bytes) -> Image:
 
     symbols = {
         symbol.name: where
-        for table in elf.iter_sections()
-        if isinstance(table, SymbolTableSection)
-        for symbol in sorted(
-            table.iter_symbols(), key=lambda s: bool(s["st_info"]["bind"] == "STB_GLOBAL")
-        )
+        for symbol in sorted(elf.symbols, key=lambda s: s.binding == GLOBAL)
         if symbol.name
-        and symbol["st_info"]["type"] not in ("STT_FILE", "STT_SECTION")
+        and symbol.type not in (FILE, SECTION)
         and (where := _symbol_address(symbol, placed)) is not None
     }
     segments = tuple(
-        Segment(section.name, where, _kind(section["sh_flags"]), bytes(contents[index]))
-        for index, (section, where) in placed.items()
+        Segment(section.name, where, _kind(section.flags), bytes(contents[index]))
+        for index, where in placed.items()
+        for section in [elf.sections[index]]
     )
     return Image(segments, dict(sorted(symbols.items())))
