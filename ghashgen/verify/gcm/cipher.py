@@ -1,7 +1,7 @@
 """FIPS 197 over an S-box that nobody looks into: the cipher and the key expansion, on lanes.
 
 A lane is a state or a round key as it is in memory: byte k of the lane, from the lowest, is byte k
-of the block. `terms` must have the kind `SBOX` (`pool`); the results are terms in its other kinds.
+of the block. `terms` must have the kind `SBOX` (`boxes`).
 
     encrypted(terms, block, keys)   E_K(block) for round keys 0 … Nr
     expanded(terms, key)            these round keys, from the 4, 6 or 8 words of a key
@@ -20,10 +20,10 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 from ghashgen.algebra.field import aes
-from ghashgen.algebra.ops.forms import Form, Moves
+from ghashgen.algebra.ops.forms import Moves
 from ghashgen.verify.core.moves import moves_of
 from ghashgen.verify.core.opaque import BYTES, SBOX, Bytewise
-from ghashgen.verify.core.term import Lane, Term
+from ghashgen.verify.core.term import Lane
 from ghashgen.verify.core.terms import Terms
 
 BOX_LETTER = "S"
@@ -33,11 +33,9 @@ WORD = (1 << 8 * aes.WORD_BYTES) - 1
 """The bits of the first word of a lane."""
 
 
-def pool(
-    entry_form: Callable[[str, int], Form], lower: Callable[[Term], bool] = lambda term: False
-) -> Terms:
-    """Return an empty pool of terms (`Terms`) that has the S-box."""
-    return Terms(entry_form, lower, (Bytewise(SBOX, BOX_LETTER).kind,))
+def boxes() -> Bytewise:
+    """Return the S-box for a pool of terms; its kind is one of those that the pool has."""
+    return Bytewise(SBOX, BOX_LETTER)
 
 
 @cache

@@ -7,6 +7,8 @@ The prover calls nothing here: it has refused, and remembers what it compared. W
 added to the refutation; there is no way from it to a proof.
 """
 
+from collections.abc import Mapping
+
 from ghashgen.algebra.ops.forms import Form
 from ghashgen.algebra.ops.monomials import monomials_of
 from ghashgen.verify.core.refutation import Explanation, Refutation
@@ -20,9 +22,11 @@ Meaning = str | frozenset[tuple["Meaning", int]]
 """A variable, or a sum of v·H^m."""
 
 
-def spoken(name: str) -> str:
-    """Return a variable in words."""
+def spoken(name: str, words: Mapping[str, str]) -> str:
+    """Return a variable in words: of a family's own, or of those of a hash."""
     number = name[1:]
+    if name[0] in words:
+        return words[name[0]].format(number)
     if name in ("B0", "Y"):
         return "the factor" if name == "B0" else "the addend"
     match name[0]:
@@ -53,8 +57,8 @@ def _differing_pairs(got: Form, wanted: Form) -> list[Pair | tuple[str]]:
     return pairs
 
 
-def _say(pair: Pair | tuple[str], got: Form, wanted: Form) -> str:
-    what = " times ".join(spoken(name) for name in reversed(pair))
+def _say(pair: Pair | tuple[str], got: Form, wanted: Form, words: Mapping[str, str]) -> str:
+    what = " times ".join(spoken(name, words) for name in reversed(pair))
     table_got = got.quadratic if len(pair) == 2 else got.linear
     table_wanted = wanted.quadratic if len(pair) == 2 else wanted.linear
     if pair not in table_wanted and pair[0] not in table_wanted:
@@ -129,7 +133,7 @@ def explain(refutation: Refutation | None) -> None:
     ours, theirs = _dotted(got, bit), _dotted(wanted, bit)
     extra, missing = sorted(ours - theirs), sorted(theirs - ours)
     pairs = _differing_pairs(got, wanted)
-    said = "; ".join(_say(pair, got, wanted) for pair in pairs[:3])
+    said = "; ".join(_say(pair, got, wanted, naming.words) for pair in pairs[:3])
     if len(pairs) > 3:
         said += f"; and {len(pairs) - 3} more"
     found = (_origin(naming, difference.lane, pair, wanted) for pair in pairs)

@@ -35,9 +35,9 @@ class HashEntry(Entry):
 
 
 def parameters(spec: "KernelSpec", function: "FunctionSpec") -> dict[str, Parameter]:
-    """Return what a function's parameters are; init is the one that writes a table."""
+    """Return what every parameter is; init is the one that writes a table."""
     table = Access.WRITE if function.operation == "init" else Access.READ
-    every: dict[str, Parameter] = {
+    return {
         "table": Buffer(table, spec.table_bytes, spec.table_align),
         "state": Buffer(Access.UPDATE, BLOCK_BYTES),
         "input": Buffer(Access.READ, "length"),
@@ -48,7 +48,6 @@ def parameters(spec: "KernelSpec", function: "FunctionSpec") -> dict[str, Parame
         "result": Buffer(Access.WRITE, BLOCK_BYTES),
         "exponent": Count(),
     }
-    return {name: every[name] for name in function.parameters}
 
 
 def cells(spec: "KernelSpec", naming: Naming) -> dict[str, Cell[HashEntry]]:

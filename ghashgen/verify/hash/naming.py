@@ -15,6 +15,7 @@ from ghashgen.verify.core.term import (
     DATA,
     OPAQUE,
     RAW,
+    Kind,
     Lane,
     Term,
     parts_first,
@@ -42,6 +43,10 @@ class Naming:
     """Recognises values; `defined` holds the states named inside products (variables Z1, Z2, …)."""
 
     algebra: Algebra
+    kinds: tuple[Kind, ...] = ()
+    """Kinds of term that a family adds."""
+    words: Mapping[str, str] = field(default_factory=dict)
+    """What the variables of such terms are called, by their letter; {} stands for the number."""
     terms: Terms = field(init=False)
     variables: Variables = field(init=False)
     defined: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -50,7 +55,7 @@ class Naming:
     _powers: dict[Term, tuple[str, int] | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.terms = Terms(self.algebra.entry, self.name_inside)
+        self.terms = Terms(self.algebra.entry, self.name_inside, self.kinds)
         self.variables = Variables(self.terms)
 
     def recognise(self, term: Term) -> dict[str, int] | None:

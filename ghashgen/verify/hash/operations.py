@@ -11,7 +11,7 @@ from ghashgen.verify.core.term import RAW, Lane, Term
 from ghashgen.verify.core.values import Number, Pointer, Value
 from ghashgen.verify.core.variables import rebuilt
 from ghashgen.verify.engine.behind import run_again
-from ghashgen.verify.engine.family import Cell, Kept, Meaning
+from ghashgen.verify.engine.family import Cell, Kept, Meaning, Parameter
 from ghashgen.verify.engine.induction import GREATEST_LENGTH, Course
 from ghashgen.verify.engine.plans import Shown, every_length, once
 from ghashgen.verify.engine.prover import Prover
@@ -36,10 +36,23 @@ class HashMeaning(Meaning[HashEntry]):
 
     def __init__(self, spec: "KernelSpec", function: "FunctionSpec", cutting: bool) -> None:
         self.spec, self.function, self.cutting = spec, function, cutting
-        self.naming = Naming(Algebra(spec.order, spec.op))
+        self.naming = self.names()
         self.terms = self.naming.terms
-        self.parameters = parameters(spec, function)
-        self._cells = cells(spec, self.naming)
+        every = self.every_parameter()
+        self.parameters = {name: every[name] for name in function.parameters}
+        self._cells = self.every_cell()
+
+    def names(self) -> Naming:
+        """Return an empty pool of terms, and what recognises values in it."""
+        return Naming(Algebra(self.spec.order, self.spec.op))
+
+    def every_parameter(self) -> dict[str, Parameter]:
+        """Return what the parameters of functions are, by name."""
+        return parameters(self.spec, self.function)
+
+    def every_cell(self) -> dict[str, Cell[HashEntry]]:
+        """Return what each buffer holds on entry."""
+        return cells(self.spec, self.naming)
 
     def entry(self, machine: Machine, abi: Abi, numbers: dict[str, Number]) -> HashEntry:
         """Return the entry: nothing has been absorbed."""
@@ -70,7 +83,7 @@ class HashMeaning(Meaning[HashEntry]):
 class Init(HashMeaning):
     """init: the table of a hash subkey. Its loops run as they are, once for every kernel."""
 
-    takes = ("table", "subkey")
+    takes: ClassVar[tuple[str, ...]] = ("table", "subkey")
 
     def written(self, entry: HashEntry, vectors: tuple[int, ...]) -> None:
         """Name powers of H as soon as they are computed."""

@@ -8,8 +8,9 @@ this package did not emit: `ghashgen.check.statements` reads it from a file.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES, Order
 from ghashgen.support.errors import GhashgenError
@@ -41,6 +42,9 @@ class FunctionSpec:
     Lengths are multiples of `length_multiple` bytes, passed in units of `length_unit` bytes.
     """
 
+    operations: ClassVar[Mapping[str, tuple[str, ...]]] = OPERATIONS
+    """Those of its family."""
+
     operation: str
     symbol: str
     parameters: tuple[str, ...]
@@ -48,10 +52,11 @@ class FunctionSpec:
     length_unit: int = 1
 
     def __post_init__(self) -> None:
-        expected = OPERATIONS.get(self.operation)
+        expected = self.operations.get(self.operation)
         if expected is None:
             raise GhashgenError(
-                f"no operation {self.operation!r}", f"operations are {', '.join(OPERATIONS)}"
+                f"no operation {self.operation!r}",
+                f"operations are {', '.join(self.operations)}",
             )
         if sorted(expected) != sorted(self.parameters):
             raise GhashgenError(

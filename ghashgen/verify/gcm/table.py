@@ -1,0 +1,33 @@
+"""Values of AES-GCM: those of GHASH, round keys, and the values of the S-box."""
+
+from ghashgen.algebra.ops.forms import Form, variable
+from ghashgen.verify.gcm.cipher import BOX_LETTER, boxes
+from ghashgen.verify.hash.entries import Algebra
+from ghashgen.verify.hash.naming import Naming
+
+ROUND_KEY = "key"
+"""The kind of a table entry that is a round key."""
+
+ROUND_KEY_LETTER, KEY_LETTER = "K", "U"
+"""The letters of the variables that are round keys K0, K1, …, and 16 bytes of a key: U1, U2."""
+
+WORDS = {
+    ROUND_KEY_LETTER: "round key {}",
+    KEY_LETTER: "the key",
+    BOX_LETTER: "a value of the S-box",
+}
+"""What they are called."""
+
+
+class GcmAlgebra(Algebra):
+    """Forms of table entries: round keys are 128 bits of their own each, as they are in memory."""
+
+    def _define(self, kind: str, power: int) -> Form:
+        if kind == ROUND_KEY:
+            return variable(f"{ROUND_KEY_LETTER}{power}")
+        return super()._define(kind, power)
+
+
+def naming(algebra: GcmAlgebra) -> Naming:
+    """Return an empty pool of terms that has the S-box, and what recognises values in it."""
+    return Naming(algebra, (boxes().kind,), WORDS)

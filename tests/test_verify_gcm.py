@@ -1,0 +1,163 @@
+"""Key set-up of AES-GCM by hand: proved for every key; planted faults are refused, and named."""
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+from verify_objects import ASM, assembled
+
+from ghashgen.algebra.field.bitorder import Order
+from ghashgen.support.errors import GhashgenError
+from ghashgen.verify.core.refutation import Category
+from ghashgen.verify.gcm.spec import OPERATIONS, GcmFunction, GcmSpec, parse_cell
+from ghashgen.verify.hash.difference import explain
+from ghashgen.verify.prove import THEOREMS, Proof, prove_object
+
+WAYS = [("aesni", 128), ("aesni", 192), ("aesni", 256), ("vaes", 128), ("vaes", 256)]
+
+
+def spec(bits: int, **changes: object) -> GcmSpec:
+    rounds = {128: 10, 192: 12, 256: 14}[bits]
+    texts = [f"B{i}" for i in range(1, 5)] + [f"key{i}" for i in range(rounds + 1)]
+    stated = GcmSpec(
+        name="by hand",
+        abi="sysv",
+        key_bits=bits,
+        order=Order.REFLECTED,
+        blocks=4,
+        cells=tuple(map(parse_cell, texts)),
+        table_bytes=16 * len(texts),
+        functions=(GcmFunction("init", "gcm_init", OPERATIONS["init"]),),
+    )
+    return replace(stated, **changes)  # type: ignore[arg-type]
+
+
+@cache
+def source(way: str, bits: int) -> str:
+    """The text of foreign.asm, whose constants and macros the others take, and of these."""
+    names = ["foreign", "gcm_aesni"] + (["gcm_vaes"] if way == "vaes" else [])
+    text = "\n".join((ASM / f"{name}.asm").read_text() for name in names)
+    return f"%define KEY {bits}\n" + (f"%define VAES\n{text}" if way == "vaes" else text)
+
+
+def proved(text: str, bits: int, **changes: object) -> Proof:
+    proof = prove_object(assembled(text), spec(bits, **changes))
+    explain(proof.refutation)
+    return proof
+
+
+def planted(way: str, bits: int, old: str, new: str) -> Proof:
+    text = source(way, bits)
+    assert text.count(old) == 1, old
+    return proved(text.replace(old, new), bits)
+
+
+@pytest.mark.parametrize(("way", "bits"), WAYS)
+def test_it_is_proved_for_every_key(way: str, bits: int) -> None:
+    proof = proved(source(way, bits), bits)
+    assert proof.refutation is None, proof.report()
+    shown = {(t.what, t.symbol, t.lengths, t.method) for t in proof.theorems}
+    assert shown == {(what, "gcm_init", "none", "execution") for what in THEOREMS}
+
+
+FUNCTION, MEMORY = Category.FUNCTION, Category.MEMORY
+
+SUBKEY = "no value is E_K(0)"
+
+SWAPPED = "(round ^ 7 * (round / 3 == 1) * (round < 5))"
+"""3 for 4 and 4 for 3."""
+
+LAST_ROUND_EARLY = """%if round == 5
+    aesenclast  xmm0, [KEYS + 16 * round]
+%else
+    aesenc      xmm0, [KEYS + 16 * round]
+%endif"""
+
+PLANTED = [
+    # The key expansion.
+    ("aesni", 128, "xmm1, xmm0, rcon", "xmm1, xmm0, rcon + (round == 7)", "round key 7 is wrong"),
+    ("aesni", 128, "xmm1, xmm1, 0xff\n    P", "xmm1, xmm1, 0xaa\n    P", "round key 1 is wrong"),
+    ("aesni", 128, "16 * round], xmm0", f"16 * {SWAPPED}], xmm0", "round key 3 is wrong"),
+    ("aesni", 128, "16 * round], xmm0", "16 * (round + (round == 1))], xmm0", "round key 1 is not"),
+    ("aesni", 192, "xmm2, xmm2, 0x55", "xmm2, xmm2, 0xff", "round key 1 is wrong"),
+    (
+        "aesni",
+        192,
+        "xmm2, xmm1, rcon\n    pshufd      xmm2, xmm2, 0x55",
+        "xmm2, xmm1, rcon + (step == 7)\n    pshufd      xmm2, xmm2, 0x55",
+        "round key 12 is",
+    ),
+    ("aesni", 192, "xmm3, xmm0, 0xff", "xmm3, xmm0, 0xaa", "round key 2 is wrong"),
+    ("aesni", 256, "xmm2, xmm2, 0xaa", "xmm2, xmm2, 0xff", "round key 3 is wrong"),
+    (
+        "aesni",
+        256,
+        "xmm2, xmm1, rcon\n    pshufd      xmm2, xmm2, 0xff",
+        "xmm2, xmm1, 1\n    pshufd      xmm2, xmm2, 0xff",
+        "round key 4 is",
+    ),
+    ("vaes", 128, "db 13, 14, 15, 12", "db 12, 13, 14, 15", "round key 1 is wrong"),
+    ("vaes", 256, "db 12, 13, 14, 15", "db 13, 14, 15, 12", "round key 3 is wrong"),
+    ("vaes", 256, "mov         eax, %3", "mov         eax, %3 | 0x100", "round key 2 is wrong"),
+    # H = E_K(0).
+    ("aesni", 128, "aesenc      xmm0, [KEYS + 16 * round]", LAST_ROUND_EARLY, SUBKEY),
+    ("aesni", 192, "%rep ROUNDS - 1\n", "%rep ROUNDS - 2\n", SUBKEY),
+    ("aesni", 256, "[KEYS + 16 * ROUNDS]", "[KEYS + 16 * ROUNDS - 16]", SUBKEY),
+    ("aesni", 256, "xmm0, [KEYS]\n", "xmm0, [KEYS]\n    pxor xmm0, [top_bits]\n", SUBKEY),
+    ("aesni", 128, "aesenclast  xmm0", "aesenc      xmm0", SUBKEY),
+    ("vaes", 256, "zmm1, [KEYS + 16 * ROUNDS]", "zmm1, [KEYS + 16 * (ROUNDS - 4)]", SUBKEY),
+    # The other half of the lanes holds it.
+    ("vaes", 128, "vinserti64x4 zmm0, zmm0, ymm0, 1", "nop", "table entry B of H^1 is wrong"),
+    # The powers of H.
+    (
+        "aesni",
+        128,
+        "%%power:\n",
+        "    pxor xmm0, xmm1\n%%power:\n",
+        "table entry B of H^2 is wrong",
+    ),
+]
+"""Kernel, key, a text in it, what stands there instead, and a word of the refusal."""
+
+
+@pytest.mark.parametrize(("way", "bits", "old", "new", "said"), PLANTED)
+def test_a_planted_fault_is_refused_and_named(
+    way: str, bits: int, old: str, new: str, said: str
+) -> None:
+    proof = planted(way, bits, old, new)
+    assert proof.refutation is not None
+    assert proof.refutation.category is FUNCTION
+    assert said in str(proof.refutation)
+
+
+def test_the_key_is_read_within_its_bytes() -> None:
+    proof = planted("aesni", 192, "movq        xmm1, [rsi + 16]", "movdqu xmm1, [rsi + 16]")
+    assert proof.refutation is not None
+    assert proof.refutation.category is MEMORY
+
+
+def test_operands_in_memory_are_aligned() -> None:
+    """AESENC without VEX faults where its operand is not, VAESENC does not."""
+    proof = proved(source("aesni", 128), 128, table_align=8)
+    assert proof.refutation is not None
+    assert proof.refutation.category is MEMORY
+    assert "movdqa" in str(proof.refutation)
+
+
+def test_round_keys_and_key_sizes_that_there_are_not_are_refused() -> None:
+    stated = spec(192)
+    with pytest.raises(GhashgenError, match="a key of 160 bits"):
+        replace(stated, key_bits=160)
+    with pytest.raises(GhashgenError, match=r"round keys 0, .*, 12 in the table"):
+        replace(stated, key_bits=256)
+    with pytest.raises(GhashgenError, match="round keys none in the table"):
+        replace(stated, cells=stated.cells[:4])
+    with pytest.raises(GhashgenError, match="no table entry Q1"):
+        replace(stated, cells=(("Q", 1), *stated.cells[1:]))
+    with pytest.raises(GhashgenError, match="no operation 'mul'"):
+        GcmFunction("mul", "gcm_mul", ("table", "state"))
+    with pytest.raises(GhashgenError, match="init has exactly table, key"):
+        GcmFunction("init", "gcm_init", ("table", "subkey"))
+    for text in ("key01", "key", "key-1", "Key1"):
+        with pytest.raises(GhashgenError, match="no table cell"):
+            parse_cell(text)
