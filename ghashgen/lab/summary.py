@@ -18,7 +18,7 @@ from ghashgen.check.ledger import NAME as PROOFS
 from ghashgen.check.ledger import load as load_proofs
 from ghashgen.check.ledger import require_fresh
 from ghashgen.check.ledger import theorems as proved_theorems
-from ghashgen.check.trusted import Part, trusted_parts
+from ghashgen.check.trusted import Part, second_line, trusted_parts
 from ghashgen.kernels import manifest
 from ghashgen.lab.standing import (
     LONG_COLUMNS,
@@ -119,6 +119,8 @@ class Summary:
     proved: Proved | None
     trusted: tuple[Part, ...]
     """What of this package the proofs of the bytes rest on."""
+    second: Part
+    """What of it can only refuse."""
     records: tuple[Record, ...]
     """One for each CPU measured."""
 
@@ -140,6 +142,7 @@ def gather(root: Path) -> Summary:
         singles=tuple(_single(entries[name]) for name in PAPER if name in entries),
         proved=_proved(root / OUTPUT / PROOFS, entries),
         trusted=trusted_parts(),
+        second=second_line(),
         records=load_records(root / FOLDER),
     )
 
@@ -207,7 +210,7 @@ def blocks(summary: Summary) -> dict[str, str]:
         "## Theorems",
         _proved_text(summary.proved),
         _theorems_text(summary.families),
-        _trusted_text(summary.trusted),
+        _trusted_text(summary.trusted, summary.second),
         "## Instructions",
         _costs_text(summary.costs),
         _singles_text(summary.singles),
@@ -253,18 +256,29 @@ def _theorems_text(families: tuple[Family, ...]) -> str:
     )
 
 
-def _trusted_text(parts: tuple[Part, ...]) -> str:
+def _trusted_text(parts: tuple[Part, ...], second: Part) -> str:
     title = _wrapped(
         "What a proof of the bytes rests on in this package: all that the prover imports, in lines "
-        "of Python, without and with comments, docstrings and blank lines. The packages and tools "
-        "that it rests on beside are in SOUNDNESS.md, section 5."
+        "of Python, without and with comments, docstrings and blank lines; and what it imports "
+        "beside, to run behind an induction what that has shown. The packages and tools that a "
+        "proof rests on too are in SOUNDNESS.md, section 5."
     )
-    rows = [(p.name, f"`{p.where}`", str(p.files), str(p.code), str(p.lines)) for p in parts]
-    sums = (sum(p.files for p in parts), sum(p.code for p in parts), sum(p.lines for p in parts))
-    files, code, lines = map(str, sums)
-    rows.append(("all", "", files, code, lines))
+    rests = _sum_of("what a proof rests on", *parts)
+    rows = [
+        (
+            p.name,
+            ", ".join(f"`{place}`" for place in p.where),
+            *map(str, (p.files, p.code, p.lines)),
+        )
+        for p in (*parts, rests, second, _sum_of("all that is loaded", rests, second))
+    ]
     columns = ("part", "files", ">number", ">lines of code", ">all lines")
     return f"{title}\n\n" + markdown_table(columns, rows)
+
+
+def _sum_of(name: str, *parts: Part) -> Part:
+    files, code = sum(p.files for p in parts), sum(p.code for p in parts)
+    return Part(name, (), files, code, sum(p.lines for p in parts))
 
 
 def _costs_text(costs: tuple[Cost, ...]) -> str:
