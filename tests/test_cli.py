@@ -208,7 +208,11 @@ def test_what_is_left_out_is_said_and_what_is_made_is_counted(tmp_path: Path) ->
     ("words", "abi", "said"),
     [
         (["--format", "win64"], "win64", "--format win64 without --abi: --abi win64"),
-        (["--format", "win64", "--abi", "sysv"], "sysv", "System V calls in a COFF file"),
+        (
+            ["--format", "win64", "--abi", "sysv"],
+            "sysv",
+            "calls by System V AMD64 psABI, section 3.2 in a file of COFF",
+        ),
         (["--format", "win64", "--abi", "win64"], "win64", ""),
         (["--abi", "win64"], "win64", ""),
         (["--format", "elf64"], "sysv", ""),

@@ -11,13 +11,14 @@ from ghashgen.algebra.field.bitorder import block_from_element
 from ghashgen.algebra.field.gf2 import mod
 from ghashgen.algebra.field.gf128 import P
 from ghashgen.check.validation import runners
-from ghashgen.check.validation.runners import Emulated, Runner, abi_faults, native
+from ghashgen.check.validation.runners import Emulated, Runner, native
 from ghashgen.check.validation.validate import validate_one
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.selection import Choice, choose_of
 from ghashgen.kernels.target import target
 from ghashgen.run.built import Built, build
 from ghashgen.run.emulate import Emulator
+from ghashgen.run.emulate.convention import abi_faults
 from ghashgen.run.harness import Vector
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import project_root

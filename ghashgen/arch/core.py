@@ -78,6 +78,8 @@ class Abi:
     """Bytes from the stack pointer on entry up to the first parameter on the stack."""
     format: str
     """The object format of the platform that has this convention, where none is named."""
+    attribute: str = ""
+    """What GCC and Clang call it, for functions of it where another is usual."""
 
     def stack_param(self, index: int) -> int:
         """Return where the parameter `index` on the stack is, from the stack pointer on entry."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import log
 
 from ghashgen.arch.features import FEATURES_OFF
-from ghashgen.arch.x86_64.features import FEATURES
+from ghashgen.arch.registry import DEFAULT, arches
 from ghashgen.choice.candidate import Candidate
 from ghashgen.choice.choice import Chooser, Pick
 from ghashgen.choice.cores import core_features, host_of, record_features, vendor_of
@@ -20,6 +20,9 @@ from ghashgen.records.cpus import CORES, VENDORS, core_of
 from ghashgen.records.machine import cpu_model, cpuinfo
 from ghashgen.records.records import FOLDER, Record
 from ghashgen.support.errors import GhashgenError
+
+FEATURES = tuple(arches()[DEFAULT].features)
+"""Of the architecture that has records of measurements."""
 
 _LINUX = {"aes": "aesni"}
 """Features that /proc/cpuinfo calls by another name."""

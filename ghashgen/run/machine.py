@@ -42,17 +42,22 @@ class Machine:
         return {HEADER: feature_table(self.features)}
 
 
+def host() -> Arch | None:
+    """Return the architecture of this machine, if it is one of those here."""
+    return next((a for a in arches().values() if platform.machine() in a.machines), None)
+
+
 def machine_for(arch: Arch | None = None) -> Machine:
     """Return what runs programs of an architecture here, of this machine's own if none is given.
 
     Raises:
         GhashgenError: the compiler or the emulator is missing, or there is none for it.
     """
-    host = next((a for a in arches().values() if platform.machine() in a.machines), None)
-    arch = arch or host
+    own = host()
+    arch = arch or own
     if arch is None:
         return Machine(PORTABLE, {}, {}, find_cc(), HERE)
-    if arch is host:
+    if arch is own:
         return Machine(arch.name, arch.abis, arch.features, find_cc(), HERE)
     if not arch.emulator:
         raise GhashgenError(

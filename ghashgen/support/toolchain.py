@@ -58,7 +58,7 @@ class Assembler:
     @property
     def remedy(self) -> str:
         """What to do where there is none."""
-        return f"install one: apt-get install {self.package}, or name one in {self.variable}"
+        return f"install it: apt-get install {self.package}, or name one in {self.variable}"
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ SYSV = Abi(
     saved_vectors=(),
     stack_params_at=8,
     format="elf64",
+    attribute="sysv_abi",
 )
 
 WIN64 = Abi(
@@ -32,6 +33,7 @@ WIN64 = Abi(
     # The return address, and 32 bytes in which the callee may keep the registers' parameters.
     stack_params_at=40,
     format="win64",
+    attribute="ms_abi",
 )
 
 ABIS: Mapping[str, Abi] = MappingProxyType({abi.name: abi for abi in (SYSV, WIN64)})

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.arch.x86_64 import ARCH
-from ghashgen.check.validation.runners import abi_faults, abi_name
 from ghashgen.kernels.core import RESULT_TYPES, Counted, Fixed, Function, Table, Word
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.run.built import Built
 from ghashgen.run.emulate import CallResult, Emulator, Image, Registers
 from ghashgen.run.emulate.calls import call_of
+from ghashgen.run.emulate.convention import abi_faults, abi_name
 from ghashgen.run.emulate.registers import GPR_AT
 
 SECRETS = (bytes(BLOCK_BYTES), bytes.fromhex("9d5be0a43c7f12866ea1d7c0f3482b95"))
@@ -70,7 +70,7 @@ def _observed(
     emulator: Emulator, image: Image, built: Built, secret: bytes
 ) -> Iterator[tuple[str, Function[Kernel], CallResult]]:
     """Yield what every call with this secret did, init's first."""
-    abi = abi_name(built)
+    abi = abi_name(built.abi)
     table: bytes | int = built.kernel.table_bytes
     for what, name, values in _calls(built, secret):
         function = functions_of(built.kernel)[name]

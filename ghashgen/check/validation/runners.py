@@ -5,27 +5,22 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from queue import Queue
-from typing import Literal, Protocol
+from typing import Protocol
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.arch.x86_64 import ARCH
-from ghashgen.arch.x86_64.abi import ABIS
-from ghashgen.arch.x86_64.registers import GPR_NAMES
 from ghashgen.check.validation.cases import ZERO
 from ghashgen.kernels.core import Counted, Fixed, Function, Table, Word
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.run.arguments import Answer, Arguments, Memory, Values, answered
 from ghashgen.run.built import Built
-from ghashgen.run.emulate import CallResult, Emulator, Registers
+from ghashgen.run.emulate import CallResult, Emulator
 from ghashgen.run.emulate.calls import call_of
+from ghashgen.run.emulate.convention import RESULT, abi_faults, abi_name
 from ghashgen.run.emulate.image import Image, load_object
 from ghashgen.run.harness import Harness, Vector
 from ghashgen.run.harness import build as build_harness
 from ghashgen.support.errors import GhashgenError
-
-RESULT = GPR_NAMES[ARCH.result]
-"""The register in which a number is returned."""
 
 LINE = 64
 """Bytes of a cache line: the table is run at every place in one that its promise allows."""
@@ -227,7 +222,7 @@ class Emulated:
     def _many(self, built: Built, function: str, calls: Sequence[Arguments]) -> list[CallResult]:
         symbol = f"{built.symbol}_{function}"
         image = _image(built.obj.read_bytes())
-        abi = abi_name(built)
+        abi = abi_name(built.abi)
         emulator = self.free.get()
         try:
             answers = emulator.call_many(image, symbol, [call_of(call, abi) for call in calls])
@@ -276,39 +271,6 @@ def _turns(vectors: Sequence[Vector]) -> Iterator[list[tuple[int, bytes]]]:
 def _image(obj: bytes) -> Image:
     """Return an object laid out; a worker keeps what it has loaded as long as it is this value."""
     return load_object(obj)
-
-
-DIRECTION_FLAG = 0x400
-
-
-def abi_faults(abi: str, before: Registers, after: Registers) -> list[str]:
-    """Return what a call left changed that its convention keeps, and dirty upper halves."""
-    convention = ABIS[abi]
-    kept = [GPR_NAMES[number] for number in convention.saved]
-    out = [f"{name} changed" for name in kept if before[name] != after[name]]
-    # On entry rsp points to the return address, which RET takes.
-    if after.rsp != before.rsp + 8:
-        out.append("rsp is not restored")
-    out += [
-        f"xmm{number} changed"
-        for number in convention.saved_vectors
-        if before.xmm(number) != after.xmm(number)
-    ]
-    # Registers 16-31 have no legacy form: their upper parts slow nobody down. A legacy instruction
-    # leaves the upper part of the caller's as it was.
-    wide = [number for number in range(16) if after.zmm[number] >> 128]
-    dirty = [number for number in wide if before.zmm[number] >> 128 != after.zmm[number] >> 128]
-    out += [f"the upper part of vector register {number} is in use" for number in dirty]
-    if after.rflags & DIRECTION_FLAG:
-        out.append("the direction flag is set")
-    if before.mxcsr != after.mxcsr:
-        out.append("mxcsr changed")
-    return out
-
-
-def abi_name(built: Built) -> Literal["sysv", "win64"]:
-    """Return the calling convention as the emulator names it."""
-    return "win64" if built.abi == "win64" else "sysv"
 
 
 def native(kernels: Sequence[Built], folder: Path) -> Native:

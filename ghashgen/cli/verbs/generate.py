@@ -4,9 +4,7 @@ from pathlib import Path
 
 import click
 
-from ghashgen.arch.registry import DEFAULT
-from ghashgen.arch.x86_64.abi import SYSV, WIN64
-from ghashgen.arch.x86_64.formats import FORMATS
+from ghashgen.arch.registry import DEFAULT, arches
 from ghashgen.choice.candidate import candidates
 from ghashgen.choice.chosen import load
 from ghashgen.choice.figures import left_out
@@ -41,7 +39,9 @@ from ghashgen.support.wording import counted
     "fmt",
     default="",
     help="elf64, win64 or macho64; without it --abi decides, and win64 alone means --abi win64.",
-    shell_complete=one_of(lambda: FORMATS),
+    shell_complete=one_of(
+        lambda: tuple({name: 0 for arch in arches().values() for name in arch.formats})
+    ),
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Folder; - prints one kernel.")
 @click.option(
@@ -113,14 +113,16 @@ def _target(
 ) -> Target:
     """Return the target; say on standard error what a format without its convention stands for."""
     where = target(abi, fmt, prefix, syntax, table_align, arch, backend)
-    if where.fmt.name == WIN64.name and where.abi == SYSV:
+    convention, others = where.abi, arches()[arch].abis.values()
+    if not abi and convention != arches()[arch].default_abi:
+        said = f"--format {fmt} without --abi: --abi {convention.name}, {convention.title}"
+        click.echo(said, err=True)
+    elif any(where.fmt.name == other.format != convention.format for other in others):
         click.echo(
-            "System V calls in a COFF file, as asked: C must declare the functions with "
-            "__attribute__((sysv_abi)) (GCC, Clang); MSVC cannot call them",
+            f"calls by {convention.title} in a file of {where.fmt.title}, as asked: C must declare "
+            f"the functions with __attribute__(({convention.attribute})) (GCC, Clang)",
             err=True,
         )
-    elif where.abi == WIN64 and not abi:
-        click.echo(f"--format {fmt} without --abi: --abi {WIN64.name}, {WIN64.title}", err=True)
     return where
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ghashgen.arch.x86_64.abi import ABIS
+from ghashgen.arch.registry import arches
 from ghashgen.check.proofs import statement
 from ghashgen.check.sampled.points import FREE, Cell, Structure
 from ghashgen.check.sampled.subject import SAMPLED, Function, Sampled, Subject
@@ -30,6 +30,10 @@ from ghashgen.verify.hash.spec import KernelSpec
 from ghashgen.verify.prove import prove_object
 
 
+def _conventions() -> tuple[str, ...]:
+    return tuple(name for arch in arches().values() if arch.proved for name in arch.abis)
+
+
 def _numbers(context: click.Context, option: click.Parameter, text: str | None) -> tuple[int, ...]:
     try:
         sizes = tuple(int(part) for part in text.split(",")) if text else ()
@@ -49,7 +53,7 @@ def _numbers(context: click.Context, option: click.Parameter, text: str | None) 
     default="sysv",
     show_default=True,
     help="sysv or win64.",
-    shell_complete=one_of(lambda: ABIS),
+    shell_complete=one_of(_conventions),
 )
 @table_align_option
 @click.option(

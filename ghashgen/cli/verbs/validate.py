@@ -9,7 +9,6 @@ from queue import Queue
 import click
 
 from ghashgen.arch.decoder import CLASSES
-from ghashgen.arch.registry import DEFAULT
 from ghashgen.check.sampled.sample import sample
 from ghashgen.check.sampled.subject import SEED, Sampled, subject_of
 from ghashgen.check.validation.runners import Emulated, Native, Runner, native
@@ -28,7 +27,7 @@ from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.selection import Choice
 from ghashgen.kernels.target import arch_of, runnable
 from ghashgen.run.built import Built, build
-from ghashgen.run.emulate import Emulator
+from ghashgen.run.emulate import EMULATED, Emulator
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.extras import require
 from ghashgen.support.parallel import workers
@@ -153,8 +152,8 @@ def _runners(here: Native, emulate: bool, stack: ExitStack) -> Callable[[Built],
     emulators: list[Emulated] = []
 
     def choose_runner(item: Built) -> Runner:
-        # The emulator is an x86-64; other programs run in one already, or on their own CPU.
-        if item.kernel.instruction_set.arch.name != DEFAULT:
+        # Programs of other architectures run in an emulator already, or on their own CPU.
+        if item.kernel.instruction_set.arch.name != EMULATED:
             return here
         if not emulate and all(present.get(name, False) for name in item.features):
             return here

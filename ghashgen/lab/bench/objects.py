@@ -22,7 +22,7 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-from ghashgen.arch.x86_64.features import FEATURES
+from ghashgen.run.machine import host
 from ghashgen.support.documents import Document
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import make_folder, write_whole
@@ -93,9 +93,11 @@ def _peer(row: _Peer, folder: Path) -> PeerObject:
     peer = PeerObject(row.name, files, row.way, row.init, row.update, row.needs)
     if not peer.name.isidentifier() or not peer.name.isascii():
         raise ValueError(f"a peer's name is letters, digits and _, not {peer.name!r}")
+    arch = host()
+    features = tuple(arch.features) if arch else ()
     for what, value, known in (
         ("way", peer.way, tuple(WAYS)),
-        *(("CPU feature", name, FEATURES) for name in peer.needs),
+        *(("CPU feature", name, features) for name in peer.needs),
     ):
         if value not in known:
             raise ValueError(f"{peer.name}: no {what} is called {value!r}: {', '.join(known)}")

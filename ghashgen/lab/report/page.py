@@ -13,6 +13,7 @@ import jinja2
 from markupsafe import Markup
 
 from ghashgen.arch.decoder import CLASSES
+from ghashgen.arch.registry import arches
 from ghashgen.check.ledger import NAME as PROOFS
 from ghashgen.kernels import manifest
 from ghashgen.lab.bench.table import CYCLES_UP_TO
@@ -69,6 +70,12 @@ class Links:
 
 
 @cache
+def _table_source(name: str) -> str:
+    """Return the file of a microarchitecture's table."""
+    arch = next(arch.name for arch in arches().values() if name in arch.uarches())
+    return f"ghashgen/arch/{arch}/uarch/{name.replace('-', '_')}.toml"
+
+
 def _environment() -> jinja2.Environment:
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(project_root() / "templates" / "report"),
@@ -118,8 +125,7 @@ def page(report: Report, drawn: Mapping[str, Plot], links: Links) -> str:
             classes=CLASSES,
             costs=_costs(report),
             panels=_panels(report),
-            table_sources=_joined([f"ghashgen/arch/x86_64/uarch/{n}.toml".replace("-", "_")
-                                   for n in report.uarches]),
+            table_sources=_joined([_table_source(name) for name in report.uarches]),
             filters=filters(report.variants),
             constants=constants(report.variants),
             tabled=[speed.title for speed in tabled(report)],

@@ -7,13 +7,11 @@ is not seen, so the figure is a lower bound, further from the truth the shorter 
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from iced_x86 import Instruction
-
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.arch.decoder import Native
 from ghashgen.arch.registry import uarch as uarch_named
 from ghashgen.arch.registry import uarches
 from ghashgen.arch.uarch import Uarch
-from ghashgen.arch.x86_64.forms import form_of
 from ghashgen.choice.chosen import MODEL
 from ghashgen.choice.classes import SizeClass, geometric_mean, sizes_of
 from ghashgen.cost.bound import port_bound
@@ -32,7 +30,7 @@ _HOLES = 0.01
 """Part of the instructions of the longest message that the table may know nothing about: such
 instructions are left out of the figure, which favours a kernel that has many of them."""
 
-Executed = list[Instruction]
+Executed = list[Native]
 
 
 def executed(emulator: Emulator, candidate: Candidate, sizes: Sequence[int]) -> list[Executed]:
@@ -73,7 +71,7 @@ def _instructions(image: Image, runs: Iterable[tuple[int, int, int]]) -> Execute
     ]
 
 
-def suited(names: Iterable[str], code: Iterable[Instruction]) -> Uarch | None:
+def suited(names: Iterable[str], code: Iterable[Native]) -> Uarch | None:
     """Return the first microarchitecture of these names that has what the instructions need."""
     instructions = list(code)
     return next((u for n in names if not (u := uarch_named(n)).lacks(instructions)), None)
@@ -128,7 +126,7 @@ def _cycles(
         bounds = [port_bound(trace, table) for trace in traces]
         missing = {form for bound in bounds for form in bound.no_data}
         longest = max(traces, key=len)
-        unknown = sum(1 for instruction in longest if form_of(instruction) in missing)
+        unknown = sum(1 for instruction in longest if table.decoder.form(instruction) in missing)
         if missing and unknown > _HOLES * len(longest):
             forms = ", ".join(sorted(missing))
             holes[candidate.unit.name] = f"{table.name} has no data for {forms}"

@@ -31,12 +31,14 @@ that it had found.
 
 from ghashgen.run.emulate.calls import Buffer, Call
 from ghashgen.run.emulate.client import FEATURES, Emulator
+from ghashgen.run.emulate.convention import EMULATED
 from ghashgen.run.emulate.image import Image, load_object, raw_image
 from ghashgen.run.emulate.outcome import Outcome
 from ghashgen.run.emulate.registers import Registers
 from ghashgen.run.emulate.results import Access, CallResult
 
 __all__ = [
+    "EMULATED",
     "FEATURES",
     "Access",
     "Buffer",
