@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +20,16 @@ from ghashgen.algebra.field.gf128 import power
 from ghashgen.algebra.field.ghash import ghash_padded
 from ghashgen.check.sampled import points, runs, stranger
 from ghashgen.check.sampled.points import Cell, Structure
-from ghashgen.check.sampled.subject import Function, Sampled, Subject, plan, points_for
+from ghashgen.check.sampled.subject import (
+    SEED,
+    Function,
+    Plan,
+    Sampled,
+    Subject,
+    bits_of_a_point,
+    plan,
+    points_for,
+)
 from ghashgen.cli.verbs.prove_object import COMMAND
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
@@ -43,18 +53,18 @@ Planted = Callable[[str], Sampled]
 
 @pytest.fixture
 def run(object_of: Callable[[str], bytes], folder: Path) -> Iterator[Callable[..., Sampled]]:
-    """Run a kernel's text, natively where this CPU can, else emulated."""
+    """Run a kernel's text, natively where this CPU can, else emulated, as from a seed `emulate`."""
     with Emulator() as emulator:
         free: Queue[Emulator] = Queue()
         free.put(emulator)
 
-        def once(kernel: Kernel, text: str, many: int = runs.EMULATED_POINTS) -> Sampled:
+        def once(kernel: Kernel, text: str, emulate: str = "") -> Sampled:
             obj = folder / f"{kernel.name}-{abs(hash(text))}.o"
             obj.write_bytes(object_of(text))
             subject = replace(subject_of_kernel(kernel), obj=obj)
             degrees = plan(subject)
-            if lacking(SSE):
-                return runs.emulated(build([], folder), free, subject, degrees, count=many)
+            if emulate or lacking(SSE):
+                return runs.emulated(build([], folder), free, subject, degrees, emulate or SEED)
             return runs.natively(_harness(kernel, obj, folder), [subject], [degrees])[0]
 
         yield once
@@ -159,24 +169,74 @@ RARE = """
 """Adds the product of four bits of x to another: wrong for one input in sixteen, in either half."""
 
 
+MONOMIAL = """
+    movq        xmm5, [rsi]
+    movdqa      xmm6, xmm5
+    psrlq       xmm6, 1
+    pand        xmm5, xmm6
+    movdqa      xmm6, xmm5
+    psrlq       xmm6, 2
+    pand        xmm6, xmm5
+    psllq       xmm6, 63
+    pxor        {x}, xmm6
+"""
+"""Adds the product of four bits of the state as it was: one monomial, of degree 4."""
+
+
+def _with(piece: str) -> str:
+    """Return a kernel's text with `piece` before mul stores the state, which is x in it."""
+    text = text_of(NARROW)
+    at = text.index("\n.store:", text.index(f"\n{NARROW.name}_mul:"))
+    line = text[at:].splitlines()[2].strip()
+    assert line.startswith("pshufb")
+    at += len("\n.store:")
+    return text[:at] + piece.format(x=line.split()[1].rstrip(",")) + text[at:]
+
+
 @pytest.mark.cpu(AS_FOUND)
 def test_a_rare_fault_is_seen_and_raises_the_degree(run: Callable[..., Sampled]) -> None:
     """At every length one input in sixteen is wrong: one vector a length would often miss it."""
     if lacking(SSE):
         pytest.skip("this CPU has no PCLMULQDQ")
-    text = text_of(NARROW)
-    at = text.index("\n.store:", text.index(f"\n{NARROW.name}_mul:"))
-    line = text[at:].splitlines()[2].strip()
-    assert line.startswith("pshufb")
-    rare = RARE.format(x=line.split()[1].rstrip(","))
-    at += len("\n.store:")
-    result = run(NARROW, text[:at] + rare + text[at:])
+    result = run(NARROW, _with(RARE))
     assert not result.ok
     assert "mul, point" in result.failures[0]
     wrong = int(result.failures[0].split()[0])
     # Four bits of degree 2; so many points were run, and one in eight of them is wrong.
     assert result.degree == 8
     assert 0 < wrong < points_for(8) / 6
+
+
+@pytest.mark.cpu(AS_FOUND)
+def test_an_emulated_kernel_is_run_at_enough_points_for_one_monomial(
+    run: Callable[..., Sampled],
+) -> None:
+    """One input in sixteen is wrong: eight points see none of them three times out of five."""
+    result = run(NARROW, _with(MONOMIAL), emulate="3")
+    assert (result.how, result.degree) == ("emulated", 4)
+    seen = [int(re.fullmatch(r"mul, point (\d+): .*", text)[1]) for text in result.failures]  # type: ignore[index]
+    # The points are those of the seed, always the same.
+    assert min(seen) >= 8
+    assert result.bits > 16
+
+
+# -- what may be run where a point is dear -------------------------------------------------------
+
+
+def test_points_that_can_be_paid_for_reach_the_same_bound_everywhere() -> None:
+    p = Plan({0: 1, 16: 2, 40: 3, 80: 4}, 2, None, {1: 10, 2: 250, 3: 300, 4: 400})
+    count = runs.affordable(p, 100_000)
+    bits = {d: count(d) * bits_of_a_point(d) for d in (2, 3, 4)}
+    assert max(bits.values()) - min(bits.values()) < bits_of_a_point(2)
+    spent = sum(count(d) * n for d, n in p.instructions.items())
+    assert 95_000 < spent <= 100_000
+    assert [runs.affordable(p, 10**9)(d) for d in (2, 3, 4)] == [points_for(d) for d in (2, 3, 4)]
+
+
+def test_few_points_are_run_whatever_they_cost_and_not_too_many_whatever_they_show() -> None:
+    p = Plan({0: 1, 16: 2, 80: 16}, None, None, {1: 10, 2: 250, 16: 100})
+    assert [runs.affordable(p, 1)(d) for d in (1, 2, 16)] == [runs.FEWEST] * 3
+    assert runs.affordable(p, 10**9)(16) == runs.MOST
 
 
 # -- objects of strangers ------------------------------------------------------------------------

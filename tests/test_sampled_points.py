@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 from cpus import AS_FOUND
 from emulating import needs_emulator
-from sampling import NARROW, subject_of_kernel
+from sampling import NARROW, subject_of_kernel, text_of
 
 from ghashgen.algebra.field.bitorder import (
     Order,
@@ -26,7 +27,8 @@ from ghashgen.algebra.field.polyval import mulX_GHASH, polyval
 from ghashgen.algebra.ops.monomials import evaluate
 from ghashgen.check.sampled import points, runs
 from ghashgen.check.sampled.points import LINEAR, Cell, Point, Structure
-from ghashgen.check.sampled.subject import Sampled, points_for
+from ghashgen.check.sampled.subject import Sampled, least_bits, plan, points_for
+from ghashgen.kernels.hash.catalogue import catalogue
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.run.harness import build
 from ghashgen.support.errors import GhashgenError
@@ -52,6 +54,26 @@ def test_soundness_states_these_numbers() -> None:
     assert [int(degree) for degree, _ in rows] == [2, 3, 4, 5, 6, 8, 16]
     for degree, count in rows:
         assert int(count.replace(",", "")) == points_for(int(degree))
+
+
+def test_soundness_states_what_is_run_emulated(
+    object_of: Callable[[str], bytes], folder: Path
+) -> None:
+    text = " ".join((project_root() / "SOUNDNESS.md").read_text().split())
+    assert runs.EMULATED_INSTRUCTIONS == 8_000_000
+    assert "as eight million instructions pay for" in text
+    stated = re.findall(r"([\d,]+) points and (2\^-\d+) for `(ghash_\w+_x\d+)`", text)
+    assert len(stated) == 3
+    kernels = {kernel.name: kernel for kernel in catalogue()}
+    for points_there, bound, name in stated:
+        obj = folder / f"{name}.o"
+        obj.write_bytes(object_of(text_of(kernels[name])))
+        p = plan(replace(subject_of_kernel(kernels[name]), obj=obj))
+        count = runs.affordable(p, runs.EMULATED_INSTRUCTIONS)
+        assert p.highest == 4
+        assert int(points_there.replace(",", "")) == count(4)
+        bits, weakest = least_bits(p, count)
+        assert Sampled(name, "emulated", 0, bits, weakest, p.highest).bound == bound
 
 
 def test_polynomials_of_a_degree_differ_at_one_point_of_two_to_the_degree() -> None:
@@ -205,7 +227,9 @@ def test_a_seed_decides_the_points(folder: Path) -> None:
 
 
 def test_it_imports_nothing_of_the_prover() -> None:
-    for path in (project_root() / "ghashgen" / "sampled").glob("*.py"):
+    paths = list((project_root() / "ghashgen" / "check" / "sampled").glob("*.py"))
+    assert project_root() / "ghashgen" / "check" / "sampled" / "runs.py" in paths
+    for path in paths:
         text = path.read_text()
         assert "from ghashgen.verify" not in text
         assert "import ghashgen.verify" not in text

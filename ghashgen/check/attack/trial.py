@@ -185,7 +185,9 @@ def _independent(built: Built, harness: Harness, runner: Runner) -> tuple[int, s
     for structure in tried:
         fitted = replace(subject, structure=structure)
         if isinstance(runner, Emulated):
-            found = runs.emulated(harness, runner.free, fitted, _plan(fitted), count=1)
+            found = runs.emulated(
+                harness, runner.free, fitted, _plan(fitted), count=lambda degree: 1
+            )
         else:
             (found,) = runs.natively(harness, [fitted], [_plan(fitted)], bits=POINTS)
         calls += found.calls

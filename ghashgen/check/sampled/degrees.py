@@ -14,6 +14,7 @@ kernel cancels the squares; a wrong one need not, and the bound says so.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ghashgen.arch.x86_64.abi import ABIS
 from ghashgen.check.sampled.control import Block, Code, Loads, Memory, Refused
@@ -119,6 +120,14 @@ class Table:
         return max(self.degrees[first : last + 1])
 
 
+class Found(NamedTuple):
+    """What the path of a call shows."""
+
+    degree: int
+    instructions: int
+    """As many are executed."""
+
+
 class Degrees:
     """Bounds for the degree of what the functions of one object compute."""
 
@@ -146,8 +155,8 @@ class Degrees:
         self._ids: dict[Frozen, int] = {}
         self._states: list[Frozen] = []
 
-    def of(self, symbol: str, arguments: Sequence[int]) -> int:
-        """Return a bound for the degree of the 16 bytes at STATE after a call.
+    def of(self, symbol: str, arguments: Sequence[int]) -> Found:
+        """Return a bound for the degree of the 16 bytes at STATE after a call, and its cost.
 
         Arguments are numbers, or TABLE, STATE, INPUT, ADDEND, FACTOR; others are free of data.
 
@@ -169,16 +178,18 @@ class Degrees:
         first = State(unset[:], unset[:], general, dict.fromkeys(slots_of(STATE, _CELL), 1))
         return self._walk(symbol, registers, memory, self._intern(first.frozen()))
 
-    def _walk(self, symbol: str, registers: Registers, memory: _Stores, state: int) -> int:
+    def _walk(self, symbol: str, registers: Registers, memory: _Stores, state: int) -> Found:
         address = self._image.address_of(symbol)
+        instructions = 0
         for _ in range(_STEPS):
             if address == RETURN:
                 slots = dict(self._states[state][3])
                 degree = max(slots[s] for s in slots_of(STATE, _CELL))
                 if degree >= UNSET:
                     raise Refused(symbol, "the result depends on what the caller left")
-                return degree
+                return Found(degree, instructions)
             block = self._code.block(address)
+            instructions += len(block.instructions)
             met: list[int] = []
             try:
                 address = block.step(registers, self._loads, memory, met)

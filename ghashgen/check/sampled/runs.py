@@ -2,7 +2,9 @@
 
 import json
 import struct
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from queue import Queue
 from typing import Literal
 
@@ -19,15 +21,22 @@ from ghashgen.check.sampled.subject import (
     least_bits,
     points_for,
 )
-from ghashgen.run.emulate import Buffer, Call, Emulator
+from ghashgen.run.emulate import Buffer, Call, Emulator, Image, Series, Turn
 from ghashgen.run.emulate.image import load_object
+from ghashgen.run.emulate.series import LONGEST_BUFFER
 from ghashgen.run.harness import Harness
 from ghashgen.support.errors import GhashgenError
 
-EMULATED_POINTS = 8
-"""Points at every length where a kernel is emulated: a call takes 10,000 times as long."""
+EMULATED_INSTRUCTIONS = 8_000_000
+"""What the points of an emulated kernel may execute: an instruction takes 1,000 times as long."""
 
-_MOST = 2**32 - 1
+FEWEST, MOST = 8, 2048
+"""Points at a length where a kernel is emulated, whatever that costs and whatever it shows."""
+
+_PARTS = 16
+"""The bound is chosen in parts of a bit."""
+
+_LARGEST = 2**32 - 1
 
 _KINDS = {name: number for number, name in enumerate((*points.LINEAR, "R", "0", "-"))}
 
@@ -65,7 +74,7 @@ def _job(
 
 
 def _numbers(values: Sequence[int]) -> bytes:
-    return struct.pack(f"<{len(values)}I", *(min(v, _MOST) for v in values))
+    return struct.pack(f"<{len(values)}I", *(min(v, _LARGEST) for v in values))
 
 
 def _point(line: str) -> Point:
@@ -139,20 +148,43 @@ def natively(
     return out
 
 
+def affordable(p: Plan, instructions: int) -> Callable[[int], int]:
+    """Return how many points there are at a length, by its degree, for so many instructions in all.
+
+    All lengths are to reach the same bound: the weakest is what can be said of a kernel. Those of
+    so high a degree that they would need more than MOST points fall behind, and FEWEST are run
+    whatever they cost.
+    """
+
+    def points(degree: int, bits: float) -> int:
+        return min(max(points_for(degree, bits), FEWEST), MOST)
+
+    def cost(bits: float) -> int:
+        return sum(points(degree, bits) * n for degree, n in p.instructions.items())
+
+    steps = range(_PARTS * BITS)
+    step = bisect_right(steps, instructions, key=lambda step: cost((step + 1) / _PARTS))
+    return lambda degree: points(degree, step / _PARTS)
+
+
 def emulated(
     harness: Harness,
     free: "Queue[Emulator]",
     subject: Subject,
     p: Plan,
     seed: str = SEED,
-    count: int = EMULATED_POINTS,
+    count: Callable[[int], int] | None = None,
 ) -> Sampled:
-    """Run a subject in an emulator of `free`, at so many points for each length.
+    """Run a subject in an emulator of `free`, at `count` of a length's degree points.
+
+    Without `count`, at as many as EMULATED_INSTRUCTIONS pay for. The first point of every length is
+    a call of its own, between unmapped pages; the others lie side by side and share a run.
 
     Raises:
-        GhashgenError: the harness disagrees with the field.
+        GhashgenError: the harness disagrees with the field, or the emulator does not answer.
     """
-    drawn = draw(harness, [subject], count, seed)
+    count = count or affordable(p, EMULATED_INSTRUCTIONS)
+    drawn = draw(harness, [subject], max(count(degree) for _, degree in p.calls()), seed)
     image = load_object(subject.obj)
     failures: list[str] = []
     calls = 0
@@ -160,38 +192,114 @@ def emulated(
     try:
         for name, function in subject.functions.items():
             lengths = list(p.update) if name == "update" else [0]
-            asked = [(number, n) for number in range(count) for n in lengths]
-            answers = emulator.call_many(
-                image, function.symbol, [_call(subject, function, drawn[k], n) for k, n in asked]
-            )
-            for (number, n), answer in zip(asked, answers, strict=True):
-                calls += 1
-                point = drawn[number]
-                right = point.update[n] if name == "update" else getattr(point, name)
-                what = f"update of {n} bytes" if name == "update" else name
-                if not answer.outcome.ok:
-                    failures.append(f"{what}, point {number}: {answer.outcome.text}")
-                elif answer.buffers["state"] != right:
-                    got = answer.buffers["state"].hex()
-                    failures.append(f"{what}, point {number}: got {got}, expected {right.hex()}")
+            degrees = p.update if name == "update" else {0: getattr(p, name)}
+            wanted = {n: count(degrees[n]) for n in lengths}
+            run = _Run(emulator, image, subject, name, function)
+            failures += run.guarded(drawn[0], lengths)
+            failures += run.together(drawn, wanted)
+            calls += sum(wanted.values())
     finally:
         free.put(emulator)
-    bits, weakest = least_bits(p, lambda degree: count)
+    bits, weakest = least_bits(p, count)
     return Sampled(subject.name, "emulated", calls, bits, weakest, p.highest, tuple(failures))
 
 
-def _call(subject: Subject, function: Function, point: Point, length: int) -> Call:
-    contents = {
-        "table": Buffer("table", point.tables[0]),
-        "state": Buffer("state", point.x, writable=True),
-        "input": Buffer("input", point.data[:length]),
-        "addend": Buffer("addend", point.y),
-        "factor": Buffer("factor", point.p),
-    }
-    used = [name for name in function.parameters if name != "length"]
-    abi: Literal["sysv", "win64"] = "win64" if subject.abi == "win64" else "sysv"
-    return Call(
-        tuple(length // function.unit if n == "length" else n for n in function.parameters),
-        tuple(contents[name] for name in used),
-        abi=abi,
-    )
+@dataclass(frozen=True)
+class _Run:
+    """One function of a subject in an emulator."""
+
+    emulator: Emulator
+    image: Image
+    subject: Subject
+    name: str
+    function: Function
+
+    def _right(self, point: Point, length: int) -> bytes:
+        right: bytes = point.update[length] if self.name == "update" else getattr(point, self.name)
+        return right
+
+    def _wrong(self, number: int, length: int, why: str) -> str:
+        what = f"update of {length} bytes" if self.name == "update" else self.name
+        return f"{what}, point {number}: {why}"
+
+    def guarded(self, point: Point, lengths: Sequence[int], number: int = 0) -> list[str]:
+        """Return what is wrong at one point, each length in a call of its own."""
+        calls = [self._call(point, n) for n in lengths]
+        answers = self.emulator.call_many(self.image, self.function.symbol, calls)
+        out = []
+        for n, answer in zip(lengths, answers, strict=True):
+            right = self._right(point, n)
+            if not answer.outcome.ok:
+                out.append(self._wrong(number, n, answer.outcome.text))
+            elif answer.buffers["state"] != right:
+                got = answer.buffers["state"].hex()
+                out.append(self._wrong(number, n, f"got {got}, expected {right.hex()}"))
+        return out
+
+    def together(self, drawn: Sequence[Point], wanted: Mapping[int, int]) -> list[str]:
+        """Return what is wrong at all points but the first, so many of them for each length."""
+        out: list[str] = []
+        longest = max(wanted)
+        size = max(len(content) for content, _ in self._contents(drawn[0], longest).values())
+        step = max(LONGEST_BUFFER // max(size, 1), 1)
+        for first in range(1, max(wanted.values()), step):
+            lengths = [n for n, count in wanted.items() if count > first]
+            points = drawn[first : min(first + step, max(wanted.values()))]
+            out += self._series(points, first, {n: wanted[n] - first for n in lengths}, longest)
+        return out
+
+    def _series(
+        self, points: Sequence[Point], first: int, wanted: Mapping[int, int], longest: int
+    ) -> list[str]:
+        pieces = [self._contents(point, longest) for point in points]
+        series = Series(
+            len(points),
+            [
+                Buffer(name, b"".join(each[name][0] for each in pieces), writable)
+                for name, (_, writable) in pieces[0].items()
+            ],
+            [Turn(min(count, len(points)), self._arguments(n)) for n, count in wanted.items()],
+            self._abi,
+        )
+        out: list[str] = []
+        results = self.emulator.call_series(self.image, self.function.symbol, series)
+        for n, turn, result in zip(wanted, series.turns, results, strict=True):
+            states = result.buffers["state"]
+            for k, point in enumerate(points[: turn.calls]):
+                got = states[BLOCK_BYTES * k : BLOCK_BYTES * (k + 1)]
+                if k < result.done and got != (right := self._right(point, n)):
+                    why = f"got {got.hex()}, expected {right.hex()}"
+                    out.append(self._wrong(first + k, n, why))
+            if not result.ok:
+                # The call that ended the turn, or the last one, on its own, says in words why.
+                k = min(result.done, turn.calls - 1)
+                alone = self.guarded(points[k], [n], first + k)
+                why = "does not return, or writes elsewhere, with other points around it"
+                out += alone or [self._wrong(first + k, n, why)]
+        return out
+
+    @property
+    def _abi(self) -> Literal["sysv", "win64"]:
+        return "win64" if self.subject.abi == "win64" else "sysv"
+
+    def _contents(self, point: Point, length: int) -> dict[str, tuple[bytes, bool]]:
+        """Return what lies in each buffer of a call, and whether it is written."""
+        contents = {
+            "table": (point.tables[0], False),
+            "state": (point.x, True),
+            "input": (point.data[:length], False),
+            "addend": (point.y, False),
+            "factor": (point.p, False),
+        }
+        return {name: contents[name] for name in self.function.parameters if name != "length"}
+
+    def _arguments(self, length: int) -> tuple[int | str, ...]:
+        function = self.function
+        return tuple(length // function.unit if n == "length" else n for n in function.parameters)
+
+    def _call(self, point: Point, length: int) -> Call:
+        buffers = [
+            Buffer(name, content, writable)
+            for name, (content, writable) in self._contents(point, length).items()
+        ]
+        return Call(self._arguments(length), tuple(buffers), abi=self._abi)

@@ -1,8 +1,9 @@
 """What is sampled: an object, its functions, their degrees, and what the points then show."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES, Order
@@ -117,6 +118,8 @@ class Plan:
     """By length."""
     mul: int | None
     combine: int | None
+    instructions: Mapping[int, int] = field(default_factory=dict)
+    """How many are executed at one point by all functions and lengths of a degree, by degree."""
 
     @property
     def highest(self) -> int:
@@ -138,20 +141,24 @@ def plan(subject: Subject) -> Plan:
     image = load_object(subject.obj)
     table = [c.degree for c in subject.cells]
     table += [1] * (subject.table_bytes // BLOCK_BYTES - len(table))
-    found = degrees.Degrees(image, subject.abi, degrees.Table(tuple(table)), subject.bound)
+    paths = degrees.Degrees(image, subject.abi, degrees.Table(tuple(table)), subject.bound)
+    instructions: Counter[int] = Counter()
 
     def of(name: str, length: int, right: int) -> int:
         function = subject.functions[name]
-        return max(right, found.of(function.symbol, function.arguments(length)))
+        found = paths.of(function.symbol, function.arguments(length))
+        degree = max(right, found.degree)
+        instructions[degree] += found.instructions
+        return degree
 
     def product(name: str) -> int | None:
         return of(name, 0, 2) if name in subject.functions else None
 
     update = {n: of("update", n, subject.structure.degree(n)) for n in subject.lengths}
-    return Plan(update, product("mul"), product("combine"))
+    return Plan(update, product("mul"), product("combine"), dict(instructions))
 
 
-def points_for(degree: int, bits: int = BITS) -> int:
+def points_for(degree: int, bits: float = BITS) -> int:
     """Return how many points leave a wrong function unseen with probability 2^-bits at most."""
     return math.ceil(bits / bits_of_a_point(degree))
 

@@ -36,6 +36,7 @@ from ghashgen.run.emulate.image import Image, load_object, raw_image
 from ghashgen.run.emulate.outcome import Outcome
 from ghashgen.run.emulate.registers import Registers
 from ghashgen.run.emulate.results import Access, CallResult
+from ghashgen.run.emulate.series import Series, Turn, TurnResult
 
 __all__ = [
     "EMULATED",
@@ -48,6 +49,9 @@ __all__ = [
     "Image",
     "Outcome",
     "Registers",
+    "Series",
+    "Turn",
+    "TurnResult",
     "load_object",
     "raw_image",
 ]

@@ -12,6 +12,7 @@ from ghashgen.run.emulate.calls import DEFAULT_BUDGET, Abi, Buffer, Call, Prepar
 from ghashgen.run.emulate.image import Image, load_object, raw_image
 from ghashgen.run.emulate.process import WorkerDiedError, WorkerFullError, WorkerProcess
 from ghashgen.run.emulate.results import CallResult, result_of
+from ghashgen.run.emulate.series import Series, TurnResult, prepare_series, turn_results
 from ghashgen.support.errors import GhashgenError
 
 _CALLS_A_FRAME = 64
@@ -134,7 +135,15 @@ class Emulator:
         results: list[CallResult] = []
         for at in range(0, len(pending), _CALLS_A_FRAME):
             chunk = pending[at : at + _CALLS_A_FRAME]
-            answer, payload = self._ask(image, target, chunk)
+            header = {
+                "op": "calls",
+                "calls": [_call_header(target, prepared) for prepared in chunk],
+            }
+            parts = b"".join(
+                b"".join((prepared.block, prepared.stack, *prepared.contents.values()))
+                for prepared in chunk
+            )
+            answer, payload = self._ask(image, header, parts)
             take = BytesIO(payload).read
             results += [
                 result_of(image, prepared, run, take)
@@ -142,22 +151,25 @@ class Emulator:
             ]
         return results
 
+    def call_series(self, image: Image, symbol: str, series: Series) -> list[TurnResult]:
+        """Call `symbol` for each piece of a series' buffers, turn by turn (see `series`).
+
+        Raises:
+            GhashgenError: as `call_many`, or as `prepare_series`.
+        """
+        prepared = prepare_series(series, image.address_of(symbol))
+        answer, payload = self._ask(image, prepared.header, prepared.payload)
+        return turn_results(prepared, answer, payload)
+
     def _ask(
-        self, image: Image, target: int, chunk: Sequence[Prepared]
+        self, image: Image, header: Mapping[str, Any], payload: bytes
     ) -> tuple[dict[str, Any], bytes]:
-        header = {
-            "op": "calls",
-            "calls": [_call_header(target, prepared) for prepared in chunk],
-        }
-        payload = b"".join(
-            b"".join((prepared.block, prepared.stack, *prepared.contents.values()))
-            for prepared in chunk
-        )
+        """Send a request about an image, to a new worker if this one fails."""
         words = ""
         for _ in range(2):
             worker = self._worker = self._worker or WorkerProcess()
             try:
-                return worker.ask(header | {"image": worker.image_id(image)}, payload)
+                return worker.ask({**header, "image": worker.image_id(image)}, payload)
             except WorkerFullError:
                 words = "it has no guest memory left"
             except WorkerDiedError:

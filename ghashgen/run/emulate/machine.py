@@ -13,6 +13,7 @@ from __future__ import annotations
 import importlib
 import mmap
 import struct
+from collections.abc import Sequence
 from ctypes import addressof, c_char
 from dataclasses import dataclass
 from typing import Any
@@ -37,6 +38,7 @@ _CR0, _CR4, _EFER = 0x8005_0033, 0x4_0620, 0xD01
 # x87, SSE, AVX, opmask, ZMM_Hi256, Hi16_ZMM (Intel SDM volume 1, 13.1).
 _XCR0 = 0xE7
 _TRAP_FLAG = 0x100
+_UNDEFINED = 6  # #UD, with which the exit stub ends
 _INVALID_OPCODE = b"\x06"
 _CODE_SELECTOR, _CODE_ATTRIBUTES = 0x33, 0x22FB
 _DATA_SELECTOR, _DATA_ATTRIBUTES = 0x2B, 0xCF3
@@ -138,8 +140,16 @@ class Machine:
         code = arena.take(1)
         arena.map(root, layout.STUB_CODE, code, _PAGE_FLAGS)
         self._entry, entry_bytes = stub.entry_stub()
+        self._series, series_bytes = stub.series_stub()
         self._exit, exit_bytes = stub.exit_stub()
-        for address, text in ((self._entry, entry_bytes), (self._exit, exit_bytes)):
+        end = layout.STUB_CODE
+        for address, text in (
+            (self._entry, entry_bytes),
+            (self._series, series_bytes),
+            (self._exit, exit_bytes),
+        ):
+            assert end <= address, "the stubs overlap"
+            end = address + len(text)
             at = code + address - layout.STUB_CODE
             arena.bytes[at : at + len(text)] = text
         self._in, self._out, scratch = (arena.take(1) for _ in range(3))
@@ -245,8 +255,8 @@ class Machine:
             self._run_lengths[key] = known
         return known
 
-    def run(self, image: int, target: int, block: bytes, budget: int, trace: bool) -> Run:
-        """Load `block`, call `target` in `image`, and store the registers when it ends."""
+    def _enter(self, image: int, target: int, block: bytes) -> None:
+        """Make ready what the entry stub loads, and the image's own memory."""
         loaded = self._images[image]
         memory = self._arena.bytes
         if self._current != image:
@@ -254,8 +264,12 @@ class Machine:
             self._current = image
         for at, content in loaded.templates:
             memory[at : at + len(content)] = content
-        memory[self._in : self._in + REGISTERS_BYTES + 8] = block + struct.pack("<Q", target)
+        memory[self._in : self._in + stub.SERIES_AT] = block + struct.pack("<Q", target)
 
+    def run(self, image: int, target: int, block: bytes, budget: int, trace: bool) -> Run:
+        """Load `block`, call `target` in `image`, and store the registers when it ends."""
+        self._enter(image, target, block)
+        memory = self._arena.bytes
         session = self._session
         cpu = session.cpu
         stop = session.stop
@@ -306,7 +320,7 @@ class Machine:
         rip, fault_address, run_start = cpu.rip, cpu.cr2, start
         if failure:
             raise failure[0]
-        if vector == 6 and self._in_stub(rip):
+        if vector == _UNDEFINED and self._in_stub(rip):
             reason = "returned"
         else:
             reason = "exception" if vector >= 0 else "budget"
@@ -326,6 +340,47 @@ class Machine:
             runs=[(a, b, n) for (a, b), n in runs.items() if a < layout.IMAGE_LIMIT],
             accesses=[a for a in accesses if a[1] < layout.STUB_CODE],
         )
+
+    def run_series(
+        self, image: int, target: int, block: bytes, words: Sequence[int], budget: int
+    ) -> tuple[int, bool]:
+        """Call `target` again and again; `words` are calls, rsp, and the series stub's arguments.
+
+        Returns how many calls returned, and whether all did. After `budget` taken branches it
+        gives up.
+        """
+        self._enter(image, self._series, block)
+        calls, rsp, *arguments = words
+        at = self._in + stub.SERIES_AT
+        memory = self._arena.bytes
+        memory[at : at + 8 * stub.SERIES_WORDS] = struct.pack(
+            f"<{stub.SERIES_WORDS}Q", calls, target, rsp, *arguments
+        )
+        stop = self._session.stop
+        left, vector = budget, -1
+
+        def branch(*_: Any) -> None:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                stop()
+
+        def on_exception(_session: Any, _cpu: int, number: int, _code: int) -> None:
+            nonlocal vector
+            vector = number
+            stop()
+
+        hook = self._library.Hook()
+        hook.cnear_branch_taken = branch
+        hook.ucnear_branch = branch
+        hook.exception = on_exception
+        cpu = self._session.cpu
+        self._go(cpu, self._entry, [hook])
+        (begun,) = struct.unpack_from("<q", memory, at)
+        ok = vector == _UNDEFINED and self._in_stub(cpu.rip) and begun == -1
+        if not ok:
+            cpu.rflags &= ~_TRAP_FLAG
+        return (calls if ok else max(calls - begun - 1, 0)), ok
 
     def _in_stub(self, rip: int) -> bool:
         return self._exit <= rip < layout.STUB_CODE + PAGE

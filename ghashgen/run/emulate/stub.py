@@ -1,4 +1,4 @@
-"""The two pieces of guest code around a call: load every register, and store every register.
+"""The pieces of guest code around a call: load every register, store every register, call again.
 
 Loading and storing inside the guest is what makes mask registers reachable (the library's state
 has none) and costs one run of some 120 emulated instructions instead of 32 Python lists.
@@ -21,6 +21,14 @@ from ghashgen.run.emulate.registers import (
 
 # The word after the register block: where the entry stub jumps to.
 TARGET_AT = REGISTERS_BYTES
+
+# The words after it are the series stub's: calls left, function, rsp, then the values in the next
+# call of all registers that either convention passes arguments in, then by how much each grows from
+# call to call.
+SERIES_AT = TARGET_AT + 8
+SERIES_REGISTERS = ("rdi", "rsi", "rdx", "rcx", "r8", "r9")
+SERIES_WORDS = 3 + 2 * len(SERIES_REGISTERS)
+_SERIES = STUB_CODE + 1536
 _RSP = GPR_NAMES.index("rsp")
 _GPRS = tuple(getattr(Register, name.upper()) for name in GPR_NAMES)
 _ZMMS = tuple(getattr(Register, f"ZMM{i}") for i in range(32))
@@ -82,3 +90,34 @@ def exit_stub() -> tuple[int, bytes]:
         Instruction.create(Code.UD2),
     ]
     return RETURN_ADDRESS, _encode(code, RETURN_ADDRESS)
+
+
+def series_stub() -> tuple[int, bytes]:
+    """Address and bytes of the loop that calls a function until no call is left.
+
+    All that it knows is in memory, so that no register that a call leaves behind misleads it. It
+    ends in the exit stub.
+    """
+    mem, reg_mem = Instruction.create_mem, Instruction.create_reg_mem
+
+    def word(number: int) -> MemoryOperand:
+        return _at(STUB_IN + SERIES_AT + 8 * number)
+
+    arguments = range(3, 3 + len(SERIES_REGISTERS))
+    code = [
+        Instruction.create_mem_i32(Code.SUB_RM64_IMM8, word(0), 1),
+        Instruction.create_branch(Code.JB_REL32_64, RETURN_ADDRESS),
+        reg_mem(Code.MOV_R64_RM64, Register.RSP, word(2)),
+    ]
+    for name, number in zip(SERIES_REGISTERS, arguments, strict=True):
+        register = _GPRS[GPR_NAMES.index(name)]
+        code += [
+            reg_mem(Code.MOV_R64_RM64, register, word(number)),
+            reg_mem(Code.MOV_R64_RM64, Register.RAX, word(number + len(SERIES_REGISTERS))),
+            Instruction.create_mem_reg(Code.ADD_RM64_R64, word(number), Register.RAX),
+        ]
+    code += [
+        mem(Code.CALL_RM64, word(1)),
+        Instruction.create_branch(Code.JMP_REL32_64, _SERIES),
+    ]
+    return _SERIES, _encode(code, _SERIES)

@@ -7,8 +7,10 @@ the interpreter shuts down, hence the moved descriptor and the `os._exit`.
 Requests:
     {"op": "image", "segments": [[address, kind, length], ...]} + contents  ->  {"image": id}
     {"op": "calls", "image": id, "calls": [call, ...]} + parts              ->  {"runs": [...]}
-Parts of a call: register block, bytes at the stack pointer, contents of each buffer.
+    {"op": "series", "image": id, "turns": [[calls, values], ...], ...} + parts -> {"turns": [...]}
+Parts of a call or a series: register block, bytes at the stack pointer, contents of each buffer.
 Parts of a run: register block, contents of each writable buffer, the stack that was written to.
+Parts of a turn: contents of each writable buffer.
 """
 
 from __future__ import annotations
@@ -64,33 +66,51 @@ def _stack(seed: int, length: int) -> bytes:
     return (garbage(seed, "stack", PAGE) * layout.STACK_PAGES)[:length]
 
 
+def _fill_stack(machine: Machine, call: dict[str, Any], parts: _Reader) -> int:
+    """Fill the stack and return the arena offset of what lies at the stack pointer."""
+    memory, stack_at = machine.memory, machine.stack_memory
+    stack = _stack(call["seed"], layout.STACK_PAGES * PAGE)
+    entry_at = stack_at + int(call["rsp"]) - layout.STACK_BOTTOM
+    memory[stack_at : stack_at + len(stack)] = stack
+    memory[entry_at : entry_at + call["stack"]] = parts.take(call["stack"])
+    return entry_at
+
+
+def _fill(machine: Machine, span: Span, page_fill: bytes, content: bytes) -> None:
+    """Fill a buffer, and the rest of its pages with garbage."""
+    memory, at = machine.memory, machine.buffer_memory(span)
+    memory[at : at + span.pages * PAGE] = page_fill * span.pages
+    content_at = at + span.base - span.pages_at
+    memory[content_at : content_at + span.length] = content
+
+
+def _written(machine: Machine, span: Span, page_fill: bytes) -> tuple[bytes, int | None]:
+    """Return what is in a buffer after a run, and the place of a stray write in its pages."""
+    memory, at = machine.memory, machine.buffer_memory(span)
+    content_at = at + span.base - span.pages_at
+    content = memory[content_at : content_at + span.length]
+    return content, _stray_write(memory, at, span, page_fill)
+
+
 def _call(machine: Machine, image: int, call: dict[str, Any], parts: _Reader) -> Any:
     memory = machine.memory
     seed = call["seed"]
     block = parts.take(REGISTERS_BYTES)
-    stack = _stack(seed, layout.STACK_PAGES * PAGE)
     stack_at = machine.stack_memory
-    entry_at = stack_at + call["rsp"] - layout.STACK_BOTTOM
-    memory[stack_at : stack_at + len(stack)] = stack
-    memory[entry_at : entry_at + call["stack"]] = parts.take(call["stack"])
-
+    entry_at = _fill_stack(machine, call, parts)
     page_fill = garbage(seed, "page", PAGE)
     spans = [Span(*numbers) for numbers in call["buffers"]]
-    places = [machine.buffer_memory(span) for span in spans]
-    for span, at in zip(spans, places, strict=True):
-        memory[at : at + span.pages * PAGE] = page_fill * span.pages
-        content_at = at + span.base - span.pages_at
-        memory[content_at : content_at + span.length] = parts.take(span.length)
+    for span in spans:
+        _fill(machine, span, page_fill, parts.take(span.length))
 
     run = machine.run(image, call["target"], block, call["budget"], call["trace"])
 
     strays = []
     answer = [run.block]
-    for span, at in zip(spans, places, strict=True):
+    for span in spans:
         if span.writable:
-            content_at = at + span.base - span.pages_at
-            answer.append(memory[content_at : content_at + span.length])
-            stray = _stray_write(memory, at, span, page_fill)
+            content, stray = _written(machine, span, page_fill)
+            answer.append(content)
             if stray is not None:
                 strays.append((span.index, stray))
     below = entry_at - stack_at
@@ -101,11 +121,38 @@ def _call(machine: Machine, image: int, call: dict[str, Any], parts: _Reader) ->
     return header, b"".join(answer)
 
 
+def _series(machine: Machine, series: dict[str, Any], parts: _Reader) -> tuple[Any, bytes]:
+    block = parts.take(REGISTERS_BYTES)
+    _fill_stack(machine, series, parts)
+    page_fill = garbage(series["seed"], "page", PAGE)
+    contents = [(Span(*numbers), parts.take(numbers[2])) for numbers in series["buffers"]]
+    for span, content in contents:
+        _fill(machine, span, page_fill, content)
+    # The series stub's own call pushes the return address.
+    rsp = series["rsp"] + 8
+    turns, answer = [], []
+    for calls, values in series["turns"]:
+        words = [calls, rsp, *values, *series["strides"]]
+        done, ok = machine.run_series(
+            series["image"], series["target"], block, words, series["budget"]
+        )
+        for span, content in contents:
+            if span.writable:
+                written, stray = _written(machine, span, page_fill)
+                answer.append(written)
+                ok = ok and stray is None
+                _fill(machine, span, page_fill, content)
+        turns.append((done, ok))
+    return {"turns": turns}, b"".join(answer)
+
+
 def _answer(machine: Machine, header: dict[str, Any], payload: bytes) -> tuple[Any, bytes]:
     parts = _Reader(payload)
     if header["op"] == "image":
         segments = [(a, kind, parts.take(length)) for a, kind, length in header["segments"]]
         return {"image": machine.add_image(segments)}, b""
+    if header["op"] == "series":
+        return _series(machine, header, parts)
     answers = [_call(machine, header["image"], call, parts) for call in header["calls"]]
     return {"runs": [run for run, _ in answers]}, b"".join(part for _, part in answers)
 

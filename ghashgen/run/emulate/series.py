@@ -1,0 +1,166 @@
+"""A series: many calls of one function in one run of the emulated CPU.
+
+A call through `Emulator.call_many` takes some 100 microseconds besides its own instructions: stack
+and pages are filled with garbage and compared, 2 KiB of registers go either way, every taken branch
+is written down. A series does without: a loop of guest code (stub.series_stub) calls the function,
+and each call takes the next piece of every buffer. What is seen is what is in the buffers
+afterwards, a fault, and which call it was.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ghashgen.run.emulate.calls import (
+    CONVENTIONS,
+    DEFAULT_BUDGET,
+    Abi,
+    Buffer,
+    Call,
+    Prepared,
+    prepare,
+)
+from ghashgen.run.emulate.layout import MAX_BUFFER_PAGES, PAGE
+from ghashgen.run.emulate.registers import GPR_AT, GPR_NAMES
+from ghashgen.run.emulate.stub import SERIES_REGISTERS
+from ghashgen.support.errors import GhashgenError
+
+LONGEST_BUFFER = MAX_BUFFER_PAGES * PAGE
+"""The most bytes that all pieces of a buffer have."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """The first `calls` pieces of each buffer, each in a call with these arguments."""
+
+    calls: int
+    args: Sequence[int | str]
+    """Numbers, the same in every call, and names of buffers; which are which, turns agree on."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """Turns over the same buffers, whose first contents each turn starts from.
+
+    A buffer holds `pieces` pieces of equal size, one behind the other, and ends at an unmapped
+    page. A turn ends, at the latest, at the taken branch number `budget` of it.
+    """
+
+    pieces: int
+    buffers: Sequence[Buffer]
+    turns: Sequence[Turn]
+    abi: Abi = "sysv"
+    seed: int = 0
+    budget: int = DEFAULT_BUDGET
+
+
+@dataclass(frozen=True)
+class TurnResult:
+    """How a turn ended: after `done` calls, and `ok` if these are all and nothing else was met.
+
+    `buffers` holds the final bytes of every writable buffer, all pieces of it.
+    """
+
+    done: int
+    ok: bool
+    buffers: Mapping[str, bytes]
+
+
+@dataclass(frozen=True)
+class PreparedSeries:
+    """A series with addresses, as the worker takes it."""
+
+    header: Mapping[str, Any]
+    payload: bytes
+    writable: Mapping[str, int]
+    """The bytes of each writable buffer, by name."""
+
+
+def prepare_series(series: Series, target: int) -> PreparedSeries:
+    """Place the buffers of a series and the arguments of its turns.
+
+    Raises:
+        GhashgenError: as `prepare`; a buffer is not made of so many pieces, a turn has more calls
+            than there are pieces, or an argument does not fit in a register.
+    """
+    if not series.turns:
+        raise GhashgenError("a series of no turns", "give it one")
+    sizes: dict[str, int] = {}
+    for buffer in series.buffers:
+        size = buffer.content if isinstance(buffer.content, int) else len(buffer.content)
+        if series.pieces < 1 or size % series.pieces:
+            raise GhashgenError(
+                f"{buffer.name}: {size} bytes are not {series.pieces} equal pieces",
+                "give every call a piece of its own",
+            )
+        sizes[buffer.name] = size // series.pieces
+    for turn in series.turns:
+        if not 0 < turn.calls <= series.pieces:
+            raise GhashgenError(f"{turn.calls} calls of {series.pieces} pieces", "ask for fewer")
+    first = _prepared(series, series.turns[0])
+    strides = _strides(series, series.turns[0], sizes)
+    if any(_strides(series, turn, sizes) != strides for turn in series.turns):
+        raise GhashgenError(
+            "turns of a series differ in which arguments are buffers", "make it two series"
+        )
+    header = {
+        "op": "series",
+        "target": target,
+        "seed": series.seed,
+        "budget": series.budget,
+        "rsp": first.rsp,
+        "stack": len(first.stack),
+        "buffers": [
+            [s.index, s.base, s.length, s.pages_at, s.pages, s.writable]
+            for s in first.spans.values()
+        ],
+        "strides": strides,
+        "turns": [[turn.calls, _values(_prepared(series, turn))] for turn in series.turns],
+    }
+    payload = b"".join((first.block, first.stack, *first.contents.values()))
+    return PreparedSeries(
+        header, payload, {name: s.length for name, s in first.spans.items() if s.writable}
+    )
+
+
+def _prepared(series: Series, turn: Turn) -> Prepared:
+    return prepare(Call(turn.args, series.buffers, series.abi, series.seed))
+
+
+def _values(prepared: Prepared) -> list[int]:
+    """Return the registers of SERIES_REGISTERS at a turn's first call."""
+    general = struct.unpack_from("<16Q", prepared.block, GPR_AT)
+    return [general[GPR_NAMES.index(name)] for name in SERIES_REGISTERS]
+
+
+def _strides(series: Series, turn: Turn, sizes: Mapping[str, int]) -> list[int]:
+    """Return by how much each of SERIES_REGISTERS grows from call to call."""
+    registers = CONVENTIONS[series.abi].registers
+    if len(turn.args) > len(registers):
+        raise GhashgenError(
+            f"{len(turn.args)} arguments do not fit in {len(registers)} registers",
+            "run such calls one by one",
+        )
+    strides = dict.fromkeys(SERIES_REGISTERS, 0)
+    for register, value in zip(registers, turn.args, strict=False):
+        if isinstance(value, str):
+            strides[register] = sizes[value.partition("+")[0]]
+    return list(strides.values())
+
+
+def turn_results(
+    prepared: PreparedSeries, answer: Mapping[str, Any], payload: bytes
+) -> list[TurnResult]:
+    """Return the results of a series from the worker's answer."""
+    results = []
+    at = 0
+    for done, ok in answer["turns"]:
+        buffers = {}
+        for name, length in prepared.writable.items():
+            buffers[name] = payload[at : at + length]
+            at += length
+        results.append(TurnResult(done, ok, buffers))
+    return results
