@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import pytest
 from verify_objects import ASM, assembled
 
 from ghashgen.algebra.field.bitorder import Order
+from ghashgen.check.statements import load_spec
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.core.refutation import Category
 from ghashgen.verify.gcm.spec import OPERATIONS, GcmFunction, GcmSpec, parse_cell
@@ -160,3 +162,25 @@ def test_round_keys_and_key_sizes_that_there_are_not_are_refused() -> None:
     for text in ("key01", "key", "key-1", "Key1"):
         with pytest.raises(GhashgenError, match="no table cell"):
             parse_cell(text)
+
+
+def test_a_statement_from_a_file(tmp_path: Path) -> None:
+    text = (ASM / "gcm.toml").read_text()
+    assert load_spec(ASM / "gcm.toml") == spec(128, name="gcm")
+    wrong = [
+        (
+            'family = "gcm"',
+            'family = "gmc"',
+            "the prover knows no family 'gmc'; it knows gcm, hash",
+        ),
+        ('family = "gcm"\n', "", "unknown key 'key_bits'|no table cell 'key0'"),
+        ("key_bits = 128", "", "lacks 'key_bits'"),
+        ("key_bits = 128", "key_bits = 256", "a key of 256 bits has 0 to 14"),
+        ('"reflected"', '"sideways"', "order: 'sideways' is none of"),
+        ('"key"]', '"subkey"]', "init has exactly table, key"),
+    ]
+    for old, new, message in wrong:
+        path = tmp_path / "spec.toml"
+        path.write_text(text.replace(old, new, 1))
+        with pytest.raises(GhashgenError, match=message):
+            load_spec(path)

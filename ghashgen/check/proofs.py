@@ -7,25 +7,25 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from ghashgen.algebra.field.bitorder import Order
 from ghashgen.arch.objects import read_object
+from ghashgen.check.claims.core import Emitted
+from ghashgen.check.claims.registry import claims_of
 from ghashgen.check.ledger import Verdict
 from ghashgen.check.verdicts import Store, foundation
-from ghashgen.kernels.core import Function
-from ghashgen.kernels.families import functions_of
-from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.core import Point
 from ghashgen.output.artefact import sha256
 from ghashgen.run.built import Built
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.parallel import run
 from ghashgen.support.sealed import user_seal
+from ghashgen.verify.engine.family import Statement
 from ghashgen.verify.hash.difference import explain
-from ghashgen.verify.hash.spec import OPERATIONS, FunctionSpec, KernelSpec, parse_cell
 from ghashgen.verify.prove import prove_object
 
 
-def require_provable(kernels: Iterable[Kernel]) -> None:
+def require_provable(kernels: Iterable[Point]) -> None:
     """Refuse kernels of an architecture whose bytes the prover does not read.
 
     Raises:
@@ -36,45 +36,23 @@ def require_provable(kernels: Iterable[Kernel]) -> None:
         if not arch.proved:
             raise GhashgenError(
                 f"{kernel.name} is for {arch.title}, whose bytes are not proved",
-                f"run it: ghashgen validate --isa {kernel.isa}",
+                f"run it: ghashgen validate --isa {kernel.instruction_set.name}",
             )
 
 
-def statement(kernel: Kernel, symbol: str, abi: str, table_align: int = 0) -> KernelSpec:
-    """Return what a kernel claims to be.
+def statement(kernel: Point, symbol: str, abi: str, table_align: int = 0) -> Any:
+    """Return what a kernel claims to be, of the type that its family has for it.
 
     `symbol` begins the names of its functions; callers promise a table aligned to `table_align`
     bytes, 0 standing for what the instructions need.
 
     Raises:
         GhashgenError: it exports a function that the prover has no statement for, or the prover
-            does not read the bytes of its architecture.
+            does not know its family, or does not read the bytes of its architecture.
     """
     require_provable((kernel,))
-    return KernelSpec(
-        name=kernel.name,
-        abi=abi,
-        order=Order(kernel.order),
-        blocks=kernel.blocks,
-        cells=tuple(parse_cell(text) for text in kernel.layout.cells),
-        table_bytes=kernel.table_bytes,
-        functions=tuple(
-            _stated(kernel, function, symbol) for function in functions_of(kernel).values()
-        ),
-        table_align=table_align or kernel.instruction_set.operand_align,
-        wipe=kernel.wipe,
-        op=kernel.op,
-    )
-
-
-def _stated(kernel: Kernel, function: Function[Kernel], symbol: str) -> FunctionSpec:
-    """Return what is to be proved of one function; there is no proof of a kernel without it."""
-    if function.statement not in OPERATIONS:
-        raise GhashgenError(
-            f"{kernel.name}_{function.name} has no statement that the prover knows",
-            f"the prover knows {', '.join(OPERATIONS)}",
-        )
-    return FunctionSpec(function.statement, f"{symbol}_{function.name}", function.roles)
+    align = table_align or kernel.instruction_set.operand_align
+    return claims_of(kernel.family).emitted(Emitted(kernel, symbol, abi, align))
 
 
 @dataclass(frozen=True)
@@ -94,7 +72,7 @@ class Proved:
 class _Task:
     built: Built
     obj: bytes
-    spec: KernelSpec
+    spec: Statement
 
 
 def _task(built: Built) -> _Task:

@@ -1,6 +1,7 @@
 """What a kernel that this package did not emit claims to be, from a TOML file:
 
     name = "example"
+    family = "hash"              # the default; or "gcm"
     abi = "sysv"                 # or "win64"
     order = "reflected"          # or "natural"
     blocks = 4                   # blocks absorbed by one turn of the main loop
@@ -15,84 +16,44 @@
     length_multiple = 1          # 16: whole blocks only
     length_unit = 1              # 16: the length counts blocks
 
-`KernelSpec` checks what it means; here only its form. The prover does not read files.
+The keys of a family are those of its claims (`ghashgen.check.claims`): "gcm" wants key_bits and
+cells, "key0" … among them, and has neither op nor entries. The statement itself checks what it
+means; here only its form. The prover does not read files.
 """
 
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
-from ghashgen.algebra.field.bitorder import BLOCK_BYTES, Order
+from ghashgen.check.claims.registry import claims_of
 from ghashgen.support.documents import Document
 from ghashgen.support.errors import GhashgenError
-from ghashgen.verify.hash.spec import OPERATIONS, FunctionSpec, KernelSpec, parse_cell, power_major
+
+_UNLIKE, _REMEDY = "is no statement", "see docs/proof.md for an example"
 
 
-class _Function(Struct, frozen=True, forbid_unknown_fields=True):
-    """A function, under its operation's name."""
+class _Family(Struct, frozen=True):
+    """What of a file says which keys it has."""
 
-    symbol: str
-    parameters: tuple[str, ...] | None = None
-    length_multiple: int = 1
-    length_unit: int = 1
+    family: str = "hash"
 
 
-class _Statement(Struct, frozen=True, forbid_unknown_fields=True):
-    """The file."""
-
-    name: str
-    abi: str
-    order: str
-    blocks: int
-    functions: dict[str, _Function]
-    cells: tuple[str, ...] | None = None
-    entries: tuple[str, ...] | None = None
-    table_bytes: int | None = None
-    table_align: int = 16
-    wipe: bool = False
-    op: str = "ghash"
+_FAMILY = Document(_Family, _UNLIKE, _REMEDY)
 
 
-_FILE = Document(_Statement, "is no statement", "see docs/proof.md for an example")
-
-
-def load_spec(path: Path) -> KernelSpec:
-    """Read a statement from a TOML file; the keys are those of the module's example.
+def load_spec(path: Path) -> Any:
+    """Read a statement from a TOML file, of the type that its family has for it.
 
     Raises:
         GhashgenError: the file is not TOML, a key is missing, unknown, or has no meaning.
     """
-    stated = _FILE.parse(_FILE.content_of(path), str(path), toml=True)
-    if (stated.cells is None) == (stated.entries is None):
-        raise _FILE.refuse(path, "give either cells or entries")
-    if stated.order not in (orders := [order.value for order in Order]):
-        raise _FILE.refuse(path, f"order: {stated.order!r} is none of {', '.join(orders)}")
+    content = _FAMILY.content_of(path)
     try:
-        cells = (
-            tuple(map(parse_cell, stated.cells))
-            if stated.cells is not None
-            else power_major(stated.entries or (), stated.blocks)
-        )
-        return KernelSpec(
-            name=stated.name,
-            abi=stated.abi,
-            order=Order(stated.order),
-            blocks=stated.blocks,
-            cells=cells,
-            table_bytes=BLOCK_BYTES * len(cells)
-            if stated.table_bytes is None
-            else stated.table_bytes,
-            functions=tuple(
-                _function(operation, body) for operation, body in sorted(stated.functions.items())
-            ),
-            table_align=stated.table_align,
-            wipe=stated.wipe,
-            op=stated.op,
-        )
+        claims = claims_of(_FAMILY.parse(content, str(path), toml=True).family)
+        file = Document(claims.file, _UNLIKE, _REMEDY)
+        return claims.stated(file.parse(content, str(path), toml=True))
     except GhashgenError as refusal:
+        if refusal.cause.startswith(str(path)):
+            raise
         raise GhashgenError(f"{path}: {refusal.cause}", refusal.remedy) from None
-
-
-def _function(operation: str, body: _Function) -> FunctionSpec:
-    parameters = OPERATIONS.get(operation, ()) if body.parameters is None else body.parameters
-    return FunctionSpec(operation, body.symbol, parameters, body.length_multiple, body.length_unit)

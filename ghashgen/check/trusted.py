@@ -8,9 +8,14 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent
 
-ROOTS = ("ghashgen.verify.prove", "ghashgen.verify.hash.spec")
+SPECS = "verify/*/spec.py"
+
+ROOTS = (
+    "ghashgen.verify.prove",
+    *(f"ghashgen.verify.{path.parent.name}.spec" for path in sorted(PACKAGE.glob(SPECS))),
+)
 """What `ghashgen prove`, `prove-object` and `ghashgen.prove` all call with an object's bytes, and
-where the statement that they hand over is from."""
+where the statements that they hand over are from, one a family."""
 
 ROWS = "verify/x86_64/rows"
 """What one instruction does, form by form; each is compared with a CPU."""

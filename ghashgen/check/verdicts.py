@@ -21,7 +21,7 @@ from ghashgen.check.ledger import Verdict
 from ghashgen.output.artefact import sha256
 from ghashgen.support.files import write_whole
 from ghashgen.support.sealed import Seal
-from ghashgen.verify.hash.spec import KernelSpec
+from ghashgen.verify.engine.family import Statement
 
 PACKAGE = Path(__file__).parent.parent
 
@@ -35,7 +35,7 @@ FILES = (
 )
 """What a verdict rests on beside the folders: what the prover imports, what makes and keeps one."""
 
-FOLDERS = ("algebra/field", "algebra/ops", "verify")
+FOLDERS = ("algebra/field", "algebra/ops", "check/claims", "verify")
 
 READERS = ("iced-x86", "capstone", "pyelftools")
 """The packages that read an object's bytes for the prover."""
@@ -82,14 +82,14 @@ class Store:
     seal: Seal
     foundation: str
 
-    def _about(self, obj: bytes, spec: KernelSpec) -> str:
+    def _about(self, obj: bytes, spec: Statement) -> str:
         return f"verdict on {sha256(obj)} as {spec!r} by {self.foundation}"
 
-    def path(self, obj: bytes, spec: KernelSpec) -> Path:
+    def path(self, obj: bytes, spec: Statement) -> Path:
         """Return the file of the verdict on an object: its seal in one line, then JSON."""
         return self.folder / f"{sha256(self._about(obj, spec).encode())}.verdict"
 
-    def find(self, obj: bytes, spec: KernelSpec) -> Verdict | None:
+    def find(self, obj: bytes, spec: Statement) -> Verdict | None:
         """Return the verdict that is kept; None if there is none, or none that can be believed."""
         try:
             seal, _, content = self.path(obj, spec).read_bytes().partition(b"\n")
@@ -101,7 +101,7 @@ class Store:
         verdict: Verdict = json.loads(content)
         return verdict
 
-    def keep(self, obj: bytes, spec: KernelSpec, verdict: Verdict) -> None:
+    def keep(self, obj: bytes, spec: Statement, verdict: Verdict) -> None:
         """Keep a verdict, where there is a key to seal it with.
 
         Raises:

@@ -25,6 +25,7 @@ from ghashgen.kernels.selection import Choice
 from ghashgen.kernels.target import Target, runnable
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.wording import counted
+from ghashgen.verify.engine.family import Statement
 from ghashgen.verify.hash.difference import explain
 from ghashgen.verify.hash.spec import KernelSpec
 from ghashgen.verify.prove import prove_object
@@ -96,8 +97,10 @@ def COMMAND(
         raise GhashgenError(f"{obj} is not proved: {proof.refutation}", "do not use it")
 
 
-def _run(obj: Path, stated: KernelSpec, groups: Sequence[int], *, quiet: bool) -> Sampled:
+def _run(obj: Path, stated: Statement, groups: Sequence[int], *, quiet: bool) -> Sampled:
     """Run an object at random points, and say what that shows."""
+    if not isinstance(stated, KernelSpec):
+        raise GhashgenError("only GHASH and POLYVAL are run at random points", "leave out --run")
     # Here, so that proving alone asks for no emulator and no C compiler.
     from ghashgen.check.sampled import stranger
 
@@ -137,7 +140,7 @@ def _subject(obj: Path, stated: KernelSpec) -> Subject:
     )
 
 
-def _by_axes(choice: Choice, symbol: str, where: Target) -> KernelSpec:
+def _by_axes(choice: Choice, symbol: str, where: Target) -> Statement:
     kernels = chosen_of(Kernel, choice).kernels
     if len(kernels) != 1:
         raise GhashgenError(
@@ -146,4 +149,5 @@ def _by_axes(choice: Choice, symbol: str, where: Target) -> KernelSpec:
         )
     (kernel,) = kernels
     align = where.table_align_of(kernel)
-    return statement(kernel, symbol or kernel.name, where.abi.name, align)
+    stated: Statement = statement(kernel, symbol or kernel.name, where.abi.name, align)
+    return stated

@@ -1,0 +1,83 @@
+"""How a statement for the prover is made: the type of a family's claims."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from msgspec import Struct
+
+from ghashgen.kernels.core import Point
+from ghashgen.kernels.families import functions_of
+from ghashgen.support.errors import GhashgenError
+from ghashgen.verify.engine.family import Statement
+from ghashgen.verify.hash.spec import FunctionSpec
+
+S = TypeVar("S", bound=Statement)
+F = TypeVar("F", bound=FunctionSpec)
+
+
+class FunctionStated(Struct, frozen=True, forbid_unknown_fields=True):
+    """A function in a file, under its operation's name."""
+
+    symbol: str
+    parameters: tuple[str, ...] | None = None
+    length_multiple: int = 1
+    length_unit: int = 1
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """A kernel as it is emitted: `symbol` begins the names of its functions."""
+
+    kernel: Any
+    symbol: str
+    abi: str
+    table_align: int
+
+
+@dataclass(frozen=True)
+class Claims(Generic[S]):
+    """What kernels of a family claim."""
+
+    family: str
+    """Its name, in files too: `family = "gcm"`."""
+    file: type[Struct]
+    """The keys of a file."""
+    stated: Callable[[Any], S]
+    """(content of a file) → the statement.
+
+    Raises GhashgenError if it makes no sense."""
+    emitted: Callable[[Emitted], S]
+    """(a kernel as emitted) → the statement."""
+
+
+def functions_stated(kind: type[F], functions: dict[str, FunctionStated]) -> tuple[F, ...]:
+    """Return the functions of a file, in the order of their operations' names.
+
+    Raises:
+        GhashgenError: there is no such operation, or a parameter is wrong.
+    """
+    out = []
+    for operation, body in sorted(functions.items()):
+        known = kind.operations.get(operation, ())
+        parameters = known if body.parameters is None else body.parameters
+        step, unit = body.length_multiple, body.length_unit
+        out.append(kind(operation, body.symbol, parameters, step, unit))
+    return tuple(out)
+
+
+def functions_emitted(kind: type[F], kernel: Point, symbol: str) -> tuple[F, ...]:
+    """Return the functions of a kernel; there is no proof of a kernel without all of them.
+
+    Raises:
+        GhashgenError: there is one that the prover has no statement for.
+    """
+    out = []
+    for function in functions_of(kernel).values():
+        if function.statement not in kind.operations:
+            raise GhashgenError(
+                f"{kernel.name}_{function.name} has no statement that the prover knows",
+                f"the prover knows {', '.join(kind.operations)}",
+            )
+        out.append(kind(function.statement, f"{symbol}_{function.name}", function.roles))
+    return tuple(out)
