@@ -20,15 +20,21 @@ from ghashgen.arch.rows import Isa
 from ghashgen.arch.x86_64.abi import SYSV, WIN64
 from ghashgen.compiler.allocate import allocate
 from ghashgen.compiler.interference import Interference
-from ghashgen.compiler.liveness import liveness, used_before_set
+from ghashgen.compiler.liveness import Facts, liveness
 from ghashgen.compiler.recheck import recheck
 from ghashgen.compiler.select import select
 from ghashgen.ir.builder import Builder
-from ghashgen.ir.program import CODES, Label, Mem, PReg, Program, RegClass, Slot, VReg
+from ghashgen.ir.program import CODES, Label, Mem, PReg, Program, Reg, RegClass, Slot, VReg
 from ghashgen.kernels.hash.exported import functions
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.run.harness import Harness
 from ghashgen.support.errors import GhashgenError
+
+
+def used_before_set(program: Program, facts: Facts) -> frozenset[Reg]:
+    """Registers that some path reads before writing; only parameters may be among them."""
+    return frozenset(liveness(program, facts).at_start[0]) - frozenset[Reg](program.params)
+
 
 derandomized = settings(
     derandomize=True,

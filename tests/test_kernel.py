@@ -143,7 +143,8 @@ def test_the_table_holds_every_power_of_every_entry_once(kernel: Kernel) -> None
     assert kernel.best_align == 16 * kernel.lane_count
     assert layout.top % kernel.lane_count == 0
     assert layout.top >= kernel.blocks
-    for entry in kernel.multiplier.table_entries:
+    multiplier = kernel.multiplier
+    for entry in (*multiplier.entries, "R") if multiplier.key_term else multiplier.entries:
         for power in range(1, layout.top + 1):
             at = layout.offset(entry, power)
             assert at % 16 == 0

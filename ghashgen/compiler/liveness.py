@@ -129,8 +129,3 @@ def liveness(program: Program, facts: Facts) -> Liveness:
         numbers,
         tuple(map(tuple, written)),
     )
-
-
-def used_before_set(program: Program, facts: Facts) -> frozenset[Reg]:
-    """Return registers that some path reads before writing; only parameters may be among them."""
-    return frozenset(liveness(program, facts).at_start[0]) - frozenset[Reg](program.params)

@@ -124,11 +124,6 @@ class Multiply:
     """Where present, `products` is `multiply` of this; else a block is its own operand."""
     multiply: ContributionsFn | None = None
 
-    @property
-    def table_entries(self) -> tuple[str, ...]:
-        """Names of all 16-byte entries of one power, R included."""
-        return (*self.entries, "R") if self.key_term else self.entries
-
     def prepared(self, ops: Ops[V], A: V, entries: Sequence[V], order: Order) -> Sequence[V]:
         """Return the operands of a block's products, which another group may make ahead of use."""
         return (A,) if self.prepare is None else self.prepare(ops, A, entries, order)

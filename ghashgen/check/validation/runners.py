@@ -278,9 +278,3 @@ def native(kernels: Sequence[Built], folder: Path) -> Native:
     arch = kernels[0].kernel.instruction_set.arch if kernels else None
     harness = build_harness([built.harness_kernel for built in kernels], folder, arch)
     return Native(harness, harness.how)
-
-
-def missing_features(harness: Harness, built: Built) -> tuple[str, ...]:
-    """Return the features that the kernel needs and this machine lacks."""
-    present = harness.features()
-    return tuple(name for name in built.features if not present.get(name, False))

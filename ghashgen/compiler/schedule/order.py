@@ -80,16 +80,6 @@ class Pressure:
         return self._values[k].lives_on
 
 
-def most_live(graph: Graph, order: Sequence[int]) -> int:
-    """Return the most vector registers that live at a time in an order."""
-    pressure = Pressure(graph)
-    most = pressure.live
-    for i in order:
-        pressure.place(i)
-        most = max(most, pressure.live)
-    return most
-
-
 def list_order(
     graph: Graph, work: Sequence[Work], uarch: Uarch, limits: Limits, overlap: bool
 ) -> Ordered:

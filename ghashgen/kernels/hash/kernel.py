@@ -196,31 +196,6 @@ class Kernel:
         """
         return ENTRY_BYTES * self.lane_count
 
-    @property
-    def expected_features(self) -> tuple[str, ...]:
-        """CPU features that it should need, sorted; an expectation, see `Isa.features`."""
-        rows = (
-            self.instruction_set.rows[step.row]
-            for code, width in self._byte_operations
-            for step in self.instruction_set.steps(code, width)
-        )
-        return tuple(
-            sorted(
-                {*self.instruction_set.features, *(name for row in rows for name in row.features)}
-            )
-        )
-
-    @property
-    def _byte_operations(self) -> tuple[tuple[str, int], ...]:
-        """How blocks get into register form and back: operation and width."""
-        if self.op == "polyval":
-            return ()
-        if self.bit_order is Order.NATURAL:
-            code = "mirror_bits" if self.instruction_set.mirrors else "reverse_bits"
-            return ((code, 128 * self.lane_count),)
-        wide = (("shuffle_bytes", 256),) if self.swap == "stack" else ()
-        return (("shuffle_bytes", 128), *wide)
-
 
 def _refusals(kernel: Kernel) -> Iterable[tuple[bool, str, str]]:
     """Yield (refused, cause, remedy) for combinations of axes that make no sense."""
