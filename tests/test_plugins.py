@@ -12,9 +12,8 @@ import pytest
 from compiling import Job, assembled, emitted_text
 from cpus import too_little
 
-from ghashgen import arch as arch_package
 from ghashgen.arch.objects import read_object
-from ghashgen.arch.registry import arches, isas, syntaxes
+from ghashgen.arch.registry import isas, syntaxes
 from ghashgen.arch.x86_64 import sets as isa_package
 from ghashgen.arch.x86_64 import syntax as syntax_package
 from ghashgen.kernels.hash.kernel import Kernel
@@ -49,39 +48,6 @@ def toy_syntax(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_the_toys_are_not_there_by_themselves() -> None:
     assert "toy-narrow" not in isas()
     assert "toy-upper" not in syntaxes()
-
-
-def test_an_architecture_of_ones_own_is_found(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    package = tmp_path / "toy_arch"
-    for folder, export in (("", ARCHITECTURE), ("sets", ""), ("syntax", "")):
-        (package / folder).mkdir(exist_ok=True)
-        (package / folder / "__init__.py").write_text(export, encoding="utf-8")
-    (package / "sets" / "toy_set.py").write_text(SET, encoding="utf-8")
-    assert list(arches()) == ["aarch64", "x86_64"]
-    with monkeypatch.context() as patch:
-        for _ in plugged(arch_package, tmp_path, patch):
-            assert list(arches()) == ["aarch64", "toy_arch", "x86_64"]
-            assert list(isas("toy_arch")) == ["toy"]
-            assert {"toy", "avx"} <= isas().keys()
-            assert isas()["toy"].arch is arches()["toy_arch"]
-            assert list(syntaxes("toy_arch")) == []
-    assert "toy" not in isas()
-
-
-ARCHITECTURE = """
-from dataclasses import replace
-from ghashgen.arch.x86_64 import ARCH as X86
-ARCH = replace(X86, name="toy_arch", title="a toy")
-"""
-
-SET = """
-from dataclasses import replace
-from ghashgen.arch.toy_arch import ARCH
-from ghashgen.arch.x86_64.sets.avx import ISA as AVX
-ISA = replace(AVX, name="toy", arch=ARCH)
-"""
 
 
 @pytest.mark.usefixtures("toy_isa")

@@ -40,5 +40,8 @@ class Syntax:
     """What starts a line that is a comment."""
     assembler: Assembler
     """What assembles it, and how it is found."""
+    note: tuple[str, str] = ("", "")
+    """What an ELF file promises of every entry point, in words and as a GNU property: the numbers
+    of its type, size, value and padding; "" for nothing."""
     opening: str = ""
     """A line that the code begins with; "" for none."""

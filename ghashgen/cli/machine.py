@@ -12,7 +12,7 @@ from ghashgen.arch.core import Arch
 from ghashgen.arch.registry import DEFAULT, arches, isas, syntaxes
 from ghashgen.output.peachpy import tool as peachpy
 from ghashgen.run.harness import build as build_harness
-from ghashgen.run.machine import machine_for
+from ghashgen.run.machine import host, machine_for
 from ghashgen.support import extras
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import find_assembler, find_cc, find_llvm_mca
@@ -79,12 +79,8 @@ def _cpu(folder: Path) -> list[Finding]:
         present = build_harness([], folder).features()
     except GhashgenError as refusal:
         return [Finding("cpu", "", "native runs", False, str(refusal))]
-    out = []
-    machine = machine_for()
-    for arch in arches().values():
-        if arch.name != machine.name:
-            out.append(_other(arch))
-    for isa in isas(machine.name).values() if machine.name in arches() else ():
+    own, out = host(), []
+    for isa in isas(own.name).values() if own else ():
         of_rows = {name for row in isa.rows.values() for name in row.features}
         needs = sorted(of_rows | set(isa.features))
         missing = [name for name in needs if not present.get(name, False)]
@@ -98,6 +94,11 @@ def _cpu(folder: Path) -> list[Finding]:
             )
         )
     return out
+
+
+def _others() -> list[Finding]:
+    """Return what runs programs of the architectures that this machine is not of."""
+    return [_other(arch) for arch in arches().values() if arch != host()]
 
 
 def _other(arch: Arch) -> Finding:
@@ -133,6 +134,7 @@ def examine(folder: Path) -> Sequence[Finding]:
         Finding("C compiler", cc, "the harness: validate, bench", True, cc_remedy),
         _program("make", "make", "the Makefile"),
         *_cpu(folder),
+        *_others(),
         *(_extra(name) for name in extras.EXTRAS),
         _peachpy(),
         _llvm_mca(),

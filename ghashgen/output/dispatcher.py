@@ -11,6 +11,7 @@ from textwrap import wrap
 from typing import Any
 
 from ghashgen.arch.features import HEADER, feature_table
+from ghashgen.arch.registry import isas
 from ghashgen.arch.x86_64 import ARCH
 from ghashgen.choice.candidate import Candidate, candidates
 from ghashgen.choice.choice import Chooser, Pick, Row
@@ -68,7 +69,8 @@ def render_dispatch(
             names no kernel, or mixes operations.
     """
     every = candidates(entries)
-    pool = [each for each in every if each.abi in CONVENTIONS]
+    known_isas = isas(ARCH.name)
+    pool = [each for each in every if each.isa in known_isas]
     if every and not pool:
         return {}
     known: tuple[Host, ...] = Chooser((), records).hosts

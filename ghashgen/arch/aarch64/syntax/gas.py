@@ -105,12 +105,13 @@ SYNTAX = Syntax(
     name="gas",
     title="GNU as, AArch64",
     suffix="S",
-    template="gas_aarch64.S.j2",
+    template="gas.S.j2",
     instruction=instruction,
     directive=directive,
     comment="//",
     remark="//",
     assembler=GAS,
+    note=("BTI, every entry point starts with BTI c", "0xc0000000, 4, 1, 0"),
     opening=".arch armv8-a+crypto",
 )
 """The syntax."""

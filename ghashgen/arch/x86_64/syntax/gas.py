@@ -51,6 +51,7 @@ SYNTAX = Syntax(
     directive=directive,
     comment="#",
     remark="//",
+    note=("IBT and SHSTK, every entry point starts with ENDBR64", "0xc0000002, 4, 3, 0"),
     assembler=GAS,
     opening=".intel_syntax noprefix",
 )
