@@ -41,7 +41,7 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_the_families_are_these() -> None:
-    assert list(families()) == ["hash"]
+    assert list(families()) == ["gcm", "hash"]
     kernel = Kernel("avx", "k", "clmul1", 8)
     assert family_of(kernel).catalogue() == catalogue()
     assert family_of(kernel).theorems(kernel) == [
@@ -55,7 +55,7 @@ def test_the_families_are_these() -> None:
 @pytest.mark.usefixtures("toy")
 @pytest.mark.parametrize("abi", [SYSV, WIN64], ids=lambda abi: abi.name)
 def test_a_family_of_ones_own_is_found_and_compiled(abi: object) -> None:
-    assert list(families()) == ["hash", "toy-copy"]
+    assert list(families()) == ["gcm", "hash", "toy-copy"]
     small, large = families()["toy-copy"].catalogue()
     assert list(functions_of(large)) == ["copy"]
     codes = {
@@ -99,7 +99,10 @@ def test_what_is_made_is_of_the_default_family_unless_another_is_named() -> None
 @pytest.mark.parametrize(
     ("choice", "cause"),
     [
-        (Choice(family=("toy-cpoy",)), "unknown family 'toy-cpoy'; choose one of hash, toy-copy"),
+        (
+            Choice(family=("toy-cpoy",)),
+            "unknown family 'toy-cpoy'; choose one of gcm, hash, toy-copy",
+        ),
         (Choice(family=("toy-copy",), isa=("avx",)), "unknown axis 'isa'; choose one of blocks"),
         (Choice(family=("toy-copy",), blocks=(9,)), "blocks must be 1 to 4, not 9"),
         (Choice(blocks=(49,)), "blocks must be 1 to 48, not 49"),

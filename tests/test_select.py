@@ -102,7 +102,7 @@ def test_every_memory_operand_of_the_catalogue_is_one_that_its_row_takes(isa: Is
     for multiply, reduce in (("k", "clmul1"), ("karatsuba", "shift-xor")):
         kernel = Kernel(isa.name, multiply, reduce, 4, segments=True)
         for function in functions_of(kernel).values():
-            program = select(hoist(function.program(kernel)), isa)
+            program = select(hoist(function.program(kernel), isa.vector_registers), isa)
             for op in program.ops:
                 for spec, operand in zip(isa.rows[op.code].operands, op.operands, strict=True):
                     assert spec.accepts(operand), op
@@ -158,7 +158,9 @@ def test_comments_stand_on_the_instruction_that_computes(isa: Isa) -> None:
 
 @both
 def test_origins_number_the_selected_program(isa: Isa) -> None:
-    program = select(hoist(functions()["update"].program(Kernel(isa.name, "k", "clmul1", 2))), isa)
+    program = select(
+        hoist(functions()["update"].program(Kernel(isa.name, "k", "clmul1", 2)), 16), isa
+    )
     assert [op.origin for op in program.ops] == list(range(len(program.ops)))
 
 
@@ -176,7 +178,7 @@ def test_hoisting_takes_the_constants_of_loops_alone() -> None:
         b.assign(first, b.xor(first, b.const(2, "inside")))
         b.branch("not_below", b.params[1], 1, "loop")
     b.store(Mem(base=b.params[0]), first)
-    entry, loop, _ = hoist(b.program()).blocks
+    entry, loop, _ = hoist(b.program(), 16).blocks
     loads = [op.operands[1] for op in entry.ops if op.code.startswith("load")]
     assert [m.symbol for m in loads if isinstance(m, Mem)] == ["inside", "before"]
     assert not [x for op in loop.ops for x in op.operands if isinstance(x, Mem)]

@@ -1,10 +1,11 @@
 """allocate: virtual registers become physical ones; what does not fit is spilled to the stack.
 
 Copies are coalesced first (a copy whose two registers do not interfere vanishes), then classes are
-coloured in order of definition, each with the first register free in it. If one does not fit, the
-cheapest class among it and its neighbours is spilled: it lives in an aligned stack slot, is used
-from there where the instruction can read memory, else reloaded. Deterministic: no sets are iterated
-without sorting. `recheck` verifies the outcome without any of this.
+coloured in order of definition, each with the first register free in it; if one does not fit, in an
+order that fits more. If one still does not, the cheapest class among it and its neighbours is
+spilled: it lives in an aligned stack slot, is used from there where the instruction can read
+memory, else reloaded. Deterministic: no sets are iterated without sorting. `recheck` verifies the
+outcome without any of this.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,6 +29,8 @@ class Allocation:
     slots: int
     spill_ops: int
     """Instructions that only move a spilled value."""
+    easy: bool = True
+    """Whether registers were taken in order of definition."""
 
 
 def allocate(
@@ -36,11 +39,12 @@ def allocate(
     abi: Abi,
     vector_limit: int | None = None,
     max_slots: int = MAX_SLOTS,
+    easily: bool = False,
 ) -> Allocation:
     """Return the program on physical registers.
 
     `vector_limit` restricts the vector registers to the first so many (tests use it), `max_slots`
-    the values that may be spilled.
+    the values that may be spilled; `easily` allows no order of colouring but that of definition.
 
     Raises:
         GhashgenError: the general registers do not suffice.
@@ -66,14 +70,17 @@ def allocate(
     for slots in range(program.slots, program.slots + max_slots + 1):
         graph = Interference(program, isa)
         _coalesce(graph, fixed)
-        colours, failed = _colour(
-            graph, pools, fixed, {graph.find(reg): isa.arch.result for reg in given}
-        )
+        wanted = {graph.find(reg): isa.arch.result for reg in given}
+        colours, failed = _colour(graph, pools, fixed, wanted, graph.classes())
+        easy = failed is None
+        if not (easy or easily):
+            colours, stuck = _colour(graph, pools, fixed, wanted, _smallest_last(graph))
+            failed = stuck and failed
         if failed is None:
             homes = {reg: PReg(reg.cls, colours[graph.find(reg)]) for reg in graph.order}
             out = rewrite(program, isa, homes)
             moved = sum(1 for op in out.ops if op.origin < 0)
-            return Allocation(out, slots, moved)
+            return Allocation(out, slots, moved, easy)
         victim = _victim(program, graph, failed, pinned | too_wide)
         program, fresh = _spill(program, isa, frozenset(graph.members(victim)), Slot(slots))
         pinned |= fresh
@@ -106,6 +113,7 @@ def _colour(
     pools: Mapping[RegClass, Sequence[int]],
     fixed: Mapping[VReg, int],
     wanted: Mapping[VReg, int],
+    order: Sequence[VReg],
 ) -> tuple[dict[VReg, int], VReg | None]:
     colours: dict[VReg, int] = dict(fixed)
     # Of what has a colour already: (members, edges), by register file and colour.
@@ -117,7 +125,7 @@ def _colour(
 
     for reg, colour in fixed.items():
         take(reg, colour, graph.masks(reg))
-    for reg in graph.classes():
+    for reg in order:
         if reg in colours:
             continue
         masks, others = graph.masks(reg), taken[reg.cls]
@@ -129,6 +137,23 @@ def _colour(
         colours[reg] = found
         take(reg, found, masks)
     return colours, None
+
+
+def _smallest_last(graph: Interference) -> list[VReg]:
+    """Return the classes so that each, where it stands, meets few of those before it.
+
+    The one with the fewest neighbours stands last, and so on among the others (Matula and Beck,
+    1983). Most functions need no such order, and keep registers in the order of their use.
+    """
+    left = {reg: graph.neighbours(reg) for reg in graph.classes()}
+    place = {reg: i for i, reg in enumerate(left)}
+    out: list[VReg] = []
+    while left:
+        reg = min(left, key=lambda reg: (len(left[reg]), -place[reg]))
+        for other in left.pop(reg):
+            left[other].discard(reg)
+        out.append(reg)
+    return out[::-1]
 
 
 def _victim(program: Program, graph: Interference, failed: VReg, pinned: frozenset[VReg]) -> VReg:

@@ -1,29 +1,28 @@
 """hoist: constants read inside loops move to registers, loaded before the loop.
 
-A memory operand costs a load port every time; a constant costs one register. The few constants of a
-GHASH function (the byte mask, Q') always fit. They are loaded as late as the loops allow, so that a
-message that takes no loop loads none: at the start of the last block outside loops through which
-every way to the loops leads. Code behind that block uses the register too, other code the memory.
+A memory operand costs a load port every time; a constant costs one register. Where a loop has not
+registers for all, those that it reads most often get them. They are loaded as late as the loops
+allow, so that a message that takes no loop loads none: at the start of the last block outside loops
+through which every way to the loops leads. Code behind that block uses the register too, other code
+the memory.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from ghashgen.compiler.liveness import falls_through, positions, targets
-from ghashgen.ir.program import CODES, Block, Mem, Op, Operand, Program, RegClass, VReg
+from ghashgen.compiler.liveness import falls_through, liveness, positions, targets
+from ghashgen.ir.program import CODES, Block, Mem, Op, Operand, Program, Reg, RegClass, VReg
 
 Use = tuple[str, int]
 """A constant and the width in bits at which it is read."""
 
 
-def hoist(program: Program) -> Program:
-    """Return the program with the constants of its loops in registers."""
+def hoist(program: Program, registers: int) -> Program:
+    """Return the program with the constants of its loops in registers, of which there are so many
+    for vectors."""
     blocks = program.blocks
-    loops: dict[Use, set[int]] = {}
-    for i, block in enumerate(blocks):
-        for op in block.ops if block.depth else ():
-            for name in _constants(op.operands):
-                loops.setdefault((name, op.width), set()).add(i)
+    loops = _fitting(program, registers)
     dominators = _dominators(blocks)
     taken = [x.index for op in program.ops for x in op.operands if isinstance(x, VReg)]
     first = max(taken, default=0) + 1
@@ -63,6 +62,46 @@ def hoist(program: Program) -> Program:
             for i, block in enumerate(blocks)
         ),
     )
+
+
+def _fitting(program: Program, registers: int) -> dict[Use, set[int]]:
+    """Return the constants that have a register in every loop that reads them, and these loops'
+    blocks."""
+    live, blocks = liveness(program, CODES), program.blocks
+    loops: dict[Use, set[int]] = {}
+    reads: Counter[Use] = Counter()
+    room: dict[int, int] = {}
+    for i, block in enumerate(blocks):
+        if not block.depth:
+            continue
+        room[i] = registers - max(map(_vectors, live.after[i]), default=0)
+        for op in block.ops:
+            for name in _constants(op.operands):
+                loops.setdefault((name, op.width), set()).add(i)
+                reads[name, op.width] += 1
+    found: dict[Use, set[int]] = {}
+    # A constant that is kept lives through all blocks of its loops: their neighbours of this depth.
+    for use in sorted(loops, key=lambda use: (-reads[use], use)):
+        through = {j for i in loops[use] for j in _around(blocks, i)}
+        if all(room[j] > 0 for j in through):
+            found[use] = loops[use]
+            for j in through:
+                room[j] -= 1
+    return found
+
+
+def _around(blocks: Sequence[Block], at: int) -> Iterable[int]:
+    """Return the blocks in loops that stand beside a block without one that is in none between."""
+    first = last = at
+    while first and blocks[first - 1].depth:
+        first -= 1
+    while last + 1 < len(blocks) and blocks[last + 1].depth:
+        last += 1
+    return range(first, last + 1)
+
+
+def _vectors(live: Iterable[Reg]) -> int:
+    return sum(reg.cls is RegClass.VEC for reg in live)
 
 
 def _constants(operands: Iterable[Operand]) -> list[str]:

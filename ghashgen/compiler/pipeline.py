@@ -20,6 +20,7 @@ from ghashgen.compiler.promise import promise
 from ghashgen.compiler.recheck import recheck
 from ghashgen.compiler.schedule import schedule
 from ghashgen.compiler.schedule.replay import replay
+from ghashgen.compiler.schedule.weave import rewoven, weave
 from ghashgen.compiler.select import select
 from ghashgen.ir.program import Program
 from ghashgen.kernels.core import Point
@@ -129,6 +130,10 @@ def _schedule(item: Compiled, unit: Unit) -> Compiled:
     return replace(item, programs={**item.programs, "schedule": found.program}, order=found.account)
 
 
+def _rewoven(item: Compiled, unit: Unit) -> None:
+    rewoven(item.programs["fuse"], item.programs["weave"], unit.isa.lanes)
+
+
 def _replay(item: Compiled, unit: Unit) -> None:
     replay(item.programs["select"], item.selected, unit.isa)
 
@@ -167,7 +172,9 @@ PASSES: tuple[Pass, ...] = (
     _program("promise", lambda p, unit: promise(p, unit.isa, unit.table_align)),
     _program("arrive", lambda p, unit: arrive(p, unit.abi)),
     _program("fuse", lambda p, unit: fuse(p, unit.isa)),
-    _program("hoist", lambda p, unit: hoist(p)),
+    _program("weave", lambda p, unit: weave(p, unit.isa.lanes)),
+    _check("rewoven", _rewoven),
+    _program("hoist", lambda p, unit: hoist(p, unit.vectors or unit.isa.vector_registers)),
     # instruction rows
     _program("select", lambda p, unit: select(p, unit.isa)),
     _each("schedule", _schedule),
@@ -223,6 +230,6 @@ def compile_function(program: Program, kernel: Point, abi: Abi) -> Compiled:
 
 def in_rows(program: Program, kernel: Point) -> Program:
     """Return an abstract program in the rows of the kernel's ISA, in the order as written."""
-    passes = [step for step in PASSES if step.name in ("fuse", "hoist", "select")]
+    passes = [step for step in PASSES if step.name in ("fuse", "weave", "hoist", "select")]
     abi = kernel.instruction_set.arch.default_abi
     return compile_programs({"": program}, kernel, abi, passes=passes)[""].program

@@ -5,7 +5,7 @@ Values are virtual registers or memory operands; a memory operand is read where 
 on the way from an algebraic formula to bytes, and lives for one function.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from ghashgen.algebra.ops.protocol import Halves
@@ -54,6 +54,7 @@ class Builder:
         self._ops: list[Op] = []
         self._constants: dict[str, Constant] = {}
         self._subject = ""
+        self._stream = ""
         self._slots = 0
 
     # -- registers and recording ------------------------------------------------------------
@@ -71,7 +72,7 @@ class Builder:
 
     def _record(self, code: str, operands: tuple[Operand, ...], width: int, note: str) -> None:
         comment = f"{self._subject}: {note}" if self._subject and note else note or self._subject
-        self._ops.append(Op(code, operands, width, comment))
+        self._ops.append(Op(code, operands, width, comment, stream=self._stream))
 
     def lanes_of(self, operand: Operand) -> int:
         """Return the lanes that a vector register holds; those above are zero."""
@@ -137,6 +138,13 @@ class Builder:
         self.label(f"after_{name}")
         self._depth -= 1
 
+    @contextmanager
+    def stream(self, name: str) -> Iterator[None]:
+        """Everything recorded inside belongs to the stream `name`, see `Op.stream`."""
+        self._stream = name
+        yield
+        self._stream = ""
+
     def branch(self, condition: str, register: VReg, value: int, target: str) -> None:
         """Go to `target` if register <condition> value; condition is a CODES branch."""
         self.emit(f"branch_{condition}", register, value, Label(target))
@@ -166,10 +174,19 @@ class Builder:
 
     def const(self, value: int, name: str) -> Value:
         """Return the constant's place in memory; `compiler.hoist` may put it in a register."""
-        constant = Constant(name, constant_bytes(value) * self._widest)
+        return self._constant(name, constant_bytes(value) * self._widest)
+
+    def const_lanes(self, values: Sequence[int], name: str) -> Value:
+        """Return the place of a constant with a value for each lane of the widest registers."""
+        if len(values) != self._widest:
+            raise ValueError(f"{name} has {len(values)} lanes of {self._widest}")
+        return self._constant(name, b"".join(map(constant_bytes, values)))
+
+    def _constant(self, name: str, data: bytes) -> Mem:
+        constant = Constant(name, data)
         if self._constants.setdefault(name, constant) != constant:
             raise ValueError(f"two values for the constant {name}")
-        return Mem(symbol=name, align=len(constant.data))
+        return Mem(symbol=name, align=len(data))
 
     def clmul(self, a: Value, b: Value, halves: Halves, note: str = "") -> VReg:
         """Record a carry-less product."""
@@ -214,6 +231,10 @@ class Builder:
     def spread_top(self, a: Value, note: str = "") -> VReg:
         """Record 128 copies of bit 127."""
         return self._vec("spread_top", a, note=note)
+
+    def and_(self, a: Value, b: Value, note: str = "") -> VReg:
+        """Record a AND b."""
+        return self._vec("and", a, b, note=note)
 
     def and_const(self, a: Value, value: int, name: str, note: str = "") -> VReg:
         """Record a AND constant."""

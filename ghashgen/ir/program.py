@@ -127,10 +127,13 @@ class Op:
     comment: str = ""
     origin: int = -1
     """Position in the selected program, set by `select`; -1 for code that a later pass added."""
+    stream: str = ""
+    """The computation that it belongs to, where a block has several side by side: they are woven
+    into one order by `compiler.schedule.weave`."""
 
     def on(self, *operands: Operand) -> "Op":
         """Return the operation on other operands."""
-        return Op(self.code, operands, self.width, self.comment, self.origin)
+        return Op(self.code, operands, self.width, self.comment, self.origin, self.stream)
 
 
 @dataclass(frozen=True)
@@ -249,6 +252,8 @@ class Code:
     """How to exchange the sources: "" not at all, "same" freely, "halves" with the immediate."""
     flow: Flow = Flow.NEXT
     """Where control goes after it."""
+    memory: int = 0
+    """Bytes of its memory operand, 0 for as many as it is wide."""
 
     def __post_init__(self) -> None:
         if "l" in self.roles[:-1]:
@@ -300,25 +305,25 @@ CODES: Mapping[str, Code] = {
     "copy": Code("wr", "a"),
     "load": Code("wm", "16 bytes"),
     "load_aligned": Code("wm", "16 bytes from an address known to be aligned"),
-    "load64": Code("wm", "8 bytes, zero-extended"),
-    "load32": Code("wm", "4 bytes, zero-extended"),
-    "load_spread": Code("wm", "16 bytes, in every lane"),
+    "load64": Code("wm", "8 bytes, zero-extended", memory=8),
+    "load32": Code("wm", "4 bytes, zero-extended", memory=4),
+    "load_spread": Code("wm", "16 bytes, in every lane", memory=16),
     "store": Code("mr", "16 bytes"),
-    "store_high": Code("mr", "the upper of two lanes, 16 bytes"),
+    "store_high": Code("mr", "the upper of two lanes, 16 bytes", memory=16),
     "load_bytes": Code("wrm", "the bytes that a mask selects, zeros elsewhere; no fault outside"),
     "keep_bytes": Code("wrr", "the bytes of b that a mask selects, zeros elsewhere"),
     "store_bytes": Code("mrr", "the bytes of b that a mask selects; no fault outside"),
-    "store64": Code("mr", "the low 8 bytes"),
-    "store32": Code("mr", "the low 4 bytes"),
-    "store16": Code("mr", "the low 2 bytes"),
-    "store8": Code("mr", "the low byte"),
+    "store64": Code("mr", "the low 8 bytes", memory=8),
+    "store32": Code("mr", "the low 4 bytes", memory=4),
+    "store16": Code("mr", "the low 2 bytes", memory=2),
+    "store8": Code("mr", "the low byte", memory=1),
     "low_bits": Code("wr", "mask of the low a bits, a a general register below 64"),
     "from_gpr": Code("wr", "a general register, zero-extended"),
     # general registers
     "gpr_copy": Code("wr", "a"),
     "gpr_const": Code("wi", "i"),
-    "gpr_load8": Code("wm", "1 byte, zero-extended"),
-    "gpr_load64": Code("wm", "8 bytes"),
+    "gpr_load8": Code("wm", "1 byte, zero-extended", memory=1),
+    "gpr_load64": Code("wm", "8 bytes", memory=8),
     "gpr_address": Code("wm", "the address of the memory operand"),
     "gpr_add": Code("wri", "a + i"),
     "gpr_sub": Code("wri", "a - i"),

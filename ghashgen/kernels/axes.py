@@ -43,13 +43,13 @@ class Axis:
         """
         if value == self.default or value in (allowed := self.values()):
             return
-        if isinstance(allowed, range):
+        if isinstance(allowed, range) and allowed.step == 1:
             raise GhashgenError(
                 f"{self.name} must be {allowed[0]} to {allowed[-1]}, not {value}",
                 "choose a value in that range",
             )
         raise GhashgenError(
-            f"unknown {self.name} {value!r}", choose_one(str(value), map(str, allowed))
+            f"unknown {self.name} {str(value)!r}", choose_one(str(value), map(str, allowed))
         )
 
     def option(self, value: object) -> str:

@@ -81,6 +81,11 @@ class Fixed:
 
 
 @dataclass(frozen=True)
+class CipherKey:
+    """A pointer to the key of the cipher, whose size is that of the kernel."""
+
+
+@dataclass(frozen=True)
 class Counted:
     """A pointer to as many units of `unit` bytes as the parameter `by` says."""
 
@@ -95,7 +100,7 @@ class Word:
     ctype: str = "uint64_t"
 
 
-Size = Table | Fixed | Counted | Word
+Size = Table | Fixed | CipherKey | Counted | Word
 
 LENGTH = Word("size_t")
 """A number of bytes or blocks in memory."""
@@ -131,7 +136,7 @@ class Param:
                 return f"{const}void *{self.name}"
             case Fixed(count):
                 return f"{const}uint8_t {self.name}[{count}]"
-            case Counted():
+            case Counted() | CipherKey():
                 return f"{const}uint8_t *{self.name}"
             case Word(ctype):
                 return f"{ctype} {self.name}"

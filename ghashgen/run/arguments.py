@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ghashgen.kernels.core import Counted, Direction, Fixed, Function, Param, Table, Word
+from ghashgen.kernels.core import CipherKey, Counted, Direction, Fixed, Function, Param, Table, Word
 from ghashgen.support.errors import GhashgenError
 
 Values = Mapping[str, bytes | int]
@@ -109,6 +109,9 @@ def _bytes(function: Function[Any], param: Param, values: Values, table_bytes: i
             return table_bytes
         case Fixed(count):
             return count
+        case CipherKey():
+            given = values.get(param.name, b"")
+            return given if isinstance(given, int) else len(given)
         case Counted(by, unit):
             counter = next(other for other in function.params if other.name == by)
             return unit * _number(function, counter, values)

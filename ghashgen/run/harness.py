@@ -215,7 +215,7 @@ class Harness:
             (size,) = struct.unpack("<Q", output.read(8))
             violations = output.read(size).decode()
             (register,) = struct.unpack("<Q", output.read(8))
-            written = [x for x in call if isinstance(x, Memory) and x.writable]
+            written = [x for x in _buffers(call) if x.writable]
             buffers = {x.name: output.read(x.size) for x in written}
             out.append(Called(violations, buffers, register))
         return out
@@ -285,11 +285,16 @@ def encode(vectors: Sequence[Vector]) -> bytes:
     return b"".join(parts)
 
 
+def _buffers(call: Arguments) -> list[Memory]:
+    """The buffers of a call; one that is given for two parameters is one buffer."""
+    return list(dict.fromkeys(x for x in call if isinstance(x, Memory)))
+
+
 def encode_calls(calls: Sequence[Arguments]) -> bytes:
     """The input of ``call``, as ``harness/call.c`` says it."""
     parts = [b"GHC1", struct.pack("<I", len(calls))]
     for call in calls:
-        buffers = [x for x in call if isinstance(x, Memory)]
+        buffers = _buffers(call)
         parts.append(struct.pack("<I", len(buffers)))
         for x in buffers:
             content = _GARBAGE * x.size if isinstance(x.content, int) else x.content

@@ -66,6 +66,7 @@ ROWS = {
         Row("bzhi", "w:q r:q r:q", ("bmi2",), f"{_SDM}, BZHI", "other", flags="w"),
         Row("mov.ones", "w:q r:i", (), f"{_SDM}, MOV", "other", flags=""),
         Row("kmovq", "w:k r:q", ("avx512bw",), f"{_SDM}, KMOVQ", "other", flags=""),
+        Row("vmovq.gpr", "w:x r:q", ("avx512f",), f"{_SDM}, MOVD/MOVQ, EVEX.128", "other"),
         Row("vzeroupper", "", ("avx",), f"{_SDM}, VZEROUPPER", "other", flags="", flow=Flow.NEXT),
     ),
 }
@@ -109,6 +110,7 @@ LOWER = {
         keep_bytes:     vmovdqu8.keep d a b
         store_bytes:    vmovdqu8.some m a b
         low_bits:       mov.ones t -1; bzhi t t a; kmovq d t
+        from_gpr:       vmovq.gpr d a
         store:          vmovdqu64.store m a
     """),
 }

@@ -14,7 +14,7 @@ for loops that stitch GHASH into another computation, as AES-GCM's, where two ki
 compete for ports and registers and only an order can say which comes first.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ghashgen.arch.core import Abi
@@ -24,11 +24,11 @@ from ghashgen.arch.uarch import Uarch
 from ghashgen.compiler.allocate import allocate
 from ghashgen.compiler.liveness import Liveness, liveness
 from ghashgen.compiler.schedule.costs import single, work
-from ghashgen.compiler.schedule.graph import SLOT_BYTES, Graph, graph
+from ghashgen.compiler.schedule.graph import region_graph
 from ghashgen.compiler.schedule.order import Limits, list_order
-from ghashgen.compiler.schedule.regions import Region, regions
+from ghashgen.compiler.schedule.regions import Region, all_regions, reorder
 from ghashgen.cost.simulate import Estimate, estimate
-from ghashgen.ir.program import Block, Op, Program, Reg
+from ghashgen.ir.program import Block, Program
 from ghashgen.support.errors import GhashgenError
 
 REACHES = (12, 24, 48)
@@ -60,9 +60,9 @@ def schedule(program: Program, isa: Isa, abi: Abi, name: str = WRITTEN) -> Sched
     spilled, instructions = written.slots - program.slots, len(written.program.ops)
 
     def fits(order: Program) -> bool:
-        """Whether an order takes no more instructions and slots than as written."""
+        """Whether an order takes no more instructions and slots than as written, as easily."""
         try:
-            found = allocate(order, isa, abi, max_slots=spilled)
+            found = allocate(order, isa, abi, max_slots=spilled, easily=written.easy)
         except GhashgenError:
             return False
         return len(found.program.ops) <= instructions
@@ -75,13 +75,6 @@ def schedule(program: Program, isa: Isa, abi: Abi, name: str = WRITTEN) -> Sched
     return Scheduled(program, "as written is no worse")
 
 
-def region_graph(program: Program, region: Region, isa: Isa, live: Liveness) -> Graph:
-    """Return the dependences of a region."""
-    ops = program.blocks[region.block].ops[region.start : region.end]
-    after = frozenset[Reg](live.after[region.block][region.end - 1])
-    return graph(ops, isa.rows, after, SLOT_BYTES * isa.lanes)
-
-
 def region_cycles(
     block: Block, region: Region, order: Sequence[int], isa: Isa, uarch: Uarch
 ) -> Estimate:
@@ -89,12 +82,6 @@ def region_cycles(
     ops = [block.ops[region.start + i] for i in order]
     tail = block.ops[region.end :] if region.loops else ()
     return estimate(work([*ops, *tail], isa.rows, uarch), uarch, region.loops)
-
-
-def all_regions(program: Program, isa: Isa) -> Iterator[Region]:
-    """Yield the regions of every block."""
-    for index, block in enumerate(program.blocks):
-        yield from regions(index, block, isa.rows)
 
 
 def _ordered(program: Program, isa: Isa, uarch: Uarch, registers: int) -> Program:
@@ -127,10 +114,3 @@ def best_order(
 
     # Several limits often lead to one order; the first of equals is taken.
     return min(dict.fromkeys(orders), key=price)
-
-
-def reorder(block: Block, region: Region, order: Sequence[int]) -> Block:
-    """Return the block with a region's operations in another order."""
-    ops: list[Op] = list(block.ops)
-    ops[region.start : region.end] = [block.ops[region.start + i] for i in order]
-    return replace(block, ops=tuple(ops))

@@ -13,8 +13,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ghashgen.arch.rows import MEMORY_BYTES, Row
-from ghashgen.compiler.schedule.regions import FLAGS
-from ghashgen.ir.program import Mem, Op, Reg, Slot
+from ghashgen.compiler.liveness import Liveness
+from ghashgen.compiler.schedule.regions import FLAGS, Machine, Region
+from ghashgen.ir.program import Mem, Op, Program, Reg, Slot
 
 SLOT_BYTES = 16
 """Bytes of a stack slot for each lane of the instruction set's registers."""
@@ -133,3 +134,10 @@ def graph(
     return Graph(
         tuple(ops), tuple(map(frozenset, before)), tuple(map(frozenset, feeds)), tuple(values)
     )
+
+
+def region_graph(program: Program, region: Region, isa: Machine, live: Liveness) -> Graph:
+    """Return the dependences of a region."""
+    ops = program.blocks[region.block].ops[region.start : region.end]
+    after = frozenset[Reg](live.after[region.block][region.end - 1])
+    return graph(ops, isa.rows, after, SLOT_BYTES * isa.lanes)

@@ -4,15 +4,30 @@ A block may branch before its end. Nothing moves across a branch or a return, an
 directly before the branch that reads its flags, so that the two fuse.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Protocol
 
 from ghashgen.arch.rows import Row
-from ghashgen.ir.program import Block, Flow, Label
+from ghashgen.ir.program import Block, Flow, Label, Program
 
 FLAGS = "flags"
 """The flags, as a register."""
+
+
+class Machine(Protocol):
+    """What operations are rows of: an instruction set, or its stand-in before `select`."""
+
+    @property
+    def rows(self) -> Mapping[str, Row]:
+        """The rows by key."""
+        ...
+
+    @property
+    def lanes(self) -> int:
+        """Times 16 bytes, a stack slot."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -50,3 +65,16 @@ def regions(index: int, block: Block, rows: Mapping[str, Row]) -> Iterator[Regio
             if i - start > 1:
                 yield Region(index, start, i, back and alone and start == 0)
             start = i + 1
+
+
+def all_regions(program: Program, isa: Machine) -> Iterator[Region]:
+    """Yield the regions of every block."""
+    for index, block in enumerate(program.blocks):
+        yield from regions(index, block, isa.rows)
+
+
+def reorder(block: Block, region: Region, order: Sequence[int]) -> Block:
+    """Return the block with a region's operations in another order."""
+    ops = list(block.ops)
+    ops[region.start : region.end] = [block.ops[region.start + i] for i in order]
+    return replace(block, ops=tuple(ops))

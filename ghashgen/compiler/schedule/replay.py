@@ -11,7 +11,8 @@ load included, and control stays where it is, between the same registers, flags 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
-from ghashgen.arch.rows import MEMORY_BYTES, Isa, OperandSpec
+from ghashgen.arch.rows import MEMORY_BYTES, OperandSpec
+from ghashgen.compiler.schedule.regions import Machine
 from ghashgen.ir.program import Block, Flow, Mem, Op, Program, Slot, VReg
 from ghashgen.support.errors import GhashgenError
 
@@ -42,7 +43,7 @@ class _Terms:
 class _Run:
     """The state of one order while it runs through a block."""
 
-    isa: Isa
+    isa: Machine
     terms: _Terms
     registers: dict[Hashable, int] = field(default_factory=dict)
     stores: list[tuple[Where, int]] = field(default_factory=list)
@@ -138,7 +139,7 @@ def _apart(a: Where, b: Where) -> bool:
     return a[0] != b[0] or a[2] <= b[1] or b[2] <= a[1]
 
 
-def replay(selected: Program, ordered: Program, isa: Isa) -> None:
+def replay(selected: Program, ordered: Program, isa: Machine) -> None:
     """Verify that `ordered` is `selected` with operations in an order that changes nothing.
 
     Raises:
@@ -155,7 +156,7 @@ def replay(selected: Program, ordered: Program, isa: Isa) -> None:
         _block(f"{selected.name}.{before.label}", before, after, isa)
 
 
-def _block(name: str, before: Block, after: Block, isa: Isa) -> None:
+def _block(name: str, before: Block, after: Block, isa: Machine) -> None:
     terms = _Terms()
     runs: list[_Run] = []
     for ops in (before.ops, after.ops):

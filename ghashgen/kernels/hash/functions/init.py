@@ -78,11 +78,15 @@ class _Table:
 def build(b: Builder, kernel: Kernel) -> None:
     """Record the function of this kernel."""
     table, h = b.params
+    pad(b, kernel, table)
+    fill(b, kernel, table, load_block(b, kernel, h, name="H"))
+
+
+def fill(b: Builder, kernel: Kernel, table: VReg, H: VReg) -> None:
+    """Record the table of H, which is in register form."""
     lanes, layout = kernel.lane_count, kernel.layout
     count = layout.top // lanes
     s = min(count, STRIDE)
-    _padding(b, kernel, table)
-    H = load_block(b, kernel, h, name="H")
     b.about("B_1")
     writer = _Table(b, kernel)
     V: dict[int, Value] = {1: _first_register(b, kernel, key_operand(b, kernel, H))}
@@ -168,8 +172,8 @@ def _first_register(b: Builder, kernel: Kernel, B1: Value) -> VReg:
     return out
 
 
-def _padding(b: Builder, kernel: Kernel, table: VReg) -> None:
-    """Zero what follows H^1 in each array, where the tail's masked registers may look."""
+def pad(b: Builder, kernel: Kernel, table: VReg) -> None:
+    """Record zeros after H^1 in each array, where the tail's masked registers may look."""
     if kernel.instruction_set.masked:
         zeros = b.zero("zeros", "keys past H^1", lanes=kernel.lane_count)
         for name in kernel.multiplier.entries:

@@ -30,7 +30,7 @@ from ghashgen.kernels.hash.parts.interface import (
 from ghashgen.kernels.hash.parts.partial import load_partial
 
 
-class _Tail:
+class Tail:
     """The registers that the tail's loop carries."""
 
     def __init__(
@@ -61,13 +61,13 @@ class _Tail:
         self.add(self.b.xor(A, self.X, "A = X + C; X counts once"))
         self.b.about("")
 
-    def add(self, A: VReg) -> None:
-        """Add the products of a register and of the powers at key_at."""
-        self._sum(A, dict(self.acc))
+    def add(self, A: VReg, ahead: int = 0) -> None:
+        """Add the products of a register and of the powers `ahead` blocks behind key_at."""
+        self._sum(A, dict(self.acc), ahead)
 
-    def _sum(self, A: VReg, acc: dict[str, Value]) -> None:
+    def _sum(self, A: VReg, acc: dict[str, Value], ahead: int = 0) -> None:
         kernel = self.kernel
-        key = entries(kernel, self.key_at, kernel.layout.top)
+        key = entries(kernel, self.key_at, kernel.layout.top - ahead)
         sums = aggregate.accumulate(self.b, kernel.multiplier, kernel.bit_order, acc, A, key)
         for name, register in self.acc.items():
             self.b.assign(register, sums[name])
@@ -83,7 +83,7 @@ class _Tail:
 
 def add_tail(b: Builder, kernel: Kernel, table: VReg, X: VReg, source: VReg, length: VReg) -> VReg:
     """Record the group of m = ⌈length/16⌉ blocks, 1 <= m <= n; return the new state."""
-    tail = _Tail(b, kernel, table, X, source, length)
+    tail = Tail(b, kernel, table, X, source, length)
     if kernel.blocks > kernel.lane_count:
         _whole_registers(tail)
     else:
@@ -94,7 +94,7 @@ def add_tail(b: Builder, kernel: Kernel, table: VReg, X: VReg, source: VReg, len
     return finish_group(b, kernel, tail.acc, tail.R)
 
 
-def _whole_registers(tail: _Tail) -> None:
+def _whole_registers(tail: Tail) -> None:
     """Take whole registers while there are any; fall through with something left."""
     b, kernel, lanes = tail.b, tail.kernel, tail.kernel.lane_count
     step = lanes * BLOCK_BYTES
@@ -118,7 +118,7 @@ def _whole_registers(tail: _Tail) -> None:
     b.label("rest")
 
 
-def _masked(tail: _Tail) -> None:
+def _masked(tail: Tail) -> None:
     """All that is left, 1 to 16·L - 1 bytes, in one load."""
     b, kernel = tail.b, tail.kernel
     mask = b.byte_mask(tail.length)
@@ -126,13 +126,13 @@ def _masked(tail: _Tail) -> None:
     tail.multiply(to_register(b, kernel, raw, "C"), "C·H^i")
 
 
-def _single(tail: _Tail) -> None:
+def _single(tail: Tail) -> None:
     """A partial block, 1 to 15 bytes."""
     raw = load_partial(tail.b, tail.source, tail.length, "padded")
     tail.multiply(to_register(tail.b, tail.kernel, raw, "C_last"), "C·H")
 
 
-def _pair(tail: _Tail) -> None:
+def _pair(tail: Tail) -> None:
     """At most one whole block and one partial one, 1 to 31 bytes."""
     b, kernel = tail.b, tail.kernel
     b.branch("below", tail.length, BLOCK_BYTES, "under16")
@@ -144,7 +144,7 @@ def _pair(tail: _Tail) -> None:
     _single(tail)
 
 
-_REST: dict[tuple[bool, int], Callable[[_Tail], None]] = {
+_REST: dict[tuple[bool, int], Callable[[Tail], None]] = {
     (True, 2): _masked,
     (True, 4): _masked,
     (False, 2): _pair,

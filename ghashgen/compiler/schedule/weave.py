@@ -1,0 +1,95 @@
+"""weave: the streams of a region in one order, each spread evenly over it.
+
+A builder records computations that do not wait for each other one after another, as the rounds of
+AES for one group and GHASH of another, and names them (`ir.program.Op.stream`). Operation i of a
+stream of n, in an order that needs few registers (`lean`), stands at (i + 1/2)/n of the region;
+what belongs to no stream stays where it was among those that do. So at any point no more registers
+live than the streams' own at theirs. Where an operation must wait for one of another stream, those
+behind it wait too.
+"""
+
+import heapq
+import itertools
+from dataclasses import replace
+
+from ghashgen.compiler.liveness import liveness
+from ghashgen.compiler.schedule.abstract import abstract
+from ghashgen.compiler.schedule.graph import Graph, region_graph
+from ghashgen.compiler.schedule.lean import lean
+from ghashgen.compiler.schedule.regions import all_regions, reorder
+from ghashgen.compiler.schedule.replay import replay
+from ghashgen.ir.program import CODES, Program
+
+
+def numbered(program: Program) -> Program:
+    """Return the program with each operation's place in it as its `origin`, for the replay."""
+    count = itertools.count()
+    return replace(
+        program,
+        blocks=tuple(
+            replace(block, ops=tuple(replace(op, origin=next(count)) for op in block.ops))
+            for block in program.blocks
+        ),
+    )
+
+
+def weave(program: Program, lanes: int) -> Program:
+    """Return an abstract program with the streams of every region woven, `numbered`; as it is if it
+    has none."""
+    if not any(op.stream for op in program.ops):
+        return program
+    program, machine = numbered(program), abstract(lanes)
+    live = liveness(program, CODES)
+    blocks = list(program.blocks)
+    for region in all_regions(program, machine):
+        ties = region_graph(program, region, machine, live)
+        if len({op.stream for op in ties.ops} - {""}) > 1:
+            blocks[region.block] = reorder(blocks[region.block], region, woven(ties))
+    return replace(program, blocks=tuple(blocks))
+
+
+def rewoven(before: Program, after: Program, lanes: int) -> None:
+    """Verify by replay that `weave` changed nothing but the order.
+
+    Raises:
+        ScheduleError: it did.
+    """
+    if after is not before:
+        replay(numbered(before), after, abstract(lanes))
+
+
+def places(ties: Graph) -> list[float]:
+    """Return where each operation of a region is to stand, from 0 to 1."""
+    streams: dict[str, list[int]] = {}
+    for i, op in enumerate(ties.ops):
+        streams.setdefault(op.stream, []).append(i)
+    others = streams.pop("", [])
+    out = [0.0] * len(ties.ops)
+    for members in streams.values():
+        for at, i in enumerate(lean(ties, members)):
+            out[i] = (at + 0.5) / len(members)
+    total = len(ties.ops) - len(others)
+    for before, i in enumerate(others):
+        out[i] = (i - before) / total
+    return out
+
+
+def woven(ties: Graph) -> tuple[int, ...]:
+    """Return the order: of what has all that it waits for, always what stands first."""
+    place = places(ties)
+    missing = [len(found) for found in ties.before]
+    after: list[list[int]] = [[] for _ in ties.ops]
+    for i, found in enumerate(ties.before):
+        for j in sorted(found):
+            after[j].append(i)
+    ready = [(place[i], i) for i, count in enumerate(missing) if not count]
+    heapq.heapify(ready)
+    order = []
+    while ready:
+        _, i = heapq.heappop(ready)
+        order.append(i)
+        for j in after[i]:
+            missing[j] -= 1
+            if not missing[j]:
+                heapq.heappush(ready, (place[j], j))
+    return tuple(order)

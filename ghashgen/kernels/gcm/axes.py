@@ -1,0 +1,33 @@
+"""The axes of AES-GCM kernels: those of their GHASH part, and the size of the key."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ghashgen.arch.registry import isas
+from ghashgen.kernels.axes import Axis
+from ghashgen.kernels.hash import axes as hash_axes
+
+RUN_REGISTERS = 6
+"""Registers of a group where nobody says how many: enough to cover the latency of a round."""
+
+
+def _with_aes(values: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the proved sets that have instructions for AES."""
+    found = (isa for isa in isas().values() if isa.arch.proved and "aes_round" in isa.supported)
+    return tuple(isa.name for isa in found)
+
+
+def _size(values: Mapping[str, Any]) -> tuple[int, ...]:
+    """Return the group size of an instruction set."""
+    return (RUN_REGISTERS * isas()[values["isa"]].lanes,)
+
+
+KEY = Axis("key", "Bits of an AES key: 128, 192, 256.", lambda: range(128, 257, 64))
+ISA = replace(hash_axes.ISA, left_open=_with_aes)
+MULTIPLY, REDUCE = hash_axes.MULTIPLY, hash_axes.REDUCE
+BLOCKS = replace(hash_axes.BLOCKS, left_open=_size)
+ORDER, SCHEDULE, WIPE = hash_axes.ORDER, hash_axes.SCHEDULE, hash_axes.WIPE
+
+AXES = (KEY, ISA, MULTIPLY, REDUCE, BLOCKS, ORDER, SCHEDULE, WIPE)
+"""All of them, in the order in which they are named, asked for and refused."""

@@ -1,0 +1,19 @@
+"""The family of AES-GCM kernels."""
+
+from ghashgen.kernels.core import Family
+from ghashgen.kernels.gcm.axes import AXES
+from ghashgen.kernels.gcm.catalogue import catalogue
+from ghashgen.kernels.gcm.exported import functions
+from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.kernels.hash.family import theorems
+
+FAMILY = Family(
+    name=GcmKernel.family,
+    title="AES-GCM",
+    axes=AXES,
+    make=GcmKernel,
+    functions=functions,
+    catalogue=catalogue,
+    theorems=lambda kernel: theorems(kernel.hash),
+)
+"""The family."""

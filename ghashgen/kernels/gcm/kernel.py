@@ -1,0 +1,142 @@
+"""An AES-GCM kernel: a GHASH kernel and a key size; name, context and refusals derive from them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+from ghashgen.arch.rows import Isa
+from ghashgen.kernels.gcm import axes
+from ghashgen.kernels.hash.kernel import ENTRY_BYTES, Layout
+from ghashgen.kernels.hash.kernel import Kernel as HashKernel
+from ghashgen.support.errors import GhashgenError
+
+ROUNDS = {128: 10, 192: 12, 256: 14}
+"""Nr of FIPS 197, table 3, by the bits of the key."""
+
+ROUND_KEYS = "key"
+"""The array of the round keys, and what the names of its cells begin with."""
+
+
+@dataclass(frozen=True)
+class GcmKernel:
+    """One variant of AES-GCM: axes that make sense together.
+
+    Raises:
+        GhashgenError: they do not: names the axis at fault, the reason and what to choose instead.
+    """
+
+    family: ClassVar[str] = "gcm"
+    """See `kernels.gcm.family`."""
+
+    key: int
+    isa: str
+    multiply: str
+    reduce: str
+    blocks: int
+    order: str = axes.ORDER.default
+    wipe: bool = axes.WIPE.default
+    schedule: str = axes.SCHEDULE.default
+
+    def __post_init__(self) -> None:
+        for axis in axes.AXES:
+            axis.require(getattr(self, axis.name))
+        for refused, cause, remedy in _refusals(self):
+            if refused:
+                raise GhashgenError(cause, remedy)
+
+    @cached_property
+    def hash(self) -> HashKernel:
+        """The GHASH part: what it refuses is refused."""
+        return HashKernel(
+            isa=self.isa,
+            multiply=self.multiply,
+            reduce=self.reduce,
+            blocks=self.blocks,
+            order=self.order,
+            wipe=self.wipe,
+            schedule=self.schedule,
+        )
+
+    @property
+    def name(self) -> str:
+        """Derived from the axes: that of the GHASH part, with the size of the key."""
+        return f"gcm{self.key}_{self.hash.name.partition('_')[2]}"
+
+    @property
+    def alias(self) -> str:
+        """A name of its own, which none has."""
+        return ""
+
+    @property
+    def instruction_set(self) -> Isa:
+        """The instruction set."""
+        return self.hash.instruction_set
+
+    @property
+    def lane_count(self) -> int:
+        """Blocks in one register."""
+        return self.hash.lane_count
+
+    @property
+    def widest(self) -> int:
+        """Lanes of the widest register in use."""
+        return self.hash.widest
+
+    @property
+    def registers(self) -> int:
+        """Registers that hold the blocks of a group."""
+        return self.blocks // self.lane_count
+
+    @property
+    def key_bytes(self) -> int:
+        """Bytes of an AES key."""
+        return self.key // 8
+
+    @property
+    def rounds(self) -> int:
+        """Rounds of AES; the round keys are one more."""
+        return ROUNDS[self.key]
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Where the context holds what: the hash table, then the round keys in memory order."""
+        table = self.hash.layout
+        keys = tuple(f"{ROUND_KEYS}{i}" for i in range(self.rounds + 1))
+        at = ENTRY_BYTES * len(table.cells)
+        return Layout((*table.cells, *keys), table.top, {**table.arrays, ROUND_KEYS: at})
+
+    @property
+    def table_bytes(self) -> int:
+        """Bytes of the context."""
+        return ENTRY_BYTES * len(self.layout.cells)
+
+    @property
+    def best_align(self) -> int:
+        """Alignment of the context, in bytes, at which no load of a group crosses a line."""
+        return self.hash.best_align
+
+
+def _refusals(kernel: GcmKernel) -> Iterable[tuple[bool, str, str]]:
+    """Yield (refused, cause, remedy) for combinations of axes that make no sense."""
+    isa, lanes = kernel.instruction_set, kernel.lane_count
+    yield (
+        "aes_round" not in isa.supported,
+        f"isa {isa.name!r} has no instructions for AES here",
+        "choose another isa",
+    )
+    yield (
+        kernel.blocks % lanes != 0,
+        f"blocks {kernel.blocks} do not fill registers of {lanes} lanes",
+        f"choose a multiple of {lanes}",
+    )
+    most = isa.vector_registers // 2
+    yield (
+        kernel.registers > most,
+        f"a group of {kernel.blocks} blocks would take {kernel.registers} of "
+        f"{isa.vector_registers} vector registers, and GHASH needs half of them",
+        f"choose at most {most * lanes} blocks",
+    )
+
+
+__all__ = ["ENTRY_BYTES", "GcmKernel"]

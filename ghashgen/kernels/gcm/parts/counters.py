@@ -1,0 +1,56 @@
+"""Counter blocks (SP 800-38D, section 6.2: inc32 counts in the last 32 bits, modulo 2^32).
+
+The counter block is kept with its bytes in the opposite order, so that its last word is the first
+of a lane and in the order that sums of words take: the next block costs one sum, one shuffle and
+the addition of k_0, whatever the counter is. Lane l of the register is l blocks ahead.
+"""
+
+from ghashgen.ir.builder import Builder
+from ghashgen.ir.program import Mem, VReg
+from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.kernels.hash.parts.interface import BYTE_SWAP
+
+
+class Counters:
+    """The loop-carried register of counters."""
+
+    def __init__(self, b: Builder, kernel: GcmKernel, place: VReg) -> None:
+        """Record the load of the counter block at `place`."""
+        self.b, self.lanes, self._place = b, kernel.lane_count, place
+        raw = b.load_spread(Mem(base=place), self.lanes, "counter block")
+        value = b.shuffle_bytes(raw, b.const(BYTE_SWAP, "byte_swap"), "counter, last word first")
+        if self.lanes > 1:
+            ahead = b.const_lanes(range(self.lanes), "lane_numbers")
+            value = b.add32(value, ahead, "lane l is l blocks ahead")
+        self._next = b.variable(value, "counter")
+
+    def blocks(self, count: int) -> list[VReg]:
+        """Record the counter blocks of so many whole registers, and step over them."""
+        step = self.b.const(self.lanes, "lanes")
+        out = []
+        for _ in range(count):
+            out.append(self._block(self._next))
+            self.b.assign(self._next, self.b.add32(self._next, step, "the next counters"))
+        return out
+
+    def partial(self, lanes: int) -> VReg:
+        """Record the counter blocks of `lanes` lanes, and step over none."""
+        return self._block(self._next if lanes == self.lanes else self.b.first_lane(self._next))
+
+    def skip(self, blocks: VReg | int) -> None:
+        """Step over some blocks: a number, or a general register below 2^32."""
+        b = self.b
+        if isinstance(blocks, int):
+            b.assign(self._next, b.add32(self._next, b.const(blocks, "one"), "the next counters"))
+            return
+        # Only lane 0 is told apart from here on: nothing but the counter itself is wanted.
+        b.assign(self._next, b.add32(self._next, b.from_gpr(blocks), "blocks done"))
+
+    def store(self) -> None:
+        """Record the store of the counter block of the next block of text."""
+        raw = self._block(self.b.first_lane(self._next))
+        self.b.store(Mem(base=self._place), raw, "counter block")
+
+    def _block(self, counters: VReg) -> VReg:
+        b = self.b
+        return b.shuffle_bytes(counters, b.const(BYTE_SWAP, "byte_swap"), "counter block")

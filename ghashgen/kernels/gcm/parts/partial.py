@@ -1,0 +1,32 @@
+"""A partial block to write, 1 to 15 bytes: each byte once and none beyond them.
+
+Its bytes go out in pieces of 8, 4, 2 and 1, those that the number of bytes has in binary. What
+GHASH takes of it are its first bytes alone, zeros after them.
+"""
+
+from ghashgen.ir.builder import Builder
+from ghashgen.ir.program import Mem, VReg
+
+POSITIONS = int.from_bytes(range(16), "little")
+"""Byte j is j."""
+
+
+def first_bytes(b: Builder, value: VReg, count: VReg) -> VReg:
+    """Record the first `count` (1..15) bytes of a block, zeros after them."""
+    counts = b.shuffle_bytes(b.from_gpr(count), b.zero("zeros"), "r in every byte")
+    mask = b.bytes_above(counts, b.const(POSITIONS, "positions"), "ones in bytes 0..r-1")
+    return b.and_(value, mask, "zero-padded")
+
+
+def store_partial(b: Builder, out: VReg, count: VReg, value: VReg) -> None:
+    """Record the store of the first `count` (1..15) bytes; `out` moves on."""
+    left = b.variable(value, "left")
+    for size in (8, 4, 2, 1):
+        label = f"stored_{size}"
+        bit = b.gpr("gpr_and", count, size)
+        b.branch("equal", bit, 0, label)
+        b.store_part(f"store{8 * size}", Mem(base=out), left, f"{size} of its bytes")
+        if size > 1:
+            b.assign(left, b.shr_bytes(left, size, "the bytes after them"))
+            b.assign(out, b.gpr("gpr_add", out, size))
+        b.label(label)

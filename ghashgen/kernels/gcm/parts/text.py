@@ -1,0 +1,64 @@
+"""The text of a call: where it is read and written, and whole groups of it.
+
+A group's GHASH is recorded before its AES, each as a stream of its own: neither waits for the
+other, and `compiler.schedule.weave` puts them in one order. What GHASH reads of a group it has read
+before the group's text is written, so that the two texts may be one.
+"""
+
+from dataclasses import dataclass
+
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.ir.builder import Builder
+from ghashgen.ir.program import Mem, VReg
+from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.kernels.gcm.parts.cipher import add_text, last_key, rounds
+from ghashgen.kernels.gcm.parts.counters import Counters
+
+
+@dataclass(frozen=True)
+class Text:
+    """What every part of a function needs."""
+
+    b: Builder
+    kernel: GcmKernel
+    context: VReg
+    counters: Counters
+    source: VReg
+    out: VReg
+    length: VReg
+
+    @property
+    def group_bytes(self) -> int:
+        """Bytes of a group."""
+        return BLOCK_BYTES * self.kernel.blocks
+
+    def at(self, base: VReg, offset: int = 0) -> Mem:
+        """Return a place in a text."""
+        return Mem(base=base, disp=offset)
+
+    def move(self, register: VReg, by: int, note: str = "") -> None:
+        """Move a pointer on."""
+        self.b.assign(register, self.b.gpr("gpr_add", register, by, note=note))
+
+    def shorten(self, by: int) -> None:
+        """Take so many bytes off what is left."""
+        self.b.assign(self.length, self.b.gpr("gpr_sub", self.length, by))
+
+    def add_keystream(self, count: int, ahead: int = 0) -> list[VReg]:
+        """Record the cipher over `count` whole registers; return what is written.
+
+        The output is `ahead` bytes behind where its pointer stands.
+        """
+        b, kernel = self.b, self.kernel
+        step = BLOCK_BYTES * kernel.lane_count
+        b.about("AES")
+        states = rounds(b, kernel, self.context, self.counters.blocks(count))
+        key = last_key(b, kernel, self.context, kernel.lane_count)
+        out = []
+        for i, state in enumerate(states):
+            text = self.at(self.source, step * i)
+            written = add_text(b, state, key, text, "last round: the other text")
+            b.store(self.at(self.out, ahead + step * i), written, "written")
+            out.append(written)
+        b.about("")
+        return out

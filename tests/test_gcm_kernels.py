@@ -1,0 +1,154 @@
+"""AES-GCM kernels on this CPU against other implementations, and what they leave behind."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from cpus import AS_FOUND, lacking
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from gcm import DIRECTIONS, Key, calls, context, made, run
+from gcm import call as defined
+from syntaxes import each_syntax
+
+from ghashgen.algebra.field.ghash import ghash_padded
+from ghashgen.arch.registry import isas
+from ghashgen.kernels.families import families, functions_of
+from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.run.harness import Harness, build
+from ghashgen.support.errors import GhashgenError
+
+WINOGRAD, FOLDED = ("winograd", "clmul1"), ("karatsuba", "shift-xor")
+SAMPLE = (
+    GcmKernel(128, "sse", *WINOGRAD, 6),
+    GcmKernel(256, "sse", *FOLDED, 2),
+    GcmKernel(128, "avx", *WINOGRAD, 8),
+    GcmKernel(192, "avx", "k", "clmul1", 5, wipe=True),
+    GcmKernel(256, "avx", "schoolbook", "clmul3", 1),
+    GcmKernel(128, "avx2", *WINOGRAD, 12, wipe=True),
+    GcmKernel(192, "avx2", *WINOGRAD, 2, order="natural"),
+    GcmKernel(256, "avx512vl", *WINOGRAD, 6),
+    GcmKernel(128, "avx512", *WINOGRAD, 32),
+    GcmKernel(256, "avx512", "k", "clmul1", 12, order="natural", wipe=True),
+)
+samples = pytest.mark.parametrize("kernel", SAMPLE, ids=lambda kernel: kernel.name)
+here = pytest.mark.cpu(AS_FOUND)
+
+
+def harness_of(kernel: GcmKernel, folder: Path, abi: str = "sysv") -> Harness:
+    item = made(kernel, abi)
+    if without := lacking(item.features):
+        pytest.skip(f"this CPU lacks {', '.join(without)}")
+    return build([item.harness_kernel(folder)], folder)
+
+
+@here
+@samples
+def test_texts_of_every_length_are_as_defined(kernel: GcmKernel, tmp_path: Path) -> None:
+    harness, rng = harness_of(kernel, tmp_path), random.Random(kernel.name)
+    key = Key(rng.randbytes(kernel.key_bytes))
+    ctx = context(harness, kernel, key)
+    wanted = calls(key, range((2 * kernel.blocks + 1) * 16 + 16), rng)
+    for in_place in (False, True):
+        for each, done in run(harness, kernel, ctx, wanted, in_place):
+            what = f"{each.name} of {len(each.text)} bytes"
+            assert not done.violations, what
+            assert done.buffers["out"] == each.out, what
+            assert done.buffers["counter"] == each.counter_after, what
+            assert done.buffers["x"] == each.x_after, what
+
+
+@here
+@pytest.mark.parametrize("kernel", SAMPLE[:4], ids=lambda kernel: kernel.name)
+def test_the_other_convention(kernel: GcmKernel, tmp_path: Path) -> None:
+    harness, rng = harness_of(kernel, tmp_path, "win64"), random.Random(2)
+    key = Key(rng.randbytes(kernel.key_bytes))
+    ctx = context(harness, kernel, key)
+    lengths = (0, 15, 16, 16 * kernel.blocks, 16 * kernel.blocks + 31, 48 * kernel.blocks + 5)
+    for each, done in run(harness, kernel, ctx, calls(key, lengths, rng), False):
+        assert not done.violations
+        assert (done.buffers["out"], done.buffers["x"]) == (each.out, each.x_after)
+
+
+@here
+@pytest.mark.parametrize("bits", [128, 192, 256])
+def test_a_message_is_as_another_library_seals_it(bits: int, tmp_path: Path) -> None:
+    kernel, rng = GcmKernel(bits, "avx", *WINOGRAD, 4), random.Random(bits)
+    harness = harness_of(kernel, tmp_path)
+    key, iv = Key(rng.randbytes(bits // 8)), rng.randbytes(12)
+    text, aad = rng.randbytes(333), rng.randbytes(13)
+    x = ghash_padded(key.subkey, bytes(16), aad)
+    first = iv + (2).to_bytes(4, "big")
+    each = defined(key, "encrypt", first, x, text)
+    ((_, done),) = run(harness, kernel, context(harness, kernel, key), [each], False)
+    lengths = (8 * len(aad)).to_bytes(8, "big") + (8 * len(text)).to_bytes(8, "big")
+    hashed = ghash_padded(key.subkey, done.buffers["x"], lengths)
+    mask = key.block(iv + (1).to_bytes(4, "big"))
+    tag = bytes(a ^ b for a, b in zip(hashed, mask, strict=True))
+    assert done.buffers["out"] + tag == AESGCM(key.key).encrypt(iv, text, aad)
+
+
+@here
+def test_a_wrong_key_counter_or_text_would_be_noticed(tmp_path: Path) -> None:
+    kernel, rng = SAMPLE[2], random.Random(3)
+    harness = harness_of(kernel, tmp_path)
+    key = Key(rng.randbytes(16))
+    ctx = context(harness, kernel, key)
+    (each, _) = calls(key, (200,), rng)
+    other = context(harness, kernel, Key(rng.randbytes(16)))
+    changed = replace(each, text=bytes([each.text[0] ^ 1]) + each.text[1:])
+    for wrong_ctx, wrong in (
+        (other, each),
+        (ctx, replace(each, counter=rng.randbytes(16))),
+        (ctx, changed),
+    ):
+        ((_, done),) = run(harness, kernel, wrong_ctx, [wrong], False)
+        assert done.buffers["out"] != each.out
+        assert done.buffers["x"] != each.x_after
+
+
+def test_only_kernels_that_wipe_leave_nothing() -> None:
+    for isa in ("sse", "avx", "avx2", "avx512vl", "avx512"):
+        lanes = isas()[isa].lanes
+        kernel = GcmKernel(256, isa, *WINOGRAD, 4 * lanes)
+        for function in functions_of(kernel):
+            assert made(kernel).left(function).names
+            assert not made(replace(kernel, wipe=True)).left(function).names, (isa, function)
+
+
+@each_syntax
+@pytest.mark.parametrize("kernel", SAMPLE[::3], ids=lambda kernel: kernel.name)
+def test_every_syntax_is_assembled_to_the_same_bytes(kernel: GcmKernel, syntax: str) -> None:
+    assert made(kernel, syntax=syntax).code.code == made(kernel).code.code
+
+
+def test_the_context_is_the_hash_table_and_the_round_keys() -> None:
+    kernel = GcmKernel(192, "avx512", *WINOGRAD, 32)
+    table, cells = kernel.hash.layout.cells, kernel.layout.cells
+    assert cells[: len(table)] == table
+    assert cells[len(table) :] == tuple(f"key{i}" for i in range(13))
+    assert kernel.table_bytes == 16 * len(cells)
+    assert kernel.name == "gcm192_avx512_winograd_clmul1_x32"
+    assert tuple(functions_of(kernel)) == ("init", *DIRECTIONS)
+    assert (
+        families()["gcm"].make(**{a.name: getattr(kernel, a.name) for a in families()["gcm"].axes})
+        == kernel
+    )
+
+
+@pytest.mark.parametrize(
+    ("axes", "words"),
+    [
+        ((160, "avx", *WINOGRAD, 6), "unknown key '160'"),
+        ((128, "avx", "winograd", "clmul3", 6), "reduce 'clmul3' takes"),
+        ((128, "avx", *WINOGRAD, 9), "would take 9 of 16 vector registers"),
+        ((128, "avx512", *WINOGRAD, 6), "do not fill registers of 4 lanes"),
+        ((128, "pmull", *WINOGRAD, 6), "has no instructions for AES"),
+        ((128, "avx", *WINOGRAD, 6, "natural"), "needs GFNI"),
+    ],
+)
+def test_axes_that_make_no_sense_are_refused(axes: tuple[object, ...], words: str) -> None:
+    with pytest.raises(GhashgenError, match=words):
+        GcmKernel(*axes)  # type: ignore[arg-type]

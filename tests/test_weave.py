@@ -1,0 +1,144 @@
+"""Streams woven into one order: evenly, with few registers, and replayed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ghashgen.arch.registry import isas
+from ghashgen.arch.x86_64.abi import SYSV
+from ghashgen.compiler.allocate import allocate
+from ghashgen.compiler.hoist import hoist
+from ghashgen.compiler.liveness import liveness
+from ghashgen.compiler.pipeline import compile_kernel
+from ghashgen.compiler.schedule.replay import ScheduleError
+from ghashgen.compiler.schedule.weave import rewoven, weave
+from ghashgen.ir.builder import Builder, Value
+from ghashgen.ir.program import CODES, Mem, Program, RegClass
+from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.kernels.hash.kernel import Kernel
+
+
+def two_streams(first: int = 4, second: int = 8) -> Program:
+    """`first` links of one chain of shifts, then `second` of another."""
+    b = Builder("f", ("p",))
+    (p,) = b.params
+    ends = []
+    for name, count, at in (("a", first, 0), ("b", second, 16)):
+        with b.stream(name):
+            value = b.load(Mem(base=p, disp=at))
+            for _ in range(count - 1):
+                value = b.shl64(value, 1, name)
+            ends.append(value)
+    b.store(Mem(base=p, disp=32), b.xor(*ends))
+    return b.program()
+
+
+def streams(program: Program) -> str:
+    return "".join(op.stream or "." for op in program.blocks[0].ops)
+
+
+def test_streams_are_spread_evenly_and_what_is_in_none_stays_behind_them() -> None:
+    before = two_streams()
+    after = weave(before, 1)
+    assert streams(before) == "aaaabbbbbbbb..."
+    assert streams(after) == "babbabbabbab..."
+    rewoven(before, after, 1)
+
+
+def test_a_program_without_streams_is_as_it_was() -> None:
+    for compiled in compile_kernel(Kernel("avx", "k", "clmul1", 4), SYSV).values():
+        assert compiled.programs["weave"] is compiled.programs["fuse"]
+
+
+def test_an_operation_waits_for_another_streams_and_those_behind_it_too() -> None:
+    b = Builder("f", ("p",))
+    (p,) = b.params
+    with b.stream("a"):
+        value = b.load(Mem(base=p))
+        for _ in range(3):
+            value = b.shl64(value, 1)
+    with b.stream("b"):
+        # The first of this stream reads what the last of the other makes.
+        for at in range(3):
+            b.store(Mem(base=p, disp=16 * at), value)
+    assert streams(weave(b.program(), 1)) == "aaaabbb."
+
+
+def test_a_wrong_order_is_refused() -> None:
+    before = two_streams()
+    after = weave(before, 1)
+    ops = list(after.blocks[0].ops)
+    ops[0], ops[2] = ops[2], ops[0]
+    wrong = replace(after, blocks=(replace(after.blocks[0], ops=tuple(ops)),))
+    with pytest.raises(ScheduleError, match="other operands than as written"):
+        rewoven(before, wrong, 1)
+    lost = replace(after, blocks=(replace(after.blocks[0], ops=tuple(ops[1:])),))
+    with pytest.raises(ScheduleError, match="lost operation"):
+        rewoven(before, lost, 1)
+
+
+def test_a_stream_keeps_no_operand_waiting() -> None:
+    # Products first and their sums at last, as written: twelve live; one sum at a time: two.
+    b = Builder("f", ("p",))
+    (p,) = b.params
+    with b.stream("a"):
+        products = [b.load(Mem(base=p, disp=16 * i)) for i in range(12)]
+        total: Value = products[0]
+        for product in products[1:]:
+            total = b.xor(total, product)
+    with b.stream("b"):
+        other = b.load(Mem(base=p, disp=256))
+    b.store(Mem(base=p), b.xor(total, other))
+    assert (most(b.program()), most(weave(b.program(), 1))) == (12, 3)
+
+
+def most(program: Program) -> int:
+    """The most vector registers that live at a time."""
+    live = liveness(program, CODES)
+    return max(sum(reg.cls is RegClass.VEC for reg in at) for each in live.after for at in each)
+
+
+def loop_with(constants: int, live: int) -> Program:
+    """A loop that keeps `live` values and reads so many constants, the first one most often."""
+    b = Builder("f", ("p", "n"))
+    p, n = b.params
+    kept = [b.variable(b.load(Mem(base=p, disp=16 * i)), f"v{i}") for i in range(live)]
+    with b.loop("again"):
+        for i in range(constants):
+            for _ in range(constants - i):
+                b.assign(kept[0], b.xor(kept[0], b.const(i, f"c{i}")))
+        b.assign(n, b.gpr("gpr_sub", n, 1))
+        b.branch("not_below", n, 1, "again")
+    for i, value in enumerate(kept):
+        b.store(Mem(base=p, disp=16 * i), value)
+    return b.program()
+
+
+@pytest.mark.parametrize(("live", "hoisted"), [(12, 3), (14, 2), (15, 1), (16, 0)])
+def test_the_constants_that_are_read_most_get_the_registers_that_are_left(
+    live: int, hoisted: int
+) -> None:
+    found = hoist(loop_with(3, live), 16)
+    loaded = [op.comment for op in found.blocks[0].ops if op.comment.startswith("c")]
+    assert loaded == [f"c{i}" for i in range(hoisted)]
+    assert most(found) == live + hoisted
+
+
+@pytest.mark.parametrize("isa", ["sse", "avx", "avx2", "avx512vl", "avx512"])
+def test_the_loops_of_the_largest_groups_need_no_stack(isa: str) -> None:
+    machine = isas()[isa]
+    blocks = machine.lanes * min(machine.vector_registers // 2, 12)
+    kernel = GcmKernel(256, isa, "winograd", "clmul1", blocks)
+    for name, found in compile_kernel(kernel, SYSV).items():
+        assert found.allocation.spill_ops == found.allocation.slots == 0, name
+
+
+def test_an_order_of_colouring_that_fits_more_is_tried_before_the_stack() -> None:
+    kernel = GcmKernel(128, "sse", "winograd", "clmul1", 8)
+    item = compile_kernel(kernel, SYSV)["encrypt"]
+    assert not item.allocation.easy
+    assert item.allocation.slots == 0
+    easily = allocate(item.selected, kernel.instruction_set, SYSV, easily=True)
+    assert easily.slots > 0
