@@ -7,7 +7,7 @@ From the ground up, each folder importing those before it:
 
 - core: values. term, terms: hash-consed data with exact forms, and its kinds; variables: which are
   in a term, and the same of others; values: lengths with a named unknown, pointers; lengths: what
-  is claimed, compared with what was shown; refutation: how a wrong kernel is reported.
+  is claimed, compared with what was shown; refutation, explanation: how a wrong kernel is reported.
 - x86_64: the machine. elf, elf_kinds, elf_notes: an object file as sections and what refers to
   what; decoding, flow: from bytes to instructions that have one reading, their graph and live
   registers; memory, machine, flags, operands, rows: the executor; dataflow, abi, wipe: constant

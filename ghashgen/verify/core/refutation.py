@@ -3,12 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from iced_x86 import Instruction
 
 from ghashgen.algebra.ops.forms import Form
 from ghashgen.verify.core.term import Lane
+
+if TYPE_CHECKING:
+    from ghashgen.verify.core.explanation import Explanation
 
 
 class Category(StrEnum):
@@ -36,38 +39,6 @@ class Difference:
     wanted: Form
     code: Mapping[int, Instruction]
     """The function's instructions by their address."""
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """The first place where a result differs from the specification.
-
-    `bit` is the bit of the result's register (bit order of the kernel), `extra` and `missing` are
-    monomials such as ("B3.17", "C2.5"): bit 17 of B_3 times bit 5 of the register of block 2.
-    `product` says in words which block meets which power of H wrongly, `at` is the address of the
-    first instruction after which the value left its expected one, where that can be told.
-    """
-
-    bit: int
-    extra: tuple[str, ...] | None
-    missing: tuple[str, ...] | None
-    product: str
-    at: int | None
-
-    def lines(self) -> list[str]:
-        """Return it in words."""
-
-        def said(monomial: tuple[str, ...] | None) -> str:
-            return "none" if monomial is None else " · ".join(monomial) or "1"
-
-        where = "not known" if self.at is None else f"{self.at:#x}"
-        return [
-            f"first wrong bit: {self.bit}",
-            f"monomial that should not be there: {said(self.extra)}",
-            f"monomial that is missing: {said(self.missing)}",
-            f"products: {self.product or 'as they should be'}",
-            f"first instruction that goes wrong: {where}",
-        ]
 
 
 class Refutation(Exception):  # noqa: N818 - a verdict, raised where it is found

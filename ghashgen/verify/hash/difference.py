@@ -11,7 +11,8 @@ from collections.abc import Mapping
 
 from ghashgen.algebra.ops.forms import Form
 from ghashgen.algebra.ops.monomials import monomials_of
-from ghashgen.verify.core.refutation import Explanation, Refutation
+from ghashgen.verify.core.explanation import Explanation
+from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import Lane, NotPolynomialError, Term, parts_of
 from ghashgen.verify.hash.naming import Naming
 from ghashgen.verify.x86_64.machine import text_of

@@ -1,5 +1,7 @@
 """Rows for jumps, calls, returns and instructions without effect. Intel SDM vol. 2."""
 
+from collections.abc import Iterator
+
 from iced_x86 import Code, Instruction
 
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
@@ -67,24 +69,18 @@ def _nothing(i: Instruction) -> Step:
     return lambda m: None
 
 
-def _rows() -> list[Row]:
-    rows: list[Row] = []
-
-    def row(name: str, build: Builder, manual: str) -> None:
-        rows.append(row_of(name, build, manual))
-
+def _rows() -> Iterator[Row]:
     for size in ("REL8_64", "REL32_64"):
-        row(f"JMP_{size}", _jump, "JMP")
+        yield row_of(f"JMP_{size}", _jump, "JMP")
         for condition in CONDITIONS:
-            row(f"J{condition.upper()}_{size}", _jump_if(condition), "Jcc")
-    row("CALL_REL32_64", _call, "CALL")
-    row("RETNQ", _return, "RET")
+            yield row_of(f"J{condition.upper()}_{size}", _jump_if(condition), "Jcc")
+    yield row_of("CALL_REL32_64", _call, "CALL")
+    yield row_of("RETNQ", _return, "RET")
     for name in ("ENDBR64", "NOPD", "NOPW", "NOPQ", "NOP_RM16", "NOP_RM32", "NOP_RM64"):
-        row(name, _nothing, name.split("_")[0])
+        yield row_of(name, _nothing, name.split("_")[0])
     # A prefetch is a hint: it never faults and changes no architectural state.
     for name in ("PREFETCHT0_M8", "PREFETCHT1_M8", "PREFETCHT2_M8", "PREFETCHNTA_M8"):
-        row(name, _nothing, "PREFETCHh")
-    return rows
+        yield row_of(name, _nothing, "PREFETCHh")
 
 
 ROWS: tuple[Row, ...] = tuple(_rows())

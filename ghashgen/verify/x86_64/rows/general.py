@@ -4,6 +4,7 @@ On numbers, lengths and pointers the arithmetic is that of `ghashgen.verify.core
 only what is linear over GF(2) has a meaning here, and the rest becomes opaque.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from iced_x86 import Instruction
@@ -319,12 +320,7 @@ def _bzhi(bits: int) -> Builder:
     return build
 
 
-def _rows() -> list[Row]:
-    rows: list[Row] = []
-
-    def row(name: str, build: Builder, manual: str) -> None:
-        rows.append(row_of(name, build, manual))
-
+def _rows() -> Iterator[Row]:
     for bits in (8, 16, 32, 64):
         r, rm = f"R{bits}", f"RM{bits}"
         imm = f"IMM{min(bits, 32)}"
@@ -334,36 +330,37 @@ def _rows() -> list[Row]:
             if bits > 8:
                 forms.append(f"{rm}_IMM8")
             for form in forms:
-                row(f"{name.upper()}_{form}", _binary(name, bits), name.upper())
+                yield row_of(f"{name.upper()}_{form}", _binary(name, bits), name.upper())
         for form in (f"{rm}_{r}", f"{rm}_{imm}", f"{accumulator}_{imm}"):
-            row(f"TEST_{form}", _binary("and", bits, store=False), "TEST")
-        row(f"NOT_{rm}", _complement(bits), "NOT")
+            yield row_of(f"TEST_{form}", _binary("and", bits, store=False), "TEST")
+        yield row_of(f"NOT_{rm}", _complement(bits), "NOT")
         for name in ("inc", "dec", "neg"):
-            row(f"{name.upper()}_{rm}", _unary(name, bits), name.upper())
+            yield row_of(f"{name.upper()}_{rm}", _unary(name, bits), name.upper())
         for form in (f"{rm}_{r}", f"{r}_{rm}", f"{rm}_{imm}", f"{r}_IMM{bits}"):
-            row(f"MOV_{form}", _move(bits), "MOV")
+            yield row_of(f"MOV_{form}", _move(bits), "MOV")
         for name in ("shl", "shr", "sar", "rol", "ror"):
             for count in ("IMM8", "1", "CL"):
                 manual = "SAL/SAR/SHL/SHR" if name[0] == "s" else "RCL/RCR/ROL/ROR"
-                row(f"{name.upper()}_{rm}_{count}", _shift(name, bits, flags=True), manual)
+                yield row_of(f"{name.upper()}_{rm}_{count}", _shift(name, bits, flags=True), manual)
     for bits in (32, 64):
         r, rm = f"R{bits}", f"RM{bits}"
-        row(f"LEA_{r}_M", _lea(bits), "LEA")
-        row(f"BSWAP_{r}", _swap_bytes(bits, 0), "BSWAP")
-        row(f"MOVBE_{r}_M{bits}", _swap_bytes(bits, 1), "MOVBE")
-        row(f"MOVBE_M{bits}_{r}", _swap_bytes(bits, 1), "MOVBE")
+        yield row_of(f"LEA_{r}_M", _lea(bits), "LEA")
+        yield row_of(f"BSWAP_{r}", _swap_bytes(bits, 0), "BSWAP")
+        yield row_of(f"MOVBE_{r}_M{bits}", _swap_bytes(bits, 1), "MOVBE")
+        yield row_of(f"MOVBE_M{bits}_{r}", _swap_bytes(bits, 1), "MOVBE")
         for source in (8, 16):
-            row(f"MOVZX_{r}_RM{source}", _move(bits, source), "MOVZX")
+            yield row_of(f"MOVZX_{r}_RM{source}", _move(bits, source), "MOVZX")
         for name in ("shlx", "shrx"):
             build = _shift(name[:3], bits, flags=False)
-            row(f"VEX_{name.upper()}_{r}_{rm}_{r}", build, "SARX/SHLX/SHRX")
-        row(f"VEX_BZHI_{r}_{rm}_{r}", _bzhi(bits), "BZHI")
+            yield row_of(f"VEX_{name.upper()}_{r}_{rm}_{r}", build, "SARX/SHLX/SHRX")
+        yield row_of(f"VEX_BZHI_{r}_{rm}_{r}", _bzhi(bits), "BZHI")
         for condition in CONDITIONS:
-            row(f"CMOV{condition.upper()}_{r}_{rm}", _conditional_move(bits, condition), "CMOVcc")
+            yield row_of(
+                f"CMOV{condition.upper()}_{r}_{rm}", _conditional_move(bits, condition), "CMOVcc"
+            )
     for condition in CONDITIONS:
-        row(f"SET{condition.upper()}_RM8", _set(condition), "SETcc")
-    row("MOVSXD_R64_RM32", _movsxd, "MOVSX/MOVSXD")
-    return rows
+        yield row_of(f"SET{condition.upper()}_RM8", _set(condition), "SETcc")
+    yield row_of("MOVSXD_R64_RM32", _movsxd, "MOVSX/MOVSXD")
 
 
 ROWS: tuple[Row, ...] = tuple(_rows())

@@ -251,56 +251,52 @@ WHOLE_EVEX = (
 )  # fmt: skip
 
 
-def _rows() -> list[Row]:
-    rows: list[Row] = []
-
-    def row(name: str, build: Builder, manual: str) -> None:
-        rows.append(row_of(name, build, manual))
-
+def _rows() -> Iterator[Row]:
     for mnemonic, aligned in WHOLE:
         for form in ("XMM_XMMM128", "XMMM128_XMM"):
-            row(f"{mnemonic}_{form}", _move(1, aligned, 8), mnemonic)
+            yield row_of(f"{mnemonic}_{form}", _move(1, aligned, 8), mnemonic)
         for lanes, (r, bits) in zip((1, 2), WIDTHS[:2], strict=True):
             for form in (f"{r}_{r}M{bits}", f"{r}M{bits}_{r}"):
-                row(f"VEX_V{mnemonic}_{form}", _move(lanes, aligned, 8), mnemonic)
+                yield row_of(f"VEX_V{mnemonic}_{form}", _move(lanes, aligned, 8), mnemonic)
     for mnemonic, aligned, size in WHOLE_EVEX:
         for lanes, (r, bits) in zip((1, 2, 4), WIDTHS, strict=True):
             for form in (f"{r}_K1Z_{r}M{bits}", f"{r}M{bits}_K1Z_{r}"):
-                row(f"EVEX_{mnemonic}_{form}", _move(lanes, aligned, size), mnemonic[1:])
-    row("LDDQU_XMM_M128", _move(1, False, 8), "LDDQU")
-    row("VEX_VLDDQU_XMM_M128", _move(1, False, 8), "LDDQU")
+                yield row_of(f"EVEX_{mnemonic}_{form}", _move(lanes, aligned, size), mnemonic[1:])
+    yield row_of("LDDQU_XMM_M128", _move(1, False, 8), "LDDQU")
+    yield row_of("VEX_VLDDQU_XMM_M128", _move(1, False, 8), "LDDQU")
     for prefix in ("", "VEX_V", "EVEX_V"):
-        row(f"{prefix}MOVD_XMM_RM32", _to_vector(32), "MOVD/MOVQ")
-        row(f"{prefix}MOVQ_XMM_RM64", _to_vector(64), "MOVD/MOVQ")
-        row(f"{prefix}MOVQ_XMM_XMMM64", _to_vector(64), "MOVQ")
-        row(f"{prefix}MOVD_RM32_XMM", _extract(32, 0), "MOVD/MOVQ")
-        row(f"{prefix}MOVQ_RM64_XMM", _extract(64, 0), "MOVD/MOVQ")
-        row(f"{prefix}MOVQ_XMMM64_XMM", _low_half, "MOVQ")
+        yield row_of(f"{prefix}MOVD_XMM_RM32", _to_vector(32), "MOVD/MOVQ")
+        yield row_of(f"{prefix}MOVQ_XMM_RM64", _to_vector(64), "MOVD/MOVQ")
+        yield row_of(f"{prefix}MOVQ_XMM_XMMM64", _to_vector(64), "MOVQ")
+        yield row_of(f"{prefix}MOVD_RM32_XMM", _extract(32, 0), "MOVD/MOVQ")
+        yield row_of(f"{prefix}MOVQ_RM64_XMM", _extract(64, 0), "MOVD/MOVQ")
+        yield row_of(f"{prefix}MOVQ_XMMM64_XMM", _low_half, "MOVQ")
         middle = "" if not prefix else "XMM_"
         for name, half in (("MOVLPS", 0), ("MOVHPS", 1), ("MOVLPD", 0), ("MOVHPD", 1)):
-            row(f"{prefix}{name}_XMM_{middle}M64", _insert(64, half), name)
-            row(f"{prefix}{name}_M64_XMM", _extract(64, half), name)
-        row(f"{prefix}MOVLHPS_XMM_{middle}XMM", build_two(on.unpack_of(8, False), 1), "MOVLHPS")
-        row(f"{prefix}MOVHLPS_XMM_{middle}XMM", build_two(_high_to_low, 1), "MOVHLPS")
+            yield row_of(f"{prefix}{name}_XMM_{middle}M64", _insert(64, half), name)
+            yield row_of(f"{prefix}{name}_M64_XMM", _extract(64, half), name)
+        yield row_of(
+            f"{prefix}MOVLHPS_XMM_{middle}XMM", build_two(on.unpack_of(8, False), 1), "MOVLHPS"
+        )
+        yield row_of(f"{prefix}MOVHLPS_XMM_{middle}XMM", build_two(_high_to_low, 1), "MOVHLPS")
         for bits, letter, source in ((8, "B", "R32M8"), (16, "W", "R32M16"), (32, "D", "RM32"), (64, "Q", "RM64")):  # fmt: skip # noqa: E501
-            row(f"{prefix}PINSR{letter}_XMM_{middle}{source}_IMM8", _insert(bits), "PINSR")
-            row(f"{prefix}PEXTR{letter}_{source}_XMM_IMM8", _extract(bits), "PEXTR")
-    row("MOVDDUP_XMM_XMMM64", broadcast(8, 1, 64), "MOVDDUP")
-    row("VEX_VMOVDDUP_XMM_XMMM64", broadcast(8, 1, 64), "MOVDDUP")
-    row("VEX_VMOVDDUP_YMM_YMMM256", build_one(_low_to_both, 2), "MOVDDUP")
-    row("EVEX_VMOVDDUP_ZMM_K1Z_ZMMM512", build_one(_low_to_both, 4), "MOVDDUP")
+            yield row_of(f"{prefix}PINSR{letter}_XMM_{middle}{source}_IMM8", _insert(bits), "PINSR")
+            yield row_of(f"{prefix}PEXTR{letter}_{source}_XMM_IMM8", _extract(bits), "PEXTR")
+    yield row_of("MOVDDUP_XMM_XMMM64", broadcast(8, 1, 64), "MOVDDUP")
+    yield row_of("VEX_VMOVDDUP_XMM_XMMM64", broadcast(8, 1, 64), "MOVDDUP")
+    yield row_of("VEX_VMOVDDUP_YMM_YMMM256", build_one(_low_to_both, 2), "MOVDDUP")
+    yield row_of("EVEX_VMOVDDUP_ZMM_K1Z_ZMMM512", build_one(_low_to_both, 4), "MOVDDUP")
     for bits, letter in ((8, "B"), (16, "W"), (32, "D"), (64, "Q")):
         general = "R64" if bits == 64 else "R32"
-        row(f"VEX_KMOV{letter}_KR_KM{bits}", _mask_move(bits), "KMOV")
-        row(f"VEX_KMOV{letter}_KR_{general}", _mask_move(bits), "KMOV")
-        row(f"VEX_KMOV{letter}_{general}_KR", _mask_move(bits), "KMOV")
+        yield row_of(f"VEX_KMOV{letter}_KR_KM{bits}", _mask_move(bits), "KMOV")
+        yield row_of(f"VEX_KMOV{letter}_KR_{general}", _mask_move(bits), "KMOV")
+        yield row_of(f"VEX_KMOV{letter}_{general}_KR", _mask_move(bits), "KMOV")
         for name in ("KXNOR", "KXOR", "KOR", "KAND"):
-            row(f"VEX_{name}{letter}_KR_KR_KR", _mask_logic(bits, name), name)
-        row(f"VEX_KSHIFTL{letter}_KR_KR_IMM8", _mask_shift(bits, True), "KSHIFTL")
-        row(f"VEX_KSHIFTR{letter}_KR_KR_IMM8", _mask_shift(bits, False), "KSHIFTR")
-    row("VEX_VZEROUPPER", _clear_upper(False), "VZEROUPPER")
-    row("VEX_VZEROALL", _clear_upper(True), "VZEROALL")
-    return rows
+            yield row_of(f"VEX_{name}{letter}_KR_KR_KR", _mask_logic(bits, name), name)
+        yield row_of(f"VEX_KSHIFTL{letter}_KR_KR_IMM8", _mask_shift(bits, True), "KSHIFTL")
+        yield row_of(f"VEX_KSHIFTR{letter}_KR_KR_IMM8", _mask_shift(bits, False), "KSHIFTR")
+    yield row_of("VEX_VZEROUPPER", _clear_upper(False), "VZEROUPPER")
+    yield row_of("VEX_VZEROALL", _clear_upper(True), "VZEROALL")
 
 
 ROWS: tuple[Row, ...] = tuple(_rows())

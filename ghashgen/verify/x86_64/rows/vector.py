@@ -217,18 +217,17 @@ def _same_result(mnemonic: str) -> int | None:
     return MASK128 if mnemonic.startswith("PCMPEQ") else None
 
 
-def _rows() -> list[Row]:
-    rows: list[Row] = []
+def _rows() -> Iterator[Row]:
     for mnemonic, two, evex in TWO_SOURCES:
         for name, element in encodings(mnemonic, True, evex):
             build = build_two(two, lanes_of(name), element, _same_result(mnemonic))
             if mnemonic in MASK_UNCHECKED:
                 build = _unmasked(build)
-            rows.append(row_of(name, build, mnemonic.removesuffix("+imm")))
+            yield row_of(name, build, mnemonic.removesuffix("+imm"))
     for mnemonic, one, evex in ONE_SOURCE:
         for name, element in encodings(mnemonic, False, evex):
             build = build_one(one, lanes_of(name), element)
-            rows.append(row_of(name, build, mnemonic.removesuffix("+imm")))
+            yield row_of(name, build, mnemonic.removesuffix("+imm"))
     for mnemonic, bits, shift in SHIFTS:
         b = "" if bits == 16 else f"B{bits}"
         by_immediate = [f"P{mnemonic}_XMM_IMM8"]
@@ -241,10 +240,10 @@ def _rows() -> list[Row]:
             by_register.append(f"EVEX_VP{mnemonic}_{r}_K1Z_{r}_XMMM128")
         for name in by_immediate:
             build = build_one(_by_immediate(shift, bits), lanes_of(name), bits)
-            rows.append(row_of(name, build, "PSLLW/PSRLW/PSRAW and following"))
+            yield row_of(name, build, "PSLLW/PSRLW/PSRAW and following")
         for name in by_register:
             build = build_count(shift, bits, lanes_of(name))
-            rows.append(row_of(name, build, "PSLLW/PSRLW/PSRAW and following"))
+            yield row_of(name, build, "PSLLW/PSRLW/PSRAW and following")
     for mnemonic, left in (("SLLDQ", True), ("SRLDQ", False)):
         names = [f"P{mnemonic}_XMM_IMM8"]
         names += [f"VEX_VP{mnemonic}_{r}_{r}_IMM8" for r in ("XMM", "YMM")]
@@ -253,16 +252,15 @@ def _rows() -> list[Row]:
         whole = on.shift_left if left else on.shift_right
         for name in names:
             build = build_one(_bytes_shift(whole), lanes_of(name))
-            rows.append(row_of(name, build, f"P{mnemonic}"))
+            yield row_of(name, build, f"P{mnemonic}")
     for element in (32, 64):
         letter = "D" if element == 32 else "Q"
         for r, width in WIDTHS:
             name = f"EVEX_VPTERNLOG{letter}_{r}_K1Z_{r}_{r}M{width}B{element}_IMM8"
-            rows.append(row_of(name, build_ternary(lanes_of(name), element), "VPTERNLOG"))
+            yield row_of(name, build_ternary(lanes_of(name), element), "VPTERNLOG")
             name = f"EVEX_VPROL{letter}_{r}_K1Z_{r}M{width}B{element}_IMM8"
             build = build_one(_by_immediate(on.rotate_left, element), lanes_of(name), element)
-            rows.append(row_of(name, build, "VPROL"))
-    return rows
+            yield row_of(name, build, "VPROL")
 
 
 def _bytes_shift(shift: on.Shift) -> on.One:

@@ -1,6 +1,6 @@
 """Rows for instructions that move 128-bit lanes or elements across a wide register. SDM vol. 2."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from iced_x86 import Instruction, OpKind, Register
 
@@ -161,63 +161,67 @@ def broadcast(size: int, lanes: int, element: int) -> Builder:
     return build
 
 
-def _rows() -> list[Row]:
-    rows: list[Row] = []
-
-    def row(name: str, build: Builder, manual: str) -> None:
-        rows.append(row_of(name, build, manual))
-
+def _rows() -> Iterator[Row]:
     yz = (("YMM", 256), ("ZMM", 512))
-    row("VEX_VPERMQ_YMM_YMMM256_IMM8", build_cross(_permute_qwords, 2), "VPERMQ")
-    row("VEX_VPERM2I128_YMM_YMM_YMMM256_IMM8", build_cross(_permute_lanes, 2), "VPERM2I128")
-    row("VEX_VPERM2F128_YMM_YMM_YMMM256_IMM8", build_cross(_permute_lanes, 2), "VPERM2F128")
+    yield row_of("VEX_VPERMQ_YMM_YMMM256_IMM8", build_cross(_permute_qwords, 2), "VPERMQ")
+    yield row_of(
+        "VEX_VPERM2I128_YMM_YMM_YMMM256_IMM8", build_cross(_permute_lanes, 2), "VPERM2I128"
+    )
+    yield row_of(
+        "VEX_VPERM2F128_YMM_YMM_YMMM256_IMM8", build_cross(_permute_lanes, 2), "VPERM2F128"
+    )
     for r, bits in (("XMM", 128), *yz):
         lanes = lanes_of(r)
         name = f"EVEX_VALIGNQ_{r}_K1Z_{r}_{r}M{bits}B64_IMM8"
-        row(name, build_cross(_align_qwords, lanes), "VALIGND/VALIGNQ")
+        yield row_of(name, build_cross(_align_qwords, lanes), "VALIGND/VALIGNQ")
         if r == "ZMM":
             continue
-        row(f"VEX_VPBLENDD_{r}_{r}_{r}M{bits}_IMM8", build_cross(_blend_dwords, lanes), "VPBLENDD")
+        yield row_of(
+            f"VEX_VPBLENDD_{r}_{r}_{r}M{bits}_IMM8", build_cross(_blend_dwords, lanes), "VPBLENDD"
+        )
     for r, bits in yz:
         lanes = lanes_of(r)
-        row(
+        yield row_of(
             f"EVEX_VPERMQ_{r}_K1Z_{r}M{bits}B64_IMM8", build_cross(_permute_qwords, lanes), "VPERMQ"
         )
         name = f"EVEX_VPERMQ_{r}_K1Z_{r}_{r}M{bits}B64"
-        row(name, build_cross(_qwords_by_register, lanes), "VPERMQ")
+        yield row_of(name, build_cross(_qwords_by_register, lanes), "VPERMQ")
         for form, element in (("32X4", 32), ("64X2", 64)):
             for letter in "FI":
                 name = f"EVEX_VSHUF{letter}{form}_{r}_K1Z_{r}_{r}M{bits}B{element}_IMM8"
-                row(name, build_cross(_shuffle_lanes, lanes, element), "VSHUFF32x4 and kin")
+                yield row_of(
+                    name, build_cross(_shuffle_lanes, lanes, element), "VSHUFF32x4 and kin"
+                )
                 name = f"EVEX_VEXTRACT{letter}{form}_XMMM128_K1Z_{r}_IMM8"
-                row(name, _extract(1, lanes, element), "VEXTRACTI128 and kin")
+                yield row_of(name, _extract(1, lanes, element), "VEXTRACTI128 and kin")
                 name = f"EVEX_VINSERT{letter}{form}_{r}_K1Z_{r}_XMMM128_IMM8"
-                row(name, _insert(1, lanes, element), "VINSERTI128 and kin")
+                yield row_of(name, _insert(1, lanes, element), "VINSERTI128 and kin")
                 name = f"EVEX_VBROADCAST{letter}{form}_{r}_K1Z_M128"
-                row(name, broadcast(16, lanes, element), "VPBROADCAST")
+                yield row_of(name, broadcast(16, lanes, element), "VPBROADCAST")
     for letter in "FI":
-        row(f"VEX_VEXTRACT{letter}128_XMMM128_YMM_IMM8", _extract(1, 2, 64), "VEXTRACTI128 and kin")
-        row(
+        yield row_of(
+            f"VEX_VEXTRACT{letter}128_XMMM128_YMM_IMM8", _extract(1, 2, 64), "VEXTRACTI128 and kin"
+        )
+        yield row_of(
             f"VEX_VINSERT{letter}128_YMM_YMM_XMMM128_IMM8", _insert(1, 2, 64), "VINSERTI128 and kin"
         )
-        row(f"VEX_VBROADCAST{letter}128_YMM_M128", broadcast(16, 2, 64), "VPBROADCAST")
+        yield row_of(f"VEX_VBROADCAST{letter}128_YMM_M128", broadcast(16, 2, 64), "VPBROADCAST")
         for form, element in (("32X8", 32), ("64X4", 64)):
             name = f"EVEX_VEXTRACT{letter}{form}_YMMM256_K1Z_ZMM_IMM8"
-            row(name, _extract(2, 4, element), "VEXTRACTI128 and kin")
+            yield row_of(name, _extract(2, 4, element), "VEXTRACTI128 and kin")
             name = f"EVEX_VINSERT{letter}{form}_ZMM_K1Z_ZMM_YMMM256_IMM8"
-            row(name, _insert(2, 4, element), "VINSERTI128 and kin")
+            yield row_of(name, _insert(2, 4, element), "VINSERTI128 and kin")
             build = broadcast(32, 4, element)
-            row(f"EVEX_VBROADCAST{letter}{form}_ZMM_K1Z_M256", build, "VPBROADCAST")
+            yield row_of(f"EVEX_VBROADCAST{letter}{form}_ZMM_K1Z_M256", build, "VPBROADCAST")
     for size, letter in ((1, "B"), (2, "W"), (4, "D"), (8, "Q")):
         for r in ("XMM", "YMM", "ZMM"):
             lanes = lanes_of(r)
             build = broadcast(size, lanes, 8 * size)
             if r != "ZMM":
-                row(f"VEX_VPBROADCAST{letter}_{r}_XMMM{8 * size}", build, "VPBROADCAST")
-            row(f"EVEX_VPBROADCAST{letter}_{r}_K1Z_XMMM{8 * size}", build, "VPBROADCAST")
+                yield row_of(f"VEX_VPBROADCAST{letter}_{r}_XMMM{8 * size}", build, "VPBROADCAST")
+            yield row_of(f"EVEX_VPBROADCAST{letter}_{r}_K1Z_XMMM{8 * size}", build, "VPBROADCAST")
             general = "R64" if size == 8 else "R32"
-            row(f"EVEX_VPBROADCAST{letter}_{r}_K1Z_{general}", build, "VPBROADCAST")
-    return rows
+            yield row_of(f"EVEX_VPBROADCAST{letter}_{r}_K1Z_{general}", build, "VPBROADCAST")
 
 
 ROWS: tuple[Row, ...] = tuple(_rows())
