@@ -17,6 +17,7 @@ from attacking import (
     proof,
     source,
 )
+from attacking import statement as statement_of
 from compiling import emitted_text
 from verify_objects import assembled
 
@@ -63,6 +64,18 @@ def test_wrong_at_some_lengths(name: str) -> None:
     assert refutation is not None
     assert refutation.category is category, str(refutation)
     assert words in str(refutation)
+
+
+def test_a_byte_beside_what_the_caller_left() -> None:
+    """It is refused for the register's other bits, not for a row that would not fit it."""
+    zeroed, merged = "movzx       r9d, byte [rdx]", "mov         r9b, [rdx]"
+    text = source("tail_kept", False)
+    assert text.count(zeroed) == 1
+    spec = statement_of("update", length_multiple=1)
+    refutation = prove_object(assembled(text.replace(zeroed, merged)), spec, range(18)).refutation
+    assert refutation is not None
+    assert refutation.category is FUNCTION
+    assert "the state depends on a register that no longer matters" in str(refutation)
 
 
 def test_the_last_lengths() -> None:

@@ -269,6 +269,7 @@ def write_gpr(i: Instruction, op: int, bits: int) -> Write:
             return
         t, at = m.terms, m.terms.at
         rest = t.keep(as_lane(old, at), M64 ^ low)
-        m.gpr[index] = t.xor(rest, t.keep(as_lane(value, at), low))
+        # A sum with a block under a name has all bits that the block has.
+        m.gpr[index] = narrow(m, t.xor(rest, t.keep(as_lane(value, at), low)), 64)
 
     return merged
