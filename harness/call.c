@@ -1,9 +1,10 @@
 /*
  * `call`: calls of any function, as standard input says, by calls that check the convention. Each
- * buffer ends `gap` bytes before a guard page, and only a writable one can be written to. Format,
- * all little-endian: "GHC1", u32 count, then a call: u32 buffers, each its name in 16 bytes, u8
- * writable, u64 gap, u64 size, its bytes; u32 arguments, each u8 kind, u64 value: kind 0 is a number,
- * kind 1 the address of a buffer. To standard output go, for each call, what it violated of the
+ * buffer ends `gap` bytes before a guard page, or begins so many after one, and only a writable one
+ * can be written to. Format, all little-endian: "GHC1", u8 dirty (as abi_call takes it), u32 count,
+ * then a call: u32 buffers, each its name in 16 bytes, u8 flags (1 writable, 2 by its start), u64 gap,
+ * u64 size, its bytes; u32 arguments, each u8 kind, u64 value: kind 0 is a number, kind 1 the address
+ * of a buffer. To standard output go, for each call, what it violated of the
  * convention, u64 size and text, u64 what it returned, and the bytes of the buffers that can be
  * written to. Of a function that returns nothing the number means nothing.
  */
@@ -27,20 +28,23 @@ struct calling {
     uint8_t writable[BUFFERS];
     uint64_t args[KERNEL_ARGUMENTS], violations, result;
     uint32_t buffer_count, count;
+    int dirty_upper;
 };
+
+enum { WRITABLE = 1, BY_START = 2 };
 
 static void perform(void *argument)
 {
     struct calling *c = argument;
-    c->violations = abi_call(c->k, c->entry, c->args, c->count, 0);
+    c->violations = abi_call(c->k, c->entry, c->args, c->count, c->dirty_upper);
     c->result = abi_result();
 }
 
 static int read_buffer(struct calling *c, uint32_t i)
 {
-    uint64_t writable, gap, size;
+    uint64_t flags, gap, size;
     int code = read_exactly(c->names[i], 16);
-    if (code || (code = read_little_endian(&writable, 1)) != 0)
+    if (code || (code = read_little_endian(&flags, 1)) != 0)
         return code;
     if ((code = read_little_endian(&gap, 8)) != 0 || (code = read_little_endian(&size, 8)) != 0)
         return code;
@@ -52,8 +56,9 @@ static int read_buffer(struct calling *c, uint32_t i)
             return EXIT_USAGE;
         }
     }
-    code = read_exactly(guard_place_end(g, size, gap), size);
-    c->writable[i] = writable != 0;
+    uint8_t *object = flags & BY_START ? guard_place_start(g, size, gap) : guard_place_end(g, size, gap);
+    code = read_exactly(object, size);
+    c->writable[i] = (flags & WRITABLE) != 0;
     if (!c->writable[i])
         guard_read_only(&c->guards[i]);
     return code;
@@ -142,7 +147,7 @@ static int make_call(struct calling *c, const char *function, uint64_t number)
 int command_call(const struct ghashgen_kernel *k, const char *function)
 {
     static struct calling c;
-    uint64_t count;
+    uint64_t count, dirty_upper;
     c.k = k;
     c.entry = kernel_function(k, function);
     if (!c.entry) {
@@ -150,7 +155,10 @@ int command_call(const struct ghashgen_kernel *k, const char *function)
         return EXIT_USAGE;
     }
     int code = read_magic("GHC1");
-    if (code || (code = read_little_endian(&count, 4)) != 0)
+    if (code || (code = read_little_endian(&dirty_upper, 1)) != 0)
+        return code;
+    c.dirty_upper = dirty_upper != 0;
+    if ((code = read_little_endian(&count, 4)) != 0)
         return code;
     for (uint64_t i = 0; !code && i < count; i++) {
         code = read_call(&c);

@@ -154,18 +154,18 @@ def test_running_finds_an_aligned_access_and_a_table_that_knows_its_place(
 ) -> None:
     counting_on_16 = text(AT_SIXTEEN, 16, nasm)
     assert emulated.check(built(AT_SIXTEEN, 16, counting_on_16, tmp_path)) == []
-    with pytest.raises(GhashgenError, match="misaligned"):
-        emulated.check(built(AT_SIXTEEN, 8, counting_on_16, tmp_path))
+    found = emulated.check(built(AT_SIXTEEN, 8, counting_on_16, tmp_path))
+    assert any(re.match("table at every distance .*misaligned", line) for line in found)
 
     good = text(ANYWHERE, 1, nasm)
     placed = re.sub(r"^    ret\b", "    mov [rdi], rdi\n    ret", good, count=1, flags=re.MULTILINE)
     found = emulated.check(built(ANYWHERE, 1, placed, tmp_path))
-    assert "init, table 1 past a multiple of 64: another table" in found
-    # mul's body is not run by this check; update's is.
+    assert any(re.match("init, table at every distance .*: another result", line) for line in found)
     before, label, body = good.partition(f"{ANYWHERE.name}_update:\n")
     wrong = f"{before}{label}    xor [rsi], dil\n{body.replace('    endbr64', '', 1)}"
     found = emulated.check(built(ANYWHERE, 1, wrong, tmp_path))
-    assert any("update of 5 bytes, table 1 past a multiple of 64: wrong" in line for line in found)
+    words = "update, table at every distance .*: another result"
+    assert any(re.match(words, line) for line in found)
 
 
 def generate(*words: str) -> str:

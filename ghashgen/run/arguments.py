@@ -21,13 +21,14 @@ Values = Mapping[str, bytes | int]
 class Memory:
     """A buffer of a call: its bytes, or how many of garbage.
 
-    It ends `gap` bytes before what must not be touched: as few as its alignment allows.
+    It ends `gap` bytes before what must not be touched, or begins so many after it.
     """
 
     name: str
     content: bytes | int
     writable: bool
     gap: int
+    at_start: bool = False
 
     @property
     def size(self) -> int:

@@ -204,12 +204,16 @@ class Harness:
         findings = tuple(Finding(category, **row) for category, row in answer["checks"].items())
         return Report(answer["name"], findings, answer["calls"])
 
-    def call(self, name: str, function: str, calls: Sequence[Arguments]) -> Sequence[Called]:
-        """What calls of a kernel's function do; each buffer ends at a guard page, alignment apart.
+    def call(
+        self, name: str, function: str, calls: Sequence[Arguments], dirty: bool = False
+    ) -> Sequence[Called]:
+        """What calls of a kernel's function do, each buffer beside a guard page.
+
+        ``dirty``: the upper halves of vector registers hold garbage, and are not looked at.
 
         Raises MissingFeatures, or GhashgenError when one faults or writes beside its buffers.
         """
-        output = io.BytesIO(self._call(["call", name, function], encode_calls(calls)))
+        output = io.BytesIO(self._call(["call", name, function], encode_calls(calls, dirty)))
         out = []
         for call in calls:
             (size,) = struct.unpack("<Q", output.read(8))
@@ -290,16 +294,16 @@ def _buffers(call: Arguments) -> list[Memory]:
     return list(dict.fromkeys(x for x in call if isinstance(x, Memory)))
 
 
-def encode_calls(calls: Sequence[Arguments]) -> bytes:
+def encode_calls(calls: Sequence[Arguments], dirty: bool = False) -> bytes:
     """The input of ``call``, as ``harness/call.c`` says it."""
-    parts = [b"GHC1", struct.pack("<I", len(calls))]
+    parts = [b"GHC1", struct.pack("<BI", dirty, len(calls))]
     for call in calls:
         buffers = _buffers(call)
         parts.append(struct.pack("<I", len(buffers)))
         for x in buffers:
             content = _GARBAGE * x.size if isinstance(x.content, int) else x.content
             name = x.name.encode()[:16]
-            parts.append(struct.pack("<16sBQQ", name, x.writable, x.gap, x.size))
+            parts.append(struct.pack("<16sBQQ", name, x.writable | x.at_start << 1, x.gap, x.size))
             parts.append(content)
         parts.append(struct.pack("<I", len(call)))
         for value in call:

@@ -67,11 +67,14 @@ class Call:
 
 
 def call_of(arguments: Arguments, abi: Abi, trace: bool = False) -> Call:
-    """Return the call of arguments: each buffer ends at an unmapped page, alignment apart."""
+    """Return the call of arguments: each buffer beside an unmapped page, its gap apart."""
     buffers = [x for x in arguments if isinstance(x, Memory)]
     return Call(
         tuple(x.name if isinstance(x, Memory) else x for x in arguments),
-        tuple(Buffer(x.name, x.content, x.writable, "end", x.gap) for x in buffers),
+        tuple(
+            Buffer(x.name, x.content, x.writable, "start" if x.at_start else "end", x.gap)
+            for x in buffers
+        ),
         abi=abi,
         trace=trace,
     )

@@ -1,0 +1,184 @@
+"""Any function at every place that its parameters allow: bounds, convention, alignment.
+
+All is derived from the `Function`: a buffer that is only read cannot be written to, each lies
+against what must not be touched, at its end and at its beginning, and then at every distance from
+there that its promised alignment allows, up to a line. What a call leaves must not depend on where
+anything lies. The values are arbitrary: whether a result is right, others ask.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import shake_256
+from typing import Any
+
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.kernels.core import Counted, Fixed, Function, Table, Word
+from ghashgen.kernels.families import functions_of
+from ghashgen.run.arguments import Arguments, Memory, Values, answered
+from ghashgen.run.built import Built
+from ghashgen.run.harness import Called
+from ghashgen.support.errors import GhashgenError
+
+LINE = 64
+"""Bytes of a cache line."""
+
+Caller = Callable[[str, Sequence[Arguments], bool], Sequence[Called]]
+"""(function, calls, whether upper halves are dirty) → what they left; it raises GhashgenError where
+one faults."""
+
+_NUMBERS = (0, 1, 77, 2**64 - 1)
+"""Public numbers that count nothing."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Calls that differ in one thing, and those whose answers they must have, by position."""
+
+    what: str
+    calls: Sequence[Arguments]
+    like: Sequence[int]
+    dirty: bool = False
+
+
+def lengths(blocks: int) -> tuple[int, ...]:
+    """Return lengths in bytes on the ways that a message can take."""
+    group = BLOCK_BYTES * blocks
+    around = (group - 1, group, group + 1, group + BLOCK_BYTES, 2 * group - 1, 2 * group)
+    few = range(2 * BLOCK_BYTES + 2)
+    return tuple(sorted({*few, *around, 2 * group + 21, 3 * group + 8 * blocks + 7}))
+
+
+def faults(built: Built, call: Caller, functions: Sequence[str]) -> list[str]:
+    """Return what is wrong with calls of these functions, one line each.
+
+    Those that fill the table are called first.
+    """
+    exported = functions_of(built.kernel)
+    table = shake_256(b"table").digest(built.kernel.table_bytes)
+    out: list[str] = []
+    for function in sorted(exported.values(), key=lambda f: not _filled(f)):
+        cases = list(_cases(built, function, table))
+        if filled := _filled(function):
+            try:
+                (left,) = call(function.name, cases[:1], False)
+                table = left.buffers[filled]
+            except GhashgenError as error:
+                out.append(str(error))
+        if function.name in functions:
+            out += _faults_of(function, cases, call, built.table_align)
+    return out
+
+
+def _filled(function: Function[Any]) -> str:
+    """Return the parameter of the table that a function fills, "" if it fills none."""
+    tables = (p.name for p in function.params if isinstance(p.size, Table) and p.written)
+    return next(tables, "")
+
+
+def _bytes(function: Function[Any], name: str, case: int, size: int) -> bytes:
+    """Return arbitrary bytes, the same in every run."""
+    return shake_256(f"{function.name} {name} {case}".encode()).digest(size)
+
+
+def _cases(built: Built, function: Function[Any], table: bytes) -> Iterator[Arguments]:
+    """Yield a call for every length, or other number; everything ends as near a page as it may."""
+    counters = {p.size.by: p.size.unit for p in function.params if isinstance(p.size, Counted)}
+    numbers = [p for p in function.params if isinstance(p.size, Word) and not p.secret]
+    all_lengths = lengths(built.kernel.blocks)
+    count = len(all_lengths) if counters else len(_NUMBERS) if numbers else 1
+    for case in range(count):
+        values: dict[str, bytes | int] = {}
+        for i, (name, unit) in enumerate(counters.items()):
+            # Two lengths of one call are apart: the second runs through them in another order.
+            values[name] = all_lengths[(case + 7 * i * case + 3 * i) % count] // unit
+        yield built.arguments(function.name, _values(function, values, table, case))
+
+
+def _values(
+    function: Function[Any], counted: Mapping[str, int | bytes], table: bytes, case: int
+) -> Values:
+    out = dict(counted)
+    for param in function.params:
+        match param.size:
+            case Table() if not param.written:
+                out[param.name] = table
+            case Fixed(size):
+                out[param.name] = _bytes(function, param.name, case, size)
+            case Counted(by, unit):
+                size = unit * int(counted[by])
+                out[param.name] = _bytes(function, param.name, case, size)
+            case Word() if param.secret:
+                out[param.name] = int.from_bytes(_bytes(function, param.name, case, 8), "little")
+            case Word():
+                out.setdefault(param.name, _NUMBERS[case % len(_NUMBERS)])
+    return out
+
+
+def _faults_of(
+    function: Function[Any], cases: list[Arguments], call: Caller, table_align: int
+) -> Iterator[str]:
+    try:
+        wanted = [_answer(function, left) for left in _left(function, cases, call, False)]
+    except GhashgenError as error:
+        yield f"buffers against the pages behind them: {error}"
+        return
+    for batch in _batches(function, cases, table_align):
+        try:
+            left = _left(function, batch.calls, call, batch.dirty)
+        except GhashgenError as error:
+            yield f"{batch.what}: {error}"
+            continue
+        for i, one in zip(batch.like, left, strict=True):
+            if _answer(function, one) != wanted[i]:
+                yield f"{function.name}, {batch.what}: another result, case {i}"
+                break
+
+
+def _left(
+    function: Function[Any], calls: Sequence[Arguments], call: Caller, dirty: bool
+) -> Sequence[Called]:
+    """Return what calls left.
+
+    Raises:
+        GhashgenError: one faults, writes beside a buffer, or violates the convention.
+    """
+    found = call(function.name, calls, dirty)
+    for number, left in enumerate(found):
+        if left.violations:
+            raise GhashgenError(f"call {number}, {function.name}: {left.violations}")
+    return found
+
+
+def _answer(function: Function[Any], left: Called) -> object:
+    return answered(function, left.buffers, left.register)
+
+
+def _batches(function: Function[Any], cases: list[Arguments], table_align: int) -> Iterator[Batch]:
+    """Yield the calls once more: by their beginnings, and each buffer at all its distances."""
+    every = range(len(cases))
+    starts = [[_moved(x, 0, True) for x in case] for case in cases]
+    yield Batch("buffers against the pages before them", starts, every)
+    yield Batch("upper halves of vector registers in use", starts, every, dirty=True)
+    few = sorted({0, min(5, len(cases) - 1), len(cases) - 1})
+    for at, param in enumerate(function.params):
+        if isinstance(param.size, Word):
+            continue
+        align = table_align if isinstance(param.size, Table) else param.align
+        for at_start in (False, True):
+            calls, like = [], []
+            for i in few:
+                memory = cases[i][at]
+                assert isinstance(memory, Memory)
+                least = 0 if at_start else memory.gap
+                for distance in range(least, least + LINE, align):
+                    moved = _moved(memory, distance, at_start)
+                    calls.append([*cases[i][:at], moved, *cases[i][at + 1 :]])
+                    like.append(i)
+            side = "after" if at_start else "before"
+            yield Batch(f"{param.name} at every distance {side} a page's edge", calls, like)
+
+
+def _moved(value: int | Memory, gap: int, at_start: bool) -> int | Memory:
+    if isinstance(value, int):
+        return value
+    return replace(value, gap=gap, at_start=at_start)
