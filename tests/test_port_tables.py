@@ -60,14 +60,17 @@ def test_a_good_table_is_read() -> None:
         (HEAD + ROW.replace("fused = 1\n", ""), "'fused'"),
         (HEAD.replace("AVX", "AVX9") + ROW, "AVX9"),
         (HEAD.replace("issue = 4\n", "") + ROW, "'issue'"),
-        (HEAD + "[[fusion]]\nfirst = ['cmpp']\nsecond = ['jb']\nfused = 1\n", "'cmpp'"),
-        ("name =", "not TOML"),
+        (
+            HEAD + "[[fusion]]\nfirst = ['cmpp']\nsecond = ['jb']\nfused = 1\nsource = ['book']\n",
+            "'cmpp'",
+        ),
+        ("name =", "is no table of a core: "),
     ],
 )
 def test_a_bad_table_is_refused_by_name(text: str, named: str) -> None:
     with pytest.raises(GhashgenError, match=named) as refusal:
         parse_table(text, "toy.toml")
-    assert refusal.value.cause.startswith("toy.toml: ")
+    assert refusal.value.cause.startswith("toy.toml is no table of a core: ")
 
 
 def test_unknown_microarchitecture_is_refused() -> None:

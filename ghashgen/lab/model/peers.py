@@ -4,23 +4,53 @@ The file keeps counts, no code: for each loop where it was published and how it 
 person writes, and under [peer.loop] what `ghashgen model --count` printed.
 """
 
-import tomllib
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+from msgspec import Meta, Struct
 
 from ghashgen.arch.x86_64.forms import known
 from ghashgen.cost.count import Counted, body_from, count, read
 from ghashgen.lab.bench.peers import installed
+from ghashgen.support.documents import Document
 from ghashgen.support.errors import GhashgenError
 
 STORED = Path(__file__).with_name("peers.toml")
 
-_TEXTS = ("name", "project", "version", "file", "how")
-_OPTIONAL = ("library", "member", "package", "bench")
-_LOOP = ("symbol", "blocks", "text_sha256", "features", "forms", "pairs")
+_Number = Annotated[int, Meta(ge=1)]
+
+
+class _Loop(Struct, frozen=True, forbid_unknown_fields=True):
+    symbol: str
+    blocks: _Number
+    text_sha256: str
+    features: tuple[str, ...]
+    forms: dict[str, _Number]
+    pairs: dict[str, _Number]
+
+
+class _Stored(Struct, frozen=True, forbid_unknown_fields=True):
+    """A peer as the file has it; see `Peer`."""
+
+    name: str
+    project: str
+    version: str
+    file: str
+    how: str
+    loop: _Loop
+    library: str = ""
+    member: str = ""
+    package: str = ""
+    bench: str = ""
+
+
+class _File(Struct, frozen=True, forbid_unknown_fields=True):
+    peer: tuple[_Stored, ...] = ()
+
+
+_FILE = Document(_File, "holds no peers' loops", "count it again with ghashgen model --count")
 
 
 @dataclass(frozen=True)
@@ -56,44 +86,24 @@ class Recount:
     said: str
 
 
-def _refuse(where: str, what: str) -> GhashgenError:
-    return GhashgenError(f"{where}: {what}", "count it again with ghashgen model --count")
-
-
-def _keys(table: Mapping[str, Any], needed: Sequence[str], allowed: Sequence[str], w: str) -> None:
-    missing = [key for key in needed if key not in table]
-    unknown = sorted(table.keys() - set(allowed))
-    if missing or unknown:
-        what = f"lacks {missing[0]!r}" if missing else f"unknown key {unknown[0]!r}"
-        raise _refuse(w, what)
-
-
-def _number(value: Any, what: str, where: str) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise _refuse(where, f"{what} must be a whole number above 0, not {value!r}")
-    return value
-
-
 def _form(form: str, where: str) -> str:
     if form not in known(form.partition(" ")[0]):
-        raise _refuse(where, f"no instruction has the form {form!r}")
+        raise _FILE.refuse(where, f"no instruction has the form {form!r}")
     return form
 
 
-def _loop(table: Mapping[str, Any], where: str) -> Counted:
-    _keys(table, _LOOP, _LOOP, where)
-    forms = {_form(f, where): _number(n, f, where) for f, n in table["forms"].items()}
-    for pair, number in table["pairs"].items():
+def _loop(loop: _Loop, where: str) -> Counted:
+    forms = {_form(form, where): number for form, number in loop.forms.items()}
+    for pair, number in loop.pairs.items():
         first, plus, second = pair.partition(" + ")
-        fits = _number(number, pair, where) <= min(forms.get(first, 0), forms.get(second, 0))
-        if not plus or not fits:
-            raise _refuse(where, f"the pair {pair!r} is not among the forms that often")
+        if not plus or number > min(forms.get(first, 0), forms.get(second, 0)):
+            raise _FILE.refuse(where, f"the pair {pair!r} is not among the forms that often")
     return Counted(
-        symbol=str(table["symbol"]),
-        blocks=_number(table["blocks"], "blocks", where),
-        text_sha256=str(table["text_sha256"]),
-        features=tuple(table["features"]),
-        body=body_from(forms, table["pairs"]),
+        symbol=loop.symbol,
+        blocks=loop.blocks,
+        text_sha256=loop.text_sha256,
+        features=loop.features,
+        body=body_from(forms, loop.pairs),
     )
 
 
@@ -104,18 +114,13 @@ def parse(text: str, where: str) -> tuple[Peer, ...]:
         GhashgenError: the text is no TOML, a key is missing or unknown, a form belongs to no
             instruction, a count is no whole number above 0, or two loops have one name.
     """
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise GhashgenError(f"{where}: not TOML: {error}", "mend the file") from None
     out: dict[str, Peer] = {}
-    for table in data.get("peer", []):
-        named = f"{where}: {table.get('name', 'a peer without a name')}"
-        _keys(table, (*_TEXTS, "loop"), (*_TEXTS, *_OPTIONAL, "loop"), named)
-        texts = {key: str(table.get(key, "")) for key in (*_TEXTS, *_OPTIONAL)}
-        if texts["name"] in out:
-            raise _refuse(named, "two peers of that name")
-        out[texts["name"]] = Peer(**texts, loop=_loop(table["loop"], named))
+    for stored in _FILE.parse(text, where, toml=True).peer:
+        named = f"{where}, {stored.name},"
+        if stored.name in out:
+            raise _FILE.refuse(named, "two peers of that name")
+        texts = {name: getattr(stored, name) for name in stored.__struct_fields__ if name != "loop"}
+        out[stored.name] = Peer(**texts, loop=_loop(stored.loop, named))
     return tuple(out.values())
 
 

@@ -6,6 +6,7 @@ is not seen, so the figure is a lower bound, further from the truth the shorter 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.arch.decoder import Native
@@ -15,10 +16,13 @@ from ghashgen.arch.uarch import Uarch
 from ghashgen.choice.chosen import MODEL
 from ghashgen.choice.classes import SizeClass, geometric_mean, sizes_of
 from ghashgen.cost.bound import port_bound
+from ghashgen.kernels.families import functions_of
 from ghashgen.lab.tune.choose import Decision, pick
 from ghashgen.lab.tune.scores import best_first
 from ghashgen.lab.tune.space import Candidate
-from ghashgen.run.emulate import Buffer, Call, Emulator
+from ghashgen.run.arguments import Values, arguments
+from ghashgen.run.emulate import CallResult, Emulator
+from ghashgen.run.emulate.calls import call_of
 from ghashgen.run.emulate.image import Image
 from ghashgen.run.emulate.outcome import decode_run
 from ghashgen.support.errors import GhashgenError
@@ -44,19 +48,17 @@ def executed(emulator: Emulator, candidate: Candidate, sizes: Sequence[int]) -> 
     """
     unit = candidate.unit
     image = emulator.load(unit.obj)
-    table = Buffer("table", unit.table_bytes, writable=True)
-    key = Buffer("h", bytes(range(1, BLOCK_BYTES + 1)))
-    init = emulator.call(image, f"{unit.name}_init", ("table", "h"), buffers=(table, key))
-    filled = Buffer("table", init.buffers["table"])
-    calls = [
-        Call(
-            ("table", "x", "in", size),
-            (filled, Buffer("x", bytes(BLOCK_BYTES), writable=True), Buffer("in", bytes(size))),
-            budget=_BUDGET,
-        )
-        for size in sizes
-    ]
-    answers = emulator.call_many(image, f"{unit.name}_update", calls)
+    functions = functions_of(candidate.kernel)
+
+    def called(function: str, each: Sequence[Values]) -> list[CallResult]:
+        exported, align = functions[function], unit.table_align
+        made = [arguments(exported, values, unit.table_bytes, align) for values in each]
+        calls = [replace(call_of(call, "sysv"), budget=_BUDGET) for call in made]
+        return emulator.call_many(image, f"{unit.name}_{function}", calls)
+
+    (init,) = called("init", [{"h": bytes(range(1, BLOCK_BYTES + 1))}])
+    known = {"table": init.buffers["table"], "x": bytes(BLOCK_BYTES)}
+    answers = called("update", [{**known, "in": bytes(size)} for size in sizes])
     for answer in (init, *answers):
         if not answer.outcome.ok:
             raise GhashgenError(f"{unit.name} in the emulator: {answer.outcome}", "validate it")

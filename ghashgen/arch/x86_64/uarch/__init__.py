@@ -7,59 +7,91 @@ and such a table into a lower bound on its cycles.
 """
 
 import re
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+
+from msgspec import Struct
 
 from ghashgen.arch.uarch import Cost, Fusion, Latency, Uarch, Uops
 from ghashgen.arch.x86_64.cpuid import BASELINE, feature_names
 from ghashgen.arch.x86_64.decoder import DECODER
 from ghashgen.arch.x86_64.forms import known
+from ghashgen.support.documents import Document
 from ghashgen.support.errors import GhashgenError
 
 _UOPS = re.compile(r"([1-9]\d*)\*([A-Za-z]+?)(\d[0-9A-F]*)")
 _CYCLES = re.compile(r"(<=)?(\d+)")
 
 
-class _Reader:
-    """Reads the parsed file of one microarchitecture, naming it in every refusal."""
+class _Priced(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What every row states."""
 
-    def __init__(self, where: str, data: dict[str, Any]) -> None:
+    uops: str | None = None
+    fused: int
+    source: tuple[str, ...]
+    doubt: str = ""
+
+
+class _Row(_Priced, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    forms: tuple[str, ...]
+    latency: int | str | None = None
+    load_latency: int | str | None = None
+
+
+class _Fusion(_Priced, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+
+
+class _Table(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A file as it stands."""
+
+    name: str
+    title: str
+    aliases: tuple[str, ...]
+    suffix: str
+    llvm: str
+    llvm_resources: str
+    ports: tuple[str, ...]
+    issue: int
+    issue_source: tuple[str, ...]
+    window: int
+    window_source: tuple[str, ...]
+    closed_by_512: tuple[str, ...]
+    closed_source: tuple[str, ...]
+    features: tuple[str, ...]
+    features_source: tuple[str, ...]
+    sources: dict[str, str]
+    row: tuple[_Row, ...] = ()
+    fusion: tuple[_Fusion, ...] = ()
+
+
+_FILE = Document(_Table, "is no table of a core", "mend the table")
+
+
+class _Reader:
+    """Reads the table of one microarchitecture, naming its file in every refusal."""
+
+    def __init__(self, where: str, table: _Table) -> None:
         self.where = where
-        self.data = data
+        self.table = table
 
     def refuse(self, what: str) -> GhashgenError:
-        return GhashgenError(f"{self.where}: {what}", "mend the table")
+        return _FILE.refuse(self.where, what)
 
-    def field(self, table: Mapping[str, Any], key: str, kind: type, what: str) -> Any:
-        value = table.get(key)
-        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-            raise self.refuse(f"{what}: {key!r} must be given, as {kind.__name__}")
-        return value
-
-    def names(self, table: Mapping[str, Any], key: str, what: str) -> tuple[str, ...]:
-        values = self.field(table, key, list, what)
-        if not all(isinstance(value, str) for value in values):
-            raise self.refuse(f"{what}: {key!r} must hold strings")
+    def once(self, values: tuple[str, ...], key: str, what: str) -> tuple[str, ...]:
         if len(set(values)) != len(values):
             raise self.refuse(f"{what}: {key!r} names something twice")
-        return tuple(values)
+        return values
 
-    def only(self, table: Mapping[str, Any], keys: Sequence[str], what: str) -> None:
-        unknown = sorted(table.keys() - set(keys))
-        if unknown:
-            raise self.refuse(f"{what}: unknown key {unknown[0]!r}")
-
-    def cited(self, table: Mapping[str, Any], key: str, what: str) -> tuple[str, ...]:
+    def cited(self, values: tuple[str, ...], what: str) -> tuple[str, ...]:
         """Return source keys, each of which `[sources]` must explain."""
-        values = self.names(table, key, what)
-        missing = [value for value in values if value not in self.data["sources"]]
+        missing = [value for value in values if value not in self.table.sources]
         if missing or not values:
             raise self.refuse(f"{what}: source {(missing or ['(none)'])[0]} is not in [sources]")
-        return values
+        return self.once(values, "source", what)
 
     def uops(self, text: str, what: str) -> tuple[Uops, ...]:
         out = []
@@ -68,42 +100,37 @@ class _Reader:
             if match is None:
                 raise self.refuse(f"{what}: uops {text!r} are not of the form 1*p05 + 2*p5")
             ports = frozenset(f"{match[2]}{digit}" for digit in match[3])
-            unknown = sorted(ports - set(self.data["ports"]))
+            unknown = sorted(ports - set(self.table.ports))
             if unknown:
                 raise self.refuse(f"{what}: uops {text!r} use the unknown port {unknown[0]}")
             out.append(Uops(int(match[1]), ports))
         return tuple(out)
 
-    def latency(self, row: Mapping[str, Any], key: str, what: str) -> Latency | None:
-        if key not in row:
+    def latency(self, stated: int | str | None, what: str) -> Latency | None:
+        if stated is None:
             return None
-        match = _CYCLES.fullmatch(str(row[key]))
+        match = _CYCLES.fullmatch(str(stated))
         if match is None:
-            raise self.refuse(f"{what}: {key} {row[key]!r} is neither cycles nor '<=cycles'")
+            raise self.refuse(f"{what}: latency {stated!r} is neither cycles nor '<=cycles'")
         return Latency(int(match[2]), not match[1])
 
-    def cost(self, row: Mapping[str, Any], form: str) -> Cost:
+    def cost(self, row: _Row | _Fusion, form: str) -> Cost:
+        latencies = (row.latency, row.load_latency) if isinstance(row, _Row) else (None, None)
+        latency, load_latency = (self.latency(stated, form) for stated in latencies)
         return Cost(
             form=form,
-            uops=self.uops(self.field(row, "uops", str, form), form) if "uops" in row else None,
-            fused=self.field(row, "fused", int, form),
-            latency=self.latency(row, "latency", form),
-            load_latency=self.latency(row, "load_latency", form),
-            sources=self.cited(row, "source", form),
-            doubt=str(row.get("doubt", "")),
+            uops=None if row.uops is None else self.uops(row.uops, form),
+            fused=row.fused,
+            latency=latency,
+            load_latency=load_latency,
+            sources=self.cited(row.source, form),
+            doubt=row.doubt,
         )
 
     def costs(self) -> dict[str, Cost]:
         out: dict[str, Cost] = {}
-        for row in self.data.get("row", []):
-            forms = self.names(row, "forms", "a row")
-            what = forms[0] if forms else "a row without forms"
-            self.only(
-                row,
-                ("forms", "uops", "fused", "latency", "load_latency", "source", "doubt"),
-                what,
-            )
-            for form in forms:
+        for row in self.table.row:
+            for form in row.forms:
                 if form not in known(form.partition(" ")[0]):
                     raise self.refuse(f"no instruction has the form {form!r}")
                 if form in out:
@@ -113,44 +140,43 @@ class _Reader:
 
     def fusions(self) -> tuple[Fusion, ...]:
         out = []
-        for row in self.data.get("fusion", []):
-            first = self.names(row, "first", "a fusion")
-            second = self.names(row, "second", "a fusion")
-            what = f"fusion of {', '.join(first)}"
-            self.only(row, ("first", "second", "uops", "fused", "source", "doubt"), what)
-            for name in (*first, *second):
-                if not known(name):
-                    raise self.refuse(f"{what}: no instruction is called {name!r}")
-            out.append(Fusion(frozenset(first), frozenset(second), self.cost(row, what)))
+        for row in self.table.fusion:
+            what = f"fusion of {', '.join(row.first)}"
+            for key, names in (("first", row.first), ("second", row.second)):
+                for name in self.once(names, key, what):
+                    if not known(name):
+                        raise self.refuse(f"{what}: no instruction is called {name!r}")
+            cost = self.cost(row, what)
+            out.append(Fusion(frozenset(row.first), frozenset(row.second), cost))
         return tuple(out)
 
     def uarch(self) -> Uarch:
-        data, what = self.data, "the head"
-        lists = ("aliases", "ports", "closed_by_512", "features")
-        cited = ("issue_source", "window_source", "closed_source", "features_source")
-        texts = ("name", "title", "suffix", "llvm", "llvm_resources")
-        numbers = ("issue", "window")
-        self.only(data, (*texts, *lists, *cited, *numbers, "sources", "row", "fusion"), what)
-        self.field(data, "sources", dict, what)
-        named = {key: self.names(data, key, what) for key in lists}
-        for key in cited:
-            self.cited(data, key, what)
-        closed = frozenset(named["closed_by_512"])
-        if not closed <= set(named["ports"]):
+        table, what = self.table, "the head"
+        for key in ("aliases", "ports", "closed_by_512", "features"):
+            self.once(getattr(table, key), key, what)
+        for key in ("issue_source", "window_source", "closed_source", "features_source"):
+            self.cited(getattr(table, key), what)
+        closed = frozenset(table.closed_by_512)
+        if not closed <= set(table.ports):
             raise self.refuse("closed_by_512 names a port that is not in ports")
-        unknown = sorted(set(named["features"]) - set(feature_names().values()))
+        unknown = sorted(set(table.features) - set(feature_names().values()))
         if unknown:
             raise self.refuse(f"unknown CPU feature {unknown[0]}")
         return Uarch(
-            **{key: self.field(data, key, str, what) for key in texts},
-            aliases=named["aliases"],
-            ports=named["ports"],
-            **{key: self.field(data, key, int, what) for key in numbers},
+            name=table.name,
+            title=table.title,
+            aliases=table.aliases,
+            suffix=table.suffix,
+            llvm=table.llvm,
+            llvm_resources=table.llvm_resources,
+            ports=table.ports,
+            issue=table.issue,
+            window=table.window,
             closed_by_512=closed,
-            features=frozenset(named["features"]),
+            features=frozenset(table.features),
             always=BASELINE,
             decoder=DECODER,
-            sources=MappingProxyType(dict(data["sources"])),
+            sources=MappingProxyType(table.sources),
             costs=MappingProxyType(self.costs()),
             fusions=self.fusions(),
         )
@@ -163,11 +189,7 @@ def parse(text: str, where: str) -> Uarch:
         GhashgenError: the text is no TOML, a key is missing or unknown, a form belongs to no
             instruction, two rows have one form, or a port or a source is not declared.
     """
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise GhashgenError(f"{where}: not TOML: {error}", "mend the table") from None
-    return _Reader(where, data).uarch()
+    return _Reader(where, _FILE.parse(text, where, toml=True)).uarch()
 
 
 @cache
