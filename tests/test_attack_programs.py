@@ -15,6 +15,7 @@ from ghashgen.check.attack import program_trap
 from ghashgen.check.attack.core import Options
 from ghashgen.check.attack.long_messages import Hashed
 from ghashgen.check.attack.parts import programs as part
+from ghashgen.check.attack.program_abi import CONVENTIONS
 from ghashgen.check.attack.program_make import KINDS, Program, program
 from ghashgen.check.attack.program_run import QUICK, STATE, SUBKEY, assembled, judge, run
 from ghashgen.check.attack.program_trap import Step
@@ -36,8 +37,9 @@ def some(kind: str, numbers: range) -> list[Program]:
 
 
 @pytest.mark.cpu(AS_FOUND)
-def test_a_sample_of_programs() -> None:
-    fates = judge([program(SEED, number) for number in range(COUNT)], features(), QUICK)
+@pytest.mark.parametrize("abi", CONVENTIONS)
+def test_a_sample_of_programs(abi: str) -> None:
+    fates = judge([program(SEED, number, abi) for number in range(COUNT)], features(), QUICK)
     outcome = part.outcome(fates, SEED)
     assert [finding.wrong for finding in outcome.findings] == []
     assert outcome.tried == COUNT
@@ -49,6 +51,9 @@ def test_a_sample_of_programs() -> None:
 def test_programs_are_the_same_again_and_of_every_kind() -> None:
     assert program(5, 77) == program(5, 77)
     assert {program(SEED, number).kind for number in range(200)} == set(KINDS)
+    assert {part.convention(number) for number in range(3)} == set(CONVENTIONS)
+    # A convention surrounds a body, and changes nothing in it.
+    assert program(5, 77, "win64").kind == program(5, 77).kind
     assert [task.first for task in islice(part.tasks(Options(1, Path())), 3)] == [0, 25, 50]
 
 
@@ -151,11 +156,28 @@ WRONG = {
 }
 
 
+WRONG_ON_WINDOWS = {
+    "rsi": ("mov rsi, r8\n ret", "registers to be kept"),
+    "rdi": ("xor edi, edi\n ret", "registers to be kept"),
+    "the low half of xmm6": ("pxor xmm6, xmm6\n ret", "registers to be kept"),
+    "the high half of xmm15": ("movq xmm15, xmm15\n ret", "registers to be kept"),
+    "the caller's stack": ("mov qword [rsp + 40], 0\n ret", "registers to be kept"),
+    "a store before the state": ("mov byte [rcx - 1], 0\n ret", "before the state"),
+    "a load beyond the end": ("mov al, [r8 + r9]\n ret", "signal 11"),
+    # Bytes that are the function's own, and registers that it may leave as it likes.
+    "nothing but the result": ("mov qword [rsp + 32], 0\n pxor xmm5, xmm5\n ret", "expected"),
+}
+
+
 @pytest.mark.cpu(AS_FOUND)
-@pytest.mark.parametrize("name", sorted(WRONG))
-def test_what_running_sees(name: str) -> None:
-    body, words = WRONG[name]
-    wrong = replace(program(SEED, 0), name="p0", text=f"global p0\np0:\n {body}\n", multiple=16)
+@pytest.mark.parametrize(
+    ("abi", "name"),
+    [*(("sysv", name) for name in WRONG), *(("win64", name) for name in WRONG_ON_WINDOWS)],
+)
+def test_what_running_sees(abi: str, name: str) -> None:
+    body, words = (WRONG if abi == "sysv" else WRONG_ON_WINDOWS)[name]
+    text = f"global p0\np0:\n {body}\n"
+    wrong = replace(program(SEED, 0, abi), name="p0", text=text, multiple=16)
     fate = run(assembled([wrong]), [wrong], QUICK)["p0"]
     assert fate.wrong is not None
     assert words in fate.wrong

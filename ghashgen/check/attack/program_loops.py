@@ -18,7 +18,7 @@ class Loops:
     def aside(self) -> tuple[str, str]:
         """Return instructions that put the accumulator aside and that bring it back."""
         t, rng = self.t, self.rng
-        slot = "[rsp]" if self.frame else "[rsp - 24]"
+        slot = "[rsp]" if self.frame else t.below(24)
         places = ["vector", "stack", "state", "state"]
         if len(t.free) >= 3:
             places += ["general", "mask"]
@@ -27,7 +27,7 @@ class Loops:
                 register = f"xmm{rng.randrange(9, 16)}"
                 return f"movdqa {register}, xmm8", f"movdqa xmm8, {register}"
             case "stack":
-                other = "[rsp - 32]" if t.change("place") else slot
+                other = t.below(32) if t.change("place") else slot
                 return f"movdqu {slot}, xmm8", f"movdqu xmm8, {other}"
             case "state":
                 return "movdqu [rdi], xmm8", "movdqu xmm8, [rdi]"
@@ -215,7 +215,7 @@ class Loops:
         t, rng = self.t, self.rng
         out, head, last = t.label(), t.label(), t.label()
         wrong = rng.randrange(5)
-        where = "[rsp - 56]" if rng.random() < 0.3 else f"xmm{rng.randrange(9, 16)}"
+        where = t.below(56) if rng.random() < 0.3 else f"xmm{rng.randrange(9, 16)}"
         t.emit(f"cmp {self.length}, 16")
         t.emit(f"jb {out}", f"movdqu xmm0, [{self.input}]", f"movdqu {where}, xmm0")
         t.place(head)

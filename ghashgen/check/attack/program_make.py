@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ghashgen.check.attack import program_trap
+from ghashgen.check.attack.program_abi import CONVENTIONS, SYSV, Convention
 from ghashgen.check.attack.program_loops import Loops
 from ghashgen.check.attack.program_text import SAVED, Text, part
 
@@ -37,14 +38,16 @@ class Program:
     """How many changes were made."""
     needs: frozenset[str]
     """CPU features, by the names of ghashgen.arch.x86_64.features."""
+    convention: Convention = SYSV
 
 
 class _Maker(Loops):
-    def __init__(self, rng: random.Random, name: str, kind: str) -> None:
+    def __init__(self, rng: random.Random, name: str, kind: str, convention: Convention) -> None:
         odds = {
             k: v for k, v in ODDS.items() if k == kind or (k != "count" and rng.random() < 0.04)
         }
         super().__init__(rng, Text(rng, name, odds), kind)
+        self.convention = convention
         self.blocks = rng.choice((1, 1, 2, 2, 4))
         self.multiple = 1 if rng.random() < 0.25 else 16
         if self.multiple == 1:
@@ -58,6 +61,7 @@ class _Maker(Loops):
 
     def prologue(self) -> None:
         t, rng = self.t, self.rng
+        t.emit(*self.convention.enter)
         self.saved = rng.sample(SAVED, rng.choice((0, 0, 0, 1, 2)))
         for register in self.saved:
             t.emit(f"push {register}")
@@ -66,6 +70,8 @@ class _Maker(Loops):
         self.frame = 32 if rng.random() < 0.3 else 0
         if self.frame:
             t.emit(f"sub rsp, {self.frame}")
+        if self.convention.room:
+            t.aside = self.convention.room + self.frame + 8 * len(self.saved)
         for name in ("length", "input"):
             if rng.random() < 0.3:
                 register = t.take()
@@ -77,7 +83,7 @@ class _Maker(Loops):
         t.emit("movdqu xmm8, [rdi]", "pshufb xmm8, xmm1")
 
     def epilogue(self) -> None:
-        t = self.t
+        t, rng = self.t, self.rng
         t.place(self.done)
         t.emit("pshufb xmm8, xmm1", "movdqu [rdi], xmm8")
         t.place(self.skip)
@@ -88,7 +94,14 @@ class _Maker(Loops):
             saved.reverse()
         for register in saved:
             t.emit(f"pop {register}")
-        t.emit("ret")
+        restores = list(self.convention.restores)
+        if restores and t.change("place"):
+            # One register does not come back, or two come back exchanged.
+            at = rng.randrange(1, len(restores) - 1)
+            one, other = (line.replace("movdqu ", "").split(", ") for line in restores[at : at + 2])
+            exchanged = [f"movdqu {one[0]}, {other[1]}", f"movdqu {other[0]}, {one[1]}"]
+            restores[at : at + 2] = rng.choice((restores[at : at + 1], exchanged))
+        t.emit(*restores, *self.convention.leave, "ret")
 
     # What may lead astray.
 
@@ -115,7 +128,7 @@ class _Maker(Loops):
         # Among the lengths that are executed, so that it may be right for these.
         least = 16 * rng.randrange(2, 2 * self.blocks + 2)
         what = rng.choice(("block", "block", "block", "block", "accumulator", "table"))
-        where = f"xmm{rng.randrange(9, 16)}" if rng.random() < 0.5 else "[rsp - 72]"
+        where = f"xmm{rng.randrange(9, 16)}" if rng.random() < 0.5 else t.below(72)
         offset = rng.choice((0, 16, least - 16, least - 16, least - 16))
         residue = least % self.group
         t.emit(f"xor {part(flag, 32)}, {part(flag, 32)}")
@@ -176,7 +189,7 @@ class _Maker(Loops):
             t.give(ones)
             self.absorb()
             return
-        slot = "[rsp]" if self.frame else "[rsp - 16]"
+        slot = "[rsp]" if self.frame else t.below(16)
         at, scratch = t.take(), t.take()
         t.emit("pxor xmm0, xmm0", f"movdqu {slot}, xmm0", f"lea {at}, {slot}")
         for size, name in ((8, "qword"), (4, "dword"), (2, "word"), (1, "byte")):
@@ -217,15 +230,18 @@ class _Maker(Loops):
         self.epilogue()
         text = "\n".join(t.lines) + "\n"
         changed, needs = len(t.changed), frozenset(t.needs | {"ssse3", "pclmulqdq"})
-        return Program(t.name, text, self.blocks, self.multiple, self.kind, changed, needs)
+        return Program(
+            *(t.name, text, self.blocks, self.multiple, self.kind, changed, needs),
+            self.convention,
+        )
 
 
 WEIGHTS = {"as it was": 1, "count": 1, "width": 3, "condition": 1, "flags": 2, "trap": 7, "kept": 4,
            "ahead": 2, "place": 1}  # fmt: skip
 
 
-def program(seed: int, number: int) -> Program:
+def program(seed: int, number: int, abi: str = SYSV.name) -> Program:
     """Return program `number` of a seed; the same, whatever was made before it."""
     rng = random.Random(f"programs {seed} {number}")
     kind = rng.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
-    return _Maker(rng, f"p{number}", kind).make()
+    return _Maker(rng, f"p{number}", kind, CONVENTIONS[abi]).make()

@@ -14,6 +14,7 @@ from ghashgen.algebra.field.bitorder import Order
 from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.check.attack import length_child
 from ghashgen.check.attack.long_messages import Hashed, table
+from ghashgen.check.attack.program_abi import CONVENTIONS, thunk
 from ghashgen.check.attack.program_make import Program
 from ghashgen.check.attack.program_text import FOOT, HEAD
 from ghashgen.run.emulate.image import load_object
@@ -30,31 +31,6 @@ SUBKEY = bytes.fromhex("66e94bd4ef8a2c3b884cfa59ca342b2e")
 STATE = bytes(range(3, 19))
 SECONDS = 60
 """How long all lengths of one program may take."""
-
-KEPT = ("rbx", "rbp", "r12", "r13", "r14", "r15")
-
-THUNK = (
-    "bits 64\ndefault rel\n"
-    + "".join(f"push {name}\n" for name in KEPT)
-    + "sub rsp, 24\nmov rax, 0x5a17c3f00dfe1ed1\nmov [rsp], rax\nmov [rsp + 8], rax\n"
-    + "mov [stack], rsp\nmov rax, rdi\nmov rdi, rsi\nmov rsi, rdx\nmov rdx, rcx\nmov rcx, r8\n"
-    + "".join(f"mov {name}, 0x{0x6B00000000000001 + 17 * k:x}\n" for k, name in enumerate(KEPT))
-    + "mov r8, 0x8877665544332211\nmov r9, -1\nmov r10, r8\nmov r11, r9\n"
-    + "call rax\nxor eax, eax\ncmp rsp, [stack]\nje .there\nmov rsp, [stack]\nor eax, 64\n.there:\n"
-    + "".join(
-        f"mov rcx, 0x{0x6B00000000000001 + 17 * k:x}\ncmp {name}, rcx\nje .k{k}\nor eax, {1 << k}\n"
-        f".k{k}:\n"
-        for k, name in enumerate(KEPT)
-    )
-    + "mov rcx, 0x5a17c3f00dfe1ed1\ncmp [rsp], rcx\njne .torn\ncmp [rsp + 8], rcx\nje .whole\n"
-    + ".torn: or eax, 128\n.whole:\npushfq\npop rcx\ntest ecx, 1024\njz .up\n"
-    + "or eax, 256\n.up: cld\nadd rsp, 24\n"
-    + "".join(f"pop {name}\n" for name in reversed(KEPT))
-    + "ret\nalign 8\nstack: dq 0\n"
-)
-"""uint64_t thunk(function, state, table, input, length): calls, and says which of the registers
-that a function has to keep it did not: one bit each, then rsp, the caller's stack, the direction
-flag."""
 
 
 @dataclass(frozen=True)
@@ -88,12 +64,6 @@ class Fate:
 
 
 @cache
-def thunk() -> bytes:
-    """Return the machine code of THUNK."""
-    return assemble_text(find_nasm(), "thunk", THUNK, "bin")
-
-
-@cache
 def hashed(most: int) -> Hashed:
     """Return the message that all programs are given."""
     return Hashed(SUBKEY, STATE, "programs", most)
@@ -117,8 +87,9 @@ def statement(program: Program) -> KernelSpec:
     parameters = ("state", "table", "input", "length")
     function = FunctionSpec("update", program.name, parameters, program.multiple)
     cells = tuple(("B", k + 1) for k in range(POWERS))
+    abi = program.convention.name
     return KernelSpec(
-        program.name, "sysv", Order.REFLECTED, program.blocks, cells, 16 * POWERS, (function,)
+        program.name, abi, Order.REFLECTED, program.blocks, cells, 16 * POWERS, (function,)
     )
 
 
@@ -126,7 +97,7 @@ def as_toml(program: Program) -> str:
     """Return `statement` as a file for prove-object."""
     cells = ", ".join(f'"B{k + 1}"' for k in range(POWERS))
     return (
-        f'name = "{program.name}"\nabi = "sysv"\norder = "reflected"\n'
+        f'name = "{program.name}"\nabi = "{program.convention.name}"\norder = "reflected"\n'
         f"blocks = {program.blocks}\ncells = [{cells}]\ntable_align = 16\n\n[functions.update]\n"
         f'symbol = "{program.name}"\nparameters = ["state", "table", "input", "length"]\n'
         f"length_multiple = {program.multiple}\n"
@@ -158,12 +129,14 @@ def judge(programs: Sequence[Program], features: frozenset[str], lengths: Length
             else:
                 accepted.append(program)
         fates.append(fate)
-    ran = run(obj, accepted, lengths)
+    ran: dict[str, Fate] = {}
+    for convention in CONVENTIONS.values():
+        ran |= run(obj, [p for p in accepted if p.convention is convention], lengths)
     return [ran.get(fate.program.name, fate) for fate in fates]
 
 
 def run(obj: bytes, programs: Sequence[Program], lengths: Lengths) -> dict[str, Fate]:
-    """Run programs of an object on this CPU, in a process of their own, and compare."""
+    """Run programs of one convention on this CPU, in a process of their own, and compare."""
     laid = load_object(obj)
     code = bytearray(max(s.address + len(s.content) for s in laid.segments) - IMAGE_BASE)
     for segment in laid.segments:
@@ -214,7 +187,7 @@ def _job(
     zeros = [(n, message.after_zeros(n).hex()) for n in lengths.zeros]
     return {
         "code": code,
-        "thunk": thunk(),
+        "thunk": thunk(todo[0][1].convention),
         "table": table(SUBKEY, POWERS),
         "state": STATE,
         "message": message.message,

@@ -100,6 +100,8 @@ class Text:
         """CPU features that it needs beside SSSE3 and PCLMULQDQ, by the names of
         ghashgen.arch.x86_64.features."""
         self.free = list(FREE)
+        self.aside = 0
+        """How many bytes lie between rsp and the end of what is put aside below the frame."""
         self._labels = self._count()
 
     @staticmethod
@@ -108,6 +110,10 @@ class Text:
         while True:
             yield number
             number += 1
+
+    def below(self, count: int) -> str:
+        """Return the place so many bytes below the frame: in the red zone, if there is one."""
+        return f"[rsp - {count}]" if not self.aside else f"[rsp + {self.aside - count}]"
 
     def emit(self, *lines: str) -> None:
         """Add lines."""

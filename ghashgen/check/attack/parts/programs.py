@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from ghashgen.check.attack import program_run
 from ghashgen.check.attack.core import Finding, Options, Outcome, Part
 from ghashgen.check.attack.cpu import features_here
+from ghashgen.check.attack.program_abi import SYSV, WIN64
 from ghashgen.check.attack.program_make import Program, program
 from ghashgen.check.attack.program_run import Fate, Lengths, judge
 from ghashgen.verify.core.refutation import Category
@@ -20,6 +21,11 @@ AT_ONCE = 25
 
 FAR = ("width",)
 """Kinds of which every accepted program that was changed runs beyond 2^32 too."""
+
+
+def convention(number: int) -> str:
+    """Return the calling convention of a program: the Microsoft one for every third."""
+    return (SYSV if number % 3 else WIN64).name
 
 
 @dataclass(frozen=True)
@@ -44,7 +50,7 @@ def finding(fate: Fate, seed: int, wrong: str) -> Finding:
         f"random program {made.name} ({made.kind})",
         wrong,
         f"ghashgen prove-object OBJECT --spec statement.toml; made by program({seed}, "
-        f"{made.name[1:]}) of ghashgen.check.attack.program_make",
+        f"{made.name[1:]}, {made.convention.name!r}) of ghashgen.check.attack.program_make",
         {"program.asm": program_run.source([made]), "statement.toml": program_run.as_toml(made)},
     )
 
@@ -89,7 +95,7 @@ def attack(programs: Sequence[Program], features: frozenset[str], lengths: Lengt
 def work(options: Options, task: Task) -> Outcome:
     """Make, prove and run the programs of a task."""
     numbers = range(task.first, task.first + AT_ONCE)
-    made = [program(options.seed, number) for number in numbers]
+    made = [program(options.seed, number, convention(number)) for number in numbers]
     fates = attack(made, features_here(options.folder), program_run.LONG)
     return outcome(fates, options.seed)
 
