@@ -6,47 +6,16 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import CALLER, OPAQUE, Lane, Term
-from ghashgen.verify.engine.family import Buffer, Cell, Parameter
 from ghashgen.verify.engine.prover import Prover
 from ghashgen.verify.gcm.cipher import encrypted, expanded
-from ghashgen.verify.gcm.table import KEY_LETTER, ROUND_KEY, GcmAlgebra, naming
+from ghashgen.verify.gcm.crypt import Decrypt, Encrypt
+from ghashgen.verify.gcm.meaning import GcmMeaning
+from ghashgen.verify.gcm.table import KEY_LETTER
 from ghashgen.verify.hash import operations as hashes
 from ghashgen.verify.hash.entry import HashEntry
-from ghashgen.verify.hash.naming import Naming
-from ghashgen.verify.x86_64.memory import Access
 
 if TYPE_CHECKING:
     from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
-
-
-class GcmMeaning(hashes.HashMeaning):
-    """What is common to all operations: what is so of a hash, with round keys in the table."""
-
-    def __init__(self, spec: "GcmSpec", function: "GcmFunction", cutting: bool) -> None:
-        self.gcm = spec
-        super().__init__(spec.hash, function, cutting)
-
-    def names(self) -> Naming:
-        """Return an empty pool of terms, and what recognises values in it."""
-        return naming(GcmAlgebra(self.spec.order, self.spec.op))
-
-    def every_parameter(self) -> dict[str, Parameter]:
-        """Return what the parameters of functions are, by name."""
-        return {**super().every_parameter(), "key": Buffer(Access.READ, self.gcm.key_bytes)}
-
-    def every_cell(self) -> dict[str, Cell[HashEntry]]:
-        """Return what each buffer holds on entry."""
-        known, terms, rounds = super().every_cell(), self.naming.terms, self.gcm.round_keys
-
-        def table(entry: HashEntry, index: int) -> Lane | None:
-            if index in rounds:
-                return terms.entry(ROUND_KEY, rounds[index])
-            return known["table"](entry, index)
-
-        def key(entry: HashEntry, index: int) -> Lane | None:
-            return terms.variable(f"{KEY_LETTER}{index + 1}")
-
-        return {**known, "table": table, "key": key}
 
 
 class Init(GcmMeaning, hashes.Init):
@@ -98,4 +67,4 @@ class Init(GcmMeaning, hashes.Init):
         super().check(prover, entry)
 
 
-OPERATIONS: dict[str, type[GcmMeaning]] = {"init": Init}
+OPERATIONS: dict[str, type[GcmMeaning]] = {"init": Init, "encrypt": Encrypt, "decrypt": Decrypt}

@@ -31,6 +31,9 @@ class GcmFunction(hashes.FunctionSpec):
 
     operations: ClassVar[Mapping[str, tuple[str, ...]]] = OPERATIONS
 
+    in_place: bool = False
+    """Whether input and output are one buffer; both are proved of what is false here."""
+
 
 @dataclass(frozen=True)
 class GcmSpec:

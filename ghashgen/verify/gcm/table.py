@@ -1,12 +1,19 @@
 """Values of AES-GCM: those of GHASH, round keys, and the values of the S-box."""
 
 from ghashgen.algebra.ops.forms import Form, variable
+from ghashgen.verify.core.words import LETTER as SUM_LETTER
 from ghashgen.verify.gcm.cipher import BOX_LETTER, boxes
 from ghashgen.verify.hash.entries import Algebra
 from ghashgen.verify.hash.naming import Naming
 
 ROUND_KEY = "key"
 """The kind of a table entry that is a round key."""
+
+IV, COUNTER = "I", "N"
+"""The variables of the first 96 bits of the counter block, and of its last 32 as a number."""
+
+TEXT = "T"
+"""The letter of the variables of blocks to encrypt."""
 
 ROUND_KEY_LETTER, KEY_LETTER = "K", "U"
 """The letters of the variables that are round keys K0, K1, …, and 16 bytes of a key: U1, U2."""
@@ -15,6 +22,10 @@ WORDS = {
     ROUND_KEY_LETTER: "round key {}",
     KEY_LETTER: "the key",
     BOX_LETTER: "a value of the S-box",
+    IV: "the first 96 bits of the counter block",
+    COUNTER: "the counter",
+    SUM_LETTER: "the counter",
+    TEXT: "block {} of the text",
 }
 """What they are called."""
 

@@ -219,7 +219,7 @@ class Mul(HashMeaning):
 class Update(Mul):
     """update: the state after a message of any length, its last block padded with zeros."""
 
-    takes = ("table", "state", "input", "length")
+    takes: ClassVar[tuple[str, ...]] = ("table", "state", "input", "length")
     cuts = True
 
     def work(self, entry: HashEntry) -> int:
@@ -249,7 +249,7 @@ class Update(Mul):
         if not isinstance(length, int):
             return term
         number, present = divmod(length, BLOCK_BYTES)
-        named = self.naming.padded(term, present, number + 1, forms)
+        named = self.padded(term, present, number + 1, forms)
         if named is not term or "memory" not in forms or not term.deps & RAW:
             return named
         # Karatsuba's A0 + A1 is not the block, but is made of it.
@@ -257,6 +257,10 @@ class Update(Mul):
             return term
         parts = (self.settle(entry, a) if isinstance(a, Term) else a for a in term.args)
         return rebuilt(self.terms, term, *parts)
+
+    def padded(self, term: Term, present: int, number: int, forms: tuple[str, ...]) -> Lane:
+        """Return the name of the last block if it is the term, zero-padded, else the term."""
+        return self.naming.padded(term, present, number, forms)
 
     def carried(self, entry: HashEntry, lanes: list[Term]) -> Kept | None:
         """Return the accumulators, and functions of the input ahead."""

@@ -1,0 +1,305 @@
+"""What encrypt and decrypt mean: a text in counter mode, and GHASH continued over the ciphertext.
+
+    C_j = P_j + E_K(IV ‖ N + j - 1)          j = 1 … n, the last block cut to the bytes there are
+    X   = X·H^n + C_1·H^n + … + C_n·H        C_n padded with zeros
+    N   = N + n modulo 2^32                  (SP 800-38D, sections 6.2, 6.4, 6.5)
+
+GHASH is the meaning of a hash's update, whose blocks are the ciphertext. To decrypt, that is the
+input. To encrypt, it is what the function computes: a register that is equal to P_j + E_j becomes
+128 fresh bits C_j, whatever instruction wrote it, and so does the last block once all beyond its
+bytes is zero. Then the hash is what it is for any message.
+
+The output is compared block by block with its definition, where a loop is cut and at the return;
+each byte is written once. What is written further than it has been hashed stays readable behind a
+cut, as a function of the blocks after it. In place, the output is the input: a block can be read as
+it was until its bytes are written.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
+
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.algebra.ops.forms import Form, variable
+from ghashgen.verify.core.lengths import Claim
+from ghashgen.verify.core.refutation import Category, Refutation
+from ghashgen.verify.core.term import RAW, Lane, Term
+from ghashgen.verify.core.values import Affine, Pointer, UndecidedError
+from ghashgen.verify.engine.cut import least, stored
+from ghashgen.verify.engine.family import Buffer, Cell, Kept, Parameter
+from ghashgen.verify.engine.induction import Course
+from ghashgen.verify.engine.plans import Shown, every_length
+from ghashgen.verify.engine.prover import Prover
+from ghashgen.verify.gcm.counter import COUNTER_BYTES, Keystream, Position, counter_block
+from ghashgen.verify.gcm.meaning import GcmMeaning
+from ghashgen.verify.gcm.table import COUNTER, IV, ROUND_KEY, TEXT
+from ghashgen.verify.hash.absorbing import absorbed
+from ghashgen.verify.hash.entry import HashEntry, data_cell
+from ghashgen.verify.hash.naming import PARTIAL, block_name
+from ghashgen.verify.hash.operations import Update
+from ghashgen.verify.x86_64.memory import Access
+
+if TYPE_CHECKING:
+    from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
+
+GREATEST_TEXT = (1 << 36) - 32
+"""The greatest length in bytes of a text: 2^39 - 256 bits (SP 800-38D, section 5.2.1.1)."""
+
+
+class Crypt(GcmMeaning, Update):
+    """What encrypt and decrypt have in common."""
+
+    takes: ClassVar[tuple[str, ...]] = (
+        "table", "counter", "state", "input", "output", "length",
+    )  # fmt: skip
+
+    def __init__(self, spec: "GcmSpec", function: "GcmFunction", cutting: bool) -> None:
+        self.out = "input" if function.in_place else "output"
+        """The buffer that is written."""
+        self.gcm_function = function
+        super().__init__(spec, function, cutting)
+        terms = self.terms
+        self.ciphertext = self.naming.algebra.memory
+        """What brings the register C_j to memory."""
+        keys = [terms.entry(ROUND_KEY, i) for i in range(spec.rounds + 1)]
+        self.keystream = Keystream(terms, keys)
+        self.position = Position(terms, self.naming.variables)
+        self._right: set[tuple[Lane, int, int]] = set()
+        """Lanes found equal to so many bytes of a block of the output."""
+
+    def every_parameter(self) -> dict[str, Parameter]:
+        """Return what the parameters of functions are, by name."""
+        text = Buffer(Access.READ, "length")
+        out = Buffer(Access.OUTPUT, "length")
+        if self.gcm_function.in_place:
+            text, out = replace(text, access=Access.REPLACE), replace(out, at=self.out)
+        counter = Buffer(Access.UPDATE, BLOCK_BYTES)
+        return {**super().every_parameter(), "counter": counter, "input": text, "output": out}
+
+    def every_cell(self) -> dict[str, Cell[HashEntry]]:
+        """Return what each buffer holds on entry."""
+        return {
+            **super().every_cell(),
+            "counter": lambda entry, index: counter_block(self.terms, 0),
+            "input": self.input_cell,
+            "output": lambda entry, index: None,
+        }
+
+    def input_cell(self, entry: HashEntry, index: int) -> Lane | None:
+        """Return block `index` + 1 of the input as it stands in memory."""
+        raise NotImplementedError
+
+    def plain(self, entry: HashEntry, j: int, present: int) -> list[Form]:
+        """Return what the first bytes of block j of the output may be, as they stand in memory.
+
+        Each is the definition, in variables that stand for the same bits.
+        """
+        raise NotImplementedError
+
+    def check(self, prover: Prover[HashEntry], entry: HashEntry) -> None:
+        """Compare the output, the counter block and the state.
+
+        Raises:
+            Refutation: one of them differs.
+        """
+        length = entry.numbers["length"]
+        assert isinstance(length, int)
+        for j in range(1, -(-length // BLOCK_BYTES) + 1):
+            self._check_block(prover, entry, j, min(BLOCK_BYTES, length - BLOCK_BYTES * (j - 1)))
+        self.terms.at = 0
+        counter = entry.machine.memory.load(Pointer("counter", 0), BLOCK_BYTES)
+        wanted = self.terms.form(counter_block(self.terms, -(-length // BLOCK_BYTES)))
+        prover.compare(counter, wanted, "the counter block")
+        super().check(prover, entry)
+
+    def _check_block(
+        self, prover: Prover[HashEntry], entry: HashEntry, j: int, present: int
+    ) -> None:
+        lane = self._block(entry, j, present)
+        if lane is None:
+            raise Refutation(Category.FUNCTION, f"block {j} of the output is not written")
+        if not self._is_right(entry, lane, j, present):
+            wanted = self.plain(entry, j, present)[0]
+            prover.compare(lane, wanted, f"block {j} of the output")
+            raise AssertionError("a block that is right and wrong")
+
+    def _block(self, entry: HashEntry, j: int, present: int) -> Lane | None:
+        """Return the first bytes of block j of the output, None if they are not all written."""
+        memory, first = entry.machine.memory, BLOCK_BYTES * (j - 1)
+        written = memory.written[self.out]
+        if any(first + k not in written for k in range(present)):
+            return None
+        self.terms.at = 0
+        lane = memory.load(Pointer(self.out, first), present)
+        assert isinstance(lane, int | Term)
+        return lane
+
+    def _is_right(self, entry: HashEntry, lane: Lane, j: int, present: int) -> bool:
+        key = (lane, j, present)
+        if key not in self._right:
+            form = self.terms.try_form(lane)
+            if form not in self.plain(entry, j, present):
+                return False
+            self._right.add(key)
+        return True
+
+    def carried(self, entry: HashEntry, lanes: list[Term]) -> Kept | None:
+        """Return the accumulators, and functions of counters and of blocks ahead of the hash.
+
+        What has been hashed has to be written, and right.
+        """
+        terms, variables, weights = self.terms, self.naming.variables, entry.weights
+        streams = [
+            lane for lane in lanes if variables.of(lane) & {IV, COUNTER} or self._texts(lane)
+        ]
+        kept = absorbed(entry, self.naming, [lane for lane in lanes if lane not in streams])
+        if kept is None:
+            return None
+        blocks, length = kept.done["length"] // BLOCK_BYTES, least(entry.numbers["length"])
+        found = {
+            value: lane
+            for value in (*streams, *stored(entry))
+            if (lane := self.position.after(value, blocks, length)) is not None
+        }
+        if not all(self._written(entry, j) for j in range(1, blocks + 1)) or any(
+            lane.deps & RAW for lane in streams
+        ):
+            entry.weights = weights
+            return None
+        # The counter block in memory counts from the old position.
+        lost = {"counter": COUNTER_BYTES} if blocks else {}
+        return replace(
+            kept, vectors={**found, **kept.vectors}, memory={**found, **kept.memory}, lost=lost
+        )
+
+    def _texts(self, lane: Term) -> bool:
+        return any(name[0] == TEXT for name in self.naming.variables.of(lane))
+
+    def _written(self, entry: HashEntry, j: int) -> bool:
+        lane = self._block(entry, j, BLOCK_BYTES)
+        return lane is not None and self._is_right(entry, lane, j, BLOCK_BYTES)
+
+    def prove(self, prover: Prover[HashEntry], lengths: Iterable[int] | None) -> Shown:
+        """Prove it for every length, for two buffers, and for one that is both.
+
+        Raises:
+            Refutation: it does not hold.
+        """
+        apart = self._every_length(prover, lengths)
+        function = replace(self.gcm_function, in_place=True)
+        both: Prover[HashEntry] = Prover(prover.image, prover.statement, function)
+        try:
+            one = self._every_length(both, lengths)
+        finally:
+            both.meaning.terms.clear()
+        prover.executed += both.executed
+        parts = [(words, f"{method}, apart") for words, method in apart.parts]
+        parts += [(words, f"{method}, in place") for words, method in one.parts]
+        return Shown(tuple(parts), apart.behind)
+
+    def _every_length(self, prover: Prover[HashEntry], lengths: Iterable[int] | None) -> Shown:
+        group = BLOCK_BYTES * self.gcm.blocks
+        step = self.function.length_multiple
+        executed = range(0, 2 * group + 2 * BLOCK_BYTES, step)
+        course = Course(Claim(step, GREATEST_TEXT, "length"), group)
+        return every_length(prover, course, executed, lengths)
+
+
+class Decrypt(Crypt):
+    """decrypt: GHASH over the input, and the input plus the keystream."""
+
+    def input_cell(self, entry: HashEntry, index: int) -> Lane | None:
+        """Return block `index` + 1 of the ciphertext, as a hash has it."""
+        return data_cell(entry, self.naming, index)
+
+    def plain(self, entry: HashEntry, j: int, present: int) -> list[Form]:
+        """Return C_j + E_j; a partial C_j may stand under its own name or that of its bytes."""
+        names = [block_name(j)] if present == BLOCK_BYTES else [block_name(j), PARTIAL]
+        blocks = [variable(name).moves(self.ciphertext, 8 * BLOCK_BYTES) for name in names]
+        return [_first(self.keystream.form(j) ^ block, present) for block in blocks]
+
+
+class Encrypt(Crypt):
+    """encrypt: the input plus the keystream, and GHASH over that."""
+
+    def __init__(self, spec: "GcmSpec", function: "GcmFunction", cutting: bool) -> None:
+        super().__init__(spec, function, cutting)
+        self._ciphers: dict[Term, Lane] = {}
+        self._partial: dict[tuple[Term, int, int], str | None] = {}
+
+    def input_cell(self, entry: HashEntry, index: int) -> Lane | None:
+        """Return block `index` + 1 of the text.
+
+        Raises:
+            UndecidedError: the block is whole for some of the lengths and partial for others.
+        """
+        length = entry.numbers["length"]
+        if BLOCK_BYTES * (index + 1) <= least(length):
+            return self.terms.variable(f"{TEXT}{index + 1}")
+        if isinstance(length, Affine):
+            raise UndecidedError("bytes of a block that is the last one for some lengths only")
+        entry.raw = True
+        return self.terms.variable(PARTIAL, RAW)
+
+    def plain(self, entry: HashEntry, j: int, present: int) -> list[Form]:
+        """Return P_j + E_j, or the name that it has got."""
+        text = variable(f"{TEXT}{j}" if present == BLOCK_BYTES else PARTIAL)
+        named = variable(block_name(j)).moves(self.ciphertext, 8 * BLOCK_BYTES)
+        return [_first(block, present) for block in (self.keystream.form(j) ^ text, named)]
+
+    def written(self, entry: HashEntry, vectors: tuple[int, ...]) -> None:
+        """Name ciphertext as soon as it is there."""
+        m = entry.machine
+        for k in vectors:
+            lanes = m.vec[k]
+            named = tuple(
+                self._named(entry, lane) if isinstance(lane, Term) else lane for lane in lanes
+            )
+            if named != lanes:
+                m.vec[k] = named
+
+    def _named(self, entry: HashEntry, lane: Term) -> Lane:
+        if lane.deps & RAW:
+            return self._padded(entry, lane, ("memory", "register"))
+        found = self._ciphers.get(lane)
+        if found is None:
+            found = self._ciphers[lane] = self._cipher(lane)
+        return found
+
+    def _cipher(self, lane: Term) -> Lane:
+        """Return C_j if the lane is P_j + E_j, the lane itself if it is not."""
+        names = self.naming.variables.of(lane)
+        if COUNTER not in names or len(names) != 3:
+            return lane
+        texts = [name for name in names if name[0] == TEXT]
+        if len(texts) != 1 or IV not in names:
+            return lane
+        j = int(texts[0][1:])
+        if self.terms.try_form(lane) != self.keystream.form(j) ^ variable(texts[0]):
+            return lane
+        return self.terms.moves(self.terms.variable(block_name(j)), self.ciphertext)
+
+    def padded(self, term: Term, present: int, number: int, forms: tuple[str, ...]) -> Lane:
+        """Replace the first bytes of P_n + E_n, zeros after them, by C_n."""
+        key = (term, present, number)
+        if key not in self._partial:
+            self._partial[key] = self._which(*key)
+        found = self._partial[key]
+        if found not in forms:
+            return term
+        block = self.terms.variable(block_name(number))
+        return block if found == "register" else self.terms.moves(block, self.ciphertext)
+
+    def _which(self, term: Term, present: int, number: int) -> str | None:
+        if self.naming.variables.of(term) != {IV, COUNTER, PARTIAL}:
+            return None
+        form = self.terms.try_form(term)
+        in_memory = _first(self.keystream.form(number) ^ variable(PARTIAL), present)
+        if form == in_memory:
+            return "memory"
+        in_register = in_memory.moves(self.naming.algebra.register, 8 * BLOCK_BYTES)
+        return "register" if form == in_register else None
+
+
+def _first(form: Form, present: int) -> Form:
+    return form.mask((1 << 8 * present) - 1)
