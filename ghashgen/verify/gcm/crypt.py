@@ -148,10 +148,10 @@ class Crypt(GcmMeaning, Update):
 
         What has been hashed has to be written, and right.
         """
-        terms, variables, weights = self.terms, self.naming.variables, entry.weights
-        streams = [
-            lane for lane in lanes if variables.of(lane) & {IV, COUNTER} or self._texts(lane)
-        ]
+        streams = [lane for lane in lanes if self._of_text(lane)]
+        if any(lane.deps & RAW for lane in streams):
+            return None
+        weights = entry.weights
         kept = absorbed(entry, self.naming, [lane for lane in lanes if lane not in streams])
         if kept is None:
             return None
@@ -161,9 +161,7 @@ class Crypt(GcmMeaning, Update):
             for value in (*streams, *stored(entry))
             if (lane := self.position.after(value, blocks, length)) is not None
         }
-        if not all(self._written(entry, j) for j in range(1, blocks + 1)) or any(
-            lane.deps & RAW for lane in streams
-        ):
+        if not all(self._written(entry, j) for j in range(1, blocks + 1)):
             entry.weights = weights
             return None
         # The counter block in memory counts from the old position.
@@ -172,8 +170,9 @@ class Crypt(GcmMeaning, Update):
             kept, vectors={**found, **kept.vectors}, memory={**found, **kept.memory}, lost=lost
         )
 
-    def _texts(self, lane: Term) -> bool:
-        return any(name[0] == TEXT for name in self.naming.variables.of(lane))
+    def _of_text(self, lane: Term) -> bool:
+        """Return whether a value is none of the hash: counters, keystream or text enter it."""
+        return any(name[0] in (IV, COUNTER, TEXT) for name in self.naming.variables.of(lane))
 
     def _written(self, entry: HashEntry, j: int) -> bool:
         lane = self._block(entry, j, BLOCK_BYTES)
