@@ -71,6 +71,7 @@ class Terms:
         self.words = Words()
         """The sums modulo 2^32 in the forms of this pool."""
         self._names: set[str] = set()
+        self._sums: dict[tuple[Lane, Lane, int], Lane] = {}
         self._simple: dict[Term, bool] = {}
         self._plain: dict[Term, Lane] = {}
         self.at = 0
@@ -99,6 +100,7 @@ class Terms:
         for term in self._pool.values():
             term.form = None
         self._pool.clear()
+        self._sums.clear()
         self._simple.clear()
         self._plain.clear()
         self.words.clear()
@@ -268,6 +270,15 @@ class Terms:
 
         Exact where one of any two words is a constant, b's if it is subtracted; else opaque.
         """
+        key = (a, b, sign)
+        known = self._sums.get(key)
+        if known is None:
+            known = self._add_words(a, b, sign)
+            if mask_of(known) and not deps_of(known) & OPAQUE:
+                self._sums[key] = known
+        return known
+
+    def _add_words(self, a: Lane, b: Lane, sign: int) -> Lane:
         spoiled = self._spoiled("an addition", MASK128, a, b)
         if spoiled is not None:
             return spoiled

@@ -25,6 +25,7 @@ from ghashgen.verify.core.lengths import Claim
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import RAW, Lane, Term
 from ghashgen.verify.core.values import Affine, Pointer, UndecidedError
+from ghashgen.verify.engine.behind import Behind
 from ghashgen.verify.engine.cut import least, stored
 from ghashgen.verify.engine.family import Buffer, Cell, Kept, Parameter
 from ghashgen.verify.engine.induction import Course
@@ -189,12 +190,15 @@ class Crypt(GcmMeaning, Update):
         both: Prover[HashEntry] = Prover(prover.image, prover.statement, function)
         try:
             one = self._every_length(both, lengths)
+        except Refutation as refutation:
+            refutation.message += ", in place"
+            raise
         finally:
             both.meaning.terms.clear()
         prover.executed += both.executed
         parts = [(words, f"{method}, apart") for words, method in apart.parts]
         parts += [(words, f"{method}, in place") for words, method in one.parts]
-        return Shown(tuple(parts), apart.behind)
+        return Shown(tuple(parts), _together(apart.behind, one.behind))
 
     def _every_length(self, prover: Prover[HashEntry], lengths: Iterable[int] | None) -> Shown:
         group = BLOCK_BYTES * self.gcm.blocks
@@ -302,3 +306,17 @@ class Encrypt(Crypt):
 
 def _first(form: Form, present: int) -> Form:
     return form.mask((1 << 8 * present) - 1)
+
+
+def _together(a: Behind | None, b: Behind | None) -> Behind | None:
+    """Return what two second lines have run."""
+    if a is None or b is None:
+        return a or b
+    return replace(
+        a,
+        numbers=a.numbers + b.numbers,
+        greatest=max(a.greatest, b.greatest),
+        instructions=a.instructions + b.instructions,
+        repeated=a.repeated + b.repeated,
+        seconds=a.seconds + b.seconds,
+    )
