@@ -8,7 +8,7 @@ import pytest
 
 from ghashgen.algebra.schemes.registry import multiplies, reduces
 from ghashgen.arch.registry import DEFAULT, isas
-from ghashgen.kernels.hash.axes import AXES
+from ghashgen.kernels.hash.axes import AXES, NAMED
 from ghashgen.kernels.hash.catalogue import PAPER, catalogue
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.selection import Choice, choose_of, look_up_of
@@ -57,6 +57,7 @@ def test_no_choice_is_the_whole_catalogue_in_its_order() -> None:
 def test_the_axes_are_those_of_a_kernel() -> None:
     names = {axis.name for axis in AXES}
     assert names == {field.name for field in fields(Kernel)} - {"alias"}
+    assert sorted(NAMED, key=AXES.index) == list(AXES)
     for axis in AXES:
         assert axis.default is None or axis.default in axis.values(), axis
         assert axis.is_flag == (axis.values() == (False, True))

@@ -24,7 +24,6 @@ from msgspec import structs
 
 from ghashgen.arch.registry import DEFAULT, isas
 from ghashgen.choice.candidate import (
-    PREFERENCE,
     Candidate,
     candidates,
     levels,
@@ -35,6 +34,7 @@ from ghashgen.choice.classes import CLASSES
 from ghashgen.choice.cores import record_features
 from ghashgen.choice.figures import LASTING, ONCE, SEGMENTS, USES, left_out, of_other_code
 from ghashgen.choice.rule import TIE, cover, level
+from ghashgen.kernels.hash.preference import PREFERENCE
 from ghashgen.output.dispatcher import recorded
 from ghashgen.records.records import Record
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -13,7 +18,7 @@ from ghashgen import kernels as package
 from ghashgen.arch.x86_64.abi import SYSV, WIN64
 from ghashgen.compiler.pipeline import compile_kernel
 from ghashgen.kernels import selection
-from ghashgen.kernels.axes import Axis
+from ghashgen.kernels.axes import Axis, name_of
 from ghashgen.kernels.families import families, family_of, functions_of
 from ghashgen.kernels.hash.catalogue import catalogue
 from ghashgen.kernels.hash.kernel import Kernel
@@ -127,9 +132,107 @@ def test_families_that_differ_on_the_kind_of_an_axis_are_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     other = replace(families()["toy-copy"], axes=(Axis("wipe", "", lambda: ("a", "b"), "a"),))
-    monkeypatch.setattr(selection, "_in_order", lambda: [families()["hash"], other])
+    monkeypatch.setattr(selection, "in_order", lambda: [families()["hash"], other])
     with pytest.raises(ValueError, match="differ on the kind of values that wipe has"):
         all_axes()
+
+
+def ghashgen(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run the command line in a process of its own, where the toy is a folder of the package."""
+    code = (
+        f"from ghashgen import kernels; kernels.__path__.append({str(TOYS)!r})\n"
+        "from ghashgen.cli.main import main; main()"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", code, *words],
+        cwd=folder,
+        env=os.environ | {"GHASHGEN_CACHE": str(folder / "cache")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_verbs_take_up_a_family_that_is_one_folder(tmp_path: Path) -> None:
+    listed = ghashgen("list", "--family", "toy-copy", "--json", folder=tmp_path)
+    assert listed.returncode == 0, listed.stderr
+    assert json.loads(listed.stdout)[1] == {
+        "name": "copy_x2",
+        "family": "toy-copy",
+        "blocks": 2,
+        "table_bytes": 0,
+        "provable": False,
+    }
+    assert ghashgen("list", "--name", "copy_*", folder=tmp_path).stdout.splitlines() == [
+        "kernel\tblocks\ttable bytes",
+        "copy_x1\t1\t0",
+        "copy_x2\t2\t0",
+    ]
+    names = ("--name", "copy_x2", "--name", "ghash_avx_k_clmul1_x1")
+    done = ghashgen("generate", *names, "--out", "out", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("2 kernels, ghashgen.h and MANIFEST.json in out")
+    made = manifest_of(tmp_path / "out")["copy_x2"]
+    assert made["axes"] == {"family": "toy-copy", "blocks": 2, "abi": "sysv", "syntax": "nasm"}
+    assert made["table"]["bytes"] == 0
+    assert made["regenerate"] == "ghashgen generate --family toy-copy --blocks 2"
+    text = (tmp_path / "out" / "sse" / "copy_x2.asm").read_text()
+    banner = text[: text.index("default rel")].splitlines()
+    assert "; copies of 2 blocks." in banner
+    assert "; It takes no time." in banner
+    assert not any("table" in line or "group" in line for line in banner)
+    header = (tmp_path / "out" / "ghashgen.h").read_text()
+    assert " * GHASH kernels. " in header
+    assert " * Copies of blocks, a toy.\n" in header
+    assert "/* copy_x2: copies of 2 blocks; abi sysv; cpu sse2 */\n" in header
+    assert "void copy_x2_copy(const uint8_t in[16], uint8_t out[16]);" in header
+    assert "COPY_X2_TABLE_BYTES" not in header
+    dispatcher = (tmp_path / "out" / "ghashgen_dispatch.c").read_text()
+    assert "copy_x2" not in dispatcher
+    assert "ghash_avx_k_clmul1_x1" in dispatcher
+    again = ghashgen(*made["regenerate"].split()[1:], "--out", "-", folder=tmp_path)
+    assert again.stdout == text, again.stderr
+
+
+def test_the_header_of_a_family_alone_says_nothing_of_others(tmp_path: Path) -> None:
+    """Without kernels that are recommended there is no dispatcher."""
+    done = ghashgen("generate", "--family", "toy-copy", "--out", "out", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    files = {path.name for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    assert files == {"MANIFEST.json", "ghashgen.h", "copy_x1.asm", "copy_x2.asm"}
+    assert "subkey" not in (tmp_path / "out" / "ghashgen.h").read_text()
+
+
+def test_audit_counts_functions_of_a_family_without_a_group_loop(tmp_path: Path) -> None:
+    done = ghashgen("audit", "--family", "toy-copy", "--json", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    first, second = json.loads(done.stdout)
+    assert first["functions"]["copy"]["classes"]["load"] == 1
+    assert second["functions"]["copy"]["classes"]["load"] == 2
+    assert second["group"]["instructions"] == 0
+    shown = ghashgen("audit", "--family", "toy-copy", folder=tmp_path).stdout
+    assert "none" in shown.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("words", "cause"),
+    [
+        (("prove",), "family toy-copy is not for this, which works on GHASH and POLYVAL alone"),
+        (("validate",), "family toy-copy is not for this, which works on GHASH and POLYVAL alone"),
+        (("bench",), "family toy-copy is not for this, which works on GHASH and POLYVAL alone"),
+    ],
+)
+def test_verbs_that_do_not_know_a_family_refuse_it(
+    tmp_path: Path, words: tuple[str, ...], cause: str
+) -> None:
+    done = ghashgen(*words, "--family", "toy-copy", folder=tmp_path)
+    assert done.returncode == 2
+    assert cause in done.stderr
+
+
+def manifest_of(folder: Path) -> dict[str, Any]:
+    kernels = json.loads((folder / "MANIFEST.json").read_text())["kernels"]
+    return {item["name"]: item for item in kernels}
 
 
 AXES = {
@@ -151,6 +254,16 @@ AXES = {
 def test_a_value_has_an_option(axis: str, value: object, option: str) -> None:
     AXES[axis].require(value)
     assert AXES[axis].option(value) == option
+
+
+def test_a_name_says_what_is_not_at_its_default() -> None:
+    number = replace(AXES["number"], mark=lambda value: f"x{value}")
+    named = (replace(AXES["word"], always_named=True), number, AXES["flag"])
+    for values, name in (
+        ({"blocks": 3, "fold": "group", "wipe": False}, "group_x3"),
+        ({"blocks": 8, "fold": "end-ed", "wipe": True}, "ended_x8_wipe"),
+    ):
+        assert name_of(named, SimpleNamespace(**values)) == name
 
 
 @pytest.mark.parametrize(

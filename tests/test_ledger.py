@@ -17,7 +17,7 @@ from ghashgen.cli.verbs.options import default_out
 from ghashgen.kernels import manifest
 from ghashgen.kernels.hash.catalogue import catalogue
 from ghashgen.kernels.hash.kernel import Kernel
-from ghashgen.kernels.selection import Choice, Selection, choose_of, look_up_of
+from ghashgen.kernels.selection import Choice, Selection, choose_of, look_up
 from ghashgen.run.built import Built
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import project_root
@@ -58,8 +58,8 @@ class Project:
         monkeypatch.setattr(command, "catalogue", lambda: SMALL)
         monkeypatch.setattr(
             command,
-            "chosen_of",
-            lambda kind, choice: look_up_of(kind, choice) if choice.name else Selection(SMALL),
+            "chosen_kernels",
+            lambda choice, able: look_up(choice, able) if choice.name else Selection(SMALL),
         )
         monkeypatch.setattr(command, "build", lambda kernels, *rest: tuple(kernels))
         monkeypatch.setattr(command.proofs, "prove", self.prove)

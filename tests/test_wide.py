@@ -11,8 +11,8 @@ from ghashgen.algebra.field.bitorder import block_from_element
 from ghashgen.algebra.field.gf2 import mod
 from ghashgen.algebra.field.gf128 import P
 from ghashgen.check.validation import runners
+from ghashgen.check.validation.hash import validate_one
 from ghashgen.check.validation.runners import Emulated, Runner, native
-from ghashgen.check.validation.validate import validate_one
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.selection import Choice, choose_of
 from ghashgen.kernels.target import target

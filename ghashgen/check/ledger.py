@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ghashgen.kernels.hash.exported import functions
+from ghashgen.check.claims.registry import claims
+from ghashgen.kernels.families import in_order
 from ghashgen.kernels.manifest import Entry
 from ghashgen.output.artefact import sha256
 from ghashgen.support.errors import GhashgenError
@@ -209,9 +210,19 @@ def _written(kernel: str, proved: Iterable[str]) -> Iterable[str]:
         _, function, what = item.split()
         whats.setdefault(function, set()).add(what)
     groups: dict[tuple[str, ...], list[str]] = {}
-    for function in (name for name in functions() if name in whats):
+    for function in (name for name in _functions() if name in whats):
         own = whats[function]
         order = [what for what in THEOREMS if what in own] + sorted(own - {*THEOREMS})
         groups.setdefault(tuple(order), []).append(function)
     for named, alike in groups.items():
         yield f"{kernel}: {' '.join(alike)} = {' '.join(named)}"
+
+
+def _functions() -> dict[str, None]:
+    """Return the names of all functions, family by family in the order of emission."""
+    return dict.fromkeys(name for family in in_order() for name in family.functions())
+
+
+def provable(entries: Mapping[str, Entry]) -> dict[str, Entry]:
+    """Return the entries of families that the prover knows: what a record must hold."""
+    return {name: e for name, e in entries.items() if e.family in claims()}

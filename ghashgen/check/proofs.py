@@ -70,12 +70,12 @@ class Proved:
 
 @dataclass(frozen=True)
 class _Task:
-    built: Built
+    built: Built[Point]
     obj: bytes
     spec: Statement
 
 
-def _task(built: Built) -> _Task:
+def _task(built: Built[Point]) -> _Task:
     spec = statement(built.kernel, built.symbol, built.abi, built.table_align)
     return _Task(built, built.obj.read_bytes(), spec)
 
@@ -90,9 +90,9 @@ def _prove(store: Store, task: _Task) -> Verdict:
 
 
 def prove(
-    kernels: Sequence[Built],
+    kernels: Sequence[Built[Point]],
     folder: Path,
-    on_done: Callable[[Built], None] = lambda built: None,
+    on_done: Callable[[Built[Any]], None] = lambda built: None,
     fresh: bool = False,
 ) -> Proved:
     """Return the verdict on each kernel, proving in parallel what `folder` does not hold.

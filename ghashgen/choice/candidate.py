@@ -1,31 +1,13 @@
 """What is chosen from: kernels as a manifest describes them, and the convention of their order."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from types import MappingProxyType
-from typing import Any
 
 from ghashgen.arch.registry import isas
 from ghashgen.choice.rule import Simplicity
-from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.families import DEFAULT, families
 from ghashgen.kernels.manifest import Entry, TableEntry
-
-PREFERENCE: Mapping[str, tuple[Any, ...]] = MappingProxyType(
-    {
-        "isa": ("avx512", "avx512vl", "avx2", "avx", "sse"),
-        "wipe": (False, True),
-        "multiply": ("winograd", "karatsuba", "k", "schoolbook"),
-        "blocks": (16, 12, 8, 32, 24, 48, 6, 4, 2, 1),
-        "order": ("reflected", "natural"),
-        "reduce": ("clmul1", "clmul2", "clmul3", "shift-xor"),
-    }
-)
-"""The convention where nothing was measured: wider registers, then fewer carry-less products. An
-earlier axis outweighs all later ones, values that are not listed come last, and of kernels equal in
-all axes here the one with the fewest axes away from default leads."""
-
-_DEFAULTS = {field.name: field.default for field in fields(Kernel) if field.default is not MISSING}
 
 
 @dataclass(frozen=True)
@@ -94,9 +76,9 @@ class Candidate:
     def away(self) -> int:
         """Axes away from their defaults."""
         return sum(
-            self.entry.axes[axis] != default
-            for axis, default in _DEFAULTS.items()
-            if axis not in ("op", "alias")
+            self.entry.axes[axis.name] != axis.default
+            for axis in families()[self.entry.family].axes
+            if axis.default is not None and axis.name != "op"
         )
 
     @property
@@ -109,7 +91,7 @@ class Candidate:
         """Its place in the convention, less is preferred."""
         places = tuple(
             values.index(value) if value in values else len(values)
-            for axis, values in PREFERENCE.items()
+            for axis, values in families()[self.entry.family].preference.items()
             for value in (self.entry.axes[axis],)
         )
         return places, self.away, self.simplicity
@@ -117,13 +99,13 @@ class Candidate:
 
 def isa_place(isa: str) -> int:
     """Return the place of an instruction set in the convention: the widest is 0."""
-    known = PREFERENCE["isa"]
+    known = families()[DEFAULT].preference["isa"]
     return known.index(isa) if isa in known else len(known)
 
 
 def candidates(entries: Iterable[Entry]) -> tuple[Candidate, ...]:
-    """Return the GHASH and POLYVAL kernels of a manifest, sorted by name."""
-    entries = tuple(entry for entry in entries if entry.family == Kernel.family)
+    """Return the kernels of a manifest that may be recommended, sorted by name."""
+    entries = tuple(entry for entry in entries if families()[entry.family].preference)
     codes = {entry.name: entry.object.text_sha256 for entry in entries if _as_measured(entry)}
     found = map(Candidate, sorted(entries, key=lambda entry: entry.name))
     return tuple(replace(one, measured_code=codes.get(one.measured_as, "")) for one in found)

@@ -14,8 +14,8 @@ from ghashgen.arch.decoder import CLASSES, FLAGS, Decoder, Effect, Native
 from ghashgen.arch.objects import ObjectCode
 from ghashgen.cost.left import Left, left_by
 from ghashgen.ir.program import Flow, RegClass
-from ghashgen.kernels.families import functions_of
-from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.core import Point
+from ghashgen.kernels.families import family_of, functions_of
 from ghashgen.support.errors import GhashgenError
 
 
@@ -38,9 +38,9 @@ class Audit:
     isa: str
     blocks: int
     group: Region
-    """The loop over whole groups, from its head to the branch back."""
+    """The loop over whole groups, from its head to the branch back; nothing in families without."""
     single: Region
-    """One block's multiplication in mul, between load and store: what Table 11 counts."""
+    """One block's multiplication, between load and store: what Table 11 counts; likewise."""
     functions: Mapping[str, Region]
     """Whole functions, by name."""
     code_bytes: Mapping[str, int]
@@ -135,22 +135,22 @@ def _written(effects: Iterable[Effect]) -> tuple[str, ...]:
     return tuple(sorted(names, key=lambda name: (name[:3], len(name), name)))
 
 
-def audit(kernel: Kernel, symbol: str, code: ObjectCode) -> Audit:
+def audit(kernel: Point, symbol: str, code: ObjectCode) -> Audit:
     """Audit an assembled kernel whose symbols begin with `symbol`."""
     arch = kernel.instruction_set.arch
-    decoder = arch.decoder
+    decoder, family = arch.decoder, family_of(kernel)
     functions, result = functions_of(kernel), arch.registers[RegClass.GPR].names[arch.result]
     bodies = {name: code.function(f"{symbol}_{name}") for name in functions}
     effects = {name: [decoder.effect(i) for i in body] for name, body in bodies.items()}
     return Audit(
         name=kernel.name,
-        isa=kernel.isa,
+        isa=kernel.instruction_set.name,
         blocks=kernel.blocks,
-        group=region(decoder, loop(code, f"{symbol}_update")),
-        single=region(decoder, _single(decoder, bodies["mul"])),
+        group=region(decoder, loop(code, f"{symbol}_{family.loop}") if family.loop else ()),
+        single=region(decoder, _single(decoder, bodies[family.single]) if family.single else ()),
         functions={name: region(decoder, body) for name, body in bodies.items()},
         code_bytes={name: sum(map(decoder.length, body)) for name, body in bodies.items()},
-        table_bytes=kernel.table_bytes,
+        table_bytes=kernel.layout.size,
         stack_bytes={name: _stack(decoder, body) for name, body in bodies.items()},
         registers={name: _written(effects[name]) for name in bodies},
         features=decoder.features(i for body in bodies.values() for i in body),

@@ -24,6 +24,11 @@ class Axis:
     left_open: Callable[[Mapping[str, Any]], Sequence[Any]] | None = None
     """(values by axis so far) → what an unset axis stands for when kernels are made; None for the
     default, or for every value if there is none."""
+    mark: Callable[[Any], str] | None = None
+    """(value) → what stands for it in a kernel's name; None for the value itself, or the axis if it
+    is a flag."""
+    always_named: bool = False
+    """Whether a name says the default too."""
 
     @property
     def is_flag(self) -> bool:
@@ -52,6 +57,14 @@ class Axis:
             f"unknown {self.name} {str(value)!r}", choose_one(str(value), map(str, allowed))
         )
 
+    def in_name(self, value: object) -> str:
+        """Return what a kernel's name says of a value: of the default nothing."""
+        if value == self.default and not self.always_named:
+            return ""
+        if self.mark is not None:
+            return self.mark(value)
+        return self.name if self.is_flag else str(value)
+
     def option(self, value: object) -> str:
         """Return the option that stands for a value: --isa avx, --no-wipe."""
         if self.is_flag:
@@ -66,3 +79,9 @@ def said(values: Mapping[str, Any]) -> str:
         words[value].format(axis) if isinstance(value, bool) else f"{axis} {value}"
         for axis, value in values.items()
     )
+
+
+def name_of(axes: Sequence[Axis], kernel: object) -> str:
+    """Return the name of a kernel: what its values on these axes add to it, in their order."""
+    parts = (axis.in_name(getattr(kernel, axis.name)) for axis in axes)
+    return "_".join(filter(None, parts)).replace("-", "")

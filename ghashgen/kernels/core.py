@@ -10,8 +10,8 @@ this value; no list elsewhere names it.
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
 from types import MappingProxyType, ModuleType
@@ -26,8 +26,35 @@ MAX_PARAMS = 12
 """Parameters of a function, at most: what the harness in C has room for (`KERNEL_ARGUMENTS`)."""
 
 
+CELL_BYTES = 16
+"""Bytes of a cell of a kernel's table."""
+
+Value = str | int | bool
+"""The value of an axis."""
+
+Values = Mapping[str, Value]
+"""Values by axis."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A kernel's table."""
+
+    cells: tuple[str, ...] = ()
+    """What each 16 bytes hold, in the words of the family."""
+    top: int = 0
+    """The largest power of H in it, 0 if there is none."""
+    arrays: Mapping[str, int] = field(default_factory=dict)
+    """Byte offsets of what has a name."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of the table."""
+        return CELL_BYTES * len(self.cells)
+
+
 class Point(Protocol):
-    """What the compiler must know of a kernel, whatever its family."""
+    """What is known of a kernel, whatever its family."""
 
     @property
     def family(self) -> str:
@@ -57,6 +84,21 @@ class Point(Protocol):
     @property
     def schedule(self) -> str:
         """The order of operations, see `arch.schedules`."""
+        ...
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of 16 bytes that one turn of its loop, or one call, takes."""
+        ...
+
+    @property
+    def layout(self) -> Layout:
+        """Its table; empty if its functions take none."""
+        ...
+
+    @property
+    def best_align(self) -> int:
+        """Alignment of the table in bytes that serves speed best; 1 if none does."""
         ...
 
 
@@ -237,6 +279,22 @@ class Function(Generic[K]):
 
 
 @dataclass(frozen=True)
+class Words:
+    """What the banner of an emitted file says of its kernel beside what all kernels have."""
+
+    title: str
+    """What it computes, and where that is defined: one line, without a full stop."""
+    parts: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """What it is made of, below the instruction set: name, and lines."""
+    table: str = ""
+    """How the table is laid out, in one line."""
+    arguments: tuple[tuple[str, str], ...] = ()
+    """What callers promise of parameters beside the table: their names, and the promise."""
+    closing: tuple[str, ...] = ()
+    """What time depends on and what must not overlap: whole lines."""
+
+
+@dataclass(frozen=True, eq=False)
 class Family(Generic[K]):
     """A family of kernels: the points on its axes, and what can be asked of them.
 
@@ -255,6 +313,23 @@ class Family(Generic[K]):
     """() → the kernels that are checked in."""
     theorems: Callable[[K], list[str]]
     """(kernel) → names of the identities that its design rests on."""
+    words: Callable[[K], Words]
+    """(kernel) → what its file says of it."""
+    line: Callable[[Values], str]
+    """(values of a manifest's entry) → what the kernel computes, in a line of the header."""
+    notes: Callable[[Sequence[Values]], tuple[str, ...]] = lambda entries: ()
+    """(values of each kernel in a header) → what the header says of them all: lines, "" between
+    paragraphs."""
+    loop: str = ""
+    """The function whose loop over whole groups is counted, "" if there is none."""
+    single: str = ""
+    """The function whose product of one block is counted, "" if there is none."""
+    preference: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    """Values by axis, the preferred first, where nothing was measured: an earlier axis outweighs
+    all later ones. Without any, none of its kernels is recommended."""
+    validation: str = ""
+    """The module that runs its kernels against other implementations, "" while none does. It is
+    named, not imported: it stands in a room above."""
 
 
 def found_in(package: ModuleType) -> Mapping[str, Function[Any]]:

@@ -3,12 +3,13 @@
 import importlib
 import pkgutil
 from collections.abc import Mapping
+from dataclasses import fields
 from functools import cache
 from types import MappingProxyType
 from typing import Any
 
 from ghashgen import kernels as package
-from ghashgen.kernels.core import Family, Function, Point
+from ghashgen.kernels.core import Family, Function, Point, Value
 
 DEFAULT = "hash"
 """The family that is meant where files and choices name none."""
@@ -27,6 +28,11 @@ def _found(path: tuple[str, ...]) -> Mapping[str, Family[Any]]:
     return MappingProxyType({module.FAMILY.name: module.FAMILY for module in modules})
 
 
+def in_order() -> tuple[Family[Any], ...]:
+    """Return every family, the default one first."""
+    return tuple(sorted(families().values(), key=lambda each: (each.name != DEFAULT, each.name)))
+
+
 def family_of(kernel: Point) -> Family[Any]:
     """Return the family of a kernel."""
     return families()[kernel.family]
@@ -36,3 +42,20 @@ def functions_of(kernel: Point) -> Mapping[str, Function[Any]]:
     """Return the functions that a kernel exports, by name, in the order they are emitted."""
     own = family_of(kernel).functions().values()
     return MappingProxyType({f.name: f for f in own if f.exported(kernel)})
+
+
+def fields_of(kind: Any) -> tuple[str, ...]:
+    """Return the names of the fields of a type of kernels, in order."""
+    return tuple(field.name for field in fields(kind))
+
+
+def axes_of(kernel: Point) -> dict[str, Value]:
+    """Return the axes of a kernel by name, in the order of the fields of its type."""
+    names = {axis.name for axis in family_of(kernel).axes}
+    return {name: getattr(kernel, name) for name in fields_of(type(kernel)) if name in names}
+
+
+def own_name(kernel: Point) -> str:
+    """Return the name of a kernel if its axes do not give it: a paper's; else ""."""
+    derived: Point = family_of(kernel).make(**axes_of(kernel))
+    return kernel.name if kernel.name != derived.name else ""

@@ -7,7 +7,6 @@ axes of a kernel against those of its family.
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,8 @@ from msgspec.structs import asdict, replace
 
 from ghashgen import __version__
 from ghashgen.kernels.axes import Axis
-from ghashgen.kernels.core import Family, Point
-from ghashgen.kernels.families import DEFAULT, families, family_of
+from ghashgen.kernels.core import Family, Point, Value
+from ghashgen.kernels.families import DEFAULT, axes_of, families, fields_of
 from ghashgen.kernels.target import OWN
 from ghashgen.support.documents import Document, converted
 from ghashgen.support.errors import GhashgenError
@@ -26,9 +25,6 @@ from ghashgen.support.wording import choose_one
 
 NAME = "MANIFEST.json"
 SCHEMA = 1
-
-Value = str | int | bool
-"""The value of an axis."""
 
 
 class TableEntry(Struct, frozen=True, kw_only=True):
@@ -140,10 +136,10 @@ class Entry(Struct, frozen=True, kw_only=True):
         kernel: Point = family.make(**{axis.name: self.axes[axis.name] for axis in family.axes})
         if kernel.name == self.name:
             return kernel
-        own = own_axes(kernel)
+        own = axes_of(kernel)
         found: Iterable[Point] = family.catalogue()
         for each in found:
-            if each.name == self.name and own_axes(each) == own:
+            if each.name == self.name and axes_of(each) == own:
                 return each
         raise GhashgenError(
             f"a kernel of the axes of {self.name} is called {kernel.name} in this version",
@@ -180,24 +176,14 @@ _FILE = Document(
 )
 
 
-def own_axes(kernel: Point) -> dict[str, Value]:
-    """Return the axes of a kernel, in the order of the fields of its type."""
-    names = {axis.name for axis in family_of(kernel).axes}
-    return {name: getattr(kernel, name) for name in _fields(type(kernel)) if name in names}
-
-
 def axes_in(kernel: Point, abi: str, syntax: str, backend: str = OWN) -> dict[str, Value]:
     """Return a kernel's axes as an entry has them: with those of its target."""
-    return _stated(kernel.family, own_axes(kernel), abi, syntax, backend)
+    return _stated(kernel.family, axes_of(kernel), abi, syntax, backend)
 
 
 def _bases(symbols: Mapping[str, str]) -> list[str]:
     """Return what symbols begin with, before their function's name: one text if it is a kernel."""
     return list({symbol.removesuffix(f"_{name}"): None for name, symbol in symbols.items()})
-
-
-def _fields(kind: Any) -> list[str]:
-    return [field.name for field in fields(kind)]
 
 
 def _stated(
@@ -276,7 +262,7 @@ def _checked(entry: Entry, where: str) -> Entry:
 def _own(family: Family[Any]) -> type[Struct]:
     """Return the type of a family's axes in a file, in the order of the fields of its kernels."""
     by_name = {axis.name: axis for axis in family.axes}
-    named = [by_name[name] for name in _fields(family.make) if name in by_name]
+    named = [by_name[name] for name in fields_of(family.make) if name in by_name]
     typed = [
         (axis.name, _type(axis)) if axis.default is None else (axis.name, _type(axis), axis.default)
         for axis in named

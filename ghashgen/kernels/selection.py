@@ -5,7 +5,7 @@ the values asked for, has no part in the choice.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import product
@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 from ghashgen.kernels.axes import Axis, said
 from ghashgen.kernels.combine import combinations
 from ghashgen.kernels.core import Family, Point
-from ghashgen.kernels.families import DEFAULT, families
+from ghashgen.kernels.families import families, in_order
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.wording import choose_one, did_you_mean
 
@@ -73,7 +73,7 @@ def all_axes() -> dict[str, tuple[Axis, ...]]:
         ValueError: two families differ on what the values of an axis are: flags, numbers or words.
     """
     found: dict[str, list[Axis]] = {}
-    for family in _in_order():
+    for family in in_order():
         for axis in family.axes:
             found.setdefault(axis.name, []).append(axis)
     for name, alike in found.items():
@@ -89,7 +89,7 @@ def values_of(axis: str) -> tuple[str, ...]:
 
 def catalogue() -> tuple[Point, ...]:
     """Return every checked-in kernel, family by family."""
-    return tuple(kernel for family in _in_order() for kernel in family.catalogue())
+    return tuple(kernel for family in in_order() for kernel in family.catalogue())
 
 
 def choose(choice: Choice) -> tuple[Point, ...]:
@@ -102,7 +102,9 @@ def choose_of(kind: type[K], choice: Choice) -> tuple[K, ...]:
     return look_up_of(kind, choice).kernels
 
 
-def look_up(choice: Choice) -> Selection[Point]:
+def look_up(
+    choice: Choice, able: Callable[[Family[Any]], object] = lambda family: True
+) -> Selection[Point]:
     """Return the kernels that a choice stands for, the catalogue's first and in its order.
 
     Each combination of the values given stands for itself: for the catalogue's kernels that have
@@ -117,15 +119,17 @@ def look_up(choice: Choice) -> Selection[Point]:
 
     Names and globs stand for kernels of the catalogue; values of axes narrow them down.
 
+    Families of which `able` says no have no part in the choice.
+
     Raises:
         GhashgenError: a family, an axis, a value or a name is unknown, a glob matches nothing, or
-            no combination makes sense (says why).
+            no combination makes sense (says why); or a family is named, or a kernel of one, of
+            which `able` says no.
     """
-    for name in choice.family:
-        if name not in families():
-            raise GhashgenError(f"unknown family {name!r}", choose_one(name, families()))
+    among = [family for family in in_order() if able(family)]
+    _require_among(choice, among)
     wanted = choice.family or tuple(families())
-    return _look_up(choice, [family for family in _in_order() if family.name in wanted])
+    return _look_up(choice, [family for family in among if family.name in wanted])
 
 
 def look_up_of(kind: type[K], choice: Choice) -> Selection[K]:
@@ -134,25 +138,26 @@ def look_up_of(kind: type[K], choice: Choice) -> Selection[K]:
     Raises:
         GhashgenError: as `look_up`, or another family is named, or a kernel of another.
     """
-    (own,) = (family for family in families().values() if family.make is kind)
-    for name in choice.family:
-        if name != own.name:
-            raise _not_for(f"family {name}", own)
-    for kernel in catalogue():
-        if kernel.name in choice.name and kernel.family != own.name:
-            raise _not_for(f"{kernel.name} is of family {kernel.family}, which", own)
+    (own,) = (family for family in in_order() if family.make is kind)
+    _require_among(choice, [own])
     return _look_up(choice, [own])
 
 
-def _not_for(what: str, own: Family[Any]) -> GhashgenError:
-    return GhashgenError(
-        f"{what} is not for this: it works on {own.title} alone", f"choose family {own.name}"
-    )
-
-
-def _in_order() -> list[Family[Any]]:
-    """Return the families, the default one first."""
-    return sorted(families().values(), key=lambda family: (family.name != DEFAULT, family.name))
+def _require_among(choice: Choice, among: Sequence[Family[Any]]) -> None:
+    names = [family.name for family in among]
+    works = f"works on {' and '.join(family.title for family in among)} alone"
+    remedy = f"choose family {' or '.join(names)}"
+    for name in choice.family:
+        if name not in families():
+            raise GhashgenError(f"unknown family {name!r}", choose_one(name, families()))
+        if name not in names:
+            raise GhashgenError(f"family {name} is not for this, which {works}", remedy)
+    for kernel in catalogue() if choice.name and len(among) < len(families()) else ():
+        if kernel.name in choice.name and kernel.family not in names:
+            raise GhashgenError(
+                f"{kernel.name} is of family {kernel.family}, and not for this, which {works}",
+                remedy,
+            )
 
 
 def _look_up(choice: Choice, among: Sequence[Family[Any]]) -> Selection[Any]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from ghashgen.algebra.identities import theorems
 from ghashgen.check.ledger import NAME as PROOFS
 from ghashgen.check.ledger import load as load_proofs
-from ghashgen.check.ledger import require_fresh
+from ghashgen.check.ledger import provable, require_fresh
 from ghashgen.check.ledger import theorems as proved_theorems
 from ghashgen.check.trusted import Part, second_line, trusted_parts
 from ghashgen.kernels import manifest
@@ -151,7 +151,7 @@ def _proved(path: Path, entries: Mapping[str, manifest.Entry]) -> Proved | None:
     if not path.exists():
         return None
     verdicts = load_proofs(path)
-    require_fresh(path, verdicts, entries)
+    require_fresh(path, verdicts, provable(entries))
     good = [verdict for verdict in verdicts if verdict["proved"]]
     return Proved(len(good), len(proved_theorems(good)))
 

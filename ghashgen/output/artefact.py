@@ -13,8 +13,8 @@ from ghashgen.arch.objects import ObjectCode, read_object
 from ghashgen.compiler.frame import Function
 from ghashgen.compiler.pipeline import Compiled, Measure
 from ghashgen.cost.audit import Audit, Region, audit
+from ghashgen.kernels.core import Point
 from ghashgen.kernels.families import family_of
-from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.manifest import Counted, Counts, Entry, Left, Object, TableEntry, axes_in
 from ghashgen.kernels.target import Target, require_fit
 from ghashgen.output.backend import Hold
@@ -28,7 +28,7 @@ from ghashgen.support.toolchain import Tool, assemble_text
 class Artefact:
     """Everything that is emitted for one kernel."""
 
-    kernel: Kernel
+    kernel: Point
     target: Target
     text: str
     functions: tuple[RenderedFunction, ...]
@@ -40,10 +40,10 @@ class Artefact:
     def file(self) -> str:
         """Path below the output folder."""
         name = self.target.symbol(self.kernel.name)
-        return f"{self.kernel.isa}/{name}.{self.target.syntax.suffix}"
+        return f"{self.kernel.instruction_set.name}/{name}.{self.target.syntax.suffix}"
 
 
-def make(kernel: Kernel, target: Target, assembler: Tool) -> Artefact:
+def make(kernel: Point, target: Target, assembler: Tool) -> Artefact:
     """Compile, place, assemble, audit and render one kernel.
 
     Raises:
@@ -55,7 +55,7 @@ def make(kernel: Kernel, target: Target, assembler: Tool) -> Artefact:
 
 
 def finish(
-    kernel: Kernel,
+    kernel: Point,
     target: Target,
     assembler: Tool,
     compiling: Callable[[Measure], Mapping[str, Compiled]],
@@ -120,7 +120,7 @@ def manifest_entry(artefact: Artefact, assembler: Tool) -> Entry:
         cpu_features=tuple(counted.features),
         symbols={item.name: item.symbol for item in artefact.functions},
         table=TableEntry(
-            bytes=kernel.table_bytes,
+            bytes=kernel.layout.size,
             align=align,
             best_align=max(kernel.best_align, align),
             top_power=kernel.layout.top,

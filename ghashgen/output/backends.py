@@ -5,17 +5,17 @@ from functools import partial
 from types import MappingProxyType
 
 from ghashgen.compiler.pipeline import compile_kernel
-from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.core import Point
 from ghashgen.kernels.target import OWN, PEACHPY, Target
 from ghashgen.output.backend import Prepared
 from ghashgen.output.peachpy import emit
 
 
-def _own(kernel: Kernel, target: Target) -> Prepared:
+def _own(kernel: Point, target: Target) -> Prepared:
     return Prepared(partial(compile_kernel, kernel, target.abi, target.table_align_of(kernel)))
 
 
-PREPARE: Mapping[str, Callable[[Kernel, Target], Prepared]] = MappingProxyType(
+PREPARE: Mapping[str, Callable[[Point, Target], Prepared]] = MappingProxyType(
     {OWN: _own, PEACHPY: emit.prepare}
 )
 """What makes a kernel ready for `output.artefact.finish`, by the back end's name."""

@@ -58,7 +58,8 @@ def render_dispatch(
 ) -> dict[str, str]:
     """Return the text of the dispatcher's files by name, for these kernels and no others.
 
-    Where all kernels are of other architectures there is none, since it asks CPUID.
+    Where all kernels are of other architectures, or of families of which none is recommended, there
+    is none: it asks CPUID, and what was measured.
 
     `library` begins their names and those of everything that they define. The order of `entries`
     does not matter. Choices come from `records`; those for the messages of a lasting key from
@@ -68,10 +69,9 @@ def render_dispatch(
         GhashgenError: a kernel needs a CPU feature that the detection does not know; the chosen set
             names no kernel, or mixes operations.
     """
-    every = candidates(entries)
-    known_isas = isas(ARCH.name)
-    pool = [each for each in every if each.isa in known_isas]
-    if every and not pool:
+    entries, known_isas = tuple(entries), isas(ARCH.name)
+    pool = [each for each in candidates(entries) if each.isa in known_isas]
+    if entries and not pool:
         return {}
     known: tuple[Host, ...] = Chooser((), records).hosts
     if len(FEATURES) > FEATURE_BITS or len(known) >= 1 << HOST_BITS or len(known) > 32:

@@ -15,9 +15,8 @@ from pathlib import Path
 
 from ghashgen.choice.chosen import Chosen
 from ghashgen.kernels import manifest
-from ghashgen.kernels.hash.definition import DEFINITIONS
-from ghashgen.kernels.hash.exported import functions
-from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.core import Point
+from ghashgen.kernels.families import families, in_order
 from ghashgen.kernels.target import Target
 from ghashgen.output.artefact import Artefact, make, manifest_entry, sha256
 from ghashgen.output.dispatcher import NAMES as DISPATCH
@@ -46,16 +45,16 @@ class Output:
     prefix: str = ""
 
 
-def _make(target: Target, assembler: Tool, kernel: Kernel) -> Artefact:
+def _make(target: Target, assembler: Tool, kernel: Point) -> Artefact:
     return make(kernel, target, assembler)
 
 
 def produce(
-    kernels: Sequence[Kernel],
+    kernels: Sequence[Point],
     target: Target,
     old: dict[str, manifest.Entry],
     whole: bool,
-    on_done: Callable[[Kernel], None] = lambda kernel: None,
+    on_done: Callable[[Point], None] = lambda kernel: None,
     chosen: Chosen | None = None,
 ) -> Output:
     """Make every kernel; `whole` says that entries of `old` not made again are stale.
@@ -74,9 +73,8 @@ def produce(
         .get_template(f"{HEADER}.j2")
         .render(
             entries=ordered,
-            operations=DEFINITIONS,
-            ops=[DEFINITIONS[op] for op in sorted({str(entry.axes["op"]) for entry in ordered})],
-            functions=functions(),
+            notes=_notes(ordered),
+            families=families(),
             library=target.library,
         )
     }
@@ -92,6 +90,15 @@ def produce(
     return Output(files, tuple(artefacts), stale, target.prefix)
 
 
+def _notes(entries: Sequence[manifest.Entry]) -> list[str]:
+    """Return what the header says of its kernels, family by family."""
+    lines: list[str] = []
+    for family in in_order():
+        if own := [entry.axes for entry in entries if entry.family == family.name]:
+            lines += ["", *family.notes(own)] if lines else family.notes(own)
+    return lines
+
+
 def _keep_assembler(entry: manifest.Entry, old: manifest.Entry | None) -> manifest.Entry:
     """Same bytes from another nasm: the manifest goes on naming the one that made them first."""
     same = old is not None and old.object.text_sha256 == entry.object.text_sha256
@@ -99,13 +106,13 @@ def _keep_assembler(entry: manifest.Entry, old: manifest.Entry | None) -> manife
 
 
 def generate(
-    kernels: Sequence[Kernel],
+    kernels: Sequence[Point],
     target: Target,
     out: Path,
     *,
     whole: bool = False,
     force: bool = False,
-    on_done: Callable[[Kernel], None] = lambda kernel: None,
+    on_done: Callable[[Point], None] = lambda kernel: None,
     chosen: Chosen | None = None,
 ) -> Output:
     """Make the kernels and write them to `out`; a chosen set gives the dispatcher its order.
@@ -221,10 +228,10 @@ def _uninterrupted() -> Iterator[None]:
 
 
 def differences(
-    kernels: Sequence[Kernel],
+    kernels: Sequence[Point],
     target: Target,
     out: Path,
-    on_done: Callable[[Kernel], None] = lambda kernel: None,
+    on_done: Callable[[Point], None] = lambda kernel: None,
 ) -> list[str]:
     """Regenerate from nothing and return how the folder differs, one line a file."""
     output = produce(kernels, target, {}, True, on_done)

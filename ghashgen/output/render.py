@@ -15,8 +15,8 @@ from ghashgen.compiler.pipeline import Compiled
 from ghashgen.cost.audit import Audit
 from ghashgen.cost.left import Left
 from ghashgen.ir.program import Constant, Op, RegClass
-from ghashgen.kernels.families import family_of, functions_of
-from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.core import Point
+from ghashgen.kernels.families import DEFAULT, family_of, functions_of, own_name
 from ghashgen.kernels.target import BACKENDS, OWN, Target
 from ghashgen.support.templates import environment
 
@@ -46,12 +46,13 @@ class Rendered:
     functions: tuple[RenderedFunction, ...]
 
 
-def regenerate_command(kernel: Kernel, target: Target) -> str:
+def regenerate_command(kernel: Point, target: Target) -> str:
     """Return the command that emits this file again."""
     words = ["ghashgen generate"]
-    if kernel.alias:
-        words += [f"--name {kernel.alias}"]
+    if name := own_name(kernel):
+        words += [f"--name {name}"]
     else:
+        words += [f"--family {kernel.family}"] if kernel.family != DEFAULT else []
         words += [axis.option(getattr(kernel, axis.name)) for axis in family_of(kernel).axes]
     arch = kernel.instruction_set.arch
     if (target.abi, target.fmt) != (arch.default_abi, arch.default_format):
@@ -64,7 +65,7 @@ def regenerate_command(kernel: Kernel, target: Target) -> str:
     return " ".join(words)
 
 
-def _lines(kernel: Kernel, target: Target, name: str, function: Function) -> tuple[str, ...]:
+def _lines(kernel: Point, target: Target, name: str, function: Function) -> tuple[str, ...]:
     syntax, rows = target.syntax, kernel.instruction_set.rows
     names = Names(target.symbol(f"{kernel.name}_{name}"), target.symbol(kernel.name), target.fmt)
     lines: list[str] = []
@@ -101,7 +102,7 @@ def _constants(functions: Mapping[str, Function]) -> list[Constant]:
     return [used[name] for name in sorted(used)]
 
 
-def draft(kernel: Kernel, target: Target, functions: Mapping[str, Function]) -> str:
+def draft(kernel: Point, target: Target, functions: Mapping[str, Function]) -> str:
     """Return what an assembler is given: the file without what only its bytes can tell."""
     lines = {name: _lines(kernel, target, name, item) for name, item in functions.items()}
     return (
@@ -119,7 +120,7 @@ def draft(kernel: Kernel, target: Target, functions: Mapping[str, Function]) -> 
 
 
 def render(
-    kernel: Kernel, target: Target, compiled: Mapping[str, Compiled], counted: Audit
+    kernel: Point, target: Target, compiled: Mapping[str, Compiled], counted: Audit
 ) -> Rendered:
     """Return the file that ships: placed functions, and what was found in their bytes."""
     arch, exported = kernel.instruction_set.arch, functions_of(kernel)
@@ -146,7 +147,7 @@ def render(
             symbol=target.symbol(kernel.name),
             counted=counted,
             left=places(arch, _everywhere(arch, counted)),
-            operation=kernel.definition,
+            words=family_of(kernel).words(kernel),
             backend="" if target.backend == OWN else BACKENDS[target.backend],
             align=target.table_align_of(kernel),
             functions={item.name: item for item in said},

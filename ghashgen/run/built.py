@@ -9,12 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from ghashgen.arch.objects import read_object
 from ghashgen.cost.audit import Audit, audit
 from ghashgen.kernels import manifest
-from ghashgen.kernels.families import functions_of
-from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.core import Point
+from ghashgen.kernels.families import axes_of, functions_of
 from ghashgen.kernels.manifest import Entry
 from ghashgen.kernels.target import Target, require_fit
 from ghashgen.output.artefact import make, sha256
@@ -26,12 +27,15 @@ from ghashgen.support.parallel import run
 from ghashgen.support.sealed import kept
 from ghashgen.support.toolchain import Tool, assemble, find_assembler
 
+K = TypeVar("K", bound=Point)
+K_co = TypeVar("K_co", bound=Point, covariant=True)
+
 
 @dataclass(frozen=True)
-class Built:
+class Built(Generic[K_co]):
     """An assembled kernel."""
 
-    kernel: Kernel
+    kernel: K_co
     obj: Path
     abi: str
     table_align: int
@@ -59,28 +63,28 @@ class Built:
             GhashgenError: as `run.arguments.arguments`.
         """
         exported = functions_of(self.kernel)[function]
-        return arguments(exported, values, self.kernel.table_bytes, self.table_align)
+        return arguments(exported, values, self.kernel.layout.size, self.table_align)
 
     @property
     def harness_kernel(self) -> HarnessKernel:
         """What the harness must know to call it."""
         return HarnessKernel(
             name=self.kernel.name,
-            isa=self.kernel.isa,
+            isa=self.kernel.instruction_set.name,
             abi=self.abi,
             needs=self.features,
             blocks=self.kernel.blocks,
-            table_bytes=self.kernel.table_bytes,
+            table_bytes=self.kernel.layout.size,
             table_align=self.table_align,
             obj=self.obj,
-            op=self.kernel.op,
+            op=str(axes_of(self.kernel).get("op", self.kernel.family)),
             functions=tuple(functions_of(self.kernel)),
             symbol=self.symbol,
         )
 
 
 def _text(
-    kernel: Kernel, target: Target, folder: Path, entry: Entry | None, tool: Tool
+    kernel: Point, target: Target, folder: Path, entry: Entry | None, tool: Tool
 ) -> tuple[str, str]:
     """Return (text, source)."""
     if entry is not None and not target.prefix and _made_for(entry, kernel, target):
@@ -97,7 +101,7 @@ def _text(
     return make(kernel, target, tool).text, "rendered"
 
 
-def _made_for(entry: Entry, kernel: Kernel, target: Target) -> bool:
+def _made_for(entry: Entry, kernel: Point, target: Target) -> bool:
     align = target.table_align_of(kernel)
     made = entry.abi, entry.syntax, entry.backend, entry.table.align, list(entry.symbols)
     wanted = target.abi.name, target.syntax.name, target.backend, align, list(functions_of(kernel))
@@ -111,8 +115,8 @@ def _build(
     tool: Tool,
     assembler: str,
     fresh: bool,
-    item: tuple[Kernel, Entry | None],
-) -> Built:
+    item: tuple[K, Entry | None],
+) -> Built[K]:
     kernel, entry = item
     text, source = _text(kernel, target, folder, entry, tool)
     digest = sha256(f"{tool.version} {text}".encode())
@@ -130,13 +134,13 @@ def _build(
 
 
 def build(
-    kernels: Sequence[Kernel],
+    kernels: Sequence[K],
     target: Target,
     folder: Path,
     objects: Path,
-    on_done: Callable[[Kernel], None] = lambda kernel: None,
+    on_done: Callable[[K], None] = lambda kernel: None,
     fresh: bool = False,
-) -> tuple[Built, ...]:
+) -> tuple[Built[K], ...]:
     """Assemble and audit kernels; `fresh` assembles them whatever `objects` holds.
 
     Raises:

@@ -10,9 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.arch.x86_64 import ARCH
-from ghashgen.kernels.core import RESULT_TYPES, Counted, Fixed, Function, Table, Word
+from ghashgen.kernels.core import RESULT_TYPES, Counted, Fixed, Function, Point, Table, Word
 from ghashgen.kernels.families import functions_of
-from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.run.built import Built
 from ghashgen.run.emulate import CallResult, Emulator, Image, Registers
 from ghashgen.run.emulate.calls import call_of
@@ -29,7 +28,7 @@ def lengths(blocks: int) -> list[int]:
     return [0, 5, 16, group - 1, group, group + 21, 3 * group + 16 * (blocks // 2) + 7]
 
 
-def _numbers(function: Function[Kernel], blocks: int) -> tuple[Sequence[int], str]:
+def _numbers(function: Function[Point], blocks: int) -> tuple[Sequence[int], str]:
     """Return the lengths or other public numbers to call a function with, and how to say it."""
     if any(isinstance(param.size, Counted) for param in function.params):
         return lengths(blocks), "{} of {} bytes"
@@ -38,7 +37,7 @@ def _numbers(function: Function[Kernel], blocks: int) -> tuple[Sequence[int], st
     return (0,), "{}"
 
 
-def _values(function: Function[Kernel], number: int, secret: bytes) -> dict[str, bytes | int]:
+def _values(function: Function[Point], number: int, secret: bytes) -> dict[str, bytes | int]:
     """Return what all parameters but the table are: the secret, over and over, and the number."""
     out: dict[str, bytes | int] = {}
     for param in function.params:
@@ -52,7 +51,7 @@ def _values(function: Function[Kernel], number: int, secret: bytes) -> dict[str,
     return out
 
 
-def _calls(built: Built, secret: bytes) -> Iterator[tuple[str, str, dict[str, bytes | int]]]:
+def _calls(built: Built[Point], secret: bytes) -> Iterator[tuple[str, str, dict[str, bytes | int]]]:
     """Yield (what, function, values but for the table), those that fill the table first."""
     exported = functions_of(built.kernel).values()
     for function in sorted(exported, key=lambda f: not _fills(f)):
@@ -62,16 +61,16 @@ def _calls(built: Built, secret: bytes) -> Iterator[tuple[str, str, dict[str, by
             yield words.format(function.name, number), function.name, values
 
 
-def _fills(function: Function[Kernel]) -> bool:
+def _fills(function: Function[Point]) -> bool:
     return any(isinstance(param.size, Table) and param.written for param in function.params)
 
 
 def _observed(
-    emulator: Emulator, image: Image, built: Built, secret: bytes
-) -> Iterator[tuple[str, Function[Kernel], CallResult]]:
+    emulator: Emulator, image: Image, built: Built[Point], secret: bytes
+) -> Iterator[tuple[str, Function[Point], CallResult]]:
     """Yield what every call with this secret did, init's first."""
     abi = abi_name(built.abi)
-    table: bytes | int = built.kernel.table_bytes
+    table: bytes | int = built.kernel.layout.size
     for what, name, values in _calls(built, secret):
         function = functions_of(built.kernel)[name]
         tables = [param.name for param in function.params if isinstance(param.size, Table)]
@@ -83,7 +82,7 @@ def _observed(
         yield what, function, done
 
 
-def leaks(emulator: Emulator, image: Image, built: Built) -> tuple[int, str]:
+def leaks(emulator: Emulator, image: Image, built: Built[Point]) -> tuple[int, str]:
     """Return how many calls were made, and the first thing that is wrong with one, else ""."""
     count = 0
     pairs = [_observed(emulator, image, built, secret) for secret in SECRETS]
@@ -94,7 +93,7 @@ def leaks(emulator: Emulator, image: Image, built: Built) -> tuple[int, str]:
     return count, ""
 
 
-def _registers(function: Function[Kernel], after: Registers) -> bytes:
+def _registers(function: Function[Point], after: Registers) -> bytes:
     """Return the registers, less the bits of a number that is returned."""
     given = RESULT_TYPES[function.returns.ctype] // 8 if function.returns else 0
     at = GPR_AT + 8 * ARCH.result
@@ -102,7 +101,7 @@ def _registers(function: Function[Kernel], after: Registers) -> bytes:
 
 
 def _compared(
-    built: Built, function: Function[Kernel], one: CallResult, other: CallResult
+    built: Built[Point], function: Function[Point], one: CallResult, other: CallResult
 ) -> Iterator[str]:
     for result in (one, other):
         if not result.outcome.ok:

@@ -31,6 +31,7 @@ from ghashgen.check.sampled.stranger import structures
 from ghashgen.check.sampled.subject import Plan, Subject, structure_of, subject_of
 from ghashgen.check.validation.cases import Case
 from ghashgen.check.validation.runners import Emulated, Native, Runner
+from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.run.built import Built
 from ghashgen.run.emulate import Emulator
 from ghashgen.run.emulate.image import load_object
@@ -58,7 +59,9 @@ class Ran:
     """More of that."""
 
 
-def run(data: bytes, original: Built, folder: Path, seed: str, emulate: bool = False) -> Ran:
+def run(
+    data: bytes, original: Built[Kernel], folder: Path, seed: str, emulate: bool = False
+) -> Ran:
     """Run an object that claims to be what another one is; `emulate` asks for the emulator.
 
     Raises:
@@ -73,7 +76,7 @@ def run(data: bytes, original: Built, folder: Path, seed: str, emulate: bool = F
         path.unlink(missing_ok=True)
 
 
-def _needs(built: Built) -> tuple[str, ...]:
+def _needs(built: Built[Kernel]) -> tuple[str, ...]:
     """Return the CPU features of the object, of those that the harness knows.
 
     Bytes that are never executed may look like any instruction.
@@ -85,7 +88,7 @@ def _needs(built: Built) -> tuple[str, ...]:
     return tuple(name for name in FEATURES if name in {*found, *built.features})
 
 
-def _run(built: Built, folder: Path, rng: random.Random, emulate: bool) -> Ran:
+def _run(built: Built[Kernel], folder: Path, rng: random.Random, emulate: bool) -> Ran:
     needs = _needs(built)
     find_cc()
     try:
@@ -109,7 +112,7 @@ def _run(built: Built, folder: Path, rng: random.Random, emulate: bool) -> Ran:
 
 
 def _tried(
-    built: Built, harness: Harness, runner: Runner, emulator: Emulator, rng: random.Random
+    built: Built[Kernel], harness: Harness, runner: Runner, emulator: Emulator, rng: random.Random
 ) -> Ran:
     calls = 0
     try:
@@ -124,7 +127,7 @@ def _tried(
 
 
 def _trials(
-    built: Built, harness: Harness, runner: Runner, emulator: Emulator, rng: random.Random
+    built: Built[Kernel], harness: Harness, runner: Runner, emulator: Emulator, rng: random.Random
 ) -> Iterator[tuple[int, str]]:
     """Yield how many calls a trial made, and what was wrong."""
     yield from _swept(built, harness, runner)
@@ -133,7 +136,7 @@ def _trials(
     yield leaks(emulator, load_object(built.obj), built)
 
 
-def _swept(built: Built, harness: Harness, runner: Runner) -> Iterator[tuple[int, str]]:
+def _swept(built: Built[Kernel], harness: Harness, runner: Runner) -> Iterator[tuple[int, str]]:
     """Run the runner's own sweep."""
     if isinstance(runner, Native):
         report = harness.check(built.kernel.name)
@@ -144,7 +147,9 @@ def _swept(built: Built, harness: Harness, runner: Runner) -> Iterator[tuple[int
     yield calls, faults[0] if faults else ""
 
 
-def _answered(built: Built, runner: Runner, rng: random.Random) -> Iterator[tuple[int, str]]:
+def _answered(
+    built: Built[Kernel], runner: Runner, rng: random.Random
+) -> Iterator[tuple[int, str]]:
     op, few = built.kernel.op, isinstance(runner, Emulated)
     updates = cases.updates(op, built.kernel.blocks, rng, few)
     for start in range(0, len(updates), 512):
@@ -177,7 +182,7 @@ def _plan(subject: Subject) -> Plan:
     return Plan(dict.fromkeys(subject.lengths, 1), 1, combine)
 
 
-def _independent(built: Built, harness: Harness, runner: Runner) -> tuple[int, str]:
+def _independent(built: Built[Kernel], harness: Harness, runner: Runner) -> tuple[int, str]:
     """Run it with independent powers; its groups may differ from those of the original."""
     subject = subject_of(built)
     tried = dict.fromkeys((structure_of(built.kernel), *structures(built.kernel.blocks)))

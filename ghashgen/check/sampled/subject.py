@@ -89,7 +89,7 @@ def structure_of(kernel: Kernel) -> Structure:
     return Structure(kernel.blocks, kernel.lane_count if kernel.fold == "end" else 1)
 
 
-def subject_of(built: Built) -> Subject:
+def subject_of(built: Built[Kernel]) -> Subject:
     """Return a kernel of this project as a subject."""
     kernel = built.kernel
     exported = functions_of(kernel)

@@ -12,7 +12,7 @@ from hashlib import shake_256
 from typing import Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.kernels.core import Counted, Fixed, Function, Table, Word
+from ghashgen.kernels.core import Counted, Fixed, Function, Point, Table, Word
 from ghashgen.kernels.families import functions_of
 from ghashgen.run.arguments import Arguments, Memory, Values, answered
 from ghashgen.run.built import Built
@@ -48,13 +48,13 @@ def lengths(blocks: int) -> tuple[int, ...]:
     return tuple(sorted({*few, *around, 2 * group + 21, 3 * group + 8 * blocks + 7}))
 
 
-def faults(built: Built, call: Caller, functions: Sequence[str]) -> list[str]:
+def faults(built: Built[Point], call: Caller, functions: Sequence[str]) -> list[str]:
     """Return what is wrong with calls of these functions, one line each.
 
     Those that fill the table are called first.
     """
     exported = functions_of(built.kernel)
-    table = shake_256(b"table").digest(built.kernel.table_bytes)
+    table = shake_256(b"table").digest(built.kernel.layout.size)
     out: list[str] = []
     for function in sorted(exported.values(), key=lambda f: not _filled(f)):
         cases = list(_cases(built, function, table))
@@ -80,7 +80,7 @@ def _bytes(function: Function[Any], name: str, case: int, size: int) -> bytes:
     return shake_256(f"{function.name} {name} {case}".encode()).digest(size)
 
 
-def _cases(built: Built, function: Function[Any], table: bytes) -> Iterator[Arguments]:
+def _cases(built: Built[Point], function: Function[Any], table: bytes) -> Iterator[Arguments]:
     """Yield a call for every length, or other number; everything ends as near a page as it may."""
     counters = {p.size.by: p.size.unit for p in function.params if isinstance(p.size, Counted)}
     numbers = [p for p in function.params if isinstance(p.size, Word) and not p.secret]

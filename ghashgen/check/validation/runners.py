@@ -10,6 +10,7 @@ from typing import Protocol
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.check.validation.cases import ZERO
 from ghashgen.check.validation.placements import faults
+from ghashgen.kernels.core import Point
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.run.arguments import Answer, Arguments, Values, answered
@@ -39,27 +40,27 @@ class Runner(Protocol):
         """Run every so manieth of the cases that have nothing to do with the group size."""
         ...
 
-    def updates(self, built: Built, vectors: Sequence[Vector]) -> list[bytes]:
+    def updates(self, built: Built[Point], vectors: Sequence[Vector]) -> list[bytes]:
         """Return the final state of each vector after init and one update a chunk."""
         ...
 
-    def products(self, built: Built, vectors: Sequence[Vector]) -> list[bytes]:
+    def products(self, built: Built[Point], vectors: Sequence[Vector]) -> list[bytes]:
         """Return x·H of each vector after init."""
         ...
 
-    def segments(self, built: Built, vectors: Sequence[Vector]) -> list[bytes]:
+    def segments(self, built: Built[Point], vectors: Sequence[Vector]) -> list[bytes]:
         """Return the final state of each vector, every chunk hashed apart and combined."""
         ...
 
-    def powers(self, built: Built, vectors: Sequence[Vector]) -> list[bytes]:
+    def powers(self, built: Built[Point], vectors: Sequence[Vector]) -> list[bytes]:
         """Return H^m of each vector; m is the first 8 bytes of x, little-endian."""
         ...
 
-    def calls(self, built: Built, function: str, values: Sequence[Values]) -> list[Answer]:
+    def calls(self, built: Built[Point], function: str, values: Sequence[Values]) -> list[Answer]:
         """Return what the function writes to, and what it returns, for each set of values."""
         ...
 
-    def check(self, built: Built) -> list[str]:
+    def check(self, built: Built[Point]) -> list[str]:
         """Return what is wrong with bounds, alignment and calling convention, one line each."""
         ...
 
@@ -72,23 +73,23 @@ class Native:
     how: str = "native"
     sample: int = 1
 
-    def updates(self, built: Built, vectors: Sequence[Vector]) -> list[bytes]:
+    def updates(self, built: Built[Point], vectors: Sequence[Vector]) -> list[bytes]:
         """Run the harness on the vectors."""
         return self.harness.run(built.kernel.name, vectors)
 
-    def products(self, built: Built, vectors: Sequence[Vector]) -> list[bytes]:
+    def products(self, built: Built[Point], vectors: Sequence[Vector]) -> list[bytes]:
         """Run NAME_mul in the harness."""
         return self.harness.mul(built.kernel.name, vectors)
 
-    def segments(self, built: Built, vectors: Sequence[Vector]) -> list[bytes]:
+    def segments(self, built: Built[Point], vectors: Sequence[Vector]) -> list[bytes]:
         """Hash and combine in the harness."""
         return self.harness.segments(built.kernel.name, vectors)
 
-    def powers(self, built: Built, vectors: Sequence[Vector]) -> list[bytes]:
+    def powers(self, built: Built[Point], vectors: Sequence[Vector]) -> list[bytes]:
         """Run NAME_power in the harness."""
         return self.harness.power(built.kernel.name, vectors)
 
-    def calls(self, built: Built, function: str, values: Sequence[Values]) -> list[Answer]:
+    def calls(self, built: Built[Point], function: str, values: Sequence[Values]) -> list[Answer]:
         """Call the function in the harness, between guard pages and by its convention."""
         made = [built.arguments(function, each) for each in values]
         called = self.harness.call(built.kernel.name, function, made)
@@ -98,7 +99,7 @@ class Native:
         exported = functions_of(built.kernel)[function]
         return [answered(exported, one.buffers, one.register) for one in called]
 
-    def check(self, built: Built) -> list[str]:
+    def check(self, built: Built[Point]) -> list[str]:
         """Run the harness's own sweep over a hash, and put all other functions at every place."""
         name, functions = built.kernel.name, list(functions_of(built.kernel))
         out = []
@@ -124,7 +125,7 @@ class Emulated:
     how: str = "emulated"
     sample: int = 16
 
-    def updates(self, built: Built, vectors: Sequence[Vector]) -> list[bytes]:
+    def updates(self, built: Built[Point], vectors: Sequence[Vector]) -> list[bytes]:
         """Call init and update for every vector, chunk by chunk."""
         tables = self._tables(built, vectors)
         states = [vector.x for vector in vectors]
@@ -136,13 +137,13 @@ class Emulated:
                 states[i] = answer["x"]
         return states
 
-    def products(self, built: Built, vectors: Sequence[Vector]) -> list[bytes]:
+    def products(self, built: Built[Point], vectors: Sequence[Vector]) -> list[bytes]:
         """Call init and mul for every vector."""
         tables = self._tables(built, vectors)
         values = [{"table": tables[vector.h], "x": vector.x} for vector in vectors]
         return [answer["x"] for answer in self.calls(built, "mul", values)]
 
-    def segments(self, built: Built, vectors: Sequence[Vector]) -> list[bytes]:
+    def segments(self, built: Built[Point], vectors: Sequence[Vector]) -> list[bytes]:
         """Call update from state 0, power and combine for every chunk."""
         tables = self._tables(built, vectors)
         states = [vector.x for vector in vectors]
@@ -164,7 +165,7 @@ class Emulated:
                 states[i] = answer["x"]
         return states
 
-    def powers(self, built: Built, vectors: Sequence[Vector]) -> list[bytes]:
+    def powers(self, built: Built[Point], vectors: Sequence[Vector]) -> list[bytes]:
         """Call power for every vector."""
         tables = self._tables(built, vectors)
         values: list[Values] = [
@@ -173,7 +174,7 @@ class Emulated:
         ]
         return [answer["y"] for answer in self.calls(built, "power", values)]
 
-    def calls(self, built: Built, function: str, values: Sequence[Values]) -> list[Answer]:
+    def calls(self, built: Built[Point], function: str, values: Sequence[Values]) -> list[Answer]:
         """Call the function for each set of values."""
         made = [built.arguments(function, each) for each in values]
         exported = functions_of(built.kernel)[function]
@@ -182,7 +183,7 @@ class Emulated:
             for one in self._many(built, function, made)
         ]
 
-    def check(self, built: Built) -> list[str]:
+    def check(self, built: Built[Point]) -> list[str]:
         """Put all functions at every place, and compare the registers before and after."""
 
         def call(function: str, calls: Sequence[Arguments], dirty: bool) -> Sequence[Called]:
@@ -198,13 +199,15 @@ class Emulated:
 
         return faults(built, call, list(functions_of(built.kernel)))
 
-    def _tables(self, built: Built, vectors: Sequence[Vector]) -> dict[bytes, bytes]:
+    def _tables(self, built: Built[Point], vectors: Sequence[Vector]) -> dict[bytes, bytes]:
         """Return the table of every hash subkey."""
         keys = list(dict.fromkeys(vector.h for vector in vectors))
         answers = self.calls(built, "init", [{"h": h} for h in keys])
         return {h: answer["table"] for h, answer in zip(keys, answers, strict=True)}
 
-    def _many(self, built: Built, function: str, calls: Sequence[Arguments]) -> list[CallResult]:
+    def _many(
+        self, built: Built[Point], function: str, calls: Sequence[Arguments]
+    ) -> list[CallResult]:
         symbol = f"{built.symbol}_{function}"
         image = _image(built.obj.read_bytes())
         abi = abi_name(built.abi)
@@ -231,7 +234,7 @@ def _image(obj: bytes) -> Image:
     return load_object(obj)
 
 
-def native(kernels: Sequence[Built], folder: Path) -> Native:
+def native(kernels: Sequence[Built[Point]], folder: Path) -> Native:
     """Build the harness with these kernels, all of one architecture."""
     arch = kernels[0].kernel.instruction_set.arch if kernels else None
     harness = build_harness([built.harness_kernel for built in kernels], folder, arch)

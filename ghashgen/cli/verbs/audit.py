@@ -11,7 +11,7 @@ from ghashgen.arch.registry import uarches
 from ghashgen.cli.verbs.options import (
     build_folder,
     choice_options,
-    chosen_of,
+    chosen_kernels,
     default_out,
     json_option,
     print_json,
@@ -20,7 +20,8 @@ from ghashgen.cli.verbs.options import (
 )
 from ghashgen.cost.audit import Audit, loop
 from ghashgen.cost.ports import Loop, PortAudit, Pressure, port_audit
-from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.core import Point
+from ghashgen.kernels.families import family_of
 from ghashgen.kernels.selection import Choice
 from ghashgen.kernels.target import Target, arch_of, runnable
 from ghashgen.run.built import Built, build
@@ -58,7 +59,7 @@ def COMMAND(
     as_json: bool,
 ) -> None:
     """Count instructions by class, from the assembled bytes; one row a kernel, side by side."""
-    kernels = chosen_of(Kernel, choice).kernels
+    kernels = chosen_kernels(choice).kernels
     where = runnable(abi, prefix, table_align, syntax, arch_of(kernels), backend)
     if ports:
         _require_tables(kernels)
@@ -88,16 +89,21 @@ def _loops(audits: list[Audit], per: str) -> Table:
         *(f">{cls}" for cls in CLASSES),
         *(">total", ">memory operands", ">code bytes", ">table bytes", ">stack bytes"),
     )
+
+    def number(count: int, scale: int, digits: str) -> str:
+        # Families have kernels without such a loop.
+        return f"{count / scale:{digits}}" if digits else "none"
+
     rows = []
     for item in audits:
         region = item.single if per == "single" else item.group
         scale = item.blocks if per == "block" else 1
-        digits = ".2f" if per == "block" else ".0f"
+        digits = (".2f" if per == "block" else ".0f") if region.instructions else ""
         row = (
             *(item.name, item.isa, str(item.blocks)),
-            *(f"{region.classes[cls] / scale:{digits}}" for cls in CLASSES),
-            f"{region.instructions / scale:{digits}}",
-            f"{region.memory_operands / scale:{digits}}",
+            *(number(region.classes[cls], scale, digits) for cls in CLASSES),
+            number(region.instructions, scale, digits),
+            number(region.memory_operands, scale, digits),
             str(sum(item.code_bytes.values())),
             str(item.table_bytes),
             str(max(item.stack_bytes.values())),
@@ -127,7 +133,7 @@ def _functions(audits: list[Audit]) -> Table:
     return Table("Whole functions", columns, rows, prose="registers written")
 
 
-def _require_tables(kernels: Iterable[Kernel]) -> None:
+def _require_tables(kernels: Iterable[Point]) -> None:
     """Refuse kernels of an architecture whose cores no table describes."""
     for kernel in kernels:
         arch = kernel.instruction_set.arch
@@ -138,19 +144,21 @@ def _require_tables(kernels: Iterable[Kernel]) -> None:
             )
 
 
-def _pressures(built: tuple[Built, ...], where: Target) -> PortAudit:
+def _pressures(built: tuple[Built[Point], ...], where: Target) -> PortAudit:
     """Return the port bounds of every group loop."""
     loops = []
     for item in built:
+        if not (function := family_of(item.kernel).loop):
+            continue
         code = read_object(item.obj.read_bytes())
-        update = f"{where.symbol(item.kernel.name)}_update"
-        loops.append(Loop(item.kernel.name, item.kernel.blocks, tuple(loop(code, update))))
+        symbol = f"{where.symbol(item.kernel.name)}_{function}"
+        loops.append(Loop(item.kernel.name, item.kernel.blocks, tuple(loop(code, symbol))))
     with progress("ports", len(loops) * len(uarches())) as advance:
         return port_audit(loops, advance)
 
 
 def _ports_json(name: str, pressures: PortAudit | None) -> dict[str, object]:
-    if pressures is None:
+    if pressures is None or name not in pressures.pressures:
         return {}
     return {
         "ports": {

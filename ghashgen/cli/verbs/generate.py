@@ -10,7 +10,7 @@ from ghashgen.choice.chosen import load
 from ghashgen.choice.figures import left_out
 from ghashgen.cli.verbs.options import (
     choice_options,
-    chosen_of,
+    chosen_kernels,
     default_out,
     json_option,
     one_of,
@@ -19,9 +19,7 @@ from ghashgen.cli.verbs.options import (
     target_options,
 )
 from ghashgen.kernels import manifest
-from ghashgen.kernels.hash.catalogue import catalogue
-from ghashgen.kernels.hash.kernel import Kernel
-from ghashgen.kernels.selection import Choice
+from ghashgen.kernels.selection import Choice, catalogue
 from ghashgen.kernels.target import Target, arch_of, target
 from ghashgen.output import generate as generator
 from ghashgen.output.artefact import make, sha256
@@ -72,7 +70,7 @@ def COMMAND(
         where = _target(abi, fmt, prefix, table_align, syntax, backend)
         _chosen(chosen_file, where, out, choice, force, only_check, as_json)
         return
-    found = chosen_of(Kernel, choice)
+    found = chosen_kernels(choice)
     kernels = found.kernels
     where = _target(abi, fmt, prefix, table_align, syntax, backend, arch_of(kernels))
     if str(out) == "-":

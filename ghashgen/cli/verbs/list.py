@@ -1,12 +1,13 @@
 """ghashgen list: the kernels and their axes."""
 
-from dataclasses import asdict
+from collections.abc import Iterator
 
 import click
 
-from ghashgen.cli.verbs.options import choice_options, chosen_of, json_option, print_json
-from ghashgen.kernels.hash.axes import AXES
-from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.check.claims.registry import claims
+from ghashgen.cli.verbs.options import choice_options, chosen_kernels, json_option, print_json
+from ghashgen.kernels.core import Point, Value
+from ghashgen.kernels.families import axes_of, family_of, in_order
 from ghashgen.kernels.selection import Choice
 from ghashgen.support.tables import Table, say, show
 from ghashgen.support.wording import counted
@@ -17,30 +18,47 @@ from ghashgen.support.wording import counted
 @json_option
 def COMMAND(choice: Choice, as_json: bool) -> None:
     """List kernels; without filters, the checked-in catalogue."""
-    kernels = chosen_of(Kernel, choice).kernels
+    kernels = chosen_kernels(choice).kernels
     if as_json:
         print_json(
             [
                 {
                     "name": k.name,
-                    **asdict(k),
-                    "table_bytes": k.table_bytes,
-                    "provable": k.instruction_set.arch.proved,
+                    "family": k.family,
+                    **axes_of(k),
+                    "table_bytes": k.layout.size,
+                    "provable": not any(_unproved(k)),
                 }
                 for k in kernels
             ]
         )
         return
-    columns = tuple(axis.name for axis in AXES if not axis.is_number)
+    shown = {k.family for k in kernels}
+    numbers = {axis.name: axis.is_number for f in in_order() if f.name in shown for axis in f.axes}
+    # Numbers last; a name says every axis that is not at its default.
+    columns = tuple(sorted(numbers, key=lambda axis: numbers[axis]))
     rows = []
     for k in kernels:
-        axes = [{True: "yes", False: "no"}.get(v, v) for v in (getattr(k, c) for c in columns)]
-        rows.append((k.name, *axes, str(k.blocks), str(k.table_bytes)))
-    # A name says every axis that is not at its default.
-    heads = ("kernel", *columns, ">blocks", ">table bytes")
-    unproved = sorted(
-        {k.instruction_set.arch.title for k in kernels if not k.instruction_set.arch.proved}
-    )
-    show(Table(counted(len(kernels), "kernel"), heads, tuple(rows), spare=columns[::-1]))
-    if unproved:
+        own = axes_of(k)
+        rows.append((k.name, *(_word(own.get(c, "")) for c in columns), str(k.layout.size)))
+    marked = (f">{axis}" if numbers[axis] else axis for axis in columns)
+    heads = ("kernel", *marked, ">table bytes")
+    spare = tuple(axis for axis in columns if not numbers[axis])[::-1]
+    show(Table(counted(len(kernels), "kernel"), heads, tuple(rows), spare=spare))
+    if unproved := sorted({of for k in kernels for of in _unproved(k)}):
         say(f"the bytes of {' and '.join(unproved)} kernels are not proved (SOUNDNESS.md)")
+
+
+def _word(value: Value) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
+
+
+def _unproved(kernel: Point) -> Iterator[str]:
+    """Yield what a kernel is of that the prover does not know: architecture, family."""
+    arch, family = kernel.instruction_set.arch, family_of(kernel)
+    if not arch.proved:
+        yield arch.title
+    if family.name not in claims():
+        yield family.title

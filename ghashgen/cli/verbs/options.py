@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 
 from ghashgen.arch.registry import arches, syntaxes
 from ghashgen.kernels.axes import Axis
-from ghashgen.kernels.core import Point
+from ghashgen.kernels.core import Family, Point
 from ghashgen.kernels.families import families
 from ghashgen.kernels.selection import (
     Choice,
@@ -102,9 +102,14 @@ def _beginning(known: Iterable[str], begun: str) -> list[CompletionItem[str]]:
     return [CompletionItem(value) for value in known if value.startswith(begun)]
 
 
-def chosen_kernels(choice: Choice) -> Selection[Point]:
-    """Return the kernels of a choice; say on standard error what was left out, and why."""
-    return _said(look_up(choice))
+def chosen_kernels(
+    choice: Choice, able: Callable[[Family[Any]], object] = lambda family: True
+) -> Selection[Point]:
+    """Return the kernels of a choice; say on standard error what was left out, and why.
+
+    `able` says of which families, where a verb cannot work on all.
+    """
+    return _said(look_up(choice, able))
 
 
 def chosen_of(kind: type[K], choice: Choice) -> Selection[K]:

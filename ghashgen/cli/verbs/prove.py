@@ -7,10 +7,11 @@ import click
 
 from ghashgen.algebra.identities import prove_all, selected
 from ghashgen.check import ledger, proofs
+from ghashgen.check.claims.registry import claims
 from ghashgen.cli.verbs.options import (
     build_folder,
     choice_options,
-    chosen_of,
+    chosen_kernels,
     default_out,
     json_option,
     print_json,
@@ -18,9 +19,9 @@ from ghashgen.cli.verbs.options import (
     target_options,
 )
 from ghashgen.kernels import manifest
-from ghashgen.kernels.hash.catalogue import catalogue
-from ghashgen.kernels.hash.kernel import Kernel
-from ghashgen.kernels.selection import Choice
+from ghashgen.kernels.core import Family, Point
+from ghashgen.kernels.families import family_of
+from ghashgen.kernels.selection import Choice, catalogue
 from ghashgen.kernels.target import runnable
 from ghashgen.run.built import build
 from ghashgen.support.errors import GhashgenError
@@ -66,10 +67,10 @@ def COMMAND(
     if identities or theorem:
         _identities(theorem, as_json)
         return
-    kernels = chosen_of(Kernel, choice).kernels
+    kernels = chosen_kernels(choice, _known).kernels
     proofs.require_provable(kernels)
     where = runnable(abi, prefix, table_align, syntax, backend=backend)
-    whole = kernels == catalogue()
+    whole = kernels == _catalogue()
     recorded = whole and where == runnable("sysv")
     if write and not recorded:
         raise GhashgenError("--write records the whole catalogue", "leave out all other options")
@@ -90,11 +91,21 @@ def COMMAND(
     if not recorded:
         return
     path = default_out() / ledger.NAME
-    ledger.require_fresh(path, verdicts, manifest.load(default_out()))
+    ledger.require_fresh(path, verdicts, ledger.provable(manifest.load(default_out())))
     if write:
         write_whole(path, ledger.dump(verdicts))
     else:
         ledger.require_same(path, verdicts)
+
+
+def _known(family: Family[Any]) -> bool:
+    """Whether the prover knows a family."""
+    return family.name in claims()
+
+
+def _catalogue() -> tuple[Point, ...]:
+    """Return the kernels of the catalogue that are to be proved."""
+    return tuple(kernel for kernel in catalogue() if _known(family_of(kernel)))
 
 
 def _print(verdicts: list[dict[str, Any]]) -> None:
@@ -149,7 +160,7 @@ def _require(verdicts: list[dict[str, Any]], whole: bool) -> None:
             f"first {failed[0]['kernel']}",
             "do not use them",
         )
-    names = [kernel.name for kernel in catalogue()]
+    names = [kernel.name for kernel in _catalogue()]
     differ = ledger.mismatches(verdicts, project_root() / ledger.EXPECTED, names, whole)
     if differ:
         for item in differ:

@@ -5,24 +5,27 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict
 from queue import Queue
+from typing import cast
 
 import click
 
 from ghashgen.arch.decoder import CLASSES
 from ghashgen.check.sampled.sample import sample
 from ghashgen.check.sampled.subject import SEED, Sampled, subject_of
+from ghashgen.check.validation.outcome import Validation
 from ghashgen.check.validation.runners import Emulated, Native, Runner, native
-from ghashgen.check.validation.validate import Validation, validate
+from ghashgen.check.validation.validate import validate
 from ghashgen.cli.verbs.options import (
     build_folder,
     choice_options,
-    chosen_of,
+    chosen_kernels,
     default_out,
     json_option,
     print_json,
     progress,
     target_options,
 )
+from ghashgen.kernels.core import Point
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.selection import Choice
 from ghashgen.kernels.target import arch_of, runnable
@@ -66,7 +69,7 @@ def COMMAND(
     """
     require("validate")
     start = time.perf_counter()
-    kernels = chosen_of(Kernel, choice).kernels
+    kernels = chosen_kernels(choice, lambda family: family.validation).kernels
     where = runnable(abi, prefix, table_align, syntax, arch_of(kernels), backend)
     with progress("assemble", len(kernels)) as advance:
         built = build(kernels, where, default_out(), build_folder("obj"), advance)
@@ -110,20 +113,23 @@ def COMMAND(
 
 
 def _sample(
-    built: tuple[Built, ...],
+    built: tuple[Built[Point], ...],
     here: Native,
-    runner_for: Callable[[Built], Runner],
+    runner_for: Callable[[Built[Point]], Runner],
     seed: str,
 ) -> list[Sampled]:
-    """Run kernels at random points, each where `runner_for` runs it."""
-    runners = {item.kernel.name: runner_for(item) for item in built}
+    """Run GHASH and POLYVAL kernels at random points, each where `runner_for` runs it."""
+    own = [cast("Built[Kernel]", item) for item in built if isinstance(item.kernel, Kernel)]
+    if len(own) < len(built):
+        click.echo("no random points but for GHASH and POLYVAL", err=True)
+    runners = {item.kernel.name: runner_for(item) for item in own}
 
     def emulators(name: str) -> "Queue[Emulator] | None":
         runner = runners[name]
         return runner.free if isinstance(runner, Emulated) else None
 
-    subjects = [subject_of(item) for item in built]
-    with progress("random points", len(built)) as advance:
+    subjects = [subject_of(item) for item in own]
+    with progress("random points", len(own)) as advance:
         return sample(subjects, here.harness, emulators, seed, advance)
 
 
@@ -146,12 +152,12 @@ def _summary(points: list[Sampled], seed: str) -> str:
     )
 
 
-def _runners(here: Native, emulate: bool, stack: ExitStack) -> Callable[[Built], Runner]:
+def _runners(here: Native, emulate: bool, stack: ExitStack) -> Callable[[Built[Point]], Runner]:
     """Choose for each kernel: this CPU where it has what the kernel needs, else the emulator."""
     present = here.harness.features()
     emulators: list[Emulated] = []
 
-    def choose_runner(item: Built) -> Runner:
+    def choose_runner(item: Built[Point]) -> Runner:
         # Programs of other architectures run in an emulator already, or on their own CPU.
         if item.kernel.instruction_set.arch.name != EMULATED:
             return here
@@ -167,7 +173,7 @@ def _runners(here: Native, emulate: bool, stack: ExitStack) -> Callable[[Built],
     return choose_runner
 
 
-def _print(results: list[Validation], built: tuple[Built, ...], seconds: float) -> None:
+def _print(results: list[Validation], built: tuple[Built[Point], ...], seconds: float) -> None:
     title = (
         "Instructions per block of the group loop; every length from 0 to the longest tail, long "
         "and split messages, NIST CAVP, bounds and calling convention"

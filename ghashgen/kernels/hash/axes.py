@@ -7,7 +7,7 @@ from ghashgen.algebra.field.bitorder import Order
 from ghashgen.algebra.schemes.aggregate import MAX_BLOCKS
 from ghashgen.algebra.schemes.registry import multiplies, reduces
 from ghashgen.arch.registry import isas
-from ghashgen.arch.schedules import WRITTEN, schedules
+from ghashgen.arch.schedules import WRITTEN, schedules, suffix
 from ghashgen.kernels.axes import Axis
 from ghashgen.kernels.hash.definition import OPS
 
@@ -43,6 +43,7 @@ BLOCKS = Axis(
     f"Blocks a group, 1-{MAX_BLOCKS}.",
     lambda: range(1, MAX_BLOCKS + 1),
     left_open=_sizes,
+    mark=lambda value: f"x{value}",
 )
 
 ORDER = Axis(
@@ -52,7 +53,7 @@ ORDER = Axis(
     Order.REFLECTED.value,
 )
 
-OP = Axis("op", "Operation: ghash, polyval.", lambda: OPS, "ghash")
+OP = Axis("op", "Operation: ghash, polyval.", lambda: OPS, "ghash", always_named=True)
 """POLYVAL (RFC 8452) is the same product without the byte swap and without the twist."""
 
 FOLD = Axis(
@@ -60,11 +61,18 @@ FOLD = Axis(
     "Lanes are added up: after each group, at the end.",
     lambda: ("group", "end"),
     "group",
+    mark=lambda value: "lanes",
 )
 """When the lanes of a register are added up: after every group (papers/intel-2023, Figure 8), or
 once at the end, each lane having its own Horner accumulator (Figure 9)."""
 
-SWAP = Axis("swap", "Byte swap: register, stack.", lambda: ("register", "stack"), "register")
+SWAP = Axis(
+    "swap",
+    "Byte swap: register, stack.",
+    lambda: ("register", "stack"),
+    "register",
+    mark=lambda value: "stackswap",
+)
 """Bytes are swapped in each register; or two xmm blocks at a time in a ymm register, from which a
 stack buffer brings them back, so that a block costs half a shuffle."""
 
@@ -73,6 +81,7 @@ POWERS = Axis(
     "Powers of the group loop: memory, registers.",
     lambda: ("memory", "registers"),
     "memory",
+    mark=lambda value: "regs",
 )
 """The group loop reads its powers from the table each time, or keeps them in registers."""
 
@@ -89,6 +98,7 @@ SCHEDULE = Axis(
     "Order of operations: written, or a CPU's name.",
     schedules,
     WRITTEN,
+    mark=suffix,
 )
 """As written, or ordered for a microarchitecture, see `arch.schedules`."""
 
@@ -107,4 +117,10 @@ AXES = (
     *(ISA, MULTIPLY, REDUCE, BLOCKS, ORDER, OP, FOLD, SWAP, POWERS, PIPELINE, SCHEDULE),
     *(WIPE, SEGMENTS),
 )
-"""All of them, in the order in which they are named, asked for and refused."""
+"""All of them, in the order in which they are asked for and refused."""
+
+NAMED = (
+    *(OP, ISA, MULTIPLY, REDUCE, BLOCKS, ORDER, FOLD, SWAP, POWERS, PIPELINE, SEGMENTS, WIPE),
+    SCHEDULE,
+)
+"""All of them, in the order in which a kernel's name has them."""

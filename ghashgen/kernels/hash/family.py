@@ -5,6 +5,8 @@ from ghashgen.kernels.hash.axes import AXES
 from ghashgen.kernels.hash.catalogue import catalogue
 from ghashgen.kernels.hash.exported import functions
 from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.hash.preference import PREFERENCE
+from ghashgen.kernels.hash.words import line, notes, words
 
 
 def theorems(kernel: Kernel) -> list[str]:
@@ -27,5 +29,12 @@ FAMILY = Family(
     functions=functions,
     catalogue=catalogue,
     theorems=theorems,
+    words=words,
+    line=line,
+    notes=notes,
+    loop="update",
+    single="mul",
+    preference=PREFERENCE,
+    validation="ghashgen.check.validation.hash",
 )
 """The family."""

@@ -1,6 +1,6 @@
 """A kernel: one small declarative value; its name, its table and its refusals derive from it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -10,12 +10,15 @@ from ghashgen.algebra.schemes.core import Multiply, Reduce
 from ghashgen.algebra.schemes.registry import multiplies, reduces
 from ghashgen.arch.registry import isas
 from ghashgen.arch.rows import Isa
-from ghashgen.arch.schedules import WRITTEN, suffix, table_of
+from ghashgen.arch.schedules import WRITTEN, table_of
+from ghashgen.kernels import core
+from ghashgen.kernels.axes import name_of
+from ghashgen.kernels.core import CELL_BYTES
 from ghashgen.kernels.hash import axes
 from ghashgen.kernels.hash.definition import DEFINITIONS, Definition
 from ghashgen.support.errors import GhashgenError
 
-ENTRY_BYTES = 16
+ENTRY_BYTES = CELL_BYTES
 
 ZERO_CELL = "0"
 """A cell of the table that holds zeros."""
@@ -28,19 +31,13 @@ WORKING_REGISTERS = 10
 
 
 @dataclass(frozen=True)
-class Layout:
+class Layout(core.Layout):
     """The table: one array an entry, the powers descending, so that a run of m powers down to H^1
     is the end of the array for every m, at any register width.
 
-    `cells[c]` names the 16 bytes at 16·c: entry and power, as in "K3"; "0" is zeros; "R16/4" is the
-    sum of the key terms of H^16, H^12, H^8 and H^4.
+    A cell is an entry and a power, as in "K3"; "0" is zeros; "R16/4" is the sum of the key terms of
+    H^16, H^12, H^8 and H^4. `top` is a multiple of the lanes; an array begins with that power.
     """
-
-    cells: tuple[str, ...]
-    top: int
-    """The largest power, a multiple of the lanes."""
-    arrays: Mapping[str, int]
-    """Byte offset of each entry's array: its power `top` stands there."""
 
     def offset(self, entry: str, power: int) -> int:
         """Byte offset of an entry of H^power; power 0 and below is the padding after the array."""
@@ -109,26 +106,7 @@ class Kernel:
     @property
     def name(self) -> str:
         """Derived from the axes; an axis at its default leaves no trace."""
-        if self.alias:
-            return self.alias
-        parts = [self.op, self.isa, self.multiply, self.reduce, f"x{self.blocks}"]
-        if self.order != Order.REFLECTED.value:
-            parts.append(self.order)
-        if self.fold != "group":
-            parts.append("lanes")
-        if self.swap != "register":
-            parts.append("stackswap")
-        if self.powers != "memory":
-            parts.append("regs")
-        if self.pipeline != "none":
-            parts.append(self.pipeline)
-        if self.segments:
-            parts.append("segments")
-        if self.wipe:
-            parts.append("wipe")
-        if self.schedule != WRITTEN:
-            parts.append(suffix(self.schedule))
-        return "_".join(parts).replace("-", "")
+        return self.alias or name_of(axes.NAMED, self)
 
     @property
     def instruction_set(self) -> Isa:

@@ -180,7 +180,7 @@ def _verb(words: Sequence[str]) -> str:
 
 
 def every_proof(
-    built: Sequence[Built], on_done: Callable[[Built], None] = lambda item: None
+    built: Sequence[Built[Kernel]], on_done: Callable[[Built[Kernel]], None] = lambda item: None
 ) -> Seconds:
     """Prove assembled kernels, with no verdict from before.
 

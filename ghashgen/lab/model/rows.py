@@ -17,6 +17,7 @@ from ghashgen.cost.audit import loop as group_loop
 from ghashgen.cost.bound import Bound, histogram_bound
 from ghashgen.cost.count import classes, memory_operands
 from ghashgen.cost.histogram import Histogram, histogram
+from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import Target
 from ghashgen.lab.model.peers import Peer
 from ghashgen.records.core import Cell, Results
@@ -175,7 +176,7 @@ def binds(bound: Bound, uarch: Uarch) -> str:
     return f"loads ({names})" if set(bound.busiest) <= loads else names
 
 
-def ours(built: Iterable[Built], where: Target) -> tuple[Loop, ...]:
+def ours(built: Iterable[Built[Kernel]], where: Target) -> tuple[Loop, ...]:
     """Return the group loops of assembled kernels."""
     out = []
     for item in built:

@@ -6,6 +6,7 @@ from ghashgen.arch.objects import read_object
 from ghashgen.arch.registry import uarches
 from ghashgen.cost.audit import loop
 from ghashgen.cost.bound import port_bound, spread
+from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.lab.report.data import Examined, PortBound
 from ghashgen.output.artefact import sha256
 from ghashgen.run.built import Built
@@ -34,7 +35,7 @@ def levelled(demand: Mapping[tuple[str, ...], int]) -> dict[str, float]:
     return out
 
 
-def _examine(built: Built) -> Examined:
+def _examine(built: Built[Kernel]) -> Examined:
     data = built.obj.read_bytes()
     body = loop(read_object(data), f"{built.kernel.name}_update")
     blocks = built.kernel.blocks
@@ -58,7 +59,7 @@ def _examine(built: Built) -> Examined:
 
 
 def examine(
-    kernels: Sequence[Built], on_done: Callable[[Built], None] = lambda built: None
+    kernels: Sequence[Built[Kernel]], on_done: Callable[[Built[Kernel]], None] = lambda built: None
 ) -> dict[str, Examined]:
     """Return what each object says, by kernel."""
     found = run(_examine, kernels, on_done)

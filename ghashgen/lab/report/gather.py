@@ -113,7 +113,7 @@ def _examined(
         find_assembler(target().syntax.assembler)
     except GhashgenError as refusal:
         return {}, str(refusal)
-    built: list[Built] = []
+    built: list[Built[Kernel]] = []
     with progress("assemble", len(entries)) as advance:
         for abi in sorted({entry.abi for entry in entries}):
             kernels = [kernel_of(entry) for entry in entries if entry.abi == abi]

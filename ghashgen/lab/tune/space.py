@@ -111,7 +111,7 @@ def neighbours(kernels: tuple[Kernel, ...]) -> Iterator[Kernel]:
                     yield other
 
 
-def candidate(built: Built) -> Candidate:
+def candidate(built: Built[Kernel]) -> Candidate:
     """Return a kernel that was assembled as a candidate."""
     obj = built.obj.read_bytes()
     kernel = built.kernel

@@ -16,7 +16,7 @@ from functools import partial
 
 from ghashgen.compiler.allocate import Allocation, rewrite
 from ghashgen.compiler.pipeline import PASSES, Compiled, Pass, Unit, compile_kernel
-from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.core import Point
 from ghashgen.kernels.target import Target
 from ghashgen.output.backend import Prepared
 from ghashgen.output.peachpy.encode import check, encoded
@@ -37,7 +37,7 @@ _COPIES = ("mov", "vmovdqa")
 """Mnemonics of rows that copy a register (`arch.rows.Row.copy`)."""
 
 
-def prepare(kernel: Kernel, target: Target) -> Prepared:
+def prepare(kernel: Point, target: Target) -> Prepared:
     """Have PeachPy encode a kernel; return how to compile it on, and what to hold it to.
 
     Raises:
@@ -78,7 +78,7 @@ def _allocated(found: Mapping[str, Encoded], unit: Unit) -> Unit:
 
 
 def hold(
-    kernel: Kernel,
+    kernel: Point,
     target: Target,
     found: Mapping[str, Encoded],
     compiled: Mapping[str, Compiled],

@@ -6,8 +6,8 @@ from typing import Any
 from ghashgen.arch.core import Abi
 from ghashgen.arch.x86_64.abi import SYSV
 from ghashgen.ir.program import Program
-from ghashgen.kernels.families import functions_of
-from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.core import Point
+from ghashgen.kernels.families import axes_of, functions_of
 from ghashgen.output.peachpy.instructions import Encoded
 from ghashgen.output.peachpy.process import WorkerProcess
 from ghashgen.output.peachpy.program import encode
@@ -17,21 +17,25 @@ from ghashgen.support.errors import GhashgenError
 ISA = "avx"
 """The instruction set that PeachPy can encode; it has no EVEX VPCLMULQDQ, and sse adds nothing."""
 
+REGISTER = "register"
+"""The value of the axis `swap`, where a family has it, that needs no buffer on the stack."""
 
-def check(kernel: Kernel, abi: Abi = SYSV) -> None:
+
+def check(kernel: Point, abi: Abi = SYSV) -> None:
     """Refuse a kernel that this back end cannot build.
 
     Raises:
         GhashgenError: names the axis and what to choose instead.
     """
-    if kernel.isa != ISA:
+    isa, swap = kernel.instruction_set.name, axes_of(kernel).get("swap", REGISTER)
+    if isa != ISA:
         raise GhashgenError(
-            f"{kernel.name}: PeachPy builds kernels of isa {ISA!r} only, not {kernel.isa!r}",
+            f"{kernel.name}: PeachPy builds kernels of isa {ISA!r} only, not {isa!r}",
             f"choose isa {ISA}, or backend own",
         )
-    if kernel.swap != "register":
+    if swap != REGISTER:
         raise GhashgenError(
-            f"{kernel.name}: PeachPy gets no stack buffer, which swap {kernel.swap!r} needs",
+            f"{kernel.name}: PeachPy gets no stack buffer, which swap {swap!r} needs",
             "choose swap register, or backend own",
         )
     if given := [f.name for f in functions_of(kernel).values() if f.returns]:
@@ -47,7 +51,7 @@ def check(kernel: Kernel, abi: Abi = SYSV) -> None:
         )
 
 
-def request(op: str, kernel: Kernel, programs: Mapping[str, Program]) -> dict[str, Any]:
+def request(op: str, kernel: Point, programs: Mapping[str, Program]) -> dict[str, Any]:
     """Return what the worker is asked for selected programs of a kernel."""
     functions = {name: encode(item, kernel.instruction_set) for name, item in programs.items()}
     return {"op": op, "kernel": kernel.name, "functions": functions}
@@ -65,7 +69,7 @@ def answered(answer: Mapping[str, Any]) -> dict[str, Encoded]:
     }
 
 
-def encoded(kernel: Kernel, programs: Mapping[str, Program]) -> dict[str, Encoded]:
+def encoded(kernel: Point, programs: Mapping[str, Program]) -> dict[str, Encoded]:
     """Return selected programs of a kernel as PeachPy encodes them; nothing is run.
 
     Raises:

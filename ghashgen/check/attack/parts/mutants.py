@@ -53,7 +53,7 @@ def _tasks(options: Options) -> Iterator[Task]:
 
 
 @lru_cache(maxsize=64)
-def _built(kernel: Kernel, abi: str, align: int, objects: Path) -> Built:
+def _built(kernel: Kernel, abi: str, align: int, objects: Path) -> Built[Kernel]:
     (made,) = build([kernel], runnable(abi, table_align=align), kernels_folder(), objects)
     return made
 
@@ -71,7 +71,7 @@ def _work(options: Options, task: Task) -> Outcome:
     return attempt(options, task.number, built, mutant(data, drawn))
 
 
-def attempt(options: Options, number: int, built: Built, made: Mutant) -> Outcome:
+def attempt(options: Options, number: int, built: Built[Kernel], made: Mutant) -> Outcome:
     """Ask the prover about a mutant of a kernel, and run it if it is accepted."""
     spec = statement(built.kernel, built.kernel.name, built.abi, built.table_align)
     said = verdict(made.data, spec)

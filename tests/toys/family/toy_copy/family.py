@@ -9,7 +9,7 @@ from ghashgen.arch.rows import Isa
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Mem
 from ghashgen.kernels.axes import Axis
-from ghashgen.kernels.core import Direction, Family, Fixed, Function, Param
+from ghashgen.kernels.core import Direction, Family, Fixed, Function, Layout, Param, Words
 
 BLOCKS = Axis("blocks", "Blocks to copy.", lambda: range(1, 5))
 
@@ -42,6 +42,16 @@ class Copy:
         """One lane."""
         return 1
 
+    @property
+    def layout(self) -> Layout:
+        """No table."""
+        return Layout()
+
+    @property
+    def best_align(self) -> int:
+        """Of no table."""
+        return 1
+
 
 def build(b: Builder, kernel: Copy) -> None:
     """Record the function of a kernel."""
@@ -65,5 +75,8 @@ FAMILY = Family(
     functions=functions,
     catalogue=lambda: tuple(Copy(blocks) for blocks in (1, 2)),
     theorems=lambda kernel: [],
+    words=lambda kernel: Words(f"copies of {kernel.blocks} blocks", closing=("It takes no time.",)),
+    line=lambda values: f"copies of {values['blocks']} blocks",
+    notes=lambda entries: ("Copies of blocks, a toy.",),
 )
 """The family."""
