@@ -5,6 +5,7 @@ from ghashgen.kernels.gcm.axes import AXES
 from ghashgen.kernels.gcm.catalogue import catalogue
 from ghashgen.kernels.gcm.exported import functions
 from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.kernels.gcm.words import line, notes, words
 from ghashgen.kernels.hash.family import theorems
 
 FAMILY = Family(
@@ -15,5 +16,9 @@ FAMILY = Family(
     functions=functions,
     catalogue=catalogue,
     theorems=lambda kernel: theorems(kernel.hash),
+    words=words,
+    line=line,
+    notes=notes,
+    loop="encrypt",
 )
 """The family."""
