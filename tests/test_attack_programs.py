@@ -11,7 +11,7 @@ from cpus import AS_FOUND, features
 
 from ghashgen.algebra.field.ghash import ghash_padded
 from ghashgen.arch.x86_64.assemblers import find_nasm
-from ghashgen.check.attack import program_trap
+from ghashgen.check.attack import program_run, program_trap
 from ghashgen.check.attack.core import Options
 from ghashgen.check.attack.long_messages import Hashed
 from ghashgen.check.attack.parts import programs as part
@@ -154,6 +154,26 @@ WRONG = {
     "a direction": ("std\n ret", "registers to be kept"),
     "nothing done": ("ret", "expected"),
 }
+
+
+@pytest.mark.cpu(AS_FOUND)
+def test_what_computes_without_end_does_not_return(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program_run, "SECONDS", 0.3)
+    one = replace(program(SEED, 0), name="p0", text="global p0\np0: jmp p0\n", multiple=16)
+    fate = run(assembled([one]), [one], QUICK)["p0"]
+    assert fate.wrong == "0 bytes: it does not return"
+
+
+@pytest.mark.cpu(AS_FOUND)
+def test_what_waits_for_a_busy_machine_returns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time is the program's own: here it waits for twice as long in the kernel."""
+    monkeypatch.setattr(program_run, "SECONDS", 0.3)
+    sleeps = "mov qword [rdi], 0\n mov qword [rdi + 8], 600000000\n mov eax, 35\n xor esi, esi\n"
+    text = f"global p0\np0:\n test rcx, rcx\n jnz .e\n {sleeps} syscall\n.e: ret\n"
+    one = replace(program(SEED, 0), name="p0", text=text, multiple=16)
+    fate = run(assembled([one]), [one], QUICK)["p0"]
+    assert fate.wrong is not None
+    assert "expected" in fate.wrong
 
 
 WRONG_ON_WINDOWS = {

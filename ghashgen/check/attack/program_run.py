@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import signal
 import struct
 import subprocess
 import sys
@@ -30,7 +31,7 @@ POWERS = 4
 SUBKEY = bytes.fromhex("66e94bd4ef8a2c3b884cfa59ca342b2e")
 STATE = bytes(range(3, 19))
 SECONDS = 60
-"""How long all lengths of one program may take."""
+"""How much CPU time all lengths of one program may take."""
 
 
 @dataclass(frozen=True)
@@ -229,5 +230,7 @@ def _child(
         return said, None
     if done.returncode > 0:
         return said, (1 << 40, 0, done.stderr.decode(errors="replace")[-400:])
-    text = "it does not return" if done.returncode == -14 else f"signal {-done.returncode}"
+    text = (
+        "it does not return" if done.returncode == -signal.SIGPROF else f"signal {-done.returncode}"
+    )
     return said, (number, length, text)
