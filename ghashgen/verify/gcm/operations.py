@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, ClassVar
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form
 from ghashgen.verify.core.refutation import Category, Refutation
-from ghashgen.verify.core.term import CALLER, OPAQUE, Lane, Term
+from ghashgen.verify.core.term import CALLER, OPAQUE, Lane, Term, of_table, parts_first, parts_of
 from ghashgen.verify.engine.prover import Prover
 from ghashgen.verify.gcm.cipher import encrypted, expanded
 from ghashgen.verify.gcm.crypt import Decrypt, Encrypt
@@ -31,22 +31,31 @@ class Init(GcmMeaning, hashes.Init):
         self.subkey: Form = terms.form(encrypted(terms, 0, self.round_keys))
         self._subkeys: dict[Term, bool] = {}
         """Whether a value is the hash subkey."""
+        self._linear: dict[Term, bool] = {}
+        """Whether no carry-less product is in a value."""
 
     def written(self, entry: HashEntry, vectors: tuple[int, ...]) -> None:
         """Name the hash subkey, and then its powers, as soon as they are computed."""
         m = entry.machine
         for k in vectors:
-            m.vec[k] = tuple(
-                self.terms.entry("subkey", 1) if self._is_subkey(lane) else lane
-                for lane in m.vec[k]
-            )
-        super().written(entry, vectors)
+            m.vec[k] = tuple(self._named(lane) for lane in m.vec[k])
+
+    def _named(self, lane: Lane) -> Lane:
+        if of_table(lane):
+            return self.naming.power(lane)
+        # Only functions of the key are left that may be E_K(0).
+        return self.terms.entry("subkey", 1) if self._is_subkey(lane) else lane
 
     def _is_subkey(self, lane: Lane) -> bool:
         if not isinstance(lane, Term) or lane.deps & (OPAQUE | CALLER):
             return False
         if lane not in self._subkeys:
-            self._subkeys[lane] = self.terms.try_form(lane) == self.subkey
+            for term in parts_first(lane, self._linear):
+                parts = parts_of(term)
+                self._linear[term] = term.op != "clmul" and all(map(self._linear.get, parts))
+            # Products of the wrong subkey have many terms, and are none.
+            found = self._linear[lane] and self.terms.try_form(lane) == self.subkey
+            self._subkeys[lane] = found
         return self._subkeys[lane]
 
     def check(self, prover: Prover[HashEntry], entry: HashEntry) -> None:
