@@ -1,45 +1,18 @@
 """Key set-up of AES-GCM by hand: proved for every key; planted faults are refused, and named."""
 
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import pytest
+from gcm_by_hand import WAYS, source, spec
 from verify_objects import ASM, assembled
 
-from ghashgen.algebra.field.bitorder import Order
 from ghashgen.check.statements import load_spec
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.core.refutation import Category
-from ghashgen.verify.gcm.spec import OPERATIONS, GcmFunction, GcmSpec, parse_cell
+from ghashgen.verify.gcm.spec import GcmFunction, parse_cell
 from ghashgen.verify.hash.difference import explain
 from ghashgen.verify.prove import THEOREMS, Proof, prove_object
-
-WAYS = [("aesni", 128), ("aesni", 192), ("aesni", 256), ("vaes", 128), ("vaes", 256)]
-
-
-def spec(bits: int, **changes: object) -> GcmSpec:
-    rounds = {128: 10, 192: 12, 256: 14}[bits]
-    texts = [f"B{i}" for i in range(1, 5)] + [f"key{i}" for i in range(rounds + 1)]
-    stated = GcmSpec(
-        name="by hand",
-        abi="sysv",
-        key_bits=bits,
-        order=Order.REFLECTED,
-        blocks=4,
-        cells=tuple(map(parse_cell, texts)),
-        table_bytes=16 * len(texts),
-        functions=(GcmFunction("init", "gcm_init", OPERATIONS["init"]),),
-    )
-    return replace(stated, **changes)  # type: ignore[arg-type]
-
-
-@cache
-def source(way: str, bits: int) -> str:
-    """The text of foreign.asm, whose constants and macros the others take, and of these."""
-    names = ["foreign", "gcm_aesni"] + (["gcm_vaes"] if way == "vaes" else [])
-    text = "\n".join((ASM / f"{name}.asm").read_text() for name in names)
-    return f"%define KEY {bits}\n" + (f"%define VAES\n{text}" if way == "vaes" else text)
 
 
 def proved(text: str, bits: int, **changes: object) -> Proof:
