@@ -159,8 +159,9 @@ def test_doctor_lists_what_is_there() -> None:
     found = {finding["item"]: finding for finding in json.loads(done.stdout)}
     assert found["python"]["ok"]
     assert found["nasm"]["ok"]
-    assert {"cpu: sse", "cpu: avx", "cpu: avx512", "peachpy", "extra: emulate"} <= found.keys()
-    assert bool(found["cpu: sse"]["found"]) == (not lacking(("sse2", "ssse3", "pclmulqdq")))
+    assert {f"cpu: {isa}, hash" for isa in ("sse", "avx", "avx512")} <= found.keys()
+    assert {"peachpy", "extra: emulate"} <= found.keys()
+    assert bool(found["cpu: sse, hash"]["found"]) == (not lacking(("sse2", "ssse3", "pclmulqdq")))
 
 
 def test_an_interrupt_ends_with_status_130() -> None:

@@ -10,11 +10,14 @@ from pathlib import Path
 
 from ghashgen.arch.core import Arch
 from ghashgen.arch.registry import DEFAULT, arches, isas, syntaxes
+from ghashgen.kernels import manifest
+from ghashgen.kernels.families import families
 from ghashgen.output.peachpy import tool as peachpy
 from ghashgen.run.harness import build as build_harness
 from ghashgen.run.machine import host, machine_for
 from ghashgen.support import extras
 from ghashgen.support.errors import GhashgenError
+from ghashgen.support.paths import GENERATED, project_root
 from ghashgen.support.toolchain import find_assembler, find_cc, find_llvm_mca
 
 
@@ -74,26 +77,37 @@ def _llvm_mca() -> Finding:
 
 
 def _cpu(folder: Path) -> list[Finding]:
-    """Return one finding an ISA: what the CPU offers of what its rows may need."""
+    """Return one finding a set and family: what the CPU offers of what their kernels need."""
     try:
         present = build_harness([], folder).features()
     except GhashgenError as refusal:
         return [Finding("cpu", "", "native runs", False, str(refusal))]
-    own, out = host(), []
-    for isa in isas(own.name).values() if own else ():
-        of_rows = {name for row in isa.rows.values() for name in row.features}
-        needs = sorted(of_rows | set(isa.features))
-        missing = [name for name in needs if not present.get(name, False)]
+    here = host()
+    own = isas(here.name) if here else {}
+    out = []
+    for (isa, family), needs in sorted(_needs().items()):
+        if isa not in own:
+            continue
+        missing = [name for name in sorted(needs) if not present.get(name, False)]
         out.append(
             Finding(
-                f"cpu: {isa.name}",
-                "" if missing else " ".join(needs),
-                f"running {isa.name} kernels natively",
+                f"cpu: {isa}, {family}",
+                "" if missing else " ".join(sorted(needs)),
+                f"running {isa} kernels of {families()[family].title} natively",
                 False,
                 f"this CPU lacks {', '.join(missing)}: kernels run in the emulator",
             )
         )
     return out
+
+
+def _needs() -> dict[tuple[str, str], set[str]]:
+    """Return the CPU features that kernels of the catalogue need, by set and family."""
+    needs: dict[tuple[str, str], set[str]] = {}
+    for entry in manifest.load(project_root() / GENERATED).values():
+        key = (entry.isa, entry.family)
+        needs.setdefault(key, set()).update(entry.cpu_features)
+    return needs
 
 
 def _others() -> list[Finding]:
