@@ -139,6 +139,6 @@ FUNCTION = Function(
     params=(NEW_CONTEXT, Param("key", "key", CipherKey())),
     purpose=lambda kernel: f"fill ctx from the AES-{kernel.key} key: round keys, table of H",
     build=build,
-    statement="gcm-init",
+    statement="init",
 )
 """The function."""
