@@ -59,11 +59,12 @@ class Behind:
         )
 
 
-def sample(claim: Claim, first: int, group: int, name: str) -> list[int]:
+def sample(claim: Claim, first: int, group: int, name: str, parts: int | None = None) -> list[int]:
     """Return the lengths in bytes to run, from `first` on, in order.
 
-    `group` is what the main loop takes in one turn, in bytes. The sample's seed is `name`: the same
-    for every run, and another one for each kernel.
+    `group` is what the main loop takes in one turn, in bytes. With `parts` it is one residue from
+    each of so many equal parts of these turns, or every residue in either of them, if there are no
+    more. The sample's seed is `name`: the same for every run, and another one for each kernel.
     """
     # A str as a seed is hashed by SHA-512, alike everywhere.
     drawn = random.Random(name)
@@ -71,10 +72,10 @@ def sample(claim: Claim, first: int, group: int, name: str) -> list[int]:
     group = math.lcm(group, step)
     start = -(-first // step) * step
     end = start + TURNS * group
-    if TURNS * group // step <= NEAR:
+    if parts is None and TURNS * group // step <= NEAR:
         lengths = list(range(start, end, step))
     else:
-        residues = spread(drawn, range(0, group, step), PARTS)
+        residues = spread(drawn, range(0, group, step), min(parts or PARTS, group // step))
         lengths = [start + group * drawn.randrange(TURNS) + residue for residue in residues]
     lengths += spread(drawn, range(end, FAR_TURNS * group + 1, step), FAR)
     return sorted(length for length in lengths if length <= claim.last)
@@ -89,13 +90,13 @@ def spread(drawn: random.Random, numbers: range, parts: int) -> list[int]:
     return [first + step * drawn.randrange(low, high) for low, high in pairwise(edges)]
 
 
-def run_lengths(prover: Prover[E], course: Course, first: int) -> Behind:
+def run_lengths(prover: Prover[E], course: Course, first: int, parts: int | None = None) -> Behind:
     """Run a sample of the lengths from `first` on that a prover has shown by induction.
 
     Raises:
         Refutation: a length is not as it was shown to be (category PROVER), or cannot be followed.
     """
-    numbers = sample(course.claim, first, course.group, prover.function.symbol)
+    numbers = sample(course.claim, first, course.group, prover.function.symbol, parts)
     return run_again(prover, course, numbers)
 
 

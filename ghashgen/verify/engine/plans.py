@@ -28,11 +28,18 @@ def once(prover: Prover[E]) -> Shown:
 
 
 def every_length(
-    prover: Prover[E], course: Course, executed: range, lengths: Iterable[int] | None = None
+    prover: Prover[E],
+    course: Course,
+    executed: range,
+    lengths: Iterable[int] | None = None,
+    parts: int | None = None,
+    longer: Iterable[int] = (),
 ) -> Shown:
     """Prove a function for every length of a course, those of `executed`, from 0, one by one.
 
-    `lengths` are proved instead, if given; nothing is then claimed of others.
+    `lengths` are proved instead, if given; nothing is then claimed of others. `parts` is how large
+    the sample of the second line is (`ghashgen.verify.engine.behind`). `longer` ones are executed
+    too, so that what is wrong in a loop alone is found as what it is.
 
     Raises:
         Refutation: it does not hold.
@@ -42,10 +49,10 @@ def every_length(
         for length in chosen:
             prover.prove(course.numbers(length))
         return Shown(((f"{len(chosen)} chosen", "execution"),))
-    for length in executed:
+    for length in (*executed, *longer):
         prover.prove(course.numbers(length))
     claim, last = course.claim, executed[-1]
     prove_longer(prover, course)
-    behind = run_lengths(prover, course, last + 1)
+    behind = run_lengths(prover, course, last + 1, parts)
     below = replace(claim, bound=last).text(0)
     return Shown(((below, "execution"), (claim.text(last + 1), "induction")), behind)

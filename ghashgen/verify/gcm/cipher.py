@@ -44,6 +44,11 @@ def _linear(step: Callable[[bytes], bytes]) -> Moves:
     return moves_of(lambda v: int.from_bytes(step(v.to_bytes(BYTES, "little")), "little"))
 
 
+def _mixed(state: bytes) -> bytes:
+    """ShiftRows, then MixColumns."""
+    return aes.mix_columns(aes.shift_rows(state))
+
+
 @cache
 def _rotated() -> tuple[int, ...]:
     """Return which byte of a word stands where after RotWord; nothing behind the word."""
@@ -55,9 +60,8 @@ def encrypted(terms: Terms, block: Lane, keys: Sequence[Lane]) -> Lane:
     state = terms.xor(block, keys[0])
     for number, key in enumerate(keys[1:], 1):
         state = terms.apply(SBOX, state)
-        state = terms.moves(state, _linear(aes.shift_rows))
-        if number < len(keys) - 1:
-            state = terms.moves(state, _linear(aes.mix_columns))
+        # One linear map, so that rounds that are computed in this order are these terms.
+        state = terms.moves(state, _linear(_mixed if number < len(keys) - 1 else aes.shift_rows))
         state = terms.xor(state, key)
     return state
 
