@@ -20,9 +20,9 @@ from ghashgen.check.attack.mutation import KINDS, Mutant, mutant, planted
 from ghashgen.check.attack.parts import mutants
 from ghashgen.check.attack.registry import parts
 from ghashgen.check.attack.scratches import SCRATCHES
-from ghashgen.check.attack.verdict import OBJECT, Verdict, limit, statement_text, verdict
+from ghashgen.check.attack.verdict import OBJECT, Verdict, limit, verdict
 from ghashgen.check.proofs import statement
-from ghashgen.check.statements import load_spec
+from ghashgen.check.statements import load_spec, statement_text
 from ghashgen.cli.verbs.attack import COMMAND
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.selection import Choice, choose_of

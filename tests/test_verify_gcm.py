@@ -7,7 +7,7 @@ import pytest
 from gcm_by_hand import WAYS, source, spec
 from verify_objects import ASM, assembled
 
-from ghashgen.check.statements import load_spec
+from ghashgen.check.statements import load_spec, statement_text
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.core.refutation import Category
 from ghashgen.verify.gcm.spec import GcmFunction, parse_cell
@@ -140,6 +140,10 @@ def test_round_keys_and_key_sizes_that_there_are_not_are_refused() -> None:
 def test_a_statement_from_a_file(tmp_path: Path) -> None:
     text = (ASM / "gcm.toml").read_text()
     assert load_spec(ASM / "gcm.toml") == spec(128, name="gcm")
+    path = tmp_path / "again.toml"
+    for stated in (spec(128), spec(256, abi="win64", wipe=True, table_align=64)):
+        path.write_text(statement_text(stated))
+        assert load_spec(path) == stated
     wrong = [
         (
             'family = "gcm"',

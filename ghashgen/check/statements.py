@@ -21,14 +21,17 @@ cells, "key0" … among them, and has neither op nor entries. The statement itse
 means; here only its form. The prover does not read files.
 """
 
+from dataclasses import fields
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from ghashgen.check.claims.registry import claims_of
+from ghashgen.check.claims.registry import claims, claims_of
 from ghashgen.support.documents import Document
 from ghashgen.support.errors import GhashgenError
+from ghashgen.verify.hash.spec import ZERO
 
 _UNLIKE, _REMEDY = "is no statement", "see docs/proof.md for an example"
 
@@ -57,3 +60,41 @@ def load_spec(path: Path) -> Any:
         if refusal.cause.startswith(str(path)):
             raise
         raise GhashgenError(f"{path}: {refusal.cause}", refusal.remedy) from None
+
+
+def statement_text(stated: Any) -> str:
+    """Return a statement as a file that `load_spec` reads: its fields are the keys."""
+    family = next(found.family for found in claims().values() if type(stated) is found.kind)
+    lines = [f'family = "{family}"']
+    for field in fields(stated):
+        value = getattr(stated, field.name)
+        if field.name == "cells":
+            value = tuple(map(_cell, value))
+        if field.name != "functions":
+            lines.append(f"{field.name} = {_toml(value)}")
+    for function in stated.functions:
+        lines.append(f"[functions.{function.operation}]")
+        names = (field.name for field in fields(function) if field.name != "operation")
+        lines += [f"{name} = {_toml(getattr(function, name))}" for name in names]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _toml(value: object) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case Enum():
+            return _toml(value.value)
+        case tuple():
+            return f"[{', '.join(map(_toml, value))}]"
+        case str():
+            return f'"{value}"'
+    return str(value)
+
+
+def _cell(cell: tuple[str, int] | None) -> str:
+    if cell is None:
+        return "-"
+    kind, number = cell
+    letter, slash, step = kind.partition("/")
+    return kind if kind == ZERO else f"{letter}{number}{slash}{step}"

@@ -82,37 +82,3 @@ def verdict(data: bytes, spec: KernelSpec, seconds: float = SECONDS) -> Verdict:
     except Exception as error:  # whatever it is, a stranger's object caused it
         return Verdict(stopped=f"{type(error).__name__}: {error}")
     return Verdict()
-
-
-def statement_text(spec: KernelSpec) -> str:
-    """Return a statement as the TOML file that `prove-object --spec` reads."""
-    cells = ", ".join(f'"{_cell(cell)}"' for cell in spec.cells)
-    lines = [
-        f'name = "{spec.name}"',
-        f'abi = "{spec.abi}"',
-        f'order = "{spec.order.value}"',
-        f"blocks = {spec.blocks}",
-        f"table_bytes = {spec.table_bytes}",
-        f"table_align = {spec.table_align}",
-        f"cells = [{cells}]",
-        f"wipe = {str(spec.wipe).lower()}",
-        f'op = "{spec.op}"',
-    ]
-    for function in spec.functions:
-        parameters = ", ".join(f'"{parameter}"' for parameter in function.parameters)
-        lines += [
-            f"[functions.{function.operation}]",
-            f'symbol = "{function.symbol}"',
-            f"parameters = [{parameters}]",
-            f"length_multiple = {function.length_multiple}",
-            f"length_unit = {function.length_unit}",
-        ]
-    return "".join(f"{line}\n" for line in lines)
-
-
-def _cell(cell: tuple[str, int] | None) -> str:
-    if cell is None:
-        return "-"
-    kind, power = cell
-    letter, slash, step = kind.partition("/")
-    return f"{letter}{power or ''}{slash}{step}"

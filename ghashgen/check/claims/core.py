@@ -1,6 +1,6 @@
 """How a statement for the prover is made: the type of a family's claims."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -41,6 +41,8 @@ class Claims(Generic[S]):
 
     family: str
     """Its name, in files too: `family = "gcm"`."""
+    kind: type[S]
+    """The type of a statement."""
     file: type[Struct]
     """The keys of a file."""
     stated: Callable[[Any], S]
@@ -51,7 +53,7 @@ class Claims(Generic[S]):
     """(a kernel as emitted) → the statement."""
 
 
-def functions_stated(kind: type[F], functions: dict[str, FunctionStated]) -> tuple[F, ...]:
+def functions_stated(kind: type[F], functions: Mapping[str, FunctionStated]) -> tuple[F, ...]:
     """Return the functions of a file, in the order of their operations' names.
 
     Raises:
@@ -59,10 +61,10 @@ def functions_stated(kind: type[F], functions: dict[str, FunctionStated]) -> tup
     """
     out = []
     for operation, body in sorted(functions.items()):
-        known = kind.operations.get(operation, ())
-        parameters = known if body.parameters is None else body.parameters
-        step, unit = body.length_multiple, body.length_unit
-        out.append(kind(operation, body.symbol, parameters, step, unit))
+        values = {name: getattr(body, name) for name in body.__struct_fields__}
+        if body.parameters is None:
+            values["parameters"] = kind.operations.get(operation, ())
+        out.append(kind(operation, **values))
     return tuple(out)
 
 

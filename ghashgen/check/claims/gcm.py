@@ -14,6 +14,12 @@ from ghashgen.check.claims.hash import order_of
 from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec, parse_cell
 
 
+class GcmFunctionStated(FunctionStated, frozen=True, forbid_unknown_fields=True):
+    """A function, under its operation's name."""
+
+    in_place: bool = False
+
+
 class GcmFile(Struct, frozen=True, forbid_unknown_fields=True):
     """The file: see `ghashgen.check.statements`."""
 
@@ -24,7 +30,7 @@ class GcmFile(Struct, frozen=True, forbid_unknown_fields=True):
     order: str
     blocks: int
     cells: tuple[str, ...]
-    functions: dict[str, FunctionStated]
+    functions: dict[str, GcmFunctionStated]
     table_bytes: int | None = None
     table_align: int = 16
     wipe: bool = False
@@ -72,5 +78,5 @@ def emitted(built: Emitted) -> GcmSpec:
     )
 
 
-CLAIMS = Claims("gcm", GcmFile, stated, emitted)
+CLAIMS = Claims("gcm", GcmSpec, GcmFile, stated, emitted)
 """What kernels of this family claim."""

@@ -90,5 +90,5 @@ def emitted(built: Emitted) -> KernelSpec:
     )
 
 
-CLAIMS = Claims("hash", HashFile, stated, emitted)
+CLAIMS = Claims("hash", KernelSpec, HashFile, stated, emitted)
 """What kernels of this family claim."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from ghashgen.check import claims as package
 from ghashgen.check.claims.core import Claims
+from ghashgen.kernels.core import Family
 from ghashgen.support.errors import GhashgenError
 
 
@@ -19,6 +20,11 @@ def claims() -> Mapping[str, Claims[Any]]:
     modules = [importlib.import_module(f"{package.__name__}.{name}") for name in names]
     found = [module.CLAIMS for module in modules if hasattr(module, "CLAIMS")]
     return MappingProxyType({claim.family: claim for claim in found})
+
+
+def is_known(family: Family[Any]) -> bool:
+    """Return whether the prover knows a family."""
+    return family.name in claims()
 
 
 def claims_of(family: str) -> Claims[Any]:

@@ -7,7 +7,7 @@ import click
 
 from ghashgen.algebra.identities import prove_all, selected
 from ghashgen.check import ledger, proofs
-from ghashgen.check.claims.registry import claims
+from ghashgen.check.claims.registry import is_known
 from ghashgen.cli.verbs.options import (
     build_folder,
     choice_options,
@@ -19,7 +19,7 @@ from ghashgen.cli.verbs.options import (
     target_options,
 )
 from ghashgen.kernels import manifest
-from ghashgen.kernels.core import Family, Point
+from ghashgen.kernels.core import Point
 from ghashgen.kernels.families import family_of
 from ghashgen.kernels.selection import Choice, catalogue
 from ghashgen.kernels.target import runnable
@@ -67,7 +67,7 @@ def COMMAND(
     if identities or theorem:
         _identities(theorem, as_json)
         return
-    kernels = chosen_kernels(choice, _known).kernels
+    kernels = chosen_kernels(choice, is_known).kernels
     proofs.require_provable(kernels)
     where = runnable(abi, prefix, table_align, syntax, backend=backend)
     whole = kernels == _catalogue()
@@ -98,14 +98,9 @@ def COMMAND(
         ledger.require_same(path, verdicts)
 
 
-def _known(family: Family[Any]) -> bool:
-    """Whether the prover knows a family."""
-    return family.name in claims()
-
-
 def _catalogue() -> tuple[Point, ...]:
     """Return the kernels of the catalogue that are to be proved."""
-    return tuple(kernel for kernel in catalogue() if _known(family_of(kernel)))
+    return tuple(kernel for kernel in catalogue() if is_known(family_of(kernel)))
 
 
 def _print(verdicts: list[dict[str, Any]]) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from ghashgen.arch.registry import arches
+from ghashgen.check.claims.registry import is_known
 from ghashgen.check.proofs import statement
 from ghashgen.check.sampled.points import FREE, Cell, Structure
 from ghashgen.check.sampled.subject import SAMPLED, Function, Sampled, Subject
@@ -14,13 +15,12 @@ from ghashgen.check.statements import load_spec
 from ghashgen.cli.verbs.options import (
     build_folder,
     choice_options,
-    chosen_of,
+    chosen_kernels,
     json_option,
     one_of,
     print_json,
     table_align_option,
 )
-from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.selection import Choice
 from ghashgen.kernels.target import Target, runnable
 from ghashgen.support.errors import GhashgenError
@@ -84,11 +84,14 @@ def COMMAND(
         raise GhashgenError(f"{obj}: no such file", "assemble it: nasm -f elf64")
     where = runnable(abi, table_align=table_align)
     stated = load_spec(spec) if spec else _by_axes(choice, symbol, where)
+    to_run = stated if run_it and isinstance(stated, KernelSpec) else None
+    if run_it and to_run is None:
+        raise GhashgenError("only GHASH and POLYVAL are run at random points", "leave out --run")
     proof = prove_object(obj, stated)
     explain(proof.refutation)
     if not as_json:
         click.echo(proof.report())
-    found = _run(obj, stated, groups, quiet=as_json) if run_it else None
+    found = None if to_run is None else _run(obj, to_run, groups, quiet=as_json)
     if as_json:
         print_json({**proof.as_data(), "random_points": found and asdict(found)})
     if found is not None and not found.ok:
@@ -97,10 +100,8 @@ def COMMAND(
         raise GhashgenError(f"{obj} is not proved: {proof.refutation}", "do not use it")
 
 
-def _run(obj: Path, stated: Statement, groups: Sequence[int], *, quiet: bool) -> Sampled:
+def _run(obj: Path, stated: KernelSpec, groups: Sequence[int], *, quiet: bool) -> Sampled:
     """Run an object at random points, and say what that shows."""
-    if not isinstance(stated, KernelSpec):
-        raise GhashgenError("only GHASH and POLYVAL are run at random points", "leave out --run")
     # Here, so that proving alone asks for no emulator and no C compiler.
     from ghashgen.check.sampled import stranger
 
@@ -141,7 +142,7 @@ def _subject(obj: Path, stated: KernelSpec) -> Subject:
 
 
 def _by_axes(choice: Choice, symbol: str, where: Target) -> Statement:
-    kernels = chosen_of(Kernel, choice).kernels
+    kernels = chosen_kernels(choice, is_known).kernels
     if len(kernels) != 1:
         raise GhashgenError(
             f"these axes stand for {len(kernels)} kernels",

@@ -16,8 +16,9 @@ from ghashgen.arch.x86_64.abi import ABIS
 from ghashgen.check.attack import trial
 from ghashgen.check.attack.core import Finding, Options, Outcome, Part
 from ghashgen.check.attack.mutation import Mutant, mutant
-from ghashgen.check.attack.verdict import SECONDS, statement_text, verdict
+from ghashgen.check.attack.verdict import SECONDS, verdict
 from ghashgen.check.proofs import statement
+from ghashgen.check.statements import statement_text
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.selection import choose_of
 from ghashgen.kernels.target import TABLE_ALIGNS, runnable
