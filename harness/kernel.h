@@ -22,11 +22,12 @@ struct kernel_function {
 };
 
 struct ghashgen_kernel {
-    const char *op; /* "ghash" or "polyval" */
+    const char *op; /* "ghash", "polyval", or the name of its family */
     const char *name, *isa, *abi; /* abi: "sysv", "win64", or "c" for the compiler's own */
     uint64_t needs;               /* CPU_* bits */
     unsigned blocks;              /* blocks in one unrolled group */
     size_t table_bytes, table_align;
+    unsigned key_bits;            /* of the cipher's key; 0: it has none */
     const struct kernel_function *functions; /* what it exports; the last has no name */
 };
 

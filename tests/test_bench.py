@@ -155,13 +155,12 @@ def test_a_plan_that_cannot_be_used_is_refused(folder: Path, line: str) -> None:
 
 
 @pytest.mark.cpu(AS_FOUND)
-def test_an_absent_peer_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_absent_peer_is_named(folder: Path) -> None:
     def absent(cc: object, out: object) -> tuple[Path, ...]:
         raise GhashgenError("libnone.a is not installed", "apt-get install none")
 
     peers = {"openssl": Peer("openssl", "none", "none", absent)}
-    monkeypatch.setattr("ghashgen.lab.bench.build.PEERS", peers)
-    program: Program = build([], ("openssl",), folder)
+    program: Program = build([], ("openssl",), folder, known=peers)
     assert program.absent == {"openssl": "libnone.a is not installed; apt-get install none"}
     assert "openssl" not in output([str(program.path), "list"])
 

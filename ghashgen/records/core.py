@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median, quantiles
+from types import MappingProxyType
 
 from ghashgen.records.levels import level_of
 
@@ -14,11 +15,28 @@ GCM = "gcm"
 """Independent messages, each three calls as AES-GCM makes them: 12 bytes of AAD, the message, 16
 bytes of lengths. The size is the message's alone."""
 
-MODES = (*DEFAULT_MODES, GCM)
-"""Every mode; gcm is measured when asked for."""
+SEAL_MODES = ("seal", "open", "seal-latency")
+"""Whole messages of AES-GCM, 12 bytes of AAD before each: independent ones, encrypted or decrypted,
+and encrypted ones of which each begins where the tag of the one before is known. See
+``harness/bench/gcm_loops.h``."""
+
+IMIX, TEXT = "imix", "text"
+"""Of AES-GCM: sealing messages of 64, 594 and 1518 bytes at 7 : 4 : 1; the text of a message alone,
+encrypted and hashed, by functions that others begin and end."""
+
+MODES = (*DEFAULT_MODES, GCM, *SEAL_MODES, IMIX, TEXT)
+"""Every mode."""
 
 INIT_MODES = frozenset({"init", "init-throughput"})
 """Modes without a message: their cells have size 0."""
+
+IMIX_BYTES = 7 * 64 + 4 * 594 + 1518
+"""The size of imix's cells: the bytes of one pattern of twelve messages."""
+
+FIXED_SIZES: Mapping[str, int] = MappingProxyType(
+    {**dict.fromkeys(sorted(INIT_MODES), 0), IMIX: IMIX_BYTES}
+)
+"""Modes that have no choice of sizes, with the size of their cells."""
 
 SIZES = (16, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 1500, 4096, 16384, 65536, 1 << 20)
 """Message sizes in bytes; 1500 has a partial last block."""
@@ -41,6 +59,8 @@ class Subject:
     digest: str = ""
     needs: tuple[str, ...] = ()
     """CPU features; empty where the source does not tell."""
+    key: int = 0
+    """Bits of AES's key in AES-GCM; 0: GHASH. Subjects of one size of key are compared."""
 
     @property
     def level(self) -> int:
@@ -131,13 +151,20 @@ class Results:
         found = (c for c in self.cells if (c.name, c.size, c.mode) == (name, size, mode))
         return next(found, None)
 
-    def of_kind(self, kinds: Iterable[str], size: int, mode: str) -> list[Cell]:
-        """Return the cells of these kinds of subject, fastest first."""
+    @property
+    def keys(self) -> tuple[int, ...]:
+        """The sizes of keys that subjects have, in bits; 0 alone in a measurement of GHASH."""
+        return tuple(sorted({self.subjects[cell.name].key for cell in self.cells}))
+
+    def of_kind(self, kinds: Iterable[str], size: int, mode: str, key: int = 0) -> list[Cell]:
+        """Return the cells of these kinds of subject with this size of key, fastest first."""
         wanted = frozenset(kinds)
         cells = [
             cell
             for cell in self.cells
-            if (cell.size, cell.mode) == (size, mode) and self.subjects[cell.name].kind in wanted
+            if (cell.size, cell.mode) == (size, mode)
+            and self.subjects[cell.name].kind in wanted
+            and self.subjects[cell.name].key == key
         ]
         return sorted(cells, key=lambda cell: (cell.cycles, cell.name))
 

@@ -14,7 +14,16 @@ from typing import Any
 
 from msgspec import Struct
 
-from ghashgen.records.core import INIT_MODES, MODES, Cell, Machine, Results, Run, Subject, size_name
+from ghashgen.records.core import (
+    FIXED_SIZES,
+    MODES,
+    Cell,
+    Machine,
+    Results,
+    Run,
+    Subject,
+    size_name,
+)
 from ghashgen.records.cpus import core_of, title_of
 from ghashgen.support.documents import Document
 from ghashgen.support.errors import GhashgenError
@@ -56,7 +65,7 @@ def record_text(results: Results, note: str = "") -> str:
     """
     if not any(results.subjects[cell.name].kind == "kernel" for cell in results.cells):
         raise GhashgenError("no kernel was measured, so there is nothing to record", "choose one")
-    sizes = sorted({cell.size for cell in results.cells if cell.size})
+    sizes = sorted({cell.size for cell in results.cells if cell.mode not in FIXED_SIZES})
     machine = results.machine
     core = core_of(machine.cpu)
     head = {
@@ -83,9 +92,11 @@ def record_text(results: Results, note: str = "") -> str:
             "digest": subject.digest,
             "needs": list(subject.needs),
         }
+        if subject.key:
+            row["key"] = subject.key
         for mode in modes:
-            if mode in INIT_MODES:
-                row[mode] = _plain(cells.get((name, mode, 0)))
+            if mode in FIXED_SIZES:
+                row[mode] = _plain(cells.get((name, mode, FIXED_SIZES[mode])))
             else:
                 row[mode] = [_plain(cells.get((name, mode, size))) for size in sizes]
         if any(row[mode] and any(row[mode]) for mode in modes):
@@ -109,7 +120,10 @@ _Quartiles = tuple[float, float | None, float | None] | None
 """Median, first and third quartile; null where there is no such figure."""
 
 
-class _Row(Struct, frozen=True, rename={"init_throughput": "init-throughput"}):
+_RENAMED = {"init_throughput": "init-throughput", "seal_latency": "seal-latency"}
+
+
+class _Row(Struct, frozen=True, rename=_RENAMED):
     """A subject's line: a cell for each size, one for a mode without a message."""
 
     kind: str
@@ -121,6 +135,12 @@ class _Row(Struct, frozen=True, rename={"init_throughput": "init-throughput"}):
     init: _Quartiles = None
     init_throughput: _Quartiles = None
     gcm: tuple[_Quartiles, ...] | None = None
+    key: int = 0
+    seal: tuple[_Quartiles, ...] | None = None
+    open: tuple[_Quartiles, ...] | None = None
+    seal_latency: tuple[_Quartiles, ...] | None = None
+    imix: _Quartiles = None
+    text: tuple[_Quartiles, ...] | None = None
 
 
 class _File(Struct, frozen=True):
@@ -151,7 +171,7 @@ def load_record(path: Path) -> Record:
     """
     body = _FILE.read(path)
     subjects = {
-        name: Subject(name, row.kind, row.table_bytes, row.digest, row.needs)
+        name: Subject(name, row.kind, row.table_bytes, row.digest, row.needs, row.key)
         for name, row in body.subjects.items()
     }
     try:
@@ -168,8 +188,8 @@ def _cells(name: str, row: _Row, body: _File) -> Iterator[Cell]:
         values = getattr(row, mode.replace("-", "_"))
         if values is None:
             continue
-        sizes = (0,) if mode in INIT_MODES else body.sizes
-        found = (values,) if mode in INIT_MODES else values
+        sizes = (FIXED_SIZES[mode],) if mode in FIXED_SIZES else body.sizes
+        found = (values,) if mode in FIXED_SIZES else values
         if len(found) != len(sizes):
             raise ValueError(f"subjects.{name}.{mode}: {len(found)} cells, {len(sizes)} sizes")
         for size, cell in zip(sizes, found, strict=True):

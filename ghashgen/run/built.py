@@ -80,6 +80,7 @@ class Built(Generic[K_co]):
             op=str(axes_of(self.kernel).get("op", self.kernel.family)),
             functions=tuple(functions_of(self.kernel)),
             symbol=self.symbol,
+            key_bits=int(axes_of(self.kernel).get("key", 0)),
         )
 
 

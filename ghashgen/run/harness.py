@@ -61,6 +61,8 @@ class HarnessKernel:
     """What it exports; each is the symbol ``symbol_function``."""
     symbol: str = ""
     """What the names of its functions begin with, where that is not ``name``."""
+    key_bits: int = 0
+    """Bits of the cipher's key; 0 where it has none."""
 
 
 @dataclass(frozen=True)
@@ -347,6 +349,7 @@ def write_table(kernels: Sequence[HarnessKernel], out_dir: Path) -> Path:
             "blocks": kernel.blocks,
             "table_bytes": kernel.table_bytes,
             "table_align": kernel.table_align,
+            "key_bits": kernel.key_bits,
             "functions": kernel.functions,
         }
         for kernel in kernels

@@ -13,26 +13,47 @@ enum bench_mode {
     BENCH_INIT,
     BENCH_INIT_THROUGHPUT,
     BENCH_GCM,
+    BENCH_SEAL,
+    BENCH_OPEN,
+    BENCH_SEAL_LATENCY,
+    BENCH_IMIX,
+    BENCH_TEXT,
     BENCH_MODES
 };
 
 extern const char *const bench_mode_names[BENCH_MODES];
 
-/* Mode gcm: bytes of AAD before the message and of the lengths after it; what they are is no
- * matter, so both are read from the key. */
+/* Bytes of a message in a mode that has no choice of sizes, 0 in key set-up; BENCH_ANY: it has. */
+#define BENCH_ANY (-1)
+extern const long bench_mode_bytes[BENCH_MODES];
+
+/* Bytes of AAD before a message, and of the lengths after it. In mode gcm it is no matter what they
+ * are, so both are read from the key. */
 #define BENCH_AAD 12
 #define BENCH_LENGTHS 16
 
 /* States used in turn by independent calls: enough that one is free before its next turn. */
 #define BENCH_STATES 16
 
+/* Mode imix: the sizes of one pattern of messages, 64, 594 and 1518 bytes at 7 : 4 : 1. */
+#define BENCH_IMIX_MESSAGES 12
+#define BENCH_IMIX_LARGEST 1518
+#define BENCH_IMIX_BYTES 4342
+extern const size_t bench_imix[BENCH_IMIX_MESSAGES];
+
 /* The memory of one loop: made once, the same for all subjects but for the table. */
 struct bench_work {
     void *table;
     uint8_t *states; /* BENCH_STATES of 16 bytes */
-    const uint8_t *h, *in;
+    const uint8_t *h, *in; /* h: the hash subkey, or the key of AES */
     size_t len, reps;
     uint64_t zero; /* 0, which the compiler must not know */
+
+    /* AES-GCM. */
+    uint8_t *counters;          /* BENCH_STATES of 16 bytes, each beginning with an IV of 12 */
+    const uint8_t *aad;         /* BENCH_AAD bytes */
+    uint8_t *out;               /* as long as in */
+    const uint8_t *sealed, *tag; /* of in, with the first IV */
 };
 
 struct bench_subject;
@@ -42,13 +63,27 @@ struct bench_subject {
     const char *name, *kind; /* kind: "kernel", "portable" or "peer" */
     uint64_t needs;          /* CPU_* bits */
     size_t table_bytes, table_align;
+    unsigned key_bits; /* of AES in AES-GCM; 0: GHASH */
+    int whole_blocks;  /* its text has a multiple of 16 bytes */
     kernel_entry init, update; /* called by the loops in the subject's own way */
-    bench_loop *loops[BENCH_MODES];
+    kernel_entry seal, open, text; /* likewise, of AES-GCM */
+    bench_loop *loops[BENCH_MODES]; /* NULL in modes that are not for it */
     /* One call of each, for the check of results. */
     void (*call_init)(const struct bench_subject *, void *table, const uint8_t *h);
     void (*call_update)(const struct bench_subject *, const void *table, uint8_t *x,
                         const uint8_t *in, size_t len);
+    /* Of AES-GCM: seal and open, or text, or all; open says whether the tag is right. */
+    void (*call_seal)(const struct bench_subject *, const struct bench_work *, uint8_t tag[16]);
+    int (*call_open)(const struct bench_subject *, const struct bench_work *, const uint8_t tag[16]);
+    void (*call_text)(const struct bench_subject *, const struct bench_work *, uint8_t counter[16],
+                      uint8_t x[16]);
 };
+
+/* Whether a subject takes messages of this size in this mode. */
+static inline int bench_takes(const struct bench_subject *s, enum bench_mode mode, size_t size)
+{
+    return s->loops[mode] && !(mode == BENCH_TEXT && s->whole_blocks && size % 16);
+}
 
 /* A library's subjects, filled in when open is called; open returns how many there are. */
 struct bench_peers {
@@ -58,6 +93,8 @@ struct bench_peers {
 /* Absent where the library was not found when the benchmark was built. */
 extern const struct bench_peers bench_openssl __attribute__((weak));
 extern const struct bench_peers bench_ipsecmb __attribute__((weak));
+extern const struct bench_peers bench_openssl_evp __attribute__((weak));
+extern const struct bench_peers bench_openssl_stitched __attribute__((weak));
 
 /* Every subject linked in; the table stays valid. */
 const struct bench_subject *bench_subjects(size_t *count);

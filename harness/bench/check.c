@@ -1,10 +1,10 @@
-/* Every subject must give the same GHASH at each size before anything is measured. */
+/* Every subject of GHASH must give the same state at each size before anything is measured. */
 #include <stdio.h>
 
 #include "../json.h"
 #include "measure.h"
 
-static void event(const char *what, const struct bench_subject *s, size_t size)
+void check_event(const char *what, const struct bench_subject *s, size_t size)
 {
     printf("{\"event\": ");
     json_string(what);
@@ -46,14 +46,16 @@ int check_results(const struct plan *plan, struct bench_memory *m)
     }
     for (size_t i = 0; i < plan->subject_count; i++) {
         const struct bench_subject *s = plan->subjects[i];
-        event("checking", s, 0);
+        if (s->key_bits)
+            continue;
+        check_event("checking", s, 0);
         s->call_init(s, m->tables[i], m->h);
         for (size_t j = 0; j < plan->size_count; j++)
             for (int gcm = 0; gcm < ways; gcm++) {
                 memcpy(m->states, before[j], 16);
                 hash(s, m->tables[i], m, m->states, plan->sizes[j], gcm);
                 if (memcmp(m->states, wanted[gcm][j], 16) != 0) {
-                    event("wrong", s, plan->sizes[j]);
+                    check_event("wrong", s, plan->sizes[j]);
                     return -1;
                 }
             }

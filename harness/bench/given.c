@@ -2,27 +2,46 @@
 #include "objects.h"
 
 #include "ghash.h"
-#include "loops.h"
+#include "gcm_loops.h"
+#include "way_boringssl.h"
+#include "way_ipsecmb.h"
 #include "way_openssl.h"
-
-typedef void ipsecmb_init(const void *h, void *table);
-typedef void ipsecmb_ghash(const void *table, const void *in, uint64_t len, void *x,
-                           uint64_t tag_len);
 
 #define OWN_INIT(s, table, h) ((native_init *)(s)->init)((table), (h))
 #define OWN_UPDATE(s, table, x, in, len) ((native_update *)(s)->update)((table), (x), (in), (len))
-#define IPSECMB_INIT(s, table, h) ((ipsecmb_init *)(s)->init)((h), (table))
-#define IPSECMB_UPDATE(s, table, x, in, len)                                                       \
-    ((ipsecmb_ghash *)(s)->update)((table), (in), (len), (x), 16)
 
 BENCH_LOOPS(own, OWN_INIT, OWN_UPDATE)
 BENCH_LOOPS(openssl, OPENSSL_INIT, OPENSSL_UPDATE)
 BENCH_LOOPS(ipsecmb, IPSECMB_INIT, IPSECMB_UPDATE)
+BENCH_KEY_LOOPS(ipsecmb, IPSECMB_INIT, IPSECMB_INIT)
+BENCH_MESSAGE_LOOPS(ipsecmb, IPSECMB_SEAL, IPSECMB_OPEN)
+BENCH_TEXT_LOOPS(boringssl, BORINGSSL_TEXT)
+
+static void fill_ipsecmb_gcm(struct bench_subject *s)
+{
+    ipsecmb_fill_key(s);
+    ipsecmb_fill_messages(s);
+}
+
+static void fill_boringssl_gcm(struct bench_subject *s)
+{
+    s->call_init = boringssl_key;
+    boringssl_fill_text(s);
+}
+
+static void fill_boringssl_gcm_blocks(struct bench_subject *s)
+{
+    s->whole_blocks = 1;
+    fill_boringssl_gcm(s);
+}
 
 static void (*const fill[])(struct bench_subject *) = {
     [WAY_GHASHGEN] = own_fill,
     [WAY_OPENSSL] = openssl_fill,
     [WAY_IPSECMB] = ipsecmb_fill,
+    [WAY_IPSECMB_GCM] = fill_ipsecmb_gcm,
+    [WAY_BORINGSSL_GCM] = fill_boringssl_gcm,
+    [WAY_BORINGSSL_GCM_BLOCKS] = fill_boringssl_gcm_blocks,
 };
 
 static size_t open_given(struct bench_subject *subjects, size_t room)
@@ -39,8 +58,12 @@ static size_t open_given(struct bench_subject *subjects, size_t room)
             .needs = o->needs,
             .table_bytes = o->table_bytes,
             .table_align = 64,
+            .key_bits = o->key_bits,
             .init = o->init,
             .update = o->update,
+            .seal = o->seal,
+            .open = o->open,
+            .text = o->text,
         };
         fill[o->way](&subjects[i]);
     }

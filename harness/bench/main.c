@@ -32,7 +32,8 @@ static int list(void)
         json_string(all[i].name);
         printf(", \"kind\": ");
         json_string(all[i].kind);
-        printf(", \"table_bytes\": %zu, \"needs\": ", all[i].table_bytes);
+        printf(", \"table_bytes\": %zu, \"key\": %u, \"needs\": ", all[i].table_bytes,
+               all[i].key_bits);
         write_features(all[i].needs);
         printf(", \"missing\": ");
         write_features(all[i].needs & ~cpu_features());
@@ -92,7 +93,7 @@ int main(int argc, char **argv)
         perror("ghashgen-bench");
         return EXIT_INTERNAL;
     }
-    if (check_results(&plan, memory) != 0)
+    if (check_results(&plan, memory) != 0 || check_messages(&plan, memory) != 0)
         return EXIT_CHECK_FAILED;
     if (measure(&plan, memory) != 0 || fflush(stdout) != 0) {
         perror("ghashgen-bench");

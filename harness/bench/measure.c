@@ -26,6 +26,7 @@ struct cell {
     double *cycles; /* of one call, for each sample kept */
     size_t kept, dropped;
     double used;
+    int absent; /* the subject does not have the mode */
 };
 
 struct batch {
@@ -65,7 +66,7 @@ static void choose_reps(const struct plan *plan, const struct timed *t, struct b
 
 static int wants_more(const struct plan *plan, const struct cell *c)
 {
-    if (c->kept >= plan->samples)
+    if (c->absent || c->kept >= plan->samples)
         return 0;
     if (plan->patience <= 0 && c->kept + c->dropped >= ATTEMPTS * plan->samples)
         return 0;
@@ -162,11 +163,15 @@ static int measure_row(const struct plan *plan, struct bench_memory *m, enum ben
     double *cycles = calloc(n * plan->samples, sizeof *cycles);
     if (!cells || !cycles)
         return -1;
+    if (mode == BENCH_OPEN)
+        memory_tags(m, size);
     for (size_t i = 0; i < n; i++) {
         cells[i].cycles = cycles + i * plan->samples;
-        cells[i].work = memory_work(m, i, size);
+        cells[i].work = memory_work(m, plan, i, size);
+        cells[i].absent = !bench_takes(plan->subjects[i], mode, size);
         const struct timed t = {plan->subjects[i], &cells[i].work, mode};
-        choose_reps(plan, &t, &cells[i].work);
+        if (!cells[i].absent)
+            choose_reps(plan, &t, &cells[i].work);
     }
     struct batch batch = {.count = 0};
     clock_wait(plan->rate, &patience);
@@ -177,7 +182,8 @@ static int measure_row(const struct plan *plan, struct bench_memory *m, enum ben
         next_batch(plan, &batch, 0, &patience);
     for (size_t i = 0; i < n; i++) {
         const struct timed t = {plan->subjects[i], &cells[i].work, mode};
-        write_cell(&cells[i], &t, size);
+        if (!cells[i].absent)
+            write_cell(&cells[i], &t, size);
     }
     fflush(stdout);
     free(cycles);
@@ -190,10 +196,12 @@ int measure(const struct plan *plan, struct bench_memory *m)
     for (int mode = 0; mode < BENCH_MODES; mode++) {
         if (!plan->modes[mode])
             continue;
-        int keyed = mode == BENCH_INIT || mode == BENCH_INIT_THROUGHPUT;
-        for (size_t j = 0; j < (keyed ? 1 : plan->size_count); j++)
-            if (measure_row(plan, m, (enum bench_mode)mode, keyed ? 0 : plan->sizes[j]) != 0)
+        long fixed = bench_mode_bytes[mode];
+        for (size_t j = 0; j < (fixed == BENCH_ANY ? plan->size_count : 1); j++) {
+            size_t size = fixed == BENCH_ANY ? plan->sizes[j] : (size_t)fixed;
+            if (measure_row(plan, m, (enum bench_mode)mode, size) != 0)
                 return -1;
+        }
     }
     return 0;
 }

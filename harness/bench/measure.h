@@ -2,6 +2,7 @@
 #ifndef GHASHGEN_BENCH_MEASURE_H
 #define GHASHGEN_BENCH_MEASURE_H
 
+#include "gcm_judge.h"
 #include "plan.h"
 
 /* Memory for every subject of a plan; NULL when there is not enough. */
@@ -9,19 +10,43 @@ struct bench_memory *memory_open(const struct plan *plan);
 
 /* 0, or -1 after an event that names the first subject with a wrong result. */
 int check_results(const struct plan *plan, struct bench_memory *memory);
+int check_messages(const struct plan *plan, struct bench_memory *memory);
+
+/* Says, before a call that may not return, that it comes; or what was found. */
+void check_event(const char *what, const struct bench_subject *subject, size_t size);
 
 /* 0, or -1 with errno set. */
 int measure(const struct plan *plan, struct bench_memory *memory);
 
+/* Sizes of AES keys: 128, 192, 256. */
+#define KEYS 3
+
+/* What is known of one key of AES: the message that it seals. */
+struct bench_sealed {
+    struct aes_key key;
+    uint8_t *text; /* as long as the longest message: of a shorter one, its beginning */
+    uint8_t tag[16];
+};
+
 struct bench_memory {
     uint8_t *in;     /* at the plan's offset from a page boundary */
+    uint8_t *out;    /* half a page from where it would be in step with in */
     uint8_t *states; /* BENCH_STATES of 16 bytes */
-    uint8_t h[16];
+    uint8_t *counters, *aad;
+    uint8_t h[32]; /* hash subkey, or key of AES */
+    struct bench_sealed sealed[KEYS];
     void **tables; /* one for each subject, each on pages of its own */
 };
 
 /* A plan's subject on this memory. */
-struct bench_work memory_work(const struct bench_memory *memory, size_t subject, size_t len);
+struct bench_work memory_work(const struct bench_memory *memory, const struct plan *plan,
+                              size_t subject, size_t len);
+
+/* Makes the tags those of messages of this length. */
+void memory_tags(struct bench_memory *memory, size_t len);
+
+/* The round keys for a key of so many bits. */
+const struct aes_key *memory_key(const struct bench_memory *memory, unsigned bits);
 
 /* xorshift64*, seeded the same way every time. */
 void random_fill(uint8_t *out, size_t size);

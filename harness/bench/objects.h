@@ -7,7 +7,11 @@
 enum bench_way {
     WAY_GHASHGEN, /* init(table, h), update(table, x, in, len): the interface of emitted kernels */
     WAY_OPENSSL,  /* way_openssl.h */
-    WAY_IPSECMB   /* init(h, table), update(table, in, len, x, 16): Intel's multi-buffer library */
+    WAY_IPSECMB,  /* init(h, table), update(table, in, len, x, 16): Intel's multi-buffer library */
+    /* Of AES-GCM. */
+    WAY_IPSECMB_GCM,  /* way_ipsecmb.h */
+    WAY_BORINGSSL_GCM, /* way_boringssl.h */
+    WAY_BORINGSSL_GCM_BLOCKS /* the same, whole blocks alone */
 };
 
 struct bench_object {
@@ -15,7 +19,8 @@ struct bench_object {
     enum bench_way way;
     uint64_t needs; /* CPU_* bits */
     size_t table_bytes;
-    kernel_entry init, update;
+    unsigned key_bits; /* of AES; 0: GHASH */
+    kernel_entry init, update, seal, open, text;
 };
 
 /* Rendered by templates/bench_objects.c.j2; absent where no object was given. */

@@ -3,15 +3,20 @@
  * set that it knows. Whether it wipes and checks its arguments is a choice of its build (SAFE_DATA,
  * SAFE_PARAM), which the names show.
  */
+#include <stdio.h>
+
 #include <intel-ipsec-mb.h>
 
 #include "../cpu.h"
-#include "loops.h"
+#include "gcm_loops.h"
+#include "way_ipsecmb.h"
 
-#define INIT(s, table, h) ((aes_gcm_pre_t)(s)->init)((h), (table))
-#define UPDATE(s, table, x, in, len) ((ghash_t)(s)->update)((table), (in), (len), (x), 16)
+BENCH_LOOPS(ipsecmb, IPSECMB_INIT, IPSECMB_UPDATE)
+BENCH_KEY_LOOPS(ipsecmb, IPSECMB_INIT, IPSECMB_INIT)
+BENCH_MESSAGE_LOOPS(ipsecmb, IPSECMB_SEAL, IPSECMB_OPEN)
 
-BENCH_LOOPS(ipsecmb, INIT, UPDATE)
+_Static_assert(sizeof(struct gcm_key_data) <= IPSECMB_CONTEXT_AT, "there is room for the key");
+_Static_assert(sizeof(struct gcm_context_data) <= IPSECMB_CONTEXT, "there is room for a message");
 
 #define AVX512 (CPU_AVX2 | CPU_AVX512F | CPU_AVX512BW | CPU_AVX512VL | CPU_AVX512DQ)
 
@@ -26,9 +31,47 @@ static const struct {
     {"ipsecmb_avx512", "ipsecmb_avx512_safe", init_mb_mgr_avx512, AVX512},
 };
 
+#define NAME 32
+static char gcm_names[sizeof managers / sizeof managers[0] * 3][NAME];
+
+/* A manager's AES-GCM, one subject for each size of key. */
+static size_t add_gcm(const IMB_MGR *manager, const struct bench_subject *hash,
+                      struct bench_subject *subjects, size_t room, size_t *named)
+{
+    const struct {
+        unsigned key_bits;
+        aes_gcm_pre_t pre;
+        aes_gcm_enc_dec_t enc, dec;
+    } keys[] = {
+        {128, manager->gcm128_pre, manager->gcm128_enc, manager->gcm128_dec},
+        {192, manager->gcm192_pre, manager->gcm192_enc, manager->gcm192_dec},
+        {256, manager->gcm256_pre, manager->gcm256_enc, manager->gcm256_dec},
+    };
+    size_t count = 0;
+    for (size_t i = 0; i < 3 && count < room; i++) {
+        struct bench_subject *s = &subjects[count++];
+        char *name = gcm_names[(*named)++];
+        snprintf(name, NAME, "%s_%u", hash->name, keys[i].key_bits);
+        *s = (struct bench_subject){
+            .name = name,
+            .kind = "peer",
+            .needs = hash->needs,
+            .table_bytes = IPSECMB_TABLE_BYTES,
+            .table_align = 64,
+            .key_bits = keys[i].key_bits,
+            .init = (kernel_entry)keys[i].pre,
+            .seal = (kernel_entry)keys[i].enc,
+            .open = (kernel_entry)keys[i].dec,
+        };
+        ipsecmb_fill_key(s);
+        ipsecmb_fill_messages(s);
+    }
+    return count;
+}
+
 static size_t open_ipsecmb(struct bench_subject *subjects, size_t room)
 {
-    size_t count = 0;
+    size_t count = 0, named = 0;
     uint64_t features = cpu_features();
     for (size_t i = 0; i < sizeof managers / sizeof managers[0] && count < room; i++) {
         if (managers[i].needs & ~features)
@@ -53,6 +96,7 @@ static size_t open_ipsecmb(struct bench_subject *subjects, size_t room)
             .update = (kernel_entry)manager->ghash,
         };
         ipsecmb_fill(s);
+        count += add_gcm(manager, s, subjects + count, room - count, &named);
         free_mb_mgr(manager);
     }
     return count;

@@ -1,4 +1,5 @@
 /* The list of subjects: portable kernels, emitted kernels, then the peers found and given. */
+#include "gcm_subjects.h"
 #include "ghash.h"
 #include "loops.h"
 #include "objects.h"
@@ -15,7 +16,22 @@ const char *const bench_mode_names[BENCH_MODES] = {
     [BENCH_INIT] = "init",
     [BENCH_INIT_THROUGHPUT] = "init-throughput",
     [BENCH_GCM] = "gcm",
+    [BENCH_SEAL] = "seal",
+    [BENCH_OPEN] = "open",
+    [BENCH_SEAL_LATENCY] = "seal-latency",
+    [BENCH_IMIX] = "imix",
+    [BENCH_TEXT] = "text",
 };
+
+const long bench_mode_bytes[BENCH_MODES] = {
+    [BENCH_THROUGHPUT] = BENCH_ANY,   [BENCH_LATENCY] = BENCH_ANY,
+    [BENCH_GCM] = BENCH_ANY,          [BENCH_SEAL] = BENCH_ANY,
+    [BENCH_OPEN] = BENCH_ANY,         [BENCH_SEAL_LATENCY] = BENCH_ANY,
+    [BENCH_IMIX] = BENCH_IMIX_BYTES,  [BENCH_TEXT] = BENCH_ANY,
+};
+
+const size_t bench_imix[BENCH_IMIX_MESSAGES] = {64,   594, 64,  64, 594, 64,
+                                                1518, 64,  594, 64, 64,  594};
 
 #define ROOM 2048
 
@@ -25,7 +41,7 @@ static size_t filled;
 static void add_kernel(const struct ghashgen_kernel *k, const char *kind)
 {
     if (filled == ROOM || kernel_is_win64(k) || !kernel_function(k, "init") ||
-        !kernel_function(k, "update"))
+        !kernel_function(k, k->key_bits ? "encrypt" : "update"))
         return;
     struct bench_subject *s = &subjects[filled++];
     *s = (struct bench_subject){
@@ -34,10 +50,17 @@ static void add_kernel(const struct ghashgen_kernel *k, const char *kind)
         .needs = k->needs,
         .table_bytes = k->table_bytes,
         .table_align = k->table_align,
+        .key_bits = k->key_bits,
         .init = kernel_function(k, "init"),
         .update = kernel_function(k, "update"),
+        .seal = kernel_function(k, "seal"),
+        .open = kernel_function(k, "open"),
+        .text = kernel_function(k, "encrypt"),
     };
-    native_fill(s);
+    if (s->key_bits)
+        gcm_fill(s);
+    else
+        native_fill(s);
 }
 
 static void add_peers(const struct bench_peers *peers)
@@ -51,9 +74,12 @@ const struct bench_subject *bench_subjects(size_t *count)
     if (!filled) {
         for (size_t i = 0; i < reference_kernel_count; i++)
             add_kernel(&reference_kernels[i], "portable");
+        filled += gcm_portable_subjects(subjects + filled, ROOM - filled);
         for (size_t i = 0; i < ghashgen_kernel_count; i++)
             add_kernel(&ghashgen_kernels[i], "kernel");
         add_peers(&bench_openssl);
+        add_peers(&bench_openssl_evp);
+        add_peers(&bench_openssl_stitched);
         add_peers(&bench_ipsecmb);
         add_peers(&bench_given);
     }

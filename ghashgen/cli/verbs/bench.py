@@ -7,7 +7,7 @@ import click
 from ghashgen.cli.verbs.options import (
     build_folder,
     choice_options,
-    chosen_of,
+    chosen_kernels,
     default_out,
     json_option,
     one_of,
@@ -15,22 +15,14 @@ from ghashgen.cli.verbs.options import (
     progress,
     sizes_option,
 )
-from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.core import Point
+from ghashgen.kernels.families import axes_of
 from ghashgen.kernels.selection import Choice
 from ghashgen.kernels.target import target
-from ghashgen.lab.bench import (
-    DEFAULT_MODES,
-    MODES,
-    PEER_CHOICES,
-    QUICK,
-    QUICK_SIZES,
-    SIZES,
-    Effort,
-    bench,
-)
+from ghashgen.lab.bench import CONTESTS, QUICK, QUICK_SIZES, SIZES, Contest, Effort, bench
 from ghashgen.lab.bench.export import as_csv, as_plain
 from ghashgen.lab.bench.objects import load_objects
-from ghashgen.lab.bench.peers import INSTALL, PEERS
+from ghashgen.lab.bench.peers import INSTALL
 from ghashgen.lab.bench.run import cells_in_plan
 from ghashgen.lab.bench.store import save
 from ghashgen.lab.bench.table import best_table, full_table, init_table
@@ -46,13 +38,22 @@ _FULL_UP_TO = 24
 """Subjects that a table of every cell may have before it must be asked for."""
 
 
+def _each(what: str) -> str:
+    """Return the modes or rivals of every family, in words."""
+    return "; ".join(f"{name}: {', '.join(getattr(c, what))}" for name, c in CONTESTS.items())
+
+
+def _every(what: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for c in CONTESTS.values() for name in getattr(c, what)))
+
+
 @click.command("bench")
 @choice_options
 @click.option(
     "--peer",
     multiple=True,
-    help=f"Compare with: {', '.join(PEER_CHOICES)} (default: all).",
-    shell_complete=one_of(lambda: PEER_CHOICES),
+    help=f"Compare with: {_each('rivals')} (default: all).",
+    shell_complete=one_of(lambda: _every("rivals")),
 )
 @click.option(
     "--objects",
@@ -63,8 +64,8 @@ _FULL_UP_TO = 24
 @click.option(
     "--mode",
     multiple=True,
-    help=f"Measure: {', '.join(MODES)} (default: all but gcm).",
-    shell_complete=one_of(lambda: MODES),
+    help=f"Measure: {_each('modes')} (default: all but gcm).",
+    shell_complete=one_of(lambda: _every("modes")),
 )
 @click.option("--runs", type=click.IntRange(1), help="Processes to start, one after another.")
 @click.option("--core", type=int, default=-1, help="Core to stay on (default: the last allowed).")
@@ -91,22 +92,17 @@ def COMMAND(
     note: str,
     as_json: bool,
 ) -> None:
-    """Measure kernels, after a check that every one gives the same GHASH."""
+    """Measure kernels of one family, after a check that every one gives the same result."""
     if record:
         require_clone(FOLDER)
-    peers = peer or PEER_CHOICES
+    contest, kernels = _entered(choice)
+    peers = peer or contest.rivals
     given = load_objects(objects) if objects else ()
     sizes = sizes or (QUICK_SIZES if quick else SIZES)
-    modes = mode or DEFAULT_MODES
+    modes = mode or contest.default_modes
     runs = runs or (1 if quick else 3)
     base = QUICK if quick else Effort()
     effort = Effort(**{**vars(base), "core": core})
-    found = chosen_of(Kernel, choice).kernels
-    # POLYVAL is another function: what runs here must agree on one result.
-    kernels = tuple(kernel for kernel in found if kernel.op == "ghash")
-    if choice != Choice() and len(kernels) < len(found):
-        other = counted(len(found) - len(kernels), "kernel")
-        click.echo(f"left out: {other} of op polyval: what is measured here is GHASH", err=True)
     with progress("assemble", len(kernels)) as advance:
         built = build(kernels, target(), default_out(), build_folder("obj"), advance)
     # Peers bring a few subjects each; the bar is close enough without asking the program.
@@ -122,31 +118,49 @@ def COMMAND(
             effort=effort,
             out_dir=build_folder("bench"),
             given=given,
+            contest=contest,
         )
     path = store or build_folder("bench.sqlite")
     session = save(results, path)
     if record:
-        written = write_record(results, cpu_slug(), project_root() / FOLDER, note)
+        written = write_record(results, cpu_slug(), project_root() / contest.folder, note)
         click.echo(f"recorded in {written}", err=True)
     if as_json:
         print_json(as_plain(results))
     elif csv_out:
         click.echo(as_csv(results), nl=False)
     else:
-        _print(results, modes, every)
+        _print(results, contest, modes, every)
         say(f"stored as number {session} in {path}")
 
 
-def _print(results: Results, modes: tuple[str, ...], every: bool) -> None:
+def _entered(choice: Choice) -> tuple[Contest, tuple[Point, ...]]:
+    """Return the kernels to measure, of one family, and its contest.
+
+    Where a choice fits several families, they are of the first.
+    """
+    found = chosen_kernels(choice, lambda family: family.name in CONTESTS).kernels
+    # POLYVAL is another function: what runs here must agree on one result.
+    kernels = tuple(kernel for kernel in found if axes_of(kernel).get("op", "ghash") == "ghash")
+    if choice != Choice() and len(kernels) < len(found):
+        other = counted(len(found) - len(kernels), "kernel")
+        click.echo(f"left out: {other} of op polyval: what is measured here is GHASH", err=True)
+    families = {kernel.family for kernel in kernels}
+    entered = next((name for name in CONTESTS if name in families), next(iter(CONTESTS)))
+    return CONTESTS[entered], tuple(k for k in kernels if k.family == entered)
+
+
+def _print(results: Results, contest: Contest, modes: tuple[str, ...], every: bool) -> None:
     machine = results.machine
     say(f"{machine.cpu}, {machine.clock_ghz:.2f} GHz; sources {machine.git or 'unknown'}")
     tables = []
     for mode in [mode for mode in modes if mode not in INIT_MODES]:
-        tables.append(best_table(results, mode))
-        if every or len(results.subjects) <= _FULL_UP_TO:
-            tables.append(full_table(results, mode))
+        for key in results.keys:
+            tables.append(best_table(results, mode, key))
+            if every or len(results.subjects) <= _FULL_UP_TO:
+                tables.append(full_table(results, mode, key))
     show(*tables, init_table(results))
     for name, why in sorted(results.missing.items()):
         say(f"not measured: {name}: {why}")
-    if any(name in results.missing for name in PEERS):
+    if any(name in results.missing for name in contest.peers):
         say(f"all peers: {INSTALL}")

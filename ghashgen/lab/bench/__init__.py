@@ -1,9 +1,8 @@
 """Measures kernels against peers in one process; what each module does stands in its first line."""
 
-from ghashgen.lab.bench.run import PEER_CHOICES, QUICK, Effort, bench
+from ghashgen.lab.bench.contest import CONTESTS, Contest
+from ghashgen.lab.bench.run import QUICK, Effort, bench
 from ghashgen.records.core import (
-    DEFAULT_MODES,
-    MODES,
     QUICK_SIZES,
     SIZES,
     Cell,
@@ -14,13 +13,12 @@ from ghashgen.records.core import (
 )
 
 __all__ = [
-    "DEFAULT_MODES",
-    "MODES",
-    "PEER_CHOICES",
+    "CONTESTS",
     "QUICK",
     "QUICK_SIZES",
     "SIZES",
     "Cell",
+    "Contest",
     "Effort",
     "Machine",
     "Results",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ghashgen.lab.bench.objects import PeerObject, isolated, write_objects
-from ghashgen.lab.bench.peers import PEERS
+from ghashgen.lab.bench.peers import PEERS, Peer
 from ghashgen.run.harness import HarnessKernel, check_linkable, write_table
 from ghashgen.run.machine import Machine, machine_for
 from ghashgen.support.errors import GhashgenError
@@ -31,8 +31,11 @@ def build(
     peers: Sequence[str],
     out_dir: Path,
     given: Sequence[PeerObject] = (),
+    known: Mapping[str, Peer] = PEERS,
 ) -> Program:
     """Compile into ``out_dir`` and link with ``kernels`` (System V only), named and given peers.
+
+    The names are of ``known``.
 
     Files there are named by a hash of all that they are made from, and used again.
 
@@ -49,7 +52,7 @@ def build(
                 "choose --abi sysv",
             )
     cc = machine.cc
-    adapters, inputs, absent = _find(cc, peers, out_dir)
+    adapters, inputs, absent = _find(cc, peers, known, out_dir)
     if given:
         adapters.append(write_objects(given, out_dir))
         inputs += [isolated(cc, peer, out_dir) for peer in given]
@@ -60,16 +63,16 @@ def build(
 
 
 def _find(
-    cc: Tool, peers: Sequence[str], out_dir: Path
+    cc: Tool, peers: Sequence[str], known: Mapping[str, Peer], out_dir: Path
 ) -> tuple[list[Path], list[Path], dict[str, str]]:
     """Return adapters and inputs of the peers that are installed, and why others are not."""
     adapters: list[Path] = []
     inputs: list[Path] = []
     absent: dict[str, str] = {}
     for name in peers:
-        if name not in PEERS:
-            raise GhashgenError(f"no peer is named {name!r}", f"choose from {', '.join(PEERS)}")
-        peer = PEERS[name]
+        if name not in known:
+            raise GhashgenError(f"no peer is named {name!r}", f"choose from {', '.join(known)}")
+        peer = known[name]
         try:
             inputs += peer.inputs(cc, out_dir)
         except GhashgenError as missing:

@@ -8,21 +8,22 @@ from typing import Any
 from ghashgen.records.core import Cell, Results, ratio
 
 COLUMNS = (
-    *("name", "kind", "mode", "size", "cycles", "cycles_per_byte", "low", "high", "runs"),
+    *("name", "kind", "key", "mode", "size", "cycles", "cycles_per_byte", "low", "high", "runs"),
     *("kept", "dropped", "best_peer", "peer_ratio", "digest", "needs"),
 )
 """Of a row; low and high are quartiles in core cycles, peer_ratio is best peer / this."""
 
 
 def _row(results: Results, cell: Cell) -> dict[str, Any]:
-    peers = results.of_kind(("peer",), cell.size, cell.mode)
+    subject = results.subjects[cell.name]
+    peers = results.of_kind(("peer",), cell.size, cell.mode, subject.key)
     peer = peers[0] if peers else None
     times = ratio(cell, peer)
     low, high = cell.spread
-    subject = results.subjects[cell.name]
     return {
         "name": cell.name,
         "kind": subject.kind,
+        "key": subject.key,
         "mode": cell.mode,
         "size": cell.size,
         "cycles": round(cell.cycles, 3),

@@ -1,4 +1,4 @@
-"""GMAC as a user of a Python library sees it: the call, the cipher's set-up and the tag included.
+"""GMAC and AES-GCM as users of a Python library see them: the call, and what it sets up, included.
 
 A row of its own, not comparable with a kernel: wall time, turned into cycles by the clock that the
 benchmark program measured, without its filter.
@@ -8,6 +8,8 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 
 from ghashgen.records.core import Run, summarise
@@ -18,8 +20,23 @@ _SAMPLES = 21
 _SECONDS = 0.0002
 """Of one sample, at least."""
 
+_AAD = bytes(12)
 
-def _pyca() -> Callable[[bytes], object]:
+Work = Callable[[bytes], object]
+"""What is done with a message."""
+
+
+@dataclass(frozen=True)
+class Interface:
+    """A library's call: the mode of the benchmark that it belongs to, and the size of AES's key."""
+
+    mode: str
+    make: Callable[[], Work]
+    """() → what is timed; it refuses where the library is absent."""
+    key: int = 0
+
+
+def _pyca_gmac() -> Work:
     require("bench")
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
@@ -28,18 +45,35 @@ def _pyca() -> Callable[[bytes], object]:
     return lambda message: cipher.encrypt(nonce, b"", message)
 
 
-INTERFACES: Mapping[str, Callable[[], Callable[[bytes], object]]] = MappingProxyType(
-    {"pyca_gmac": _pyca}
+def _pyca_aesgcm(key: int) -> Work:
+    require("bench")
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    cipher = AESGCM(bytes(range(key // 8)))
+    nonce = bytes(12)
+    return lambda message: cipher.encrypt(nonce, message, _AAD)
+
+
+HASHING: Mapping[str, Interface] = MappingProxyType(
+    {"pyca_gmac": Interface("throughput", _pyca_gmac)}
 )
-"""For each name, what makes a function of the message; it refuses where its library is absent."""
+"""What GHASH kernels stand beside, by name."""
+
+MESSAGES: Mapping[str, Interface] = MappingProxyType(
+    {
+        f"pyca_aesgcm_{key}": Interface("seal", partial(_pyca_aesgcm, key), key)
+        for key in (128, 192, 256)
+    }
+)
+"""What AES-GCM kernels stand beside, by name."""
 
 
-def absent_interfaces(names: Sequence[str]) -> dict[str, str]:
+def absent_interfaces(interfaces: Mapping[str, Interface]) -> dict[str, str]:
     """Return why some of these interfaces cannot be measured, by name."""
     absent = {}
-    for name in names:
+    for name, interface in interfaces.items():
         try:
-            INTERFACES[name]()
+            interface.make()
         except GhashgenError as refusal:
             absent[name] = str(refusal)
     return absent
@@ -58,13 +92,17 @@ def _on_core(core: int) -> Iterator[None]:
 
 
 def measure_interfaces(
-    names: Sequence[str], sizes: Sequence[int], modes: Sequence[str], ghz: float, core: int
+    interfaces: Mapping[str, Interface],
+    sizes: Sequence[int],
+    modes: Sequence[str],
+    ghz: float,
+    core: int,
 ) -> Iterator[tuple[str, int, Run]]:
-    """Yield (name, size, statistics in core cycles per call); throughput alone has a meaning."""
-    if "throughput" not in modes:
-        return
-    for name in names:
-        function = INTERFACES[name]()
+    """Yield (name, size, statistics in core cycles per call) of those whose mode is measured."""
+    for name, interface in interfaces.items():
+        if interface.mode not in modes:
+            continue
+        function = interface.make()
         for size in sorted(set(sizes)):
             message = bytes(size)
             with _on_core(core):
@@ -74,7 +112,7 @@ def measure_interfaces(
                 yield name, size, run
 
 
-def _seconds(function: Callable[[bytes], object], message: bytes) -> float:
+def _seconds(function: Work, message: bytes) -> float:
     """Return the time of one call."""
     calls, start = 0, time.perf_counter()
     while (passed := time.perf_counter() - start) < _SECONDS:

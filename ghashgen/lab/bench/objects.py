@@ -10,7 +10,9 @@ update = "ghash_vaes_avx512"         # the function that hashes
 needs = ["avx512f", "vpclmulqdq"]    # CPU features, as ghashgen doctor names them
 ```
 
-The files are linked into one object in which only the two functions stay visible, under names of
+A way of AES-GCM has other functions (`WAYS`) and `key`, the bits of the key that they take.
+
+The files are linked into one object in which only these functions stay visible, under names of
 their own, so that two versions of one library can stand in the same program.
 """
 
@@ -31,8 +33,32 @@ from ghashgen.support.sealed import kept
 from ghashgen.support.templates import environment
 from ghashgen.support.toolchain import Tool
 
-WAYS: Mapping[str, int] = MappingProxyType({"ghashgen": 4096, "openssl": 256, "ipsecmb": 1280})
-"""Whose interface a kernel has (harness/bench/objects.h), and the bytes of table that suffice."""
+
+@dataclass(frozen=True)
+class Way:
+    """Whose interface a kernel has; harness/bench/objects.h."""
+
+    table_bytes: int
+    """What suffices."""
+    roles: tuple[str, ...] = ("init", "update")
+    """The functions that are called, as the file of peers names them."""
+    keyed: bool = False
+    """Whether it is of AES-GCM, and has a size of key."""
+
+
+WAYS: Mapping[str, Way] = MappingProxyType(
+    {
+        "ghashgen": Way(4096),
+        "openssl": Way(256),
+        "ipsecmb": Way(1280),
+        "ipsecmb-gcm": Way(4096 + 256, ("init", "seal", "open"), keyed=True),
+        "boringssl-gcm": Way(512, ("init", "text"), keyed=True),
+        "boringssl-gcm-blocks": Way(512, ("init", "text"), keyed=True),
+    }
+)
+"""Every way by name."""
+
+_KEYS = (128, 192, 256)
 
 
 @dataclass(frozen=True)
@@ -42,13 +68,15 @@ class PeerObject:
     name: str
     files: tuple[Path, ...]
     way: str
-    init: str
-    update: str
+    functions: Mapping[str, str]
+    """Symbols by the roles of its way."""
     needs: tuple[str, ...]
+    key: int = 0
+    """Bits of AES's key; 0: GHASH."""
 
     @property
     def symbol(self) -> str:
-        """What its two functions are called in the benchmark, before _init and _update."""
+        """What its functions are called in the benchmark, before _ and the role."""
         return f"given_{self.name}"
 
 
@@ -70,15 +98,22 @@ def load_objects(path: Path) -> tuple[PeerObject, ...]:
     return found
 
 
+_ROLES = ("init", "update", "seal", "open", "text")
+
+
 class _Peer(Struct, frozen=True, forbid_unknown_fields=True):
     """A peer as the file has it."""
 
     name: str
     files: tuple[str, ...]
     way: str
-    init: str
-    update: str
     needs: tuple[str, ...]
+    init: str = ""
+    update: str = ""
+    seal: str = ""
+    open: str = ""
+    text: str = ""
+    key: int = 0
 
 
 class _File(Struct, frozen=True, forbid_unknown_fields=True):
@@ -90,7 +125,9 @@ _FILE = Document(_File, "is no file of peers", "write [[peer]] tables; see docs/
 
 def _peer(row: _Peer, folder: Path) -> PeerObject:
     files = tuple(folder / name for name in row.files)
-    peer = PeerObject(row.name, files, row.way, row.init, row.update, row.needs)
+    named = {role: str(getattr(row, role)) for role in _ROLES}
+    functions = {role: symbol for role, symbol in named.items() if symbol}
+    peer = PeerObject(row.name, files, row.way, MappingProxyType(functions), row.needs, row.key)
     if not peer.name.isidentifier() or not peer.name.isascii():
         raise ValueError(f"a peer's name is letters, digits and _, not {peer.name!r}")
     arch = host()
@@ -101,26 +138,34 @@ def _peer(row: _Peer, folder: Path) -> PeerObject:
     ):
         if value not in known:
             raise ValueError(f"{peer.name}: no {what} is called {value!r}: {', '.join(known)}")
+    way = WAYS[peer.way]
+    if tuple(functions) != way.roles:
+        raise ValueError(f"{peer.name}: way {peer.way!r} has functions {', '.join(way.roles)}")
+    if peer.key not in (_KEYS if way.keyed else (0,)):
+        sizes = "128, 192 or 256" if way.keyed else "of none"
+        raise ValueError(f"{peer.name}: way {peer.way!r} takes a key {sizes}, not of {peer.key}")
     if missing := [file for file in peer.files if not file.is_file()]:
         raise ValueError(f"{peer.name}: {missing[0]} is no file")
     return peer
 
 
 def isolated(cc: Tool, peer: PeerObject, folder: Path) -> Path:
-    """Link a peer's files to one object that defines its `symbol`'s two functions and no others.
+    """Link a peer's files to one object that defines its `symbol`'s functions and no others.
 
     Raises:
         GhashgenError: a function is not in the files, or they cannot be linked.
     """
     contents = [file.read_bytes() for file in peer.files]
-    made = folder / f"{peer.symbol}-{digest([peer.init, peer.update], contents)}.o"
+    made = (
+        folder / f"{peer.symbol}-{digest([*peer.functions, *peer.functions.values()], contents)}.o"
+    )
     return kept(made, f"peer {made.name}", lambda: _isolate(cc, peer, made))
 
 
 def _isolate(cc: Tool, peer: PeerObject, made: Path) -> None:
     make_folder(made.parent)
     whole = made.with_suffix(".tmp.o")
-    wanted = {peer.init: f"{peer.symbol}_init", peer.update: f"{peer.symbol}_update"}
+    wanted = {symbol: f"{peer.symbol}_{role}" for role, symbol in peer.functions.items()}
     try:
         # Of a static library the linker takes the members that define the functions asked for.
         asked = [f"-Wl,--require-defined={name}" for name in wanted]
@@ -152,9 +197,11 @@ def write_objects(peers: Sequence[PeerObject], folder: Path) -> Path:
         {
             "name": peer.name,
             "symbol": peer.symbol,
-            "way": peer.way,
+            "way": peer.way.upper().replace("-", "_"),
+            "roles": tuple(peer.functions),
+            "key_bits": peer.key,
             "needs": " | ".join(f"CPU_{name.upper()}" for name in peer.needs) or "0",
-            "table_bytes": WAYS[peer.way],
+            "table_bytes": WAYS[peer.way].table_bytes,
         }
         for peer in peers
     ]

@@ -54,17 +54,37 @@ def _file(cc: Tool, name: str) -> Path | None:
     return path if path.is_absolute() and path.is_file() else None
 
 
-def _openssl(cc: Tool, folder: Path) -> tuple[Path, ...]:
+def _members(cc: Tool, folder: Path, *names: str) -> tuple[Path, ...]:
+    """Return objects of OpenSSL's static library, taken out of it."""
     library = _file(cc, "libcrypto.a")
     if library is None:
         raise GhashgenError("libcrypto.a is not installed", "apt-get install libssl-dev")
-    data = member(library, "ghash-x86_64.o")
+    return tuple(_member(library, name, folder) for name in names)
+
+
+def _member(library: Path, name: str, folder: Path) -> Path:
+    data = member(library, f"-{name}")
     if data is None:
-        raise GhashgenError(f"{library} holds no GHASH for x86-64")
-    path = folder / "openssl-ghash-x86_64.o"
+        raise GhashgenError(f"{library} holds no {name}")
+    path = folder / f"openssl-{name}"
     if not path.exists() or path.read_bytes() != data:
         write_whole(path, data)
-    return (path,)
+    return path
+
+
+def _openssl(cc: Tool, folder: Path) -> tuple[Path, ...]:
+    return _members(cc, folder, "ghash-x86_64.o")
+
+
+def _openssl_stitched(cc: Tool, folder: Path) -> tuple[Path, ...]:
+    return _members(cc, folder, "aesni-gcm-x86_64.o", "aesni-x86_64.o", "ghash-x86_64.o")
+
+
+def _openssl_evp(cc: Tool, folder: Path) -> tuple[Path, ...]:
+    library = _file(cc, "libcrypto.so")
+    if library is None:
+        raise GhashgenError("libcrypto.so is not installed", "apt-get install libssl-dev")
+    return (library,)
 
 
 def _ipsecmb(cc: Tool, folder: Path) -> tuple[Path, ...]:
@@ -74,16 +94,24 @@ def _ipsecmb(cc: Tool, folder: Path) -> tuple[Path, ...]:
     return (library,)
 
 
-PEERS: Mapping[str, Peer] = MappingProxyType(
-    {
-        peer.name: peer
-        for peer in (
-            Peer("openssl", "OpenSSL, gcm_ghash_avx and gcm_ghash_clmul", "libssl-dev", _openssl),
-            Peer("ipsecmb", "Intel multi-buffer library", "libipsec-mb-dev", _ipsecmb),
-        )
-    }
+def _by_name(*peers: Peer) -> Mapping[str, Peer]:
+    return MappingProxyType({peer.name: peer for peer in peers})
+
+
+_IPSECMB = Peer("ipsecmb", "Intel multi-buffer library", "libipsec-mb-dev", _ipsecmb)
+
+PEERS = _by_name(
+    Peer("openssl", "OpenSSL, gcm_ghash_avx and gcm_ghash_clmul", "libssl-dev", _openssl),
+    _IPSECMB,
 )
-"""Every library by name."""
+"""Libraries that GHASH kernels are compared with, by name."""
+
+GCM_PEERS = _by_name(
+    Peer("openssl_evp", "OpenSSL as programs call it", "libssl-dev", _openssl_evp),
+    Peer("openssl_stitched", "OpenSSL, aesni_gcm_encrypt", "libssl-dev", _openssl_stitched),
+    _IPSECMB,
+)
+"""Libraries that AES-GCM kernels are compared with, by name."""
 
 
 def installed(name: str) -> Path | None:

@@ -11,14 +11,12 @@ from typing import Any
 
 from ghashgen.arch.objects import read_object
 from ghashgen.lab.bench.build import Program, build
-from ghashgen.lab.bench.interface import INTERFACES, absent_interfaces, measure_interfaces
-from ghashgen.lab.bench.objects import PeerObject
-from ghashgen.lab.bench.peers import PEERS
+from ghashgen.lab.bench.contest import HASH, PORTABLE, Contest
+from ghashgen.lab.bench.interface import absent_interfaces, measure_interfaces
+from ghashgen.lab.bench.objects import WAYS, PeerObject
 from ghashgen.output.artefact import sha256
 from ghashgen.records.core import (
-    DEFAULT_MODES,
-    INIT_MODES,
-    MODES,
+    FIXED_SIZES,
     SIZES,
     Cell,
     Machine,
@@ -29,14 +27,10 @@ from ghashgen.records.core import (
     summarise,
 )
 from ghashgen.records.machine import cpu_model, git_commit
-from ghashgen.run.harness import PORTABLE_KERNELS, HarnessKernel
+from ghashgen.run.harness import HarnessKernel
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import cache_folder
 from ghashgen.support.wording import choose_one, counted
-
-PORTABLE = "portable"
-PEER_CHOICES = (*PEERS, PORTABLE, *INTERFACES)
-"""What a kernel can be compared with."""
 
 _WRONG = 1
 
@@ -80,47 +74,58 @@ class _Gathered:
 
 def bench(
     kernels: Sequence[HarnessKernel],
-    peers: Sequence[str] = PEER_CHOICES,
+    peers: Sequence[str] | None = None,
     sizes: Sequence[int] = SIZES,
-    modes: Sequence[str] = DEFAULT_MODES,
+    modes: Sequence[str] | None = None,
     runs: int = 3,
     on_done: Callable[[Cell], None] = lambda cell: None,
     *,
     effort: Effort = Effort(),
     out_dir: Path | None = None,
     given: Sequence[PeerObject] = (),
+    contest: Contest = HASH,
 ) -> Results:
     """Measure kernels and peers in one process a run, in turns, after a check of their results.
 
-    ``given`` are peers from files. Sizes are in bytes, results in core cycles per call. ``on_done``
-    is called for each cell of each run, without statistics where too few samples were undisturbed.
-    What this CPU cannot run, and peers not installed, stand in ``Results.missing``.
+    All kernels are of the family of ``contest``; without a choice, its rivals and default modes are
+    taken. ``given`` are peers from files, of which those of other families are passed over. Sizes
+    are in bytes, results in core cycles per call. ``on_done`` is called for each cell of each run,
+    without statistics where too few samples were undisturbed. What this CPU cannot run, and peers
+    not installed, stand in ``Results.missing``.
 
     Raises:
-        GhashgenError: a subject gives a wrong GHASH or faults (it is named), a choice is unknown,
+        GhashgenError: a subject gives a wrong result or faults (it is named), a choice is unknown,
             or the program cannot be built.
     """
-    _refuse_unknown(peers, sizes, modes, runs)
+    peers = contest.rivals if peers is None else peers
+    modes = contest.default_modes if modes is None else modes
+    _refuse_unknown(contest, peers, sizes, modes, runs)
     out_dir = out_dir or cache_folder() / "bench"
-    program = build(kernels, [name for name in peers if name in PEERS], out_dir, given)
-    subjects = _subjects(program, kernels, PORTABLE in peers)
-    interfaces = [name for name in peers if name in INTERFACES]
+    libraries = [name for name in peers if name in contest.peers]
+    given = [peer for peer in given if WAYS[peer.way].keyed is contest.keyed]
+    program = build(kernels, libraries, out_dir, given, contest.peers)
+    subjects = _subjects(program, kernels, PORTABLE in peers, contest, keys_of(kernels))
+    interfaces = {
+        name: interface
+        for name, interface in contest.interfaces.items()
+        if name in peers and interface.key in (keys_of(kernels) or (interface.key,))
+    }
     gathered = _Gathered(missing={**program.absent, **absent_interfaces(interfaces)})
     plan = _plan(subjects, sizes, modes, effort)
     for _ in range(runs):
         for event in _events(program.path, plan, gathered):
-            _take(event, gathered, on_done)
+            _take(event, gathered, on_done, contest.result)
         for name, size, run in measure_interfaces(
-            [name for name in interfaces if name not in gathered.missing],
+            {name: each for name, each in interfaces.items() if name not in gathered.missing},
             sizes,
             modes,
             gathered.ghz,
             gathered.core,
         ):
-            subjects.setdefault(name, Subject(name, "interface"))
-            key = (name, size, "throughput")
+            subjects.setdefault(name, Subject(name, "interface", key=interfaces[name].key))
+            key = (name, size, interfaces[name].mode)
             gathered.cells.setdefault(key, []).append(run)
-            on_done(Cell(name, size, "throughput", (run,)))
+            on_done(Cell(*key, (run,)))
     machine = Machine(cpu_model(), gathered.features, gathered.ghz, git_commit())
     cells = tuple(Cell(*key, tuple(found)) for key, found in gathered.cells.items() if found)
     return Results(machine, subjects, cells, {**gathered.missing, **_disturbed(gathered)})
@@ -139,10 +144,15 @@ def _disturbed(gathered: _Gathered) -> dict[str, str]:
     }
 
 
+def keys_of(kernels: Sequence[HarnessKernel]) -> tuple[int, ...]:
+    """Return the sizes of keys that these kernels have; none for GHASH, or without a kernel."""
+    return tuple(sorted({kernel.key_bits for kernel in kernels if kernel.key_bits}))
+
+
 def _refuse_unknown(
-    peers: Sequence[str], sizes: Sequence[int], modes: Sequence[str], runs: int
+    contest: Contest, peers: Sequence[str], sizes: Sequence[int], modes: Sequence[str], runs: int
 ) -> None:
-    for what, chosen, known in (("peer", peers, PEER_CHOICES), ("mode", modes, MODES)):
+    for what, chosen, known in (("peer", peers, contest.rivals), ("mode", modes, contest.modes)):
         for name in chosen:
             if name not in known:
                 raise GhashgenError(f"no {what} is named {name!r}", choose_one(name, known))
@@ -153,9 +163,16 @@ def _refuse_unknown(
 
 
 def _subjects(
-    program: Program, kernels: Sequence[HarnessKernel], portable: bool
+    program: Program,
+    kernels: Sequence[HarnessKernel],
+    portable: bool,
+    contest: Contest,
+    keys: Sequence[int],
 ) -> dict[str, Subject]:
-    """Ask the program what it holds; the order is that of the turns."""
+    """Ask the program what it holds of a contest; the order is that of the turns.
+
+    Of AES-GCM, subjects with one of these sizes of keys; without any, all.
+    """
     codes = {k.name: sha256(read_object(k.obj.read_bytes()).code) for k in kernels}
     listed = subprocess.run(
         [str(program.path), "list"], capture_output=True, text=True, timeout=60, check=False
@@ -170,9 +187,12 @@ def _subjects(
             row["table_bytes"],
             codes.get(row["name"], ""),
             tuple(row["needs"]),
+            row["key"],
         )
         for row in rows
-        if portable or row["name"] not in PORTABLE_KERNELS
+        if bool(row["key"]) is contest.keyed
+        and (portable or row["kind"] != PORTABLE)
+        and row["key"] in (keys or (row["key"],))
     }
 
 
@@ -189,7 +209,7 @@ def _plan(
 
 def cells_in_plan(subjects: int, sizes: Sequence[int], modes: Sequence[str], runs: int) -> int:
     """Return how often ``on_done`` will be called, interfaces and missing features aside."""
-    rows = sum(1 if mode in INIT_MODES else len(set(sizes)) for mode in modes)
+    rows = sum(1 if mode in FIXED_SIZES else len(set(sizes)) for mode in modes)
     return subjects * rows * runs
 
 
@@ -222,7 +242,9 @@ def _events(path: Path, plan: str, gathered: _Gathered) -> Iterator[dict[str, An
         raise GhashgenError(errors or f"benchmark: exit status {process.returncode}")
 
 
-def _take(event: dict[str, Any], gathered: _Gathered, on_done: Callable[[Cell], None]) -> None:
+def _take(
+    event: dict[str, Any], gathered: _Gathered, on_done: Callable[[Cell], None], result: str
+) -> None:
     """Add one line of the program's output."""
     match event["event"]:
         case "start":
@@ -234,7 +256,8 @@ def _take(event: dict[str, Any], gathered: _Gathered, on_done: Callable[[Cell], 
             gathered.checking = event["name"]
         case "wrong":
             raise GhashgenError(
-                f"{event['name']} gives a wrong GHASH of {event['size']} bytes: nothing measured",
+                f"{event['name']} gives a wrong {result} of {event['size']} bytes: "
+                "nothing measured",
                 "run ghashgen validate for this kernel",
             )
         case "cell":

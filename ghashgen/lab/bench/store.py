@@ -20,6 +20,7 @@ create table if not exists session (
 create table if not exists subject (
     session integer not null references session, name text not null, kind text not null,
     table_bytes integer not null, digest text not null, needs text not null,
+    key integer not null default 0,
     primary key (session, name));
 create table if not exists run (
     session integer not null, name text not null, mode text not null, size integer not null,
@@ -40,6 +41,7 @@ def _open(path: Path) -> Iterator[sqlite3.Connection]:
         raise GhashgenError(f"{path}: {error}", "choose another --store") from None
     try:
         connection.executescript(_SCHEMA)
+        _add_keys(connection)
         with connection:
             yield connection
     except sqlite3.Error as error:
@@ -48,6 +50,12 @@ def _open(path: Path) -> Iterator[sqlite3.Connection]:
         ) from None
     finally:
         connection.close()
+
+
+def _add_keys(db: sqlite3.Connection) -> None:
+    """Give a store from before AES-GCM was measured the column that it lacks."""
+    if "key" not in {row[1] for row in db.execute("pragma table_info(subject)")}:
+        db.execute("alter table subject add column key integer not null default 0")
 
 
 def save(results: Results, path: Path) -> int:
@@ -73,9 +81,9 @@ def save(results: Results, path: Path) -> int:
         if session is None:
             raise AssertionError("an insert has a row number")
         db.executemany(
-            "insert into subject values (?, ?, ?, ?, ?, ?)",
+            "insert into subject values (?, ?, ?, ?, ?, ?, ?)",
             [
-                (session, s.name, s.kind, s.table_bytes, s.digest, " ".join(s.needs))
+                (session, s.name, s.kind, s.table_bytes, s.digest, " ".join(s.needs), s.key)
                 for s in results.subjects.values()
             ],
         )
@@ -112,9 +120,9 @@ def load(path: Path, session: int | None = None) -> Results:
             raise GhashgenError(f"{path} has no such measurement", "run ghashgen bench")
         number, cpu, features, ghz, git, missing = row
         subjects = {
-            name: Subject(name, kind, table_bytes, digest, tuple(needs.split()))
-            for name, kind, table_bytes, digest, needs in db.execute(
-                "select name, kind, table_bytes, digest, needs from subject where session = ?"
+            name: Subject(name, kind, table_bytes, digest, tuple(needs.split()), key)
+            for name, kind, table_bytes, digest, needs, key in db.execute(
+                "select name, kind, table_bytes, digest, needs, key from subject where session = ?"
                 " order by rowid",
                 (number,),
             )

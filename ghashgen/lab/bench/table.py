@@ -1,7 +1,5 @@
 """Results as tables of text: ratios to the best peer size by size, and every cell."""
 
-from collections.abc import Sequence
-
 from ghashgen.records.core import INIT_MODES, Cell, Results, ratio, size_name
 from ghashgen.support.tables import Table
 
@@ -23,12 +21,19 @@ def _spread(cell: Cell) -> str:
     return f"{100 * (high - low) / cell.cycles:.1f}%"
 
 
-def best_table(results: Results, mode: str) -> Table:
-    """Return, size by size, the best kernel, the best peer, and peer / kernel (above 1: faster)."""
+def _keyed(title: str, key: int) -> str:
+    return f"AES-{key} {title}" if key else title
+
+
+def best_table(results: Results, mode: str, key: int = 0) -> Table:
+    """Return, size by size, the best kernel, the best peer, and peer / kernel (above 1: faster).
+
+    Of subjects with this size of key.
+    """
     rows = []
     for size in [size for found, size in results.rows() if found == mode]:
-        kernels = results.of_kind(("kernel",), size, mode)
-        peers = results.of_kind(("peer",), size, mode)
+        kernels = results.of_kind(("kernel",), size, mode, key)
+        peers = results.of_kind(("peer",), size, mode, key)
         if not kernels:
             continue
         best, peer = kernels[0], peers[0] if peers else None
@@ -47,8 +52,9 @@ def best_table(results: Results, mode: str) -> Table:
         )
     ours = ("size", "best kernel", ">cycles", ">spread")
     theirs = ("best peer", ">peer cycles", ">peer spread", ">peer/kernel")
-    title = f"{mode}: core cycles, of a call to 256 B, of a byte above"
-    return Table(title, (*ours, *theirs), tuple(rows), each={"mode": mode})
+    title = _keyed(f"{mode}: core cycles, of a call to 256 B, of a byte above", key)
+    each = {"mode": mode, "key": str(key)} if key else {"mode": mode}
+    return Table(title, (*ours, *theirs), tuple(rows), each=each)
 
 
 def init_table(results: Results) -> Table:
@@ -63,21 +69,25 @@ def init_table(results: Results) -> Table:
     return Table("key set-up: core cycles per call", columns, tuple(rows))
 
 
-def full_table(results: Results, mode: str, kinds: Sequence[str] = ()) -> Table:
-    """Return every subject against every size of a mode, with the ratio to the best peer."""
+def full_table(results: Results, mode: str, key: int = 0) -> Table:
+    """Return every subject against every size of a mode, with the ratio to the best peer.
+
+    Of subjects with this size of key.
+    """
     sizes = [size for found, size in results.rows() if found == mode]
-    peers = {size: next(iter(results.of_kind(("peer",), size, mode)), None) for size in sizes}
+    peers = {size: next(iter(results.of_kind(("peer",), size, mode, key)), None) for size in sizes}
     rows = []
     for name, subject in results.subjects.items():
-        if kinds and subject.kind not in kinds:
+        if subject.key != key:
             continue
         cells = [results.cell(name, size, mode) for size in sizes]
         if any(cells):
             texts = [_with_ratio(cell, peers, subject.kind) for cell in cells]
             rows.append((name, subject.kind, *texts))
     columns = ("subject", "kind", *(f">{size_name(size)}" for size in sizes))
-    title = f"{mode}: every subject, with (best peer / it)"
-    return Table(title, columns, tuple(rows), each={"mode": mode})
+    title = _keyed(f"{mode}: every subject, with (best peer / it)", key)
+    each = {"mode": mode, "key": str(key)} if key else {"mode": mode}
+    return Table(title, columns, tuple(rows), each=each)
 
 
 def _with_ratio(cell: Cell | None, peers: dict[int, Cell | None], kind: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 
 from ghashgen.lab.bench import Cell, Effort, Results, Run, bench
-from ghashgen.lab.bench.run import PORTABLE
+from ghashgen.lab.bench.contest import PORTABLE
 from ghashgen.lab.compare.core import Group, Study, Variant
 from ghashgen.lab.compare.record import Figure, Record, Row
 from ghashgen.run.harness import HarnessKernel

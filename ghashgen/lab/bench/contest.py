@@ -1,0 +1,67 @@
+"""What kernels of a family are measured in, and against: a value for each family that is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from ghashgen.lab.bench.interface import HASHING, MESSAGES, Interface
+from ghashgen.lab.bench.peers import GCM_PEERS, PEERS, Peer
+from ghashgen.records.core import DEFAULT_MODES, GCM, IMIX, SEAL_MODES, TEXT
+from ghashgen.records.records import FOLDER
+
+PORTABLE = "portable"
+"""What the C without special instructions is called among those to compare with."""
+
+
+@dataclass(frozen=True)
+class Contest:
+    """The measurement of one family."""
+
+    family: str
+    result: str
+    """What all subjects must agree on."""
+    default_modes: tuple[str, ...]
+    other_modes: tuple[str, ...]
+    """Measured when asked for."""
+    peers: Mapping[str, Peer]
+    interfaces: Mapping[str, Interface]
+    folder: str
+    """Where its records lie, below the project's root."""
+    keyed: bool
+    """Whether subjects have a key of AES."""
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        """Every mode."""
+        return (*self.default_modes, *self.other_modes)
+
+    @property
+    def rivals(self) -> tuple[str, ...]:
+        """What a kernel can be compared with."""
+        return (*self.peers, PORTABLE, *self.interfaces)
+
+
+HASH = Contest(
+    family="hash",
+    result="GHASH",
+    default_modes=DEFAULT_MODES,
+    other_modes=(GCM,),
+    peers=PEERS,
+    interfaces=HASHING,
+    folder=FOLDER,
+    keyed=False,
+)
+
+AES_GCM = Contest(
+    family="gcm",
+    result="AES-GCM",
+    default_modes=(*SEAL_MODES, IMIX, TEXT, "init", "init-throughput"),
+    other_modes=(),
+    peers=GCM_PEERS,
+    interfaces=MESSAGES,
+    folder=f"{FOLDER}/gcm",
+    keyed=True,
+)
+
+CONTESTS: Mapping[str, Contest] = MappingProxyType({c.family: c for c in (HASH, AES_GCM)})
+"""Every contest by family."""

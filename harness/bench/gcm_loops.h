@@ -1,0 +1,131 @@
+/*
+ * The measured loops of AES-GCM, instantiated once for each way to call, as those of loops.h.
+ *
+ * KEY(s, table, key)                                       expressions of INIT and its like
+ * SEAL(s, table, iv, in, len, aad, out, tag)               IV of 12 bytes, BENCH_AAD bytes of AAD
+ * OPEN(s, table, iv, in, len, aad, out, tag)               not 0 if the tag is right
+ * TEXT(s, table, counter, x, in, len, out)                 encrypts and hashes, as a part of a message
+ *
+ * seal             independent messages, IVs in turn, the same text
+ * open             the same message
+ * seal-latency     the addresses of each message's IV, AAD and text depend on the tag before
+ * imix             seal, messages of the sizes of bench_imix in turn
+ * text             TEXT alone, counter blocks and states in turn
+ */
+#ifndef GHASHGEN_BENCH_GCM_LOOPS_H
+#define GHASHGEN_BENCH_GCM_LOOPS_H
+
+#include "loops.h"
+
+/* In constant time, as a library's user compares where it only computes the tag. */
+static inline int bench_same_tag(const uint8_t a[16], const uint8_t b[16])
+{
+    uint64_t x[2], y[2];
+    memcpy(x, a, 16);
+    memcpy(y, b, 16);
+    return ((x[0] ^ y[0]) | (x[1] ^ y[1])) == 0;
+}
+
+/* KEY is measured; ALL sets up what SEAL and OPEN need. */
+#define BENCH_KEY_LOOPS(WAY, KEY, ALL)                                                             \
+    static void WAY##_call_key(const struct bench_subject *s, void *table, const uint8_t *key)     \
+    {                                                                                              \
+        ALL(s, table, key);                                                                        \
+    }                                                                                              \
+    static void WAY##_loop_key(const struct bench_subject *s, const struct bench_work *w)          \
+    {                                                                                              \
+        for (size_t i = 0; i < w->reps; i++) {                                                     \
+            KEY(s, w->table, w->h);                                                                \
+            BENCH_WAIT();                                                                          \
+        }                                                                                          \
+    }                                                                                              \
+    static void WAY##_loop_keys(const struct bench_subject *s, const struct bench_work *w)         \
+    {                                                                                              \
+        for (size_t i = 0; i < w->reps; i++)                                                       \
+            KEY(s, w->table, w->h);                                                                \
+    }                                                                                              \
+    static void WAY##_fill_key(struct bench_subject *s)                                            \
+    {                                                                                              \
+        s->loops[BENCH_INIT] = WAY##_loop_key;                                                     \
+        s->loops[BENCH_INIT_THROUGHPUT] = WAY##_loop_keys;                                         \
+        s->call_init = WAY##_call_key;                                                             \
+    }
+
+#define BENCH_MESSAGE_LOOPS(WAY, SEAL, OPEN)                                                       \
+    static void WAY##_call_seal(const struct bench_subject *s, const struct bench_work *w,         \
+                                uint8_t tag[16])                                                   \
+    {                                                                                              \
+        (void)s;                                                                                   \
+        SEAL(s, w->table, w->counters, w->in, w->len, w->aad, w->out, tag);                        \
+    }                                                                                              \
+    static int WAY##_call_open(const struct bench_subject *s, const struct bench_work *w,          \
+                               const uint8_t tag[16])                                              \
+    {                                                                                              \
+        (void)s;                                                                                   \
+        return OPEN(s, w->table, w->counters, w->sealed, w->len, w->aad, w->out, tag);             \
+    }                                                                                              \
+    static void WAY##_loop_seal(const struct bench_subject *s, const struct bench_work *w)         \
+    {                                                                                              \
+        (void)s;                                                                                   \
+        for (size_t i = 0; i < w->reps; i++) {                                                     \
+            size_t at = 16 * (i % BENCH_STATES);                                                   \
+            SEAL(s, w->table, w->counters + at, w->in, w->len, w->aad, w->out, w->states + at);    \
+        }                                                                                          \
+    }                                                                                              \
+    static void WAY##_loop_open(const struct bench_subject *s, const struct bench_work *w)         \
+    {                                                                                              \
+        (void)s;                                                                                   \
+        for (size_t i = 0; i < w->reps; i++)                                                       \
+            (void)OPEN(s, w->table, w->counters, w->sealed, w->len, w->aad, w->out, w->tag);       \
+    }                                                                                              \
+    static void WAY##_loop_seal_latency(const struct bench_subject *s, const struct bench_work *w) \
+    {                                                                                              \
+        (void)s;                                                                                   \
+        for (size_t i = 0; i < w->reps; i++) {                                                     \
+            uint64_t result;                                                                       \
+            memcpy(&result, w->states, sizeof result);                                             \
+            result &= w->zero;                                                                     \
+            SEAL(s, w->table, w->counters + result, w->in + result, w->len, w->aad + result,       \
+                 w->out, w->states);                                                               \
+        }                                                                                          \
+    }                                                                                              \
+    static void WAY##_loop_imix(const struct bench_subject *s, const struct bench_work *w)         \
+    {                                                                                              \
+        (void)s;                                                                                   \
+        for (size_t i = 0; i < w->reps; i++)                                                       \
+            for (size_t j = 0; j < BENCH_IMIX_MESSAGES; j++)                                       \
+                SEAL(s, w->table, w->counters + 16 * j, w->in, bench_imix[j], w->aad, w->out,      \
+                     w->states + 16 * j);                                                          \
+    }                                                                                              \
+    static void WAY##_fill_messages(struct bench_subject *s)                                       \
+    {                                                                                              \
+        s->loops[BENCH_SEAL] = WAY##_loop_seal;                                                    \
+        s->loops[BENCH_OPEN] = WAY##_loop_open;                                                    \
+        s->loops[BENCH_SEAL_LATENCY] = WAY##_loop_seal_latency;                                    \
+        s->loops[BENCH_IMIX] = WAY##_loop_imix;                                                    \
+        s->call_seal = WAY##_call_seal;                                                            \
+        s->call_open = WAY##_call_open;                                                            \
+    }
+
+#define BENCH_TEXT_LOOPS(WAY, TEXT)                                                                \
+    static void WAY##_call_text(const struct bench_subject *s, const struct bench_work *w,         \
+                                uint8_t counter[16], uint8_t x[16])                                \
+    {                                                                                              \
+        (void)s;                                                                                   \
+        TEXT(s, w->table, counter, x, w->in, w->len, w->out);                                      \
+    }                                                                                              \
+    static void WAY##_loop_text(const struct bench_subject *s, const struct bench_work *w)         \
+    {                                                                                              \
+        (void)s;                                                                                   \
+        for (size_t i = 0; i < w->reps; i++) {                                                     \
+            size_t at = 16 * (i % BENCH_STATES);                                                   \
+            TEXT(s, w->table, w->counters + at, w->states + at, w->in, w->len, w->out);            \
+        }                                                                                          \
+    }                                                                                              \
+    static void WAY##_fill_text(struct bench_subject *s)                                           \
+    {                                                                                              \
+        s->loops[BENCH_TEXT] = WAY##_loop_text;                                                    \
+        s->call_text = WAY##_call_text;                                                            \
+    }
+
+#endif

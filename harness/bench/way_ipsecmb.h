@@ -1,0 +1,48 @@
+/*
+ * How Intel's multi-buffer library calls its direct functions. A context of AES-GCM has the key's data,
+ * then what one message needs.
+ */
+#ifndef GHASHGEN_BENCH_WAY_IPSECMB_H
+#define GHASHGEN_BENCH_WAY_IPSECMB_H
+
+#include "gcm_loops.h"
+
+#define IPSECMB_CONTEXT_AT 4096
+#define IPSECMB_CONTEXT 256
+#define IPSECMB_TABLE_BYTES (IPSECMB_CONTEXT_AT + IPSECMB_CONTEXT)
+
+typedef void ipsecmb_init(const void *key, void *table);
+typedef void ipsecmb_ghash(const void *table, const void *in, uint64_t len, void *x,
+                           uint64_t tag_len);
+typedef void ipsecmb_message(const void *table, void *context, uint8_t *out, const uint8_t *in,
+                             uint64_t len, const uint8_t *iv, const uint8_t *aad, uint64_t aad_len,
+                             uint8_t *tag, uint64_t tag_len);
+
+#define IPSECMB_INIT(s, table, h) ((ipsecmb_init *)(s)->init)((h), (table))
+#define IPSECMB_UPDATE(s, table, x, in, len)                                                       \
+    ((ipsecmb_ghash *)(s)->update)((table), (in), (len), (x), 16)
+
+static inline void ipsecmb_run(kernel_entry entry, void *table, const uint8_t *iv,
+                               const uint8_t *in, size_t len, const uint8_t *aad, uint8_t *out,
+                               uint8_t *tag)
+{
+    ((ipsecmb_message *)entry)(table, (uint8_t *)table + IPSECMB_CONTEXT_AT, out, in, len, iv, aad,
+                               BENCH_AAD, tag, 16);
+}
+
+/* It decrypts and computes the tag; its user compares. */
+static inline int ipsecmb_unseal(kernel_entry entry, void *table, const uint8_t *iv,
+                                 const uint8_t *in, size_t len, const uint8_t *aad, uint8_t *out,
+                                 const uint8_t *tag)
+{
+    uint8_t found[16];
+    ipsecmb_run(entry, table, iv, in, len, aad, out, found);
+    return bench_same_tag(found, tag);
+}
+
+#define IPSECMB_SEAL(s, table, iv, in, len, aad, out, tag)                                         \
+    ipsecmb_run((s)->seal, (table), (iv), (in), (len), (aad), (out), (tag))
+#define IPSECMB_OPEN(s, table, iv, in, len, aad, out, tag)                                         \
+    ipsecmb_unseal((s)->open, (table), (iv), (in), (len), (aad), (out), (tag))
+
+#endif
