@@ -5,6 +5,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.arch.x86_64.features import FEATURES
 from ghashgen.check.attack import row_cases as cases
 from ghashgen.check.attack import row_child as native
+from ghashgen.check.attack import valued
 from ghashgen.check.attack.valued import ValuedTerms
 from ghashgen.run.emulate import Call, Emulator
 from ghashgen.run.emulate.calls import Buffer
@@ -252,6 +254,41 @@ def test_a_planted_mistake_in_a_row_is_found(tmp_path: Path) -> None:
         assert run_native(native_side, tmp_path) != []
     finally:
         cases.run_row = real
+
+
+ROUNDS = {"aesenc": "660f38dcca", "aesenclast": "660f38ddca", "aeskeygenassist": "660f3adfca1b"}
+"""Instructions of AES on xmm1 and xmm2."""
+
+
+def rounds_on_every_byte() -> list[tuple[Instruction, bytes, cases.State]]:
+    """Each of them with every value of a byte at each of the 16 places."""
+    todo = []
+    for code in map(bytes.fromhex, ROUNDS.values()):
+        instruction = Decoder(64, code, ip=0x1000).decode()
+        for k in range(256):
+            lane = int.from_bytes(bytes(k + 17 * place & 0xFF for place in range(16)), "little")
+            state = cases.random_state(random.Random(k))
+            state = replace(state, vec=(state.vec[0], *[(lane,) * 4] * 2, *state.vec[3:]))
+            todo.append((instruction, code, state))
+    return todo
+
+
+@pytest.mark.cpu
+def test_the_s_box_is_that_of_the_cpu_at_every_byte(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Proofs take any S-box: this is what says that it is the one of FIPS 197."""
+    todo = rounds_on_every_byte()
+    here = all(runs_here(features_of(i.code)) for i, _, _ in todo[::256])
+
+    def wrong() -> list[str]:
+        return run_native(todo, tmp_path) if here else run_emulated(todo)
+
+    assert wrong() == []
+    right = valued.s_box()
+    monkeypatch.setattr(valued, "s_box", lambda: right[:254] + bytes((right[254] ^ 1, right[255])))
+    # The value at 254 is used once at each place, of the two words that the last one looks at.
+    assert len(wrong()) == 16 + 16 + 8
 
 
 def vector_reads(instruction: Instruction) -> dict[int, str]:
