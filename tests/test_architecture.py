@@ -173,7 +173,7 @@ KNOW_ONE = {
     "arch.x86_64": "the architecture",
     "check.attack": "attacks what verify says of x86-64",
     "check.sampled": "follows bytes by tables of its own, so that it shares no step with verify",
-    "check.validation.cavp": "NIST's files are named .rsp",
+    "check.validation.records": "NIST's files are named .rsp",
     "cost.count": "classes of the forms of published loops, which are of x86-64",
     "cost.ports": "what llvm-mca reads",
     "lab.model.peers": "forms of published loops, which are of x86-64",

@@ -38,7 +38,7 @@ from ghashgen.kernels.hash.exported import functions
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import runnable
 from ghashgen.output.generate import produce
-from ghashgen.run.arguments import Memory, arguments
+from ghashgen.run.arguments import Memory, arguments, in_place
 from ghashgen.run.built import Built, build
 from ghashgen.run.emulate import Emulator
 from ghashgen.support.errors import GhashgenError
@@ -219,6 +219,16 @@ def test_arguments_follow_from_the_parameters() -> None:
     ]
 
 
+def test_in_place_two_parameters_have_one_memory() -> None:
+    one, other = Param("x", "x", Fixed(4)), Param("y", "y", Fixed(4), Direction.OUT, may_be="x")
+    function = Function("f", 1, (one, TOY.params[4], other), TOY.purpose, TOY.build)
+    given = arguments(function, {"x": b"text", "m": 7}, 72, 1)
+    assert [x.name for x in given if isinstance(x, Memory)] == ["x", "y"]
+    both = Memory("y", b"text", True, 0)
+    assert in_place(function, given) == (both, 7, both)
+    assert in_place(TOY, (1, 2)) == (1, 2)
+
+
 @pytest.mark.parametrize(
     ("values", "cause"),
     [
@@ -240,6 +250,10 @@ def test_arguments_that_do_not_fit_are_refused(values: dict[str, bytes | int], c
     [
         ((Param("in", "input", Counted("len")),), "len is no number that counts a buffer"),
         ((Param("x", "x", Fixed(1)),) * 2, "distinct names"),
+        (
+            (Param("x", "x", Fixed(1)), Param("y", "y", Fixed(2), may_be="x")),
+            "x is no memory like y",
+        ),
         (tuple(Param(f"p{i}", "x", Word()) for i in range(13)), "up to 12 parameters"),
     ],
 )

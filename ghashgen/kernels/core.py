@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
 from types import MappingProxyType, ModuleType
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from ghashgen.arch.rows import Isa
 from ghashgen.ir.builder import Builder
@@ -102,6 +102,16 @@ class Point(Protocol):
         ...
 
 
+@runtime_checkable
+class Keyed(Protocol):
+    """A kernel of a cipher."""
+
+    @property
+    def key_bytes(self) -> int:
+        """Bytes of a key."""
+        ...
+
+
 class Direction(Enum):
     """What a function does with the memory that a parameter points to."""
 
@@ -153,7 +163,9 @@ class Param:
     """One parameter: its name in C, and what it stands for.
 
     `role` is what a statement calls it. Memory has a `direction` and an alignment in bytes that
-    callers promise; numbers have none. What is not `secret` may decide time.
+    callers promise; numbers have none. What is not `secret` may decide time. `may_be` names the
+    parameter whose memory it may be too, at the same address; memory that overlaps otherwise is
+    the caller's error.
     """
 
     name: str
@@ -162,6 +174,7 @@ class Param:
     direction: Direction = Direction.IN
     secret: bool = True
     align: int = 1
+    may_be: str = ""
 
     def __post_init__(self) -> None:
         if isinstance(self.size, Word) and (self.direction is not Direction.IN or self.align != 1):
@@ -249,6 +262,10 @@ class Function(Generic[K]):
         for param in self.params:
             if isinstance(param.size, Counted) and param.size.by not in words:
                 raise ValueError(f"{self.name}: {param.size.by} is no number that counts a buffer")
+            if param.may_be and not any(
+                (p.name, p.size) == (param.may_be, param.size) for p in self.params
+            ):
+                raise ValueError(f"{self.name}: {param.may_be} is no memory like {param.name}")
 
     def program(self, kernel: K) -> Program:
         """Return the function of a kernel, in abstract operations.

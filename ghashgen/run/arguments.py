@@ -7,7 +7,7 @@ need not be given either: it holds garbage before the call.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ghashgen.kernels.core import CipherKey, Counted, Direction, Fixed, Function, Param, Table, Word
@@ -84,6 +84,20 @@ def arguments(
                 f"{function.name} is given {size or 'no'} bytes for {param.name}, not {wanted}"
             )
         out.append(Memory(param.name, content, param.written, -wanted % align))
+    return tuple(out)
+
+
+def in_place(function: Function[Any], given: Arguments) -> Arguments:
+    """Return a call whose parameters that may be another one's memory are it.
+
+    What they held before is lost.
+    """
+    at = {param.name: i for i, param in enumerate(function.params)}
+    out = list(given)
+    for i, param in enumerate(function.params):
+        shared = out[at[param.may_be]] if param.may_be else None
+        if isinstance(shared, Memory):
+            out[i] = out[at[param.may_be]] = replace(shared, name=param.name, writable=True)
     return tuple(out)
 
 

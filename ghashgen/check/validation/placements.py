@@ -12,9 +12,18 @@ from hashlib import shake_256
 from typing import Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.kernels.core import Counted, Fixed, Function, Point, Table, Word
+from ghashgen.kernels.core import (
+    CipherKey,
+    Counted,
+    Fixed,
+    Function,
+    Keyed,
+    Point,
+    Table,
+    Word,
+)
 from ghashgen.kernels.families import functions_of
-from ghashgen.run.arguments import Arguments, Memory, Values, answered
+from ghashgen.run.arguments import Arguments, Memory, Values, answered, in_place
 from ghashgen.run.built import Built
 from ghashgen.run.harness import Called
 from ghashgen.support.errors import GhashgenError
@@ -91,11 +100,16 @@ def _cases(built: Built[Point], function: Function[Any], table: bytes) -> Iterat
         for i, (name, unit) in enumerate(counters.items()):
             # Two lengths of one call are apart: the second runs through them in another order.
             values[name] = all_lengths[(case + 7 * i * case + 3 * i) % count] // unit
-        yield built.arguments(function.name, _values(function, values, table, case))
+        made = _values(built.kernel, function, values, table, case)
+        yield built.arguments(function.name, made)
 
 
 def _values(
-    function: Function[Any], counted: Mapping[str, int | bytes], table: bytes, case: int
+    kernel: Point,
+    function: Function[Any],
+    counted: Mapping[str, int | bytes],
+    table: bytes,
+    case: int,
 ) -> Values:
     out = dict(counted)
     for param in function.params:
@@ -104,6 +118,9 @@ def _values(
                 out[param.name] = table
             case Fixed(size):
                 out[param.name] = _bytes(function, param.name, case, size)
+            case CipherKey():
+                assert isinstance(kernel, Keyed)
+                out[param.name] = _bytes(function, param.name, case, kernel.key_bytes)
             case Counted(by, unit):
                 size = unit * int(counted[by])
                 out[param.name] = _bytes(function, param.name, case, size)
@@ -159,6 +176,10 @@ def _batches(function: Function[Any], cases: list[Arguments], table_align: int) 
     starts = [[_moved(x, 0, True) for x in case] for case in cases]
     yield Batch("buffers against the pages before them", starts, every)
     yield Batch("upper halves of vector registers in use", starts, every, dirty=True)
+    if any(param.may_be for param in function.params):
+        for side, apart in (("behind", cases), ("before", starts)):
+            shared = [in_place(function, call) for call in apart]
+            yield Batch(f"in place, against the pages {side}", shared, every)
     few = sorted({0, min(5, len(cases) - 1), len(cases) - 1})
     for at, param in enumerate(function.params):
         if isinstance(param.size, Word):

@@ -60,6 +60,12 @@ class Runner(Protocol):
         """Return what the function writes to, and what it returns, for each set of values."""
         ...
 
+    def answers(
+        self, built: Built[Point], function: str, calls: Sequence[Arguments]
+    ) -> list[Answer]:
+        """Return the same for calls whose arguments are given."""
+        ...
+
     def check(self, built: Built[Point]) -> list[str]:
         """Return what is wrong with bounds, alignment and calling convention, one line each."""
         ...
@@ -91,8 +97,13 @@ class Native:
 
     def calls(self, built: Built[Point], function: str, values: Sequence[Values]) -> list[Answer]:
         """Call the function in the harness, between guard pages and by its convention."""
-        made = [built.arguments(function, each) for each in values]
-        called = self.harness.call(built.kernel.name, function, made)
+        return self.answers(built, function, [built.arguments(function, each) for each in values])
+
+    def answers(
+        self, built: Built[Point], function: str, calls: Sequence[Arguments]
+    ) -> list[Answer]:
+        """Make the calls so."""
+        called = self.harness.call(built.kernel.name, function, calls)
         for one in called:
             if one.violations:
                 raise GhashgenError(f"{built.kernel.name}_{function}: {one.violations}")
@@ -176,11 +187,16 @@ class Emulated:
 
     def calls(self, built: Built[Point], function: str, values: Sequence[Values]) -> list[Answer]:
         """Call the function for each set of values."""
-        made = [built.arguments(function, each) for each in values]
+        return self.answers(built, function, [built.arguments(function, each) for each in values])
+
+    def answers(
+        self, built: Built[Point], function: str, calls: Sequence[Arguments]
+    ) -> list[Answer]:
+        """Make the calls."""
         exported = functions_of(built.kernel)[function]
         return [
             answered(exported, one.buffers, one.after[RESULT])
-            for one in self._many(built, function, made)
+            for one in self._many(built, function, calls)
         ]
 
     def check(self, built: Built[Point]) -> list[str]:

@@ -20,5 +20,6 @@ FAMILY = Family(
     line=line,
     notes=notes,
     loop="encrypt",
+    validation="ghashgen.check.validation.gcm.validator",
 )
 """The family."""

@@ -68,7 +68,8 @@ class Call:
 
 def call_of(arguments: Arguments, abi: Abi, trace: bool = False) -> Call:
     """Return the call of arguments: each buffer beside an unmapped page, its gap apart."""
-    buffers = [x for x in arguments if isinstance(x, Memory)]
+    # What is given for two parameters is one buffer.
+    buffers = dict.fromkeys(x for x in arguments if isinstance(x, Memory))
     return Call(
         tuple(x.name if isinstance(x, Memory) else x for x in arguments),
         tuple(

@@ -14,7 +14,7 @@ NEW_CONTEXT = replace(CONTEXT, direction=Direction.OUT)
 COUNTER = Param("counter", "counter", ONE_BLOCK, Direction.INOUT)
 """The counter block of the next block of text."""
 
-OUTPUT = Param("out", "output", Counted("len"), Direction.OUT)
+OUTPUT = Param("out", "output", Counted("len"), Direction.OUT, may_be="in")
 """The other text, `len` bytes."""
 
 TEXT = (CONTEXT, COUNTER, STATE, INPUT, OUTPUT, INPUT_LENGTH)

@@ -1,0 +1,107 @@
+"""What is right, from pyca's AES-GCM alone, at every counter block and every state.
+
+A kernel's `encrypt` goes on from any counter block and any X. Whatever they are, some message leads
+there: with H = E_K(0^128), whose inverse exists,
+
+- an IV of 16 bytes has J0 = (IV·H + [128]_128)·H (SP 800-38D, section 7.1, step 2), so that
+  IV = (J0·H^-1 + [128]_128)·H^-1 leads to any J0, and the text begins at inc32(J0);
+- an AAD of one block A has X = A·H after it, so that A = X·H^-1 leads to any X;
+- the tag is T = (X' + L)·H + E_K(J0), so that X' = (T + E_K(J0))·H^-1 + L is the state after the
+  text, L being the block of lengths.
+
+So one message of AES-GCM says what a call must make of a text, its counter and its state.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from ghashgen.algebra.field import aes
+from ghashgen.algebra.field.bitorder import (
+    BLOCK_BYTES,
+    block_from_element,
+    element_from_block,
+    xor_blocks,
+)
+from ghashgen.algebra.field.gcm import gctr, length_block
+from ghashgen.algebra.field.gf128 import inverse
+from ghashgen.algebra.field.ghash import ZERO_BLOCK, ghash_padded, multiply_blocks
+from ghashgen.check.validation import pyca
+
+IV_LENGTHS = length_block(0, BLOCK_BYTES)
+"""The last block of J0's hash for an IV of 16 bytes."""
+
+
+def stepped(counter: bytes, blocks: int) -> bytes:
+    """Return inc32 of a counter block so many times, forwards or backwards."""
+    last = (int.from_bytes(counter[12:], "big") + blocks) % 2**32
+    return counter[:12] + last.to_bytes(4, "big")
+
+
+def blocks_of(text: bytes) -> int:
+    """Return how many counter blocks a text takes."""
+    return -(-len(text) // BLOCK_BYTES)
+
+
+@dataclass(frozen=True)
+class Key:
+    """An AES key."""
+
+    key: bytes
+
+    @cached_property
+    def h(self) -> bytes:
+        """The hash subkey."""
+        return pyca.encrypt_block(self.key, ZERO_BLOCK)
+
+    @cached_property
+    def inverse(self) -> bytes:
+        """The block that stands for H^-1."""
+        return block_from_element(inverse(element_from_block(self.h)))
+
+    def divided(self, block: bytes) -> bytes:
+        """Return block·H^-1."""
+        return multiply_blocks(block, self.inverse)
+
+    def iv_of(self, pre_counter: bytes) -> bytes:
+        """Return the IV of 16 bytes whose J0 this is."""
+        return self.divided(xor_blocks(self.divided(pre_counter), IV_LENGTHS))
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text encrypted from a counter block and a state on, and where these end."""
+
+    key: bytes
+    counter: bytes
+    x: bytes
+    plaintext: bytes
+    ciphertext: bytes
+    x_after: bytes
+
+    @property
+    def counter_after(self) -> bytes:
+        """The counter block of what would follow."""
+        return stepped(self.counter, blocks_of(self.plaintext))
+
+
+def text(key: Key, counter: bytes, x: bytes, plaintext: bytes) -> Text:
+    """Return what pyca makes of a text."""
+    pre_counter = stepped(counter, -1)
+    sealed = pyca.gcm(key.key, key.iv_of(pre_counter), plaintext, key.divided(x))
+    ciphertext, tag = sealed[:-BLOCK_BYTES], sealed[-BLOCK_BYTES:]
+    hashed = xor_blocks(tag, pyca.encrypt_block(key.key, pre_counter))
+    lengths = length_block(BLOCK_BYTES, len(plaintext))
+    x_after = xor_blocks(key.divided(hashed), lengths)
+    return Text(key.key, counter, x, plaintext, ciphertext, x_after)
+
+
+def differences(found: Text) -> Iterator[str]:
+    """Yield in what a text differs from SP 800-38D and FIPS 197 as `algebra.field` writes them."""
+    subkey = aes.cipher(found.key, ZERO_BLOCK)
+    if gctr(lambda block: aes.cipher(found.key, block), found.counter, found.plaintext) != (
+        found.ciphertext
+    ):
+        yield "the ciphertext"
+    if ghash_padded(subkey, found.x, found.ciphertext) != found.x_after:
+        yield "the state"

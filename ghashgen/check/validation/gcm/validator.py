@@ -1,0 +1,105 @@
+"""Validates AES-GCM: key set-up, every length around the group, wrapping counters, CAVP, bounds."""
+
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ghashgen.algebra.field import aes
+from ghashgen.check.validation.cases import SEED, tail_bound
+from ghashgen.check.validation.gcm import cavp, texts
+from ghashgen.check.validation.gcm.oracle import Text
+from ghashgen.check.validation.gcm.trials import CONTEXT, Part, Trial, faults
+from ghashgen.check.validation.outcome import Validation
+from ghashgen.check.validation.runners import Runner
+from ghashgen.kernels.families import functions_of
+from ghashgen.kernels.gcm.kernel import ROUND_KEYS, GcmKernel
+from ghashgen.run.built import Built
+from ghashgen.support.errors import GhashgenError
+
+KEYS = 64
+"""Keys that are expanded, zeros and ones among them."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What trials are made for."""
+
+    kernel: GcmKernel
+    bound: int
+    """The longest tail of a run, so that kernels share vectors."""
+    sample: int
+    """Of what has nothing to do with the group, every so manieth is taken."""
+
+    def texts(self) -> Iterator[tuple[str, Text]]:
+        """Yield texts, and what they are."""
+        key_bytes = self.kernel.key_bytes
+        yield from texts.texts(key_bytes, self.kernel.blocks, self.bound, self.sample)
+        yield from cavp.texts(key_bytes)[:: self.sample]
+
+
+def _keys(wanted: Wanted) -> Iterator[Trial]:
+    """Yield keys to expand: the round keys are those of FIPS 197, section 5.2.
+
+    The powers of H stand in cells of the kernel's own; by all other functions they are used.
+    """
+    size = wanted.kernel.key_bytes
+    rng = random.Random(SEED + 3 * size)
+    at = wanted.kernel.layout.arrays[ROUND_KEYS]
+    for key in (bytes(size), b"\xff" * size, *(rng.randbytes(size) for _ in range(KEYS - 2))):
+        expanded = b"".join(aes.key_expansion(key))
+        yield Trial("init", f"key {key.hex()}", key, {"key": key}, [Part(CONTEXT, expanded, at)])
+
+
+def _crypted(make: Callable[[Text, str, bool], Trial], wanted: Wanted) -> Iterator[Trial]:
+    """Yield texts apart and in place; where they are sampled, in turn the one or the other."""
+    for number, (what, text) in enumerate(wanted.texts()):
+        for in_place in (False, True):
+            # Both at every length modulo 16.
+            if wanted.sample == 1 or in_place == bool((number ^ number >> 4) & 1):
+                yield make(text, what, in_place)
+
+
+SUITES: Mapping[str, Callable[[Wanted], Iterator[Trial]]] = {
+    "init": _keys,
+    "encrypt": lambda wanted: _crypted(texts.encrypting, wanted),
+    "decrypt": lambda wanted: _crypted(texts.decrypting, wanted),
+}
+"""(what trials are made for) → the trials of a function."""
+
+
+def validator(
+    kernels: Sequence[Built[GcmKernel]],
+) -> Callable[[Runner, Built[GcmKernel]], Validation]:
+    """Return what validates one kernel of a run; vectors are shared by the run."""
+    bounds: dict[int, int] = {}
+    for built in kernels:
+        size, bound = built.kernel.key_bytes, tail_bound(built.kernel.blocks)
+        bounds[size] = max(bound, bounds.get(size, 0))
+    for size, bound in bounds.items():
+        texts.every_length(size, bound)
+        cavp.texts(size)
+    return lambda runner, built: validate_one(runner, built, bounds[built.kernel.key_bytes])
+
+
+def validate_one(runner: Runner, built: Built[GcmKernel], bound: int) -> Validation:
+    """Validate one kernel; a function that nothing is known of is a failure."""
+    start = time.perf_counter()
+    exported = functions_of(built.kernel)
+    failures = [f"nothing validates {name}" for name in exported if name not in SUITES]
+    wanted = Wanted(built.kernel, bound, runner.sample)
+    trials = [trial for name in exported if name in SUITES for trial in SUITES[name](wanted)]
+    try:
+        failures += faults(runner, built, trials)
+        failures += runner.check(built)
+    except GhashgenError as error:
+        failures.append(str(error))
+    return Validation(
+        name=built.kernel.name,
+        isa=built.kernel.isa,
+        how=runner.how,
+        cases=len(trials),
+        longest_tail=tail_bound(built.kernel.blocks),
+        seconds=time.perf_counter() - start,
+        failures=tuple(failures),
+    )

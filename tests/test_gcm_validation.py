@@ -1,0 +1,331 @@
+"""Validation of AES-GCM: what is right passes, planted faults are told, what is unknown fails."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from queue import Queue
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from cpus import AS_FOUND, lacking
+from emulating import needs_emulator
+
+from ghashgen.algebra.field.gcm import j0
+from ghashgen.check.validation.gcm import cavp, texts, validator
+from ghashgen.check.validation.gcm.oracle import Key, differences, text
+from ghashgen.check.validation.gcm.trials import Trial, faults
+from ghashgen.check.validation.runners import Emulated, Native, Runner, native
+from ghashgen.cli.main import cli
+from ghashgen.ir.builder import Builder, Value
+from ghashgen.ir.program import Mem, VReg
+from ghashgen.kernels.families import functions_of
+from ghashgen.kernels.gcm.functions import init
+from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.kernels.gcm.parts import cipher, counters, partial, rest
+from ghashgen.kernels.target import runnable
+from ghashgen.output.artefact import make
+from ghashgen.run.built import Built, build
+from ghashgen.run.emulate import Emulator
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.toolchain import Tool, assemble_text
+
+AVX = GcmKernel(128, "avx", "winograd", "clmul1", 2)
+WIDE = GcmKernel(192, "avx512", "winograd", "clmul1", 8)
+RIGHT = (
+    GcmKernel(128, "sse", "karatsuba", "shift-xor", 2),
+    GcmKernel(256, "avx", "winograd", "clmul1", 3),
+    GcmKernel(192, "avx2", "winograd", "clmul1", 4),
+    GcmKernel(256, "avx512vl", "k", "clmul1", 2),
+    replace(WIDE, wipe=True),
+)
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+
+def _skip_one_more(patch: pytest.MonkeyPatch) -> None:
+    right = counters.Counters.skip
+    patch.setattr(
+        counters.Counters,
+        "skip",
+        lambda self, blocks: right(self, blocks + 1 if isinstance(blocks, int) else blocks),
+    )
+
+
+def _lanes_backwards(patch: pytest.MonkeyPatch) -> None:
+    right = Builder.const_lanes
+    patch.setattr(
+        Builder, "const_lanes", lambda self, lanes, name: right(self, list(lanes)[::-1], name)
+    )
+
+
+def _keys_of_the_round_before(patch: pytest.MonkeyPatch) -> None:
+    right = cipher.round_key_cell
+    patch.setattr(
+        cipher, "round_key_cell", lambda kernel, ctx, i: right(kernel, ctx, 4 if i == 5 else i)
+    )
+
+
+def _hash_after_the_write(patch: pytest.MonkeyPatch) -> None:
+    """Read what is hashed of a run only when its other text is written: wrong in place alone."""
+    right = rest.Rest.run
+
+    def run(self: rest.Rest, count: int) -> None:
+        if self.encrypts:
+            return right(self, count)
+        self.text.add_keystream(count)
+        self._add([self._load(i) for i in range(count)], "C·H^i")
+        self.text.b.emit("zero", self.tail.X, note="X counts once")
+        lanes = self.text.kernel.lane_count
+        return self.advance(16 * lanes * count, count * lanes)
+
+    patch.setattr(rest.Rest, "run", run)
+
+
+def _store_sixteen(patch: pytest.MonkeyPatch) -> None:
+    def store(b: Builder, out: VReg, count: VReg, value: VReg) -> None:
+        del count
+        b.store(Mem(base=out), value)
+
+    patch.setattr(rest, "store_partial", store)
+
+
+def _unmasked(self: Builder, mask: VReg, value: Value, note: str = "") -> Value:
+    del self, mask, note
+    return value
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A fault, and how it is told."""
+
+    name: str
+    words: str
+    kernel: GcmKernel = AVX
+    plant: Plant = lambda patch: None
+    old: str = ""
+    """What is replaced in the text that is assembled."""
+    new: str = ""
+
+
+PLANTED = (
+    Planted("counter off by one", r"crypt of .*: .*counter from byte \d+ on", plant=_skip_one_more),
+    Planted("lanes backwards", "encrypt of 17 bytes.*: out from byte 0", WIDE, _lanes_backwards),
+    # A sum of 64 bits: the last word of the counter carries into the word before it.
+    Planted("counter of 64 bits", "encrypt of .*: (out|counter) from", old="vpaddd", new="vpaddq"),
+    Planted(
+        "the last block is not padded",
+        "encrypt of 1 bytes.*: x from byte",
+        plant=lambda patch: patch.setattr(rest, "first_bytes", lambda b, value, count: value),
+    ),
+    Planted(
+        "the mask is a byte too long",
+        "encrypt of 1 bytes.*: x from byte",
+        plant=lambda patch: patch.setattr(partial, "POSITIONS", partial.POSITIONS >> 8),
+    ),
+    Planted(
+        "the last register is not padded",
+        "encrypt of 1 bytes.*: x from byte",
+        WIDE,
+        lambda patch: patch.setattr(Builder, "keep_bytes", _unmasked),
+    ),
+    Planted("a round key twice", "of 1 bytes.*: out from byte 0", plant=_keys_of_the_round_before),
+    Planted(
+        "Rcon of step 9",
+        r"init of key 0+: ctx from byte \d+ on",
+        plant=lambda patch: patch.setattr(init, "AFTER_OVERFLOW", 0x1D * init.WORDS),
+    ),
+    Planted(
+        "hashed after it is written",
+        "decrypt of .*, in place: x from byte 0",
+        GcmKernel(128, "avx", "winograd", "clmul1", 4),
+        _hash_after_the_write,
+    ),
+    Planted("a block where a part is due", "past the end", plant=_store_sixteen),
+)
+planted_faults = pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.name)
+
+
+def made(planted: Planted, patch: pytest.MonkeyPatch, tool: Tool, folder: Path) -> Built[GcmKernel]:
+    """Build a kernel with a fault in it."""
+    planted.plant(patch)
+    (built,) = build([planted.kernel], runnable("sysv"), folder / "none", folder)
+    if not planted.old:
+        return built
+    source = make(planted.kernel, runnable("sysv"), tool).text
+    assert planted.old in source
+    obj = folder / "planted.o"
+    obj.write_bytes(
+        assemble_text(tool, "planted", source.replace(planted.old, planted.new), "elf64")
+    )
+    return replace(built, obj=obj)
+
+
+def trials_of(kernel: GcmKernel, sample: int) -> list[Trial]:
+    wanted = validator.Wanted(kernel, 0, sample)
+    return [trial for name in functions_of(kernel) for trial in validator.SUITES[name](wanted)]
+
+
+def told(runner: Runner, built: Built[GcmKernel]) -> list[str]:
+    """Return what trials tell."""
+    try:
+        return list(faults(runner, built, trials_of(built.kernel, runner.sample)))
+    except GhashgenError as error:
+        return [str(error)]
+
+
+@pytest.fixture
+def emulated(emulator: Emulator) -> Runner:
+    free: Queue[Emulator] = Queue()
+    free.put(emulator)
+    return Emulated(free)
+
+
+def native_runner(built: Built[GcmKernel], folder: Path) -> Native:
+    if without := lacking(built.features):
+        pytest.skip(f"this CPU lacks {', '.join(without)}")
+    return native([built], folder)
+
+
+@needs_emulator[0]
+@planted_faults
+def test_a_planted_fault_is_told_in_the_emulator(
+    planted: Planted,
+    emulated: Runner,
+    monkeypatch: pytest.MonkeyPatch,
+    nasm: Tool,
+    tmp_path: Path,
+) -> None:
+    found = told(emulated, made(planted, monkeypatch, nasm, tmp_path))
+    assert any(re.search(planted.words, line) for line in found), found[:3]
+
+
+@needs_emulator[0]
+def test_what_is_wrong_in_place_alone_is_found_at_every_place(
+    emulated: Runner, monkeypatch: pytest.MonkeyPatch, nasm: Tool, tmp_path: Path
+) -> None:
+    (planted,) = (each for each in PLANTED if each.plant is _hash_after_the_write)
+    found = emulated.check(made(planted, monkeypatch, nasm, tmp_path))
+    assert found
+    assert all(line.startswith("decrypt, in place, against the pages") for line in found)
+
+
+@pytest.mark.cpu(AS_FOUND)
+@planted_faults
+def test_a_planted_fault_is_told(
+    planted: Planted,
+    monkeypatch: pytest.MonkeyPatch,
+    nasm: Tool,
+    tmp_path: Path,
+    harness_folder: Path,
+) -> None:
+    built = made(planted, monkeypatch, nasm, tmp_path)
+    found = told(native_runner(built, harness_folder), built)
+    assert any(re.search(planted.words, line) for line in found), found[:3]
+
+
+@needs_emulator[0]
+@pytest.mark.parametrize("kernel", RIGHT, ids=lambda kernel: kernel.name)
+def test_a_right_kernel_passes_in_the_emulator(
+    kernel: GcmKernel, emulated: Runner, tmp_path: Path
+) -> None:
+    (built,) = build([kernel], runnable("sysv"), tmp_path / "none", tmp_path)
+    found = validator.validator([built])(emulated, built)
+    assert found.ok, found.failures[:3]
+    assert found.how == "emulated"
+    assert found.cases > 2 * found.longest_tail
+
+
+@pytest.mark.cpu(AS_FOUND)
+@pytest.mark.parametrize("abi", ["sysv", "win64"])
+@pytest.mark.parametrize("kernel", RIGHT, ids=lambda kernel: kernel.name)
+def test_a_right_kernel_passes(
+    kernel: GcmKernel, abi: str, tmp_path: Path, harness_folder: Path
+) -> None:
+    (built,) = build([kernel], runnable(abi), tmp_path / "none", tmp_path)
+    runner = native_runner(built, harness_folder)
+    found = validator.validator([built])(runner, built)
+    assert found.ok, found.failures[:3]
+    # Apart and in place, encrypted and decrypted, and the records of CAVP.
+    assert found.cases > 4 * found.longest_tail + 4 * len(cavp.texts(kernel.key_bytes))
+
+
+def test_a_function_that_nothing_is_known_of_fails(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (built,) = build([AVX], runnable("sysv"), tmp_path / "none", tmp_path)
+    without = {name: suite for name, suite in validator.SUITES.items() if name != "decrypt"}
+    monkeypatch.setattr(validator, "SUITES", without)
+
+    class NoRunner:
+        how, sample = "not at all", 10_000
+
+        def __getattr__(self, name: str) -> Callable[..., list[Any]]:
+            return lambda *arguments: []
+
+    monkeypatch.setattr(validator, "faults", lambda *arguments: iter(()))
+    found = validator.validator([built])(NoRunner(), built)
+    assert found.failures == ("nothing validates decrypt",)
+
+
+@pytest.mark.cpu(AS_FOUND)
+def test_the_verb_says_what_it_ran_and_what_not(tmp_path: Path) -> None:
+    words = ["validate", "--family", "gcm", "--key", "128", "--isa", "sse", "--blocks", "2"]
+    words += ["--multiply", "k", "--reduce", "clmul1", "--json"]
+    done = CliRunner().invoke(cli, words, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    (row,) = json.loads(done.stdout)
+    assert row["ok"]
+    assert row["name"] == "gcm128_sse_k_clmul1_x2"
+    assert row["longest_tail"] == 5 * 16 + 15
+    assert row["random_points"] is None
+    assert "no random points but for GHASH and POLYVAL" in done.stderr
+
+
+@pytest.mark.parametrize("size", [16, 24, 32])
+def test_the_oracle_leads_to_any_counter_and_state(size: int) -> None:
+    rng = random.Random(size)
+    key = Key(rng.randbytes(size))
+    counter = rng.randbytes(12) + b"\xff\xff\xff\xff"
+    assert j0(key.h, key.iv_of(counter)) == counter
+    for length in (0, 1, 16, 40):
+        found = text(key, counter, rng.randbytes(16), rng.randbytes(length))
+        assert list(differences(found)) == []
+        assert list(differences(replace(found, x=bytes(16)))) == ["the state"]
+        other = replace(found, counter=bytes(16))
+        assert list(differences(other)) == ["the ciphertext"] * bool(length)
+
+
+def test_answers_that_differ_from_the_specification_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def wrong(key: Key, counter: bytes, x: bytes, plaintext: bytes) -> object:
+        return replace(text(key, counter, x, plaintext), x_after=bytes(16))
+
+    monkeypatch.setattr(texts, "text", wrong)
+    texts.every_length.cache_clear()
+    with pytest.raises(GhashgenError, match="pyca and the specification differ on the state of 0"):
+        texts.every_length(16, 3)
+    texts.every_length.cache_clear()
+
+
+def test_counters_carry_before_every_block_of_two_groups() -> None:
+    lasts = [int.from_bytes(found.counter[12:], "big") for found in texts.wraps(16, 3)]
+    for number in texts.CARRIES:
+        assert {(number - at) % 2**32 for at in range(9)} <= {*lasts}
+    prefixes = {found.counter[:12] for found in texts.wraps(16, 3)}
+    assert b"\xff" * 12 in prefixes
+    assert len(prefixes) > 4
+
+
+def test_records_are_all_those_with_96_bit_ivs() -> None:
+    for size in (16, 24, 32):
+        found = cavp.texts(size)
+        # 2625 encryptions, and of as many decryptions those whose tags are right.
+        assert 2625 < len(found) < 2 * 2625
+        assert {len(each.plaintext) for _, each in found} == {0, 13, 16, 32, 51}
