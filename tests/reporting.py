@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from ghashgen.check.ledger import dump
+from ghashgen.check.verdicts import Verdict
 from ghashgen.lab.report.data import Report
 from ghashgen.lab.report.gather import Sources, gather
 from ghashgen.records.core import Cell, Machine, Results, Run, Subject
@@ -77,7 +80,8 @@ def write_proofs(folder: Folder) -> None:
     for verdict in verdicts:
         if verdict["kernel"] == STALE:
             verdict["code_sha256"] = "0" * 64
-    (folder.kernels / "PROOFS.json").write_text(dump(verdicts), encoding="utf-8")
+    text = dump(msgspec.convert(verdicts, list[Verdict]))
+    (folder.kernels / "PROOFS.json").write_text(text, encoding="utf-8")
 
 
 def results(report: Report | None = None) -> Results:

@@ -185,7 +185,7 @@ def test_what_states_a_known_operation_is_proved(
     (tmp_path / "toy_again.py").write_text(text, encoding="utf-8")
     found = prove([made("sysv", tmp_path)], tmp_path, fresh=True)
     (verdict,) = found.verdicts
-    assert verdict["proved"]
+    assert verdict.proved
     own = {line.split()[2] for line in theorems([verdict]) if " toyagain " in line}
     assert own == {"function", "memory", "constant-time", "abi"}
 

@@ -7,11 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
 from ghashgen.check import ledger
 from ghashgen.check.proofs import Proved
+from ghashgen.check.verdicts import Verdict
 from ghashgen.cli.verbs import prove as command
 from ghashgen.cli.verbs.options import default_out
 from ghashgen.kernels import manifest
@@ -25,10 +27,14 @@ from ghashgen.support.paths import project_root
 NAMES = ("ghash_avx_k_clmul1_x1", "ghash_avx_winograd_clmul1_x16_wipe", "ghash_sse_k_clmul1_x1")
 FIRST, WIPES, _ = NAMES
 SMALL = choose_of(Kernel, Choice(name=NAMES))
-RECORD = {verdict["kernel"]: verdict for verdict in ledger.load(default_out() / ledger.NAME)}
+RECORD = {verdict.kernel: verdict for verdict in ledger.load(default_out() / ledger.NAME)}
 LISTED = "init mul update = function memory constant-time abi"
 
 Change = Callable[[dict[str, Any]], None]
+
+
+def verdicts_of(proofs: Any) -> list[Verdict]:
+    return msgspec.convert(proofs, list[Verdict])
 
 
 def test_the_list_is_what_is_recorded_of_every_kernel_of_the_catalogue() -> None:
@@ -43,7 +49,7 @@ class Project:
     """The verb in a project of three kernels, with verdicts as they are recorded."""
 
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.verdicts = [json.loads(json.dumps(RECORD[kernel.name])) for kernel in SMALL]
+        self.verdicts = ledger.recorded(RECORD[kernel.name] for kernel in SMALL)
         self.list, self.record = root / ledger.EXPECTED, root / ledger.NAME
         self.list.parent.mkdir()
         self.list.write_text(
@@ -68,7 +74,7 @@ class Project:
     def prove(self, kernels: tuple[Built, ...], *rest: object) -> Proved:
         names = {kernel.name for kernel in kernels}  # type: ignore[attr-defined]
         found = [verdict for verdict in self.verdicts if verdict["kernel"] in names]
-        return Proved(found, 0, (), "")
+        return Proved(verdicts_of(found), 0, (), "")
 
     def run(self, *options: str) -> Result:
         return CliRunner().invoke(command.COMMAND, options)
@@ -176,9 +182,9 @@ def test_a_choice_of_kernels_speaks_of_those_alone(project: Project) -> None:
 
 
 def test_a_kernel_of_no_catalogue_need_not_be_listed(project: Project) -> None:
-    verdict = {**project.verdicts[0], "kernel": "ghash_on_demand"}
+    verdicts = verdicts_of([{**project.verdicts[0], "kernel": "ghash_on_demand"}])
     names = [kernel.name for kernel in SMALL]
-    assert ledger.mismatches([verdict], project.list, names, False) == []
+    assert ledger.mismatches(verdicts, project.list, names, False) == []
 
 
 def zeroed(body: dict[str, Any]) -> None:
@@ -220,6 +226,37 @@ def test_an_edited_record_is_not_read(project: Project, change: Change) -> None:
     assert project.run().exit_code == 0
 
 
+def test_what_no_type_reads_is_under_the_hash_too(project: Project) -> None:
+    body = json.loads(project.record.read_text())
+    body["proofs"][0]["functions"][0]["seen"] = "by nobody"
+    project.record.write_text(json.dumps(body))
+    with pytest.raises(GhashgenError, match="is not as it was written: its hash differs"):
+        ledger.load(project.record)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[]", "expected a table, got a list"),
+        ('{"sha256": "0"}', "lacks 'proofs'"),
+        (
+            '{"sha256": "0", "proofs": [{"kernel": 1}]}',
+            r"proofs\[0\].kernel: expected str, got int",
+        ),
+        ('{"sha256": "0", "proofs": [', "truncated"),
+    ],
+)
+def test_what_is_no_record_is_refused_in_one_line_that_says_where(
+    tmp_path: Path, text: str, why: str
+) -> None:
+    path = tmp_path / ledger.NAME
+    path.write_text(text)
+    with pytest.raises(GhashgenError, match=why) as refusal:
+        ledger.load(path)
+    assert str(refusal.value).startswith(f"{path} is no list of proofs: ")
+    assert refusal.value.remedy == ledger.WRITE
+
+
 @pytest.mark.parametrize("change", CHANGES[:4])
 def test_a_record_that_was_written_anew_is_not_what_was_proved(
     project: Project, change: Change
@@ -227,7 +264,7 @@ def test_a_record_that_was_written_anew_is_not_what_was_proved(
     """With a right hash of itself: only proving again tells."""
     body = json.loads(project.record.read_text())
     change(body)
-    project.record.write_text(ledger.dump(body["proofs"]))
+    project.record.write_text(ledger.dump(verdicts_of(body["proofs"])))
     why, _ = project.refused()
     assert "is not what was proved now" in why
     assert why.endswith("run ghashgen prove --write")
@@ -250,4 +287,4 @@ def test_a_record_of_other_code_than_the_manifest_lists_is_refused(project: Proj
         assert f"differ on the code of {body['kernels'][2]['name']}" in why
     entries = manifest.load(path.parent)
     with pytest.raises(GhashgenError, match="of 2 kernels, first"):
-        ledger.require_fresh(project.record, project.verdicts[1:], entries)
+        ledger.require_fresh(project.record, verdicts_of(project.verdicts[1:]), entries)

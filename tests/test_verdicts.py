@@ -120,7 +120,7 @@ def _turned(verdict: bytes) -> bytes:
 
 
 FORGED: dict[str, Callable[[bytes, bytes], tuple[bytes, bytes]]] = {
-    "one word": lambda seal, old: (seal, old.replace(b'"proved": false', b'"proved": true')),
+    "one word": lambda seal, old: (seal, old.replace(b'"proved":false', b'"proved":true')),
     "as if proved": lambda seal, old: (seal, _turned(old)),
     "no seal": lambda seal, old: (b"", _turned(old)),
     "sealed by a hash": lambda seal, old: (sha256(_turned(old)).encode(), _turned(old)),

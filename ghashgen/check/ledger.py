@@ -11,57 +11,59 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from ghashgen.check.claims.registry import claims
+from ghashgen.check.verdicts import Verdict
 from ghashgen.kernels.families import in_order
 from ghashgen.kernels.manifest import Entry
 from ghashgen.output.artefact import sha256
+from ghashgen.support.documents import Document
 from ghashgen.support.errors import GhashgenError
-from ghashgen.verify.prove import THEOREMS
+from ghashgen.verify.prove import THEOREMS, FunctionProof
 
 NAME = "PROOFS.json"
 EXPECTED = Path("docs") / "expected-theorems.txt"
 WRITE = "run ghashgen prove --write"
 
-Verdict = dict[str, Any]
-"""What was found of one kernel: `Proof.as_data`, with `text_sha256` as MANIFEST.json has it."""
+
+class _Record(msgspec.Struct, frozen=True):
+    sha256: str
+    proofs: tuple[Verdict, ...]
 
 
-def _kept(verdicts: Iterable[Verdict]) -> list[Verdict]:
-    kept = [{k: v for k, v in verdict.items() if k != "report"} for verdict in verdicts]
-    return sorted(kept, key=lambda verdict: str(verdict["kernel"]))
+_FILE = Document(_Record, "is no list of proofs", WRITE)
 
 
-def _seal(verdicts: Sequence[Verdict]) -> str:
-    return sha256(json.dumps(verdicts, ensure_ascii=False, sort_keys=True).encode())
+def recorded(verdicts: Iterable[Verdict]) -> Any:
+    """Return verdicts as data of a file, in the order given."""
+    kept = [msgspec.structs.replace(verdict, report="") for verdict in verdicts]
+    return json.loads(msgspec.json.encode(kept))
+
+
+def _seal(proofs: Any) -> str:
+    return sha256(json.dumps(proofs, ensure_ascii=False, sort_keys=True).encode())
 
 
 def dump(verdicts: Iterable[Verdict]) -> str:
     """Return the text of PROOFS.json; seconds are those of the run that proved."""
-    kept = _kept(verdicts)
-    body = {"sha256": _seal(kept), "proofs": kept}
+    proofs = recorded(sorted(verdicts, key=lambda verdict: verdict.kernel))
+    body = {"sha256": _seal(proofs), "proofs": proofs}
     return json.dumps(body, indent=1, ensure_ascii=False) + "\n"
 
 
-def load(path: Path) -> list[Verdict]:
+def load(path: Path) -> tuple[Verdict, ...]:
     """Read PROOFS.json.
 
     Raises:
         GhashgenError: it is missing, is no record, or is not as it was written.
     """
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-        verdicts: list[Verdict] = record["proofs"]
-        for verdict in verdicts:
-            _ = verdict["kernel"], verdict["proved"], verdict["code_sha256"], verdict["text_sha256"]
-        theorems(verdicts)
-        whole = record["sha256"] == _seal(verdicts)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise GhashgenError(
-            f"{path} is no list of proofs: {type(error).__name__} {error}", WRITE
-        ) from None
-    if not whole:
+    data = _FILE.content_of(path)
+    record = _FILE.parse(data, str(path))
+    # The hash is of all that the file says, whatever of it is read.
+    if record.sha256 != _seal(json.loads(data)["proofs"]):
         raise GhashgenError(f"{path} is not as it was written: its hash differs", WRITE)
-    return verdicts
+    return record.proofs
 
 
 def require_fresh(path: Path, verdicts: Iterable[Verdict], entries: Mapping[str, Entry]) -> None:
@@ -70,10 +72,10 @@ def require_fresh(path: Path, verdicts: Iterable[Verdict], entries: Mapping[str,
     Raises:
         GhashgenError: a kernel is in one of them only, or its code has another hash.
     """
-    recorded = {verdict["kernel"]: verdict["text_sha256"] for verdict in verdicts}
+    about = {verdict.kernel: verdict.text_sha256 for verdict in verdicts}
     listed = {name: entry.object.text_sha256 for name, entry in entries.items()}
-    names = recorded.keys() | listed.keys()
-    if stale := sorted(name for name in names if recorded.get(name) != listed.get(name)):
+    names = about.keys() | listed.keys()
+    if stale := sorted(name for name in names if about.get(name) != listed.get(name)):
         raise GhashgenError(
             f"{path} and MANIFEST.json differ on the code of {some(stale)}: not proved", WRITE
         )
@@ -85,11 +87,12 @@ def require_same(path: Path, verdicts: Iterable[Verdict]) -> None:
     Raises:
         GhashgenError: as said, or `load` refuses the file.
     """
-    recorded = {verdict["kernel"]: _timeless(verdict) for verdict in load(path)}
-    # The record has been through JSON: tuples are lists there.
-    now = {v["kernel"]: _timeless(v) for v in json.loads(json.dumps(_kept(verdicts)))}
-    names = recorded.keys() | now.keys()
-    if other := sorted(name for name in names if recorded.get(name) != now.get(name)):
+    then, now = (
+        {proof["kernel"]: _timeless(proof) for proof in recorded(found)}
+        for found in (load(path), verdicts)
+    )
+    names = then.keys() | now.keys()
+    if other := sorted(name for name in names if then.get(name) != now.get(name)):
         raise GhashgenError(f"{path} is not what was proved now, of {some(other)}", WRITE)
 
 
@@ -107,17 +110,17 @@ def some(names: Sequence[str]) -> str:
 def theorems(verdicts: Iterable[Verdict]) -> set[str]:
     """Return what was proved, one line a kernel, function and theorem."""
     return {
-        f"{verdict['kernel']} {_name(verdict, function)} {theorem['what']}"
+        f"{verdict.kernel} {_name(verdict, function)} {theorem.what}"
         for verdict in verdicts
-        if verdict["proved"]
-        for function in verdict["functions"]
-        for theorem in function["theorems"]
+        if verdict.proved
+        for function in verdict.functions
+        for theorem in function.theorems
     }
 
 
-def _name(verdict: Verdict, function: Mapping[str, Any]) -> str:
+def _name(verdict: Verdict, function: FunctionProof) -> str:
     """Return a function's name: what its symbol has after the kernel's, whatever its prefix."""
-    return str(function["symbol"]).rpartition(f"{verdict['kernel']}_")[2]
+    return function.symbol.rpartition(f"{verdict.kernel}_")[2]
 
 
 @dataclass(frozen=True)
@@ -183,7 +186,7 @@ def mismatches(
     """
     lines = _lines(path)
     listed = {line.kernel for line in lines}
-    given = {str(verdict["kernel"]) for verdict in verdicts}
+    given = {verdict.kernel for verdict in verdicts}
     found = theorems(verdicts)
     out = []
     for name in sorted(given & (listed | set(catalogue)) | (listed if whole else set())):

@@ -12,8 +12,7 @@ from typing import Any
 from ghashgen.arch.objects import read_object
 from ghashgen.check.claims.core import Emitted
 from ghashgen.check.claims.registry import claims_of
-from ghashgen.check.ledger import Verdict
-from ghashgen.check.verdicts import Store, foundation
+from ghashgen.check.verdicts import Store, Verdict, foundation
 from ghashgen.kernels.core import Point
 from ghashgen.output.artefact import sha256
 from ghashgen.run.built import Built
@@ -83,7 +82,16 @@ def _task(built: Built[Point]) -> _Task:
 def _prove(store: Store, task: _Task) -> Verdict:
     proof = prove_object(task.obj, task.spec)
     explain(proof.refutation)
-    verdict = {**proof.as_data(), "report": proof.report()}
+    verdict = Verdict(
+        kernel=proof.kernel,
+        code_sha256=proof.code_sha256,
+        proved=proof.proved,
+        refutation=None if proof.refutation is None else proof.refutation.as_data(),
+        functions=proof.functions,
+        seconds=proof.seconds,
+        text_sha256=sha256(read_object(task.obj).code),
+        report=proof.report(),
+    )
     # By the worker, so that an interrupt loses only what is not proved yet.
     store.keep(task.obj, task.spec, verdict)
     return verdict
@@ -112,13 +120,6 @@ def prove(
         if store.seal.key and not fresh and store.path(task.obj, task.spec).exists():
             disbelieved.append(task.built.kernel.name)
     made = iter(run(partial(_prove, store), todo, lambda task: on_done(task.built), spread=True))
-    verdicts = [
-        {**(next(made) if verdict is None else verdict), "text_sha256": _text_sha256(task)}
-        for task, verdict in zip(tasks, found, strict=True)
-    ]
+    verdicts = [next(made) if verdict is None else verdict for verdict in found]
     reused = len(tasks) - len(todo)
     return Proved(verdicts, reused, tuple(disbelieved), store.seal.why)
-
-
-def _text_sha256(task: _Task) -> str:
-    return sha256(read_object(task.obj).code)

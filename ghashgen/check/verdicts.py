@@ -1,4 +1,4 @@
-"""Verdicts kept from one run to the next, in build/proofs.
+"""Verdicts on kernels, and how they are kept from one run to the next, in build/proofs.
 
 A verdict is a function of the object's bytes, of the statement, and of what it rests on: the
 prover's sources, and the versions of the packages that it reads bytes with and of Python. The file
@@ -11,17 +11,20 @@ import hashlib
 import json
 import platform
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import capstone
+import msgspec
 
-from ghashgen.check.ledger import Verdict
 from ghashgen.output.artefact import sha256
 from ghashgen.support.files import write_whole
 from ghashgen.support.sealed import Seal
 from ghashgen.verify.engine.family import Statement
+from ghashgen.verify.prove import FunctionProof
 
 PACKAGE = Path(__file__).parent.parent
 
@@ -39,6 +42,22 @@ FOLDERS = ("algebra/field", "algebra/ops", "check/claims", "verify")
 
 READERS = ("iced-x86", "capstone", "pyelftools")
 """The packages that read an object's bytes for the prover."""
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What was found of one kernel: `verify.prove.Proof` as a file has it."""
+
+    kernel: str
+    code_sha256: str
+    """Of the sections of the object, relocated, and of its symbols (`verify.prove.code_sha256`)."""
+    proved: bool
+    refutation: Mapping[str, Any] | None
+    functions: tuple[FunctionProof, ...]
+    seconds: float
+    text_sha256: str
+    """Of the object's code before relocation, as MANIFEST.json has it."""
+    report: str = ""
+    """The proof in words; not recorded."""
 
 
 def sources() -> list[Path]:
@@ -98,8 +117,7 @@ class Store:
         # Nothing is parsed before it is known to be ours.
         if not self.seal.fits(seal, self._about(obj, spec), content):
             return None
-        verdict: Verdict = json.loads(content)
-        return verdict
+        return msgspec.json.decode(content, type=Verdict)
 
     def keep(self, obj: bytes, spec: Statement, verdict: Verdict) -> None:
         """Keep a verdict, where there is a key to seal it with.
@@ -108,6 +126,6 @@ class Store:
             GhashgenError: it cannot be written.
         """
         if self.seal.key:
-            content = json.dumps(verdict).encode()
+            content = msgspec.json.encode(verdict)
             seal = self.seal.of(self._about(obj, spec), content)
             write_whole(self.path(obj, spec), seal + b"\n" + content)

@@ -152,7 +152,7 @@ def _proved(path: Path, entries: Mapping[str, manifest.Entry]) -> Proved | None:
         return None
     verdicts = load_proofs(path)
     require_fresh(path, verdicts, provable(entries))
-    good = [verdict for verdict in verdicts if verdict["proved"]]
+    good = [verdict for verdict in verdicts if verdict.proved]
     return Proved(len(good), len(proved_theorems(good)))
 
 

@@ -1,13 +1,13 @@
 """ghashgen prove: named theorems, about the algebra and about the bytes of every kernel."""
 
 from dataclasses import asdict
-from typing import Any
 
 import click
 
 from ghashgen.algebra.identities import prove_all, selected
 from ghashgen.check import ledger, proofs
 from ghashgen.check.claims.registry import is_known
+from ghashgen.check.verdicts import Verdict
 from ghashgen.cli.verbs.options import (
     build_folder,
     choice_options,
@@ -80,10 +80,10 @@ def COMMAND(
         proved = proofs.prove(built, build_folder("proofs"), advance, no_cache)
     verdicts = proved.verdicts
     if as_json:
-        print_json([{k: v for k, v in x.items() if k != "report"} for x in verdicts])
+        print_json(ledger.recorded(verdicts))
     elif report:
         for verdict in verdicts:
-            click.echo(verdict["report"])
+            click.echo(verdict.report)
     else:
         _print(verdicts)
     _say_origin(proved)
@@ -103,33 +103,32 @@ def _catalogue() -> tuple[Point, ...]:
     return tuple(kernel for kernel in catalogue() if is_known(family_of(kernel)))
 
 
-def _print(verdicts: list[dict[str, Any]]) -> None:
+def _print(verdicts: list[Verdict]) -> None:
     rows = []
     for verdict in verdicts:
-        if not verdict["proved"]:
-            seconds = f"{verdict['seconds']:.1f}"
-            rows.append((verdict["kernel"], "", "", "NOT PROVED", "", seconds))
-        for function in verdict["functions"]:
-            whats = list(dict.fromkeys(item["what"] for item in function["theorems"]))
-            lengths = list(dict.fromkeys(item["lengths"] for item in function["theorems"]))
+        if not verdict.proved:
+            rows.append((verdict.kernel, "", "", "NOT PROVED", "", f"{verdict.seconds:.1f}"))
+        for function in verdict.functions:
+            whats = list(dict.fromkeys(item.what for item in function.theorems))
+            lengths = list(dict.fromkeys(item.lengths for item in function.theorems))
             row = (
-                verdict["kernel"], function["operation"], " and ".join(lengths),
-                " ".join(whats), str(function["instructions"]), f"{function['seconds']:.1f}",
+                verdict.kernel, function.operation, " and ".join(lengths),
+                " ".join(whats), str(function.instructions), f"{function.seconds:.1f}",
             )  # fmt: skip
             rows.append(row)
     kernels = counted(len(verdicts), "kernel")
     title = f"{kernels}, from their bytes, for every key, state and message"
     columns = ("kernel", "function", "lengths", "theorems", ">instructions", ">seconds")
     show(Table(title, columns, tuple(rows), spare=("seconds", "instructions"), prose="lengths"))
-    proved = sum(verdict["proved"] for verdict in verdicts)
+    proved = sum(verdict.proved for verdict in verdicts)
     theorems = counted(len(ledger.theorems(verdicts)), "theorem")
     say(f"{proved} of {kernels} proved, {theorems}")
-    behind = [f["behind"] for verdict in verdicts for f in verdict["functions"] if f["behind"]]
+    behind = [f.behind for verdict in verdicts for f in verdict.functions if f.behind]
     ran: dict[str, int] = {}
     for item in behind:
-        ran[item["unit"]] = ran.get(item["unit"], 0) + item["numbers"]
+        ran[item.unit] = ran.get(item.unit, 0) + item.numbers
     again = " and ".join(counted(n, unit.removesuffix("s")) for unit, n in ran.items())
-    total, spent = (sum(item["seconds"] for item in items) for items in (verdicts, behind))
+    total, spent = (sum(item.seconds for item in items) for items in (verdicts, behind))
     say(f"behind the induction, {again} run without it: {spent:.1f} of {total:.1f} s of work")
 
 
@@ -145,14 +144,14 @@ def _say_origin(proved: proofs.Proved) -> None:
         click.echo(f"no verdict is kept: {proved.unsealed}", err=True)
 
 
-def _require(verdicts: list[dict[str, Any]], whole: bool) -> None:
-    failed = [verdict for verdict in verdicts if not verdict["proved"]]
+def _require(verdicts: list[Verdict], whole: bool) -> None:
+    failed = [verdict for verdict in verdicts if not verdict.proved]
     if failed:
         for verdict in failed:
-            click.echo(verdict["report"], err=True)
+            click.echo(verdict.report, err=True)
         raise GhashgenError(
             f"not proved: {len(failed)} of {counted(len(verdicts), 'kernel')}, "
-            f"first {failed[0]['kernel']}",
+            f"first {failed[0].kernel}",
             "do not use them",
         )
     names = [kernel.name for kernel in _catalogue()]

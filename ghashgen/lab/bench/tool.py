@@ -191,11 +191,11 @@ def every_proof(
         start = time.perf_counter()
         verdicts = proofs.prove(built, Path(folder), on_done=on_done).verdicts
         seconds = time.perf_counter() - start
-    failed = [verdict["kernel"] for verdict in verdicts if not verdict["proved"]]
+    failed = [verdict.kernel for verdict in verdicts if not verdict.proved]
     if failed:
         raise GhashgenError(f"{failed[0]} is not proved", "run ghashgen prove")
-    slowest = max(verdicts, key=lambda verdict: float(verdict["seconds"]))
-    longest = f"longest {slowest['kernel']} {shown(slowest['seconds'])}"
+    slowest = max(verdicts, key=lambda verdict: verdict.seconds)
+    longest = f"longest {slowest.kernel} {shown(slowest.seconds)}"
     return PROOFS, seconds, f"{counted(len(verdicts), 'kernel')}, {longest}"
 
 

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ghashgen.arch.registry import uarches
 from ghashgen.check.ledger import NAME as PROOFS
 from ghashgen.check.ledger import load as load_proofs
+from ghashgen.check.verdicts import Verdict
 from ghashgen.kernels import manifest
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import target
@@ -124,7 +124,7 @@ def _examined(
 
 def _proofs_beside(
     kernels: Path, examined: Mapping[str, Examined]
-) -> tuple[dict[str, dict[str, Any]], str]:
+) -> tuple[dict[str, Verdict], str]:
     """Return the verdicts for a folder of kernels by kernel, and why there are none."""
     if (kernels / PROOFS).exists() or in_clone():
         return _proofs(kernels / PROOFS)
@@ -133,37 +133,30 @@ def _proofs_beside(
     return {name: verdict for name, verdict in found.items() if name in examined}, why
 
 
-def _proofs(path: Path) -> tuple[dict[str, dict[str, Any]], str]:
+def _proofs(path: Path) -> tuple[dict[str, Verdict], str]:
     """Return the verdicts by kernel, and why there are none."""
     if not path.exists():
         return {}, f"There is no {path.name}: nothing is recorded as proved."
-    return {str(verdict["kernel"]): verdict for verdict in load_proofs(path)}, ""
+    return {verdict.kernel: verdict for verdict in load_proofs(path)}, ""
 
 
-def _theorems(verdict: Mapping[str, Any]) -> Iterable[Theorem]:
-    for function in verdict["functions"]:
-        for theorem in function["theorems"]:
-            yield Theorem(
-                str(function["operation"]),
-                str(theorem["what"]),
-                str(theorem["lengths"]),
-                str(theorem["method"]),
-            )
+def _theorems(verdict: Verdict) -> Iterable[Theorem]:
+    for function in verdict.functions:
+        for theorem in function.theorems:
+            yield Theorem(function.operation, theorem.what, theorem.lengths, theorem.method)
 
 
-def _state(examined: Examined | None, verdict: Mapping[str, Any] | None) -> str:
+def _state(examined: Examined | None, verdict: Verdict | None) -> str:
     if verdict is None:
         return "missing"
-    if examined is not None and verdict["code_sha256"] != examined.image_sha256:
+    if examined is not None and verdict.code_sha256 != examined.image_sha256:
         return "stale"
-    if not verdict["proved"]:
+    if not verdict.proved:
         return "refuted"
     return "recorded" if examined is None else "proved"
 
 
-def _variant(
-    entry: manifest.Entry, examined: Examined | None, verdict: Mapping[str, Any] | None
-) -> Variant:
+def _variant(entry: manifest.Entry, examined: Examined | None, verdict: Verdict | None) -> Variant:
     state, group = _state(examined, verdict), entry.counts.group
     counted = state in ("proved", "recorded") and verdict is not None
     return Variant(
