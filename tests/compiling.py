@@ -19,7 +19,7 @@ from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import Target, target
 from ghashgen.output.artefact import finish, make
 from ghashgen.output.render import RenderedFunction
-from ghashgen.run.harness import HarnessKernel
+from ghashgen.run.table import HarnessKernel
 from ghashgen.support.toolchain import Tool, assemble_text, find_assembler
 
 PAIRS = (
@@ -84,16 +84,14 @@ class Assembled:
         """Write the object and return what the harness must know."""
         obj = folder / f"{self.symbol}.o"
         obj.write_bytes(self.elf)
-        return HarnessKernel(
-            name=self.symbol,
-            isa=self.kernel.isa,
+        return HarnessKernel.of_kernel(
+            self.kernel,
+            obj,
+            self.features,
             abi=self.job.abi,
-            needs=self.features,
-            blocks=self.kernel.blocks,
-            table_bytes=self.kernel.table_bytes,
             table_align=self.job.target.table_align_of(self.kernel),
-            obj=obj,
-            functions=tuple(functions_of(self.kernel)),
+            symbol=self.symbol,
+            name=self.symbol,
         )
 
 

@@ -20,7 +20,8 @@ from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.target import Target, target
 from ghashgen.output.render import draft
 from ghashgen.run.arguments import Arguments, Memory, Values, arguments
-from ghashgen.run.harness import Called, Harness, HarnessKernel
+from ghashgen.run.harness import Called, Harness
+from ghashgen.run.table import HarnessKernel
 from ghashgen.support.toolchain import Tool, assemble_text, find_assembler
 
 DIRECTIONS = ("encrypt", "decrypt")
@@ -61,17 +62,7 @@ class Made:
         """Write the object and return what the harness must know."""
         obj = folder / f"{self.kernel.name}-{self.abi}.o"
         obj.write_bytes(self.elf)
-        return HarnessKernel(
-            name=self.kernel.name,
-            isa=self.kernel.isa,
-            abi=self.abi,
-            needs=self.features,
-            blocks=self.kernel.blocks,
-            table_bytes=self.kernel.table_bytes,
-            table_align=self.kernel.instruction_set.operand_align,
-            obj=obj,
-            functions=self.exported,
-        )
+        return HarnessKernel.of_kernel(self.kernel, obj, self.features, abi=self.abi)
 
 
 def made(kernel: GcmKernel, abi: str = "sysv", syntax: str = "", tool: Tool | None = None) -> Made:

@@ -24,8 +24,9 @@ from ghashgen.kernels.target import arch_of, target
 from ghashgen.output.artefact import finish, make
 from ghashgen.output.generate import generate
 from ghashgen.run.built import build as built_kernels
-from ghashgen.run.harness import Harness, HarnessKernel, build
+from ghashgen.run.harness import Harness, build
 from ghashgen.run.machine import Machine
+from ghashgen.run.table import HarnessKernel
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import Tool, assemble_text, find_assembler
 
@@ -122,9 +123,10 @@ def faulty(gas: Tool, machine: Machine, tmp_path_factory: pytest.TempPathFactory
         name = f"{SUBJECT.name}_{fault.name}"
         obj = folder / f"{name}.o"
         obj.write_bytes(assemble_text(gas, name, planted(text, fault), "elf64"))
-        size = SUBJECT.table_bytes
         needs = ("asimd", "pmull")
-        kernels.append(HarnessKernel(name, "pmull", "aapcs64", needs, 2, size, 1, obj))
+        kernels.append(
+            HarnessKernel.of_kernel(SUBJECT, obj, needs, abi="aapcs64", symbol=name, name=name)
+        )
     return build(kernels, folder, ARCH)
 
 
@@ -158,9 +160,7 @@ def test_saved_registers_are_kept(gas: Tool, machine: Machine, tmp_path: Path) -
     assert max(f.spill_slots for f in made.functions) > 0
     obj = tmp_path / "tight.o"
     obj.write_bytes(assemble_text(gas, "tight", made.text, "elf64"))
-    row = HarnessKernel(
-        kernel.name, "pmull", "aapcs64", ("pmull",), kernel.blocks, kernel.table_bytes, 1, obj
-    )
+    row = HarnessKernel.of_kernel(kernel, obj, ("pmull",), abi="aapcs64")
     assert build([row], tmp_path, ARCH).check(kernel.name).ok
     broken = made.text.replace("    ldp     x19, x20", "    ldp     x20, x19")
     assert broken != made.text

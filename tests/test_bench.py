@@ -26,7 +26,8 @@ from ghashgen.lab.bench.store import load, measured, save, sessions
 from ghashgen.lab.bench.table import best_table, full_table, init_table
 from ghashgen.output.artefact import sha256
 from ghashgen.records.core import ratio, size_name, summarise
-from ghashgen.run.harness import HarnessKernel, MissingFeatures
+from ghashgen.run.harness import MissingFeatures
+from ghashgen.run.table import HarnessKernel
 from ghashgen.support.archive import member
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import assemble
@@ -69,7 +70,7 @@ def planted(folder: Path, name: str, first: str) -> HarnessKernel:
     source.write_text(text.replace(head, head + first))
     obj = source.with_suffix(".o")
     assemble(find_nasm(), source, obj)
-    return HarnessKernel(name, "avx", "sysv", NEEDS, 4, PLAIN.table_bytes, 1, obj)
+    return HarnessKernel.of_kernel(PLAIN, obj, NEEDS, abi="sysv", symbol=name, name=name)
 
 
 # One byte of the state is changed, but only for messages of 48 bytes.

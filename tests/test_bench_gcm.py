@@ -25,7 +25,7 @@ from ghashgen.lab.bench.table import best_table, full_table
 from ghashgen.records.core import IMIX_BYTES, Cell, Machine, Run, Subject
 from ghashgen.records.records import load_record, write_record
 from ghashgen.run.built import build
-from ghashgen.run.harness import HarnessKernel
+from ghashgen.run.table import HarnessKernel
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import assemble
 

@@ -22,7 +22,7 @@ from ghashgen.lab.compare.measure import combine, figure, measure
 from ghashgen.lab.compare.record import FOLDER, Record, as_json, load, path_of, records_of
 from ghashgen.lab.compare.registry import studies
 from ghashgen.lab.compare.table import as_csv, missing, table
-from ghashgen.run.harness import PORTABLE_KERNELS
+from ghashgen.run.table import PORTABLE_KERNELS
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import project_root
 

@@ -17,16 +17,8 @@ from cpus import AS_FOUND, CPUS, cpuinfo, lacking, too_little
 from ghashgen.algebra.field.ghash import ghash_padded, multiply_blocks
 from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.arch.x86_64.features import FEATURES
-from ghashgen.run.harness import (
-    PORTABLE_KERNELS,
-    Finding,
-    Harness,
-    HarnessKernel,
-    MissingFeatures,
-    Report,
-    Vector,
-    build,
-)
+from ghashgen.run.harness import Finding, Harness, MissingFeatures, Report, Vector, build
+from ghashgen.run.table import PORTABLE_KERNELS, HarnessKernel
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import assemble
 
@@ -136,8 +128,14 @@ def planted_kernel(planted: Planted, folder: Path) -> HarnessKernel:
     if planted.abi == "win64":
         defines["WIN64"] = "1"
     assemble(find_nasm(), SOURCE, obj, defines=defines)
-    return HarnessKernel(
-        planted.name, "sse2", planted.abi, planted.needs, BLOCKS, 16, planted.table_align, obj
+    return HarnessKernel.of_stranger(
+        planted.name,
+        obj,
+        planted.needs,
+        abi=planted.abi,
+        blocks=BLOCKS,
+        table_bytes=16,
+        table_align=planted.table_align,
     )
 
 
@@ -279,7 +277,7 @@ def test_list_names_every_kernel_and_its_needs(harness: Harness) -> None:
         *(planted.name for planted in (*FAULTS, *ALLOWED)),
     )
     right = next(row for row in listed if row.name == "none_1_win64")
-    assert (right.isa, right.abi, right.blocks) == ("sse2", "win64", BLOCKS)
+    assert (right.isa, right.abi, right.blocks) == ("stranger", "win64", BLOCKS)
     assert right.needs == ("sse2",)
     assert right.missing == ()
 
@@ -367,7 +365,7 @@ def test_build_is_repeatable_and_uses_again_what_it_made(harness: Harness, folde
         ({"table_align": 24}, "aligned to 24"),
         ({"obj": Path("nonesuch.o")}, "nonesuch.o"),
         ({"name": "ref_4bit"}, "more than one kernel is named ref_4bit"),
-        ({"name": "other"}, "other_"),
+        ({"symbol": "other"}, "other_"),
     ],
 )
 def test_kernel_that_cannot_be_linked_is_refused(

@@ -7,8 +7,9 @@ import pytest
 
 from ghashgen.arch.features import FEATURES_OFF
 from ghashgen.arch.registry import arches
-from ghashgen.run.harness import PORTABLE_KERNELS, build
+from ghashgen.run.harness import build
 from ghashgen.run.machine import NATIVE, PORTABLE, machine_for
+from ghashgen.run.table import PORTABLE_KERNELS
 from ghashgen.support.errors import GhashgenError
 
 

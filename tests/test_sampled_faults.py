@@ -31,10 +31,10 @@ from ghashgen.check.sampled.subject import (
     points_for,
 )
 from ghashgen.cli.verbs.prove_object import COMMAND
-from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.run.emulate import Emulator
-from ghashgen.run.harness import Harness, HarnessKernel, Vector, build
+from ghashgen.run.harness import Harness, Vector, build
+from ghashgen.run.table import HarnessKernel
 from ghashgen.support.errors import GhashgenError
 
 pytestmark = needs_emulator
@@ -71,22 +71,7 @@ def run(object_of: Callable[[str], bytes], folder: Path) -> Iterator[Callable[..
 
 
 def _harness(kernel: Kernel, obj: Path, folder: Path) -> Harness:
-    return build(
-        [
-            HarnessKernel(
-                name=kernel.name,
-                isa=kernel.isa,
-                abi="sysv",
-                needs=SSE,
-                blocks=kernel.blocks,
-                table_bytes=kernel.table_bytes,
-                table_align=kernel.instruction_set.operand_align,
-                obj=obj,
-                functions=tuple(functions_of(kernel)),
-            )
-        ],
-        folder,
-    )
+    return build([HarnessKernel.of_kernel(kernel, obj, SSE, abi="sysv")], folder)
 
 
 def _planted(kernel: Kernel, old: str, new: str, after: str = "_update:") -> str:

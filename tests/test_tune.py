@@ -166,8 +166,8 @@ def test_stale_code_does_not_enter_the_choice(path: Path) -> None:
         run(store, slow, items=changed)
         old = decide(CANDIDATES, [HERE], store, (FINE, COARSE), SMALL)
         new = decide(changed, [HERE], store, (FINE, COARSE), SMALL)
-        assert {d.winner.unit.blocks for d in old} == {16}
-        assert 16 not in {d.winner.unit.blocks for d in new}
+        assert {d.winner.kernel.blocks for d in old} == {16}
+        assert 16 not in {d.winner.kernel.blocks for d in new}
 
 
 def test_fresh_measures_everything_again(path: Path) -> None:
@@ -263,9 +263,9 @@ def decisions(path: Path, where: Host = HERE) -> list[Decision]:
 
 def test_decisions_say_what_they_rest_on(path: Path) -> None:
     short, long = decisions(path)
-    assert [d.winner.unit.blocks for d in (short, long)] == [1, 8]
+    assert [d.winner.kernel.blocks for d in (short, long)] == [1, 8]
     assert (long.basis, long.stage, long.on, long.peer) == (MEASURED, "fine", "CPU A", "peer")
-    assert long.fastest.unit.blocks == 16
+    assert long.fastest.kernel.blocks == 16
     assert 1 < long.behind < 1.05
     assert long.is_noise
     assert long.peer_ratio == pytest.approx(2048 / long.cycles)

@@ -44,7 +44,7 @@ def test_the_model_ranks_by_what_a_call_executes() -> None:
     found, unranked = rank(items, "cascadelake", SMALL)
     assert unranked == {}
     assert {(d.basis, d.on, d.stage, d.peer) for d in found} == {(MODEL, "skylake-avx512", "", "")}
-    assert found[-1].winner.unit.blocks == 8
+    assert found[-1].winner.kernel.blocks == 8
     assert found[-1].cycles > found[0].cycles > 0
     assert any("no data" in note for d in found for note in d.notes)
     # Four carry-less products per block and more share one port: a bound that no kernel can beat.
@@ -57,15 +57,9 @@ def test_a_model_without_the_isa_ranks_nothing() -> None:
     wide = replace(item.kernel, isa="avx512", blocks=4)
     made = make(wide, target(), find_nasm())
     obj = assemble_text(find_nasm(), wide.name, made.text, "elf64")
-    unit = replace(
-        item.unit,
-        name=wide.name,
-        isa="avx512",
-        table_bytes=wide.table_bytes,
-        table_align=wide.instruction_set.operand_align,
-        obj=obj,
-    )
-    found, unranked = rank([replace(item, kernel=wide, unit=unit)], "skylake-avx512", SMALL)
+    align = wide.instruction_set.operand_align
+    unit = replace(item.unit, kernel=wide, table_align=align, obj=obj)
+    found, unranked = rank([replace(item, unit=unit)], "skylake-avx512", SMALL)
     assert found == []
     assert "skylake-avx512 lacks what isa avx512 needs" in unranked[wide.name]
     with pytest.raises(GhashgenError, match="no table for 'z80'"):

@@ -29,17 +29,13 @@ def candidate(
     """A candidate that says what it is, without an object."""
     kernel = replace(PLAIN, isa=isa, blocks=blocks)
     unit = Unit(
-        name=kernel.name,
-        isa=isa,
-        needs=needs or (AVX if isa == "avx" else SSE),
-        blocks=blocks,
-        table_bytes=kernel.table_bytes,
-        table_align=kernel.instruction_set.operand_align,
-        op="ghash",
+        kernel,
+        needs or (AVX if isa == "avx" else SSE),
+        kernel.instruction_set.operand_align,
         obj=b"",
         code=code or sha256(kernel.name.encode()),
     )
-    return Candidate(kernel, unit, 100 * blocks)
+    return Candidate(unit, 100 * blocks)
 
 
 def host(cpu: str = "CPU A", features: tuple[str, ...] = AVX) -> Host:
@@ -78,7 +74,7 @@ def measured(
     where: Host, batch: Batch, cycles: Cycles = per_group, peers: Mapping[str, float] | None = None
 ) -> Measured:
     """What a machine with these figures answers; a peer's are per byte."""
-    subjects = [Subject(u.name, "kernel", u.table_bytes, u.code) for u in batch.units]
+    subjects = [Subject(u.name, "kernel", u.kernel.table_bytes, u.code) for u in batch.units]
     subjects += [Subject(name, "peer") for name in peers or {}]
 
     def cell(name: str, size: int, mode: str) -> Cell:

@@ -15,12 +15,12 @@ from ghashgen.arch.objects import read_object
 from ghashgen.cost.audit import Audit, audit
 from ghashgen.kernels import manifest
 from ghashgen.kernels.core import Point
-from ghashgen.kernels.families import axes_of, functions_of
+from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.manifest import Entry
 from ghashgen.kernels.target import Target, require_fit
 from ghashgen.output.artefact import make, sha256
 from ghashgen.run.arguments import Arguments, Values, arguments
-from ghashgen.run.harness import HarnessKernel
+from ghashgen.run.table import HarnessKernel
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import write_whole
 from ghashgen.support.parallel import run
@@ -68,19 +68,13 @@ class Built(Generic[K_co]):
     @property
     def harness_kernel(self) -> HarnessKernel:
         """What the harness must know to call it."""
-        return HarnessKernel(
-            name=self.kernel.name,
-            isa=self.kernel.instruction_set.name,
+        return HarnessKernel.of_kernel(
+            self.kernel,
+            self.obj,
+            self.features,
             abi=self.abi,
-            needs=self.features,
-            blocks=self.kernel.blocks,
-            table_bytes=self.kernel.layout.size,
             table_align=self.table_align,
-            obj=self.obj,
-            op=str(axes_of(self.kernel).get("op", self.kernel.family)),
-            functions=tuple(functions_of(self.kernel)),
             symbol=self.symbol,
-            key_bits=int(axes_of(self.kernel).get("key", 0)),
         )
 
 

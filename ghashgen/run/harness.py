@@ -21,48 +21,18 @@ from typing import Any
 from ghashgen.arch.core import Arch
 from ghashgen.arch.features import FEATURES_OFF
 from ghashgen.run.arguments import Arguments, Memory
-from ghashgen.run.machine import NATIVE, Machine, machine_for
+from ghashgen.run.machine import NATIVE, machine_for
+from ghashgen.run.table import HarnessKernel, check_linkable, write_table
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.files import write_whole
 from ghashgen.support.paths import project_root
-from ghashgen.support.programs import digest, program
-from ghashgen.support.templates import environment
-
-PORTABLE_KERNELS = ("ref_branching", "ref_bitwise", "ref_4bit", "ref_ctmul64")
-"""The kernels in C that every harness holds, in the order of ``Harness.list``."""
+from ghashgen.support.programs import program
 
 _CHECK_FAILED, _MISSING = 1, 3
 _SECONDS = 600
 _GARBAGE = b"\xa5"
-_SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 States = list[bytes]
 """Final states, 16 bytes each, in the order of the vectors."""
-
-
-@dataclass(frozen=True)
-class HarnessKernel:
-    """An assembled kernel: what the harness must know to call it.
-
-    ``needs`` are CPU features, ``blocks`` is the number of blocks in one unrolled group,
-    ``obj`` an ELF object that defines its functions.
-    """
-
-    name: str
-    isa: str
-    abi: str
-    needs: tuple[str, ...]
-    blocks: int
-    table_bytes: int
-    table_align: int
-    obj: Path
-    op: str = "ghash"
-    functions: tuple[str, ...] = ("init", "mul", "update")
-    """What it exports; each is the symbol ``symbol_function``."""
-    symbol: str = ""
-    """What the names of its functions begin with, where that is not ``name``."""
-    key_bits: int = 0
-    """Bits of the cipher's key; 0 where it has none."""
 
 
 @dataclass(frozen=True)
@@ -334,64 +304,3 @@ def build(kernels: Iterable[HarnessKernel], out_dir: Path, arch: Arch | None = N
     linked_as, headers = machine.linked_as, machine.headers
     made = program(machine.cc, "harness", sources, objects, out_dir, linked_as, headers)
     return Harness(made, machine.command, machine.how)
-
-
-def write_table(kernels: Sequence[HarnessKernel], out_dir: Path) -> Path:
-    """Writes the C table of the kernels into ``out_dir``, which is made, and returns its path."""
-    rows = [
-        {
-            "name": kernel.name,
-            "symbol": kernel.symbol or kernel.name,
-            "op": kernel.op,
-            "isa": kernel.isa,
-            "abi": kernel.abi,
-            "needs": " | ".join(f"CPU_{name.upper()}" for name in kernel.needs) or "0",
-            "blocks": kernel.blocks,
-            "table_bytes": kernel.table_bytes,
-            "table_align": kernel.table_align,
-            "key_bits": kernel.key_bits,
-            "functions": kernel.functions,
-        }
-        for kernel in kernels
-    ]
-    text = environment().get_template("kernel_table.c.j2").render(kernels=rows, count=len(rows))
-    path = out_dir / f"kernel_table-{digest([text])}.c"
-    write_whole(path, text)
-    return path
-
-
-def check_linkable(kernels: Sequence[HarnessKernel], machine: Machine) -> None:
-    """Refuses kernels that the table in C cannot hold, and two of one name."""
-    for kernel in kernels:
-        _validate(kernel, machine)
-    names = [*PORTABLE_KERNELS, *(kernel.name for kernel in kernels)]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise GhashgenError(f"more than one kernel is named {twice[0]}", "names are symbols")
-
-
-def _validate(kernel: HarnessKernel, machine: Machine) -> None:
-    """Refuses what the table in C cannot hold or the harness cannot check."""
-    align = kernel.table_align
-    wrong = {
-        **{
-            f"{name!r} is no symbol": not _SYMBOL.fullmatch(name)
-            for name in (kernel.name, kernel.symbol or kernel.name)
-        },
-        **{f"{f!r} is no function name": not _SYMBOL.fullmatch(f) for f in kernel.functions},
-        f"its ISA {kernel.isa!r} is no plain name": not re.fullmatch(r"[\w.+-]+", kernel.isa),
-        f"its ABI {kernel.abi} is none of {', '.join(machine.abis)}": (
-            kernel.abi not in machine.abis
-        ),
-        f"it has {kernel.blocks} blocks in a group": kernel.blocks < 1,
-        f"its table has {kernel.table_bytes} bytes": kernel.table_bytes < 1,
-        # The harness places tables within pages of 4096 bytes.
-        f"its table is aligned to {align}": not 1 <= align <= 2048 or align & (align - 1) != 0,
-        **{
-            f"{name} is no CPU feature known here": name not in machine.features
-            for name in kernel.needs
-        },
-    }
-    for reason, applies in wrong.items():
-        if applies:
-            raise GhashgenError(f"kernel {kernel.name} cannot be linked: {reason}")

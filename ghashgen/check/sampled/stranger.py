@@ -22,7 +22,8 @@ from ghashgen.check.sampled.subject import BITS, SEED, Plan, Sampled, Subject, p
 from ghashgen.kernels.hash.exported import functions
 from ghashgen.run.emulate import Emulator
 from ghashgen.run.emulate.image import load_object
-from ghashgen.run.harness import Harness, HarnessKernel, build
+from ghashgen.run.harness import Harness, build
+from ghashgen.run.table import HarnessKernel
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.programs import digest
 from ghashgen.support.toolchain import compile_c, find_cc, link
@@ -91,15 +92,14 @@ def _harness(subject: Subject, name: str, table_align: int, folder: Path) -> Har
     source.write_text(text, encoding="utf-8")
     compile_c(cc, source, shim, flags=("-std=gnu11", "-O2", "-fPIE"), include=())
     link(cc, [shim, subject.obj], joined, flags=("-r", "-nostdlib"))
-    kernel = HarnessKernel(
-        name=name,
-        isa="stranger",
+    kernel = HarnessKernel.of_stranger(
+        name,
+        joined,
+        _needs(subject.obj),
         abi="sysv",
-        needs=_needs(subject.obj),
         blocks=subject.structure.blocks,
         table_bytes=max(subject.table_bytes, 1),
         table_align=min(table_align, 2048),
-        obj=joined,
         op=subject.op,
         functions=tuple(subject.functions),
     )

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from ghashgen.lab.bench.objects import PeerObject, isolated, write_objects
 from ghashgen.lab.bench.peers import PEERS, Peer
-from ghashgen.run.harness import HarnessKernel, check_linkable, write_table
 from ghashgen.run.machine import Machine, machine_for
+from ghashgen.run.table import HarnessKernel, check_linkable, write_table
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import project_root
 from ghashgen.support.programs import program

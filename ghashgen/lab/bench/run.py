@@ -27,7 +27,7 @@ from ghashgen.records.core import (
     summarise,
 )
 from ghashgen.records.machine import cpu_model, git_commit
-from ghashgen.run.harness import HarnessKernel
+from ghashgen.run.table import HarnessKernel
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import cache_folder
 from ghashgen.support.wording import choose_one, counted

@@ -12,7 +12,7 @@ from ghashgen.lab.bench import Cell, Effort, Results, Run, bench
 from ghashgen.lab.bench.contest import PORTABLE
 from ghashgen.lab.compare.core import Group, Study, Variant
 from ghashgen.lab.compare.record import Figure, Record, Row
-from ghashgen.run.harness import HarnessKernel
+from ghashgen.run.table import HarnessKernel
 from ghashgen.support.errors import GhashgenError
 
 _DISTURBED = "too few undisturbed samples"

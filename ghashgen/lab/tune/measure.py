@@ -19,8 +19,8 @@ from ghashgen.lab.tune.space import Unit
 from ghashgen.output.artefact import sha256
 from ghashgen.records.core import Cell, Subject
 from ghashgen.records.machine import cpu_model, git_commit
-from ghashgen.run.harness import HarnessKernel
 from ghashgen.run.harness import build as build_harness
+from ghashgen.run.table import HarnessKernel
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import make_folder
 from ghashgen.support.paths import cache_folder, project_root
@@ -169,16 +169,8 @@ def measure(batch: Batch, core: int = -1) -> Measured:
 def _written(unit: Unit, objects: Path) -> HarnessKernel:
     obj = objects / f"{unit.name}.o"
     obj.write_bytes(unit.obj)
-    return HarnessKernel(
-        name=unit.name,
-        isa=unit.isa,
-        abi="sysv",
-        needs=unit.needs,
-        blocks=unit.blocks,
-        table_bytes=unit.table_bytes,
-        table_align=unit.table_align,
-        obj=obj,
-        op=unit.op,
+    return HarnessKernel.of_kernel(
+        unit.kernel, obj, unit.needs, abi="sysv", table_align=unit.table_align
     )
 
 

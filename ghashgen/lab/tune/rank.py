@@ -52,7 +52,7 @@ def executed(emulator: Emulator, candidate: Candidate, sizes: Sequence[int]) -> 
 
     def called(function: str, each: Sequence[Values]) -> list[CallResult]:
         exported, align = functions[function], unit.table_align
-        made = [arguments(exported, values, unit.table_bytes, align) for values in each]
+        made = [arguments(exported, values, unit.kernel.table_bytes, align) for values in each]
         calls = [replace(call_of(call, "sysv"), budget=_BUDGET) for call in made]
         return emulator.call_many(image, f"{unit.name}_{function}", calls)
 

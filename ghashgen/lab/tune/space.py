@@ -29,32 +29,43 @@ _SEARCHED_WHOLE = {"blocks": tuple(range(1, MAX_BLOCKS + 1))}
 class Unit:
     """A kernel as a machine that measures must know it: its object, and how to call it."""
 
-    name: str
-    isa: str
+    kernel: Kernel
     needs: tuple[str, ...]
     """CPU features."""
-    blocks: int
-    table_bytes: int
     table_align: int
-    op: str
+    """Alignment in bytes that callers promise for the table."""
     obj: bytes
     code: str
     """SHA-256 of the code bytes before relocation, as in MANIFEST.json."""
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+        return self.kernel.name
+
+    @property
+    def isa(self) -> str:
+        """The kernel's instruction set."""
+        return self.kernel.isa
 
 
 @dataclass(frozen=True)
 class Candidate:
     """A kernel to compare."""
 
-    kernel: Kernel
     unit: Unit
     code_bytes: int
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel."""
+        return self.unit.kernel
 
     @property
     def simplicity(self) -> tuple[int, int, int, str]:
         """Less is simpler: bytes of the table, bytes of code, axes away from default, name."""
         return (
-            self.unit.table_bytes,
+            self.kernel.table_bytes,
             self.code_bytes,
             len(axes_of(self.kernel)),
             self.kernel.name,
@@ -114,19 +125,9 @@ def neighbours(kernels: tuple[Kernel, ...]) -> Iterator[Kernel]:
 def candidate(built: Built[Kernel]) -> Candidate:
     """Return a kernel that was assembled as a candidate."""
     obj = built.obj.read_bytes()
-    kernel = built.kernel
-    unit = Unit(
-        name=kernel.name,
-        isa=kernel.isa,
-        needs=built.features,
-        blocks=kernel.blocks,
-        table_bytes=kernel.table_bytes,
-        table_align=built.table_align,
-        op=kernel.op,
-        obj=obj,
-        code=sha256(read_object(obj).code),
-    )
-    return Candidate(kernel, unit, sum(built.audit.code_bytes.values()))
+    code = sha256(read_object(obj).code)
+    unit = Unit(built.kernel, built.features, built.table_align, obj, code)
+    return Candidate(unit, sum(built.audit.code_bytes.values()))
 
 
 def distinct(candidates: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
