@@ -124,7 +124,6 @@ def forget(entry: E, meaning: Meaning[E], flow: Flow, live: frozenset[int], name
     terms.at = 0
     stale, left = terms.lost(STALE, True), terms.lost(LEFT, False)
     stale_number, left_number = terms.lost(STALE, True, 64), terms.lost(LEFT, False, 64)
-    saved = entry.abi.saved_numbers
     moving = {
         name
         for name, parameter in meaning.parameters.items()
@@ -134,7 +133,7 @@ def forget(entry: E, meaning: Meaning[E], flow: Flow, live: frozenset[int], name
     for number in range(16):
         value = m.gpr[number]
         kept = _kept(value, {}) if number in live or number == RSP else None
-        if kept is None and not (number in saved and value is entry.gpr[number]):
+        if kept is None:
             m.gpr[number] = stale_number if secret(value) else left_number
     for index, lanes in enumerate(m.vec):
         number = VECTOR + index
@@ -142,11 +141,9 @@ def forget(entry: E, meaning: Meaning[E], flow: Flow, live: frozenset[int], name
         for k, lane in enumerate(lanes):
             after = _kept(lane, names.vectors) if number in live else None
             if after is None:
-                untouched = number in saved and k == 0 and lane is entry.vec[index][0]
                 # One that the code writes anywhere may hold data on another way here.
                 written = number in (flow.upper_written if k else flow.written)
-                lost = stale if written or secret(lane) else left
-                after = lane if untouched else lost
+                after = stale if written or secret(lane) else left
             assert isinstance(after, int | Term)
             out.append(after)
         m.vec[index] = tuple(out)
