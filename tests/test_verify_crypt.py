@@ -6,6 +6,7 @@ import pytest
 from verify_objects import ASM, assembled
 
 from ghashgen.algebra.field.bitorder import Order
+from ghashgen.check.statements import load_spec
 from ghashgen.verify.core.refutation import Category
 from ghashgen.verify.gcm.crypt import GREATEST_TEXT
 from ghashgen.verify.gcm.spec import OPERATIONS, GcmFunction, GcmSpec, parse_cell
@@ -202,3 +203,11 @@ def test_what_is_only_for_some_lengths_is_said_so() -> None:
     assert proof.refutation is None
     assert {t.method for t in proof.theorems} == {"execution, apart", "execution, in place"}
     assert {t.lengths for t in proof.theorems} == {"4 chosen"}
+
+
+def test_a_file_states_it() -> None:
+    stated = load_spec(ASM / "stitched.toml")
+    assert isinstance(stated, GcmSpec)
+    assert [f.operation for f in stated.functions] == ["decrypt", "encrypt"]
+    proof = prove_object(assembled(source("stitched")), stated, [0, 37, 129])
+    assert proof.refutation is None, proof.report()

@@ -31,6 +31,9 @@ LEAST = 3
 
 Key = tuple[object, ...]
 
+Parts = tuple[set[int], set[int]]
+"""The registers that an instruction reads, and the vector registers that it writes."""
+
 
 @dataclass(frozen=True)
 class Stretch:
@@ -65,6 +68,7 @@ class Stretches(Generic[E]):
     repeated: int = 0
     """Instructions whose results were known."""
     _stretches: dict[int, Stretch | None] = field(default_factory=dict)
+    _parts: dict[int, Parts | None] = field(default_factory=dict)
     _left: dict[Key, _Left] = field(default_factory=dict)
     _entry: E | None = None
     _open: tuple[Stretch, Key] | None = None
@@ -130,7 +134,7 @@ class Stretches(Generic[E]):
 
     def _at(self, address: int) -> Stretch | None:
         if address not in self._stretches:
-            self._stretches[address] = _stretch(self.flow, address)
+            self._stretches[address] = _stretch(self.flow, address, self._parts)
         return self._stretches[address]
 
 
@@ -159,7 +163,8 @@ def _key(m: Machine, address: int, stretch: Stretch) -> Key | None:
     return tuple(key)
 
 
-def _stretch(flow: Flow, start: int) -> Stretch | None:
+def _stretch(flow: Flow, start: int, known: dict[int, Parts | None]) -> Stretch | None:
+    """Return the stretch from an address, None if there is none; `known` are parts by address."""
     factory = InstructionInfoFactory()
     numbers: set[int] = set()
     whole: set[int] = set()
@@ -167,7 +172,9 @@ def _stretch(flow: Flow, start: int) -> Stretch | None:
     written: set[int] = set()
     address, count = start, 0
     while (instruction := flow.instructions.get(address)) is not None:
-        parts = _parts(instruction, factory)
+        if address not in known:
+            known[address] = _parts(instruction, factory)
+        parts = known[address]
         if parts is None:
             break
         reads, writes = parts
@@ -183,7 +190,7 @@ def _stretch(flow: Flow, start: int) -> Stretch | None:
     return Stretch(address, count, *(tuple(sorted(part)) for part in sets))
 
 
-def _parts(i: Instruction, factory: InstructionInfoFactory) -> tuple[set[int], set[int]] | None:
+def _parts(i: Instruction, factory: InstructionInfoFactory) -> Parts | None:
     """Return the registers that an instruction reads, and the vector registers that it writes.
 
     None if it is none of a stretch.

@@ -260,14 +260,13 @@ class Encrypt(Crypt):
 
     def written(self, entry: HashEntry, vectors: tuple[int, ...]) -> None:
         """Name ciphertext as soon as it is there."""
-        m = entry.machine
+        m, known = entry.machine, self._ciphers
         for k in vectors:
             lanes = m.vec[k]
-            named = tuple(
-                self._named(entry, lane) if isinstance(lane, Term) else lane for lane in lanes
-            )
-            if named != lanes:
-                m.vec[k] = named
+            if any(isinstance(lane, Term) and known.get(lane) is not lane for lane in lanes):
+                m.vec[k] = tuple(
+                    self._named(entry, lane) if isinstance(lane, Term) else lane for lane in lanes
+                )
 
     def _named(self, entry: HashEntry, lane: Term) -> Lane:
         if lane.deps & RAW:
