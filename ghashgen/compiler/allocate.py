@@ -2,15 +2,14 @@
 
 Copies are coalesced first (a copy whose two registers do not interfere vanishes), then classes are
 coloured in order of definition, each with the first register free in it; if one does not fit, in an
-order that fits more. If one still does not, the cheapest class among it and its neighbours is
-spilled: it lives in an aligned stack slot, is used from there where the instruction can read
-memory, else reloaded. Deterministic: no sets are iterated without sorting. `recheck` verifies the
-outcome without any of this.
+order that fits more. If one still does not, it or those that stand against it in one colour are
+spilled, whatever is cheaper: a class then lives in an aligned stack slot, is used from there where
+the instruction can read memory, else reloaded. Deterministic: no sets are iterated without sorting.
+`recheck` verifies the outcome without any of this.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 from ghashgen.arch.core import Abi
 from ghashgen.arch.rows import Isa
@@ -74,14 +73,13 @@ def allocate(
         colours, failed = _colour(graph, pools, fixed, wanted, graph.classes())
         easy = failed is None
         if not (easy or easily):
-            colours, stuck = _colour(graph, pools, fixed, wanted, _smallest_last(graph))
-            failed = stuck and failed
+            colours, failed = _colour(graph, pools, fixed, wanted, _smallest_last(graph))
         if failed is None:
             homes = {reg: PReg(reg.cls, colours[graph.find(reg)]) for reg in graph.order}
             out = rewrite(program, isa, homes)
             moved = sum(1 for op in out.ops if op.origin < 0)
             return Allocation(out, slots, moved, easy)
-        victim = _victim(program, graph, failed, pinned | too_wide)
+        victim = _victim(program, graph, failed, colours, pinned | too_wide)
         program, fresh = _spill(program, isa, frozenset(graph.members(victim)), Slot(slots))
         pinned |= fresh
     raise GhashgenError(
@@ -156,34 +154,47 @@ def _smallest_last(graph: Interference) -> list[VReg]:
     return out[::-1]
 
 
-def _victim(program: Program, graph: Interference, failed: VReg, pinned: frozenset[VReg]) -> VReg:
-    """Return the class that is cheapest to move to the stack for each class that it stands against.
+def _victim(
+    program: Program,
+    graph: Interference,
+    failed: VReg,
+    colours: Mapping[VReg, int],
+    pinned: frozenset[VReg],
+) -> VReg:
+    """Return the class to move to the stack for one that found no colour.
 
-    Its price are its uses, weighted by loop depth.
+    The price of a class are its uses, weighted by loop depth. What is cheapest goes: the failed one
+    itself, or all that stand against it in one colour; of these first what has most neighbours.
     """
     if failed.cls is not RegClass.VEC:
         raise GhashgenError(
             f"{program.name}: general registers do not suffice", "choose a simpler variant"
         )
-    weight: dict[VReg, int] = {}
+    price: dict[VReg, int] = {}
     for block in program.blocks:
         for op in block.ops:
             for operand in op.operands:
                 if isinstance(operand, VReg):
                     home = graph.find(operand)
-                    weight[home] = weight.get(home, 0) + 10**block.depth
-    candidates = {failed, *graph.neighbours(failed)}
-    open_ = sorted(c for c in candidates if not pinned & set(graph.members(c)))
+                    price[home] = price.get(home, 0) + 10**block.depth
+    ways: dict[int, list[VReg]] = {-1: [failed]}
+    for other in sorted(graph.neighbours(failed) & colours.keys()):
+        ways.setdefault(colours[other], []).append(other)
+    open_ = [
+        way for way in ways.values() if not any(pinned & set(graph.members(reg)) for reg in way)
+    ]
+    if not open_:
+        # Another of the colours' classes may be moved, and then perhaps there is a way.
+        open_ = [
+            [reg] for way in ways.values() for reg in way if not pinned & set(graph.members(reg))
+        ]
     if not open_:
         raise GhashgenError(
             f"{program.name}: one instruction needs more registers than there are",
             "choose an ISA with more registers",
         )
-
-    def price(reg: VReg) -> tuple[Fraction, VReg]:
-        return Fraction(weight.get(reg, 0), 1 + len(graph.neighbours(reg))), reg
-
-    return min(open_, key=price)
+    cheapest = min(open_, key=lambda way: (sum(price.get(reg, 0) for reg in way), way))
+    return min(cheapest, key=lambda reg: (-len(graph.neighbours(reg)), reg))
 
 
 def _spill(

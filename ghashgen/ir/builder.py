@@ -21,6 +21,7 @@ from ghashgen.ir.program import (
     Program,
     RegClass,
     Slot,
+    Stream,
     VReg,
 )
 
@@ -54,7 +55,7 @@ class Builder:
         self._ops: list[Op] = []
         self._constants: dict[str, Constant] = {}
         self._subject = ""
-        self._stream = ""
+        self._stream: Stream | None = None
         self._slots = 0
 
     # -- registers and recording ------------------------------------------------------------
@@ -139,11 +140,11 @@ class Builder:
         self._depth -= 1
 
     @contextmanager
-    def stream(self, name: str) -> Iterator[None]:
-        """Everything recorded inside belongs to the stream `name`, see `Op.stream`."""
-        self._stream = name
+    def stream(self, name: str, start: float = 0.0, end: float = 1.0) -> Iterator[None]:
+        """Everything recorded inside belongs to a stream, see `ir.program.Stream`."""
+        self._stream = Stream(name, start, end)
         yield
-        self._stream = ""
+        self._stream = None
 
     def branch(self, condition: str, register: VReg, value: int, target: str) -> None:
         """Go to `target` if register <condition> value; condition is a CODES branch."""

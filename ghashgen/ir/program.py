@@ -117,6 +117,20 @@ Operand = Reg | Mem | int | Label | Slot | Argument
 
 
 @dataclass(frozen=True)
+class Stream:
+    """One of several computations of a block that do not wait for each other: they are woven into
+    one order by `compiler.schedule.weave`, this one from `start` to `end` of the whole."""
+
+    name: str
+    start: float = 0.0
+    end: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start < self.end <= 1:
+            raise ValueError(f"{self.name} lasts from {self.start} to {self.end} of a block")
+
+
+@dataclass(frozen=True)
 class Op:
     """One operation: `code` names its row, operands are in the row's order."""
 
@@ -127,9 +141,8 @@ class Op:
     comment: str = ""
     origin: int = -1
     """Position in the selected program, set by `select`; -1 for code that a later pass added."""
-    stream: str = ""
-    """The computation that it belongs to, where a block has several side by side: they are woven
-    into one order by `compiler.schedule.weave`."""
+    stream: "Stream | None" = None
+    """The computation that it belongs to, where a block has several side by side."""
 
     def on(self, *operands: Operand) -> "Op":
         """Return the operation on other operands."""

@@ -1,11 +1,11 @@
 """weave: the streams of a region in one order, each spread evenly over it.
 
 A builder records computations that do not wait for each other one after another, as the rounds of
-AES for one group and GHASH of another, and names them (`ir.program.Op.stream`). Operation i of a
-stream of n, in an order that needs few registers (`lean`), stands at (i + 1/2)/n of the region;
-what belongs to no stream stays where it was among those that do. So at any point no more registers
-live than the streams' own at theirs. Where an operation must wait for one of another stream, those
-behind it wait too.
+AES for one group and GHASH of another, and names them (`ir.program.Stream`). Operation i of a
+stream of n, in an order that needs few registers (`lean`), stands at (i + 1/2)/n of the stream's
+part of the region; what belongs to no stream stays where it was among those that do. So at any
+point no more registers live than the streams' own at theirs. Where an operation must wait for one
+of another stream, those behind it wait too.
 """
 
 import heapq
@@ -18,7 +18,7 @@ from ghashgen.compiler.schedule.graph import Graph, region_graph
 from ghashgen.compiler.schedule.lean import lean
 from ghashgen.compiler.schedule.regions import all_regions, reorder
 from ghashgen.compiler.schedule.replay import replay
-from ghashgen.ir.program import CODES, Program
+from ghashgen.ir.program import CODES, Program, Stream
 
 
 def numbered(program: Program) -> Program:
@@ -43,7 +43,7 @@ def weave(program: Program, lanes: int) -> Program:
     blocks = list(program.blocks)
     for region in all_regions(program, machine):
         ties = region_graph(program, region, machine, live)
-        if len({op.stream for op in ties.ops} - {""}) > 1:
+        if len({op.stream for op in ties.ops} - {None}) > 1:
             blocks[region.block] = reorder(blocks[region.block], region, woven(ties))
     return replace(program, blocks=tuple(blocks))
 
@@ -60,14 +60,15 @@ def rewoven(before: Program, after: Program, lanes: int) -> None:
 
 def places(ties: Graph) -> list[float]:
     """Return where each operation of a region is to stand, from 0 to 1."""
-    streams: dict[str, list[int]] = {}
+    streams: dict[Stream | None, list[int]] = {}
     for i, op in enumerate(ties.ops):
         streams.setdefault(op.stream, []).append(i)
-    others = streams.pop("", [])
+    others = streams.pop(None, [])
     out = [0.0] * len(ties.ops)
-    for members in streams.values():
+    for stream, members in streams.items():
+        assert stream is not None
         for at, i in enumerate(lean(ties, members)):
-            out[i] = (at + 0.5) / len(members)
+            out[i] = stream.start + (stream.end - stream.start) * (at + 0.5) / len(members)
     total = len(ties.ops) - len(others)
     for before, i in enumerate(others):
         out[i] = (i - before) / total

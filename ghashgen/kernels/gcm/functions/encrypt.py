@@ -15,6 +15,9 @@ from ghashgen.kernels.gcm.parts.text import Text
 from ghashgen.kernels.hash.parts.group import add_group, group_keys
 from ghashgen.kernels.hash.parts.interface import GROUP, load_block, store_block
 
+LAG = 0.15
+"""Part of a group's time in which one of the two stands alone, at either end."""
+
 
 def build(b: Builder, kernel: GcmKernel) -> None:
     """Record the function of this kernel."""
@@ -31,10 +34,11 @@ def build(b: Builder, kernel: GcmKernel) -> None:
     keys = group_keys(b, hashing, context)
     b.branch("below", length, group_bytes, "last")
     with b.loop(GROUP):
-        # `out` stands at the group before, which is complete there.
-        with b.stream("hash"):
+        # `out` stands at the group before. Its last blocks were written just now, so that GHASH
+        # begins a little later than the cipher, which ends a little earlier.
+        with b.stream("hash", start=LAG):
             b.assign(X, add_group(b, hashing, context, X, out, keys))
-        with b.stream("cipher"):
+        with b.stream("cipher", end=1 - LAG):
             text.add_keystream(kernel.registers, group_bytes)
         text.move(source, group_bytes, "next group")
         text.move(out, group_bytes)

@@ -5,7 +5,7 @@ of a lane and in the order that sums of words take: the next block costs one sum
 the addition of k_0, whatever the counter is. Lane l of the register is l blocks ahead.
 """
 
-from ghashgen.ir.builder import Builder
+from ghashgen.ir.builder import Builder, Value
 from ghashgen.ir.program import Mem, VReg
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.hash.parts.interface import BYTE_SWAP
@@ -26,7 +26,7 @@ class Counters:
 
     def blocks(self, count: int) -> list[VReg]:
         """Record the counter blocks of so many whole registers, and step over them."""
-        step = self.b.const(self.lanes, "lanes")
+        step = self._number(self.lanes)
         out = []
         for _ in range(count):
             out.append(self._block(self._next))
@@ -41,7 +41,7 @@ class Counters:
         """Step over some blocks: a number, or a general register below 2^32."""
         b = self.b
         if isinstance(blocks, int):
-            b.assign(self._next, b.add32(self._next, b.const(blocks, "one"), "the next counters"))
+            b.assign(self._next, b.add32(self._next, self._number(blocks), "the next counters"))
             return
         # Only lane 0 is told apart from here on: nothing but the counter itself is wanted.
         b.assign(self._next, b.add32(self._next, b.from_gpr(blocks), "blocks done"))
@@ -50,6 +50,10 @@ class Counters:
         """Record the store of the counter block of the next block of text."""
         raw = self._block(self.b.first_lane(self._next))
         self.b.store(Mem(base=self._place), raw, "counter block")
+
+    def _number(self, blocks: int) -> Value:
+        """Return a number of blocks in the first word of every lane."""
+        return self.b.const(blocks, "one" if blocks == 1 else f"blocks_{blocks}")
 
     def _block(self, counters: VReg) -> VReg:
         b = self.b
