@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ghashgen.api import (
         GhashgenError,
         Kernel,
+        Point,
         Proof,
         Theorem,
         assembly,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "GhashgenError",
     "Kernel",
+    "Point",
     "Proof",
     "Theorem",
     "__version__",

@@ -6,12 +6,14 @@ GhashgenError whose text is one line, cause and remedy.
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, overload
 
 from ghashgen.check import proofs
-from ghashgen.kernels.hash.axes import AXES
+from ghashgen.kernels.core import Point
+from ghashgen.kernels.families import DEFAULT, in_order
 from ghashgen.kernels.hash.kernel import Kernel
-from ghashgen.kernels.selection import Choice, choose_of
+from ghashgen.kernels.selection import Choice, catalogue
+from ghashgen.kernels.selection import choose as choose_any
 from ghashgen.kernels.target import OWN, arch_of, target
 from ghashgen.output import generate
 from ghashgen.output.artefact import make
@@ -23,6 +25,7 @@ from ghashgen.verify.prove import Proof, Theorem, prove_object
 __all__ = [
     "GhashgenError",
     "Kernel",
+    "Point",
     "Proof",
     "Theorem",
     "assembly",
@@ -35,34 +38,57 @@ Value = str | int | bool
 """The value of an axis: a name, a number of blocks, or whether."""
 
 
-def choose(*names: str, **axes: Value | Collection[Value]) -> tuple[Kernel, ...]:
+@overload
+def choose(
+    *names: str, family: Literal["hash"] = "hash", **axes: Value | Collection[Value]
+) -> tuple[Kernel, ...]: ...
+
+
+@overload
+def choose(
+    *names: str, family: str | Collection[str], **axes: Value | Collection[Value]
+) -> tuple[Point, ...]: ...
+
+
+def choose(
+    *names: str, family: str | Collection[str] = DEFAULT, **axes: Value | Collection[Value]
+) -> tuple[Any, ...]:
     """Return kernels by name, or by the values of their axes; without either, the catalogue.
 
-    An axis takes one value or several: ``isa="avx2"``, ``blocks=(8, 16)``, ``wipe=True``. The axes
-    are the filters of ``ghashgen list --help``; ``blocks`` is the number of 16-byte blocks that one
-    turn of the loop absorbs, 1 to 48. Where no kernel of the catalogue has these values, kernels
-    are made that do; the axes left open then have their defaults, and the schemes every value.
+    They are GHASH and POLYVAL kernels, unless `family` is another or several: ``"gcm"`` for
+    AES-GCM. An axis takes one value or several: ``isa="avx2"``, ``blocks=(8, 16)``, ``wipe=True``.
+    The axes are the filters of ``ghashgen list --help``; ``blocks`` is the number of 16-byte blocks
+    that one turn of the loop absorbs, 1 to 48. Where no kernel of the catalogue has these values,
+    kernels are made that do; the axes left open then have their defaults, and the schemes every
+    value.
 
     Raises:
-        GhashgenError: a name, an axis or a value is unknown, names and axes are given at once, or
-            no kernel can have these values.
+        GhashgenError: a name, an axis, a value or a family is unknown, names and axes are given at
+            once, a name is of another family, or no kernel can have these values.
     """
     if names and axes:
         raise GhashgenError("kernels are chosen by name or by axes", "leave out one of them")
-    if names:
-        return choose_of(Kernel, Choice(name=names))
-    known = {axis.name for axis in AXES}
-    if unknown := sorted(axes.keys() - known):
-        raise GhashgenError(f"unknown axis {unknown[0]!r}", f"axes are {', '.join(sorted(known))}")
+    wanted = (family,) if isinstance(family, str) else tuple(family)
+    for kernel in catalogue() if names else ():
+        if kernel.name in names and kernel.family not in wanted:
+            raise GhashgenError(
+                f"{kernel.name} is of family {kernel.family}", f"add family={kernel.family!r}"
+            )
+    own = [known for known in in_order() if known.name in wanted]
+    known_axes = {axis.name for each in own for axis in each.axes}
+    if own and (unknown := sorted(axes.keys() - known_axes)):
+        raise GhashgenError(
+            f"unknown axis {unknown[0]!r}", f"axes are {', '.join(sorted(known_axes))}"
+        )
     values: dict[str, Any] = {
         axis: (value,) if isinstance(value, str | int) else tuple(value)
         for axis, value in axes.items()
     }
-    return choose_of(Kernel, Choice(**values))
+    return choose_any(Choice(name=names, family=wanted, **values))
 
 
 def emit(
-    kernels: Sequence[Kernel],
+    kernels: Sequence[Point],
     folder: str | Path,
     *,
     abi: str = "",
@@ -95,7 +121,7 @@ def emit(
 
 
 def assembly(
-    kernel: Kernel,
+    kernel: Point,
     *,
     abi: str = "",
     fmt: str = "",
@@ -113,7 +139,7 @@ def assembly(
     return make(kernel, where, find_assembler(where.syntax.assembler)).text
 
 
-def prove(obj: bytes | str | Path, kernel: Kernel, *, abi: str = "sysv", prefix: str = "") -> Proof:
+def prove(obj: bytes | str | Path, kernel: Point, *, abi: str = "sysv", prefix: str = "") -> Proof:
     """Prove an ELF object, or its file, to be this kernel: from its bytes, for every input.
 
     Return the proof: ``proved`` says whether all theorems hold (SOUNDNESS.md, section 4), and
@@ -121,7 +147,8 @@ def prove(obj: bytes | str | Path, kernel: Kernel, *, abi: str = "sysv", prefix:
     the kernel was emitted with. Takes seconds, and a minute for kernels of many blocks.
 
     Raises:
-        GhashgenError: the object cannot be read, is no ELF for x86-64, or lacks a symbol.
+        GhashgenError: the object cannot be read, is no ELF for x86-64, or lacks a symbol, or the
+            prover does not know the kernel's family.
     """
     source = obj if isinstance(obj, bytes) else Path(obj)
     if isinstance(source, Path) and not source.is_file():

@@ -85,6 +85,38 @@ def test_choices_that_are_refused(names: tuple[str, ...], axes: dict[str, str], 
         ghashgen.choose(*names, **axes)
 
 
+GCM = {
+    "family": "gcm", "key": 128, "isa": "avx", "multiply": "karatsuba", "reduce": "clmul2",
+    "blocks": 4,
+}  # fmt: skip
+
+
+def test_other_families_go_the_same_road(tmp_path: Path, nasm: Tool) -> None:
+    (kernel,) = ghashgen.choose(**GCM)  # type: ignore[arg-type]
+    assert kernel.family == "gcm"
+    files = ghashgen.emit([kernel], tmp_path)
+    (source,) = (path for path in files if path.suffix == ".asm")
+    assert source.read_text(encoding="utf-8") == ghashgen.assembly(kernel)
+    wrong = ghashgen.assembly(kernel).replace("    aesenclast ", "    aesenc ", 1)
+    wrong = wrong.replace("    vaesenclast ", "    vaesenc ", 1)
+    proof = ghashgen.prove(assemble_text(nasm, "k", wrong, "elf64"), kernel)
+    assert not proof.proved
+    assert proof.kernel == kernel.name
+
+
+def test_families_that_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ghashgen.GhashgenError, match="unknown family 'gmc'"):
+        ghashgen.choose(family="gmc", key=128)
+    with pytest.raises(ghashgen.GhashgenError, match="unknown axis 'key'"):
+        ghashgen.choose(key=128)
+    both = ghashgen.choose(family=("hash", "gcm"), isa="sse")
+    assert {kernel.family for kernel in both} <= {"hash", "gcm"}
+    shipped = ghashgen.choose(**GCM)  # type: ignore[arg-type]
+    monkeypatch.setattr(api, "catalogue", lambda: shipped)
+    with pytest.raises(ghashgen.GhashgenError, match="is of family gcm; add family='gcm'"):
+        ghashgen.choose(shipped[0].name)
+
+
 def test_emit_writes_what_assembly_returns(tmp_path: Path) -> None:
     (kernel,) = ghashgen.choose(SMALL)
     files = ghashgen.emit([kernel], tmp_path / "new", prefix="my_")

@@ -63,6 +63,8 @@ def finish(
 ) -> Artefact:
     """Do the same with functions that are compiled in a way of their own, held to what `hold` says.
 
+    It assembles twice, once to measure: bytes made of the draft's would have jumps encoded by us.
+
     Raises:
         GhashgenError: as `make`.
     """
