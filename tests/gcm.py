@@ -140,7 +140,7 @@ def calls(key: Key, lengths: Iterable[int], rng: random.Random) -> list[Call]:
 def prepared(kernel: GcmKernel, function: str, values: Values, in_place: bool = False) -> Arguments:
     """The arguments of a call; in place, one buffer is both texts."""
     align = kernel.instruction_set.operand_align
-    found = arguments(functions_of(kernel)[function], values, kernel.table_bytes, align)
+    found = arguments(functions_of(kernel)[function], values, kernel.layout.size, align)
     if not in_place:
         return found
     both = next(x for x in found if isinstance(x, Memory) and x.name == "in")

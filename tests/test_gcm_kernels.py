@@ -129,7 +129,7 @@ def test_the_context_is_the_hash_table_and_the_round_keys() -> None:
     table, cells = kernel.hash.layout.cells, kernel.layout.cells
     assert cells[: len(table)] == table
     assert cells[len(table) :] == tuple(f"key{i}" for i in range(13))
-    assert kernel.table_bytes == 16 * len(cells)
+    assert kernel.layout.size == 16 * len(cells)
     assert kernel.name == "gcm192_avx512_winograd_clmul1_x32"
     assert tuple(functions_of(kernel)) == ("init", *DIRECTIONS)
     assert (

@@ -348,6 +348,12 @@ class Family(Generic[K]):
     """The module that runs its kernels against other implementations, "" while none does. It is
     named, not imported: it stands in a room above."""
 
+    @property
+    def table(self) -> str:
+        """What callers know the table by: the name of the parameter that points to it."""
+        params = (param for function in self.functions().values() for param in function.params)
+        return next((param.name for param in params if isinstance(param.size, Table)), "table")
+
 
 def found_in(package: ModuleType) -> Mapping[str, Function[Any]]:
     """Return the functions that the modules of a package export as FUNCTION, by name, in order.

@@ -145,7 +145,7 @@ def look_up_of(kind: type[K], choice: Choice) -> Selection[K]:
 
 def _require_among(choice: Choice, among: Sequence[Family[Any]]) -> None:
     names = [family.name for family in among]
-    works = f"works on {' and '.join(family.title for family in among)} alone"
+    works = f"works on {', and '.join(family.title for family in among)} alone"
     remedy = f"choose family {' or '.join(names)}"
     for name in choice.family:
         if name not in families():

@@ -148,6 +148,7 @@ def render(
             counted=counted,
             left=places(arch, _everywhere(arch, counted)),
             words=family_of(kernel).words(kernel),
+            table=family_of(kernel).table,
             backend="" if target.backend == OWN else BACKENDS[target.backend],
             align=target.table_align_of(kernel),
             functions={item.name: item for item in said},

@@ -71,7 +71,7 @@ def emitted(built: Emitted) -> GcmSpec:
         order=Order(kernel.order),
         blocks=kernel.blocks,
         cells=tuple(map(parse_cell, kernel.layout.cells)),
-        table_bytes=kernel.table_bytes,
+        table_bytes=kernel.layout.size,
         functions=functions_emitted(GcmFunction, kernel, built.symbol),
         table_align=built.table_align,
         wipe=kernel.wipe,

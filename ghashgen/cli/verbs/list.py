@@ -42,7 +42,8 @@ def COMMAND(choice: Choice, as_json: bool) -> None:
         own = axes_of(k)
         rows.append((k.name, *(_word(own.get(c, "")) for c in columns), str(k.layout.size)))
     marked = (f">{axis}" if numbers[axis] else axis for axis in columns)
-    heads = ("kernel", *marked, ">table bytes")
+    tables = dict.fromkeys(family.table for family in in_order() if family.name in shown)
+    heads = ("kernel", *marked, f">{' or '.join(tables)} bytes")
     spare = tuple(axis for axis in columns if not numbers[axis])[::-1]
     show(Table(counted(len(kernels), "kernel"), heads, tuple(rows), spare=spare))
     if unproved := sorted({of for k in kernels for of in _unproved(k)}):

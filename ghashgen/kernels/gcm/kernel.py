@@ -64,11 +64,6 @@ class GcmKernel:
         return f"gcm{self.key}_{self.hash.name.partition('_')[2]}"
 
     @property
-    def alias(self) -> str:
-        """A name of its own, which none has."""
-        return ""
-
-    @property
     def instruction_set(self) -> Isa:
         """The instruction set."""
         return self.hash.instruction_set
@@ -105,11 +100,6 @@ class GcmKernel:
         keys = tuple(f"{ROUND_KEYS}{i}" for i in range(self.rounds + 1))
         at = ENTRY_BYTES * len(table.cells)
         return Layout((*table.cells, *keys), table.top, {**table.arrays, ROUND_KEYS: at})
-
-    @property
-    def table_bytes(self) -> int:
-        """Bytes of the context."""
-        return ENTRY_BYTES * len(self.layout.cells)
 
     @property
     def best_align(self) -> int:

@@ -8,8 +8,8 @@ from ghashgen.kernels.hash.words import words as hash_words
 
 NOTES = """\
 AES-GCM kernels (SP 800-38D, AES as FIPS 197 has it). A context is filled by NAME_init for one
-key. It has NAME_TABLE_BYTES bytes at an address that is a multiple of NAME_TABLE_ALIGN; a
-multiple of NAME_TABLE_BEST_ALIGN serves speed alone. It holds no address: its bytes may be
+key. It has NAME_CTX_BYTES bytes at an address that is a multiple of NAME_CTX_ALIGN; a
+multiple of NAME_CTX_BEST_ALIGN serves speed alone. It holds no address: its bytes may be
 copied, and the copy serves at any such address.
 NAME_encrypt and NAME_decrypt take len bytes (any number) on from the counter block and the state of
 GHASH, 16 bytes each, and leave both where the next call goes on; the last block of the hash is
