@@ -51,9 +51,13 @@ def test_a_family_of_ones_own_is_proved_for_every_length(abi: str) -> None:
         ("sums_count", "every length", "execution"),
         ("sums_mask", below, "execution"),
         ("sums_mask", above, "induction"),
+        ("sums_replace", below, "execution"),
+        ("sums_replace", above, "induction"),
     }
     assert {t.what for t in proof.theorems} == set(THEOREMS)
-    assert [f.behind is not None for f in proof.functions] == [False, True, True, False, False]
+    assert [f.behind is not None for f in proof.functions] == [
+        False, True, True, True, False, False,
+    ]  # fmt: skip
 
 
 FUNCTION, MEMORY, UNSUPPORTED = Category.FUNCTION, Category.MEMORY, Category.UNSUPPORTED
@@ -92,6 +96,13 @@ PLANTED = [
     ("mask", "add         OUT, 16", "nop", 0, MEMORY),
     ("mask", "test        COUNT, COUNT", "cmp COUNT, 1024\n jae .end\n test COUNT, COUNT", 0,
      UNSUPPORTED),
+    # In place, a byte is what was written to it from then on, and written once.
+    ("replace", "add         IN, 16", "nop", 0, MEMORY),
+    ("replace", "pxor        xmm0, xmm1\n    movdqu      [OUT], xmm0",
+     "movdqu [OUT], xmm1\n movdqu xmm0, [IN]", 0, FUNCTION),
+    ("replace", "movdqu      [OUT], xmm0", "movdqu [OUT], xmm0\n movdqu [IN], xmm0", 0, MEMORY),
+    ("replace", "movdqu      [OUT], xmm0", "nop", 0, FUNCTION),
+    ("replace", "movdqu      [OUT], xmm0", "movdqu [OUT + 16], xmm0", 0, MEMORY),
     ("mask", "    test        COUNT, COUNT\n",
      "    cmp COUNT, 1024\n jb .go\n movdqa xmm1, xmm0\n.go:\n test COUNT, COUNT\n", 0,
      UNSUPPORTED),
@@ -137,6 +148,10 @@ def test_a_refusal_that_nobody_can_explain_stays_one() -> None:
 def test_a_written_block_may_be_read_back() -> None:
     again = "movdqu [OUT], xmm0\n movdqu xmm2, [OUT]\n pxor xmm2, xmm2"
     assert planted("mask", "movdqu      [OUT], xmm0", again).refutation is None
+
+
+def test_in_place_the_output_is_the_input_until_it_is_written() -> None:
+    assert planted("replace", "movdqu      xmm0, [IN]", "movdqu xmm0, [OUT]").refutation is None
 
 
 def test_a_family_that_wipes() -> None:

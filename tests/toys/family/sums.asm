@@ -78,9 +78,11 @@ sums_count:
     shr         rax, 4
     ret
 
-; mask(table, text, out, length): every block with the key added
+; mask(table, text, out, length): every block with the key added; out may be text
 global sums_mask
+global sums_replace
 sums_mask:
+sums_replace:
 %ifdef WIN
 %define IN rdx
 %define OUT r8

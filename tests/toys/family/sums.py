@@ -206,14 +206,16 @@ class Mask(Any16):
         "length": Count(),
     }
     cuts = True
+    out = "out"
+    """The buffer that is written."""
 
     def carried(self, entry: SumsEntry, lanes: list[Term]) -> Kept | None:
         """No live data: what has been written is compared, and lies behind from there on."""
         memory = entry.machine.memory
-        done = len(memory.written["out"]) // BYTES
+        done = len(memory.written[self.out]) // BYTES
         for k in range(done):
             self.terms.at = 0
-            lane = memory.load(Pointer("out", BYTES * k), BYTES)
+            lane = memory.load(Pointer(self.out, BYTES * k), BYTES)
             if not isinstance(lane, Term) or self.terms.form(lane) != self.wanted(k):
                 return None
         return None if lanes else Kept({}, done={"length": BYTES * done})
@@ -223,17 +225,29 @@ class Mask(Any16):
 
     def check(self, prover: Prover[SumsEntry], entry: SumsEntry) -> None:
         for k in range(known(entry.numbers["length"])):
-            prover.check_cell(entry, "out", self.wanted(k), f"block {k + 1} of out", k)
+            prover.check_cell(entry, self.out, self.wanted(k), f"block {k + 1} of out", k)
 
     def prove(self, prover: Prover[SumsEntry], lengths: Iterable[int] | None) -> Shown:
         course = Course(Claim(BYTES, BOUND, "length"), BYTES)
         return every_length(prover, course, EXECUTED, lengths)
 
 
+class Replace(Mask):
+    """The same where out is text."""
+
+    parameters: ClassVar[Mapping[str, Parameter]] = {
+        **Mask.parameters,
+        "text": Buffer(Access.REPLACE, "length"),
+        "out": Buffer(Access.OUTPUT, "length", at="text"),
+    }
+    out = "text"
+
+
 MEANINGS: dict[str, Callable[[], Any16]] = {
     "init": Init,
     "update": Update,
     "mask": Mask,
+    "replace": Replace,
     "probe": Probe,
     "count": Number16,
 }
