@@ -263,14 +263,23 @@ def _trusted_text(parts: tuple[Part, ...], second: Part) -> str:
         "beside, to run behind an induction what that has shown. The packages and tools that a "
         "proof rests on too are in SOUNDNESS.md, section 5."
     )
-    rests = _sum_of("what a proof rests on", *parts)
+    gcm, *shared = parts
+    of_hash = _sum_of("what a proof of a hash rests on", *shared)
+    rests = _sum_of("what a proof of AES-GCM rests on", of_hash, gcm)
     rows = [
         (
             p.name,
             ", ".join(f"`{place}`" for place in p.where),
             *map(str, (p.files, p.code, p.lines)),
         )
-        for p in (*parts, rests, second, _sum_of("all that is loaded", rests, second))
+        for p in (
+            *shared,
+            of_hash,
+            gcm,
+            rests,
+            second,
+            _sum_of("all that is loaded", rests, second),
+        )
     ]
     columns = ("part", "files", ">number", ">lines of code", ">all lines")
     return f"{title}\n\n" + markdown_table(columns, rows)
