@@ -56,6 +56,7 @@ class Builder:
         self._constants: dict[str, Constant] = {}
         self._subject = ""
         self._stream: Stream | None = None
+        self._part = ""
         self._slots = 0
 
     # -- registers and recording ------------------------------------------------------------
@@ -69,7 +70,8 @@ class Builder:
         if len(operands) != len(CODES[code].roles):
             raise ValueError(f"{code} takes {len(CODES[code].roles)} operands")
         width = LANE_BITS * max(map(self.lanes_of, operands), default=1)
-        self._record(code, operands, width, note)
+        own = (Label(self._part + x.name) if isinstance(x, Label) else x for x in operands)
+        self._record(code, tuple(own), width, note)
 
     def _record(self, code: str, operands: tuple[Operand, ...], width: int, note: str) -> None:
         comment = f"{self._subject}: {note}" if self._subject and note else note or self._subject
@@ -128,7 +130,7 @@ class Builder:
     def label(self, name: str) -> None:
         """Start a new block at this label."""
         self._blocks.append(Block(self._label, tuple(self._ops), self._depth))
-        self._label, self._ops = name, []
+        self._label, self._ops = self._part + name, []
 
     @contextmanager
     def loop(self, name: str) -> Iterator[None]:
@@ -140,13 +142,20 @@ class Builder:
         self._depth -= 1
 
     @contextmanager
+    def part(self, name: str) -> Iterator[None]:
+        """Labels inside are the part's own: those of several parts may have the same names."""
+        around, self._part = self._part, f"{self._part}{name}_"
+        yield
+        self._part = around
+
+    @contextmanager
     def stream(self, name: str, start: float = 0.0, end: float = 1.0) -> Iterator[None]:
         """Everything recorded inside belongs to a stream, see `ir.program.Stream`."""
         self._stream = Stream(name, start, end)
         yield
         self._stream = None
 
-    def branch(self, condition: str, register: VReg, value: int, target: str) -> None:
+    def branch(self, condition: str, register: VReg, value: VReg | int, target: str) -> None:
         """Go to `target` if register <condition> value; condition is a CODES branch."""
         self.emit(f"branch_{condition}", register, value, Label(target))
 
@@ -317,6 +326,10 @@ class Builder:
     def from_gpr(self, value: VReg, note: str = "") -> VReg:
         """Record a move from a general register."""
         return self._vec("from_gpr", value, note=note)
+
+    def to_gpr(self, value: VReg, note: str = "") -> VReg:
+        """Record a move of the low half to a general register."""
+        return self.gpr("to_gpr", value, note=note)
 
     def shift_by(self, code: str, a: Value, count: VReg, note: str = "") -> VReg:
         """Record a shift of each half by a register's count (code shl64_by or shr64_by)."""

@@ -67,6 +67,7 @@ ROWS = {
         Row("mov.ones", "w:q r:i", (), f"{_SDM}, MOV", "other", flags=""),
         Row("kmovq", "w:k r:q", ("avx512bw",), f"{_SDM}, KMOVQ", "other", flags=""),
         Row("vmovq.gpr", "w:x r:q", ("avx512f",), f"{_SDM}, MOVD/MOVQ, EVEX.128", "other"),
+        Row("vmovq.out", "w:q r:x", ("avx512f",), f"{_SDM}, MOVD/MOVQ, EVEX.128", "other"),
         Row("vzeroupper", "", ("avx",), f"{_SDM}, VZEROUPPER", "other", flags="", flow=Flow.NEXT),
     ),
 }
@@ -111,6 +112,7 @@ LOWER = {
         store_bytes:    vmovdqu8.some m a b
         low_bits:       mov.ones t -1; bzhi t t a; kmovq d t
         from_gpr:       vmovq.gpr d a
+        to_gpr:         vmovq.out d a
         store:          vmovdqu64.store m a
     """),
 }

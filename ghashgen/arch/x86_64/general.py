@@ -11,6 +11,7 @@ _SDM = "Intel SDM vol. 2"
 ROWS = row_table(
     Row("mov.copy", "w:q r:q", (), f"{_SDM}, MOV", "other", copy=True, flags=""),
     Row("mov.const", "w:d r:i", (), f"{_SDM}, MOV", "other", flags=""),
+    Row("mov.const64", "w:q r:i", (), f"{_SDM}, MOV", "other", flags=""),
     Row("movzx.load8", "w:d r:m8", (), f"{_SDM}, MOVZX", "load", flags=""),
     Row("mov.load64", "w:q r:m64", (), f"{_SDM}, MOV", "load", flags=""),
     Row("lea", "w:q r:addr", (), f"{_SDM}, LEA", "other", flags=""),
@@ -23,9 +24,11 @@ ROWS = row_table(
     Row("neg", "rw:q", (), f"{_SDM}, NEG", "other", flags="w"),
     Row("xor.zero", "w:d n:d", (), f"{_SDM}, XOR", "other", flags="w"),
     Row("cmp", "r:q r:i", (), f"{_SDM}, CMP", "other", flags="w", fuses=True),
+    Row("cmp.reg", "r:q r:q", (), f"{_SDM}, CMP", "other", flags="w", fuses=True),
     Row("jmp", "r:l", (), f"{_SDM}, JMP", "other", flags="", flow=Flow.JUMP),
     Row("jb", "r:l", (), f"{_SDM}, Jcc", "other", flags="r", flow=Flow.BRANCH),
     Row("jae", "r:l", (), f"{_SDM}, Jcc", "other", flags="r", flow=Flow.BRANCH),
+    Row("ja", "r:l", (), f"{_SDM}, Jcc", "other", flags="r", flow=Flow.BRANCH),
     Row("je", "r:l", (), f"{_SDM}, Jcc", "other", flags="r", flow=Flow.BRANCH),
     Row("jne", "r:l", (), f"{_SDM}, Jcc", "other", flags="r", flow=Flow.BRANCH),
     Row("ret", "", (), f"{_SDM}, RET", "other", flags="", flow=Flow.RETURN),
@@ -39,6 +42,7 @@ ROWS = row_table(
 LOWER = lowering("""
     gpr_copy:           mov.copy d a
     gpr_const:          mov.const d i
+    gpr_const64:        mov.const64 d i
     gpr_load8:          movzx.load8 d m
     gpr_load64:         mov.load64 d m
     gpr_address:        lea d m
@@ -52,6 +56,7 @@ LOWER = lowering("""
     jump:               jmp l
     branch_below:       cmp a i; jb l
     branch_not_below:   cmp a i; jae l
+    branch_above:       cmp.reg a b; ja l
     branch_equal:       cmp a i; je l
     branch_not_equal:   cmp a i; jne l
     return:             ret

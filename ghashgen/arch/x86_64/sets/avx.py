@@ -79,6 +79,7 @@ ISA = Isa(
             Row("vpextrw.store", "w:m16 r:x r:i", _AVX, f"{_SDM}, PEXTRW, VEX.128", "shuffle"),
             Row("vpextrb.store", "w:m8 r:x r:i", _AVX, f"{_SDM}, PEXTRB, VEX.128", "shuffle"),
             Row("vmovq.gpr", "w:x r:q", _AVX, f"{_SDM}, MOVD/MOVQ, VEX.128", "other"),
+            Row("vmovq.out", "w:q r:x", _AVX, f"{_SDM}, MOVD/MOVQ, VEX.128", "other"),
         ),
     },
     lower={
@@ -121,6 +122,7 @@ ISA = Isa(
             store16:        vpextrw.store m a 0
             store8:         vpextrb.store m a 0
             from_gpr:       vmovq.gpr d a
+            to_gpr:         vmovq.out d a
         """),
     },
 )

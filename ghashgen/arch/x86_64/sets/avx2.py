@@ -79,6 +79,7 @@ ISA = Isa(
             Row("vpextrw.store", "w:m16 r:x r:i", _AVX, f"{_SDM}, PEXTRW, VEX.128", "shuffle"),
             Row("vpextrb.store", "w:m8 r:x r:i", _AVX, f"{_SDM}, PEXTRB, VEX.128", "shuffle"),
             Row("vmovq.gpr", "w:x r:q", _AVX, f"{_SDM}, MOVD/MOVQ, VEX.128", "other"),
+            Row("vmovq.out", "w:q r:x", _AVX, f"{_SDM}, MOVD/MOVQ, VEX.128", "other"),
             Row("vzeroupper", "", _AVX, f"{_SDM}, VZEROUPPER", "other", flags="", flow=Flow.NEXT),
         ),
     },
@@ -122,6 +123,7 @@ ISA = Isa(
             store8:         vpextrb.store m a 0
             load_spread:    vbroadcasti128 d m
             from_gpr:       vmovq.gpr d a
+            to_gpr:         vmovq.out d a
         """),
     },
 )

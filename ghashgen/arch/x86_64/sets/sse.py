@@ -61,6 +61,7 @@ ISA = Isa(
             Row("pextrw.store", "w:m16 r:x r:i", _SSE4_1, f"{_SDM}, PEXTRW", "shuffle"),
             Row("pextrb.store", "w:m8 r:x r:i", _SSE4_1, f"{_SDM}, PEXTRB", "shuffle"),
             Row("movq.gpr", "w:x r:q", _SSE2, f"{_SDM}, MOVD/MOVQ", "other"),
+            Row("movq.out", "w:q r:x", _SSE2, f"{_SDM}, MOVD/MOVQ", "other"),
         ),
     },
     lower={
@@ -97,6 +98,7 @@ ISA = Isa(
             store16:        pextrw.store m a 0
             store8:         pextrb.store m a 0
             from_gpr:       movq.gpr d a
+            to_gpr:         movq.out d a
         """),
     },
 )
