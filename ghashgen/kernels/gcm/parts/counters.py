@@ -14,15 +14,26 @@ from ghashgen.kernels.hash.parts.interface import BYTE_SWAP
 class Counters:
     """The loop-carried register of counters."""
 
-    def __init__(self, b: Builder, kernel: GcmKernel, place: VReg) -> None:
-        """Record the load of the counter block at `place`."""
-        self.b, self.lanes, self._place = b, kernel.lane_count, place
-        raw = b.load_spread(Mem(base=place), self.lanes, "counter block")
-        value = b.shuffle_bytes(raw, b.const(BYTE_SWAP, "byte_swap"), "counter, last word first")
+    def __init__(self, b: Builder, kernel: GcmKernel, block: VReg, behind: bool = False) -> None:
+        """Record what counts from a counter block, which every lane holds as it is in memory.
+
+        It is that of the first block of text, or the one before it.
+        """
+        self.b, self.lanes = b, kernel.lane_count
+        value = b.shuffle_bytes(block, b.const(BYTE_SWAP, "byte_swap"), "counter, last word first")
         if self.lanes > 1:
-            ahead = b.const_lanes(range(self.lanes), "lane_numbers")
-            value = b.add32(value, ahead, "lane l is l blocks ahead")
+            numbers = range(behind, behind + self.lanes)
+            name = "lane_numbers_from_1" if behind else "lane_numbers"
+            value = b.add32(value, b.const_lanes(numbers, name), "lane l is l blocks ahead")
+        elif behind:
+            value = b.add32(value, b.const(1, "one"), "the next counter")
         self._next = b.variable(value, "counter")
+
+    @classmethod
+    def at(cls, b: Builder, kernel: GcmKernel, place: VReg) -> "Counters":
+        """Record the load of the counter block at `place`."""
+        block = b.load_spread(Mem(base=place), kernel.lane_count, "counter block")
+        return cls(b, kernel, block)
 
     def blocks(self, count: int) -> list[VReg]:
         """Record the counter blocks of so many whole registers, and step over them."""
@@ -46,10 +57,10 @@ class Counters:
         # Only lane 0 is told apart from here on: nothing but the counter itself is wanted.
         b.assign(self._next, b.add32(self._next, b.from_gpr(blocks), "blocks done"))
 
-    def store(self) -> None:
+    def store(self, place: VReg) -> None:
         """Record the store of the counter block of the next block of text."""
         raw = self._block(self.b.first_lane(self._next))
-        self.b.store(Mem(base=self._place), raw, "counter block")
+        self.b.store(Mem(base=place), raw, "counter block")
 
     def _number(self, blocks: int) -> Value:
         """Return a number of blocks in the first word of every lane."""

@@ -1,0 +1,71 @@
+"""A whole text, one way or the other: whole groups in a loop, then what is left.
+
+Encrypting, a group of n blocks is hashed while the next one is encrypted; it is read back from
+`out`, so that no register holds it. The first group has none to hash beside it, the last one none
+to encrypt. Decrypting, a group is hashed while it is decrypted.
+"""
+
+from ghashgen.ir.program import VReg
+from ghashgen.kernels.gcm.parts.rest import add_rest
+from ghashgen.kernels.gcm.parts.text import Text
+from ghashgen.kernels.hash.parts.group import add_group, group_keys
+from ghashgen.kernels.hash.parts.interface import GROUP
+
+LAG = 0.15
+"""Part of a group's time in which one of the two stands alone, at either end."""
+
+
+def encrypt_text(text: Text, X: VReg, done: str) -> None:
+    """Record out = in + keystream, X continued over out; 1 byte at least. Ends at `done`."""
+    b, kernel, context, group_bytes = text.b, text.kernel, text.context, text.group_bytes
+    hashing, length = kernel.hash, text.length
+    b.branch("below", length, group_bytes, "rest")
+    b.label("first")
+    text.add_keystream(kernel.registers)
+    text.move(text.source, group_bytes, "next group")
+    text.shorten(group_bytes)
+    keys = group_keys(b, hashing, context)
+    b.branch("below", length, group_bytes, "last")
+    with b.loop(GROUP):
+        # `out` stands at the group before. Its last blocks were written just now, so that GHASH
+        # begins a little later than the cipher, which ends a little earlier.
+        with b.stream("hash", start=LAG):
+            b.assign(X, add_group(b, hashing, context, X, text.out, keys))
+        with b.stream("cipher", end=1 - LAG):
+            text.add_keystream(kernel.registers, group_bytes)
+        text.move(text.source, group_bytes, "next group")
+        text.move(text.out, group_bytes)
+        text.shorten(group_bytes)
+        b.branch("not_below", length, group_bytes, GROUP)
+    b.label("last")
+    b.assign(X, add_group(b, hashing, context, X, text.out, keys))
+    text.move(text.out, group_bytes)
+    _finish(text, X, True, done)
+
+
+def decrypt_text(text: Text, X: VReg, done: str) -> None:
+    """Record out = in + keystream, X continued over in; 1 byte at least. Ends at `done`."""
+    b, kernel, context, group_bytes = text.b, text.kernel, text.context, text.group_bytes
+    hashing, length = kernel.hash, text.length
+    b.branch("below", length, group_bytes, "rest")
+    b.label("groups")
+    keys = group_keys(b, hashing, context)
+    with b.loop(GROUP):
+        with b.stream("hash"):
+            b.assign(X, add_group(b, hashing, context, X, text.source, keys))
+        with b.stream("cipher"):
+            text.add_keystream(kernel.registers)
+        text.move(text.source, group_bytes, "next group")
+        text.move(text.out, group_bytes)
+        text.shorten(group_bytes)
+        b.branch("not_below", length, group_bytes, GROUP)
+    _finish(text, X, False, done)
+
+
+def _finish(text: Text, X: VReg, encrypts: bool, done: str) -> None:
+    b = text.b
+    b.branch("equal", text.length, 0, done)
+    b.label("rest")
+    b.assign(X, add_rest(text, X, encrypts=encrypts))
+    b.label(done)
+    b.about("")
