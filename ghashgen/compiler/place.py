@@ -1,9 +1,10 @@
 """place: jumps stay clear of the ends of lines of code (`arch.core.Jumps`).
 
 How long an instruction is, an assembler says, once; how long a jump is, follows from where things
-stand: each is short until its target is out of reach, as every assembler has it. A jump fused with
-the comparison before it counts as one. The padding of a jump inside a loop stands before the loop's
-head, where it runs once.
+stand: each is short until its target is out of reach. An assembler that begins with long ones may
+stop too early where a long one puts its own target out of reach: such a jump says what it is
+(`Label.short`). A jump fused with the comparison before it counts as one. The padding of a jump
+inside a loop stands before the loop's head, where it runs once.
 """
 
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from ghashgen.arch.core import Jumps
 from ghashgen.arch.rows import Isa, Row
 from ghashgen.compiler.frame import Function
 from ghashgen.compiler.liveness import targets
-from ghashgen.ir.program import Directive, Flow, Line, Op
+from ghashgen.ir.program import Directive, Flow, Label, Line, Op
 
 PAD = "pad"
 NOTE = "padding: a jump keeps off the end of a 32-byte line"
@@ -53,7 +54,7 @@ def place(function: Function, isa: Isa, lengths: Sequence[int]) -> Function:
     sized = [_Sized(line, next(found) if isinstance(line, Op) else 0) for line in function.lines]
     relaxed = _relaxed(sized, isa, jumps)
     for ours, theirs in zip(relaxed, sized, strict=True):
-        if ours != theirs:
+        if ours.length != theirs.length and not _says(ours.line):
             raise ValueError(f"{ours.line} has {theirs.length} bytes, not {ours.length}")
     for _ in range(ROUNDS):
         # Padding is only ever added: jumps then only grow longer, and the rounds come to an end.
@@ -83,12 +84,14 @@ def _row(line: Line, isa: Isa) -> Row | None:
 
 
 def _relaxed(sized: Sequence[_Sized], isa: Isa, jumps: Jumps) -> list[_Sized]:
-    """Return the lines with every jump as short as all the others let it be."""
+    """Return the lines with every jump as short as all the others let it be, and saying so where
+    its own growth would put its target out of reach."""
     targeted = {
         i: targets(item.line)[0]
         for i, item in enumerate(sized)
         if isinstance(item.line, Op) and targets(item.line)
     }
+    near = {i: _near(sized[i].line, isa, jumps) for i in targeted}
     lengths = [jumps.short if i in targeted else item.length for i, item in enumerate(sized)]
     grew = True
     while grew:
@@ -101,10 +104,28 @@ def _relaxed(sized: Sequence[_Sized], isa: Isa, jumps: Jumps) -> list[_Sized]:
             ends.append(at)
         for i, label in targeted.items():
             if lengths[i] == jumps.short and labels[label] - ends[i] not in jumps.reach:
-                row = isa.rows[sized[i].line.code]
-                assert isinstance(row.flow, Flow)
-                lengths[i], grew = jumps.near[row.flow], True
-    return [_Sized(item.line, length) for item, length in zip(sized, lengths, strict=True)]
+                lengths[i], grew = near[i], True
+    lines = [item.line for item in sized]
+    for i, label in targeted.items():
+        op = lines[i]
+        assert isinstance(op, Op)
+        growth = near[i] - jumps.short
+        says = lengths[i] == jumps.short and labels[label] - ends[i] + growth not in jumps.reach
+        lines[i] = op.on(*op.operands[:-1], Label(label, says))
+    return [_Sized(line, length) for line, length in zip(lines, lengths, strict=True)]
+
+
+def _says(line: Line) -> bool:
+    """Whether a line is a jump that says how long it is."""
+    target = line.operands[-1] if line.operands else None
+    return isinstance(target, Label) and target.short
+
+
+def _near(line: Line, isa: Isa, jumps: Jumps) -> int:
+    """Return the bytes of a jump that is not short."""
+    flow = isa.rows[line.code].flow
+    assert isinstance(flow, Flow)
+    return jumps.near[flow]
 
 
 def _misplaced(sized: Sequence[_Sized], isa: Isa, jumps: Jumps) -> tuple[int, int] | None:

@@ -112,7 +112,7 @@ class _Selector:
                 self._load(temporary, operand, op.width)
                 bound[token] = temporary
         for token in ("b", "c"):
-            if len(steps) > 1 and token in bound and bound[token] == bound["d"] != bound["a"]:
+            if len(steps) > 1 and token in bound and bound[token] == bound.get("d") != bound["a"]:
                 # The lowering starts by overwriting d, which is still needed as a later source.
                 self._next += 1
                 temporary = VReg(RegClass.VEC, self._next)

@@ -97,6 +97,8 @@ class Label:
     """A branch target within the function."""
 
     name: str
+    short: bool = False
+    """Whether a jump to it is as short as can be, which not every assembler finds by itself."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ def _operand(operand: Operand, spec: OperandSpec, width: int, names: Names) -> s
     if isinstance(operand, int):
         return number(operand)
     if isinstance(operand, Label):
-        return f".{operand.name}"
+        return f"{'short ' * operand.short}.{operand.name}"
     raise TypeError(f"{operand} cannot be printed: not allocated")
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from ghashgen.kernels.core import Counted, Direction, Param
+from ghashgen.kernels.core import LENGTH, Counted, Direction, Param, Result
 from ghashgen.kernels.hash.parts.params import INPUT, INPUT_LENGTH, ONE_BLOCK, STATE, TABLE
 
 CONTEXT = replace(TABLE, name="ctx")
@@ -16,6 +16,37 @@ COUNTER = Param("counter", "counter", ONE_BLOCK, Direction.INOUT)
 
 OUTPUT = Param("out", "output", Counted("len"), Direction.OUT, may_be="in")
 """The other text, `len` bytes."""
+
+IV = Param("iv", "iv", Counted("iv_len"))
+"""The initialization vector, `iv_len` bytes."""
+
+IV_LENGTH = Param("iv_len", "iv_length", LENGTH, secret=False)
+"""Bytes of the IV, from 1."""
+
+AAD = Param("aad", "aad", Counted("aad_len"))
+"""What is authenticated and not encrypted, `aad_len` bytes."""
+
+AAD_LENGTH = Param("aad_len", "aad_length", LENGTH, secret=False)
+"""Bytes of it."""
+
+ASSOCIATED = (CONTEXT, IV, IV_LENGTH, AAD, AAD_LENGTH, INPUT, INPUT_LENGTH, OUTPUT)
+"""Of a function that takes a whole message."""
+
+NEW_TAG = Param("tag", "tag", ONE_BLOCK, Direction.OUT)
+"""The tag, whole."""
+
+TAG = Param("tag", "tag", Counted("tag_len"))
+"""The tag that came with a message, `tag_len` bytes."""
+
+TAG_LENGTH = Param("tag_len", "tag_length", LENGTH, secret=False)
+"""Bytes of it: 4, 8 or 12 to 16."""
+
+STATUS = Result("status")
+"""How it went: one of the numbers below."""
+
+DONE, DIFFERS, REFUSED = range(3)
+"""Done, and the tag is right where one was given; the tag differs, and `out` is zero; a length is
+none that the standard allows, and nothing was written."""
 
 TEXT = (CONTEXT, COUNTER, STATE, INPUT, OUTPUT, INPUT_LENGTH)
 """Of a function that encrypts or decrypts."""

@@ -7,6 +7,9 @@ GHASH takes of it are its first bytes alone, zeros after them.
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Mem, VReg
 
+PIECES = (8, 4, 2, 1)
+"""Bytes of the pieces, in their order."""
+
 POSITIONS = int.from_bytes(range(16), "little")
 """Byte j is j."""
 
@@ -21,7 +24,7 @@ def first_bytes(b: Builder, value: VReg, count: VReg) -> VReg:
 def store_partial(b: Builder, out: VReg, count: VReg, value: VReg) -> None:
     """Record the store of the first `count` (1..15) bytes; `out` moves on."""
     left = b.variable(value, "left")
-    for size in (8, 4, 2, 1):
+    for size in PIECES:
         label = f"stored_{size}"
         bit = b.gpr("gpr_and", count, size)
         b.branch("equal", bit, 0, label)

@@ -19,13 +19,7 @@ def load_partial(b: Builder, source: VReg, rest: VReg, done: str) -> VReg:
     """Record the load of `rest` (1..15) bytes at `source`; ends at the label `done`."""
     out = b.zero("partial")
     b.branch("below", rest, 8, "under8")
-    low = b.load_part("load64", Mem(base=source), "bytes 0..7")
-    high = b.load_part("load64", Mem(base=source, index=rest, disp=-8), "the last 8 bytes")
-    bits = b.gpr("gpr_shl", rest, 3)
-    count = b.gpr("gpr_neg", b.gpr("gpr_sub", bits, 120), note="8·(15 - r) bits")
-    high = b.shift_by("shr64_by", high, b.from_gpr(count), "8·(15 - r) bits")
-    high = b.shr64(high, 8, "and 8 more: bytes 8..r-1, then zeros")
-    b.assign(out, b.join_low(low, high, "C_last, zero-padded"))
+    b.assign(out, load_from_8(b, source, rest))
     b.emit("jump", Label(done))
 
     b.label("under8")
@@ -46,6 +40,17 @@ def load_partial(b: Builder, source: VReg, rest: VReg, done: str) -> VReg:
     b.assign(out, b.or_(b.or_(first, second), third, "C_last, zero-padded"))
     b.label(done)
     return out
+
+
+def load_from_8(b: Builder, source: VReg, count: VReg) -> VReg:
+    """Record the load of `count` (8..15) bytes at `source`, zeros after them."""
+    low = b.load_part("load64", Mem(base=source), "bytes 0..7")
+    high = b.load_part("load64", Mem(base=source, index=count, disp=-8), "the last 8 bytes")
+    bits = b.gpr("gpr_shl", count, 3)
+    places = b.gpr("gpr_neg", b.gpr("gpr_sub", bits, 120), note="8·(15 - r) bits")
+    high = b.shift_by("shr64_by", high, b.from_gpr(places), "8·(15 - r) bits")
+    high = b.shr64(high, 8, "and 8 more: bytes 8..r-1, then zeros")
+    return b.join_low(low, high, "C_last, zero-padded")
 
 
 def _byte(b: Builder, memory: Mem, position: VReg, note: str) -> VReg:

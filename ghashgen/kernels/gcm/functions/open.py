@@ -1,0 +1,59 @@
+"""NAME_open(ctx, iv, iv_len, aad, aad_len, in, len, out, tag, tag_len): a message decrypted.
+
+The text is decrypted while it is hashed, before its tag is known to be right. If it is not, all of
+`out` is overwritten by zeros. Which bits of the tag differ decides nothing, that some do is the
+result.
+"""
+
+from ghashgen.ir.builder import Builder
+from ghashgen.kernels.core import Function
+from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.kernels.gcm.parts.clear import clear
+from ghashgen.kernels.gcm.parts.directions import decrypt_text
+from ghashgen.kernels.gcm.parts.lengths import check_lengths
+from ghashgen.kernels.gcm.parts.message import Message
+from ghashgen.kernels.gcm.parts.params import (
+    ASSOCIATED,
+    DIFFERS,
+    DONE,
+    REFUSED,
+    STATUS,
+    TAG,
+    TAG_LENGTH,
+)
+from ghashgen.kernels.gcm.parts.tag import check_tag_length, difference
+
+
+def build(b: Builder, kernel: GcmKernel) -> None:
+    """Record the function of this kernel."""
+    *given, tag, tag_length = b.params
+    message = Message(b, kernel, *given)
+    check_lengths(b, message.iv_length, message.aad_length, message.length, "refused")
+    check_tag_length(b, tag_length, "refused")
+    X, text = message.begin()
+    b.branch("equal", message.length, 0, "tag")
+    decrypt_text(text, X, "tag")
+    found = difference(b, kernel, message.tag(X), tag, tag_length)
+    b.branch("equal", found, 0, "right")
+    with b.part("clear"):
+        clear(b, kernel, message.out, message.length)
+    b.give(DIFFERS)
+    b.label("right")
+    b.give(DONE)
+    b.label("refused")
+    b.give(REFUSED)
+
+
+FUNCTION = Function(
+    name="open",
+    order=50,
+    params=(*ASSOCIATED, TAG, TAG_LENGTH),
+    purpose=lambda kernel: (
+        "out = in decrypted; 0, or 1 if the tag differs: out is zero; or 2 if a length is none "
+        "there may be"
+    ),
+    build=build,
+    statement="open",
+    returns=STATUS,
+)
+"""The function."""

@@ -1,0 +1,38 @@
+"""NAME_seal(ctx, iv, iv_len, aad, aad_len, in, len, out, tag): a message encrypted, and its tag."""
+
+from ghashgen.ir.builder import Builder
+from ghashgen.ir.program import Mem
+from ghashgen.kernels.core import Function
+from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.kernels.gcm.parts.directions import encrypt_text
+from ghashgen.kernels.gcm.parts.lengths import check_lengths
+from ghashgen.kernels.gcm.parts.message import Message
+from ghashgen.kernels.gcm.parts.params import ASSOCIATED, DONE, NEW_TAG, REFUSED, STATUS
+
+
+def build(b: Builder, kernel: GcmKernel) -> None:
+    """Record the function of this kernel."""
+    *given, tag = b.params
+    message = Message(b, kernel, *given)
+    check_lengths(b, message.iv_length, message.aad_length, message.length, "refused")
+    X, text = message.begin()
+    b.branch("equal", message.length, 0, "tag")
+    encrypt_text(text, X, "tag")
+    b.store(Mem(base=tag), message.tag(X), "tag")
+    b.give(DONE)
+    b.label("refused")
+    b.give(REFUSED)
+
+
+FUNCTION = Function(
+    name="seal",
+    order=40,
+    params=(*ASSOCIATED, NEW_TAG),
+    purpose=lambda kernel: (
+        "out = in encrypted, and the tag of it and aad; 0, or 2 if a length is none there may be"
+    ),
+    build=build,
+    statement="seal",
+    returns=STATUS,
+)
+"""The function."""

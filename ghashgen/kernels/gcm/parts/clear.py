@@ -1,0 +1,29 @@
+"""Zeros over what was written, block by block: what a wrong tag leaves of a text."""
+
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.ir.builder import Builder
+from ghashgen.ir.program import Mem, VReg
+from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.kernels.gcm.parts.partial import PIECES
+
+
+def clear(b: Builder, kernel: GcmKernel, out: VReg, length: VReg) -> None:
+    """Record zeros over `length` bytes at `out`; both registers change."""
+    zeros = b.zero("zeros")
+    b.branch("below", length, BLOCK_BYTES, "last")
+    with b.loop("blocks"):
+        b.store(Mem(base=out), zeros, "zeros")
+        b.assign(out, b.gpr("gpr_add", out, BLOCK_BYTES))
+        b.assign(length, b.gpr("gpr_sub", length, BLOCK_BYTES))
+        b.branch("not_below", length, BLOCK_BYTES, "blocks")
+    b.label("last")
+    if kernel.instruction_set.masked:
+        b.store_bytes(Mem(base=out), b.byte_mask(length), zeros, "zeros")
+        return
+    for size in PIECES:
+        label = f"cleared_{size}"
+        b.branch("equal", b.gpr("gpr_and", length, size), 0, label)
+        b.store_part(f"store{8 * size}", Mem(base=out), zeros, "zeros")
+        if size > 1:
+            b.assign(out, b.gpr("gpr_add", out, size))
+        b.label(label)

@@ -1,0 +1,65 @@
+"""J_0, the counter block before those of the text, from the IV (SP 800-38D, section 7.1, step 2).
+
+An IV of 96 bits is followed by the number 1. Any other is hashed, zero-padded, with the block of
+its length: one block at a time, since such IVs are short and rare.
+"""
+
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.ir.builder import Builder
+from ghashgen.ir.program import Label, Mem, VReg
+from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.kernels.gcm.parts.lengths import length_block
+from ghashgen.kernels.hash.parts.interface import load_block, times_h, to_register
+from ghashgen.kernels.hash.parts.partial import load_partial
+
+IV_BYTES = 12
+"""Of an IV that is no hash."""
+
+FIRST = 1 << 120
+"""The number 1 in the last four bytes of a block, big-endian."""
+
+
+def first_counter(b: Builder, kernel: GcmKernel, context: VReg, iv: VReg, length: VReg) -> VReg:
+    """Record J_0 as it would be in memory; `iv` moves on, `length` stays."""
+    J0 = b.register("J_0")
+    b.branch("not_equal", length, IV_BYTES, "other")
+    b.assign(J0, b.or_(_twelve(b, kernel, iv, length), b.const(FIRST, "first_number"), "IV || 1"))
+    b.emit("jump", Label("ready"))
+    b.label("other")
+    X = b.zero("X")
+    left = b.gpr("gpr_copy", length)
+
+    def absorb(C: VReg) -> None:
+        b.about("(X + C)·H")
+        b.assign(X, times_h(b, kernel.hash, context, b.xor(X, C)))
+        b.about("")
+
+    b.branch("below", left, BLOCK_BYTES, "short")
+    with b.loop("whole"):
+        absorb(load_block(b, kernel.hash, iv))
+        b.assign(iv, b.gpr("gpr_add", iv, BLOCK_BYTES, note="the next block"))
+        b.assign(left, b.gpr("gpr_sub", left, BLOCK_BYTES))
+        b.branch("not_below", left, BLOCK_BYTES, "whole")
+    b.branch("equal", left, 0, "lengths")
+    b.label("short")
+    absorb(to_register(b, kernel.hash, _padded(b, kernel, iv, left), "C_last"))
+    b.label("lengths")
+    absorb(length_block(b, kernel, None, length))
+    b.assign(J0, to_register(b, kernel.hash, X, "J_0"))
+    b.label("ready")
+    return J0
+
+
+def _padded(b: Builder, kernel: GcmKernel, iv: VReg, left: VReg) -> VReg:
+    """Load 1 to 15 bytes, zeros after them."""
+    if kernel.instruction_set.masked:
+        return b.load_bytes(Mem(base=iv), b.byte_mask(left), "C_last, zero-padded", 1)
+    return load_partial(b, iv, left, "padded")
+
+
+def _twelve(b: Builder, kernel: GcmKernel, iv: VReg, length: VReg) -> VReg:
+    """Load IV_BYTES bytes, which `length` says, zeros after them."""
+    if kernel.instruction_set.masked:
+        return b.load_bytes(Mem(base=iv), b.byte_mask(length), "IV", 1)
+    low = b.load_part("load64", Mem(base=iv), "IV, bytes 0..7")
+    return b.join_low(low, b.load_part("load32", Mem(base=iv, disp=8), "bytes 8..11"), "IV")

@@ -1,0 +1,83 @@
+"""The tag, and whether another one is the same (SP 800-38D, sections 7.1 and 7.2).
+
+E_K(J_0) is computed once, before AAD and text, and waits in a stack slot.
+"""
+
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.ir.builder import Builder
+from ghashgen.ir.program import Label, Mem, Slot, VReg
+from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.kernels.gcm.parts.cipher import last_key, rounds
+from ghashgen.kernels.gcm.parts.partial import first_bytes
+from ghashgen.kernels.hash.parts.interface import times_h, to_register
+from ghashgen.kernels.hash.parts.partial import load_from_8
+
+MASK = Slot(0)
+"""Where E_K(J_0) waits."""
+
+SHORT_TAGS = (4, 8)
+"""Bytes of tags for some applications alone (SP 800-38D, section 5.2.1.2)."""
+
+LEAST_TAG = 12
+"""Bytes of a tag for all others, at least."""
+
+
+def check_tag_length(b: Builder, length: VReg, refused: str) -> None:
+    """Go to `refused` unless a tag may have so many bytes."""
+    for bytes_ in SHORT_TAGS:
+        b.branch("equal", length, bytes_, "tag_length")
+    b.branch("below", length, LEAST_TAG, refused)
+    b.branch("not_below", length, BLOCK_BYTES + 1, refused)
+    b.label("tag_length")
+
+
+def keep_mask(b: Builder, kernel: GcmKernel, context: VReg, J0: VReg) -> None:
+    """Record E_K(J_0), and put it aside."""
+    b.buffer(1)
+    b.about("E_K(J_0)")
+    (state,) = rounds(b, kernel, context, [J0])
+    b.store(MASK, b.aes_last(state, last_key(b, kernel, context, 1), "last round"), "put aside")
+    b.about("")
+
+
+def finish_tag(b: Builder, kernel: GcmKernel, context: VReg, X: VReg, lengths: VReg) -> VReg:
+    """Record the tag, its bytes as in memory, of the state and the block of lengths."""
+    b.about("lengths")
+    A = b.xor(X, lengths, "A = X + lengths")
+    hashed = to_register(b, kernel.hash, times_h(b, kernel.hash, context, A), "as in memory")
+    b.about("")
+    return b.xor(hashed, b.load(MASK, "E_K(J_0)"), "the tag")
+
+
+def difference(b: Builder, kernel: GcmKernel, tag: VReg, given: VReg, length: VReg) -> VReg:
+    """Record, in a general register, a number that is 0 only if a given tag is right.
+
+    `given` holds the address of `length` bytes, as many as are compared, and none else are read.
+    """
+    take = _masked if kernel.instruction_set.masked else _overlapping
+    found = take(b, tag, given, length)
+    both = b.or_(found, b.swap64(found), "all differences")
+    return b.to_gpr(both)
+
+
+def _masked(b: Builder, tag: VReg, given: VReg, length: VReg) -> VReg:
+    mask = b.byte_mask(length)
+    other = b.load_bytes(Mem(base=given), mask, "the given tag", 1)
+    return b.keep_bytes(mask, b.xor(tag, other), "differences")
+
+
+def _overlapping(b: Builder, tag: VReg, given: VReg, length: VReg) -> VReg:
+    out, other = b.register("differences"), b.register("given")
+    b.branch("equal", length, BLOCK_BYTES, "whole")
+    b.branch("below", length, 8, "four")
+    b.assign(other, load_from_8(b, given, length))
+    b.emit("jump", Label("truncated"))
+    b.label("four")
+    b.assign(other, b.load_part("load32", Mem(base=given), "the given tag"))
+    b.label("truncated")
+    b.assign(out, first_bytes(b, b.xor(tag, other, "differences"), length))
+    b.emit("jump", Label("compare"))
+    b.label("whole")
+    b.assign(out, b.xor(tag, b.load(Mem(base=given), "the given tag"), "differences"))
+    b.label("compare")
+    return out

@@ -1,0 +1,172 @@
+"""Whole messages, sealed and opened on this CPU: every kind of length, tag, error and place."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from cpus import AS_FOUND
+from gcm import Key, context, made, prepared
+from sealing import (
+    DIFFERS,
+    DONE,
+    REFUSED,
+    TAGS,
+    call,
+    lengths,
+    message,
+    messages,
+    to_open,
+    to_seal,
+)
+from test_gcm_kernels import SAMPLE, harness_of, samples
+
+from ghashgen.kernels.families import functions_of
+from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.run.arguments import answered
+from ghashgen.run.harness import Harness
+
+here = pytest.mark.cpu(AS_FOUND)
+few = pytest.mark.parametrize("kernel", [SAMPLE[0], SAMPLE[5], SAMPLE[8]], ids=lambda k: k.name)
+MORE = 12
+TOP = 2**64 - 1
+
+
+def begun(
+    kernel: GcmKernel, folder: Path, abi: str = "sysv"
+) -> tuple[Harness, Key, bytes, random.Random]:
+    harness, rng = harness_of(kernel, folder, abi), random.Random(kernel.name)
+    key = Key(rng.randbytes(kernel.key_bytes))
+    return harness, key, context(harness, kernel, key), rng
+
+
+@here
+@samples
+def test_messages_of_all_lengths_are_sealed_and_opened(kernel: GcmKernel, tmp_path: Path) -> None:
+    harness, key, ctx, rng = begun(kernel, tmp_path)
+    wanted = messages(key, lengths(kernel, rng, MORE), rng)
+    for in_place in (False, True):
+        sealed = call(harness, kernel, "seal", [to_seal(ctx, m) for m in wanted], in_place)
+        for each, done in zip(wanted, sealed, strict=True):
+            assert done.result == DONE, each.what
+            assert (done["out"], done["tag"]) == (each.sealed, each.tag), each.what
+        opened = call(harness, kernel, "open", [to_open(ctx, m, m.tag) for m in wanted], in_place)
+        for each, done in zip(wanted, opened, strict=True):
+            assert (done.result, done["out"]) == (DONE, each.text), each.what
+
+
+@here
+@few
+def test_the_other_convention(kernel: GcmKernel, tmp_path: Path) -> None:
+    harness, key, ctx, rng = begun(kernel, tmp_path, "win64")
+    wanted = messages(key, rng.sample(lengths(kernel, rng, MORE), 30), rng)
+    for each, done in zip(
+        wanted, call(harness, kernel, "seal", [to_seal(ctx, m) for m in wanted]), strict=True
+    ):
+        assert (done.result, done["out"], done["tag"]) == (DONE, each.sealed, each.tag), each.what
+    calls = [to_open(ctx, m, m.tag[:size]) for m in wanted for size in (4, 16)]
+    calls += [to_open(ctx, m, bytes(16)) for m in wanted]
+    for done in call(harness, kernel, "open", calls[:60]):
+        assert done.result == DONE
+    for done in call(harness, kernel, "open", calls[60:]):
+        assert done.result == DIFFERS
+        assert not any(done["out"])
+
+
+@here
+@few
+def test_buffers_behind_a_guard_page(kernel: GcmKernel, tmp_path: Path) -> None:
+    harness, key, ctx, rng = begun(kernel, tmp_path)
+    wanted = messages(key, [(n, n % 17, n % 33) for n in range(1, 40)], rng)
+    seals = [to_seal(ctx, m) for m in wanted]
+    for each, done in zip(wanted, call(harness, kernel, "seal", seals, at_start=True), strict=True):
+        assert (done["out"], done["tag"]) == (each.sealed, each.tag)
+    calls = [to_open(ctx, m, m.tag[: TAGS[i % 7]]) for i, m in enumerate(wanted)]
+    for each, done in zip(wanted, call(harness, kernel, "open", calls, at_start=True), strict=True):
+        assert (done.result, done["out"]) == (DONE, each.text)
+
+
+@here
+@samples
+def test_a_tag_of_any_length_is_compared_whole(kernel: GcmKernel, tmp_path: Path) -> None:
+    harness, key, ctx, rng = begun(kernel, tmp_path)
+    each = message(key, rng.randbytes(12), rng.randbytes(5), rng.randbytes(37))
+    right = [to_open(ctx, each, each.tag[:size]) for size in TAGS]
+    assert [done.result for done in call(harness, kernel, "open", right)] == [DONE] * len(TAGS)
+    wrong = [
+        to_open(
+            ctx, each, bytes(byte ^ (1 << bit % 8) * (i == bit // 8) for i, byte in enumerate(tag))
+        )
+        for tag in (each.tag[:size] for size in TAGS)
+        for bit in range(8 * len(tag))
+    ]
+    assert len(wrong) == 8 * sum(TAGS)
+    for done in call(harness, kernel, "open", wrong):
+        assert done.result == DIFFERS
+        assert done["out"] == bytes(37)
+
+
+@here
+@samples
+def test_of_a_wrong_message_nothing_is_left(kernel: GcmKernel, tmp_path: Path) -> None:
+    harness, key, ctx, rng = begun(kernel, tmp_path)
+    sizes = [*range(34), 16 * kernel.blocks + 1, 48 * kernel.blocks + 31]
+    wanted = messages(key, [(12, 3, size) for size in sizes], rng)
+    for in_place in (False, True):
+        calls = [to_open(ctx, each, rng.randbytes(16)) for each in wanted]
+        for each, done in zip(wanted, call(harness, kernel, "open", calls, in_place), strict=True):
+            assert (done.result, done["out"]) == (DIFFERS, bytes(len(each.text)))
+
+
+TOO_LONG = {
+    "iv_len": (0, 2**61, TOP),
+    "aad_len": (2**61, TOP - 15, TOP),
+    "len": (2**36 - 31, 2**36, 2**63, TOP - 31, TOP),
+    "tag_len": (*range(4), *range(5, 8), *range(9, 12), 17, 2**32 + 16, TOP),
+}
+"""Numbers of bytes that the standard does not allow."""
+
+
+@here
+@few
+def test_lengths_that_the_standard_does_not_allow(kernel: GcmKernel, tmp_path: Path) -> None:
+    harness, key, ctx, rng = begun(kernel, tmp_path)
+    each = message(key, rng.randbytes(12), b"aad", rng.randbytes(40))
+    for name, values in (("seal", to_seal(ctx, each)), ("open", to_open(ctx, each, each.tag))):
+        function = functions_of(kernel)[name]
+        given = prepared(kernel, name, values)
+        for at, param in enumerate(function.params):
+            for number in TOO_LONG.get(param.name, ()):
+                call_ = [number if i == at else x for i, x in enumerate(given)]
+                (done,) = harness.call(kernel.name, name, [call_])
+                assert not done.violations
+                answer = answered(function, done.buffers, done.register)
+                assert answer.result == REFUSED, (param.name, number)
+                assert all({*data} == {0xA5} for data in answer.buffers.values())
+
+
+@here
+def test_wrong_messages_would_be_noticed(tmp_path: Path) -> None:
+    kernel = SAMPLE[2]
+    harness, key, ctx, rng = begun(kernel, tmp_path)
+    each = message(key, rng.randbytes(12), rng.randbytes(20), rng.randbytes(50))
+    right = to_open(ctx, each, each.tag)
+    for name in ("iv", "aad", "in"):
+        data = right[name]
+        assert isinstance(data, bytes)
+        wrong = {**right, name: data[:-1] + bytes([data[-1] ^ 1])}
+        (done,) = call(harness, kernel, "open", [wrong])
+        assert done.result == DIFFERS
+    other = Key(rng.randbytes(kernel.key_bytes))
+    (done,) = call(harness, kernel, "seal", [to_seal(context(harness, kernel, other), each)])
+    assert done["tag"] != each.tag
+    assert done["out"] != each.sealed
+
+
+def test_what_open_keeps_of_the_text_is_wiped() -> None:
+    kernel = GcmKernel(128, "avx", "winograd", "clmul1", 8)
+    for function in ("seal", "open"):
+        assert "stack" in made(kernel).left(function).names
+        assert not made(replace(kernel, wipe=True)).left(function).names
