@@ -21,7 +21,8 @@ from sealing import (
     to_open,
     to_seal,
 )
-from test_gcm_kernels import SAMPLE, harness_of, samples
+from test_gcm_kernels import SAMPLE as TEXTS
+from test_gcm_kernels import harness_of
 
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.gcm.kernel import GcmKernel
@@ -29,6 +30,8 @@ from ghashgen.run.arguments import answered
 from ghashgen.run.harness import Harness
 
 here = pytest.mark.cpu(AS_FOUND)
+SAMPLE = tuple(replace(kernel, messages=True) for kernel in TEXTS)
+samples = pytest.mark.parametrize("kernel", SAMPLE, ids=lambda kernel: kernel.name)
 few = pytest.mark.parametrize("kernel", [SAMPLE[0], SAMPLE[5], SAMPLE[8]], ids=lambda k: k.name)
 MORE = 12
 TOP = 2**64 - 1
@@ -166,7 +169,7 @@ def test_wrong_messages_would_be_noticed(tmp_path: Path) -> None:
 
 
 def test_what_open_keeps_of_the_text_is_wiped() -> None:
-    kernel = GcmKernel(128, "avx", "winograd", "clmul1", 8)
+    kernel = GcmKernel(128, "avx", "winograd", "clmul1", 8, messages=True)
     for function in ("seal", "open"):
         assert "stack" in made(kernel).left(function).names
         assert not made(replace(kernel, wipe=True)).left(function).names

@@ -29,5 +29,12 @@ MULTIPLY, REDUCE = hash_axes.MULTIPLY, hash_axes.REDUCE
 BLOCKS = replace(hash_axes.BLOCKS, left_open=_size)
 ORDER, SCHEDULE, WIPE = hash_axes.ORDER, hash_axes.SCHEDULE, hash_axes.WIPE
 
-AXES = (KEY, ISA, MULTIPLY, REDUCE, BLOCKS, ORDER, SCHEDULE, WIPE)
+MESSAGES = Axis(
+    "messages",
+    "Export seal and open too: a whole message in one call.",
+    lambda: (False, True),
+    False,
+)
+
+AXES = (KEY, ISA, MULTIPLY, REDUCE, BLOCKS, ORDER, MESSAGES, SCHEDULE, WIPE)
 """All of them, in the order in which they are named, asked for and refused."""

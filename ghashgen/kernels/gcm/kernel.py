@@ -37,6 +37,7 @@ class GcmKernel:
     order: str = axes.ORDER.default
     wipe: bool = axes.WIPE.default
     schedule: str = axes.SCHEDULE.default
+    messages: bool = axes.MESSAGES.default
 
     def __post_init__(self) -> None:
         for axis in axes.AXES:
@@ -60,8 +61,10 @@ class GcmKernel:
 
     @property
     def name(self) -> str:
-        """Derived from the axes: that of the GHASH part, with the size of the key."""
-        return f"gcm{self.key}_{self.hash.name.partition('_')[2]}"
+        """Derived from the axes: that of the GHASH part, with what is AES-GCM's own."""
+        own = axes.MESSAGES.in_name(self.messages)
+        parts = (f"gcm{self.key}", self.hash.name.partition("_")[2], own)
+        return "_".join(filter(None, parts))
 
     @property
     def instruction_set(self) -> Isa:

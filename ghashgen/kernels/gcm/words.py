@@ -13,7 +13,20 @@ multiple of NAME_CTX_BEST_ALIGN serves speed alone. It holds no address: its byt
 copied, and the copy serves at any such address.
 NAME_encrypt and NAME_decrypt take len bytes (any number) on from the counter block and the state of
 GHASH, 16 bytes each, and leave both where the next call goes on; the last block of the hash is
-padded with zeros. in and out are the same pointer or do not overlap."""
+padded with zeros. in and out are the same pointer or do not overlap.
+A kernel whose name says messages takes whole ones in one call. NAME_seal and NAME_open return 0
+where all is well; 1 from NAME_open where the tag differs, and then out is zero to its end; 2, and
+nothing is written, where a length is none that SP 800-38D allows: an IV of no bytes, an IV or AAD of
+more than 2^61 - 1, a text of more than 2^36 - 32, a tag to be compared of other than 4, 8 or 12 to
+16. No IV may be used twice with one key."""
+
+
+_MESSAGES = (
+    ("iv, aad", "iv_len (from 1) and aad_len bytes, any alignment"),
+    ("tag", "16 bytes of seal, tag_len (4, 8, 12 to 16) of open, any alignment"),
+)
+
+_TIME = {False: "len alone", True: "lengths, and on whether a tag differs, alone"}
 
 
 def words(kernel: GcmKernel) -> Words:
@@ -28,10 +41,11 @@ def words(kernel: GcmKernel) -> Words:
             ("key", f"{kernel.key_bytes} bytes, any alignment"),
             ("counter, x", "16 bytes, any alignment, byte order of SP 800-38D"),
             ("in, out", "len bytes, any alignment and any len; no byte outside is touched"),
+            *(_MESSAGES if kernel.messages else ()),
         ),
         closing=(
-            "Time depends on len alone. in may be out; else what is written must not overlap what",
-            "another argument points to.",
+            f"Time depends on {_TIME[kernel.messages]}. in may be out; else what is written must",
+            "not overlap what another argument points to.",
         ),
     )
 

@@ -54,6 +54,7 @@ FUNCTION = Function(
     ),
     build=build,
     statement="open",
+    exported=lambda kernel: kernel.messages,
     returns=STATUS,
 )
 """The function."""

@@ -33,6 +33,7 @@ FUNCTION = Function(
     ),
     build=build,
     statement="seal",
+    exported=lambda kernel: kernel.messages,
     returns=STATUS,
 )
 """The function."""
