@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -20,7 +21,7 @@ from ghashgen.compiler.frame import Function
 from ghashgen.compiler.liveness import targets
 from ghashgen.compiler.pipeline import Compiled, Measure, compile_kernel
 from ghashgen.compiler.place import PAD, place
-from ghashgen.ir.program import Directive, Label, Line, Op
+from ghashgen.ir.program import Directive, Flow, Label, Line, Op
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import Target, target
 from ghashgen.output.artefact import finish
@@ -30,6 +31,7 @@ from ghashgen.support.toolchain import Tool, assemble_text
 
 KERNEL = Kernel("avx", "winograd", "clmul1", 8)
 ISA = KERNEL.instruction_set
+NAMES = Names("", "", ARCH.default_format)
 mnemonic = ARCH.decoder.mnemonic
 
 
@@ -180,3 +182,19 @@ def test_every_syntax_writes_padding_as_bytes(syntax: str) -> None:
     where = target(syntax=syntax)
     (line,) = where.syntax.directive(Directive(PAD, (3,)), Names("f", "k", where.fmt))
     assert line.split(maxsplit=1)[1] == "0x0f, 0x1f, 0x00"
+
+
+@pytest.mark.parametrize("room", [0, 1, 3])
+def test_a_jump_that_would_keep_itself_long_says_that_it_is_short(room: int) -> None:
+    """NASM stopped at a long jump whose own length put its target out of reach."""
+    growth = JUMPS.near[Flow.JUMP] - JUMPS.short
+    between = JUMPS.reach[-1] - growth + room
+    jump, label = Op("jmp", (Label("on"),)), Directive("label", (Label("on"), 0))
+    lines: list[Line] = [jump, *[Op("vzeroupper")] * between, label]
+    function = replace(unplaced()["mul"], lines=tuple(lines))
+    for length in (JUMPS.short, JUMPS.near[Flow.JUMP])[: 1 + bool(room)]:
+        done = place(function, ISA, (length, *[1] * between))
+        assert done.ops[0].operands == (Label("on", bool(room)),)
+        assert done.lengths[0] == JUMPS.short
+    text = syntaxes()["nasm"].instruction(done.ops[0], ISA.rows["jmp"], NAMES).split()
+    assert text == ["jmp", *["short"] * bool(room), ".on"]

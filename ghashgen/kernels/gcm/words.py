@@ -15,10 +15,10 @@ NAME_encrypt and NAME_decrypt take len bytes (any number) on from the counter bl
 GHASH, 16 bytes each, and leave both where the next call goes on; the last block of the hash is
 padded with zeros. in and out are the same pointer or do not overlap.
 A kernel whose name says messages takes whole ones in one call. NAME_seal and NAME_open return 0
-where all is well; 1 from NAME_open where the tag differs, and then out is zero to its end; 2, and
-nothing is written, where a length is none that SP 800-38D allows: an IV of no bytes, an IV or AAD of
-more than 2^61 - 1, a text of more than 2^36 - 32, a tag to be compared of other than 4, 8 or 12 to
-16. No IV may be used twice with one key."""
+where all is well; NAME_open 1 where the tag differs, and then out is zero to its end; both 2, with
+nothing written, where a length is none that SP 800-38D allows: an IV of no bytes, an IV or AAD of
+more than 2^61 - 1, a text of more than 2^36 - 32, a tag to be compared of other than 4, 8 or 12
+to 16. No IV may be used twice with one key."""
 
 
 _MESSAGES = (
