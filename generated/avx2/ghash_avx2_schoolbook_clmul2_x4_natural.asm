@@ -137,7 +137,7 @@ ghash_avx2_schoolbook_clmul2_x4_natural_update:
     vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
     vgf2p8affineqb xmm1, xmm0, [rel ghash_avx2_schoolbook_clmul2_x4_natural_bit_reversal], 0x00  ; X
     cmp         rcx, 0x10
-    jne         .more
+    jne         short .more
     vmovdqu     xmm0, [rdx]                         ; C, bytes as in memory
     vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_schoolbook_clmul2_x4_natural_bit_reversal], 0x00  ; C
     vpxor       xmm0, xmm0, xmm1                    ; A = X + C

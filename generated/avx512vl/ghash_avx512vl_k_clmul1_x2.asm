@@ -147,7 +147,7 @@ ghash_avx512vl_k_clmul1_x2_update:
 .more:
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x20
-    jb          .tail
+    jb          short .tail
 .groups:
     vmovdqu64   ymm0, [rel ghash_avx512vl_k_clmul1_x2_byte_swap]  ; byte_swap
     vmovdqu64   ymm2, [rel ghash_avx512vl_k_clmul1_x2_fold_q]  ; fold_q

@@ -140,7 +140,7 @@ ghash_avx512vl_k_clmul1_x2_natural_update:
     ret
 .more:
     cmp         rcx, 0x20
-    jb          .tail
+    jb          short .tail
 .groups:
     vmovdqu64   ymm0, [rel ghash_avx512vl_k_clmul1_x2_natural_bit_reversal]  ; bit_reversal
     vmovdqu64   ymm2, [rel ghash_avx512vl_k_clmul1_x2_natural_fold_q]  ; fold_q

@@ -169,7 +169,7 @@ ghash_avx512vl_winograd_clmul1_x2_update:
     ret
 .more:
     cmp         rcx, 0x20
-    jb          .tail
+    jb          short .tail
 .groups:
     vmovdqu64   ymm0, [rel ghash_avx512vl_winograd_clmul1_x2_byte_swap]  ; byte_swap
     vmovdqu64   ymm2, [rel ghash_avx512vl_winograd_clmul1_x2_fold_q]  ; fold_q
