@@ -13,8 +13,9 @@ import pytest
 from cpus import too_little
 from emulating import needs_emulator
 
-from ghashgen.check.validation.placements import lengths
+from ghashgen.check.validation.placements import lengths, numbers_for
 from ghashgen.check.validation.runners import Emulated, Runner, native
+from ghashgen.kernels.core import LENGTH, Counted, Param
 from ghashgen.kernels.hash import functions as package
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import runnable
@@ -92,6 +93,32 @@ def test_a_right_function_passes(
 ) -> None:
     toy(name, "", "")
     assert not told(made(abi, tmp_path), tmp_path, as_cpu)
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize("stated", [False, True])
+def test_a_function_is_called_with_the_numbers_that_it_allows(
+    stated: bool, toy: Toy, tmp_path: Path, as_cpu: str
+) -> None:
+    """It reads in[1] whatever it is told: right where two blocks are the least allowed."""
+    toy(CHAIN, "b.load(Mem(base=y))", "b.load(Mem(base=source, disp=16))")
+    path = Path(package.__path__[-1]) / "toy_chain.py"
+    counter = 'Param("blocks", "length", LENGTH, secret=False'
+    text = path.read_text()
+    assert counter in text
+    path.write_text(text.replace(counter, f"{counter}, allowed=(2, 3)") if stated else text)
+    found = told(made("sysv", tmp_path), tmp_path, as_cpu)
+    assert found is None or bool(found) is not stated, found
+
+
+def test_numbers_are_drawn_from_those_that_are_allowed() -> None:
+    tag = Param("tag_len", "tag_length", LENGTH, secret=False, allowed=(4, 8, *range(12, 17)))
+    assert numbers_for(tag, lengths(4)) == [4, 8, *range(12, 17)]
+    assert numbers_for(replace(tag, allowed=()), (0, 1, 77)) == (0, 1, 77)
+    assert numbers_for(replace(tag, allowed=range(1, 2**61)), (0, 1, 2**61)) == [1]
+    assert list(numbers_for(replace(tag, allowed=range(1000, 2000)), (0, 1))) == [1000, 1001]
+    with pytest.raises(ValueError, match="in allows what no number"):
+        Param("in", "input", Counted("len"), allowed=(1,))
 
 
 @pytest.mark.cpu

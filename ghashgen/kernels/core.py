@@ -165,7 +165,8 @@ class Param:
     `role` is what a statement calls it. Memory has a `direction` and an alignment in bytes that
     callers promise; numbers have none. What is not `secret` may decide time. `may_be` names the
     parameter whose memory it may be too, at the same address; memory that overlaps otherwise is
-    the caller's error.
+    the caller's error. `allowed` are the numbers at which the function does its work, () for all:
+    checks call it with these.
     """
 
     name: str
@@ -175,8 +176,12 @@ class Param:
     secret: bool = True
     align: int = 1
     may_be: str = ""
+    allowed: Sequence[int] = ()
 
     def __post_init__(self) -> None:
+        ends = (*self.allowed[:1], *self.allowed[-1:])  # a range may be long
+        if ends and (not isinstance(self.size, Word) or min(ends) < 0):
+            raise ValueError(f"{self.name} allows what no number passed by value can be")
         if isinstance(self.size, Word) and (self.direction is not Direction.IN or self.align != 1):
             raise ValueError(f"{self.name} is passed by value: it has no direction or alignment")
         if self.align < 1 or self.align & self.align - 1:

@@ -18,6 +18,7 @@ from ghashgen.kernels.core import (
     Fixed,
     Function,
     Keyed,
+    Param,
     Point,
     Table,
     Word,
@@ -57,6 +58,13 @@ def lengths(blocks: int) -> tuple[int, ...]:
     return tuple(sorted({*few, *around, 2 * group + 21, 3 * group + 8 * blocks + 7}))
 
 
+def numbers_for(param: Param, among: Sequence[int]) -> Sequence[int]:
+    """Return those of some numbers that a parameter allows; if none, the first that it allows."""
+    if not param.allowed:
+        return among
+    return [n for n in among if n in param.allowed] or param.allowed[: len(among)]
+
+
 def faults(built: Built[Point], call: Caller, functions: Sequence[str]) -> list[str]:
     """Return what is wrong with calls of these functions, one line each.
 
@@ -91,6 +99,7 @@ def _bytes(function: Function[Any], name: str, case: int, size: int) -> bytes:
 
 def _cases(built: Built[Point], function: Function[Any], table: bytes) -> Iterator[Arguments]:
     """Yield a call for every length, or other number; everything ends as near a page as it may."""
+    by_name = {p.name: p for p in function.params}
     counters = {p.size.by: p.size.unit for p in function.params if isinstance(p.size, Counted)}
     numbers = [p for p in function.params if isinstance(p.size, Word) and not p.secret]
     all_lengths = lengths(built.kernel.blocks)
@@ -99,7 +108,8 @@ def _cases(built: Built[Point], function: Function[Any], table: bytes) -> Iterat
         values: dict[str, bytes | int] = {}
         for i, (name, unit) in enumerate(counters.items()):
             # Two lengths of one call are apart: the second runs through them in another order.
-            values[name] = all_lengths[(case + 7 * i * case + 3 * i) % count] // unit
+            counts = numbers_for(by_name[name], [length // unit for length in all_lengths])
+            values[name] = counts[(case + 7 * i * case + 3 * i) % len(counts)]
         made = _values(built.kernel, function, values, table, case)
         yield built.arguments(function.name, made)
 
@@ -127,7 +137,8 @@ def _values(
             case Word() if param.secret:
                 out[param.name] = int.from_bytes(_bytes(function, param.name, case, 8), "little")
             case Word():
-                out.setdefault(param.name, _NUMBERS[case % len(_NUMBERS)])
+                fitting = numbers_for(param, _NUMBERS)
+                out.setdefault(param.name, fitting[case % len(fitting)])
     return out
 
 
