@@ -14,6 +14,7 @@ from ghashgen.arch.x86_64.formats import FORMATS
 from ghashgen.compiler.allocate import Allocation
 from ghashgen.compiler.pipeline import Compiled, Measure, compile_programs
 from ghashgen.cost.audit import Audit, audit
+from ghashgen.kernels.core import Point
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import Target, target
@@ -121,6 +122,6 @@ def assembled(nasm: Tool, job: Job) -> Assembled:
 
 
 @cache
-def emitted_text(kernel: Kernel, where: Target) -> str:
+def emitted_text(kernel: Point, where: Target) -> str:
     """The file of a kernel as it ships."""
     return make(kernel, where, find_assembler(where.syntax.assembler)).text

@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from gcm import Key, prepared
 
-from ghashgen.algebra.field.gcm import gcm_encrypt
+from ghashgen.algebra.field.bitorder import block_from_element, element_from_block
+from ghashgen.algebra.field.gcm import gcm_encrypt, j0
+from ghashgen.algebra.field.gf128 import inverse, mul
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.run.arguments import Answer, Memory, answered
@@ -49,6 +51,15 @@ def messages(
 ) -> list[Message]:
     """Messages of so many bytes of IV, AAD and text."""
     return [message(key, *map(rng.randbytes, each)) for each in lengths]
+
+
+def iv_for(key: Key, J0: bytes) -> bytes:
+    """The IV of 16 bytes whose counter block before the text is this: (IV·H + lengths)·H solved."""
+    H = element_from_block(key.subkey)
+    X = mul(element_from_block(J0), inverse(H)) ^ element_from_block((128).to_bytes(16, "big"))
+    iv = block_from_element(mul(X, inverse(H)))
+    assert j0(key.subkey, iv) == J0
+    return iv
 
 
 def lengths(kernel: GcmKernel, rng: random.Random, more: int) -> list[tuple[int, int, int]]:

@@ -8,6 +8,7 @@ import pytest
 from compiling import emitted_text
 
 from ghashgen.arch.x86_64.assemblers import find_gas
+from ghashgen.kernels.core import Point
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import target
 from ghashgen.support.errors import GhashgenError
@@ -41,7 +42,7 @@ both = pytest.mark.parametrize("abi", ["sysv", "win64"])
 samples = pytest.mark.parametrize("kernel", SAMPLE, ids=lambda kernel: kernel.name)
 
 
-def elf_of(kernel: Kernel, abi: str, syntax: str, tool: Tool) -> bytes:
+def elf_of(kernel: Point, abi: str, syntax: str, tool: Tool) -> bytes:
     text = emitted_text(kernel, target(abi, "elf64", syntax=syntax))
     return assemble_text(tool, kernel.name, text, "elf64")
 

@@ -15,12 +15,14 @@ from sealing import (
     REFUSED,
     TAGS,
     call,
+    iv_for,
     lengths,
     message,
     messages,
     to_open,
     to_seal,
 )
+from syntaxes import each_syntax
 from test_gcm_kernels import SAMPLE as TEXTS
 from test_gcm_kernels import harness_of
 
@@ -58,6 +60,22 @@ def test_messages_of_all_lengths_are_sealed_and_opened(kernel: GcmKernel, tmp_pa
         opened = call(harness, kernel, "open", [to_open(ctx, m, m.tag) for m in wanted], in_place)
         for each, done in zip(wanted, opened, strict=True):
             assert (done.result, done["out"]) == (DONE, each.text), each.what
+
+
+@here
+@samples
+def test_counters_that_wrap(kernel: GcmKernel, tmp_path: Path) -> None:
+    harness, key, ctx, rng = begun(kernel, tmp_path)
+    wanted = []
+    for after in (1, 2, kernel.blocks, kernel.blocks + 3):
+        J0 = rng.randbytes(12) + (2**32 - after).to_bytes(4, "big")
+        text = rng.randbytes(32 * kernel.blocks + 40)
+        wanted.append(message(key, iv_for(key, J0), b"", text))
+    sealed = call(harness, kernel, "seal", [to_seal(ctx, m) for m in wanted])
+    opened = call(harness, kernel, "open", [to_open(ctx, m, m.tag) for m in wanted])
+    for each, there, back in zip(wanted, sealed, opened, strict=True):
+        assert (there["out"], there["tag"]) == (each.sealed, each.tag)
+        assert (back.result, back["out"]) == (DONE, each.text)
 
 
 @here
@@ -166,6 +184,12 @@ def test_wrong_messages_would_be_noticed(tmp_path: Path) -> None:
     (done,) = call(harness, kernel, "seal", [to_seal(context(harness, kernel, other), each)])
     assert done["tag"] != each.tag
     assert done["out"] != each.sealed
+
+
+@each_syntax
+@pytest.mark.parametrize("kernel", SAMPLE[4::4], ids=lambda kernel: kernel.name)
+def test_every_syntax_is_assembled_to_the_same_bytes(kernel: GcmKernel, syntax: str) -> None:
+    assert made(kernel, syntax=syntax).code.code == made(kernel).code.code
 
 
 def test_what_open_keeps_of_the_text_is_wiped() -> None:

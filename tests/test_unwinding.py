@@ -15,17 +15,24 @@ from unwinding import wrong_frames
 from ghashgen.arch.objects import read_object
 from ghashgen.arch.x86_64.assemblers import find_gas
 from ghashgen.kernels.families import functions_of
+from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import target
 from ghashgen.support.toolchain import Tool, assemble_text
 
-FRAMED = (*SAMPLE, Kernel("avx512", "k", "clmul1", 48, wipe=True))
-"""The last one's frame takes displacements beyond a byte."""
+FRAMED = (
+    *SAMPLE,
+    Kernel("avx512", "k", "clmul1", 48, wipe=True),
+    GcmKernel(256, "avx", "winograd", "clmul1", 8, wipe=True, messages=True),
+)
+"""A frame that takes displacements beyond a byte; functions of many arguments and returns."""
 
 
 @both
 @pytest.mark.parametrize("kernel", FRAMED, ids=lambda kernel: kernel.name)
-def test_every_instruction_can_be_unwound(kernel: Kernel, abi: str, assembler: Tool) -> None:
+def test_every_instruction_can_be_unwound(
+    kernel: Kernel | GcmKernel, abi: str, assembler: Tool
+) -> None:
     assert wrong_frames(elf_of(kernel, abi, "gas", assembler), abi) == []
 
 

@@ -17,9 +17,10 @@ class Counters:
     def __init__(self, b: Builder, kernel: GcmKernel, block: VReg, behind: bool = False) -> None:
         """Record what counts from a counter block, which every lane holds as it is in memory.
 
-        It is that of the first block of text, or the one before it.
+        It is that of the first block of text, or, of a whole message, the one before it: then
+        nobody wants the counter behind the text.
         """
-        self.b, self.lanes = b, kernel.lane_count
+        self.b, self.lanes, self.kept = b, kernel.lane_count, not behind
         value = b.shuffle_bytes(block, b.const(BYTE_SWAP, "byte_swap"), "counter, last word first")
         if self.lanes > 1:
             numbers = range(behind, behind + self.lanes)

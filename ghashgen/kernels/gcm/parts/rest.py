@@ -77,7 +77,8 @@ class Rest:
         """Take a partial block, 1 to 15 bytes."""
         text, b = self.text, self.text.b
         state = rounds(b, text.kernel, text.context, [text.counters.partial(1)])[0]
-        text.counters.skip(1)
+        if text.counters.kept:
+            text.counters.skip(1)
         raw = load_partial(b, text.source, text.length, "padded")
         written = add_text(b, state, last_key(b, text.kernel, text.context, 1), raw, "other text")
         C = first_bytes(b, written, text.length) if self.encrypts else raw
@@ -96,8 +97,9 @@ class Rest:
         b.store_bytes(text.at(text.out), mask, written, "written")
         C = b.keep_bytes(mask, written, "C, zero-padded") if self.encrypts else raw
         self._add([to_register(b, text.kernel.hash, C, "C")], "C·H^i")
-        rounded = b.gpr("gpr_add", text.length, BLOCK_BYTES - 1)
-        text.counters.skip(b.gpr("gpr_shr", rounded, 4, note="blocks, the partial one too"))
+        if text.counters.kept:
+            rounded = b.gpr("gpr_add", text.length, BLOCK_BYTES - 1)
+            text.counters.skip(b.gpr("gpr_shr", rounded, 4, note="blocks, the partial one too"))
 
 
 def add_rest(text: Text, X: VReg, encrypts: bool) -> VReg:
