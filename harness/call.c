@@ -3,7 +3,7 @@
  * buffer ends `gap` bytes before a guard page, or begins so many after one, and only a writable one
  * can be written to. Format, all little-endian: "GHC1", u8 dirty (as abi_call takes it), u32 count,
  * then a call: u32 buffers, each its name in 16 bytes, u8 flags (1 writable, 2 by its start), u64 gap,
- * u64 size, its bytes; u32 arguments, each u8 kind, u64 value: kind 0 is a number, kind 1 the address
+ * u64 size, its bytes, of which with flag 4 only a number comes, u64, and the rest are zeros; u32 arguments, each u8 kind, u64 value: kind 0 is a number, kind 1 the address
  * of a buffer. To standard output go, for each call, what it violated of the
  * convention, u64 size and text, u64 what it returned, and the bytes of the buffers that can be
  * written to. Of a function that returns nothing the number means nothing.
@@ -31,13 +31,40 @@ struct calling {
     int dirty_upper;
 };
 
-enum { WRITABLE = 1, BY_START = 2 };
+enum { WRITABLE = 1, BY_START = 2, ZEROS = 4 };
 
 static void perform(void *argument)
 {
     struct calling *c = argument;
     c->violations = abi_call(c->k, c->entry, c->args, c->count, c->dirty_upper);
     c->result = abi_result();
+}
+
+static int no_memory(uint64_t size)
+{
+    complain("no memory for a buffer of %llu bytes", (unsigned long long)size);
+    return EXIT_USAGE;
+}
+
+/* A buffer that is only read, ends by its gap before a guard page, and is zero but for its first
+ * bytes. It is mapped anew: what it takes of memory is what is written. */
+static int read_zeros(struct calling *c, uint32_t i, uint64_t gap, uint64_t size)
+{
+    uint64_t given;
+    struct guard *g = &c->guards[i];
+    int code = read_little_endian(&given, 8);
+    if (code)
+        return code;
+    guard_close(g);
+    uint8_t *object = gap <= MOST_GAP && size <= SIZE_MAX / 2 && given <= size
+                          ? guard_open_sparse(g, c->names[i], size, gap)
+                          : NULL;
+    if (!object)
+        return no_memory(size);
+    code = read_exactly(object, given);
+    c->writable[i] = 0;
+    guard_read_only(g);
+    return code;
 }
 
 static int read_buffer(struct calling *c, uint32_t i)
@@ -48,13 +75,13 @@ static int read_buffer(struct calling *c, uint32_t i)
         return code;
     if ((code = read_little_endian(&gap, 8)) != 0 || (code = read_little_endian(&size, 8)) != 0)
         return code;
+    if (flags & ZEROS)
+        return read_zeros(c, i, gap, size);
     struct guard *g = &c->guards[i];
-    if (!g->map || gap + size > g->capacity) {
+    if (!g->map || g->sparse || gap + size > g->capacity) {
         guard_close(g);
-        if (gap > MOST_GAP || size > SIZE_MAX / 2 || guard_open(g, c->names[i], gap + size) != 0) {
-            complain("no memory for a buffer of %llu bytes", (unsigned long long)size);
-            return EXIT_USAGE;
-        }
+        if (gap > MOST_GAP || size > SIZE_MAX / 2 || guard_open(g, c->names[i], gap + size) != 0)
+            return no_memory(size);
     }
     uint8_t *object = flags & BY_START ? guard_place_start(g, size, gap) : guard_place_end(g, size, gap);
     code = read_exactly(object, size);

@@ -30,7 +30,7 @@ static const uint8_t *canary_page(void)
     return page;
 }
 
-int guard_open(struct guard *g, const char *name, size_t size)
+static int open_pages(struct guard *g, const char *name, size_t size, int flags)
 {
     if (size > SIZE_MAX / 2) {
         errno = ENOMEM;
@@ -39,8 +39,8 @@ int guard_open(struct guard *g, const char *name, size_t size)
     size_t capacity = (size + page_bytes() - 1) / page_bytes() * page_bytes();
     if (capacity == 0)
         capacity = page_bytes();
-    uint8_t *map = mmap(NULL, capacity + 2 * GUARD_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
-                        -1, 0);
+    uint8_t *map = mmap(NULL, capacity + 2 * GUARD_BYTES, PROT_NONE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
     if (map == MAP_FAILED)
         return -1;
     if (mprotect(map + GUARD_BYTES, capacity, PROT_READ | PROT_WRITE) != 0) {
@@ -50,6 +50,21 @@ int guard_open(struct guard *g, const char *name, size_t size)
     *g = (struct guard){.name = name, .map = map, .pages = map + GUARD_BYTES, .capacity = capacity};
     g->object = g->pages;
     return 0;
+}
+
+int guard_open(struct guard *g, const char *name, size_t size)
+{
+    return open_pages(g, name, size, 0);
+}
+
+uint8_t *guard_open_sparse(struct guard *g, const char *name, size_t size, size_t gap)
+{
+    if (open_pages(g, name, gap + size, MAP_NORESERVE) != 0)
+        return NULL;
+    g->sparse = 1;
+    g->object = g->pages + g->capacity - gap - size;
+    g->size = size;
+    return g->object;
 }
 
 void guard_close(struct guard *g)
@@ -107,6 +122,8 @@ int guard_damaged(const struct guard *g, ptrdiff_t *offset)
 {
     const size_t page = page_bytes();
     const size_t begin = (size_t)(g->object - g->pages), end = begin + g->size;
+    if (g->sparse)
+        return 0;
     for (size_t base = 0; base < g->capacity; base += page) {
         /* The object's part of this page is [low, high). */
         size_t low = begin < base ? 0 : begin - base < page ? begin - base : page;

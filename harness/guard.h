@@ -12,6 +12,7 @@ struct guard {
     size_t capacity; /* their bytes */
     uint8_t *object; /* the object placed last */
     size_t size;
+    int sparse; /* zeros, not canaries, lie around the object */
 };
 
 /* Makes room for objects up to size bytes; 0, or -1 with errno set. */
@@ -24,6 +25,12 @@ void guard_close(struct guard *g);
  */
 uint8_t *guard_place_end(struct guard *g, size_t size, size_t gap);
 uint8_t *guard_place_start(struct guard *g, size_t size, size_t offset);
+
+/*
+ * Like guard_open and guard_place_end for an object of many zeros that is only read: what is not
+ * written takes no memory, and there are no canaries. NULL with errno set if there is no room.
+ */
+uint8_t *guard_open_sparse(struct guard *g, const char *name, size_t size, size_t gap);
 
 /* Stores to the memory fault from here on, until the next placement. */
 void guard_read_only(const struct guard *g);

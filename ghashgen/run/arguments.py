@@ -29,11 +29,14 @@ class Memory:
     writable: bool
     gap: int
     at_start: bool = False
+    zeros: int = 0
+    """Zero bytes after its content, of one that is only read: as many as no memory could hold."""
 
     @property
     def size(self) -> int:
         """Bytes of it."""
-        return self.content if isinstance(self.content, int) else len(self.content)
+        content = self.content if isinstance(self.content, int) else len(self.content)
+        return content + self.zeros
 
 
 Arguments = Sequence[int | Memory]

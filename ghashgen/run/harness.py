@@ -273,9 +273,11 @@ def encode_calls(calls: Sequence[Arguments], dirty: bool = False) -> bytes:
         buffers = _buffers(call)
         parts.append(struct.pack("<I", len(buffers)))
         for x in buffers:
-            content = _GARBAGE * x.size if isinstance(x.content, int) else x.content
-            name = x.name.encode()[:16]
-            parts.append(struct.pack("<16sBQQ", name, x.writable | x.at_start << 1, x.gap, x.size))
+            content = _GARBAGE * x.content if isinstance(x.content, int) else x.content
+            flags = x.writable | x.at_start << 1 | bool(x.zeros) << 2
+            parts.append(struct.pack("<16sBQQ", x.name.encode()[:16], flags, x.gap, x.size))
+            if x.zeros:
+                parts.append(struct.pack("<Q", len(content)))
             parts.append(content)
         parts.append(struct.pack("<I", len(call)))
         for value in call:

@@ -9,6 +9,7 @@ anything lies. The values are arbitrary: whether a result is right, others ask.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import shake_256
+from types import MappingProxyType
 from typing import Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
@@ -65,16 +66,23 @@ def numbers_for(param: Param, among: Sequence[int]) -> Sequence[int]:
     return [n for n in among if n in param.allowed] or param.allowed[: len(among)]
 
 
-def faults(built: Built[Point], call: Caller, functions: Sequence[str]) -> list[str]:
+def faults(
+    built: Built[Point],
+    call: Caller,
+    functions: Sequence[str],
+    chosen: Mapping[str, Sequence[Arguments]] = MappingProxyType({}),
+) -> list[str]:
     """Return what is wrong with calls of these functions, one line each.
 
-    Those that fill the table are called first.
+    Those that fill the table are called first. `chosen` are calls of which some functions have to
+    be put at every distance, by their names: where arbitrary bytes go one way alone.
     """
     exported = functions_of(built.kernel)
     table = shake_256(b"table").digest(built.kernel.layout.size)
     out: list[str] = []
     for function in sorted(exported.values(), key=lambda f: not _filled(f)):
-        cases = list(_cases(built, function, table))
+        own = chosen.get(function.name, ())
+        cases = [*own, *_cases(built, function, table)]
         if filled := _filled(function):
             try:
                 (left,) = call(function.name, cases[:1], False)
@@ -82,7 +90,8 @@ def faults(built: Built[Point], call: Caller, functions: Sequence[str]) -> list[
             except GhashgenError as error:
                 out.append(str(error))
         if function.name in functions:
-            out += _faults_of(function, cases, call, built.table_align)
+            few = range(len(own)) if own else sorted({0, min(5, len(cases) - 1), len(cases) - 1})
+            out += _faults_of(function, cases, few, call, built.table_align)
     return out
 
 
@@ -139,18 +148,23 @@ def _values(
             case Word():
                 fitting = numbers_for(param, _NUMBERS)
                 out.setdefault(param.name, fitting[case % len(fitting)])
-    return out
+    # What a function leaves as it was is then the same in place.
+    return out | {p.name: out[p.may_be] for p in function.params if p.may_be}
 
 
 def _faults_of(
-    function: Function[Any], cases: list[Arguments], call: Caller, table_align: int
+    function: Function[Any],
+    cases: list[Arguments],
+    few: Sequence[int],
+    call: Caller,
+    table_align: int,
 ) -> Iterator[str]:
     try:
         wanted = [_answer(function, left) for left in _left(function, cases, call, False)]
     except GhashgenError as error:
         yield f"buffers against the pages behind them: {error}"
         return
-    for batch in _batches(function, cases, table_align):
+    for batch in _batches(function, cases, few, table_align):
         try:
             left = _left(function, batch.calls, call, batch.dirty)
         except GhashgenError as error:
@@ -181,8 +195,10 @@ def _answer(function: Function[Any], left: Called) -> object:
     return answered(function, left.buffers, left.register)
 
 
-def _batches(function: Function[Any], cases: list[Arguments], table_align: int) -> Iterator[Batch]:
-    """Yield the calls once more: by their beginnings, and each buffer at all its distances."""
+def _batches(
+    function: Function[Any], cases: list[Arguments], few: Sequence[int], table_align: int
+) -> Iterator[Batch]:
+    """Yield the calls once more: by their beginnings, and of a few each buffer at all distances."""
     every = range(len(cases))
     starts = [[_moved(x, 0, True) for x in case] for case in cases]
     yield Batch("buffers against the pages before them", starts, every)
@@ -191,7 +207,6 @@ def _batches(function: Function[Any], cases: list[Arguments], table_align: int) 
         for side, apart in (("behind", cases), ("before", starts)):
             shared = [in_place(function, call) for call in apart]
             yield Batch(f"in place, against the pages {side}", shared, every)
-    few = sorted({0, min(5, len(cases) - 1), len(cases) - 1})
     for at, param in enumerate(function.params):
         if isinstance(param.size, Word):
             continue

@@ -1,10 +1,11 @@
 """Ways to run a kernel: on this CPU, or in the emulator where the CPU lacks what it needs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from queue import Queue
+from types import MappingProxyType
 from typing import Protocol
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
@@ -25,6 +26,9 @@ from ghashgen.support.errors import GhashgenError
 
 CHECKED = ("init", "mul", "update", "power", "combine")
 """The functions of a hash that `harness/check.c` knows, results and all."""
+
+Chosen = Mapping[str, Sequence[Arguments]]
+NOTHING: Chosen = MappingProxyType({})
 
 
 class Runner(Protocol):
@@ -66,8 +70,11 @@ class Runner(Protocol):
         """Return the same for calls whose arguments are given."""
         ...
 
-    def check(self, built: Built[Point]) -> list[str]:
-        """Return what is wrong with bounds, alignment and calling convention, one line each."""
+    def check(self, built: Built[Point], chosen: Chosen = NOTHING) -> list[str]:
+        """Return what is wrong with bounds, alignment and calling convention, one line each.
+
+        `chosen` are calls to put at every place beside arbitrary ones, by functions' names.
+        """
         ...
 
 
@@ -110,7 +117,7 @@ class Native:
         exported = functions_of(built.kernel)[function]
         return [answered(exported, one.buffers, one.register) for one in called]
 
-    def check(self, built: Built[Point]) -> list[str]:
+    def check(self, built: Built[Point], chosen: Chosen = NOTHING) -> list[str]:
         """Run the harness's own sweep over a hash, and put all other functions at every place."""
         name, functions = built.kernel.name, list(functions_of(built.kernel))
         out = []
@@ -122,7 +129,7 @@ class Native:
         def call(function: str, calls: Sequence[Arguments], dirty: bool) -> Sequence[Called]:
             return self.harness.call(name, function, calls, dirty)
 
-        return [*out, *faults(built, call, functions)] if functions else out
+        return [*out, *faults(built, call, functions, chosen)] if functions else out
 
 
 @dataclass(frozen=True)
@@ -199,7 +206,7 @@ class Emulated:
             for one in self._many(built, function, calls)
         ]
 
-    def check(self, built: Built[Point]) -> list[str]:
+    def check(self, built: Built[Point], chosen: Chosen = NOTHING) -> list[str]:
         """Put all functions at every place, and compare the registers before and after."""
 
         def call(function: str, calls: Sequence[Arguments], dirty: bool) -> Sequence[Called]:
@@ -213,7 +220,7 @@ class Emulated:
                 for one in self._many(built, function, calls)
             ]
 
-        return faults(built, call, list(functions_of(built.kernel)))
+        return faults(built, call, list(functions_of(built.kernel)), chosen)
 
     def _tables(self, built: Built[Point], vectors: Sequence[Vector]) -> dict[bytes, bytes]:
         """Return the table of every hash subkey."""

@@ -68,6 +68,8 @@ class Call:
 
 def call_of(arguments: Arguments, abi: Abi, trace: bool = False) -> Call:
     """Return the call of arguments: each buffer beside an unmapped page, its gap apart."""
+    if huge := [x.name for x in arguments if isinstance(x, Memory) and x.zeros]:
+        raise GhashgenError(f"the emulator has no memory for {huge[0]}", "run it natively")
     # What is given for two parameters is one buffer.
     buffers = dict.fromkeys(x for x in arguments if isinstance(x, Memory))
     return Call(

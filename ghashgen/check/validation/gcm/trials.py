@@ -1,13 +1,13 @@
 """A call of a function, what must come of it, and whether it did."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from ghashgen.check.validation.runners import Runner
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.run.arguments import Answer, Arguments, Values, in_place
+from ghashgen.run.arguments import Answer, Arguments, Memory, Values, in_place
 from ghashgen.run.built import Built
 
 CONTEXT = "ctx"
@@ -50,6 +50,8 @@ class Trial:
     in_place: bool = False
     said: Mapping[str, int] = field(default_factory=dict)
     """Numbers that are passed instead of the bytes that a buffer has."""
+    zeros: Mapping[str, int] = field(default_factory=dict)
+    """Zero bytes after what is given, by the names of parameters."""
 
     def arguments(self, built: Built[GcmKernel], context: bytes | None) -> Arguments:
         """Return the arguments; without a context there is garbage in its place."""
@@ -59,7 +61,10 @@ class Trial:
         if self.in_place:
             made = in_place(function, made)
         names = [param.name for param in function.params]
-        return tuple(self.said.get(n, x) for n, x in zip(names, made, strict=True))
+        return tuple(
+            replace(x, zeros=self.zeros.get(n, 0)) if isinstance(x, Memory) else self.said.get(n, x)
+            for n, x in zip(names, made, strict=True)
+        )
 
     def wrong(self, answer: Answer) -> Iterator[str]:
         """Yield what is wrong with an answer."""
@@ -84,6 +89,17 @@ def faults(runner: Runner, built: Built[GcmKernel], trials: Sequence[Trial]) -> 
         for trial, answer in zip(some, runner.answers(built, function, calls), strict=True):
             if found := list(trial.wrong(answer)):
                 yield f"{trial}: {'; '.join(found)}"
+
+
+def calls(
+    runner: Runner, built: Built[GcmKernel], trials: Mapping[str, Sequence[Trial]]
+) -> dict[str, list[Arguments]]:
+    """Return the calls of trials, by the names of functions."""
+    contexts = _contexts(runner, built, [trial for some in trials.values() for trial in some])
+    return {
+        name: [trial.arguments(built, contexts[trial.key]) for trial in some]
+        for name, some in trials.items()
+    }
 
 
 def _contexts(

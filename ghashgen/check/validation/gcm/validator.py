@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from ghashgen.algebra.field import aes
 from ghashgen.check.validation.cases import SEED, tail_bound
-from ghashgen.check.validation.gcm import cavp, texts
+from ghashgen.check.validation.gcm import cavp, messages, texts
+from ghashgen.check.validation.gcm.messages import Message
 from ghashgen.check.validation.gcm.oracle import Text
-from ghashgen.check.validation.gcm.trials import CONTEXT, Part, Trial, faults
+from ghashgen.check.validation.gcm.trials import CONTEXT, Part, Trial, calls, faults
 from ghashgen.check.validation.outcome import Validation
 from ghashgen.check.validation.runners import Runner
 from ghashgen.kernels.families import functions_of
@@ -30,6 +31,12 @@ class Wanted:
     """The longest tail of a run, so that kernels share vectors."""
     sample: int
     """Of what has nothing to do with the group, every so manieth is taken."""
+
+    def messages(self) -> Iterator[Message]:
+        """Yield whole messages."""
+        yield from messages.messages(
+            self.kernel.key_bytes, self.kernel.blocks, self.bound, self.sample
+        )
 
     def texts(self) -> Iterator[tuple[str, Text]]:
         """Yield texts, and what they are."""
@@ -60,12 +67,42 @@ def _crypted(make: Callable[[Text, str, bool], Trial], wanted: Wanted) -> Iterat
                 yield make(text, what, in_place)
 
 
+def _sealed(wanted: Wanted) -> Iterator[Trial]:
+    """Yield messages to seal, in turn apart and in place, CAVP's, and lengths to refuse."""
+    size = wanted.kernel.key_bytes
+    for number, found in enumerate(wanted.messages()):
+        yield messages.sealing(found, bool(number & 1))
+    yield from messages.cavp(size, "seal")[:: wanted.sample]
+    yield from messages.refused(size, "seal")
+    if wanted.sample == 1:
+        yield messages.much_aad(size)
+
+
+def _opened(wanted: Wanted) -> Iterator[Trial]:
+    """Yield the same to open, tags of all lengths, and forgeries."""
+    size, blocks = wanted.kernel.key_bytes, wanted.kernel.blocks
+    found = list(wanted.messages())
+    for number, each in enumerate(found):
+        yield messages.opening(each, not number & 1)
+    yield from messages.tags(size)
+    every_length = {len(each.plaintext): each for each in found}.values()
+    yield from messages.forgeries(size, blocks, every_length, wanted.sample)
+    yield from messages.cavp(size, "open")[:: wanted.sample]
+    yield from messages.refused(size, "open")
+
+
 SUITES: Mapping[str, Callable[[Wanted], Iterator[Trial]]] = {
     "init": _keys,
     "encrypt": lambda wanted: _crypted(texts.encrypting, wanted),
     "decrypt": lambda wanted: _crypted(texts.decrypting, wanted),
+    "seal": _sealed,
+    "open": _opened,
 }
 """(what trials are made for) → the trials of a function."""
+
+
+PLACED = ("seal", "open")
+"""Functions to which arbitrary bytes say little: at every place they get messages, right or not."""
 
 
 def validator(
@@ -91,7 +128,12 @@ def validate_one(runner: Runner, built: Built[GcmKernel], bound: int) -> Validat
     trials = [trial for name in exported if name in SUITES for trial in SUITES[name](wanted)]
     try:
         failures += faults(runner, built, trials)
-        failures += runner.check(built)
+        placed = {
+            name: messages.placed(built.kernel.key_bytes, built.kernel.blocks, name)
+            for name in PLACED
+            if name in exported
+        }
+        failures += runner.check(built, calls(runner, built, placed))
     except GhashgenError as error:
         failures.append(str(error))
     return Validation(
