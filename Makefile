@@ -81,7 +81,10 @@ tune: setup ## measure the catalogue here and name the best kernel of each class
 
 compare: setup ## repeat the comparisons of papers; --record of the verb stores them
 	@$(GHASHGEN) compare solaris
+	@$(GHASHGEN) compare intel-2010
 	@$(GHASHGEN) compare intel-2023
+	@$(GHASHGEN) compare intel-2023-ghash
+	@$(GHASHGEN) compare tls
 
 validate: setup generate ## run every kernel against pyca/cryptography and CAVP, and at random points
 	@$(GHASHGEN) validate

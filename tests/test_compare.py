@@ -39,7 +39,7 @@ STUDY = Study(
         Group("two", (Variant("base", "ref_ctmul64"), Variant("gone", "ref_branching"))),
     ),
     paper_rows=(PaperRow("theirs", "papers/toy, Table 1", {32: 1.25}),),
-    seconds_source="papers/toy",
+    time_source="papers/toy",
     differs=("Everything.",),
 )
 
@@ -82,15 +82,18 @@ RECORD = combine(STUDY, processes(), samples=51)
 
 
 def test_the_studies() -> None:
-    assert tuple(studies()) == ("intel-2023", "solaris")
+    names = ("intel-2010", "intel-2023", "intel-2023-ghash", "solaris", "tls")
+    assert tuple(studies()) == names
     for study in studies().values():
         assert study.kernels
-        assert set(study.portable) <= set(PORTABLE_KERNELS)
+        assert study.mode in study.contest.modes
+        assert {kernel.family for kernel in study.kernels} == {study.contest.family}
+        assert set(study.others.values()) <= set(study.contest.rivals)
         assert all(len({v.label for v in g.variants}) == len(g.variants) for g in study.groups)
 
 
 def test_a_group_of_intel_2023_differs_in_the_multiplication_alone() -> None:
-    for group in studies()["intel-2023"].groups:
+    for group in studies()["intel-2023-ghash"].groups:
         kernels = [v.subject for v in group.variants if not isinstance(v.subject, str)]
         axes = {(k.isa, k.blocks, k.order, k.swap, k.powers, k.wipe) for k in kernels}
         assert len(kernels) == len(group.variants)
@@ -102,12 +105,12 @@ def test_a_group_of_intel_2023_differs_in_the_multiplication_alone() -> None:
 
 
 def test_every_portable_kernel_is_in_solaris() -> None:
-    assert sorted(studies()["solaris"].portable) == sorted(PORTABLE_KERNELS)
+    assert sorted(studies()["solaris"].others) == sorted(PORTABLE_KERNELS)
 
 
 def test_the_paper_of_solaris() -> None:
     (group,) = studies()["solaris"].groups
-    stated = {v.label: paper_ratio(group, v) for v in group.variants if v.paper_seconds}
+    stated = {v.label: paper_ratio(group, v) for v in group.variants if v.paper_time}
     assert stated == {
         "C, masks": 1.0,
         "school book": pytest.approx(7.83 / 1.18),
@@ -116,8 +119,30 @@ def test_the_paper_of_solaris() -> None:
     }
 
 
-def test_tables_12_and_13_are_whole() -> None:
-    study = studies()["intel-2023"]
+def test_a_group_of_aes_gcm_differs_in_the_multiplication_alone() -> None:
+    for group in studies()["intel-2023"].groups:
+        kernels = [v.subject for v in group.variants if not isinstance(v.subject, str)]
+        plain = {replace(k, multiply="schoolbook", reduce="clmul3") for k in kernels}
+        assert plain == {kernels[0]}
+        assert [k.multiply for k in kernels] == ["schoolbook", "k", "winograd"]
+        assert [k.reduce for k in kernels] == ["clmul3", "clmul1", "clmul1"]
+
+
+def test_the_paper_of_tls() -> None:
+    study = studies()["tls"]
+    assert study.aad == 13
+    stated = {v.name: v.paper_time for v in study.variants if v.paper_time}
+    assert stated == {
+        "ref_gcm128_tables": 29.5,
+        "gcm128_sse_winograd_clmul1_x6": 3.9,
+        "gcm192_sse_winograd_clmul1_x6": 4.2,
+        "gcm256_sse_winograd_clmul1_x6": 4.5,
+    }
+
+
+@pytest.mark.parametrize("name", ["intel-2023", "intel-2023-ghash"])
+def test_tables_12_and_13_are_whole(name: str) -> None:
+    study = studies()[name]
     assert all(set(row.ratios) == set(study.sizes) for row in study.paper_rows)
     # The largest message and the smallest, where a reversed row would show.
     ends = [(row.ratios[16384], row.ratios[64]) for row in study.paper_rows]
@@ -176,26 +201,26 @@ def test_nothing_is_measured_without_a_run(tmp_path: Path) -> None:
 def test_the_table() -> None:
     found = table(STUDY, RECORD)
     assert found.columns == (
-        *("group", "variant", "measured", "time", ">the paper's"),
+        *("group", "variant", "measured", ">table bytes", "time", ">the paper's"),
         *(">16 B", ">32 B", ">spread", ">ratio ±"),
     )
     assert found.rows == (
         (
-            *("one", "old", "ref_bitwise", "constant", "8.00 s ×1.00"),
+            *("one", "old", "ref_bitwise", "16", "constant", "8.00 s ×1.00"),
             *("6.250 ×1.00", "6.250 ×1.00", "203.0%", "0.0%"),
         ),
         (
-            *("one", "new", "ref_4bit", "variable", "2.00 s ×4.00"),
+            *("one", "new", "ref_4bit", "16", "variable", "2.00 s ×4.00"),
             *("1.562 ×4.17", "1.250 ×5.00", "207.5%", "20.0%"),
         ),
-        ("two", "base", "ref_ctmul64", "constant", "–", "0.438 ×1.00", "–", "42.9%", "0.0%"),
-        ("two", "gone", "ref_branching", "constant", "–", "not measured", "–", "–", "–"),
-        ("the paper's", "theirs", "papers/toy, Table 1", "–", "–", "–", "×1.25", "–", "–"),
+        ("two", "base", "ref_ctmul64", "16", "constant", "–", "0.438 ×1.00", "–", "42.9%", "0.0%"),
+        ("two", "gone", "ref_branching", "–", "constant", "–", "not measured", "–", "–", "–"),
+        ("the paper's", "theirs", "papers/toy, Table 1", "–", "–", "–", "–", "×1.25", "–", "–"),
     )
 
 
 def test_columns_that_would_say_nothing_are_left_out() -> None:
-    rows = tuple(row for row in RECORD.rows if row.group == "two")
+    rows = tuple(changed(row, table_bytes=0) for row in RECORD.rows if row.group == "two")
     plain = replace(STUDY, groups=STUDY.groups[1:], paper_rows=())
     found = table(plain, changed(RECORD, rows=rows, processes=1))
     assert found.columns == ("variant", "measured", ">16 B", ">32 B", ">spread", ">ratio ±")
@@ -236,7 +261,7 @@ def test_the_block_says_how_and_what_differs() -> None:
     text = block(STUDY, [RECORD])
     assert text.startswith("### a core\n\na core, 3.00 GHz, sources abc. Independent calls of one")
     assert "3 processes, up to 51 samples" in " ".join(text.split())
-    assert "| two | base | ref_ctmul64 | constant |" in text
+    assert "| two | base | ref_ctmul64 | 16 | constant |" in text
     assert "Not measured: ref_branching: this CPU lacks courage." in text
     assert "- Everything." in text
     assert "ghashgen compare toy --record" in block(STUDY, ())
@@ -257,12 +282,20 @@ def test_the_document_is_current() -> None:
 
 def test_the_stored_records_fit_their_studies() -> None:
     for study in studies().values():
-        records = records_of(ROOT, study)
-        assert records
-        for record in records:
+        for record in records_of(ROOT, study):
             assert (record.study, record.mode) == (study.name, study.mode)
             rows = [(row.group, row.label) for row in record.rows]
             assert rows == [(g.title, v.label) for g in study.groups for v in g.variants]
+    stored = {name for name, study in studies().items() if records_of(ROOT, study)}
+    assert stored >= {"intel-2023-ghash", "solaris"}
+
+
+def test_what_a_paper_states_in_cycles_a_byte() -> None:
+    row = PaperRow("theirs", "papers/toy, Table 2", {32: 1.5}, {16: 6.4, 32: 2.8})
+    in_cycles = replace(STUDY, paper_rows=(row,), time_unit="c/B")
+    found = table(in_cycles, RECORD)
+    assert found.rows[-1][6:8] == ("6.4", "2.8 ×1.50")
+    assert found.rows[0][5] == "8.0 c/B ×1.00"
 
 
 # --- the command
@@ -308,7 +341,7 @@ def test_record_keeps_the_result_and_writes_the_document(
     others = records_of(clone, study)
     answer = json.loads(call("solaris", "--record", "--json").stdout)
     assert answer["machine"] == "a core"
-    assert answer["paper"]["seconds"]["school book"] == 1.18
+    assert answer["paper"]["times"]["school book"] == 1.18
     assert load(path_of(clone, study, "new-cpu")) == result
     assert records_of(clone, study) == (*others, result)
     assert read(clone) == current(clone)
@@ -328,7 +361,11 @@ def test_record_refuses_before_it_measures(clone: Path, monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ((), "no comparison is named; choose one of intel-2023, solaris"),
+        (
+            (),
+            "no comparison is named; choose one of intel-2010, intel-2023, intel-2023-ghash, "
+            "solaris, tls",
+        ),
         (("nonesuch",), "no comparison is named 'nonesuch'"),
         (("--write", "--check"), "stand alone"),
         (("solaris", "--write"), "stand alone"),

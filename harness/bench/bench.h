@@ -27,8 +27,8 @@ extern const char *const bench_mode_names[BENCH_MODES];
 #define BENCH_ANY (-1)
 extern const long bench_mode_bytes[BENCH_MODES];
 
-/* Bytes of AAD before a message, and of the lengths after it. In mode gcm it is no matter what they
- * are, so both are read from the key. */
+/* Bytes of AAD before a message (of AES-GCM, unless the plan says otherwise), and of the lengths after
+ * it. In mode gcm it is no matter what they are, so both are read from the key. */
 #define BENCH_AAD 12
 #define BENCH_LENGTHS 16
 
@@ -51,7 +51,8 @@ struct bench_work {
 
     /* AES-GCM. */
     uint8_t *counters;          /* BENCH_STATES of 16 bytes, each beginning with an IV of 12 */
-    const uint8_t *aad;         /* BENCH_AAD bytes */
+    const uint8_t *aad;
+    size_t aad_len;
     uint8_t *out;               /* as long as in */
     const uint8_t *sealed, *tag; /* of in, with the first IV */
 };

@@ -2,8 +2,8 @@
  * The measured loops of AES-GCM, instantiated once for each way to call, as those of loops.h.
  *
  * KEY(s, table, key)                                       expressions of INIT and its like
- * SEAL(s, table, iv, in, len, aad, out, tag)               IV of 12 bytes, BENCH_AAD bytes of AAD
- * OPEN(s, table, iv, in, len, aad, out, tag)               not 0 if the tag is right
+ * SEAL(s, table, iv, in, len, aad, aad_len, out, tag)      IV of 12 bytes
+ * OPEN(s, table, iv, in, len, aad, aad_len, out, tag)             not 0 if the tag is right
  * TEXT(s, table, counter, x, in, len, out)                 encrypts and hashes, as a part of a message
  *
  * seal             independent messages, IVs in turn, the same text
@@ -56,27 +56,27 @@ static inline int bench_same_tag(const uint8_t a[16], const uint8_t b[16])
                                 uint8_t tag[16])                                                   \
     {                                                                                              \
         (void)s;                                                                                   \
-        SEAL(s, w->table, w->counters, w->in, w->len, w->aad, w->out, tag);                        \
+        SEAL(s, w->table, w->counters, w->in, w->len, w->aad, w->aad_len, w->out, tag);                        \
     }                                                                                              \
     static int WAY##_call_open(const struct bench_subject *s, const struct bench_work *w,          \
                                const uint8_t tag[16])                                              \
     {                                                                                              \
         (void)s;                                                                                   \
-        return OPEN(s, w->table, w->counters, w->sealed, w->len, w->aad, w->out, tag);             \
+        return OPEN(s, w->table, w->counters, w->sealed, w->len, w->aad, w->aad_len, w->out, tag);             \
     }                                                                                              \
     static void WAY##_loop_seal(const struct bench_subject *s, const struct bench_work *w)         \
     {                                                                                              \
         (void)s;                                                                                   \
         for (size_t i = 0; i < w->reps; i++) {                                                     \
             size_t at = 16 * (i % BENCH_STATES);                                                   \
-            SEAL(s, w->table, w->counters + at, w->in, w->len, w->aad, w->out, w->states + at);    \
+            SEAL(s, w->table, w->counters + at, w->in, w->len, w->aad, w->aad_len, w->out, w->states + at);    \
         }                                                                                          \
     }                                                                                              \
     static void WAY##_loop_open(const struct bench_subject *s, const struct bench_work *w)         \
     {                                                                                              \
         (void)s;                                                                                   \
         for (size_t i = 0; i < w->reps; i++)                                                       \
-            (void)OPEN(s, w->table, w->counters, w->sealed, w->len, w->aad, w->out, w->tag);       \
+            (void)OPEN(s, w->table, w->counters, w->sealed, w->len, w->aad, w->aad_len, w->out, w->tag);       \
     }                                                                                              \
     static void WAY##_loop_seal_latency(const struct bench_subject *s, const struct bench_work *w) \
     {                                                                                              \
@@ -86,7 +86,7 @@ static inline int bench_same_tag(const uint8_t a[16], const uint8_t b[16])
             memcpy(&result, w->states, sizeof result);                                             \
             result &= w->zero;                                                                     \
             SEAL(s, w->table, w->counters + result, w->in + result, w->len, w->aad + result,       \
-                 w->out, w->states);                                                               \
+                 w->aad_len, w->out, w->states);                                                               \
         }                                                                                          \
     }                                                                                              \
     static void WAY##_loop_imix(const struct bench_subject *s, const struct bench_work *w)         \
@@ -94,7 +94,7 @@ static inline int bench_same_tag(const uint8_t a[16], const uint8_t b[16])
         (void)s;                                                                                   \
         for (size_t i = 0; i < w->reps; i++)                                                       \
             for (size_t j = 0; j < BENCH_IMIX_MESSAGES; j++)                                       \
-                SEAL(s, w->table, w->counters + 16 * j, w->in, bench_imix[j], w->aad, w->out,      \
+                SEAL(s, w->table, w->counters + 16 * j, w->in, bench_imix[j], w->aad, w->aad_len, w->out,      \
                      w->states + 16 * j);                                                          \
     }                                                                                              \
     static void WAY##_fill_messages(struct bench_subject *s)                                       \

@@ -4,10 +4,10 @@
 #include "gcm_loops.h"
 
 #define KEY(s, table, key) ((gcm_init *)(s)->init)((table), (key))
-#define SEAL(s, table, iv, in, len, aad, out, tag)                                                 \
-    ((gcm_seal *)(s)->seal)((table), (iv), 12, (aad), BENCH_AAD, (in), (len), (out), (tag))
-#define OPEN(s, table, iv, in, len, aad, out, tag)                                                 \
-    (((gcm_open *)(s)->open)((table), (iv), 12, (aad), BENCH_AAD, (in), (len), (out), (tag),       \
+#define SEAL(s, table, iv, in, len, aad, aad_len, out, tag)                                                 \
+    ((gcm_seal *)(s)->seal)((table), (iv), 12, (aad), (aad_len), (in), (len), (out), (tag))
+#define OPEN(s, table, iv, in, len, aad, aad_len, out, tag)                                                 \
+    (((gcm_open *)(s)->open)((table), (iv), 12, (aad), (aad_len), (in), (len), (out), (tag),       \
                              16) == 0)
 #define TEXT(s, table, counter, x, in, len, out)                                                   \
     ((gcm_encrypt *)(s)->text)((table), (counter), (x), (in), (out), (len))

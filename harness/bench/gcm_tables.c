@@ -1,6 +1,6 @@
 /*
- * AES-GCM in portable C with tables, as libraries without AES instructions have it: AES by a table of
- * 1 KiB that holds MixColumns of SubBytes (J. Daemen, V. Rijmen, The Design of Rijndael, section 4.2),
+ * AES-GCM in portable C with tables, as libraries without AES instructions have it: AES by four
+ * tables of 1 KiB that hold MixColumns of SubBytes (J. Daemen, V. Rijmen, The Design of Rijndael, section 4.2),
  * GHASH by ref_4bit. NOT constant-time: text and key select the cache lines that are read.
  */
 #include "../reference.h"
@@ -14,17 +14,20 @@ struct tables_context {
     struct block hash[16];
 };
 
-/* Column r of MixColumns, S-box applied, in the top byte first; rows 1 to 3 are rotations of it. */
-static uint32_t mixed[256];
-
-static uint32_t rotate(uint32_t v, int bits)
-{
-    return v >> bits | v << (32 - bits);
-}
+/* Of each row of a column: MixColumns of SubBytes of its byte. */
+static uint32_t mixed[4][256];
 
 static uint32_t load32_be(const uint8_t *p)
 {
-    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+    uint32_t v;
+    memcpy(&v, p, sizeof v);
+    return __builtin_bswap32(v);
+}
+
+static void store32_be(uint8_t *p, uint32_t v)
+{
+    v = __builtin_bswap32(v);
+    memcpy(p, &v, sizeof v);
 }
 
 static void fill_mixed(void)
@@ -32,42 +35,44 @@ static void fill_mixed(void)
     const uint8_t *box = aes_sbox();
     for (unsigned i = 0; i < 256; i++) {
         uint32_t once = box[i], twice = (once << 1 ^ (once & 0x80 ? 0x11B : 0)) & 0xFF;
-        mixed[i] = twice << 24 | once << 16 | once << 8 | (twice ^ once);
+        uint32_t column = twice << 24 | once << 16 | once << 8 | (twice ^ once);
+        for (int row = 0; row < 4; row++, column = column >> 8 | column << 24)
+            mixed[row][i] = column;
     }
 }
+
+/* A column of the next state, from the columns that ShiftRows takes its rows from. */
+#define ROUND(a, b, c, d)                                                                          \
+    (mixed[0][(a) >> 24] ^ mixed[1][(b) >> 16 & 0xFF] ^ mixed[2][(c) >> 8 & 0xFF] ^                \
+     mixed[3][(d) & 0xFF])
+#define LAST(a, b, c, d)                                                                           \
+    ((uint32_t)box[(a) >> 24] << 24 | (uint32_t)box[(b) >> 16 & 0xFF] << 16 |                      \
+     (uint32_t)box[(c) >> 8 & 0xFF] << 8 | (uint32_t)box[(d) & 0xFF])
 
 static void encrypt_block(const struct tables_context *c, const uint8_t in[16], uint8_t out[16])
 {
     const uint8_t *box = aes_sbox();
     const uint32_t *k = c->words;
-    uint32_t s[4], t[4];
-    for (int i = 0; i < 4; i++)
-        s[i] = load32_be(in + 4 * i) ^ k[i];
+    uint32_t s0 = load32_be(in) ^ k[0], s1 = load32_be(in + 4) ^ k[1];
+    uint32_t s2 = load32_be(in + 8) ^ k[2], s3 = load32_be(in + 12) ^ k[3];
     for (unsigned round = 1; round < c->key.rounds; round++) {
         k += 4;
-        for (int i = 0; i < 4; i++)
-            t[i] = mixed[s[i] >> 24] ^ rotate(mixed[s[(i + 1) % 4] >> 16 & 0xFF], 8) ^
-                   rotate(mixed[s[(i + 2) % 4] >> 8 & 0xFF], 16) ^
-                   rotate(mixed[s[(i + 3) % 4] & 0xFF], 24) ^ k[i];
-        memcpy(s, t, sizeof s);
+        uint32_t t0 = ROUND(s0, s1, s2, s3) ^ k[0], t1 = ROUND(s1, s2, s3, s0) ^ k[1];
+        uint32_t t2 = ROUND(s2, s3, s0, s1) ^ k[2], t3 = ROUND(s3, s0, s1, s2) ^ k[3];
+        s0 = t0, s1 = t1, s2 = t2, s3 = t3;
     }
     k += 4;
-    for (int i = 0; i < 4; i++) {
-        uint32_t last = (uint32_t)box[s[i] >> 24] << 24 |
-                        (uint32_t)box[s[(i + 1) % 4] >> 16 & 0xFF] << 16 |
-                        (uint32_t)box[s[(i + 2) % 4] >> 8 & 0xFF] << 8 |
-                        (uint32_t)box[s[(i + 3) % 4] & 0xFF];
-        last ^= k[i];
-        for (int j = 0; j < 4; j++)
-            out[4 * i + j] = (uint8_t)(last >> (24 - 8 * j));
-    }
+    store32_be(out, LAST(s0, s1, s2, s3) ^ k[0]);
+    store32_be(out + 4, LAST(s1, s2, s3, s0) ^ k[1]);
+    store32_be(out + 8, LAST(s2, s3, s0, s1) ^ k[2]);
+    store32_be(out + 12, LAST(s3, s0, s1, s2) ^ k[3]);
 }
 
 static void tables_key(const struct bench_subject *s, void *table, const uint8_t *key)
 {
     struct tables_context *c = table;
     uint8_t h[16] = {0};
-    if (!mixed[0])
+    if (!mixed[0][0])
         fill_mixed();
     aes_expand(&c->key, key, s->key_bits);
     for (size_t i = 0; i < 4 * (size_t)(c->key.rounds + 1); i++)
@@ -93,11 +98,11 @@ static void counter_mode(const struct tables_context *c, uint8_t counter[16], co
 }
 
 static void tables_tag(const struct tables_context *c, const uint8_t *iv, const uint8_t *aad,
-                       const uint8_t *sealed, size_t len, uint8_t tag[16])
+                       size_t aad_len, const uint8_t *sealed, size_t len, uint8_t tag[16])
 {
     uint8_t lengths[16], first[16] = {[15] = 1}, x[16] = {0};
-    gcm_lengths(lengths, BENCH_AAD, len);
-    ref_4bit_update(c->hash, x, aad, BENCH_AAD);
+    gcm_lengths(lengths, aad_len, len);
+    ref_4bit_update(c->hash, x, aad, aad_len);
     ref_4bit_update(c->hash, x, sealed, len);
     ref_4bit_update(c->hash, x, lengths, 16);
     memcpy(first, iv, 12);
@@ -107,28 +112,28 @@ static void tables_tag(const struct tables_context *c, const uint8_t *iv, const 
 }
 
 static void tables_seal(const void *table, const uint8_t *iv, const uint8_t *in, size_t len,
-                        const uint8_t *aad, uint8_t *out, uint8_t *tag)
+                        const uint8_t *aad, size_t aad_len, uint8_t *out, uint8_t *tag)
 {
     uint8_t counter[16] = {[15] = 2};
     memcpy(counter, iv, 12);
     counter_mode(table, counter, in, len, out);
-    tables_tag(table, iv, aad, out, len, tag);
+    tables_tag(table, iv, aad, aad_len, out, len, tag);
 }
 
 static int tables_open(const void *table, const uint8_t *iv, const uint8_t *in, size_t len,
-                       const uint8_t *aad, uint8_t *out, const uint8_t *tag)
+                       const uint8_t *aad, size_t aad_len, uint8_t *out, const uint8_t *tag)
 {
     uint8_t counter[16] = {[15] = 2}, wanted[16], differs = 0;
     memcpy(counter, iv, 12);
-    tables_tag(table, iv, aad, in, len, wanted);
+    tables_tag(table, iv, aad, aad_len, in, len, wanted);
     counter_mode(table, counter, in, len, out);
     for (int i = 0; i < 16; i++)
         differs |= wanted[i] ^ tag[i];
     return !differs;
 }
 
-#define SEAL(s, table, iv, in, len, aad, out, tag) tables_seal(table, iv, in, len, aad, out, tag)
-#define OPEN(s, table, iv, in, len, aad, out, tag) tables_open(table, iv, in, len, aad, out, tag)
+#define SEAL(s, table, iv, in, len, aad, aad_len, out, tag) tables_seal(table, iv, in, len, aad, aad_len, out, tag)
+#define OPEN(s, table, iv, in, len, aad, aad_len, out, tag) tables_open(table, iv, in, len, aad, aad_len, out, tag)
 
 BENCH_KEY_LOOPS(tables, tables_key, tables_key)
 BENCH_MESSAGE_LOOPS(tables, SEAL, OPEN)

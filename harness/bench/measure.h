@@ -33,6 +33,7 @@ struct bench_memory {
     uint8_t *out;    /* half a page from where it would be in step with in */
     uint8_t *states; /* BENCH_STATES of 16 bytes */
     uint8_t *counters, *aad;
+    size_t aad_len;
     uint8_t h[32]; /* hash subkey, or key of AES */
     struct bench_sealed sealed[KEYS];
     void **tables; /* one for each subject, each on pages of its own */

@@ -85,7 +85,8 @@ struct bench_memory *memory_open(const struct plan *plan)
     m->counters = states + COUNTERS_AT;
     m->aad = states + AAD_AT;
     random_fill(m->counters, 16 * BENCH_STATES);
-    random_fill(m->aad, BENCH_AAD);
+    m->aad_len = plan->aad;
+    random_fill(m->aad, PLAN_MOST_AAD);
     for (size_t i = 0; i < plan->subject_count; i++)
         if (!(m->tables[i] = pages(plan->subjects[i]->table_bytes)))
             return NULL;
@@ -97,7 +98,8 @@ void memory_tags(struct bench_memory *m, size_t len)
     for (size_t i = 0; i < KEYS; i++) {
         struct bench_sealed *sealed = &m->sealed[i];
         if (sealed->text)
-            gcm_tag(&sealed->key, m->counters, m->aad, BENCH_AAD, sealed->text, len, sealed->tag);
+            gcm_tag(&sealed->key, m->counters, m->aad, m->aad_len, sealed->text, len,
+                    sealed->tag);
     }
 }
 
@@ -124,6 +126,7 @@ struct bench_work memory_work(const struct bench_memory *m, const struct plan *p
         .zero = nought,
         .counters = m->counters,
         .aad = m->aad,
+        .aad_len = m->aad_len,
         .out = m->out,
         .sealed = sealed ? sealed->text : NULL,
         .tag = sealed ? sealed->tag : NULL,

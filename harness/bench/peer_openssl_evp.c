@@ -43,31 +43,31 @@ static void open_contexts(const struct bench_subject *s, void *table, const uint
 }
 
 static inline void seal(const void *table, const uint8_t *iv, const uint8_t *in, size_t len,
-                        const uint8_t *aad, uint8_t *out, uint8_t *tag)
+                        const uint8_t *aad, size_t aad_len, uint8_t *out, uint8_t *tag)
 {
     EVP_CIPHER_CTX *c = ((const struct evp_context *)table)->sealing;
     int done;
     EVP_EncryptInit_ex(c, NULL, NULL, NULL, iv);
-    EVP_EncryptUpdate(c, NULL, &done, aad, BENCH_AAD);
+    EVP_EncryptUpdate(c, NULL, &done, aad, (int)aad_len);
     EVP_EncryptUpdate(c, out, &done, in, (int)len);
     EVP_EncryptFinal_ex(c, out + done, &done);
     EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, 16, tag);
 }
 
 static inline int unseal(const void *table, const uint8_t *iv, const uint8_t *in, size_t len,
-                         const uint8_t *aad, uint8_t *out, const uint8_t *tag)
+                         const uint8_t *aad, size_t aad_len, uint8_t *out, const uint8_t *tag)
 {
     EVP_CIPHER_CTX *c = ((const struct evp_context *)table)->opening;
     int done;
     EVP_DecryptInit_ex(c, NULL, NULL, NULL, iv);
     EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_SET_TAG, 16, (void *)(uintptr_t)tag);
-    EVP_DecryptUpdate(c, NULL, &done, aad, BENCH_AAD);
+    EVP_DecryptUpdate(c, NULL, &done, aad, (int)aad_len);
     EVP_DecryptUpdate(c, out, &done, in, (int)len);
     return EVP_DecryptFinal_ex(c, out + done, &done) == 1;
 }
 
-#define SEAL(s, table, iv, in, len, aad, out, tag) seal(table, iv, in, len, aad, out, tag)
-#define OPEN(s, table, iv, in, len, aad, out, tag) unseal(table, iv, in, len, aad, out, tag)
+#define SEAL(s, table, iv, in, len, aad, aad_len, out, tag) seal(table, iv, in, len, aad, aad_len, out, tag)
+#define OPEN(s, table, iv, in, len, aad, aad_len, out, tag) unseal(table, iv, in, len, aad, aad_len, out, tag)
 
 BENCH_KEY_LOOPS(evp, set_key, open_contexts)
 BENCH_MESSAGE_LOOPS(evp, SEAL, OPEN)

@@ -76,6 +76,15 @@ static int set_offset(struct plan *p, const char *value)
     return 1;
 }
 
+static int set_aad(struct plan *p, const char *value)
+{
+    double n;
+    if (!number(value, 0, PLAN_MOST_AAD, &n))
+        return 0;
+    p->aad = (size_t)n;
+    return 1;
+}
+
 static int set_core(struct plan *p, const char *value)
 {
     double n;
@@ -92,7 +101,7 @@ static const struct {
     {"subject", add_subject}, {"size", add_size},         {"mode", add_mode},
     {"samples", set_samples}, {"cycles", set_cycles},     {"budget", set_budget},
     {"nops", set_nops},       {"patience", set_patience}, {"offset", set_offset},
-    {"core", set_core},
+    {"core", set_core},       {"aad", set_aad},
 };
 
 static int take(struct plan *p, const char *word, const char *value)
@@ -113,6 +122,7 @@ int plan_read(FILE *stream, struct plan *plan, char *text, size_t text_size)
     plan->nops = 0.9;
     plan->patience = 10;
     plan->core = -1;
+    plan->aad = BENCH_AAD;
     while (fgets(line, sizeof line, stream)) {
         line[strcspn(line, "\n")] = '\0';
         if (sscanf(line, "%31s %255s", word, value) != 2 || !take(plan, word, value)) {

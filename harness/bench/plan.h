@@ -9,6 +9,7 @@
 #define PLAN_SIZES 64
 #define PLAN_SUBJECTS 2048
 #define PLAN_LARGEST (UINT64_C(1) << 28)
+#define PLAN_MOST_AAD 256
 
 struct plan {
     const struct bench_subject *subjects[PLAN_SUBJECTS];
@@ -23,12 +24,13 @@ struct plan {
     double rate;     /* that rate, in nops per cycle; set once the core is known */
     double patience; /* seconds to wait for a core of its own, for each size; 0: never wait */
     size_t offset;   /* of the data from a page boundary */
+    size_t aad;      /* bytes of AAD before a message of AES-GCM */
     int core;        /* -1: the last allowed */
 };
 
 /*
  * Lines of a word and a value: subject NAME, size BYTES, mode NAME, samples N, cycles N, budget N,
- * nops PART, patience SECONDS, offset BYTES, core N. Returns 0, or -1 with the cause in text.
+ * nops PART, patience SECONDS, offset BYTES, aad BYTES, core N. Returns 0, or -1 with the cause in text.
  */
 int plan_read(FILE *stream, struct plan *plan, char *text, size_t text_size);
 

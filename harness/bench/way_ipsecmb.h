@@ -23,26 +23,26 @@ typedef void ipsecmb_message(const void *table, void *context, uint8_t *out, con
     ((ipsecmb_ghash *)(s)->update)((table), (in), (len), (x), 16)
 
 static inline void ipsecmb_run(kernel_entry entry, void *table, const uint8_t *iv,
-                               const uint8_t *in, size_t len, const uint8_t *aad, uint8_t *out,
+                               const uint8_t *in, size_t len, const uint8_t *aad, size_t aad_len, uint8_t *out,
                                uint8_t *tag)
 {
     ((ipsecmb_message *)entry)(table, (uint8_t *)table + IPSECMB_CONTEXT_AT, out, in, len, iv, aad,
-                               BENCH_AAD, tag, 16);
+                               aad_len, tag, 16);
 }
 
 /* It decrypts and computes the tag; its user compares. */
 static inline int ipsecmb_unseal(kernel_entry entry, void *table, const uint8_t *iv,
-                                 const uint8_t *in, size_t len, const uint8_t *aad, uint8_t *out,
+                                 const uint8_t *in, size_t len, const uint8_t *aad, size_t aad_len, uint8_t *out,
                                  const uint8_t *tag)
 {
     uint8_t found[16];
-    ipsecmb_run(entry, table, iv, in, len, aad, out, found);
+    ipsecmb_run(entry, table, iv, in, len, aad, aad_len, out, found);
     return bench_same_tag(found, tag);
 }
 
-#define IPSECMB_SEAL(s, table, iv, in, len, aad, out, tag)                                         \
-    ipsecmb_run((s)->seal, (table), (iv), (in), (len), (aad), (out), (tag))
-#define IPSECMB_OPEN(s, table, iv, in, len, aad, out, tag)                                         \
-    ipsecmb_unseal((s)->open, (table), (iv), (in), (len), (aad), (out), (tag))
+#define IPSECMB_SEAL(s, table, iv, in, len, aad, aad_len, out, tag)                                         \
+    ipsecmb_run((s)->seal, (table), (iv), (in), (len), (aad), (aad_len), (out), (tag))
+#define IPSECMB_OPEN(s, table, iv, in, len, aad, aad_len, out, tag)                                         \
+    ipsecmb_unseal((s)->open, (table), (iv), (in), (len), (aad), (aad_len), (out), (tag))
 
 #endif

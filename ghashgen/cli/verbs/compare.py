@@ -57,7 +57,7 @@ def COMMAND(
     only_check: bool,
     as_json: bool,
 ) -> None:
-    """Repeat the comparison of a paper: solaris or intel-2023.
+    """Repeat the comparison of a paper: see STUDY's completion, or docs/comparisons.md.
 
     Every variant is checked, then measured in turns in one process, like `bench`; the paper's own
     ratios stand beside those measured here.
@@ -131,10 +131,11 @@ def _document(rewrite: bool, as_json: bool) -> None:
 
 def _plain(study: Study, result: Record) -> dict[str, Any]:
     """Return the record and, beside it, what the paper states."""
-    stated = {v.label: v.paper_seconds for v in study.variants if v.paper_seconds is not None}
+    stated = {v.label: v.paper_time for v in study.variants if v.paper_time is not None}
     paper = {
         "source": study.source,
-        "seconds": stated,
+        "times": stated,
+        "unit": study.time_unit,
         "ratios": [asdict(row) for row in study.paper_rows],
         "differs": study.differs,
     }

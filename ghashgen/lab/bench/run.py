@@ -4,7 +4,7 @@ import json
 import signal
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -54,6 +54,8 @@ class Effort:
     """Core to stay on; -1 for the last one allowed."""
     offset: int = 0
     """Offset of the data from a page boundary, in bytes."""
+    aad: int = 12
+    """Bytes of AAD before a message of AES-GCM, 0 to 256."""
 
 
 QUICK = Effort(samples=11, budget=20_000_000, patience=1.5)
@@ -84,11 +86,13 @@ def bench(
     out_dir: Path | None = None,
     given: Sequence[PeerObject] = (),
     contest: Contest = HASH,
+    only: Collection[str] = (),
 ) -> Results:
     """Measure kernels and peers in one process a run, in turns, after a check of their results.
 
     All kernels are of the family of ``contest``; without a choice, its rivals and default modes are
-    taken. ``given`` are peers from files, of which those of other families are passed over. Sizes
+    taken. ``given`` are peers from files, of which those of other families are passed over;
+    ``only`` are the names of what is measured of all these, where it is not all. Sizes
     are in bytes, results in core cycles per call. ``on_done`` is called for each cell of each run,
     without statistics where too few samples were undisturbed. What this CPU cannot run, and peers
     not installed, stand in ``Results.missing``.
@@ -105,6 +109,8 @@ def bench(
     given = [peer for peer in given if WAYS[peer.way].keyed is contest.keyed]
     program = build(kernels, libraries, out_dir, given, contest.peers)
     subjects = _subjects(program, kernels, PORTABLE in peers, contest, keys_of(kernels))
+    if only:
+        subjects = {name: subject for name, subject in subjects.items() if name in only}
     interfaces = {
         name: interface
         for name, interface in contest.interfaces.items()
@@ -126,6 +132,8 @@ def bench(
             key = (name, size, interfaces[name].mode)
             gathered.cells.setdefault(key, []).append(run)
             on_done(Cell(*key, (run,)))
+    for name in subjects.keys() - {name for name, _, _ in gathered.cells}:
+        gathered.missing.setdefault(name, f"no function of it is for mode {' or '.join(modes)}")
     machine = Machine(cpu_model(), gathered.features, gathered.ghz, git_commit())
     cells = tuple(Cell(*key, tuple(found)) for key, found in gathered.cells.items() if found)
     return Results(machine, subjects, cells, {**gathered.missing, **_disturbed(gathered)})

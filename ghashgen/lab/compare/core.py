@@ -4,21 +4,24 @@ A ratio is always the baseline's time by the variant's: above 1, the variant is 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.core import Point
+from ghashgen.lab.bench.contest import HASH, PORTABLE, Contest
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One row: a kernel of this project, or a portable one by its name in `harness`."""
+    """One row: a kernel of this project, or what the benchmark has beside kernels, by its name."""
 
     label: str
-    subject: Kernel | str
-    paper_seconds: float | None = None
+    subject: Point | str
+    paper_time: float | None = None
     """The paper's own time for its counterpart, where the paper states one."""
     constant_time: bool = True
     """Whether the code is written so that its time depends on the length alone."""
+    rival: str = PORTABLE
+    """Whose a subject given by name is: one of the contest's rivals."""
 
     @property
     def name(self) -> str:
@@ -41,11 +44,13 @@ class Group:
 
 @dataclass(frozen=True)
 class PaperRow:
-    """Ratios that the paper itself states, by message size in bytes."""
+    """Figures that the paper itself states, by message size in bytes."""
 
     label: str
     source: str
-    ratios: Mapping[int, float]
+    ratios: Mapping[int, float] = field(default_factory=dict)
+    per_byte: Mapping[int, float] = field(default_factory=dict)
+    """Cycles a byte."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +66,14 @@ class Study:
     """Bytes of a message."""
     groups: tuple[Group, ...]
     paper_rows: tuple[PaperRow, ...] = ()
-    seconds_source: str = ""
+    time_source: str = ""
     """Where the paper states the times that its variants carry."""
+    time_unit: str = "s"
+    """What these times are in."""
+    contest: Contest = HASH
+    """The measurement that its mode belongs to."""
+    aad: int = 12
+    """Bytes of AAD before each message of AES-GCM."""
     differs: tuple[str, ...] = ()
     """What of the paper's setting is not repeated, one sentence or two each."""
 
@@ -72,18 +83,18 @@ class Study:
         return tuple(variant for group in self.groups for variant in group.variants)
 
     @property
-    def kernels(self) -> tuple[Kernel, ...]:
+    def kernels(self) -> tuple[Point, ...]:
         """The kernels of this project among the rows."""
         return tuple(v.subject for v in self.variants if not isinstance(v.subject, str))
 
     @property
-    def portable(self) -> tuple[str, ...]:
-        """The portable kernels among the rows."""
-        return tuple(v.subject for v in self.variants if isinstance(v.subject, str))
+    def others(self) -> Mapping[str, str]:
+        """What is no kernel of this project among the rows: whose it is, by name."""
+        return {v.subject: v.rival for v in self.variants if isinstance(v.subject, str)}
 
 
 def paper_ratio(group: Group, variant: Variant) -> float | None:
     """Return the paper's time of the group's baseline by that of the variant, if it states both."""
-    if group.baseline.paper_seconds is None or variant.paper_seconds is None:
+    if group.baseline.paper_time is None or variant.paper_time is None:
         return None
-    return group.baseline.paper_seconds / variant.paper_seconds
+    return group.baseline.paper_time / variant.paper_time

@@ -20,6 +20,8 @@ WIDTH = 100
 _MODES = {
     "throughput": "Independent calls of one update",
     "gcm": "Independent messages, each three updates: 12 bytes of AAD, the message, 16 of lengths",
+    "seal": "Independent messages, each encrypted whole, with {aad} bytes of AAD",
+    "text": "Independent texts, each encrypted and hashed, without AAD, lengths and tag",
 }
 
 
@@ -51,19 +53,22 @@ def method(study: Study, record: Record) -> str:
     """Return what was measured, where and how, in sentences."""
     where = f"{record.machine}, {record.clock_ghz:.2f} GHz, sources {record.sources or 'unknown'}"
     plural = "es" if record.processes > 1 else ""
+    figures = (
+        "A cell is core cycles per byte of the message (median over processes of their medians) "
+        "and ×, the time of the group's first row by this row's (taken in each process, median "
+        "over processes): above 1, this row is the faster. Spread: from the lowest first to the "
+        "highest third quartile of a process, by the median, at the worst size; ratio ±: how far "
+        "the ratio of a process was from the one shown, at the worst size. A ratio within 5% of 1 "
+        "is no difference."
+    )
     text = (
-        f"{where}. {_MODES[record.mode]}; all variants in turns in one process on one core, "
-        f"{record.processes} process{plural}, up to {record.samples} samples of each figure a "
-        "process. A cell is core cycles per byte of the message (median over processes of their "
-        "medians) and ×, the time of the group's first row by this row's (taken in each process, "
-        "median over processes): above 1, this row is the faster. Spread: from the lowest first to "
-        "the highest third quartile of a process, by the median, at the worst size; ratio ±: how "
-        "far the ratio of a process was from the one shown, at the worst size. A ratio within 5% "
-        "of 1 is no difference."
+        f"{where}. {_MODES[record.mode].format(aad=study.aad)}; all variants in turns in one "
+        f"process on one core, {record.processes} process{plural}, up to {record.samples} samples "
+        f"of each figure a process. {figures}"
     )
     if not all(row.constant_time for row in record.rows):
         text += " Time: whether the code is written so that its time depends on the length alone."
-    return f"{text} The paper's: {study.seconds_source}." if study.seconds_source else text
+    return f"{text} The paper's: {study.time_source}." if study.time_source else text
 
 
 def _wrapped(text: str) -> str:

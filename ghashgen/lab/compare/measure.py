@@ -5,11 +5,11 @@ then the median over processes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
 from ghashgen.lab.bench import Cell, Effort, Results, Run, bench
-from ghashgen.lab.bench.contest import PORTABLE
 from ghashgen.lab.compare.core import Group, Study, Variant
 from ghashgen.lab.compare.record import Figure, Record, Row
 from ghashgen.run.table import HarnessKernel
@@ -32,25 +32,36 @@ def measure(
 ) -> Record:
     """Measure every variant of a study; `kernels` are those of `study.kernels`, assembled.
 
-    Each process checks all results against the bitwise C before it measures.
+    Each process checks all results against C that is slow and plain before it measures.
 
     Raises:
-        GhashgenError: a wrong GHASH (its kernel is named), sizes out of range, a program that
+        GhashgenError: a wrong result (its kernel is named), sizes out of range, a program that
             cannot be built or run, a CPU that can run nothing of the study, or a core that was
             never quiet.
     """
     if processes < 1:
         raise GhashgenError("nothing to measure", "choose at least one run")
-    peers = (PORTABLE,) if study.portable else ()
     found = [
-        bench(kernels, peers, sizes, (study.mode,), 1, on_done, effort=effort, out_dir=out_dir)
+        bench(
+            kernels,
+            tuple(dict.fromkeys(study.others.values())),
+            sizes,
+            (study.mode,),
+            1,
+            on_done,
+            effort=replace(effort, aad=study.aad),
+            out_dir=out_dir,
+            contest=study.contest,
+            only=frozenset(variant.name for variant in study.variants),
+        )
         for _ in range(processes)
     ]
     if not any(results.cells for results in found):
-        lacks = [f"{k.name}: {why}" for k in kernels if (why := found[0].missing.get(k.name))]
-        if not study.portable and len(lacks) == len(kernels):
+        missing = found[0].missing
+        lacks = [f"{v.name}: {why}" for v in study.variants if (why := _why(v, missing))]
+        if len(lacks) == len(study.variants):
             raise GhashgenError(
-                f"none of the {len(lacks)} kernels compared can be measured here; {lacks[0]}",
+                f"none of the {len(lacks)} variants compared can be measured here; {lacks[0]}",
                 "use a machine that has it",
             )
         raise GhashgenError("the core was never quiet: nothing measured", "try again, or --core")
@@ -80,6 +91,12 @@ def combine(study: Study, found: Sequence[Results], samples: int) -> Record:
     )
 
 
+def _why(variant: Variant, missing: Mapping[str, str]) -> str | None:
+    """Return why a variant was not measured, if that is known."""
+    whose = variant.rival if isinstance(variant.subject, str) else variant.name
+    return missing.get(variant.name) or missing.get(whose)
+
+
 def _row(
     group: Group,
     variant: Variant,
@@ -102,7 +119,8 @@ def _row(
         subject=variant.name,
         constant_time=variant.constant_time,
         digest=subject.digest if subject else "",
-        missing="" if some else missing.get(variant.name, _DISTURBED),
+        missing="" if some else _why(variant, missing) or _DISTURBED,
+        table_bytes=subject.table_bytes if subject else 0,
         figures=some,
     )
 

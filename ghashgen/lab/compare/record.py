@@ -51,6 +51,8 @@ class Row(Struct, frozen=True, forbid_unknown_fields=True):
     """SHA-256 of a kernel's code, as MANIFEST.json has it; "" for C."""
     missing: str
     figures: tuple[Figure, ...]
+    table_bytes: int = 0
+    """Bytes of its table or context; 0 in records that do not say."""
 
     def figure(self, size: int) -> Figure | None:
         """Return the figure of a size, if there is one."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import asdict, fields
 
-from ghashgen.lab.compare.core import Study, paper_ratio
+from ghashgen.lab.compare.core import PaperRow, Study, paper_ratio
 from ghashgen.lab.compare.record import Figure, Record, Row
 from ghashgen.records.core import size_name
 from ghashgen.support.tables import Table
@@ -53,21 +53,29 @@ def _deviation(figures: tuple[Figure, ...]) -> str:
     return f"{100 * max(found):.1f}%" if found else NOTHING
 
 
-def _seconds(study: Study) -> dict[tuple[str, str], tuple[float, float | None]]:
+def _times_of(study: Study) -> dict[tuple[str, str], tuple[float, float | None]]:
     """Return the paper's time and ratio of each row that has them, by group and label."""
     return {
-        (group.title, variant.label): (variant.paper_seconds, paper_ratio(group, variant))
+        (group.title, variant.label): (variant.paper_time, paper_ratio(group, variant))
         for group in study.groups
         for variant in group.variants
-        if variant.paper_seconds is not None
+        if variant.paper_time is not None
     }
 
 
-def _paper_cell(stated: tuple[float, float | None] | None) -> str:
+def _paper_cell(study: Study, stated: tuple[float, float | None] | None) -> str:
     if stated is None:
         return NOTHING
-    seconds, ratio = stated
-    return f"{seconds:.2f} s {_times(ratio)}"
+    time, ratio = stated
+    digits = 2 if study.time_unit == "s" else 1
+    return f"{time:.{digits}f} {study.time_unit} {_times(ratio)}"
+
+
+def _theirs(row: PaperRow, size: int) -> str:
+    """Return what the paper states of a size."""
+    time = f"{row.per_byte[size]:.1f}" if size in row.per_byte else ""
+    ratio = f"×{row.ratios[size]:.2f}" if size in row.ratios else ""
+    return f"{time} {ratio}".strip() or NOTHING
 
 
 def _text(row: Row, record: Record, columns: int) -> tuple[str, ...]:
@@ -81,28 +89,34 @@ def _grouped(record: Record) -> bool:
     return len({row.group for row in record.rows}) > 1
 
 
+def _sized(record: Record) -> bool:
+    return any(row.table_bytes for row in record.rows)
+
+
 def _timed(record: Record) -> bool:
     return not all(row.constant_time for row in record.rows)
 
 
 def _rows(study: Study, record: Record) -> Iterator[tuple[str, ...]]:
-    stated = _seconds(study)
+    stated = _times_of(study)
     for row in record.rows:
         # "variable": the time depends on secrets, by how the code is written.
         time = ("constant" if row.constant_time else "variable",) if _timed(record) else ()
-        paper = (_paper_cell(stated.get((row.group, row.label))),) if stated else ()
+        paper = (_paper_cell(study, stated.get((row.group, row.label))),) if stated else ()
         group = (row.group,) if _grouped(record) else ()
+        space = (str(row.table_bytes or NOTHING),) if _sized(record) else ()
         figures = _text(row, record, len(record.sizes) + 2)
-        yield (*group, row.label, row.subject, *time, *paper, *figures)
+        yield (*group, row.label, row.subject, *space, *time, *paper, *figures)
     for theirs in study.paper_rows:
-        cells = [
-            f"×{theirs.ratios[size]:.2f}" if size in theirs.ratios else NOTHING
-            for size in record.sizes
-        ]
+        cells = [_theirs(theirs, size) for size in record.sizes]
         group = ("the paper's",) if _grouped(record) else ()
         time = (NOTHING,) if _timed(record) else ()
         paper = (NOTHING,) if stated else ()
-        yield (*group, theirs.label, theirs.source, *time, *paper, *cells, NOTHING, NOTHING)
+        space = (NOTHING,) if _sized(record) else ()
+        yield (
+            *(*group, theirs.label, theirs.source, *space, *time, *paper),
+            *(*cells, NOTHING, NOTHING),
+        )
 
 
 def table(study: Study, record: Record) -> Table:
@@ -113,8 +127,9 @@ def table(study: Study, record: Record) -> Table:
     columns = (
         *(("group",) if _grouped(record) else ()),
         *("variant", "measured"),
+        *((">table bytes",) if _sized(record) else ()),
         *(("time",) if _timed(record) else ()),
-        *((">the paper's",) if _seconds(study) else ()),
+        *((">the paper's",) if _times_of(study) else ()),
         *(f">{size_name(size)}" for size in record.sizes),
         *(">spread", ">ratio ±"),
     )
@@ -135,7 +150,7 @@ def missing(record: Record) -> tuple[tuple[str, str], ...]:
 
 def as_csv(study: Study, record: Record) -> str:
     """Return one line for each row and size, with a header line."""
-    stated = _seconds(study)
+    stated = _times_of(study)
     out = io.StringIO()
     writer = csv.DictWriter(out, _COLUMNS, lineterminator="\n", restval="")
     writer.writeheader()

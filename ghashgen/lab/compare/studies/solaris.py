@@ -25,9 +25,7 @@ STUDY = Study(
     source="papers/solaris",
     mode="throughput",
     sizes=(16, 64, 256, 1024, 4096, 16384),
-    seconds_source=(
-        "papers/solaris, Performance of Carryless Multiply Methods, seconds of user time"
-    ),
+    time_source=("papers/solaris, Performance of Carryless Multiply Methods, seconds of user time"),
     groups=(
         Group(
             "one block at a time",
