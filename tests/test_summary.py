@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from click.testing import CliRunner
 from ghashgen.algebra import identities
 from ghashgen.cli.verbs import summary as command
 from ghashgen.kernels.hash.catalogue import catalogue
+from ghashgen.lab.bench.contest import AES_GCM
 from ghashgen.lab.summary import (
     BEGIN,
     END,
@@ -23,7 +25,7 @@ from ghashgen.lab.summary import (
     gather,
     replaced,
 )
-from ghashgen.records.core import Cell, Machine, Results, Run, Subject
+from ghashgen.records.core import IMIX_BYTES, Cell, Machine, Results, Run, Subject
 from ghashgen.records.records import FOLDER, write_record
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import project_root
@@ -192,6 +194,25 @@ def test_chained_calls_and_whole_messages_are_shown_where_measured(clone: Path) 
     write_record(measured(*figures), "x", clone / FOLDER)
     row = "| 1024 | `k` | 0.250/B | 4.0% | p | 1.10 | 1.20 | 1.30 |"
     assert row in blocks(gather(clone))[RESULTS]
+
+
+def test_aes_gcm_has_a_table_of_its_own(clone: Path) -> None:
+    shutil.rmtree(clone / FOLDER)
+    assert "Speed of AES-GCM" not in blocks(gather(clone))[RESULTS]
+    figures = [
+        *(("k", "seal", 16, 40.0), ("q", "seal", 16, 44.0), ("p", "seal", 16, 50.0)),
+        *(("k", "open", 16, 50.0), ("p", "open", 16, 55.0)),
+        *(("k", "imix", IMIX_BYTES, IMIX_BYTES / 4), ("p", "imix", IMIX_BYTES, IMIX_BYTES / 2)),
+        ("k", "init", 0, 251.3),
+    ]
+    results = measured(*figures)
+    keyed = {name: replace(subject, key=256) for name, subject in results.subjects.items()}
+    write_record(replace(results, subjects=keyed), "x", clone / AES_GCM.folder)
+    page = blocks(gather(clone))[RESULTS]
+    assert "## Speed of AES-GCM on Zen 5" in page
+    assert "| 256 | 16 | `k` | 40.0 | 4.0% | p | 1.25 | 1.10 |  |  |" in page
+    assert "| 256 | IMIX | `k` | 0.250/B | 4.0% | p | 2.00 |  |  |  |" in page
+    assert "| `k` | 384 | 251 |" in page
 
 
 def test_a_folder_without_a_manifest_is_refused(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ghashgen.lab.bench.table import CYCLES_UP_TO
-from ghashgen.records.core import GCM, Cell, Results, size_name
+from ghashgen.records.core import GCM, IMIX, IMIX_BYTES, TEXT, Cell, Results, size_name
 from ghashgen.records.records import Record
 
 SHOWN = (16, 64, 256, 1024, 1500, 16384)
@@ -26,6 +26,10 @@ LONG_COLUMNS = (
     ),
     *(">calls chained", ">whole GCM messages"),
 )
+GCM_COLUMNS = (
+    *(">key", ">bytes", "kernel", ">cycles", ">quartiles apart", "best peer"),
+    *(">peer's time by the kernel's", ">open", ">calls chained", ">text alone"),
+)
 SETUP_COLUMNS = ("subject", ">table bytes", ">cycles")
 
 
@@ -42,10 +46,13 @@ class Pair:
         return self.peer.cycles / self.kernel.cycles
 
 
-def pair(results: Results, size: int, mode: str = "throughput") -> Pair | None:
-    """Return the best kernel and the best peer at a size in bytes; None where either is absent."""
-    kernels = results.of_kind(("kernel",), size, mode)
-    peers = results.of_kind(("peer",), size, mode)
+def pair(results: Results, size: int, mode: str = "throughput", key: int = 0) -> Pair | None:
+    """Return the best kernel and the best peer at a size in bytes; None where either is absent.
+
+    Of AES-GCM, those with a key of so many bits.
+    """
+    kernels = results.of_kind(("kernel",), size, mode, key)
+    peers = results.of_kind(("peer",), size, mode, key)
     return Pair(kernels[0], peers[0]) if kernels and peers else None
 
 
@@ -86,6 +93,23 @@ def long_rows(record: Record) -> Iterator[tuple[str, ...]]:
             )
 
 
+def gcm_rows(record: Record) -> Iterator[tuple[str, ...]]:
+    """Yield one CPU's rows of AES-GCM: each size of key, and each size of a message sealed."""
+    results = record.results
+    sizes = [size for mode, size in results.rows() if mode == "seal"]
+    for key in results.keys:
+        for mode, size in (*(("seal", size) for size in sizes), (IMIX, IMIX_BYTES)):
+            if (found := pair(results, size, mode, key)) is None:
+                continue
+            others = [pair(results, size, other, key) for other in ("open", "seal-latency", TEXT)]
+            yield (
+                *(str(key), "IMIX" if mode == IMIX else str(size), f"`{found.kernel.name}`"),
+                *(figure(found.kernel), _apart(found.kernel), found.peer.name),
+                f"{found.ratio:.2f}",
+                *("" if other is None else f"{other.ratio:.2f}" for other in others),
+            )
+
+
 def _apart(cell: Cell) -> str:
     low, high = cell.spread
     return "" if math.isnan(high - low) else f"{100 * (high - low) / cell.cycles:.1f}%"
@@ -97,7 +121,8 @@ def setup_rows(record: Record) -> Iterator[tuple[str, ...]]:
     named = {
         found.kernel.name
         for mode, size in results.rows()
-        if (found := pair(results, size, mode)) is not None
+        for key in results.keys
+        if (found := pair(results, size, mode, key)) is not None
     }
     for name, subject in sorted(results.subjects.items(), key=lambda s: (s[1].kind, s[0])):
         cell = results.cell(name, 0, "init")
@@ -113,11 +138,13 @@ def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str
 
 
 __all__ = [
+    "GCM_COLUMNS",
     "LONG_COLUMNS",
     "SETUP_COLUMNS",
     "SHORT_COLUMNS",
     "Pair",
     "figure",
+    "gcm_rows",
     "long_rows",
     "markdown_table",
     "pair",
