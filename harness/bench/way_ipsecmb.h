@@ -1,15 +1,13 @@
 /*
- * How Intel's multi-buffer library calls its direct functions. A context of AES-GCM has the key's data,
- * then what one message needs.
+ * How Intel's multi-buffer library calls its direct functions. A table of AES-GCM has what one
+ * message needs, then the key's data.
  */
 #ifndef GHASHGEN_BENCH_WAY_IPSECMB_H
 #define GHASHGEN_BENCH_WAY_IPSECMB_H
 
 #include "gcm_loops.h"
 
-#define IPSECMB_CONTEXT_AT 4096
-#define IPSECMB_CONTEXT 256
-#define IPSECMB_TABLE_BYTES (IPSECMB_CONTEXT_AT + IPSECMB_CONTEXT)
+#define IPSECMB_KEY_AT 128
 
 typedef void ipsecmb_init(const void *key, void *table);
 typedef void ipsecmb_ghash(const void *table, const void *in, uint64_t len, void *x,
@@ -19,6 +17,8 @@ typedef void ipsecmb_message(const void *table, void *context, uint8_t *out, con
                              uint8_t *tag, uint64_t tag_len);
 
 #define IPSECMB_INIT(s, table, h) ((ipsecmb_init *)(s)->init)((h), (table))
+#define IPSECMB_GCM_INIT(s, table, key)                                                            \
+    ((ipsecmb_init *)(s)->init)((key), (uint8_t *)(table) + IPSECMB_KEY_AT)
 #define IPSECMB_UPDATE(s, table, x, in, len)                                                       \
     ((ipsecmb_ghash *)(s)->update)((table), (in), (len), (x), 16)
 
@@ -26,8 +26,8 @@ static inline void ipsecmb_run(kernel_entry entry, void *table, const uint8_t *i
                                const uint8_t *in, size_t len, const uint8_t *aad, size_t aad_len, uint8_t *out,
                                uint8_t *tag)
 {
-    ((ipsecmb_message *)entry)(table, (uint8_t *)table + IPSECMB_CONTEXT_AT, out, in, len, iv, aad,
-                               aad_len, tag, 16);
+    const uint8_t *key = (const uint8_t *)table + IPSECMB_KEY_AT;
+    ((ipsecmb_message *)entry)(key, table, out, in, len, iv, aad, aad_len, tag, 16);
 }
 
 /* It decrypts and computes the tag; its user compares. */

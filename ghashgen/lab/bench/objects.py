@@ -51,7 +51,7 @@ WAYS: Mapping[str, Way] = MappingProxyType(
         "ghashgen": Way(4096),
         "openssl": Way(256),
         "ipsecmb": Way(1280),
-        "ipsecmb-gcm": Way(4096 + 256, ("init", "seal", "open"), keyed=True),
+        "ipsecmb-gcm": Way(128 + 1280, ("init", "seal", "open"), keyed=True),
         "boringssl-gcm": Way(512, ("init", "text"), keyed=True),
         "boringssl-gcm-blocks": Way(512, ("init", "text"), keyed=True),
     }
