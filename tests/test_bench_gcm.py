@@ -30,7 +30,17 @@ from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import assemble
 
 NEEDS = ("aesni", "avx", "pclmulqdq")
-KERNELS = tuple(GcmKernel(key, "avx", "karatsuba", "clmul2", 4) for key in (128, 256))
+KERNELS = tuple(
+    GcmKernel(key, "avx", "karatsuba", "clmul2", 4, messages=True) for key in (128, 256)
+)
+
+
+WHOLE = {(mode, size) for mode in ("seal", "open", "seal-latency") for size in (16, 21, 100)} | {
+    ("imix", IMIX_BYTES),
+    ("init", 0),
+    ("init-throughput", 0),
+}
+"""What is measured of subjects that take whole messages."""
 
 
 def assembled(folder: Path) -> list[HarnessKernel]:
@@ -60,22 +70,21 @@ def test_everything_is_checked_and_measured(tmp_path: Path) -> None:
             assert results.missing[kernel.name] == f"this CPU lacks {' '.join(missing)}"
             assert not cells
         else:
-            assert {("text", 16), ("text", 21), ("text", 100), ("init", 0)} <= cells
+            assert cells == WHOLE | {("text", size) for size in (16, 21, 100)}
         assert results.subjects[kernel.name].key == kernel.key_bits
-    whole = {(mode, size) for mode in ("seal", "open", "seal-latency") for size in (16, 21, 100)}
-    whole |= {("imix", IMIX_BYTES), ("init", 0), ("init-throughput", 0)}
     for peer in ("ref_gcm128_tables", "openssl_evp_128", "openssl_evp_256"):
         found = {(cell.mode, cell.size) for cell in results.cells if cell.name == peer}
-        assert found == whole or "openssl_evp" in results.missing
+        assert found == WHOLE or "openssl_evp" in results.missing
     # The kernels have two sizes of key; what has the third is not measured.
     assert results.keys == (128, 256)
     assert not any(name.endswith("192") for name in results.subjects)
 
 
-def planted(folder: Path, kernel: GcmKernel, name: str, first: str) -> HarnessKernel:
-    """A right kernel but for instructions put first in its encrypt."""
+def planted(folder: Path, kernel: GcmKernel, function: str, first: str) -> HarnessKernel:
+    """A kernel called faulty, right but for instructions put first in a function."""
+    name = "faulty"
     text = emitted_text(kernel, target()).replace(kernel.name, name)
-    head = f"\n{name}_encrypt:\n    endbr64\n"
+    head = f"\n{name}_{function}:\n    endbr64\n"
     assert text.count(head) == 1
     source = folder / f"{name}.asm"
     source.write_text(text.replace(head, head + first))
@@ -87,16 +96,29 @@ def planted(folder: Path, kernel: GcmKernel, name: str, first: str) -> HarnessKe
 
 @pytest.mark.cpu
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: f"aes{kernel.key}")
-@pytest.mark.parametrize("wrong", ["xor byte [rsi + 15], 1", "xor byte [rdx], 128"])
-def test_a_wrong_text_or_hash_ends_the_run(kernel: GcmKernel, wrong: str, tmp_path: Path) -> None:
-    """A counter block or a state that is one bit off."""
-    head = f"    cmp r9, 21\n    jne .fine\n    {wrong}\n.fine:\n"
-    fault = planted(tmp_path, kernel, "faulty", head)
+@pytest.mark.parametrize(
+    ("function", "length", "wrong"),
+    [
+        ("encrypt", "r9", "xor byte [rsi + 15], 1"),
+        ("encrypt", "r9", "xor byte [rdx], 128"),
+        ("seal", "qword [rsp + 8]", "xor byte [rsi + 11], 1"),
+        ("seal", "qword [rsp + 8]", "dec r8"),
+        ("open", "qword [rsp + 8]", "xor byte [rsi + 11], 1"),
+        ("open", "qword [rsp + 8]", "xor eax, eax\n    ret"),
+    ],
+    ids=["counter", "state", "iv", "aad", "iv-of-open", "any-tag-is-right"],
+)
+def test_what_is_wrong_ends_the_run(
+    kernel: GcmKernel, function: str, length: str, wrong: str, tmp_path: Path
+) -> None:
+    head = f"    cmp {length}, 21\n    jne .fine\n    {wrong}\n.fine:\n"
+    fault = planted(tmp_path, kernel, function, head)
+    mode = "text" if function == "encrypt" else function
     if lacking(NEEDS):
-        assert "faulty" in measured([fault], tmp_path, "text").missing
+        assert "faulty" in measured([fault], tmp_path, mode).missing
         return
     with pytest.raises(GhashgenError, match="faulty gives a wrong AES-GCM of 21 bytes"):
-        measured([fault], tmp_path, "text")
+        measured([fault], tmp_path, mode)
 
 
 def _cell(name: str, size: int, mode: str, cycles: float) -> Cell:
