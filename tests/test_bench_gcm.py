@@ -4,12 +4,13 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from compiling import emitted_text
-from cpus import lacking
+from cpus import AS_FOUND, NO_PCLMULQDQ, lacking
 from test_bench import ANY
 
 from ghashgen.arch.x86_64.assemblers import find_nasm
@@ -43,8 +44,19 @@ WHOLE = {(mode, size) for mode in ("seal", "open", "seal-latency") for size in (
 """What is measured of subjects that take whole messages."""
 
 
-def assembled(folder: Path) -> list[HarnessKernel]:
-    return [item.harness_kernel for item in build(KERNELS, target(), folder, folder)]
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("bench")
+
+
+@cache
+def assembled(folder: Path) -> tuple[HarnessKernel, ...]:
+    return tuple(item.harness_kernel for item in build(KERNELS, target(), folder, folder))
+
+
+@cache
+def emitted(kernel: GcmKernel) -> str:
+    return emitted_text(kernel, target())
 
 
 def measured(kernels: Sequence[HarnessKernel], folder: Path, *modes: str) -> Results:
@@ -61,9 +73,9 @@ def measured(kernels: Sequence[HarnessKernel], folder: Path, *modes: str) -> Res
 
 
 @pytest.mark.cpu
-def test_everything_is_checked_and_measured(tmp_path: Path) -> None:
-    kernels = assembled(tmp_path)
-    results = measured(kernels, tmp_path)
+def test_everything_is_checked_and_measured(folder: Path) -> None:
+    kernels = assembled(folder)
+    results = measured(kernels, folder)
     for kernel in kernels:
         cells = {(cell.mode, cell.size) for cell in results.cells if cell.name == kernel.name}
         if missing := lacking(kernel.needs):
@@ -83,7 +95,7 @@ def test_everything_is_checked_and_measured(tmp_path: Path) -> None:
 def planted(folder: Path, kernel: GcmKernel, function: str, first: str) -> HarnessKernel:
     """A kernel called faulty, right but for instructions put first in a function."""
     name = "faulty"
-    text = emitted_text(kernel, target()).replace(kernel.name, name)
+    text = emitted(kernel).replace(kernel.name, name)
     head = f"\n{name}_{function}:\n    endbr64\n"
     assert text.count(head) == 1
     source = folder / f"{name}.asm"
@@ -94,7 +106,7 @@ def planted(folder: Path, kernel: GcmKernel, function: str, first: str) -> Harne
     return replace(right, name=name, symbol=name, obj=obj)
 
 
-@pytest.mark.cpu
+@pytest.mark.cpu(AS_FOUND, NO_PCLMULQDQ)
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: f"aes{kernel.key}")
 @pytest.mark.parametrize(
     ("function", "length", "wrong"),
@@ -103,22 +115,22 @@ def planted(folder: Path, kernel: GcmKernel, function: str, first: str) -> Harne
         ("encrypt", "r9", "xor byte [rdx], 128"),
         ("seal", "qword [rsp + 8]", "xor byte [rsi + 11], 1"),
         ("seal", "qword [rsp + 8]", "dec r8"),
-        ("open", "qword [rsp + 8]", "xor byte [rsi + 11], 1"),
+        ("open", "qword [rsp + 8]", "inc byte [rsi + 11]"),
         ("open", "qword [rsp + 8]", "xor eax, eax\n    ret"),
     ],
     ids=["counter", "state", "iv", "aad", "iv-of-open", "any-tag-is-right"],
 )
 def test_what_is_wrong_ends_the_run(
-    kernel: GcmKernel, function: str, length: str, wrong: str, tmp_path: Path
+    kernel: GcmKernel, function: str, length: str, wrong: str, folder: Path
 ) -> None:
     head = f"    cmp {length}, 21\n    jne .fine\n    {wrong}\n.fine:\n"
-    fault = planted(tmp_path, kernel, function, head)
+    fault = planted(folder, kernel, function, head)
     mode = "text" if function == "encrypt" else function
     if lacking(NEEDS):
-        assert "faulty" in measured([fault], tmp_path, mode).missing
+        assert "faulty" in measured([fault], folder, mode).missing
         return
     with pytest.raises(GhashgenError, match="faulty gives a wrong AES-GCM of 21 bytes"):
-        measured([fault], tmp_path, mode)
+        measured([fault], folder, mode)
 
 
 def _cell(name: str, size: int, mode: str, cycles: float) -> Cell:
