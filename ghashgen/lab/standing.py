@@ -4,12 +4,16 @@ A ratio is the peer's time over the kernel's, both measured in turns in one proc
 """
 
 import math
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ghashgen.lab.bench.table import CYCLES_UP_TO
 from ghashgen.records.core import GCM, IMIX, IMIX_BYTES, TEXT, Cell, Results, size_name
 from ghashgen.records.records import Record
+
+WIDTH = 100
+"""Columns of prose."""
 
 SHOWN = (16, 64, 256, 1024, 1500, 16384)
 """Message sizes of the short table, in bytes: one for each class of lengths, and a packet."""
@@ -130,6 +134,11 @@ def setup_rows(record: Record) -> Iterator[tuple[str, ...]]:
             yield f"`{name}`", str(subject.table_bytes), f"{cell.cycles:.0f}"
 
 
+def wrapped(text: str) -> str:
+    """Return prose in lines of up to WIDTH columns."""
+    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table; a column named with a leading > is right-aligned."""
     rule = ["---:" if column.startswith(">") else "---" for column in columns]
@@ -150,4 +159,5 @@ __all__ = [
     "pair",
     "setup_rows",
     "short_rows",
+    "wrapped",
 ]

@@ -3,10 +3,9 @@
 Every figure is computed: kernels and instruction counts from the MANIFEST.json of the checked-in
 output, theorems from the list that `ghashgen prove --identities` works through, proofs of the bytes
 from PROOFS.json beside the kernels, the trusted base from the sources (`ghashgen.check.trusted`),
-speed from the records in docs/bench (`ghashgen.lab.standing`).
+speed from the records in docs/bench (`ghashgen.lab.speed`).
 """
 
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -21,18 +20,9 @@ from ghashgen.check.ledger import theorems as proved_theorems
 from ghashgen.check.trusted import Part, second_line, trusted_parts
 from ghashgen.kernels import manifest
 from ghashgen.lab.bench.contest import AES_GCM
-from ghashgen.lab.standing import (
-    GCM_COLUMNS,
-    LONG_COLUMNS,
-    SETUP_COLUMNS,
-    SHORT_COLUMNS,
-    gcm_rows,
-    long_rows,
-    markdown_table,
-    setup_rows,
-    short_rows,
-)
-from ghashgen.records.records import FOLDER, METHOD, Record, load_records
+from ghashgen.lab.speed import gcm_parts, short_speed, speed_parts
+from ghashgen.lab.standing import markdown_table, wrapped
+from ghashgen.records.records import FOLDER, Record, load_records
 from ghashgen.support.errors import GhashgenError
 
 BEGIN, END = "<!-- summary:begin -->", "<!-- summary:end -->"
@@ -47,9 +37,6 @@ README, RESULTS = "README.md", "docs/results.md"
 MULTIPLIES = ("schoolbook", "karatsuba", "k", "winograd")
 GROUPS = (8, 16)
 """Multiply schemes and blocks per group whose loops the summary compares."""
-
-WIDTH = 100
-"""Columns of the block's prose."""
 
 GHASH = "ghash"
 """The operation whose loops are compared; POLYVAL's have no byte swap."""
@@ -209,7 +196,7 @@ def _single(entry: manifest.Entry) -> Single:
 
 def blocks(summary: Summary) -> dict[str, str]:
     """Return what stands between the markers of each page, without them, ending in a newline."""
-    short = [_proved_text(summary.proved), _short_speed(summary.records)]
+    short = [_proved_text(summary.proved), short_speed(summary.records)]
     long = [
         "## Kernels",
         _kernels_table(summary.shelves),
@@ -220,17 +207,13 @@ def blocks(summary: Summary) -> dict[str, str]:
         "## Instructions",
         _costs_text(summary.costs),
         _singles_text(summary.singles),
-        *(part for record in summary.records for part in _speed_parts(record)),
-        *(part for record in summary.messages for part in _gcm_parts(record)),
+        *(part for record in summary.records for part in speed_parts(record)),
+        *(part for record in summary.messages for part in gcm_parts(record)),
     ]
     return {
         page: "\n\n".join(part for part in parts if part) + "\n"
         for page, parts in ((README, short), (RESULTS, long))
     }
-
-
-def _wrapped(text: str) -> str:
-    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def _kernels_table(shelves: tuple[Shelf, ...]) -> str:
@@ -247,7 +230,7 @@ def _features(shelf: Shelf) -> str:
 def _proved_text(proved: Proved | None) -> str:
     if proved is None:
         return "Proof of the bytes: not recorded yet: `ghashgen prove --write`."
-    return _wrapped(
+    return wrapped(
         f"`ghashgen prove` proves {proved.kernels} kernels from their assembled bytes, for every "
         f"key, state, message and length: {proved.theorems} theorems (result, memory, constant "
         "time, calling convention, wipe)."
@@ -257,14 +240,14 @@ def _proved_text(proved: Proved | None) -> str:
 def _theorems_text(families: tuple[Family, ...]) -> str:
     names = ", ".join(f"{f.name} ({f.theorems})" if f.theorems > 1 else f.name for f in families)
     total = sum(family.theorems for family in families)
-    return _wrapped(
+    return wrapped(
         f"`ghashgen prove --identities` proves {total} theorems, each for every input of the "
         f"range that it names: {names}."
     )
 
 
 def _trusted_text(parts: tuple[Part, ...], second: Part) -> str:
-    title = _wrapped(
+    title = wrapped(
         "What a proof of the bytes rests on in this package: all that the prover imports, in lines "
         "of Python, without and with comments, docstrings and blank lines; and what it imports "
         "beside, to run behind an induction what that has shown. The packages and tools that a "
@@ -305,7 +288,7 @@ def _costs_text(costs: tuple[Cost, ...]) -> str:
     for isa, blocks in dict.fromkeys((c.isa, c.group_blocks) for c in costs):
         cells = [found.get((isa, blocks, multiply)) for multiply in MULTIPLIES]
         rows.append((isa, str(blocks), *("–" if c is None else _cell(c) for c in cells)))
-    title = _wrapped(
+    title = wrapped(
         "Instructions per 16-byte block of the group loop, carry-less products among them in "
         "brackets; of each kind the checked-in GHASH kernel with the fewest, whatever its other "
         "axes, counted in its bytes:"
@@ -331,60 +314,10 @@ def _singles_text(singles: tuple[Single, ...]) -> str:
         + " + ".join(f"{count} {name}" for name, count in s.classes.items())
         for s in singles
     ]
-    return _wrapped(
+    return wrapped(
         "One block's multiplication between load and store, as papers/intel-2023 Table 11 counts: "
         f"{'; '.join(texts)}."
     )
-
-
-def _short_speed(records: tuple[Record, ...]) -> str:
-    if not records:
-        return "Speed: not measured yet: `ghashgen bench --record`."
-    title = _wrapped(
-        "Speed, back-to-back calls, in core cycles per call, or per byte (/B): the fastest kernel "
-        "beside the fastest other library of the same run (above 1, the kernel is faster):"
-    )
-    return f"{title}\n\n{markdown_table(SHORT_COLUMNS, short_rows(records))}"
-
-
-def _speed_parts(record: Record) -> Iterable[str]:
-    yield f"## Speed on {record.title}"
-    yield _measured_on(record)
-    yield markdown_table(LONG_COLUMNS, long_rows(record))
-    yield from _rest(record)
-
-
-def _gcm_parts(record: Record) -> Iterable[str]:
-    yield f"## Speed of AES-GCM on {record.title}"
-    yield _measured_on(record)
-    yield _wrapped(
-        "Messages sealed whole, 12 bytes of AAD each; the last three columns are the same ratio "
-        "where messages are opened, where each waits for the tag of the one before, and of the "
-        "text alone, as stitched functions take it. IMIX: 64, 594 and 1518 bytes at 7 : 4 : 1:"
-    )
-    yield markdown_table(GCM_COLUMNS, gcm_rows(record))
-    yield from _rest(record)
-
-
-def _measured_on(record: Record) -> str:
-    machine = record.results.machine
-    clock = f", {machine.clock_ghz:.2f} GHz" if machine.clock_ghz else ""
-    sources = f", sources {machine.git}" if machine.git else ""
-    runs = f"{record.runs} run{'s' * (record.runs != 1)}"
-    note = f" Note: {record.note}." if record.note else ""
-    return _wrapped(f"{machine.cpu}{clock}{sources}; {runs}; {METHOD}.{note}")
-
-
-def _rest(record: Record) -> Iterable[str]:
-    """Yield the key set-ups of a record, and what it lacks."""
-    machine = record.results.machine
-    yield _wrapped(
-        "Key set-up, from call to result, of the kernels in the table and of every peer measured:"
-    )
-    yield markdown_table(SETUP_COLUMNS, setup_rows(record))
-    if machine.features and record.results.missing:
-        absent = sorted(record.results.missing.items())
-        yield _wrapped("Not measured: " + "; ".join(f"{name}: {why}" for name, why in absent) + ".")
 
 
 # -- pages ---------------------------------------------------------------------------------------

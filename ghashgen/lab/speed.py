@@ -1,0 +1,70 @@
+"""What README and docs/results.md say of speed: text and tables, from the records of each CPU."""
+
+from collections.abc import Iterable
+
+from ghashgen.lab.standing import (
+    GCM_COLUMNS,
+    LONG_COLUMNS,
+    SETUP_COLUMNS,
+    SHORT_COLUMNS,
+    gcm_rows,
+    long_rows,
+    markdown_table,
+    setup_rows,
+    short_rows,
+    wrapped,
+)
+from ghashgen.records.records import METHOD, Record
+
+
+def short_speed(records: tuple[Record, ...]) -> str:
+    """Return README's table of speed."""
+    if not records:
+        return "Speed: not measured yet: `ghashgen bench --record`."
+    title = wrapped(
+        "Speed, back-to-back calls, in core cycles per call, or per byte (/B): the fastest kernel "
+        "beside the fastest other library of the same run (above 1, the kernel is faster):"
+    )
+    return f"{title}\n\n{markdown_table(SHORT_COLUMNS, short_rows(records))}"
+
+
+def speed_parts(record: Record) -> Iterable[str]:
+    """Yield what the page of results says of GHASH on one CPU."""
+    yield f"## Speed on {record.title}"
+    yield _measured_on(record)
+    yield markdown_table(LONG_COLUMNS, long_rows(record))
+    yield from _rest(record)
+
+
+def gcm_parts(record: Record) -> Iterable[str]:
+    """Yield what it says of AES-GCM."""
+    yield f"## Speed of AES-GCM on {record.title}"
+    yield _measured_on(record)
+    yield wrapped(
+        "Messages sealed whole, 12 bytes of AAD each; the last three columns are the same ratio "
+        "where messages are opened, where each waits for the tag of the one before, and of the "
+        "text alone, as stitched functions take it. IMIX: 64, 594 and 1518 bytes at 7 : 4 : 1:"
+    )
+    yield markdown_table(GCM_COLUMNS, gcm_rows(record))
+    yield from _rest(record)
+
+
+def _measured_on(record: Record) -> str:
+    machine = record.results.machine
+    clock = f", {machine.clock_ghz:.2f} GHz" if machine.clock_ghz else ""
+    sources = f", sources {machine.git}" if machine.git else ""
+    runs = f"{record.runs} run{'s' * (record.runs != 1)}"
+    note = f" Note: {record.note}." if record.note else ""
+    return wrapped(f"{machine.cpu}{clock}{sources}; {runs}; {METHOD}.{note}")
+
+
+def _rest(record: Record) -> Iterable[str]:
+    """Yield the key set-ups of a record, and what it lacks."""
+    machine = record.results.machine
+    yield wrapped(
+        "Key set-up, from call to result, of the kernels in the table and of every peer measured:"
+    )
+    yield markdown_table(SETUP_COLUMNS, setup_rows(record))
+    if machine.features and record.results.missing:
+        absent = sorted(record.results.missing.items())
+        yield wrapped("Not measured: " + "; ".join(f"{name}: {why}" for name, why in absent) + ".")
