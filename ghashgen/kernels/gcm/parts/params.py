@@ -38,7 +38,7 @@ NEW_TAG = Param("tag", "tag", ONE_BLOCK, Direction.OUT)
 TAG = Param("tag", "tag", Counted("tag_len"))
 """The tag that came with a message, `tag_len` bytes."""
 
-TAG_LENGTH = Param("tag_len", "tag_length", LENGTH, secret=False)
+TAG_LENGTH = Param("tag_len", "tag_length", LENGTH, secret=False, allowed=(4, 8, *range(12, 17)))
 """Bytes of it: 4, 8 or 12 to 16."""
 
 STATUS = Result("status")
