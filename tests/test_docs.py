@@ -48,7 +48,7 @@ SPAN = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 PLACEHOLDERS = ("NAME", "ISA", "…", "*")
 FOLDERS = ("ghashgen/", "tests/", "harness/", "templates/", "generated/", "docs/", ".ci/")
-WORDS = {"ghashgen", "make", "cp", "rm", "nasm", "dask", "pip"}
+WORDS = {"ghashgen", "make", "cp", "rm", "nasm", "dask", "pip", "cc"}
 """What the examples for a shell may start."""
 
 each = pytest.mark.parametrize("name", NAMES)
