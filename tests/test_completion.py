@@ -46,7 +46,7 @@ def test_values_begin_as_typed_and_names_are_the_catalogues() -> None:
 def test_other_choices() -> None:
     assert completions("generate", "--abi", "") == ["aapcs64", "sysv", "win64"]
     assert completions("generate", "--format", "m") == ["macho64"]
-    assert completions("bench", "--peer", "openss") == ["openssl"]
+    assert completions("bench", "--peer", "openssl_e") == ["openssl_evp"]
     assert completions("attack", "--part", "mu") == ["mutants"]
     assert completions("compare", "sol") == ["solaris"]
     assert completions("model", "--uarch", "zen") == ["zen4"]

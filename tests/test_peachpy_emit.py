@@ -254,6 +254,10 @@ def test_bytes_that_are_not_the_program_are_refused(
         ("--name ghash_avx_k_clmul1_x1 --abi win64", "abi 'sysv' only, not 'win64'; choose abi"),
         ("--name ghash_avx_k_clmul1_x8_stackswap", "swap 'stack' needs; choose swap register"),
         ("--name ghash_*_k_clmul1_x1", "PeachPy builds kernels of isa 'avx' only"),
+        (
+            "--family gcm --key 128 --isa avx --multiply k --reduce clmul1 --blocks 4",
+            "PeachPy builds kernels of family 'hash' only",
+        ),
     ],
 )
 def test_what_it_cannot_encode_is_refused_and_nothing_written(

@@ -17,6 +17,9 @@ from ghashgen.support.errors import GhashgenError
 ISA = "avx"
 """The instruction set that PeachPy can encode; it has no EVEX VPCLMULQDQ, and sse adds nothing."""
 
+FAMILY = "hash"
+"""The family whose instructions it has: the microarchitecture that it encodes for is without AES."""
+
 REGISTER = "register"
 """The value of the axis `swap`, where a family has it, that needs no buffer on the stack."""
 
@@ -32,6 +35,11 @@ def check(kernel: Point, abi: Abi = SYSV) -> None:
         raise GhashgenError(
             f"{kernel.name}: PeachPy builds kernels of isa {ISA!r} only, not {isa!r}",
             f"choose isa {ISA}, or backend own",
+        )
+    if kernel.family != FAMILY:
+        raise GhashgenError(
+            f"{kernel.name}: PeachPy builds kernels of family {FAMILY!r} only: it encodes no AES here",
+            f"choose family {FAMILY}, or backend own",
         )
     if swap != REGISTER:
         raise GhashgenError(
