@@ -18,7 +18,7 @@ ISA = "avx"
 """The instruction set that PeachPy can encode; it has no EVEX VPCLMULQDQ, and sse adds nothing."""
 
 FAMILY = "hash"
-"""The family whose instructions it has: the microarchitecture that it encodes for is without AES."""
+"""The family whose instructions it has: the core that it encodes for is without AES."""
 
 REGISTER = "register"
 """The value of the axis `swap`, where a family has it, that needs no buffer on the stack."""
@@ -38,7 +38,7 @@ def check(kernel: Point, abi: Abi = SYSV) -> None:
         )
     if kernel.family != FAMILY:
         raise GhashgenError(
-            f"{kernel.name}: PeachPy builds kernels of family {FAMILY!r} only: it encodes no AES here",
+            f"{kernel.name}: PeachPy builds kernels of family {FAMILY!r} only, it has no AES here",
             f"choose family {FAMILY}, or backend own",
         )
     if swap != REGISTER:
