@@ -137,7 +137,7 @@ def test_the_proof_sees_secrets_in_these_places_and_no_others(
         # Of flags the proof follows the secrecy alone: what they may hold, not what they do.
         return found | ({"flags"} if holds is secret and m.flags.secret else set())
 
-    def note(m: Machine) -> None:
+    def note(m: Machine, returned: int) -> None:
         may[function] |= holding(m, secret)
         does[function] |= holding(m, known)
         frame = m.memory.written[STACK].items()
@@ -165,7 +165,7 @@ def test_a_kernel_that_should_wipe_and_does_not_is_refused(
     def forgetful(*_: Any) -> list[Any]:
         return []
 
-    monkeypatch.setattr("ghashgen.compiler.frame._wipe", forgetful)
+    monkeypatch.setattr("ghashgen.compiler.frame.wiped", forgetful)
     with pytest.raises(GhashgenError, match="does not wipe all"):
         make(kernel, target(), nasm)
 

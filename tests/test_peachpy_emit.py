@@ -268,7 +268,7 @@ def test_what_it_cannot_encode_is_refused_and_nothing_written(
 
 @needs_peachpy
 def test_a_kernel_that_would_spill_is_refused_and_nothing_written(tmp_path: Path) -> None:
-    words = "--isa avx --multiply k --reduce clmul1 --blocks 3 --powers registers"
+    words = "--isa avx --multiply schoolbook --reduce shift-xor --blocks 6 --powers registers"
     line = refused(tmp_path / "out", *words.split())
     assert line.endswith("cannot spill; choose fewer blocks or a simpler variant, or backend own")
 

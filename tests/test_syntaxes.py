@@ -64,6 +64,8 @@ def varied(form: Form, rng: random.Random) -> Form:
             return Mem(base=base, index=index, scale=scale, disp=disp, align=16)
         if form.row.key == "mov.ones":
             return -1
+        if form.row.key == "mov.const64" and isinstance(old, int):
+            return rng.choice((1 << 32, (1 << 36) - 31, (1 << 61) - 1))
         if isinstance(old, int) and form.row.mnemonic in ("add", "sub", "and", "cmp"):
             return rng.choice((1, 16, 127, 128, 255, 256, 65536))
         return old
@@ -73,12 +75,13 @@ def varied(form: Form, rng: random.Random) -> Form:
 
 RNG = random.Random(1)
 LINES = [
-    *(form for form in FORMS if form.row.key != "mov.ones"),
+    *(form for form in FORMS if form.row.key not in ("mov.ones", "mov.const64")),
     *(varied(form, RNG) for form in FORMS for _ in range(12)),
 ]
 """Every row of every set, with every kind of operand, on many registers and addresses.
 
-MOV.ONES has the number -1 alone: of another one NASM makes a MOV to the 32-bit register."""
+MOV.ONES has the number -1 alone, MOV.CONST64 those of more than 32 bits: of another one NASM makes
+a MOV to the 32-bit register."""
 
 
 def text_of_rows(syntax: str) -> str:

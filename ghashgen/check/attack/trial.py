@@ -89,8 +89,11 @@ def _needs(built: Built[Kernel]) -> tuple[str, ...]:
 
 
 def _run(built: Built[Kernel], folder: Path, rng: random.Random, emulate: bool) -> Ran:
-    needs = _needs(built)
     find_cc()
+    try:
+        needs = _needs(built)
+    except GhashgenError as refusal:
+        return Ran("", 0, not_run="the reader of objects to run refuses it", why=refusal.cause)
     try:
         harness = build([replace(built.harness_kernel, needs=needs)], folder)
     except GhashgenError as refusal:
