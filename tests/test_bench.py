@@ -108,6 +108,9 @@ def test_everything_is_checked_and_measured(folder: Path, as_cpu: str) -> None:
     assert results.subjects["plain"].digest == sha256(code)
     assert all(run.low <= run.median <= run.high for cell in results.cells for run in cell.runs)
     assert all(cell.cycles > 0 for cell in results.cells)
+    # Nothing is dropped where none is to be, whatever else the machine does meanwhile.
+    assert all(run.dropped == 0 for cell in done for run in cell.runs)
+    assert all(cell.runs for cell in done)
 
 
 @pytest.mark.cpu

@@ -76,7 +76,6 @@ static int wants_more(const struct plan *plan, const struct cell *c)
 /* Whether the core was alone during this sample, which is then kept. */
 static int take_sample(const struct plan *plan, struct cell *c, const struct timed *t)
 {
-
     /* A tenth unmeasured: the subjects between two turns have used caches and predictors. */
     struct bench_work warm = c->work;
     warm.reps = c->work.reps / 10;
@@ -85,7 +84,7 @@ static int take_sample(const struct plan *plan, struct cell *c, const struct tim
 
     struct clock_sample sample = clock_run(run_loop, t);
     c->used += sample.cycles;
-    if (!sample.undisturbed || sample.per_cycle < plan->rate) {
+    if (plan->rate > 0 && (!sample.undisturbed || sample.per_cycle < plan->rate)) {
         c->dropped++;
         return 0;
     }

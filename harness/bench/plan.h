@@ -20,7 +20,7 @@ struct plan {
     size_t samples;  /* wanted of each cell */
     double cycles;   /* that one sample should take, where one call takes less */
     double budget;   /* cycles after which a cell has enough, if it has a few samples */
-    double nops;     /* part of the idle core's rate; a sample with less is dropped */
+    double nops;     /* part of the idle core's rate; a sample with less is dropped; 0: none is */
     double rate;     /* that rate, in nops per cycle; set once the core is known */
     double patience; /* seconds to wait for a core of its own, for each size; 0: never wait */
     size_t offset;   /* of the data from a page boundary */
