@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from cpus import AS_FOUND, NO_PCLMULQDQ, lacking
 
-from ghashgen.kernels.hash.catalogue import catalogue
+from ghashgen.kernels.selection import catalogue
 
 REFUSED = 2
 

@@ -11,8 +11,7 @@ import pytest
 from click.shell_completion import BashComplete
 
 from ghashgen.cli.main import cli
-from ghashgen.kernels.hash.catalogue import catalogue
-from ghashgen.kernels.selection import values_of
+from ghashgen.kernels.selection import catalogue, values_of
 
 
 def completions(*words: str) -> list[str]:

@@ -17,9 +17,8 @@ from ghashgen.check.verdicts import Verdict
 from ghashgen.cli.verbs import prove as command
 from ghashgen.cli.verbs.options import default_out
 from ghashgen.kernels import manifest
-from ghashgen.kernels.hash.catalogue import catalogue
 from ghashgen.kernels.hash.kernel import Kernel
-from ghashgen.kernels.selection import Choice, Selection, choose_of, look_up
+from ghashgen.kernels.selection import Choice, Selection, catalogue, choose_of, look_up
 from ghashgen.run.built import Built
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import project_root

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from ghashgen.algebra import identities
 from ghashgen.cli.verbs import summary as command
-from ghashgen.kernels.hash.catalogue import catalogue
+from ghashgen.kernels.selection import catalogue
 from ghashgen.lab.bench.contest import AES_GCM
 from ghashgen.lab.summary import (
     BEGIN,

@@ -19,6 +19,7 @@ from ghashgen.check.ledger import provable, require_fresh
 from ghashgen.check.ledger import theorems as proved_theorems
 from ghashgen.check.trusted import Part, second_line, trusted_parts
 from ghashgen.kernels import manifest
+from ghashgen.kernels.families import in_order
 from ghashgen.lab.bench.contest import AES_GCM
 from ghashgen.lab.speed import gcm_parts, short_speed, speed_parts
 from ghashgen.lab.standing import markdown_table, wrapped
@@ -47,8 +48,10 @@ PAPER = ("paper_baseline", "paper_optimized")
 
 @dataclass(frozen=True)
 class Shelf:
-    """The checked-in kernels of one ISA."""
+    """The checked-in kernels of a family that are of one ISA."""
 
+    family: str
+    """Its title."""
     isa: str
     cpu_features: tuple[str, ...]
     """What every kernel of it needs."""
@@ -150,12 +153,17 @@ def _proved(path: Path, entries: Mapping[str, manifest.Entry]) -> Proved | None:
 
 
 def _shelves(kernels: list[manifest.Entry]) -> Iterable[Shelf]:
-    for isa in sorted({entry.isa for entry in kernels}):
-        own = [entry for entry in kernels if entry.isa == isa]
+    titles = {family.name: family.title for family in in_order()}
+    rank = list(titles)
+    places = {(entry.family, entry.isa) for entry in kernels}
+    for place in sorted(places, key=lambda place: (rank.index(place[0]), place[1])):
+        family, isa = place
+        own = [entry for entry in kernels if (entry.family, entry.isa) == place]
         needs = [frozenset(entry.cpu_features) for entry in own]
         every, some = frozenset.intersection(*needs), frozenset.union(*needs)
         blocks = sorted({int(entry.axes["blocks"]) for entry in own})
-        yield Shelf(isa, tuple(sorted(every)), tuple(sorted(some - every)), len(own), tuple(blocks))
+        needed, rest = tuple(sorted(every)), tuple(sorted(some - every))
+        yield Shelf(titles[family], isa, needed, rest, len(own), tuple(blocks))
 
 
 def _families(names: Iterable[str]) -> tuple[Family, ...]:
@@ -217,9 +225,13 @@ def blocks(summary: Summary) -> dict[str, str]:
 
 
 def _kernels_table(shelves: tuple[Shelf, ...]) -> str:
-    rows = [(s.isa, _features(s), ", ".join(map(str, s.blocks)), str(s.kernels)) for s in shelves]
-    rows.append(("all", "", "", str(sum(s.kernels for s in shelves))))
-    return markdown_table(("ISA", "CPU features needed", "blocks per group", ">kernels"), rows)
+    rows = [
+        (s.family, s.isa, _features(s), ", ".join(map(str, s.blocks)), str(s.kernels))
+        for s in shelves
+    ]
+    rows.append(("all", "", "", "", str(sum(s.kernels for s in shelves))))
+    heads = ("family", "ISA", "CPU features needed", "blocks per group", ">kernels")
+    return markdown_table(heads, rows)
 
 
 def _features(shelf: Shelf) -> str:
