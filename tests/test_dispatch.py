@@ -33,6 +33,7 @@ from ghashgen.choice.candidate import candidates
 from ghashgen.choice.choice import Chooser
 from ghashgen.choice.figures import USES
 from ghashgen.kernels.hash.definition import OPS
+from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.output.dispatcher import NAMES, recorded, render_dispatch
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import find_cc
@@ -83,6 +84,7 @@ def violations(
     subsets = [*SUBSETS[:100], *SUBSETS[-100:], *rng.sample(SUBSETS, count)]
     bits, choices = program.bits(), program.choices()
     cpus = [(host, sum(bits[name] for name in subset)) for subset in subsets for host in hosts]
+    entries = [item for item in entries if item.family == Kernel.family]
     needs = {item.name: frozenset(item.cpu_features) for item in entries}
     ops = {item.name: str(item.axes["op"]) for item in entries}
     power = {item.name for item in entries if "power" in item.symbols}
