@@ -13,6 +13,22 @@
  * y = H^m for any m, NAME_combine x = x*p + y for p = H^m and the hash y, from state 0, of a
  * segment of m blocks. For POLYVAL the product is RFC 8452's dot, p has the form of h.
  *
+ * AES-GCM kernels (SP 800-38D, AES as FIPS 197 has it). NAME_init fills a context from a key of 16, 24
+ * or 32 bytes: the number in the name says its bits. A context has NAME_CTX_BYTES bytes at an address
+ * that is a multiple of NAME_CTX_ALIGN; a multiple of NAME_CTX_BEST_ALIGN serves speed alone. It holds
+ * no address: its bytes may be copied, and the copy serves at any such address. It is as secret as the
+ * key, and erasing it is the caller's. in and out are the same pointer or do not overlap.
+ * NAME_encrypt and NAME_decrypt are for hosts that make tags themselves. They take len bytes (any
+ * number) on from the counter block and the state of GHASH, 16 bytes each, and leave both where the
+ * next call goes on; the last block of the hash is padded with zeros, so a text may be split at
+ * multiples of 16 bytes.
+ * A kernel whose name says messages takes whole ones in one call. NAME_seal and NAME_open return 0
+ * where all is well; NAME_open 1 where the tag differs, and then out is zero to its end; both 2, with
+ * nothing written, where a length is none that SP 800-38D allows: an IV of no bytes, an IV or AAD of
+ * more than 2^61 - 1, a text of more than 2^36 - 32, a tag to be compared of other than 4, 8 or 12
+ * to 16. Until NAME_open returns, out holds text whose tag is not yet known.
+ * No IV may come twice under one key: texts and the key of the hash would be lost.
+ *
  * Call a kernel only on a CPU that has the features named beside it: the bits of CPUID that its
  * instructions need. Asking takes microseconds under a hypervisor: ask once a process. Kernels of
  * abi win64 follow the Microsoft x64 calling convention, the others System V.
@@ -28,6 +44,150 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* gcm128_avx2_winograd_clmul1_x16: AES-128-GCM (SP 800-38D), 16 blocks per group; abi sysv; cpu aesni avx avx2 pclmulqdq vaes vpclmulqdq */
+#define GCM128_AVX2_WINOGRAD_CLMUL1_X16_CTX_BYTES 944
+#define GCM128_AVX2_WINOGRAD_CLMUL1_X16_CTX_ALIGN 1
+#define GCM128_AVX2_WINOGRAD_CLMUL1_X16_CTX_BEST_ALIGN 32
+void gcm128_avx2_winograd_clmul1_x16_init(void *ctx, const uint8_t *key);
+void gcm128_avx2_winograd_clmul1_x16_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_avx2_winograd_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+
+/* gcm128_avx2_winograd_clmul1_x16_wipe: AES-128-GCM (SP 800-38D), 16 blocks per group; abi sysv; cpu aesni avx avx2 pclmulqdq vaes vpclmulqdq */
+#define GCM128_AVX2_WINOGRAD_CLMUL1_X16_WIPE_CTX_BYTES 944
+#define GCM128_AVX2_WINOGRAD_CLMUL1_X16_WIPE_CTX_ALIGN 1
+#define GCM128_AVX2_WINOGRAD_CLMUL1_X16_WIPE_CTX_BEST_ALIGN 32
+void gcm128_avx2_winograd_clmul1_x16_wipe_init(void *ctx, const uint8_t *key);
+void gcm128_avx2_winograd_clmul1_x16_wipe_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_avx2_winograd_clmul1_x16_wipe_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+
+/* gcm128_avx512_winograd_clmul1_x32: AES-128-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
+#define GCM128_AVX512_WINOGRAD_CLMUL1_X32_CTX_BYTES 1840
+#define GCM128_AVX512_WINOGRAD_CLMUL1_X32_CTX_ALIGN 1
+#define GCM128_AVX512_WINOGRAD_CLMUL1_X32_CTX_BEST_ALIGN 64
+void gcm128_avx512_winograd_clmul1_x32_init(void *ctx, const uint8_t *key);
+void gcm128_avx512_winograd_clmul1_x32_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_avx512_winograd_clmul1_x32_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+
+/* gcm128_avx512_winograd_clmul1_x32_wipe: AES-128-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
+#define GCM128_AVX512_WINOGRAD_CLMUL1_X32_WIPE_CTX_BYTES 1840
+#define GCM128_AVX512_WINOGRAD_CLMUL1_X32_WIPE_CTX_ALIGN 1
+#define GCM128_AVX512_WINOGRAD_CLMUL1_X32_WIPE_CTX_BEST_ALIGN 64
+void gcm128_avx512_winograd_clmul1_x32_wipe_init(void *ctx, const uint8_t *key);
+void gcm128_avx512_winograd_clmul1_x32_wipe_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_avx512_winograd_clmul1_x32_wipe_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+
+/* gcm128_avx_k_clmul1_x8: AES-128-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni avx pclmulqdq */
+#define GCM128_AVX_K_CLMUL1_X8_CTX_BYTES 432
+#define GCM128_AVX_K_CLMUL1_X8_CTX_ALIGN 1
+#define GCM128_AVX_K_CLMUL1_X8_CTX_BEST_ALIGN 16
+void gcm128_avx_k_clmul1_x8_init(void *ctx, const uint8_t *key);
+void gcm128_avx_k_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_avx_k_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+
+/* gcm128_avx_schoolbook_clmul3_x8: AES-128-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni avx pclmulqdq */
+#define GCM128_AVX_SCHOOLBOOK_CLMUL3_X8_CTX_BYTES 304
+#define GCM128_AVX_SCHOOLBOOK_CLMUL3_X8_CTX_ALIGN 1
+#define GCM128_AVX_SCHOOLBOOK_CLMUL3_X8_CTX_BEST_ALIGN 16
+void gcm128_avx_schoolbook_clmul3_x8_init(void *ctx, const uint8_t *key);
+void gcm128_avx_schoolbook_clmul3_x8_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_avx_schoolbook_clmul3_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+
+/* gcm128_avx_winograd_clmul1_x8: AES-128-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni avx pclmulqdq */
+#define GCM128_AVX_WINOGRAD_CLMUL1_X8_CTX_BYTES 560
+#define GCM128_AVX_WINOGRAD_CLMUL1_X8_CTX_ALIGN 1
+#define GCM128_AVX_WINOGRAD_CLMUL1_X8_CTX_BEST_ALIGN 16
+void gcm128_avx_winograd_clmul1_x8_init(void *ctx, const uint8_t *key);
+void gcm128_avx_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_avx_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+
+/* gcm128_avx_winograd_clmul1_x8_wipe: AES-128-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni avx pclmulqdq */
+#define GCM128_AVX_WINOGRAD_CLMUL1_X8_WIPE_CTX_BYTES 560
+#define GCM128_AVX_WINOGRAD_CLMUL1_X8_WIPE_CTX_ALIGN 1
+#define GCM128_AVX_WINOGRAD_CLMUL1_X8_WIPE_CTX_BEST_ALIGN 16
+void gcm128_avx_winograd_clmul1_x8_wipe_init(void *ctx, const uint8_t *key);
+void gcm128_avx_winograd_clmul1_x8_wipe_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_avx_winograd_clmul1_x8_wipe_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+
+/* gcm128_sse_winograd_clmul1_x8: AES-128-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni pclmulqdq sse2 sse4_1 ssse3 */
+#define GCM128_SSE_WINOGRAD_CLMUL1_X8_CTX_BYTES 560
+#define GCM128_SSE_WINOGRAD_CLMUL1_X8_CTX_ALIGN 16
+#define GCM128_SSE_WINOGRAD_CLMUL1_X8_CTX_BEST_ALIGN 16
+void gcm128_sse_winograd_clmul1_x8_init(void *ctx, const uint8_t *key);
+void gcm128_sse_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_sse_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+
+/* gcm128_sse_winograd_clmul1_x8_wipe: AES-128-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni pclmulqdq sse2 sse4_1 ssse3 */
+#define GCM128_SSE_WINOGRAD_CLMUL1_X8_WIPE_CTX_BYTES 560
+#define GCM128_SSE_WINOGRAD_CLMUL1_X8_WIPE_CTX_ALIGN 16
+#define GCM128_SSE_WINOGRAD_CLMUL1_X8_WIPE_CTX_BEST_ALIGN 16
+void gcm128_sse_winograd_clmul1_x8_wipe_init(void *ctx, const uint8_t *key);
+void gcm128_sse_winograd_clmul1_x8_wipe_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_sse_winograd_clmul1_x8_wipe_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+
+/* gcm192_avx2_winograd_clmul1_x16: AES-192-GCM (SP 800-38D), 16 blocks per group; abi sysv; cpu aesni avx avx2 pclmulqdq vaes vpclmulqdq */
+#define GCM192_AVX2_WINOGRAD_CLMUL1_X16_CTX_BYTES 976
+#define GCM192_AVX2_WINOGRAD_CLMUL1_X16_CTX_ALIGN 1
+#define GCM192_AVX2_WINOGRAD_CLMUL1_X16_CTX_BEST_ALIGN 32
+void gcm192_avx2_winograd_clmul1_x16_init(void *ctx, const uint8_t *key);
+void gcm192_avx2_winograd_clmul1_x16_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm192_avx2_winograd_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+
+/* gcm192_avx512_winograd_clmul1_x32: AES-192-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
+#define GCM192_AVX512_WINOGRAD_CLMUL1_X32_CTX_BYTES 1872
+#define GCM192_AVX512_WINOGRAD_CLMUL1_X32_CTX_ALIGN 1
+#define GCM192_AVX512_WINOGRAD_CLMUL1_X32_CTX_BEST_ALIGN 64
+void gcm192_avx512_winograd_clmul1_x32_init(void *ctx, const uint8_t *key);
+void gcm192_avx512_winograd_clmul1_x32_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm192_avx512_winograd_clmul1_x32_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+
+/* gcm192_avx_winograd_clmul1_x8: AES-192-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni avx pclmulqdq */
+#define GCM192_AVX_WINOGRAD_CLMUL1_X8_CTX_BYTES 592
+#define GCM192_AVX_WINOGRAD_CLMUL1_X8_CTX_ALIGN 1
+#define GCM192_AVX_WINOGRAD_CLMUL1_X8_CTX_BEST_ALIGN 16
+void gcm192_avx_winograd_clmul1_x8_init(void *ctx, const uint8_t *key);
+void gcm192_avx_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm192_avx_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+
+/* gcm192_sse_winograd_clmul1_x8: AES-192-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni pclmulqdq sse2 sse4_1 ssse3 */
+#define GCM192_SSE_WINOGRAD_CLMUL1_X8_CTX_BYTES 592
+#define GCM192_SSE_WINOGRAD_CLMUL1_X8_CTX_ALIGN 16
+#define GCM192_SSE_WINOGRAD_CLMUL1_X8_CTX_BEST_ALIGN 16
+void gcm192_sse_winograd_clmul1_x8_init(void *ctx, const uint8_t *key);
+void gcm192_sse_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm192_sse_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+
+/* gcm256_avx2_winograd_clmul1_x16: AES-256-GCM (SP 800-38D), 16 blocks per group; abi sysv; cpu aesni avx avx2 pclmulqdq vaes vpclmulqdq */
+#define GCM256_AVX2_WINOGRAD_CLMUL1_X16_CTX_BYTES 1008
+#define GCM256_AVX2_WINOGRAD_CLMUL1_X16_CTX_ALIGN 1
+#define GCM256_AVX2_WINOGRAD_CLMUL1_X16_CTX_BEST_ALIGN 32
+void gcm256_avx2_winograd_clmul1_x16_init(void *ctx, const uint8_t *key);
+void gcm256_avx2_winograd_clmul1_x16_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm256_avx2_winograd_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+
+/* gcm256_avx512_winograd_clmul1_x32: AES-256-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
+#define GCM256_AVX512_WINOGRAD_CLMUL1_X32_CTX_BYTES 1904
+#define GCM256_AVX512_WINOGRAD_CLMUL1_X32_CTX_ALIGN 1
+#define GCM256_AVX512_WINOGRAD_CLMUL1_X32_CTX_BEST_ALIGN 64
+void gcm256_avx512_winograd_clmul1_x32_init(void *ctx, const uint8_t *key);
+void gcm256_avx512_winograd_clmul1_x32_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm256_avx512_winograd_clmul1_x32_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+
+/* gcm256_avx_winograd_clmul1_x8: AES-256-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni avx pclmulqdq */
+#define GCM256_AVX_WINOGRAD_CLMUL1_X8_CTX_BYTES 624
+#define GCM256_AVX_WINOGRAD_CLMUL1_X8_CTX_ALIGN 1
+#define GCM256_AVX_WINOGRAD_CLMUL1_X8_CTX_BEST_ALIGN 16
+void gcm256_avx_winograd_clmul1_x8_init(void *ctx, const uint8_t *key);
+void gcm256_avx_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm256_avx_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+
+/* gcm256_sse_winograd_clmul1_x8: AES-256-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni pclmulqdq sse2 sse4_1 ssse3 */
+#define GCM256_SSE_WINOGRAD_CLMUL1_X8_CTX_BYTES 624
+#define GCM256_SSE_WINOGRAD_CLMUL1_X8_CTX_ALIGN 16
+#define GCM256_SSE_WINOGRAD_CLMUL1_X8_CTX_BEST_ALIGN 16
+void gcm256_sse_winograd_clmul1_x8_init(void *ctx, const uint8_t *key);
+void gcm256_sse_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm256_sse_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 
 /* ghash_avx2_k_clmul1_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_K_CLMUL1_X16_TABLE_BYTES 512

@@ -19,6 +19,7 @@ from ghashgen.cli.verbs.options import default_out
 from ghashgen.kernels import manifest
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.selection import Choice, Selection, catalogue, choose_of, look_up
+from ghashgen.lab.summary import RESULTS, block_of
 from ghashgen.run.built import Built
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import project_root
@@ -36,12 +37,22 @@ def verdicts_of(proofs: Any) -> list[Verdict]:
     return msgspec.convert(proofs, list[Verdict])
 
 
-def test_the_list_is_what_is_recorded_of_every_kernel_of_the_catalogue() -> None:
-    names = [kernel.name for kernel in catalogue()]
+def test_the_list_names_the_catalogue_and_is_what_is_recorded_of_it() -> None:
+    """A kernel without a recorded proof is listed all the same, and the pages name it."""
+    names = {kernel.name for kernel in catalogue()}
     path = project_root() / ledger.EXPECTED
-    assert ledger.mismatches(list(RECORD.values()), path, names, True) == []
-    assert RECORD.keys() == set(names)
-    ledger.require_fresh(path, RECORD.values(), manifest.load(default_out()))
+    lost = ledger.mismatches([], path, names, True)
+    assert {item.kernel for item in lost} == names
+    assert ledger.mismatches(list(RECORD.values()), path, names, False) == []
+    missing = ledger.unrecorded(path, RECORD.values(), manifest.load(default_out()))
+    assert set(missing) == names - RECORD.keys()
+    page = block_of((project_root() / RESULTS).read_text(encoding="utf-8"), name=RESULTS)
+    said = (
+        " ".join(page.split())
+        .partition("No proof is recorded yet of ")[2]
+        .partition(": `ghashgen")[0]
+    )
+    assert {name for name in names if f"`{name}`" in said} == set(missing)
 
 
 class Project:
@@ -287,3 +298,17 @@ def test_a_record_of_other_code_than_the_manifest_lists_is_refused(project: Proj
     entries = manifest.load(path.parent)
     with pytest.raises(GhashgenError, match="of 2 kernels, first"):
         ledger.require_fresh(project.record, verdicts_of(project.verdicts[1:]), entries)
+    with pytest.raises(GhashgenError, match=f"on the code of {body['kernels'][2]['name']}:"):
+        ledger.unrecorded(project.record, verdicts_of(project.verdicts[1:]), entries)
+
+
+def test_a_kernel_that_the_record_says_nothing_of_is_named(project: Project) -> None:
+    entries = manifest.load(project.record.parent)
+    verdicts = verdicts_of(project.verdicts)
+    assert ledger.unrecorded(project.record, verdicts, entries) == ()
+    first = verdicts[0].kernel
+    assert ledger.unrecorded(project.record, verdicts[1:], entries) == (first,)
+    # One that is recorded and not listed is of other code.
+    del entries[first]
+    with pytest.raises(GhashgenError, match=f"on the code of {first}:"):
+        ledger.unrecorded(project.record, verdicts, entries)

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from ghashgen.algebra import identities
+from ghashgen.check.ledger import dump, load
 from ghashgen.cli.verbs import summary as command
 from ghashgen.kernels.selection import catalogue
 from ghashgen.lab.bench.contest import AES_GCM
@@ -238,7 +239,26 @@ def test_a_record_of_other_code_is_not_called_current(clone: Path) -> None:
         call("--check")
     path.write_text(text, encoding="utf-8")
     manifest = clone / "generated" / "MANIFEST.json"
-    entry = json.loads(manifest.read_text(encoding="utf-8"))["kernels"][0]["object"]["text_sha256"]
+    entry = json.loads(text)["proofs"][0]["text_sha256"]
     manifest.write_text(manifest.read_text(encoding="utf-8").replace(entry, "0" * 64))
     with pytest.raises(GhashgenError, match="differ on the code of"):
         call("--check")
+
+
+def test_a_kernel_without_a_recorded_proof_is_not_among_the_proved(clone: Path) -> None:
+    path = clone / "generated" / "PROOFS.json"
+    verdicts = load(path)
+    before = gather(clone).proved
+    first, *others = verdicts
+    path.write_text(dump(others), encoding="utf-8")
+    after = gather(clone).proved
+    assert before and after and first.proved
+    assert after.kernels == before.kernels - 1 and after.theorems < before.theorems
+    assert set(after.unrecorded) == {*before.unrecorded, first.kernel}
+    for page in PAGES:
+        text = " ".join(blocks(gather(clone))[page].split())
+        assert f"`ghashgen prove` proves {after.kernels} kernels" in text
+        said = text.partition("No proof is recorded yet of ")[2].partition(": `ghashgen")[0]
+        assert said.startswith(f"{len(after.unrecorded)} more checked-in kernel")
+        named = [f"`{name}`" in said for name in after.unrecorded]
+        assert all(named) if page == RESULTS else not any(named)

@@ -73,11 +73,32 @@ def require_fresh(path: Path, verdicts: Iterable[Verdict], entries: Mapping[str,
         GhashgenError: a kernel is in one of them only, or its code has another hash.
     """
     about = {verdict.kernel: verdict.text_sha256 for verdict in verdicts}
+    _refuse_others(path, about, entries, about.keys() | entries.keys())
+
+
+def unrecorded(
+    path: Path, verdicts: Iterable[Verdict], entries: Mapping[str, Entry]
+) -> tuple[str, ...]:
+    """Return which kernels that the manifest lists the record says nothing of, by name.
+
+    Nothing is proved of those, as far as is recorded, and whoever shows the record says so.
+
+    Raises:
+        GhashgenError: a recorded kernel is not listed, or its code has another hash.
+    """
+    about = {verdict.kernel: verdict.text_sha256 for verdict in verdicts}
+    _refuse_others(path, about, entries, about.keys())
+    return tuple(sorted(entries.keys() - about.keys()))
+
+
+def _refuse_others(
+    path: Path, about: Mapping[str, str], entries: Mapping[str, Entry], names: Iterable[str]
+) -> None:
+    """Refuse where record and manifest do not have the same code under one of these names."""
     listed = {name: entry.object.text_sha256 for name, entry in entries.items()}
-    names = about.keys() | listed.keys()
-    if stale := sorted(name for name in names if about.get(name) != listed.get(name)):
+    if other := sorted(name for name in names if about.get(name) != listed.get(name)):
         raise GhashgenError(
-            f"{path} and MANIFEST.json differ on the code of {some(stale)}: not proved", WRITE
+            f"{path} and MANIFEST.json differ on the code of {some(other)}: not proved", WRITE
         )
 
 

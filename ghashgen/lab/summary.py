@@ -15,7 +15,7 @@ from pathlib import Path
 from ghashgen.algebra.identities import theorems
 from ghashgen.check.ledger import NAME as PROOFS
 from ghashgen.check.ledger import load as load_proofs
-from ghashgen.check.ledger import provable, require_fresh
+from ghashgen.check.ledger import provable, unrecorded
 from ghashgen.check.ledger import theorems as proved_theorems
 from ghashgen.check.trusted import Part, second_line, trusted_parts
 from ghashgen.kernels import manifest
@@ -25,6 +25,7 @@ from ghashgen.lab.speed import gcm_parts, short_speed, speed_parts
 from ghashgen.lab.standing import markdown_table, wrapped
 from ghashgen.records.records import FOLDER, Record, load_records
 from ghashgen.support.errors import GhashgenError
+from ghashgen.support.wording import counted
 
 BEGIN, END = "<!-- summary:begin -->", "<!-- summary:end -->"
 """The markers in README.md; each stands alone on its line."""
@@ -99,6 +100,8 @@ class Proved:
 
     kernels: int
     theorems: int
+    unrecorded: tuple[str, ...]
+    """Checked-in kernels that it says nothing of."""
 
 
 @dataclass(frozen=True)
@@ -147,9 +150,9 @@ def _proved(path: Path, entries: Mapping[str, manifest.Entry]) -> Proved | None:
     if not path.exists():
         return None
     verdicts = load_proofs(path)
-    require_fresh(path, verdicts, provable(entries))
+    missing = unrecorded(path, verdicts, provable(entries))
     good = [verdict for verdict in verdicts if verdict.proved]
-    return Proved(len(good), len(proved_theorems(good)))
+    return Proved(len(good), len(proved_theorems(good)), missing)
 
 
 def _shelves(kernels: list[manifest.Entry]) -> Iterable[Shelf]:
@@ -204,12 +207,17 @@ def _single(entry: manifest.Entry) -> Single:
 
 def blocks(summary: Summary) -> dict[str, str]:
     """Return what stands between the markers of each page, without them, ending in a newline."""
-    short = [_proved_text(summary.proved), short_speed(summary.records)]
+    unrecorded = summary.proved.unrecorded if summary.proved else ()
+    names = f", {', '.join(f'`{name}`' for name in unrecorded)}"
+    short = [
+        _proved_text(summary.proved, f", which {RESULTS} names"),
+        short_speed(summary.records),
+    ]
     long = [
         "## Kernels",
         _kernels_table(summary.shelves),
         "## Theorems",
-        _proved_text(summary.proved),
+        _proved_text(summary.proved, names),
         _theorems_text(summary.families),
         _trusted_text(summary.trusted, summary.second),
         "## Instructions",
@@ -239,14 +247,19 @@ def _features(shelf: Shelf) -> str:
     return f"{' '.join(shelf.cpu_features)}{some}"
 
 
-def _proved_text(proved: Proved | None) -> str:
+def _proved_text(proved: Proved | None, which: str) -> str:
+    """Return what is proved, and of how many kernels nothing is recorded: of `which`."""
     if proved is None:
         return "Proof of the bytes: not recorded yet: `ghashgen prove --write`."
-    return wrapped(
+    text = (
         f"`ghashgen prove` proves {proved.kernels} kernels from their assembled bytes, for every "
         f"key, state, message and length: {proved.theorems} theorems (result, memory, constant "
         "time, calling convention, wipe)."
     )
+    if proved.unrecorded:
+        more = counted(len(proved.unrecorded), "more checked-in kernel")
+        text += f" No proof is recorded yet of {more}{which}: `ghashgen prove --write`."
+    return wrapped(text)
 
 
 def _theorems_text(families: tuple[Family, ...]) -> str:
