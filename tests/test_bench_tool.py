@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from ghashgen.cli.verbs.bench_tool import COMMAND
+from ghashgen.kernels.core import Point
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import target
 from ghashgen.lab.bench import tool
@@ -33,7 +34,7 @@ def test_a_verdict_says_by_how_much() -> None:
 
 
 def test_one_kernel_names_the_slowest_of_each_kind() -> None:
-    done: list[Kernel] = []
+    done: list[Point] = []
     found = {what: (seconds, note) for what, seconds, note in
              tool.one_kernel([SMALL, SCHEDULED], done.append)}  # fmt: skip
     assert done == [SMALL, SCHEDULED]

@@ -252,8 +252,11 @@ def test_a_kernel_without_a_recorded_proof_is_not_among_the_proved(clone: Path) 
     first, *others = verdicts
     path.write_text(dump(others), encoding="utf-8")
     after = gather(clone).proved
-    assert before and after and first.proved
-    assert after.kernels == before.kernels - 1 and after.theorems < before.theorems
+    assert before
+    assert after
+    assert first.proved
+    assert after.kernels == before.kernels - 1
+    assert after.theorems < before.theorems
     assert set(after.unrecorded) == {*before.unrecorded, first.kernel}
     for page in PAGES:
         text = " ".join(blocks(gather(clone))[page].split())

@@ -4,7 +4,7 @@ import click
 from msgspec.structs import asdict
 
 from ghashgen.cli.verbs.options import build_folder, default_out, json_option, print_json, progress
-from ghashgen.kernels.hash.catalogue import catalogue
+from ghashgen.kernels.selection import catalogue
 from ghashgen.kernels.target import target
 from ghashgen.lab.bench import tool
 from ghashgen.records.machine import cpu_model, cpu_slug, git_commit

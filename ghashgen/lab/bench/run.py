@@ -46,8 +46,8 @@ class Effort:
     """Core cycles after which a cell has enough, whatever its number of samples."""
     nops: float = 0.9
     """Part of the nops per cycle that the core retires when it is not shared; a sample beside which
-    it retired fewer met a neighbour and is dropped, as is one in which the thread was switched away or
-    the clock changed. 0 drops none."""
+    it retired fewer met a neighbour and is dropped, as is one in which the thread was switched away
+    or the clock changed. 0 drops none."""
     patience: float = 10.0
     """Seconds to wait, for each size and mode, for moments in which the core is not shared; when
     they are spent the size ends with what it has. 0 never waits."""

@@ -23,7 +23,7 @@ from msgspec.structs import asdict
 
 from ghashgen.arch.schedules import WRITTEN
 from ghashgen.check import proofs
-from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.core import Point
 from ghashgen.kernels.target import target
 from ghashgen.output.artefact import make
 from ghashgen.output.generate import generate
@@ -110,7 +110,7 @@ Seconds = tuple[str, float, str]
 
 
 def one_kernel(
-    kernels: Sequence[Kernel], on_done: Callable[[Kernel], None] = lambda kernel: None
+    kernels: Sequence[Point], on_done: Callable[[Point], None] = lambda kernel: None
 ) -> list[Seconds]:
     """Compile, render, assemble and audit each kernel RUNS times in this process; median of each.
 
@@ -120,7 +120,7 @@ def one_kernel(
     assembler = find_assembler(where.syntax.assembler)
     # What happens once a process, such as reading templates, is not a kernel's.
     make(kernels[0], where, assembler)
-    seconds: dict[Kernel, float] = {}
+    seconds: dict[Point, float] = {}
     for kernel in kernels:
         times = []
         for _ in range(RUNS):
@@ -138,7 +138,7 @@ def one_kernel(
     return out
 
 
-def whole_catalogue(kernels: Sequence[Kernel]) -> Seconds:
+def whole_catalogue(kernels: Sequence[Point]) -> Seconds:
     """Generate everything into a folder that is deleted."""
     with tempfile.TemporaryDirectory(prefix="ghashgen-") as folder:
         start = time.perf_counter()
@@ -180,7 +180,7 @@ def _verb(words: Sequence[str]) -> str:
 
 
 def every_proof(
-    built: Sequence[Built[Kernel]], on_done: Callable[[Built[Kernel]], None] = lambda item: None
+    built: Sequence[Built[Point]], on_done: Callable[[Built[Point]], None] = lambda item: None
 ) -> Seconds:
     """Prove assembled kernels, with no verdict from before.
 

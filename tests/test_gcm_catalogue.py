@@ -1,0 +1,64 @@
+"""The AES-GCM kernels that are checked in, and the choice among them."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+from ghashgen.arch.registry import DEFAULT, isas
+from ghashgen.kernels.families import families
+from ghashgen.kernels.gcm.axes import AXES
+from ghashgen.kernels.gcm.catalogue import PAPER, catalogue
+from ghashgen.kernels.gcm.kernel import ROUNDS, GcmKernel
+from ghashgen.kernels.selection import Choice, choose, choose_of, look_up
+from ghashgen.kernels.selection import catalogue as every
+
+CATALOGUE = catalogue()
+
+
+def test_every_shipped_kernel_makes_sense_and_has_a_name_of_its_own() -> None:
+    assert [replace(kernel) for kernel in CATALOGUE] == list(CATALOGUE)
+    names = [kernel.name for kernel in every()]
+    assert len(set(names)) == len(names)
+    assert set(CATALOGUE) <= set(every())
+
+
+def test_the_axes_are_those_of_a_kernel() -> None:
+    assert {axis.name for axis in AXES} == {field.name for field in fields(GcmKernel)}
+
+
+def test_every_set_with_aes_ships_every_key_or_another_set_serves_its_cpus() -> None:
+    able = {isa.name for isa in isas(DEFAULT).values() if "aes_round" in isa.supported}
+    shipped = {kernel.isa for kernel in CATALOGUE}
+    # What has avx512vl has the features of avx2 too, and of avx512.
+    assert able - shipped == {"avx512vl"}
+    features = {isa.name: set(isa.features) for isa in isas(DEFAULT).values()}
+    assert features["avx2"] <= features["avx512vl"]
+    for isa in shipped:
+        assert {kernel.key for kernel in CATALOGUE if kernel.isa == isa} == set(ROUNDS), isa
+
+
+def test_what_wipes_has_a_twin_that_does_not() -> None:
+    wiping = [kernel for kernel in CATALOGUE if kernel.wipe]
+    assert {kernel.isa for kernel in wiping} == {kernel.isa for kernel in CATALOGUE}
+    assert {replace(kernel, wipe=False) for kernel in wiping} <= set(CATALOGUE)
+
+
+def test_the_papers_kernels_are_shipped() -> None:
+    assert set(PAPER) <= set(CATALOGUE)
+    assert {(kernel.isa, kernel.multiply, kernel.reduce) for kernel in PAPER} == {
+        ("avx", "schoolbook", "clmul3"),
+        ("avx", "k", "clmul1"),
+    }
+
+
+def test_a_choice_by_axes_of_both_families_takes_the_kernels_of_both() -> None:
+    both = Choice(isa=("avx",), blocks=(8,), multiply=("winograd",))
+    found = choose(both)
+    assert {kernel.family for kernel in found} == set(families()) == {"hash", "gcm"}
+    assert set(choose_of(GcmKernel, both)) == {k for k in found if k.family == "gcm"}
+    (one,) = choose(Choice(family=("gcm",), wipe=(True,), isa=("avx",)))
+    assert one in CATALOGUE
+    # An axis that one family lacks leaves the other; what is made is of the first that fits.
+    assert {kernel.family for kernel in choose(Choice(key=(256,), isa=("sse",)))} == {"gcm"}
+    made = look_up(Choice(isa=("avx",), multiply=("winograd",), blocks=(7,))).made
+    assert {kernel.family for kernel in made} == {"hash"}
