@@ -10,18 +10,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 from cpus import masked
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
-from msgspec import convert
+from msgspec import convert, structs
 
 from ghashgen.arch.features import FEATURES_OFF
 from ghashgen.arch.x86_64.assemblers import find_nasm
-from ghashgen.choice.figures import USES
+from ghashgen.choice.families.hash import USES as VALUES
 from ghashgen.kernels import manifest
+from ghashgen.kernels.gcm.axes import AXES as GCM_AXES
 from ghashgen.kernels.hash.axes import AXES
 from ghashgen.kernels.hash.definition import OPS
 from ghashgen.kernels.hash.kernel import Kernel
@@ -40,6 +42,8 @@ LOOKS_AT_THE_CPU = ("best", "features", "lengths", "segments", "fills")
 """Questions whose answer depends on it, unless a CPU is planted."""
 
 PLANT = "PLANT"
+
+USES = tuple(use.name for use in VALUES)
 
 SSE = ("pclmulqdq", "sse2", "ssse3")
 AVX = ("avx", "pclmulqdq")
@@ -91,6 +95,26 @@ def entry(
     return convert(plain, Entry)
 
 
+def gcm_entry(
+    isa: str, needs: Iterable[str], key: int = 128, blocks: int = 8, *, table: int = 0, **axes: Any
+) -> Entry:
+    """An AES-GCM kernel that takes whole messages, unless `messages` is False."""
+    own = {"messages": True, "multiply": "winograd", "reduce": "clmul1", **axes}
+    suffix = "".join(f"_{name}" for name in ("messages", "wipe") if own.get(name))
+    name = f"gcm{key}_{isa}_winograd_clmul1_x{blocks}{suffix}"
+    defaults = {axis.name: axis.default for axis in GCM_AXES if axis.default is not None}
+    parts = ["init", "encrypt", "decrypt", *(("seal", "open") if own["messages"] else ())]
+    stated = {"family": "gcm", "key": key, "isa": isa, "blocks": blocks, **defaults, **own}
+    return structs.replace(
+        entry(isa, {"aesni", *needs}, blocks=blocks, table=table or 48 * blocks + key + 48),
+        name=name,
+        axes={**stated, "abi": axes.get("abi", "sysv"), "syntax": "nasm"},
+        symbols={part: f"{name}_{part}" for part in parts},
+        file=f"{isa}/{name}.asm",
+        object=manifest.Object(f"code of {name}", "nasm"),
+    )
+
+
 # All five ISAs, with kernels of one ISA that need different features.
 SYNTHETIC = (
     entry("sse", SSE, "k", 8),
@@ -120,6 +144,7 @@ def record(
     features: Iterable[str],
     cells: Mapping[tuple[str, str, int], float],
     peers: Iterable[str] = (),
+    keys: Mapping[str, int] = MappingProxyType({}),
 ) -> Record:
     """A record with these cycles by name, mode and size."""
     names = dict.fromkeys(name for name, _, _ in cells)
@@ -131,7 +156,7 @@ def record(
         "",
         Results(
             Machine(cpu, tuple(features), 3.0, ""),
-            {name: Subject(name, kind, 64) for name, kind in kinds.items()},
+            {name: Subject(name, kind, 64, key=keys.get(name, 0)) for name, kind in kinds.items()},
             tuple(
                 Cell(name, size, mode, (Run(cycles, math.nan, math.nan, 0, 0),))
                 for (name, mode, size), cycles in cells.items()

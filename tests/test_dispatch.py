@@ -31,7 +31,7 @@ from ghashgen.arch.features import FEATURES_OFF
 from ghashgen.arch.x86_64.features import FEATURES
 from ghashgen.choice.candidate import candidates
 from ghashgen.choice.choice import Chooser
-from ghashgen.choice.figures import USES
+from ghashgen.choice.families.hash import USES
 from ghashgen.kernels.hash.definition import OPS
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.output.dispatcher import NAMES, recorded, render_dispatch
@@ -169,7 +169,7 @@ def test_c_chooses_as_python_does(checked_in: Program) -> None:
     subsets = [SUBSETS[0], SUBSETS[-1], *rng.sample(SUBSETS, 300)]
     pool = candidates(shipped())
     for op in OPS:
-        chooser = Chooser([c for c in pool if c.op == op], recorded())
+        chooser = Chooser([c for c in pool if c.given == op], recorded())
         assert [host.title for host in chooser.hosts] == list(CPUS)
         for (name, number), host in zip(hosts, chooser.hosts, strict=True):
             assert host.title == name
@@ -177,7 +177,7 @@ def test_c_chooses_as_python_does(checked_in: Program) -> None:
             for subset, answer in zip(subsets, checked_in.found(cpus), strict=True):
                 for use in USES:
                     picks = chooser.picks(host, subset, use)
-                    place = answer[op, use]
+                    place = answer[op, use.name]
                     names = choices[place].kernels if place >= 0 else ()
                     assert names == tuple(pick.candidate.name for pick in picks), (name, subset)
 

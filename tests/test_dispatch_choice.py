@@ -32,7 +32,9 @@ from ghashgen.choice.candidate import (
 from ghashgen.choice.choice import Chooser, Pick
 from ghashgen.choice.classes import CLASSES
 from ghashgen.choice.cores import record_features
-from ghashgen.choice.figures import LASTING, ONCE, SEGMENTS, USES, left_out, of_other_code
+from ghashgen.choice.families.hash import LASTING, ONCE, SEGMENTS, USES
+from ghashgen.choice.figures import left_out, of_other_code
+from ghashgen.choice.questions import Use
 from ghashgen.choice.rule import TIE, cover, level
 from ghashgen.kernels.hash.preference import PREFERENCE
 from ghashgen.output.dispatcher import recorded
@@ -56,7 +58,7 @@ def taken(
     records: Iterable[Record],
     title: str,
     features: Iterable[str],
-    use: str = LASTING,
+    use: Use = LASTING,
 ) -> tuple[Pick, ...]:
     chooser = Chooser(candidates(entries), tuple(records))
     (host,) = (host for host in chooser.hosts if host.title == title)
@@ -129,7 +131,7 @@ def test_gcm_messages_decide_where_they_were_measured() -> None:
     }
     picks = taken([SMALL, LARGE], [record(ZEN5, AVX, figures)], "Zen 5", AVX)
     assert set(names(picks)) == {LARGE.name}
-    assert all(pick.scores and pick.scores.mode == "gcm" for pick in picks)
+    assert all(pick.scores and pick.scores.modes == ("gcm",) for pick in picks)
 
 
 def test_a_record_of_the_fastest_alone_decides_what_it_has() -> None:
@@ -228,7 +230,7 @@ def test_every_isa_has_a_place() -> None:
 
 def test_the_convention_is_wider_first_and_the_fewest_products() -> None:
     order = sorted(without_needless_wipes(candidates(shipped())), key=lambda c: c.rank)
-    ghash = [c for c in order if c.op == "ghash"]
+    ghash = [c for c in order if c.given == "ghash"]
     places = [PREFERENCE["isa"].index(c.isa) for c in ghash]
     assert places == sorted(places)
     for isa in PREFERENCE["isa"]:
@@ -242,7 +244,7 @@ def test_the_convention_is_wider_first_and_the_fewest_products() -> None:
 def score(cycles: Mapping[tuple[str, str, int], float], name: str, pick: Pick) -> float | None:
     """A kernel's score in a pick's class, from a record's cells directly."""
     assert pick.scores is not None
-    found = [cycles.get((name, pick.scores.mode, size)) for size in pick.scores.sizes]
+    found = [cycles.get((name, pick.scores.modes[0], size)) for size in pick.scores.sizes]
     logs = [math.log(value) for value in found if value is not None]
     return math.exp(sum(logs) / len(logs)) if len(logs) == len(found) else None
 
@@ -253,7 +255,7 @@ def whole_records() -> list[Record]:
 
 
 def test_a_recorded_core_gets_what_is_within_the_rule_of_its_best() -> None:
-    pool = [c for c in candidates(shipped()) if c.op == "ghash"]
+    pool = [c for c in candidates(shipped()) if c.given == "ghash"]
     checked = 0
     for one in whole_records():
         cycles = {(c.name, c.mode, c.size): c.cycles for c in one.results.cells}
@@ -276,7 +278,7 @@ def test_a_recorded_core_gets_what_is_within_the_rule_of_its_best() -> None:
 
 def test_wide_groups_lead_where_they_were_measured_faster() -> None:
     """Long messages do not take 16 blocks per group where more are faster by what is no noise."""
-    pool = [c for c in candidates(shipped()) if c.op == "ghash"]
+    pool = [c for c in candidates(shipped()) if c.given == "ghash"]
     chooser = Chooser(pool, recorded())
     for one in recorded():
         (host,) = (host for host in chooser.hosts if host.title == one.title)
@@ -284,10 +286,10 @@ def test_wide_groups_lead_where_they_were_measured_faster() -> None:
         assert last.candidate.blocks > 16, one.title
 
 
-@pytest.mark.parametrize("use", USES)
-def test_rows_are_the_picks_of_every_host(use: str) -> None:
+@pytest.mark.parametrize("use", USES, ids=lambda use: use.name)
+def test_rows_are_the_picks_of_every_host(use: Use) -> None:
     """The table that C reads says what `picks` says: of its rows the first that fits wins."""
-    pool: list[Candidate] = [c for c in candidates(shipped()) if c.op == "ghash"]
+    pool: list[Candidate] = [c for c in candidates(shipped()) if c.given == "ghash"]
     chooser = Chooser(pool, recorded())
     rows = chooser.rows(use)
     for host in chooser.hosts:
@@ -333,7 +335,7 @@ def test_polyval_goes_by_the_code_of_the_kernel_that_was_measured() -> None:
         {LARGE.name: "other code"},
     )
     pool = candidates([SMALL, LARGE, other, small])
-    assert of_other_code(one, [c for c in pool if c.op == "polyval"]) == {LARGE.name}
+    assert of_other_code(one, [c for c in pool if c.given == "polyval"]) == {LARGE.name}
     assert of_other_code(one, candidates([other, small])) == frozenset()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,12 +23,14 @@ from dispatching import (
 
 from ghashgen.arch.features import FEATURES_OFF
 from ghashgen.choice import recommend as module
-from ghashgen.choice.candidate import candidates
+from ghashgen.choice.candidate import Candidate, candidates
 from ghashgen.choice.choice import Chooser
 from ghashgen.choice.classes import CLASSES
 from ghashgen.choice.cores import host_of, record_features
-from ghashgen.choice.figures import LASTING, ONCE
-from ghashgen.choice.recommend import Advice, machine, recommend
+from ghashgen.choice.families.hash import LASTING, ONCE, QUESTION
+from ghashgen.choice.questions import Use
+from ghashgen.choice.recommend import Advice, Machine, machine
+from ghashgen.choice.recommend import recommend as asked
 from ghashgen.cli.verbs import recommend as verb
 from ghashgen.cli.verbs.recommend import COMMAND, lines
 from ghashgen.output.dispatcher import recorded
@@ -56,6 +59,16 @@ def planted(cpu: str = ZEN5, features: tuple[str, ...] = AVX) -> Record:
 
 
 POOL = candidates([SMALL, LARGE])
+
+
+def recommend(
+    here: Machine,
+    pool: Iterable[Candidate],
+    records: Sequence[Record],
+    use: Use = LASTING,
+    size: int | None = None,
+) -> tuple[Advice, ...]:
+    return asked(here, pool, records, QUESTION, use, size=size)
 
 
 def words(advice: Advice) -> str:
@@ -104,7 +117,7 @@ def test_a_length_gets_the_nearest_figure(size: int, at: int, name: dict[str, An
 
 
 def test_key_set_up_is_counted_where_each_message_has_a_key() -> None:
-    (advice,) = recommend(machine("Zen 5", [planted()]), POOL, [planted()], size=256, once=True)
+    (advice,) = recommend(machine("Zen 5", [planted()]), POOL, [planted()], size=256, use=ONCE)
     # 400 + 128 against 100 + 256 cycles.
     assert advice.candidate.name == SMALL.name
     assert advice.speed
@@ -158,7 +171,7 @@ def test_a_wrong_name_is_refused_with_the_right_ones() -> None:
 
 def test_what_is_recommended_is_what_the_dispatcher_takes() -> None:
     for op in ("ghash", "polyval"):
-        pool = [c for c in candidates(shipped()) if c.op == op]
+        pool = [c for c in candidates(shipped()) if c.given == op]
         chooser = Chooser(pool, recorded())
         for one in recorded():
             here = machine(one.slug, recorded())
@@ -167,7 +180,7 @@ def test_what_is_recommended_is_what_the_dispatcher_takes() -> None:
             for use in (LASTING, ONCE):
                 for pick in chooser.picks(host, here.features, use):
                     size = (1 << 20) if pick.up_to is None else pick.up_to
-                    (advice,) = recommend(here, pool, recorded(), once=use == ONCE, size=size)
+                    (advice,) = recommend(here, pool, recorded(), use=use, size=size)
                     assert advice.candidate == pick.candidate
 
 
@@ -247,7 +260,7 @@ def test_neither_compiler_nor_assembler_is_asked_for(monkeypatch: pytest.MonkeyP
 def test_an_empty_folder_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(verb, "CATALOGUE", str(tmp_path))
     result = CliRunner().invoke(COMMAND, ["--cpu", "avx,pclmulqdq"])
-    assert "lists no kernel of ghash" in str(result.exception)
+    assert "lists no kernel of op ghash" in str(result.exception)
 
 
 def test_records_of_two_cpus_are_kept_apart() -> None:

@@ -5,7 +5,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ghashgen.arch.registry import isas
+from ghashgen.choice.families.registry import questions
+from ghashgen.choice.questions import Question
 from ghashgen.choice.rule import Simplicity
+from ghashgen.kernels.core import Value
 from ghashgen.kernels.families import DEFAULT, families
 from ghashgen.kernels.manifest import Entry, TableEntry
 
@@ -25,9 +28,14 @@ class Candidate:
         return self.entry.name
 
     @property
-    def op(self) -> str:
-        """What it computes: ghash or polyval."""
-        return str(self.entry.axes["op"])
+    def question(self) -> Question:
+        """What is asked of its family."""
+        return questions()[self.entry.family]
+
+    @property
+    def given(self) -> Value:
+        """What is no choice: what it computes, or the size of its key."""
+        return self.entry.axes[self.question.given]
 
     @property
     def isa(self) -> str:
@@ -59,18 +67,22 @@ class Candidate:
 
     @property
     def measured_as(self) -> str:
-        """The kernel whose figures stand for this one: POLYVAL's are those of GHASH by its axes."""
-        return f"ghash_{self.name.removeprefix('polyval_')}" if self.op == "polyval" else self.name
+        """The kernel whose figures stand for this one."""
+        return self.question.measured_as(self.name, self.entry.axes)
 
     @property
     def blocks(self) -> int:
         """Blocks a group."""
         return int(self.entry.axes["blocks"])
 
+    def exports(self, functions: Iterable[str]) -> bool:
+        """Whether it has these functions."""
+        return set(functions) <= self.entry.symbols.keys()
+
     @property
-    def segments(self) -> bool:
-        """Whether it has power and combine."""
-        return {"power", "combine"} <= self.entry.symbols.keys()
+    def place(self) -> int:
+        """The place of its instruction set in the convention: the widest is 0."""
+        return isa_place(self.isa, self.entry.family)
 
     @property
     def away(self) -> int:
@@ -78,7 +90,7 @@ class Candidate:
         return sum(
             self.entry.axes[axis.name] != axis.default
             for axis in families()[self.entry.family].axes
-            if axis.default is not None and axis.name != "op"
+            if axis.default is not None and axis.name != self.question.given
         )
 
     @property
@@ -97,15 +109,15 @@ class Candidate:
         return places, self.away, self.simplicity
 
 
-def isa_place(isa: str) -> int:
-    """Return the place of an instruction set in the convention: the widest is 0."""
-    known = families()[DEFAULT].preference["isa"]
+def isa_place(isa: str, family: str) -> int:
+    """Return the place of an instruction set in a family's convention: the widest is 0."""
+    known = families()[family].preference["isa"]
     return known.index(isa) if isa in known else len(known)
 
 
-def candidates(entries: Iterable[Entry]) -> tuple[Candidate, ...]:
-    """Return the kernels of a manifest that may be recommended, sorted by name."""
-    entries = tuple(entry for entry in entries if families()[entry.family].preference)
+def candidates(entries: Iterable[Entry], family: str = DEFAULT) -> tuple[Candidate, ...]:
+    """Return the kernels of a family in a manifest that may be recommended, sorted by name."""
+    entries = tuple(entry for entry in entries if entry.family == family)
     codes = {entry.name: entry.object.text_sha256 for entry in entries if _as_measured(entry)}
     found = map(Candidate, sorted(entries, key=lambda entry: entry.name))
     return tuple(replace(one, measured_code=codes.get(one.measured_as, "")) for one in found)

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from ghashgen.choice.candidate import Candidate, isa_place, levels, without_needless_wipes
-from ghashgen.choice.classes import CLASSES, SizeClass
+from ghashgen.choice.candidate import Candidate, levels, without_needless_wipes
+from ghashgen.choice.classes import SizeClass
 from ghashgen.choice.cores import Host, hosts, nearest, record_features
-from ghashgen.choice.figures import ANY_LENGTH, ONCE, SEGMENTS, Figures, Scores, of_other_code
+from ghashgen.choice.figures import Figures, Scores, of_other_code
+from ghashgen.choice.questions import Use
 from ghashgen.choice.rule import cover, level
 from ghashgen.records.records import Record
 
@@ -46,7 +47,7 @@ class Chooser:
     """Makes the choices among some kernels by some records."""
 
     def __init__(self, pool: Iterable[Candidate], records: Sequence[Record]) -> None:
-        """Take the kernels to choose from, all of one operation and calling convention."""
+        """Take the kernels to choose from: of one family, calling convention and what is given."""
         self._pool = tuple(pool)
         self._records = tuple(records)
         self.hosts = hosts(self._records)
@@ -69,7 +70,7 @@ class Chooser:
             for slug, lacks in self._lacks.items()
         }
 
-    def rows(self, use: str) -> tuple[Row, ...]:
+    def rows(self, use: Use) -> tuple[Row, ...]:
         """Return the rows for a use of the table, of which the first that fits a CPU is the one.
 
         Rows of a host stand in the order of `levels`; where several hosts have the same row on the
@@ -85,15 +86,15 @@ class Chooser:
                 found[key] = replace(row, hosts=(*row.hosts, host))
         return tuple(row for _, row in sorted(found.items(), key=lambda item: item[0][0]))
 
-    def picks(self, host: Host, features: Features, use: str) -> tuple[Pick, ...]:
+    def picks(self, host: Host, features: Features, use: Use) -> tuple[Pick, ...]:
         """Return what a CPU takes: the picks of the first row that fits it; empty if none does."""
         made = self._levels_of(host, use).values()
         return next((picks for picks in made if _needs(picks) <= features), ())
 
-    def _for(self, use: str) -> list[Candidate]:
-        return [c for c in self._pool if c.segments or use != SEGMENTS]
+    def _for(self, use: Use) -> list[Candidate]:
+        return [c for c in self._pool if c.exports(use.exports)]
 
-    def _levels_of(self, host: Host, use: str) -> dict[Features, tuple[Pick, ...]]:
+    def _levels_of(self, host: Host, use: Use) -> dict[Features, tuple[Pick, ...]]:
         """Return a host's picks by the level that they were made on, in the order of `levels`."""
         pool = self._for(use)
         lacks = self._told - host.features if host.features else Features()
@@ -105,23 +106,22 @@ class Chooser:
         return made
 
     def _level(
-        self, host: Host, one: Features, pool: Sequence[Candidate], use: str
+        self, host: Host, one: Features, pool: Sequence[Candidate], use: Use
     ) -> tuple[Pick, ...]:
         near = nearest(host, one, self._records, self._levels)
         key = (tuple(record.slug for record in near), one, use)
         if key not in self._made:
             able = without_needless_wipes([c for c in pool if c.needs <= one])
-            classes = (ANY_LENGTH,) if use == SEGMENTS else CLASSES
-            self._made[key] = self._classes(able, near, classes, use)
+            self._made[key] = self._classes(able, near, use)
         return self._made[key]
 
     def _classes(
         self,
         able: Sequence[Candidate],
         near: Sequence[Record],
-        classes: Sequence[SizeClass],
-        use: str,
+        use: Use,
     ) -> tuple[Pick, ...]:
+        classes = use.classes
         scores = [self._scores(able, near, item, use) for item in classes]
         equal = [
             level(found.by_candidate) if found else [convention(able, item, use)]
@@ -129,20 +129,20 @@ class Chooser:
         ]
         chosen = cover(equal, lambda candidate: candidate.simplicity)
         picks = tuple(map(Pick, (i.up_to for i in classes), chosen, (0,) * len(chosen), scores))
-        if use in (ONCE, SEGMENTS):
+        if not use.fills:
             return picks
         return tuple(replace(p, fill_at=self._fill_at(picks[0].candidate, p)) for p in picks)
 
     def _scores(
-        self, able: Sequence[Candidate], near: Sequence[Record], item: SizeClass, use: str
+        self, able: Sequence[Candidate], near: Sequence[Record], item: SizeClass, use: Use
     ) -> Scores | None:
         for record in near:
             figures = self._figures[record.slug]
             known = [c for c in able if c.measured_as in figures.measured]
             # An instruction set of which nothing was measured, wider than all that were: the
             # convention has it, and not the best of those that were.
-            widest = min(isa_place(c.isa) for c in able)
-            if known and min(isa_place(c.isa) for c in known) > widest:
+            widest = min(c.place for c in able)
+            if known and min(c.place for c in known) > widest:
                 continue
             if found := figures.scores(able, item, use):
                 return found
@@ -163,16 +163,16 @@ def _needs(picks: Iterable[Pick]) -> Features:
     return Features().union(*(pick.candidate.needs for pick in picks))
 
 
-def convention(able: Sequence[Candidate], item: SizeClass, use: str) -> Candidate:
+def convention(able: Sequence[Candidate], item: SizeClass, use: Use) -> Candidate:
     """Return the kernel of the convention, for a class that nothing measured decides.
 
     For a table that serves one message: of the widest instruction set, the most blocks that are at
     most a quarter of the message.
     """
-    if use != ONCE:
+    if not use.once:
         return min(able, key=lambda c: c.rank)
-    widest = min(isa_place(c.isa) for c in able)
-    own = [c for c in able if isa_place(c.isa) == widest]
+    widest = min(c.place for c in able)
+    own = [c for c in able if c.place == widest]
     limit = item.sizes[-1] // 64
     small = [c for c in own if c.blocks <= limit]
     if not small:

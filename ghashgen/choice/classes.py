@@ -32,6 +32,10 @@ CLASSES = (
 """From one block to long messages; 1500 bytes end in a partial block."""
 
 
+ANY_LENGTH = SizeClass(None, (0,))
+"""The one class of what has no length."""
+
+
 def sizes_of(classes: tuple[SizeClass, ...]) -> tuple[int, ...]:
     """Return the sizes to measure, each once."""
     return tuple(dict.fromkeys(size for item in classes for size in item.sizes))

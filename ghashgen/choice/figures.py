@@ -2,27 +2,12 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from ghashgen.choice.candidate import Candidate
 from ghashgen.choice.classes import SizeClass, geometric_mean
+from ghashgen.choice.questions import Use
 from ghashgen.kernels.target import OWN
-from ghashgen.records.core import GCM
-from ghashgen.records.records import FOLDER, Record
-
-LASTING, ONCE, SEGMENTS = "lasting", "once", "segments"
-USES = (LASTING, ONCE, SEGMENTS)
-"""What a table is for: a key of many messages; one message, whose time has the table's in it; the
-powers of H with which the segments of a message are put together."""
-
-MODES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {LASTING: (GCM, "throughput"), ONCE: ("latency", "throughput")}
-)
-"""How calls were measured, the preferred first. Messages under a lasting key: as AES-GCM makes
-them, else back to back. A message whose table is made for it waits for the table: chained calls."""
-
-ANY_LENGTH = SizeClass(None, (0,))
-"""The one class of what has no length."""
+from ghashgen.records.records import Record
 
 
 def of_other_code(record: Record, pool: Iterable[Candidate]) -> frozenset[str]:
@@ -43,15 +28,18 @@ def of_other_code(record: Record, pool: Iterable[Candidate]) -> frozenset[str]:
 def left_out(records: Iterable[Record], pool: Sequence[Candidate]) -> list[str]:
     """Return, for each record of which figures do not count, how many and the remedy.
 
+    The kernels are of one family, whose records those are.
+
     What another back end made is never measured: that its figures do not count needs no saying.
     """
     pool = [candidate for candidate in pool if candidate.entry.backend == OWN]
+    folder = pool[0].question.folder if pool else ""
     out = []
     for record in records:
         if names := sorted(of_other_code(record, pool)):
             kernels = names[0] if len(names) == 1 else f"{len(names)} kernels, first {names[0]},"
             out.append(
-                f"{FOLDER}/{record.slug}.json has measured other code of {kernels} and does not "
+                f"{folder}/{record.slug}.json has measured other code of {kernels} and does not "
                 "decide there: measure again, ghashgen bench --record"
             )
     return out
@@ -62,9 +50,9 @@ class Scores:
     """Scores of a class by kernel, in core cycles; lower is better."""
 
     record: Record
-    mode: str
+    modes: tuple[str, ...]
     sizes: tuple[int, ...]
-    """The sizes whose geometric mean a score is."""
+    """The modes and sizes whose geometric mean a score is."""
     by_candidate: Mapping[Candidate, float]
 
 
@@ -81,15 +69,15 @@ class Figures:
         }
         self.measured = frozenset(name for name, _, _ in self._cycles)
 
-    def cycles(self, name: str, mode: str, size: int, use: str = LASTING) -> float | None:
+    def cycles(self, name: str, mode: str, size: int, once: bool = False) -> float | None:
         """Return the core cycles of a message, with its table's for `once`; None where unknown."""
         cycles = self._cycles.get((name, mode, size))
-        if use != ONCE or cycles is None:
+        if not once or cycles is None:
             return cycles
         init = self._cycles.get((name, "init", 0))
         return None if init is None else init + cycles
 
-    def scores(self, pool: Sequence[Candidate], item: SizeClass, use: str) -> Scores | None:
+    def scores(self, pool: Sequence[Candidate], item: SizeClass, use: Use) -> Scores | None:
         """Return the scores of a class; None where the record cannot decide it.
 
         A kernel's score is the geometric mean over the sizes of the class. Of a record that has no
@@ -97,27 +85,30 @@ class Figures:
         compared only where at least half of the kernels have figures: a record of the fastest
         kernels alone has left out those with small tables.
         """
-        if use == SEGMENTS:
-            return self._filled("init", pool, (0,), use)
         choices = [item.sizes, *((size,) for size in reversed(item.sizes) if len(item.sizes) > 1)]
         for sizes in choices:
-            found = [s for mode in MODES[use] if (s := self._filled(mode, pool, sizes, use))]
+            found = [s for modes in use.modes if (s := self._filled(modes, pool, sizes, use.once))]
             if found:
                 most = max(found, key=lambda s: len(s.by_candidate))
-                enough = use != ONCE or 2 * len(most.by_candidate) >= len(pool)
+                enough = not use.once or 2 * len(most.by_candidate) >= len(pool)
                 return most if enough else None
         return None
 
     def _filled(
-        self, mode: str, pool: Sequence[Candidate], sizes: tuple[int, ...], use: str
+        self,
+        modes: tuple[str, ...],
+        pool: Sequence[Candidate],
+        sizes: tuple[int, ...],
+        once: bool,
     ) -> Scores | None:
         found = {}
         for candidate in pool:
-            cycles = [self.cycles(candidate.measured_as, mode, size, use) for size in sizes]
+            name = candidate.measured_as
+            cycles = [self.cycles(name, mode, size, once) for mode in modes for size in sizes]
             values = [value for value in cycles if value is not None]
-            if len(values) == len(sizes):
+            if len(values) == len(cycles):
                 found[candidate] = geometric_mean(values)
-        return Scores(self.record, mode, sizes, found) if found else None
+        return Scores(self.record, modes, sizes, found) if found else None
 
     def fill_at(self, slow: Candidate, fast: Candidate, scores: Scores) -> int | None:
         """Return the bytes of messages that pay for filling the faster kernel's table, if known.
@@ -128,7 +119,7 @@ class Figures:
         cost = self.cycles(fast.measured_as, "init", 0)
         savings = []
         for size in scores.sizes:
-            pair = [self.cycles(c.measured_as, scores.mode, size) for c in (slow, fast)]
+            pair = [self.cycles(c.measured_as, scores.modes[0], size) for c in (slow, fast)]
             if cost is None or pair[0] is None or pair[1] is None:
                 return None
             savings.append((pair[0] - pair[1]) / size)

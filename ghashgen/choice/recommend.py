@@ -13,9 +13,10 @@ from ghashgen.arch.registry import DEFAULT, arches
 from ghashgen.choice.candidate import Candidate
 from ghashgen.choice.choice import Chooser, Pick
 from ghashgen.choice.cores import core_features, host_of, record_features, vendor_of
-from ghashgen.choice.figures import LASTING, ONCE, Figures
+from ghashgen.choice.figures import Figures
+from ghashgen.choice.questions import Question, Use
 from ghashgen.choice.rule import level
-from ghashgen.records.core import Cell, size_name
+from ghashgen.records.core import FIXED_SIZES, Cell, size_name
 from ghashgen.records.cpus import CORES, VENDORS, core_of
 from ghashgen.records.machine import cpu_model, cpuinfo
 from ghashgen.records.records import FOLDER, Record
@@ -31,6 +32,11 @@ WAYS = {
     "gcm": "a GCM message (12 bytes of AAD, the message, the lengths)",
     "throughput": "messages back to back",
     "latency": "messages that wait for each other",
+    "seal": "messages sealed back to back",
+    "open": "messages opened back to back",
+    "seal-latency": "messages sealed that wait for each other",
+    "imix": "sealing 7 messages of 64 bytes, 4 of 594 and one of 1518",
+    "text": "parts of messages back to back",
 }
 """What was timed, by mode."""
 
@@ -76,8 +82,14 @@ class Advice:
     """Whether the record is of this core."""
     init: float | None
     """Core cycles of key set-up."""
-    speed: Speed | None
+    speeds: tuple[Speed, ...]
+    """A figure for each mode that decided; none for the convention."""
     why: str
+
+    @property
+    def speed(self) -> Speed | None:
+        """The figure of the first mode."""
+        return self.speeds[0] if self.speeds else None
 
     @property
     def lengths(self) -> str:
@@ -149,26 +161,33 @@ def recommend(
     here: Machine,
     pool: Iterable[Candidate],
     records: Sequence[Record],
+    question: Question,
+    use: Use,
     *,
-    once: bool = False,
     size: int | None = None,
 ) -> tuple[Advice, ...]:
-    """Return the kernels to take, range by range of lengths; for `size` alone if it is given.
+    """Return the kernels to take for a use, range by range of lengths; for `size` alone if given.
 
-    `pool` are kernels of one operation and calling convention; `once` says that a table serves one
-    message alone.
+    `pool` are kernels of one family, what is given, and calling convention.
 
     Raises:
-        GhashgenError: the CPU can run none of them.
+        GhashgenError: none of them has the functions that the use needs, or the CPU can run none.
     """
+    pool = [candidate for candidate in pool if candidate.exports(use.exports)]
+    if not pool:
+        raise GhashgenError(
+            f"no kernel of the catalogue has {' and '.join(sorted(use.exports))}, which use "
+            f"{use.name} needs",
+            f"choose another --use, or make one: ghashgen generate --family {question.family}",
+        )
     chooser = Chooser(pool, records)
     host = host_of(chooser.hosts, here.cpu, here.vendor)
-    picks = chooser.picks(host, here.features, ONCE if once else LASTING)
+    picks = chooser.picks(host, here.features, use)
     if not picks:
         raise GhashgenError(
-            f"no kernel runs without PCLMULQDQ and SSE2, and {here.cpu} has "
+            f"no kernel runs without {question.least}, and {here.cpu} has "
             f"{' '.join(sorted(here.features)) or 'no feature that matters'}",
-            "take a portable GHASH there",
+            question.instead,
         )
     out, above = [], -1
     for run in _runs(picks):
@@ -177,7 +196,7 @@ def recommend(
             pick = run[-1] if size is None else next(
                 p for p in run if p.up_to is None or size <= p.up_to
             )  # fmt: skip
-            out.append(_advice(pick, above, last, here, once, size))
+            out.append(_advice(pick, above, last, here, use, size))
         above = last if last is not None else above
     return tuple(out)
 
@@ -202,12 +221,12 @@ def _advice(
     above: int,
     last: int | None,
     here: Machine,
-    once: bool,
+    use: Use,
     size: int | None,
 ) -> Advice:
     found = pick.scores
     if found is None:
-        return Advice(above, last, pick.candidate, "", False, None, None, _by_convention(once))
+        return Advice(above, last, pick.candidate, "", False, None, (), _by_convention(use.once))
     subjects = found.record.results.subjects
     peers = {name for name, subject in subjects.items() if subject.kind == "peer"}
     measured = Figures(found.record, peers | {pick.candidate.measured_as})
@@ -219,7 +238,11 @@ def _advice(
         found.record.slug,
         own,
         measured.cycles(pick.candidate.measured_as, "init", 0),
-        _speed(pick, measured, once, size or max(found.sizes), here.features),
+        tuple(
+            speed
+            for mode in found.modes
+            if (speed := _speed(pick, measured, mode, use, size or max(found.sizes), here.features))
+        ),
         _why(pick, own, found.record),
     )
 
@@ -235,7 +258,8 @@ def _why(pick: Pick, own: bool, record: Record) -> str:
     scored = pick.scores.by_candidate
     equal = level(scored)
     best = min(scored, key=lambda c: (scored[c], c.simplicity))
-    sizes = " and ".join(map(size_name, pick.scores.sizes))
+    fixed = pick.scores.modes[0] in FIXED_SIZES and pick.scores.sizes != (0,)
+    sizes = "IMIX" if fixed else " and ".join(map(size_name, pick.scores.sizes))
     if len(scored) == 1:
         text = f"the only kernel on record at {sizes}"
     elif pick.candidate == best:
@@ -248,35 +272,34 @@ def _why(pick: Pick, own: bool, record: Record) -> str:
     if not own:
         text += f"; measured on {record.title}, the nearest record that decides it"
     if pick.candidate.measured_as != pick.candidate.name:
-        text += f"; as {pick.candidate.measured_as}, which swaps bytes besides"
+        text += f"; as {pick.candidate.measured_as}, {pick.candidate.question.differs}"
     return text
 
 
 def _speed(
-    pick: Pick, measured: Figures, once: bool, size: int, features: frozenset[str]
+    pick: Pick, measured: Figures, mode: str, use: Use, size: int, features: frozenset[str]
 ) -> Speed | None:
     """Return the figure at the size on record nearest to `size`, where the kernel has one.
 
-    Peers are those that run with these features.
+    Peers are those that run with these features, and have a key of the kernel's size.
     """
     assert pick.scores is not None
-    mode, use = pick.scores.mode, ONCE if once else LASTING
     results = pick.scores.record.results
     name = pick.candidate.measured_as
     sizes = sorted({s for m, s in results.rows() if m == mode})
-    known = [s for s in sizes if measured.cycles(name, mode, s, use) is not None]
+    known = [s for s in sizes if measured.cycles(name, mode, s, use.once) is not None]
     if not known:
         return None
     at = min(known, key=lambda s: (abs(log(s / max(size, 1))), s))
-    cycles = measured.cycles(name, mode, at, use)
+    cycles = measured.cycles(name, mode, at, use.once)
     assert cycles is not None
     peers: list[Cell] = [
         cell
-        for cell in results.of_kind(("peer",), at, mode)
+        for cell in results.of_kind(("peer",), at, mode, results.subjects[name].key)
         if set(results.subjects[cell.name].needs) <= features
     ]
-    times = [(t, c.name) for c in peers if (t := measured.cycles(c.name, mode, at, use))]
+    times = [(t, c.name) for c in peers if (t := measured.cycles(c.name, mode, at, use.once))]
     peer = min(times, default=None)
     return Speed(
-        mode, at, cycles, once, peer[1] if peer else "", peer[0] / cycles if peer else None
+        mode, at, cycles, use.once, peer[1] if peer else "", peer[0] / cycles if peer else None
     )

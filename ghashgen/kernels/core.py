@@ -348,7 +348,7 @@ class Family(Generic[K]):
     """The function whose product of one block is counted, "" if there is none."""
     preference: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     """Values by axis, the preferred first, where nothing was measured: an earlier axis outweighs
-    all later ones. Without any, none of its kernels is recommended."""
+    all later ones. What can be chosen of a family at all, `choice.families` says."""
     validation: str = ""
     """The module that runs its kernels against other implementations, "" while none does. It is
     named, not imported: it stands in a room above."""

@@ -17,12 +17,13 @@ from ghashgen.choice.candidate import Candidate, candidates
 from ghashgen.choice.choice import Chooser, Pick, Row
 from ghashgen.choice.chosen import Chosen
 from ghashgen.choice.cores import VENDOR_STRINGS, Host
-from ghashgen.choice.figures import LASTING, USES
+from ghashgen.choice.families.hash import LASTING, USES
 from ghashgen.choice.given import rows_of
+from ghashgen.kernels.families import DEFAULT
 from ghashgen.kernels.hash.definition import OPS
 from ghashgen.kernels.hash.exported import functions
 from ghashgen.kernels.manifest import Entry
-from ghashgen.records.records import FOLDER, Record, load_records
+from ghashgen.records.records import Record, folder_of, load_records
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import project_root
 from ghashgen.support.templates import environment
@@ -45,9 +46,9 @@ FEATURE_BITS, HOST_BITS = 24, 7
 
 
 @cache
-def recorded() -> tuple[Record, ...]:
-    """Return the project's records of measurements."""
-    return load_records(project_root() / FOLDER)
+def recorded(family: str = DEFAULT) -> tuple[Record, ...]:
+    """Return the project's records of measurements of a family."""
+    return load_records(project_root() / folder_of(family))
 
 
 def render_dispatch(
@@ -87,14 +88,14 @@ def render_dispatch(
     ]
     kernels = [kernel for one in conventions for kernel in one["kernels"]]
     rows = [row for one in conventions for row in one["rows"]]
-    keys = [row for row in rows if row["use"] == LASTING]
+    keys = [row for row in rows if row["use"] == LASTING.name]
     values = {
         "library": library,
         "conventions": conventions,
         "features": FEATURES,
         "functions": functions(),
         "operations": OPS,
-        "uses": USES,
+        "uses": [use.name for use in USES],
         "hosts": _hosts(known),
         "other": len(known) - 1,
         "feature_bits": FEATURE_BITS,
@@ -130,7 +131,7 @@ def _convention(
     """Return the kernels and rows of one calling convention."""
     rows, taken = [], set()
     for op in OPS:
-        own = [candidate for candidate in pool if candidate.op == op]
+        own = [candidate for candidate in pool if candidate.given == op]
         if not own:
             continue
         chooser = Chooser(own, records)
@@ -138,7 +139,7 @@ def _convention(
             found = chooser.rows(use)
             if chosen is not None and use == LASTING:
                 found = rows_of(chosen, op, {c.name: c for c in own}, known)
-            rows += [_row(op, use, row, known) for row in found]
+            rows += [_row(op, use.name, row, known) for row in found]
             taken |= {pick.candidate for row in found for pick in row.picks}
     kernels = [_kernel(candidate) for candidate in sorted(taken, key=lambda c: c.name)]
     return {"abi": abi, "kernels": kernels, "rows": rows}
@@ -147,7 +148,7 @@ def _convention(
 def _kernel(candidate: Candidate) -> dict[str, Any]:
     return {
         "name": candidate.name,
-        "op": candidate.op,
+        "op": candidate.given,
         "isa": candidate.isa,
         "base": candidate.entry.base,
         "table_bytes": candidate.table.bytes,
@@ -201,7 +202,7 @@ def basis(pick: Pick) -> str:
     """Say in a few words what decided a class."""
     if pick.scores is None:
         return "convention"
-    return f"{pick.scores.mode} on {pick.scores.record.slug}"
+    return f"{' and '.join(pick.scores.modes)} on {pick.scores.record.slug}"
 
 
 def _hosts(known: Sequence[Host]) -> list[dict[str, Any]]:

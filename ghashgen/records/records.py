@@ -14,6 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from ghashgen.kernels.families import DEFAULT
 from ghashgen.records.core import (
     FIXED_SIZES,
     MODES,
@@ -30,7 +31,13 @@ from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import write_whole
 
 FOLDER = "docs/bench"
-"""Where the records lie, below the project's root."""
+"""Where the records of the default family lie, below the project's root."""
+
+
+def folder_of(family: str) -> str:
+    """Return where the records of a family lie, below the project's root."""
+    return FOLDER if family == DEFAULT else f"{FOLDER}/{family}"
+
 
 SCHEMA = 1
 METHOD = (

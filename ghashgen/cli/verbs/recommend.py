@@ -1,19 +1,23 @@
 """ghashgen recommend: which kernel to take on a CPU, and why."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
-from ghashgen.choice.candidate import candidates
+from ghashgen.choice.candidate import Candidate, candidates
+from ghashgen.choice.families.registry import questions
 from ghashgen.choice.figures import left_out
-from ghashgen.choice.recommend import WAYS, Advice, Machine, machine, recommend
-from ghashgen.cli.verbs.options import json_option, print_json
+from ghashgen.choice.questions import Question, Use
+from ghashgen.choice.recommend import WAYS, Advice, Machine, Speed, machine, recommend
+from ghashgen.cli.verbs.options import F, json_option, one_of, print_json
 from ghashgen.kernels import manifest
-from ghashgen.kernels.hash.definition import OPS
-from ghashgen.records.core import size_name
+from ghashgen.kernels.families import DEFAULT, families
+from ghashgen.records.core import FIXED_SIZES, size_name
 from ghashgen.records.records import FOLDER, load_records
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import project_root
+from ghashgen.support.wording import choose_one
 
 CATALOGUE = "generated"
 """The folder of the catalogue, below the project's root."""
@@ -21,78 +25,180 @@ CATALOGUE = "generated"
 FALLBACK = "the order is that of the nearest record, or the convention"
 
 
+def _each(what: str) -> str:
+    """Return the values of every family, in words."""
+    return "; ".join(
+        f"{name}: {', '.join(getattr(each, what) for each in question.uses)}"
+        for name, question in questions().items()
+    )
+
+
+def _given_options(function: F) -> F:
+    """Add an option for what is no choice of each family: --op, --key."""
+    out: Any = function
+    for question in reversed(tuple(questions().values())):
+        title = families()[question.family].title
+        asked = ", ".join(map(str, question.asked))
+        out = click.option(
+            f"--{question.given}",
+            multiple=True,
+            type=click.Choice([str(value) for value in question.values]),
+            help=f"Of {title} (default: {asked}).",
+        )(out)
+    return out  # type: ignore[no-any-return]
+
+
 @click.command("recommend")
 @click.option("--cpu", default="", help="A core, a record, or features as avx,pclmulqdq.")
+@click.option(
+    "--family",
+    type=click.Choice(tuple(questions())),
+    help=f"Family of kernels (default: {DEFAULT}, or that which has the other options).",
+)
+@_given_options
+@click.option(
+    "--use",
+    "use_name",
+    default="",
+    help=f"What for: {_each('name')} (default: the first).",
+    shell_complete=one_of(lambda: (use.name for q in questions().values() for use in q.uses)),
+)
 @click.option("--bytes", "size", type=click.IntRange(0), help="Length of the messages.")
-@click.option("--per-message-key", "once", is_flag=True, help="Each message has a key of its own.")
-@click.option("--op", type=click.Choice(OPS), default="ghash", show_default=True)
+@click.option("--per-message-key", "once", is_flag=True, help="Each message has a key: --use once.")
 @json_option
-def COMMAND(cpu: str, size: int | None, once: bool, op: str, as_json: bool) -> None:
+def COMMAND(
+    cpu: str,
+    family: str | None,
+    use_name: str,
+    size: int | None,
+    once: bool,
+    as_json: bool,
+    **given: tuple[str, ...],
+) -> None:
     """Name the kernel to take on this CPU or another, its speed beside others', and why.
 
     It is what the dispatcher takes there. Nothing is measured or built: the figures are those on
     record, of this kind of CPU or of the nearest.
     """
-    records = load_records(project_root() / FOLDER)
-    here, folder = machine(cpu, records), project_root() / CATALOGUE
-    pool = [
-        candidate
-        for candidate in candidates(manifest.load(folder).values())
-        if candidate.op == op and candidate.abi == "sysv"
-    ]
-    if not pool:
-        raise GhashgenError(f"{folder} lists no kernel of {op}", "run ghashgen generate")
-    for line in left_out(records, pool):
+    question = _question(family, given)
+    use = _use(question, use_name, once)
+    records = load_records(project_root() / question.folder)
+    # A core is known by the records of any family.
+    here = machine(cpu, (*records, *load_records(project_root() / FOLDER)))
+    pools = _pools(question, given[question.given])
+    for line in left_out(records, [candidate for pool in pools.values() for candidate in pool]):
         click.echo(line, err=True)
-    found = recommend(here, pool, records, once=once, size=size)
+    found = {
+        value: recommend(here, pool, records, question, use, size=size)
+        for value, pool in pools.items()
+    }
     if as_json:
-        print_json(_plain(here, found))
+        print_json(_plain(here, question, use, found))
         return
     click.echo(f"{here.cpu}{f': {here.core}' if here.core and here.core not in here.cpu else ''}")
+    every = [item for advice in found.values() for item in advice]
     if here.core not in {record.title for record in records}:
         click.echo(f"nothing was measured on {here.core or 'this CPU'}: {FALLBACK}")
-    elif not any(item.own for item in found):
+    elif not any(item.own for item in every):
         click.echo(f"the record of {here.core} does not decide this: {FALLBACK}")
-    for item in found:
-        for line in lines(item):
-            click.echo(line)
+    if use != question.uses[0]:
+        click.echo(f"for {use.title}")
+    for value, advice in found.items():
+        if len(found) > 1:
+            click.echo(f"{question.given} {value}:")
+        for item in advice:
+            for line in lines(item):
+                click.echo(line)
+
+
+def _question(family: str | None, given: Mapping[str, tuple[str, ...]]) -> Question:
+    """Return what is asked: of the family named, or of the one that has what is given."""
+    asked = [name for name, values in given.items() if values]
+    fitting = [
+        question
+        for question in questions().values()
+        if family in (None, question.family) and all(name == question.given for name in asked)
+    ]
+    if not fitting:
+        raise GhashgenError(
+            f"no family of kernels has {' and '.join(f'--{name}' for name in asked)} together"
+            if family is None
+            else f"family {family} has no --{asked[0]}",
+            "leave out one of the options",
+        )
+    return fitting[0]
+
+
+def _use(question: Question, name: str, once: bool) -> Use:
+    if once and name not in ("", "once"):
+        raise GhashgenError("--per-message-key is --use once", "leave out one of them")
+    known = [use.name for use in question.uses]
+    wanted = "once" if once else name or known[0]
+    if wanted not in known:
+        raise GhashgenError(
+            f"family {question.family} has no use {wanted!r}", choose_one(wanted, known)
+        )
+    return question.use(wanted)
+
+
+def _pools(question: Question, values: tuple[str, ...]) -> dict[Any, list[Candidate]]:
+    """Return the kernels to choose from, by each value of what is given."""
+    folder = project_root() / CATALOGUE
+    every = candidates(manifest.load(folder).values(), question.family)
+    wanted = [v for v in question.values if str(v) in values] if values else question.asked
+    found = {v: [c for c in every if c.given == v and c.abi == "sysv"] for v in wanted}
+    if lacking := [str(value) for value, pool in found.items() if not pool]:
+        raise GhashgenError(
+            f"{folder} lists no kernel of {question.given} {lacking[0]}", "run ghashgen generate"
+        )
+    return found
 
 
 def lines(item: Advice) -> list[str]:
     """Return a recommendation in words."""
-    candidate, speed = item.candidate, item.speed
+    candidate = item.candidate
     init = f"{item.init:.0f} cycles" if item.init is not None else "not measured"
+    table = families()[candidate.entry.family].table
     out = [
         f"{item.lengths}: {candidate.name} ({CATALOGUE}/{candidate.isa}/)",
-        f"  table {candidate.table.bytes} bytes, key set-up {init}, needs "
+        f"  {table} {candidate.table.bytes} bytes, key set-up {init}, needs "
         f"{' '.join(sorted(candidate.needs))}",
     ]
-    if speed is not None:
-        with_setup = "key set-up and " if speed.setup else ""
-        cycles = f"{speed.cycles:.{0 if speed.cycles >= 100 else 1}f}"
-        out.append(
-            f"  {cycles} core cycles ({speed.cycles / speed.size:.3f} per byte) at "
-            f"{size_name(speed.size)}, {with_setup}{WAYS[speed.mode]}"
-        )
-        if speed.ratio is not None:
-            out.append(
-                f"  the best peer there, {speed.peer}, takes {speed.ratio:.2f} times as long"
-            )
-        else:
-            out.append("  no peer was measured there")
-    else:
+    for speed in item.speeds:
+        out += _said(speed)
+    if not item.speeds:
         out.append("  its speed is not on record")
-    out.append(f"  {item.why}" + (f" ({FOLDER}/{item.record}.json)" if item.record else ""))
+    place = f"{candidate.question.folder}/{item.record}.json"
+    out.append(f"  {item.why}" + (f" ({place})" if item.record else ""))
     return out
 
 
-def _plain(here: Machine, found: tuple[Advice, ...]) -> dict[str, Any]:
+def _said(speed: Speed) -> list[str]:
+    with_setup = "key set-up and " if speed.setup else ""
+    cycles = f"{speed.cycles:.{0 if speed.cycles >= 100 else 1}f}"
+    fixed = speed.mode in FIXED_SIZES
+    at = "" if fixed else f" at {size_name(speed.size)}"
+    return [
+        f"  {cycles} core cycles ({speed.cycles / speed.size:.3f} per byte){at}, "
+        f"{with_setup}{WAYS[speed.mode]}",
+        f"  the best peer there, {speed.peer}, takes {speed.ratio:.2f} times as long"
+        if speed.ratio is not None
+        else "  no peer was measured there",
+    ]
+
+
+def _plain(
+    here: Machine, question: Question, use: Use, found: Mapping[Any, tuple[Advice, ...]]
+) -> dict[str, Any]:
     return {
         "cpu": here.cpu,
         "core": here.core or None,
         "features": sorted(here.features),
+        "family": question.family,
+        "use": use.name,
         "kernels": [
             {
+                question.given: value,
                 "above": item.above if item.above >= 0 else None,
                 "up_to": item.up_to,
                 "kernel": item.candidate.name,
@@ -100,20 +206,24 @@ def _plain(here: Machine, found: tuple[Advice, ...]) -> dict[str, Any]:
                 "cpu_features": sorted(item.candidate.needs),
                 "table_bytes": item.candidate.table.bytes,
                 "init_cycles": item.init,
-                "record": f"{FOLDER}/{item.record}.json" if item.record else None,
+                "record": f"{question.folder}/{item.record}.json" if item.record else None,
                 "own_record": item.own,
-                "speed": None
-                if item.speed is None
-                else {
-                    "mode": item.speed.mode,
-                    "bytes": item.speed.size,
-                    "cycles": round(item.speed.cycles, 2),
-                    "with_key_setup": item.speed.setup,
-                    "peer": item.speed.peer or None,
-                    "peer_ratio": item.speed.ratio and round(item.speed.ratio, 4),
-                },
+                "speed": _plain_speed(item.speeds[0]) if item.speeds else None,
+                "also": [_plain_speed(speed) for speed in item.speeds[1:]],
                 "why": item.why,
             }
-            for item in found
+            for value, advice in found.items()
+            for item in advice
         ],
+    }
+
+
+def _plain_speed(speed: Speed) -> dict[str, Any]:
+    return {
+        "mode": speed.mode,
+        "bytes": speed.size,
+        "cycles": round(speed.cycles, 2),
+        "with_key_setup": speed.setup,
+        "peer": speed.peer or None,
+        "peer_ratio": speed.ratio and round(speed.ratio, 4),
     }

@@ -5,6 +5,7 @@ from ghashgen.kernels.gcm.axes import AXES
 from ghashgen.kernels.gcm.catalogue import catalogue
 from ghashgen.kernels.gcm.exported import functions
 from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.kernels.gcm.preference import PREFERENCE
 from ghashgen.kernels.gcm.words import line, notes, words
 from ghashgen.kernels.hash.family import theorems
 
@@ -20,6 +21,7 @@ FAMILY = Family(
     line=line,
     notes=notes,
     loop="encrypt",
+    preference=PREFERENCE,
     validation="ghashgen.check.validation.gcm.validator",
 )
 """The family."""

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from ghashgen.lab.bench.interface import HASHING, MESSAGES, Interface
 from ghashgen.lab.bench.peers import GCM_PEERS, PEERS, Peer
 from ghashgen.records.core import DEFAULT_MODES, GCM, IMIX, SEAL_MODES, TEXT
-from ghashgen.records.records import FOLDER
+from ghashgen.records.records import folder_of
 
 PORTABLE = "portable"
 """What the C without special instructions is called among those to compare with."""
@@ -48,7 +48,7 @@ HASH = Contest(
     other_modes=(GCM,),
     peers=PEERS,
     interfaces=HASHING,
-    folder=FOLDER,
+    folder=folder_of("hash"),
     keyed=False,
 )
 
@@ -59,7 +59,7 @@ AES_GCM = Contest(
     other_modes=(),
     peers=GCM_PEERS,
     interfaces=MESSAGES,
-    folder=f"{FOLDER}/gcm",
+    folder=folder_of("gcm"),
     keyed=True,
 )
 

@@ -15,6 +15,7 @@ from ghashgen.choice.candidate import isa_place
 from ghashgen.choice.chosen import MEASURED, Chosen, Pick, Set
 from ghashgen.choice.classes import SizeClass, geometric_mean
 from ghashgen.choice.rule import TIE, level
+from ghashgen.kernels.families import DEFAULT
 from ghashgen.lab.tune.measure import Host, Stage
 from ghashgen.lab.tune.scores import best_first, best_peer, scores
 from ghashgen.lab.tune.space import Candidate
@@ -202,7 +203,7 @@ def chosen(decisions: Sequence[Decision], classes: Sequence[SizeClass]) -> Chose
     for item in decisions:
         by_isa.setdefault(item.isa, []).append(item)
     whole = {isa: rows for isa, rows in by_isa.items() if len(rows) == len(classes)}
-    order = sorted(whole, key=isa_place)
+    order = sorted(whole, key=lambda isa: isa_place(isa, DEFAULT))
     measured = [isa for isa in order if whole[isa][0].basis == MEASURED]
     same = len({row.on for isa in measured for row in whole[isa]}) == 1
     speed = {isa: geometric_mean([row.cycles for row in whole[isa]]) for isa in measured}

@@ -1,0 +1,1 @@
+"""What can be chosen of each family, one family a file; `registry` finds them."""

@@ -1,0 +1,65 @@
+"""Which AES-GCM kernel: by size of key, for messages by length, packets, records, bulk, a text."""
+
+from ghashgen.choice.classes import ANY_LENGTH, CLASSES, SizeClass
+from ghashgen.choice.questions import Question, Use
+from ghashgen.kernels.gcm.family import FAMILY
+from ghashgen.kernels.gcm.kernel import ROUNDS
+from ghashgen.records.core import IMIX, IMIX_BYTES, SEAL_MODES, TEXT
+
+_SEAL, _OPEN, _CHAINED = SEAL_MODES
+_WHOLE = ((_SEAL, _OPEN), (_SEAL,))
+"""Both ways have the same say; where nobody opened, sealing alone."""
+
+_SEALING = frozenset({"seal", "open"})
+
+MESSAGES = Use("messages", "whole messages under a lasting key", _WHOLE, CLASSES, _SEALING)
+
+PACKETS = Use(
+    "packets",
+    "packets: 64, 594 and 1518 bytes at 7 : 4 : 1",
+    ((IMIX,),),
+    (SizeClass(None, (IMIX_BYTES,)),),
+    _SEALING,
+)
+
+RECORDS = Use(
+    "records",
+    "records of TLS: from a packet's 1500 bytes to the longest, 16 KiB",
+    _WHOLE,
+    (SizeClass(None, (1500, 4096, 16384)),),
+    _SEALING,
+)
+
+BULK = Use(
+    "bulk",
+    "long messages: 64 KiB and more",
+    _WHOLE,
+    (SizeClass(None, (65536, 1 << 20)),),
+    _SEALING,
+)
+
+PARTS = Use(
+    "parts",
+    "parts of messages, which the caller begins and ends: encrypt and decrypt",
+    ((TEXT,),),
+    CLASSES,
+    frozenset({"encrypt", "decrypt"}),
+)
+
+ONCE = Use(
+    "once", "one message a key", ((_CHAINED,), (_SEAL,)), CLASSES, _SEALING, once=True
+)  # fmt: skip
+"""A message whose context is made for it waits for the context: chained calls."""
+
+QUESTION = Question(
+    family=FAMILY.name,
+    given="key",
+    values=tuple(ROUNDS),
+    asked=tuple(ROUNDS),
+    uses=(MESSAGES, PACKETS, RECORDS, BULK, PARTS, ONCE),
+    least="AES-NI, PCLMULQDQ and SSE4.1",
+    instead="take a portable AES-GCM there",
+)
+"""The question."""
+
+__all__ = ["ANY_LENGTH", "BULK", "MESSAGES", "ONCE", "PACKETS", "PARTS", "QUESTION", "RECORDS"]

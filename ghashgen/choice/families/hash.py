@@ -1,0 +1,51 @@
+"""Which GHASH or POLYVAL kernel: by length, for a key of many messages, of one, for segments."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ghashgen.choice.classes import ANY_LENGTH, CLASSES
+from ghashgen.choice.questions import Question, Use
+from ghashgen.kernels.hash.definition import OPS
+from ghashgen.kernels.hash.family import FAMILY
+from ghashgen.records.core import GCM
+
+LASTING = Use(
+    "lasting", "messages under a lasting key", ((GCM,), ("throughput",)), CLASSES, fills=True
+)
+"""As AES-GCM makes its calls, else back to back."""
+
+ONCE = Use(
+    "once", "one message a key", (("latency",), ("throughput",)), CLASSES, once=True
+)  # fmt: skip
+"""A message whose table is made for it waits for the table: chained calls."""
+
+SEGMENTS = Use(
+    "segments",
+    "segments of a message, put together by powers of H",
+    (("init",),),
+    (ANY_LENGTH,),
+    exports=frozenset({"power", "combine"}),
+)
+"""What their table costs decides: it is used once a segment."""
+
+USES = (LASTING, ONCE, SEGMENTS)
+"""Every use."""
+
+
+def _measured_as(name: str, axes: Mapping[str, Any]) -> str:
+    """Return the GHASH kernel of these axes: POLYVAL is not measured."""
+    return f"ghash_{name.removeprefix('polyval_')}" if axes["op"] == "polyval" else name
+
+
+QUESTION = Question(
+    family=FAMILY.name,
+    given="op",
+    values=OPS,
+    asked=OPS[:1],
+    uses=USES,
+    least="PCLMULQDQ and SSE2",
+    instead="take a portable GHASH there",
+    measured_as=_measured_as,
+    differs="which swaps bytes besides",
+)
+"""The question."""
