@@ -24,7 +24,7 @@ class Patch:
     data: bytearray
 
     def header(self, at: int, value: int) -> "Patch":
-        """Set one byte of the file's header."""
+        """Set one byte of the file, as of its header."""
         self.data[at] = value
         return self
 

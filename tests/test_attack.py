@@ -114,10 +114,10 @@ def test_a_seed_makes_the_same_mutants_and_another_others(folder: Path) -> None:
 def test_tasks_meet_both_conventions_and_every_kernel() -> None:
     options = Options(3, Path(), Choice(name=SETS))
     tasks = [task for task, _ in zip(mutants.PART.tasks(options), range(400), strict=False)]
-    assert {(t.kernel.name, t.abi) for t in tasks} == {
+    assert {(t.original.kernel.name, t.original.abi) for t in tasks} == {
         (name, abi) for name in SETS for abi in ("sysv", "win64")
     }
-    assert {t.table_align for t in tasks} > {0}
+    assert {t.original.table_align for t in tasks} > {0}
     assert tasks == [t for t, _ in zip(mutants.PART.tasks(options), range(400), strict=False)]
 
 

@@ -164,10 +164,11 @@ def test_doctor_lists_what_is_there() -> None:
     assert bool(found["cpu: sse, hash"]["found"]) == (not lacking(("sse2", "ssse3", "pclmulqdq")))
 
 
-def test_an_interrupt_ends_with_status_130() -> None:
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_an_interrupt_ends_with_status_130(name: str) -> None:
     source = (
         "import os, signal, sys; from ghashgen.cli import main as cli;"
-        "interrupt = lambda *_: os.kill(os.getpid(), signal.SIGINT);"
+        f"interrupt = lambda *_: os.kill(os.getpid(), signal.{name});"
         "cli.Verbs.list_commands = interrupt; sys.argv = ['ghashgen', '--help']; cli.main()"
     )
     done = subprocess.run(

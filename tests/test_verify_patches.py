@@ -151,6 +151,32 @@ PATCHES: dict[str, tuple[Callable[[Patch], Patch], Category | None, str]] = {
     "a name beyond its table": (
         lambda p: p.section(".rodata", name=1 << 20), ELF, "are no strings"
     ),
+    "a symbol's name beyond its table": (
+        lambda p: p.symbol("fold_constant", name=p.of_section(".strtab", "size")),
+        ELF, "the name of symbol . is damaged",
+    ),
+    "a symbol's name that does not end": (
+        lambda p: p.section(".strtab", size=p.of_section(".strtab", "size") - 1),
+        ELF, "the name of symbol . is damaged",
+    ),
+    "a symbol's name that is no text": (
+        lambda p: p.header(p.of_section(".strtab", "offset") + p.name_of("fold_constant"), 0xFF),
+        ELF, "the name of symbol . is damaged",
+    ),
+    "symbols of another size": (
+        lambda p: p.section(".symtab", entsize=8), ELF, "no table of whole entries"
+    ),
+    "relocations of another size": (
+        lambda p: p.section(".rela.text", entsize=48), ELF, "sh_entsize of SHT_RELA"
+    ),
+    "half a relocation": (
+        lambda p: p.section(".rela.text", size=p.of_section(".rela.text", "size") - 12),
+        ELF, "no table of whole entries",
+    ),
+    "a relocation to a symbol behind the last": (
+        lambda p: p.relocation(0, symbol=p.of_section(".symtab", "size") // 24),
+        ELF, "names no symbol",
+    ),
     "another machine": (lambda p: p.header(18, 3), ELF, "a relocatable ELF64 object for x86-64"),
     "a program": (lambda p: p.header(16, 2), ELF, "a relocatable ELF64 object for x86-64"),
     "the other byte order": (lambda p: p.header(5, 2), ELF, "ELF"),

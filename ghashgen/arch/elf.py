@@ -13,6 +13,7 @@ from functools import cached_property
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import Section as ElfSection
 
 from ghashgen.support.errors import GhashgenError
 
@@ -133,6 +134,27 @@ class Elf:
                 yield Relocation(item.info, at, kind, symbols[info >> 32], addend)
 
 
+_DAMAGED = ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError
+"""What pyelftools raises where a header says what cannot be."""
+
+LARGEST = 1 << 26
+"""Bytes of a section, and of a file."""
+
+
+def _content(section: ElfSection) -> bytes:
+    """Return the bytes of a section; what has none may say that it is anywhere.
+
+    Raises:
+        GhashgenError: there are more than any object here has, or they are compressed or nowhere.
+    """
+    if section["sh_type"] == "SHT_NULL" or not section["sh_size"]:
+        return b""
+    if max(section["sh_size"], section["sh_offset"]) > LARGEST or section.compressed:
+        raise GhashgenError("a section that is larger than any here, or compressed", _REMEDY)
+    # pyelftools answers zeros for SHT_NOBITS.
+    return bytes(section.data())
+
+
 def read_elf(data: bytes) -> Elf:
     """Return the parts of an ELF64 file, little-endian.
 
@@ -151,11 +173,12 @@ def read_elf(data: bytes) -> Elf:
                 item["sh_addralign"],
                 item["sh_link"],
                 item["sh_info"],
-                # pyelftools answers zeros for SHT_NOBITS.
-                item.data(),
+                _content(item),
             )
             for item in elf.iter_sections()
         )
         return Elf(elf["e_machine"], elf["e_type"], sections)
     except ELFError as problem:
         raise GhashgenError(f"not an ELF object: {problem}", _REMEDY) from None
+    except _DAMAGED as problem:
+        raise GhashgenError(f"a damaged ELF object: {problem!r}", _REMEDY) from None

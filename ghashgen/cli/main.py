@@ -3,7 +3,7 @@ COMMAND.
 
 A verb's module is imported when it is called, so that no verb waits for what another one needs.
 Exit status: 0 done; 2 refused, or a proof, validation or comparison failed (one line says which);
-130 interrupted; 141 whoever read the output went away (`| head`), as after SIGPIPE.
+130 interrupted, by SIGINT or SIGTERM; 141 whoever read the output went away (`| head`), as after SIGPIPE.
 """
 
 import importlib
@@ -22,6 +22,7 @@ from ghashgen.cli import verbs as commands
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import FULL
 from ghashgen.support.paths import CACHE, cache_folder, kernels_folder
+from ghashgen.support.termination import heed
 from ghashgen.support.wording import did_you_mean
 
 REFUSED, INTERRUPTED, UNREAD = 2, 130, 141
@@ -132,6 +133,7 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line and exit."""
+    heed()
     try:
         # Standalone, click would end an interrupted verb with status 1.
         sys.exit(cli(standalone_mode=False))

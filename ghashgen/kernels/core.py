@@ -352,6 +352,9 @@ class Family(Generic[K]):
     validation: str = ""
     """The module that runs its kernels against other implementations, "" while none does. It is
     named, not imported: it stands in a room above."""
+    trials: str = ""
+    """The module that runs what claims to be one of its kernels, for the attack on the prover, ""
+    while none does: named, too."""
 
     @property
     def table(self) -> str:

@@ -8,6 +8,8 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from functools import partial
 from typing import TypeVar
 
+from ghashgen.support.termination import unheed
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -19,6 +21,7 @@ def workers() -> int:
 
 def _begin() -> None:
     """Start a worker: what was imported stays for good, and no collection need walk over it."""
+    unheed()
     gc.freeze()
     gc.disable()
 

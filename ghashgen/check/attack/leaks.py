@@ -6,11 +6,22 @@ Buffers hold other bytes in the two calls, and nothing else differs; so whatever
 was made from a secret.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.arch.x86_64 import ARCH
-from ghashgen.kernels.core import RESULT_TYPES, Counted, Fixed, Function, Point, Table, Word
+from ghashgen.check.validation.placements import numbers_for
+from ghashgen.kernels.core import (
+    RESULT_TYPES,
+    CipherKey,
+    Counted,
+    Fixed,
+    Function,
+    Keyed,
+    Point,
+    Table,
+    Word,
+)
 from ghashgen.kernels.families import functions_of
 from ghashgen.run.built import Built
 from ghashgen.run.emulate import CallResult, Emulator, Image, Registers
@@ -21,6 +32,21 @@ from ghashgen.run.emulate.registers import GPR_AT
 SECRETS = (bytes(BLOCK_BYTES), bytes.fromhex("9d5be0a43c7f12866ea1d7c0f3482b95"))
 """All zero, where a branch on data is likely to be taken, and no pattern at all."""
 
+Values = dict[str, bytes | int]
+"""What the parameters are, by name."""
+
+Asked = tuple[str, str, Values]
+"""What a call is, the function, and its parameters but for the table."""
+
+More = Callable[[bytes], Iterable[Asked]]
+"""(secret) → calls made with it beside those that are made of every function; their public numbers
+are the same whatever the secret."""
+
+
+def repeated(secret: bytes, count: int) -> bytes:
+    """Return so many bytes of a secret, over and over."""
+    return (secret * (count // len(secret) + 1))[:count]
+
 
 def lengths(blocks: int) -> list[int]:
     """Return lengths in bytes on the ways that a message can take."""
@@ -28,37 +54,61 @@ def lengths(blocks: int) -> list[int]:
     return [0, 5, 16, group - 1, group, group + 21, 3 * group + 16 * (blocks // 2) + 7]
 
 
-def _numbers(function: Function[Point], blocks: int) -> tuple[Sequence[int], str]:
-    """Return the lengths or other public numbers to call a function with, and how to say it."""
-    if any(isinstance(param.size, Counted) for param in function.params):
-        return lengths(blocks), "{} of {} bytes"
-    if any(isinstance(param.size, Word) and not param.secret for param in function.params):
-        return (0, 1, 77, (1 << 64) - 1), "{} of {}"
-    return (0,), "{}"
+def _numbers(function: Function[Point], blocks: int) -> list[tuple[str, dict[str, int]]]:
+    """Return the lengths or other public numbers to call a function with, and how to say them.
 
-
-def _values(function: Function[Point], number: int, secret: bytes) -> dict[str, bytes | int]:
-    """Return what all parameters but the table are: the secret, over and over, and the number."""
-    out: dict[str, bytes | int] = {}
-    for param in function.params:
-        match param.size:
-            case Word():
-                out[param.name] = int.from_bytes(secret[:8]) if param.secret else number
-            case Fixed(count):
-                out[param.name] = (secret * (count // len(secret) + 1))[:count]
-            case Counted(_, unit):
-                out[param.name] = (secret * (number * unit // len(secret) + 1))[: number * unit]
+    Of several lengths, each runs through all of them, one step further than the one before it.
+    """
+    by_name = {param.name: param for param in function.params}
+    counters = list(
+        dict.fromkeys(p.size.by for p in function.params if isinstance(p.size, Counted))
+    )
+    others = [p.name for p in function.params if isinstance(p.size, Word) and not p.secret]
+    name, known = function.name, lengths(blocks)
+    if not counters and not others:
+        return [(name, {})]
+    if not counters:
+        return [(f"{name} of {n}", dict.fromkeys(others, n)) for n in (0, 1, 77, (1 << 64) - 1)]
+    out = []
+    for case in range(len(known)):
+        numbers = {}
+        for step, counter in enumerate(counters):
+            fitting = numbers_for(by_name[counter], known)
+            numbers[counter] = fitting[(case + step) % len(fitting)]
+        said = ", ".join(f"{counter} {number}" for counter, number in numbers.items())
+        one = f"{numbers[counters[0]]} bytes" if len(counters) == 1 else said
+        out.append((f"{name} of {one}", numbers))
     return out
 
 
-def _calls(built: Built[Point], secret: bytes) -> Iterator[tuple[str, str, dict[str, bytes | int]]]:
-    """Yield (what, function, values but for the table), those that fill the table first."""
+def _values(
+    kernel: Point, function: Function[Point], numbers: dict[str, int], secret: bytes
+) -> Values:
+    """Return what all parameters but the table are: the secret, over and over, and the numbers."""
+    out: Values = {}
+    for param in function.params:
+        match param.size:
+            case Word() if param.secret:
+                out[param.name] = int.from_bytes(secret[:8])
+            case Word():
+                out[param.name] = numbers[param.name]
+            case Fixed(count):
+                out[param.name] = repeated(secret, count)
+            case CipherKey():
+                assert isinstance(kernel, Keyed)
+                out[param.name] = repeated(secret, kernel.key_bytes)
+            case Counted(by, unit):
+                out[param.name] = repeated(secret, numbers[by] * unit)
+    return out
+
+
+def _calls(built: Built[Point], secret: bytes, more: More) -> Iterator[Asked]:
+    """Yield the calls, those that fill the table first."""
     exported = functions_of(built.kernel).values()
     for function in sorted(exported, key=lambda f: not _fills(f)):
-        numbers, words = _numbers(function, built.kernel.blocks)
-        for number in numbers:
-            values = _values(function, number, secret)
-            yield words.format(function.name, number), function.name, values
+        for what, numbers in _numbers(function, built.kernel.blocks):
+            yield what, function.name, _values(built.kernel, function, numbers, secret)
+    yield from more(secret)
 
 
 def _fills(function: Function[Point]) -> bool:
@@ -66,12 +116,12 @@ def _fills(function: Function[Point]) -> bool:
 
 
 def _observed(
-    emulator: Emulator, image: Image, built: Built[Point], secret: bytes
+    emulator: Emulator, image: Image, built: Built[Point], secret: bytes, more: More
 ) -> Iterator[tuple[str, Function[Point], CallResult]]:
     """Yield what every call with this secret did, init's first."""
     abi = abi_name(built.abi)
     table: bytes | int = built.kernel.layout.size
-    for what, name, values in _calls(built, secret):
+    for what, name, values in _calls(built, secret, more):
         function = functions_of(built.kernel)[name]
         tables = [param.name for param in function.params if isinstance(param.size, Table)]
         values |= dict.fromkeys(tables, table)
@@ -82,10 +132,12 @@ def _observed(
         yield what, function, done
 
 
-def leaks(emulator: Emulator, image: Image, built: Built[Point]) -> tuple[int, str]:
+def leaks(
+    emulator: Emulator, image: Image, built: Built[Point], more: More = lambda secret: ()
+) -> tuple[int, str]:
     """Return how many calls were made, and the first thing that is wrong with one, else ""."""
     count = 0
-    pairs = [_observed(emulator, image, built, secret) for secret in SECRETS]
+    pairs = [_observed(emulator, image, built, secret, more) for secret in SECRETS]
     for (what, function, one), (_, _, other) in zip(*pairs, strict=True):
         count += 2
         for wrong in _compared(built, function, one, other):

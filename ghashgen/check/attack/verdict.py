@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
-from typing import NoReturn
+from typing import NoReturn, Protocol
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.support.errors import GhashgenError
-from ghashgen.verify.hash.spec import KernelSpec
+from ghashgen.verify.engine.family import Statement
 from ghashgen.verify.prove import prove_object
 
 SECONDS = 120
@@ -21,6 +21,13 @@ ACCEPTED, OBJECT = "", "object"
 
 class OutOfTimeError(Exception):
     """No verdict came in time."""
+
+
+class Grouped(Statement, Protocol):
+    """A statement about a kernel whose loop takes some blocks a turn."""
+
+    @property
+    def blocks(self) -> int: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
@@ -66,7 +73,7 @@ def limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def verdict(data: bytes, spec: KernelSpec, seconds: float = SECONDS) -> Verdict:
+def verdict(data: bytes, spec: Grouped, seconds: float = SECONDS) -> Verdict:
     """Return what the prover says of an object's bytes: all of its functions, all lengths."""
     try:
         with limit(seconds):

@@ -14,13 +14,12 @@ from ghashgen.check.attack.registry import parts
 from ghashgen.cli.verbs.options import (
     build_folder,
     choice_options,
-    chosen_of,
+    chosen_kernels,
     json_option,
     one_of,
     print_json,
     progress,
 )
-from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.selection import Choice
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.tables import Table, say, show
@@ -76,7 +75,7 @@ def COMMAND(
     """
     chosen = _parts(names)
     if choice != Choice():
-        chosen_of(Kernel, choice)
+        chosen_kernels(choice, lambda family: family.trials)
     if count is None and seconds is None:
         count = 200
     options = Options(seed, build_folder("attack"), choice)

@@ -23,5 +23,6 @@ FAMILY = Family(
     loop="encrypt",
     preference=PREFERENCE,
     validation="ghashgen.check.validation.gcm.validator",
+    trials="ghashgen.check.attack.families.gcm",
 )
 """The family."""

@@ -36,5 +36,6 @@ FAMILY = Family(
     single="mul",
     preference=PREFERENCE,
     validation="ghashgen.check.validation.hash",
+    trials="ghashgen.check.attack.families.hash",
 )
 """The family."""

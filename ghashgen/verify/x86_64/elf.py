@@ -27,6 +27,7 @@ from ghashgen.verify.x86_64.elf_kinds import (
     Kind,
     Relocation,
     check_file,
+    check_tables,
     is_place,
     kind_of,
     replaceable,
@@ -131,6 +132,7 @@ def load_image(source: bytes | Path) -> Image:
 
 def _load(elf: ELFFile) -> Image:
     placed = _place(elf)
+    check_tables(elf)
     symbols: dict[str, int] = {}
     exported: set[str] = set()
     called: set[str] = set()

@@ -13,7 +13,8 @@ from enum import Enum, auto
 from typing import Any
 
 from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import Section, Symbol
+from elftools.elf.relocation import RelocationSection
+from elftools.elf.sections import Section, Symbol, SymbolTableSection
 
 from ghashgen.support.errors import GhashgenError
 
@@ -144,6 +145,47 @@ def _check_names(elf: ELFFile) -> None:
         section["sh_name"] >= table["sh_size"] for section in elf.iter_sections()
     ):
         raise GhashgenError("sections whose names are no strings", "assemble the file again")
+
+
+ENTRY_BYTES = 24
+"""Of a symbol, and of a relocation with its addend: both have 24 bytes in ELF64."""
+
+
+def check_tables(elf: ELFFile) -> None:
+    """Check that symbols and relocations are whole, and that what they name is in its table.
+
+    The library reads on behind the end of a table, and takes the size of its entries from the file.
+
+    Raises:
+        GhashgenError: a table is none of 24 bytes an entry, a name is no text of the table of
+            names, or a relocation names no symbol.
+    """
+    for table in elf.iter_sections():
+        if isinstance(table, SymbolTableSection):
+            _check_entries(table)
+            size = table.stringtable["sh_size"]
+            for number, symbol in enumerate(table.iter_symbols()):
+                # The end of the name is a byte of the table, too.
+                if (
+                    symbol["st_name"] + len(symbol.name.encode()) >= max(size, 1)
+                    or "\N{REPLACEMENT CHARACTER}" in symbol.name
+                ):
+                    raise GhashgenError(f"the name of symbol {number} is damaged", _AGAIN)
+        elif isinstance(table, RelocationSection):
+            _check_entries(table)
+            symbols = elf.get_section(table["sh_link"])
+            assert isinstance(symbols, SymbolTableSection)
+            count = symbols.num_symbols()
+            if any(entry["r_info_sym"] >= count for entry in table.iter_relocations()):
+                raise GhashgenError(f"a relocation of {table.name} names no symbol", _AGAIN)
+
+
+_AGAIN = "assemble the file again"
+
+
+def _check_entries(table: Section) -> None:
+    if table["sh_entsize"] != ENTRY_BYTES or table["sh_size"] % ENTRY_BYTES:
+        raise GhashgenError(f"section {table.name} is no table of whole entries", _AGAIN)
 
 
 def kind_of(section: Section) -> Kind:

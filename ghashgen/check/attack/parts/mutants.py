@@ -19,8 +19,8 @@ from ghashgen.check.attack.mutation import Mutant, mutant
 from ghashgen.check.attack.verdict import SECONDS, verdict
 from ghashgen.check.proofs import statement
 from ghashgen.check.statements import statement_text
-from ghashgen.kernels.hash.kernel import Kernel
-from ghashgen.kernels.selection import choose_of
+from ghashgen.kernels.core import Point
+from ghashgen.kernels.selection import look_up
 from ghashgen.kernels.target import TABLE_ALIGNS, runnable
 from ghashgen.run.built import Built, build
 from ghashgen.support.paths import kernels_folder
@@ -31,17 +31,24 @@ _EACH = 4
 
 
 @dataclass(frozen=True)
-class Task:
-    """One mutant, by its number."""
+class Original:
+    """What mutants are made of."""
 
-    number: int
-    kernel: Kernel
+    kernel: Point
     abi: str
     table_align: int
 
 
+@dataclass(frozen=True)
+class Task:
+    """One mutant, by its number."""
+
+    number: int
+    original: Original
+
+
 def _tasks(options: Options) -> Iterator[Task]:
-    kernels = choose_of(Kernel, options.choice)
+    kernels = look_up(options.choice, lambda family: family.trials).kernels
     rng = random.Random(f"{NAME} {options.seed}")
     kernels = tuple(rng.sample(kernels, len(kernels)))
     for number in count():
@@ -50,12 +57,13 @@ def _tasks(options: Options) -> Iterator[Task]:
         align = drawn.choice(TABLE_ALIGNS) if drawn.random() < 0.25 else 0
         # One convention after the other, so that few tasks meet both.
         abi = tuple(ABIS)[(turn + turn // len(kernels)) % len(ABIS)]
-        yield Task(number, kernels[turn % len(kernels)], abi, align)
+        yield Task(number, Original(kernels[turn % len(kernels)], abi, align))
 
 
 @lru_cache(maxsize=64)
-def _built(kernel: Kernel, abi: str, align: int, objects: Path) -> Built[Kernel]:
-    (made,) = build([kernel], runnable(abi, table_align=align), kernels_folder(), objects)
+def _built(original: Original, objects: Path) -> Built[Point]:
+    where = runnable(original.abi, table_align=original.table_align)
+    (made,) = build([original.kernel], where, kernels_folder(), objects)
     return made
 
 
@@ -66,13 +74,13 @@ def _prepared(folder: Path) -> Path:
 
 
 def _work(options: Options, task: Task) -> Outcome:
-    built = _built(task.kernel, task.abi, task.table_align, _prepared(options.folder))
+    built = _built(task.original, _prepared(options.folder))
     data = built.obj.read_bytes()
     drawn = random.Random(f"{NAME} {options.seed} {task.number}")
     return attempt(options, task.number, built, mutant(data, drawn))
 
 
-def attempt(options: Options, number: int, built: Built[Kernel], made: Mutant) -> Outcome:
+def attempt(options: Options, number: int, built: Built[Point], made: Mutant) -> Outcome:
     """Ask the prover about a mutant of a kernel, and run it if it is accepted."""
     spec = statement(built.kernel, built.kernel.name, built.abi, built.table_align)
     said = verdict(made.data, spec)

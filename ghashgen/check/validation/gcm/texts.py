@@ -29,7 +29,7 @@ def _counter(rng: random.Random, last: int) -> bytes:
     return prefix + (last % 2**32).to_bytes(4, "big")
 
 
-def _some_counter(rng: random.Random, length: int) -> bytes:
+def some_counter(rng: random.Random, length: int) -> bytes:
     """Return a counter block: any, or one that carries on the way through a text."""
     carry = rng.choice((*CARRIES, rng.getrandbits(32)))
     return _counter(rng, carry - rng.randrange(2 + length // BLOCK_BYTES))
@@ -48,7 +48,7 @@ def every_length(key_bytes: int, bound: int) -> tuple[Text, ...]:
         if length % LENGTHS_PER_KEY == 0:
             key = Key(rng.randbytes(key_bytes))
         x, plaintext = rng.randbytes(BLOCK_BYTES), rng.randbytes(length)
-        out.append(text(key, _some_counter(rng, length), x, plaintext))
+        out.append(text(key, some_counter(rng, length), x, plaintext))
     for found in out[: 2 * BLOCK_BYTES + 2]:
         if wrong := list(differences(found)):
             raise GhashgenError(
@@ -77,7 +77,7 @@ def long(key_bytes: int) -> tuple[Text, ...]:
     key = Key(rng.randbytes(key_bytes))
     lengths = (*LONG, *(rng.randrange(1, 20000) for _ in range(RANDOM_LONG)))
     return tuple(
-        text(key, _some_counter(rng, n), rng.randbytes(BLOCK_BYTES), rng.randbytes(n))
+        text(key, some_counter(rng, n), rng.randbytes(BLOCK_BYTES), rng.randbytes(n))
         for n in lengths
     )
 

@@ -1,0 +1,1 @@
+"""How what claims to be a kernel is run, one family a module, which the family names (`trials`)."""

@@ -1,0 +1,144 @@
+"""AES-GCM: answers by pyca's AES-GCM, whatever the counter block and the state (`oracle`).
+
+- each buffer at every place, as `ghashgen validate` puts it there;
+- encrypt and decrypt, apart and in place: every length to three groups and two blocks, every length
+  of a group further on, long ones; keys, states and texts that are random, all zero and all one;
+  counters that wrap or carry before any of the blocks;
+- round keys against FIPS 197;
+- seal and open: the same lengths, against AAD of 0 to 49 bytes, IVs of 1 to 300 bytes, tags of all
+  lengths, wrong ones of each bit, lengths to refuse.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from ghashgen.algebra.field import aes
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.algebra.field.gcm import TAG_BYTES
+from ghashgen.check.attack.accepted import AT_ONCE, Accepted
+from ghashgen.check.attack.leaks import Asked, leaks, lengths, repeated
+from ghashgen.check.validation.gcm import messages, texts
+from ghashgen.check.validation.gcm.messages import Message, message
+from ghashgen.check.validation.gcm.oracle import Key, Text, text
+from ghashgen.check.validation.gcm.trials import CONTEXT, Part, Trial, calls, faults
+from ghashgen.check.validation.records import USUAL_IV
+from ghashgen.kernels.families import functions_of
+from ghashgen.kernels.gcm.kernel import ROUND_KEYS, GcmKernel
+from ghashgen.run.emulate.image import load_object
+
+_FAR = 40
+"""Groups up to which a random long text begins; from there every length of a group is run."""
+_LONGEST = 70_000
+_LONGEST_IV = 300
+_MOST_AAD = 49
+
+
+def trials(found: Accepted[GcmKernel]) -> Iterator[tuple[int, str]]:
+    """Yield how many calls a trial made, and what was wrong."""
+    built, runner = found.built, found.runner
+    exported = functions_of(built.kernel)
+    placed = {
+        name: messages.placed(built.kernel.key_bytes, built.kernel.blocks, name)
+        for name in ("seal", "open")
+        if name in exported
+    }
+    yield 0, next(iter(runner.check(built, calls(runner, built, placed))), "")
+    asked = [*_keys(found), *_crypted(found)]
+    if "seal" in exported:
+        asked += _messages(found)
+    for start in range(0, len(asked), AT_ONCE):
+        some = asked[start : start + AT_ONCE]
+        yield len(some), next(faults(runner, built, some), "")
+    yield leaks(found.emulator, load_object(built.obj), built, lambda secret: _right(found, secret))
+
+
+def _keys(found: Accepted[GcmKernel]) -> Iterator[Trial]:
+    """Yield keys to expand: those of one bit, all zero, all one, random ones."""
+    kernel, rng = found.built.kernel, found.rng
+    size, at = kernel.key_bytes, kernel.layout.arrays[ROUND_KEYS]
+    bits = [(1 << k).to_bytes(size, "big") for k in range(8 * size)]
+    keys = [bytes(size), b"\xff" * size, *bits, *(rng.randbytes(size) for _ in range(64))]
+    for key in keys[:: 16 if found.few else 1]:
+        expanded = b"".join(aes.key_expansion(key))
+        yield Trial("init", f"key {key.hex()}", key, {"key": key}, [Part(CONTEXT, expanded, at)])
+
+
+def _lengths(found: Accepted[GcmKernel]) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
+    """Return lengths in bytes: near, of a whole group further on, and long."""
+    group, rng, few = BLOCK_BYTES * found.built.kernel.blocks, found.rng, found.few
+    near = range(3 * group + 2 * BLOCK_BYTES + 1)
+    start = group * rng.randrange(3, _FAR) + rng.randrange(group)
+    far = range(start, start + group + BLOCK_BYTES)
+    long = [rng.randrange(near.stop, _LONGEST) for _ in range(1 if few else 6)]
+    return (
+        (rng.sample(near, min(len(near), 64)), rng.sample(far, 4), long)
+        if few
+        else (near, far, long)
+    )
+
+
+def _texts(found: Accepted[GcmKernel]) -> Iterator[Text]:
+    rng, size = found.rng, found.built.kernel.key_bytes
+    zeros, ones = bytes(BLOCK_BYTES), b"\xff" * BLOCK_BYTES
+    near, far, long = _lengths(found)
+    for key, x, data, sets in (
+        (rng.randbytes(size), None, None, (near, far, long)),
+        (b"\xff" * size, ones, 0xFF, (near, far)),
+        (bytes(size), zeros, 0, (near, far)),
+    )[: 1 if found.few else 3]:
+        under = Key(key)
+        for length in (n for some in sets for n in some):
+            state = rng.randbytes(BLOCK_BYTES) if x is None else x
+            content = rng.randbytes(length) if data is None else bytes([data]) * length
+            yield text(under, texts.some_counter(rng, length), state, content)
+
+
+def _crypted(found: Accepted[GcmKernel]) -> Iterator[Trial]:
+    made = list(_texts(found))
+    for function in (texts.encrypting, texts.decrypting):
+        for each in made:
+            what = f"{len(each.plaintext)} bytes from counter {each.counter.hex()}"
+            for in_place in (False, True):
+                yield function(each, f"{what} under {each.key.hex()}", in_place)
+
+
+def _messages(found: Accepted[GcmKernel]) -> Iterator[Trial]:
+    """Yield whole messages to seal and to open, right and wrong."""
+    rng, kernel = found.rng, found.built.kernel
+    key = Key(rng.randbytes(kernel.key_bytes))
+
+    def drawn(length: int, iv: int = USUAL_IV) -> Message:
+        aad = rng.randbytes(rng.randrange(_MOST_AAD + 1))
+        return message(key, rng.randbytes(iv), aad, rng.randbytes(length))
+
+    made = [drawn(length) for some in _lengths(found) for length in some]
+    ivs = range(1, _LONGEST_IV + 1, 25 if found.few else 1)
+    made += [drawn(rng.randrange(70), iv) for iv in ivs]
+    for each in made:
+        for in_place in (False, True):
+            yield messages.sealing(each, in_place)
+    for each in made:
+        for in_place in (False, True):
+            yield messages.opening(each, in_place, rng.choice(TAG_BYTES))
+            yield messages.forged(each, rng.randrange(8 * BLOCK_BYTES), in_place=in_place)
+    bits = range(0, 8 * BLOCK_BYTES, 16 if found.few else 1)
+    yield from (messages.forged(made[-1], bit) for bit in bits)
+    for name in ("seal", "open"):
+        yield from messages.refused(kernel.key_bytes, name)
+
+
+def _right(found: Accepted[GcmKernel], secret: bytes) -> Iterator[Asked]:
+    """Yield messages under a secret key, their tags right: arbitrary bytes are the tag of none."""
+    kernel = found.built.kernel
+    exported = functions_of(kernel)
+    key = Key(repeated(secret, kernel.key_bytes))
+    for number, length in enumerate(lengths(kernel.blocks)):
+        iv = USUAL_IV if number % 2 else 1 + 7 * number
+        parts = repeated(secret, iv), repeated(secret, 7 * number), repeated(secret, length)
+        made = message(key, *parts)
+        for function in (messages.sealing, messages.opening):
+            asked = function(made, in_place=False)
+            if asked.function in exported:
+                yield f"{asked}, right", asked.function, dict(asked.given)
+
+
+__all__ = ["trials"]

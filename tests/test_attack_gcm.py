@@ -1,0 +1,136 @@
+"""The attack on the prover, of AES-GCM: wrong objects are seen when run, right ones are right."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from cpus import AS_FOUND, lacking
+from emulating import needs_emulator
+
+from ghashgen.check.attack import trial
+from ghashgen.check.attack.mutation import planted
+from ghashgen.check.attack.parts import mutants
+from ghashgen.check.attack.verdict import Verdict
+from ghashgen.cli.verbs.attack import COMMAND
+from ghashgen.kernels.families import axes_of
+from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.kernels.target import runnable
+from ghashgen.run.built import Built, build
+from ghashgen.support.errors import GhashgenError
+
+pytestmark = needs_emulator
+
+TEXT = GcmKernel(128, "avx", "winograd", "clmul1", 2)
+WHOLE = GcmKernel(256, "sse", "karatsuba", "shift-xor", 2, messages=True)
+WIDE = GcmKernel(192, "avx512", "winograd", "clmul1", 8, wipe=True, messages=True)
+
+
+class Claimed(GcmKernel):
+    """A kernel that wipes, under the name of one that does not."""
+
+    @property
+    def name(self) -> str:
+        return replace(GcmKernel(**axes_of(self)), wipe=False).name
+
+
+CHOSEN = ("--family", "gcm", "--key", "128", "--isa", "avx", "--multiply", "k")
+CHOSEN = (*CHOSEN, "--reduce", "clmul1", "--blocks", "2")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("attack")
+
+
+def built(folder: Path, kernel: GcmKernel, abi: str = "sysv") -> Built[GcmKernel]:
+    return build([kernel], runnable(abi), folder / "none", folder / "obj")[0]
+
+
+@pytest.mark.cpu(AS_FOUND)
+@pytest.mark.parametrize(
+    ("kernel", "abi"),
+    [(TEXT, "sysv"), (WHOLE, "win64"), (WIDE, "sysv")],
+    ids=lambda x: getattr(x, "name", x),
+)
+def test_a_right_kernel_is_right_when_run(folder: Path, kernel: GcmKernel, abi: str) -> None:
+    item = built(folder, kernel, abi)
+    ran = trial.run(item.obj.read_bytes(), item, folder, "1")
+    assert (ran.wrong, ran.not_run) == ("", "")
+    assert ran.how == ("emulated" if lacking(item.features) else "native")
+    assert ran.calls > (300 if ran.how == "emulated" else 2000)
+
+
+@pytest.mark.cpu(AS_FOUND)
+def test_a_right_kernel_is_right_in_the_emulator(folder: Path) -> None:
+    item = built(folder, WHOLE)
+    ran = trial.run(item.obj.read_bytes(), item, folder, "2", emulate=True)
+    assert (ran.wrong, ran.not_run, ran.how) == ("", "", "emulated")
+    assert ran.calls > 300
+
+
+@pytest.mark.cpu(AS_FOUND)
+@pytest.mark.parametrize("kernel", [TEXT, WHOLE], ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("bit of a constant", "from byte"),
+        ("another register", "from byte"),
+        ("clobbers a saved register", "changed"),
+        ("dropped", "from byte"),
+    ],
+)
+def test_wrong_objects_are_seen_when_run(
+    folder: Path, kernel: GcmKernel, kind: str, said: str
+) -> None:
+    item = built(folder, kernel)
+    wrong = []
+    for seed in range(4):
+        made = planted(item.obj.read_bytes(), kind, random.Random(seed))
+        assert made is not None
+        wrong.append(trial.run(made[1], item, folder, "1").wrong)
+    told = [text for text in wrong if text]
+    assert len(told) >= 2, wrong
+    assert any(said in text for text in told), told
+
+
+@pytest.mark.cpu(AS_FOUND)
+@pytest.mark.parametrize("kernel", [TEXT, WHOLE], ids=lambda kernel: kernel.name)
+def test_a_secret_that_is_left_behind_is_seen(folder: Path, kernel: GcmKernel) -> None:
+    """A kernel without wipe, run as one that says it wipes."""
+    item = built(folder, kernel)
+    claimed = replace(item, kernel=Claimed(**axes_of(replace(kernel, wipe=True))))
+    ran = trial.run(item.obj.read_bytes(), claimed, folder, "1")
+    assert "depends on a secret on return" in ran.wrong
+
+
+@pytest.mark.cpu(AS_FOUND)
+def test_a_prover_that_accepts_everything_is_found_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mutants, "verdict", lambda data, spec: Verdict())
+    words = (*CHOSEN, "--part", "mutants", "--count", "4", "--keep", str(tmp_path), "--jobs", "1")
+    done = CliRunner().invoke(COMMAND, words)
+    assert isinstance(done.exception, GhashgenError)
+    assert "proved, and wrong when run" in str(done.exception)
+    kept = [place for place in tmp_path.iterdir() if place.is_dir()]
+    assert kept
+    for place in kept:
+        assert 'family = "gcm"' in (place / "statement.toml").read_text()
+
+
+@pytest.mark.cpu(AS_FOUND)
+def test_few_mutants(tmp_path: Path) -> None:
+    """The quick form of `ghashgen attack --family gcm`: faults are rejected, or harmless."""
+    words = (*CHOSEN, "--part", "mutants", "--count", "24", "--seed", "3", "--keep", str(tmp_path))
+    done = CliRunner().invoke(COMMAND, [*words, "--json"])
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.output)["mutants"]
+    assert (found["tried"], found["findings"]) == (24, [])
+    assert sum(found["refused"].values()) > 12
+    assert found["right"] > 0
+    assert found["calls"] > 1000
