@@ -3,7 +3,7 @@ COMMAND.
 
 A verb's module is imported when it is called, so that no verb waits for what another one needs.
 Exit status: 0 done; 2 refused, or a proof, validation or comparison failed (one line says which);
-130 interrupted, by SIGINT or SIGTERM; 141 whoever read the output went away (`| head`), as after SIGPIPE.
+130 interrupted, by SIGTERM too; 141 whoever read the output went away (`| head`), as after SIGPIPE.
 """
 
 import importlib

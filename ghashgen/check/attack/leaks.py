@@ -71,11 +71,11 @@ def _numbers(function: Function[Point], blocks: int) -> list[tuple[str, dict[str
         return [(f"{name} of {n}", dict.fromkeys(others, n)) for n in (0, 1, 77, (1 << 64) - 1)]
     out = []
     for case in range(len(known)):
-        numbers = {}
+        numbers = dict.fromkeys(others, known[case])
         for step, counter in enumerate(counters):
             fitting = numbers_for(by_name[counter], known)
             numbers[counter] = fitting[(case + step) % len(fitting)]
-        said = ", ".join(f"{counter} {number}" for counter, number in numbers.items())
+        said = ", ".join(f"{counter} {numbers[counter]}" for counter in counters)
         one = f"{numbers[counters[0]]} bytes" if len(counters) == 1 else said
         out.append((f"{name} of {one}", numbers))
     return out
