@@ -74,8 +74,8 @@ STARTS_PROCESSES = {
     "check.attack",
 }
 """Parts that start programs of others; child ends them."""
-POOLS = {"support.parallel", "algebra.identities", "lab.tune"}
-"""Parts that run the package's own functions in worker processes."""
+POOLS = {"support.parallel", "support.termination", "algebra.identities", "lab.tune"}
+"""Parts that run the package's own functions in worker processes, or end these."""
 
 
 def name_of(path: Path) -> str:

@@ -4,7 +4,6 @@ What a shell runs in its background, without job control, has SIGINT ignored, an
 so: `kill` is then what can end it.
 """
 
-import multiprocessing
 import signal
 from types import FrameType
 from typing import NoReturn
@@ -24,6 +23,8 @@ def unheed() -> None:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    import multiprocessing  # slow to import, and no verb needs it to begin
+
     # Nobody waits for their results any more, and a proof may take a minute.
     for child in multiprocessing.active_children():
         child.terminate()
