@@ -98,7 +98,7 @@ def test_other_families_go_the_same_road(tmp_path: Path, nasm: Tool) -> None:
     (source,) = (path for path in files if path.suffix == ".asm")
     assert source.read_text(encoding="utf-8") == ghashgen.assembly(kernel)
     assert "\n; ctx        " in source.read_text(encoding="utf-8")
-    (header,) = (path for path in files if path.suffix == ".h")
+    header = tmp_path / "ghashgen.h"
     assert f"#define {kernel.name.upper()}_CTX_BYTES {kernel.layout.size}\n" in header.read_text()
     wrong = ghashgen.assembly(kernel).replace("    aesenclast ", "    aesenc ", 1)
     wrong = wrong.replace("    vaesenclast ", "    vaesenc ", 1)

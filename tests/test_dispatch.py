@@ -34,7 +34,7 @@ from ghashgen.choice.choice import Chooser
 from ghashgen.choice.families.hash import USES
 from ghashgen.kernels.hash.definition import OPS
 from ghashgen.kernels.hash.kernel import Kernel
-from ghashgen.output.dispatcher import NAMES, recorded, render_dispatch
+from ghashgen.output.dispatcher import names_of, recorded, render_dispatch
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import find_cc
 
@@ -390,4 +390,4 @@ def test_alignment_is_what_is_needed_and_what_is_best() -> None:
 
 
 def test_files_are_the_two_named() -> None:
-    assert tuple(render_dispatch(SYNTHETIC)) == NAMES
+    assert tuple(render_dispatch(SYNTHETIC)) == names_of()

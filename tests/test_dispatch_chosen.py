@@ -17,7 +17,7 @@ from ghashgen.choice.chosen import MEASURED, MODEL, Chosen, Pick, Set, dump, loa
 from ghashgen.cli.verbs.generate import COMMAND
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.output.artefact import sha256
-from ghashgen.output.dispatcher import NAMES
+from ghashgen.output.dispatcher import names_of
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import assemble
 
@@ -66,7 +66,7 @@ def program(folder: Path) -> Program:
     for source in sorted(folder.glob("*/*.asm")):
         objects.append(folder.parent / f"{source.stem}.o")
         assemble(find_nasm(), source, objects[-1])
-    files = {name: (folder / name).read_text() for name in NAMES}
+    files = {name: (folder / name).read_text() for name in names_of()}
     return build(files, folder.parent / "linked", objects=objects)
 
 

@@ -30,6 +30,7 @@ from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import target
 from ghashgen.lab.summary import block_of
 from ghashgen.output.artefact import make
+from ghashgen.output.dispatcher import names_of
 from ghashgen.support.paths import project_root
 from ghashgen.support.toolchain import Tool, assemble_text, find_cc
 
@@ -313,19 +314,30 @@ def test_the_example_with_threads_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.cpu
-def test_the_example_of_the_dispatcher_runs(tmp_path: Path) -> None:
-    """The C example of docs/dispatch.md, with the folder that the command above it generates."""
+@pytest.mark.parametrize(
+    ("number", "family", "folder", "needs"),
+    [
+        (0, "hash", "my-ghash", ("pclmulqdq", "sse2", "ssse3")),
+        (1, "gcm", "my-gcm", ("aesni", "pclmulqdq", "sse2", "ssse3", "sse4_1")),
+    ],
+)
+def test_the_example_of_the_dispatcher_runs(
+    tmp_path: Path, number: int, family: str, folder: str, needs: tuple[str, ...]
+) -> None:
+    """A C example of docs/dispatch.md, with the folder that the command above it generates."""
     if platform.machine() not in ("x86_64", "AMD64"):
         pytest.skip("the kernels are x86-64 code and this machine is not")
-    (source,) = blocks("docs/dispatch.md", "c")
-    (command,) = re.findall(r"`(ghashgen generate [^`]*--out my-ghash)`", TEXTS["docs/dispatch.md"])
-    words = [str(tmp_path) if word == "my-ghash" else word for word in shlex.split(command)]
+    source = blocks("docs/dispatch.md", "c")[number]
+    pattern = rf"`(ghashgen generate [^`]*--out {folder})`"
+    (command,) = re.findall(pattern, TEXTS["docs/dispatch.md"])
+    words = [str(tmp_path) if word == folder else word for word in shlex.split(command)]
     result = CliRunner().invoke(verbs()["generate"], words[2:])
     assert result.exit_code == 0, result.output
-    files = [tmp_path / "example.c", tmp_path / "ghashgen_dispatch.c"]
+    header_name, source_name = names_of(family)
+    files = [tmp_path / "example.c", tmp_path / source_name]
     files[0].write_text(source, encoding="utf-8")
-    header = (tmp_path / "ghashgen_dispatch.h").read_text(encoding="utf-8")
-    for name in re.findall(r"^ \*   (\w+/ghash_\w+)$", header, re.MULTILINE):
+    header = (tmp_path / header_name).read_text(encoding="utf-8")
+    for name in re.findall(r"^ \*   (\w+/g\w+)$", header, re.MULTILINE):
         files.append(tmp_path / f"{Path(name).name}.o")
         text = (tmp_path / f"{name}.asm").read_text(encoding="utf-8")
         files[-1].write_bytes(assemble_text(find_nasm(), Path(name).name, text, "elf64"))
@@ -334,5 +346,5 @@ def test_the_example_of_the_dispatcher_runs(tmp_path: Path) -> None:
     program = tmp_path / "example"
     subprocess.run([*find_cc().command, *options, *files, "-o", program], check=True)
     # Without what every kernel needs the example says that portable code is due.
-    expected = 77 if lacking(("pclmulqdq", "sse2", "ssse3")) else 0
+    expected = 77 if lacking(needs) else 0
     assert subprocess.run([program], check=False).returncode == expected

@@ -18,7 +18,7 @@ from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import Target, target
 from ghashgen.output import generate as module
 from ghashgen.output.artefact import sha256
-from ghashgen.output.dispatcher import NAMES as DISPATCH
+from ghashgen.output.dispatcher import names_of
 from ghashgen.output.generate import HEADER, differences, generate
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import assemble, compile_c, find_cc, link
@@ -26,7 +26,7 @@ from ghashgen.support.toolchain import assemble, compile_c, find_cc, link
 FIRST = Kernel("avx", "k", "clmul1", 1)
 SECOND = Kernel("sse", "k", "clmul1", 2)
 KERNELS = (FIRST, SECOND)
-COMPANIONS = {HEADER, *DISPATCH}
+COMPANIONS = {HEADER, *names_of()}
 FILES = {
     "MANIFEST.json",
     "avx/ghash_avx_k_clmul1_x1.asm",

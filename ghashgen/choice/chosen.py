@@ -13,7 +13,9 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.choice.families.registry import questions
+from ghashgen.kernels.core import Point
+from ghashgen.kernels.families import DEFAULT, families
 from ghashgen.support.documents import Document, converted
 from ghashgen.support.errors import GhashgenError
 
@@ -33,7 +35,7 @@ class Pick:
 
     up_to: int | None
     """The class's largest message length in bytes; None for the last class."""
-    kernel: Kernel
+    kernel: Point
     code_sha256: str
     """SHA-256 of the code that was measured or modelled, as MANIFEST.json has it."""
     fill_at: int = 0
@@ -49,6 +51,13 @@ class Set:
     on: str
     """The CPU that was measured, or the microarchitecture of the model."""
     picks: tuple[Pick, ...]
+    use: str = "lasting"
+    """What for: a use of the kernels' family, see `choice.families`."""
+
+    @property
+    def family(self) -> str:
+        """The family of its kernels."""
+        return self.picks[0].kernel.family
 
 
 @dataclass(frozen=True)
@@ -58,16 +67,22 @@ class Chosen:
     sets: tuple[Set, ...]
 
     @property
-    def kernels(self) -> tuple[Kernel, ...]:
+    def kernels(self) -> tuple[Point, ...]:
         """Every kernel once, in the order of the file."""
         return tuple(dict.fromkeys(pick.kernel for item in self.sets for pick in item.picks))
 
+    def knows(self, family: str, use: str) -> bool:
+        """Whether it decides a use of a family; one without a set decides, and names no kernel."""
+        known = {(item.family, item.use) for item in self.sets}
+        return not known or (family, use) in known
 
-def axes_of(kernel: Kernel) -> dict[str, Any]:
+
+def axes_of(kernel: Point) -> dict[str, Any]:
     """Return the axes that make this kernel: those without a default, and those away from it."""
+    kind: Any = kernel
     return {
         field.name: getattr(kernel, field.name)
-        for field in fields(kernel)
+        for field in fields(kind)
         if field.default is MISSING or getattr(kernel, field.name) != field.default
     }
 
@@ -76,6 +91,7 @@ def dump(chosen: Chosen) -> str:
     """Return the text of a chosen set."""
     sets = [
         {
+            **_stated(item),
             "isa": item.isa,
             "basis": item.basis,
             "on": item.on,
@@ -95,6 +111,17 @@ def dump(chosen: Chosen) -> str:
     return json.dumps({"schema": SCHEMA, "sets": sets}, indent=1, ensure_ascii=False) + "\n"
 
 
+def _stated(item: Set) -> dict[str, str]:
+    """Return family and use where they are not the default ones."""
+    family = {"family": item.family} if item.family != DEFAULT else {}
+    return family if item.use == default_use(item.family) else {**family, "use": item.use}
+
+
+def default_use(family: str) -> str:
+    """Return the use of a set that names none: the first that the family's dispatcher knows."""
+    return questions()[family].dispatched[0].name
+
+
 class _Class(Struct, frozen=True, forbid_unknown_fields=True):
     """A pick as the file has it."""
 
@@ -110,6 +137,8 @@ class _Set(Struct, frozen=True, forbid_unknown_fields=True):
     basis: str
     on: str
     classes: tuple[_Class, ...]
+    family: str = DEFAULT
+    use: str = ""
 
 
 class _File(Struct, frozen=True, forbid_unknown_fields=True):
@@ -137,7 +166,13 @@ def load(path: Path) -> Chosen:
 
 
 def _set(item: _Set, where: str) -> Set:
-    picks = tuple(_pick(row, f"{where}.classes[{i}]") for i, row in enumerate(item.classes))
+    if item.family not in questions():
+        raise ValueError(f"{where}.family: {item.family!r} is none of {', '.join(questions())}")
+    use, uses = item.use or default_use(item.family), questions()[item.family].dispatched
+    if use not in (known := [each.name for each in uses]):
+        raise ValueError(f"{where}.use: {use!r} is none of {', '.join(known)}")
+    kind = families()[item.family].make
+    picks = tuple(_pick(row, kind, f"{where}.classes[{i}]") for i, row in enumerate(item.classes))
     if item.basis not in BASES:
         raise ValueError(f"{where}.basis: {item.basis!r} is none of {', '.join(BASES)}")
     ends = [pick.up_to for pick in picks]
@@ -146,17 +181,17 @@ def _set(item: _Set, where: str) -> Set:
     if not ends or ends[-1] is not None or len(limits) != len(ends) - 1 or not rising:
         raise ValueError(f"{where}: the classes of {item.isa} do not rise to an open end")
     for pick in picks:
-        if pick.kernel.isa != item.isa:
-            name = pick.kernel.name
-            raise ValueError(f"{where}: {name} is of isa {pick.kernel.isa}, not {item.isa}")
-    return Set(item.isa, item.basis, item.on, picks)
+        isa = pick.kernel.instruction_set.name
+        if isa != item.isa:
+            raise ValueError(f"{where}: {pick.kernel.name} is of isa {isa}, not {item.isa}")
+    return Set(item.isa, item.basis, item.on, picks, use)
 
 
-def _pick(row: _Class, where: str) -> Pick:
-    known = [field.name for field in fields(Kernel)]
+def _pick(row: _Class, kind: Any, where: str) -> Pick:
+    known = [field.name for field in fields(kind)]
     if unknown := sorted(row.axes.keys() - set(known)):
         raise ValueError(f"{where}.axes: unknown key {unknown[0]!r}; axes are {', '.join(known)}")
-    kernel = converted(row.axes, Kernel, f"{where}.axes")
+    kernel: Point = converted(row.axes, kind, f"{where}.axes")
     if kernel.name != row.kernel:
         raise ValueError(f"{where}: the axes of {row.kernel} make {kernel.name}")
     return Pick(row.up_to, kernel, row.code_sha256, row.fill_at)

@@ -50,6 +50,10 @@ class Question:
     """What a CPU needs for any kernel at all, in words."""
     instead: str
     """What to take where it lacks that."""
+    dispatched: tuple[Use, ...]
+    """Those that its dispatcher knows."""
+    files: str = ""
+    """What the names of its dispatcher's files, functions and types have behind the library's."""
     measured_as: Callable[[str, Mapping[str, Any]], str] = lambda name, axes: name
     """(name, axes of a kernel) → the kernel whose figures stand for it."""
     differs: str = ""

@@ -1,4 +1,4 @@
-"""The dispatcher: a C file and header with which a program picks kernels at run time.
+"""The dispatchers: of a family a C file and header with which a program picks kernels at run time.
 
 The CPU detection in it is the text of ``harness/x86_64/cpu_detect.h``, which the harness compiles
 too. Of the architectures only x86-64 has a dispatcher: which kernel is the fastest where is told by
@@ -17,11 +17,11 @@ from ghashgen.choice.candidate import Candidate, candidates
 from ghashgen.choice.choice import Chooser, Pick, Row
 from ghashgen.choice.chosen import Chosen
 from ghashgen.choice.cores import VENDOR_STRINGS, Host
-from ghashgen.choice.families.hash import LASTING, USES
+from ghashgen.choice.families.registry import questions
 from ghashgen.choice.given import rows_of
-from ghashgen.kernels.families import DEFAULT
-from ghashgen.kernels.hash.definition import OPS
-from ghashgen.kernels.hash.exported import functions
+from ghashgen.choice.questions import Question
+from ghashgen.kernels.core import Function, Table, Value
+from ghashgen.kernels.families import DEFAULT, families
 from ghashgen.kernels.manifest import Entry
 from ghashgen.records.records import Record, folder_of, load_records
 from ghashgen.support.errors import GhashgenError
@@ -29,11 +29,20 @@ from ghashgen.support.paths import project_root
 from ghashgen.support.templates import environment
 
 LIBRARY = "ghashgen"
-"""What the dispatcher's functions, macros, variables and files begin with, without a prefix."""
+"""What the dispatchers' functions, macros, variables and files begin with, without a prefix."""
 
 _SUFFIXES = ("_dispatch.h", "_dispatch.c")
-NAMES = tuple(LIBRARY + suffix for suffix in _SUFFIXES)
-"""The files that `render_dispatch` returns, without a prefix."""
+
+
+def names_of(family: str = DEFAULT) -> tuple[str, ...]:
+    """Return the files of a family's dispatcher, without a prefix."""
+    return tuple(f"{LIBRARY}{questions()[family].files}{suffix}" for suffix in _SUFFIXES)
+
+
+def every_name() -> tuple[str, ...]:
+    """Return the files of every family's dispatcher, without a prefix."""
+    return tuple(name for family in questions() for name in names_of(family))
+
 
 FEATURES = tuple(ARCH.features)
 """CPU features in the order of their bits."""
@@ -51,27 +60,43 @@ def recorded(family: str = DEFAULT) -> tuple[Record, ...]:
     return load_records(project_root() / folder_of(family))
 
 
+def render_all(
+    entries: Iterable[Entry], library: str = LIBRARY, chosen: Chosen | None = None
+) -> dict[str, str]:
+    """Return the files of the dispatchers of all families that some of these kernels are of.
+
+    Choices come from the project's records, or from a chosen set; see `render_dispatch`.
+    """
+    entries, found = tuple(entries), dict[str, str]()
+    for family in questions():
+        if any(entry.family == family for entry in entries):
+            found |= render_dispatch(entries, library, recorded(family), chosen, family)
+    return found
+
+
 def render_dispatch(
     entries: Iterable[Entry],
     library: str = LIBRARY,
     records: Sequence[Record] = (),
     chosen: Chosen | None = None,
+    family: str = DEFAULT,
 ) -> dict[str, str]:
-    """Return the text of the dispatcher's files by name, for these kernels and no others.
+    """Return the text of a family's dispatcher by file, for these kernels and no others.
 
-    Where all kernels are of other architectures, or of families of which none is recommended, there
-    is none: it asks CPUID, and what was measured.
+    Where all kernels are of other architectures or families there is none: it asks CPUID, and what
+    was measured.
 
     `library` begins their names and those of everything that they define. The order of `entries`
-    does not matter. Choices come from `records`; those for the messages of a lasting key from
-    `chosen`, if it is given.
+    does not matter. Choices come from `records`; those for a use that `chosen` has sets for, if it
+    is given, from it.
 
     Raises:
         GhashgenError: a kernel needs a CPU feature that the detection does not know; the chosen set
-            names no kernel, or mixes operations.
+            names no kernel, or mixes what is given.
     """
     entries, known_isas = tuple(entries), isas(ARCH.name)
-    pool = [each for each in candidates(entries) if each.isa in known_isas]
+    question = questions()[family]
+    pool = [each for each in candidates(entries, family) if each.isa in known_isas]
     if entries and not pool:
         return {}
     known: tuple[Host, ...] = Chooser((), records).hosts
@@ -79,23 +104,35 @@ def render_dispatch(
         raise GhashgenError(
             f"{len(FEATURES)} features and {len(known)} kinds of CPU do not fit into the word that "
             "the dispatcher keeps",
-            "widen it in ghashgen/output/dispatcher.py and templates/ghashgen_dispatch.c.j2",
+            "widen it in ghashgen/output/dispatcher.py and templates/dispatch/cpu.c.j2",
         )
     conventions = [
-        _convention(abi, [c for c in pool if c.abi == abi], known, records, chosen)
+        _convention(question, [c for c in pool if c.abi == abi], abi, known, records, chosen)
         for abi in CONVENTIONS
         if any(c.abi == abi for c in pool)
     ]
     kernels = [kernel for one in conventions for kernel in one["kernels"]]
     rows = [row for one in conventions for row in one["rows"]]
-    keys = [row for row in rows if row["use"] == LASTING.name]
+    filled = {use.name for use in question.dispatched if use.fills}
+    keys = [row for row in rows if row["use"] in filled]
+    known_functions = families()[family].functions()
+    some = {n for n in known_functions if any(n not in kernel["symbols"] for kernel in kernels)}
     values = {
-        "library": library,
+        "library": library + question.files,
+        "base": library,
         "conventions": conventions,
         "features": FEATURES,
-        "functions": functions(),
-        "operations": OPS,
-        "uses": [use.name for use in USES],
+        "functions": known_functions,
+        "some": [name for name in known_functions if name in some],
+        "calls": [
+            _call(library + question.files, function, name in some)
+            for name, function in known_functions.items()
+            if name != "init" and (name not in some or function.returns)
+        ],
+        "absent": ABSENT if any(known_functions[name].returns for name in some) else None,
+        "operations": question.values,
+        "uses": question.dispatched,
+        "folder": question.folder,
         "hosts": _hosts(known),
         "other": len(known) - 1,
         "feature_bits": FEATURE_BITS,
@@ -108,9 +145,36 @@ def render_dispatch(
         "best_align": max((kernel["best_align"] for kernel in kernels), default=1),
         "detection": _detection(),
     }
+    template = LIBRARY + question.files
     return {
-        library + suffix: environment().get_template(f"{LIBRARY}{suffix}.j2").render(values)
+        library + question.files + suffix: environment()
+        .get_template(f"{template}{suffix}.j2")
+        .render(values)
         for suffix in _SUFFIXES
+    }
+
+
+ABSENT = 3
+"""The status of a function that the kernel of a key does not have: none that a kernel returns."""
+
+
+def _call(library: str, function: Function[Any], guarded: bool) -> dict[str, Any]:
+    """Return a function of a key: that of its kernel, with its table."""
+    rest = [param for param in function.params if not isinstance(param.size, Table)]
+    said = [f"const struct {library}_key *key", *(param.declaration for param in rest)]
+    ctype = function.returns.ctype if function.returns else "void"
+    # Lines break between parameters alone.
+    text = f"{ctype} {library}_key_{function.name}(".replace(" ", "~") + ", ".join(
+        param.replace(" ", "~") for param in said
+    )
+    lines = wrap(f"{text});", 98, subsequent_indent=" " * 4)
+    named = ["key->ctx" if isinstance(p.size, Table) else p.name for p in function.params]
+    return {
+        "name": function.name,
+        "prototype": "\n".join(lines).replace("~", " ")[:-1],
+        "arguments": named,
+        "returns": function.returns is not None,
+        "guarded": guarded,
     }
 
 
@@ -122,33 +186,37 @@ def _detection() -> str:
 
 
 def _convention(
-    abi: str,
+    question: Question,
     pool: Sequence[Candidate],
+    abi: str,
     known: Sequence[Host],
     records: Sequence[Record],
     chosen: Chosen | None,
 ) -> dict[str, Any]:
     """Return the kernels and rows of one calling convention."""
     rows, taken = [], set()
-    for op in OPS:
-        own = [candidate for candidate in pool if candidate.given == op]
+    for value in question.values:
+        own = [candidate for candidate in pool if candidate.given == value]
         if not own:
             continue
         chooser = Chooser(own, records)
-        for use in USES:
+        for use in question.dispatched:
             found = chooser.rows(use)
-            if chosen is not None and use == LASTING:
-                found = rows_of(chosen, op, {c.name: c for c in own}, known)
-            rows += [_row(op, use.name, row, known) for row in found]
+            if chosen is not None and chosen.knows(question.family, use.name):
+                found = rows_of(
+                    chosen, question.family, value, use, {c.name: c for c in own}, known
+                )
+            rows += [_row(value, use.name, row, known) for row in found]
             taken |= {pick.candidate for row in found for pick in row.picks}
-    kernels = [_kernel(candidate) for candidate in sorted(taken, key=lambda c: c.name)]
+    functions = families()[question.family].functions()
+    kernels = [_kernel(each, functions) for each in sorted(taken, key=lambda c: c.name)]
     return {"abi": abi, "kernels": kernels, "rows": rows}
 
 
-def _kernel(candidate: Candidate) -> dict[str, Any]:
+def _kernel(candidate: Candidate, functions: Iterable[str]) -> dict[str, Any]:
     return {
         "name": candidate.name,
-        "op": candidate.given,
+        "given": candidate.given,
         "isa": candidate.isa,
         "base": candidate.entry.base,
         "table_bytes": candidate.table.bytes,
@@ -156,7 +224,7 @@ def _kernel(candidate: Candidate) -> dict[str, Any]:
         "best_align": candidate.table.best_align,
         "needs": _needs(candidate.needs, candidate.name, 9),
         "symbols": candidate.entry.symbols,
-        "pointers": [candidate.entry.symbols.get(name, "NULL") for name in functions()],
+        "pointers": [candidate.entry.symbols.get(name, "NULL") for name in functions],
     }
 
 
@@ -171,14 +239,14 @@ def _needs(features: frozenset[str], name: str, indent: int) -> str:
     return ("\n" + " " * indent).join(wrap(bits, 96 - indent)) or "0"
 
 
-def _row(op: str, use: str, row: Row, known: Sequence[Host]) -> dict[str, Any]:
+def _row(given: Value, use: str, row: Row, known: Sequence[Host]) -> dict[str, Any]:
     slots, end = {}, 0
     for candidate in dict.fromkeys(pick.candidate for pick in row.picks):
         offset = -(-end // candidate.table.best_align) * candidate.table.best_align
         slots[candidate] = {"name": candidate.name, "offset": offset}
         end = offset + candidate.table.bytes
     return {
-        "op": op,
+        "given": given,
         "use": use,
         "hosts": sum(1 << known.index(host) for host in row.hosts),
         "titles": [host.title for host in row.hosts],

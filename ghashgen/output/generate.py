@@ -19,8 +19,7 @@ from ghashgen.kernels.core import Point
 from ghashgen.kernels.families import families, in_order
 from ghashgen.kernels.target import Target
 from ghashgen.output.artefact import Artefact, make, manifest_entry, sha256
-from ghashgen.output.dispatcher import NAMES as DISPATCH
-from ghashgen.output.dispatcher import recorded, render_dispatch
+from ghashgen.output.dispatcher import every_name, render_all
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import unwritten
 from ghashgen.support.parallel import run
@@ -78,14 +77,14 @@ def produce(
             library=target.library,
         )
     }
-    beside |= render_dispatch(ordered, target.library, recorded(), chosen)
+    beside |= render_all(ordered, target.library, chosen)
     files |= beside
     hashes = {name: sha256(text.encode()) for name, text in beside.items()}
     files[manifest.NAME] = manifest.dump(ordered, hashes)
     kept = {entry.file for entry in ordered}
     made_before = {entry.file for entry in old.values()}
     for prefix in {entry.prefix for entry in old.values()}:
-        made_before |= {prefix + name for name in (HEADER, *DISPATCH)}
+        made_before |= {prefix + name for name in (HEADER, *every_name())}
     stale = tuple(sorted(made_before - kept - beside.keys()))
     return Output(files, tuple(artefacts), stale, target.prefix)
 
@@ -171,7 +170,7 @@ def _refuse_edited(out: Path, old: dict[str, manifest.Entry]) -> None:
 def _refuse_unknown(out: Path, old: dict[str, manifest.Entry], output: Output) -> None:
     """Refuse to overwrite a file that no manifest vouches for."""
     vouched = {entry.file for entry in old.values()} | {manifest.NAME}
-    vouched |= {output.prefix + name for name in (HEADER, *DISPATCH)}
+    vouched |= {output.prefix + name for name in (HEADER, *every_name())}
     for name, text in output.files.items():
         path = out / name
         if name not in vouched and path.exists() and path.read_text(encoding="utf-8") != text:

@@ -1,6 +1,6 @@
 """Which AES-GCM kernel: by size of key, for messages by length, packets, records, bulk, a text."""
 
-from ghashgen.choice.classes import ANY_LENGTH, CLASSES, SizeClass
+from ghashgen.choice.classes import CLASSES, SizeClass
 from ghashgen.choice.questions import Question, Use
 from ghashgen.kernels.gcm.family import FAMILY
 from ghashgen.kernels.gcm.kernel import ROUNDS
@@ -13,6 +13,15 @@ _WHOLE = ((_SEAL, _OPEN), (_SEAL,))
 _SEALING = frozenset({"seal", "open"})
 
 MESSAGES = Use("messages", "whole messages under a lasting key", _WHOLE, CLASSES, _SEALING)
+
+MIXED = Use(
+    "mixed",
+    "messages of any length, under one kernel",
+    _WHOLE,
+    (SizeClass(None, (16, 64, 256, 1024, 1500, 4096, 16384)),),
+    _SEALING,
+)
+"""What a key takes whose messages nobody knows."""
 
 PACKETS = Use(
     "packets",
@@ -42,7 +51,7 @@ PARTS = Use(
     "parts",
     "parts of messages, which the caller begins and ends: encrypt and decrypt",
     ((TEXT,),),
-    CLASSES,
+    (SizeClass(None, (64, 256, 1024, 1500, 4096, 16384)),),
     frozenset({"encrypt", "decrypt"}),
 )
 
@@ -56,10 +65,10 @@ QUESTION = Question(
     given="key",
     values=tuple(ROUNDS),
     asked=tuple(ROUNDS),
-    uses=(MESSAGES, PACKETS, RECORDS, BULK, PARTS, ONCE),
+    uses=(MESSAGES, MIXED, PACKETS, RECORDS, BULK, PARTS, ONCE),
+    dispatched=(MIXED, PACKETS, RECORDS, BULK, PARTS),
+    files="_gcm",
     least="AES-NI, PCLMULQDQ and SSE4.1",
     instead="take a portable AES-GCM there",
 )
 """The question."""
-
-__all__ = ["ANY_LENGTH", "BULK", "MESSAGES", "ONCE", "PACKETS", "PARTS", "QUESTION", "RECORDS"]

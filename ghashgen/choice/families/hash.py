@@ -43,6 +43,7 @@ QUESTION = Question(
     values=OPS,
     asked=OPS[:1],
     uses=USES,
+    dispatched=USES,
     least="PCLMULQDQ and SSE2",
     instead="take a portable GHASH there",
     measured_as=_measured_as,

@@ -7,6 +7,7 @@ import click
 from ghashgen.arch.registry import DEFAULT, arches
 from ghashgen.choice.candidate import candidates
 from ghashgen.choice.chosen import load
+from ghashgen.choice.families.registry import questions
 from ghashgen.choice.figures import left_out
 from ghashgen.cli.verbs.options import (
     choice_options,
@@ -23,7 +24,7 @@ from ghashgen.kernels.selection import Choice, catalogue
 from ghashgen.kernels.target import Target, arch_of, target
 from ghashgen.output import generate as generator
 from ghashgen.output.artefact import make, sha256
-from ghashgen.output.dispatcher import NAMES, recorded
+from ghashgen.output.dispatcher import names_of, recorded
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import find_assembler
 from ghashgen.support.wording import counted
@@ -160,7 +161,8 @@ def _chosen(
         print_json({"out": str(out), "files": sorted(output.files), "changed_since_chosen": stale})
         return
     count = counted(len(found.kernels), "kernel")
-    names = ", ".join(where.prefix + name for name in NAMES)
+    families = dict.fromkeys(item.family for item in found.sets)
+    names = ", ".join(where.prefix + name for family in families for name in names_of(family))
     click.echo(f"{count}, {names} and {manifest.NAME} in {out}")
     for name in stale:
         click.echo(f"{name}: its code is not what was chosen; run ghashgen tune again", err=True)
@@ -168,8 +170,10 @@ def _chosen(
 
 def _say_left_out(folder: Path) -> None:
     """Say which figures the dispatcher's order does not rest on, being those of other code."""
-    for line in left_out(recorded(), candidates(manifest.load(folder).values())):
-        click.echo(line, err=True)
+    entries = manifest.load(folder).values()
+    for family in questions():
+        for line in left_out(recorded(family), candidates(entries, family)):
+            click.echo(line, err=True)
 
 
 def _only_the_catalogue(kernels: tuple[object, ...], where: Target) -> None:
