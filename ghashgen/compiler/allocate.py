@@ -259,7 +259,7 @@ def rewrite(program: Program, isa: Isa, homes: Mapping[VReg, PReg]) -> Program:
             base, index = (
                 homes[r] if isinstance(r, VReg) else r for r in (operand.base, operand.index)
             )
-            return Mem(base, operand.disp, index, operand.scale, operand.symbol, operand.align)
+            return replace(operand, base=base, index=index)
         return operand
 
     blocks = []

@@ -85,6 +85,8 @@ class Mem:
     symbol: str | None = None
     align: int = 1
     """Bytes to which the address is known to be aligned."""
+    within: str = ""
+    """What it is a part of, by name: parts of two things never overlap. "" says nothing."""
 
     @property
     def registers(self) -> tuple[Reg, ...]:
@@ -126,6 +128,8 @@ class Stream:
     name: str
     start: float = 0.0
     end: float = 1.0
+    lean: bool = True
+    """Whether it is put in an order that needs few registers; else it stays as recorded."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.start < self.end <= 1:

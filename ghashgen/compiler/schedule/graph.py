@@ -2,8 +2,9 @@
 
 Registers may be written more than once, so there are true, anti and output dependences; the flags
 are one more register. Memory: two stack slots, or two accesses from one base value, are apart if
-their bytes are; slots, constants and memory behind a register never meet; otherwise a store keeps
-its place. Loads pass each other freely.
+their bytes are; slots, constants and memory behind a register never meet, nor do parts of two
+things that have names (`ir.program.Mem.within`); otherwise a store keeps its place. Loads pass each
+other freely.
 
 One more kind keeps code short rather than right: where a copy's source dies, earlier readers of the
 source stay before the copy, so that both registers can still share one place and the copy vanishes.
@@ -32,10 +33,14 @@ class Access:
     start: int
     end: int
     writes: bool
+    within: str = ""
+    """See `ir.program.Mem`."""
 
     def conflicts(self, other: "Access") -> bool:
         """Whether the order of the two may matter."""
         if not (self.writes or other.writes) or self.space != other.space:
+            return False
+        if self.within and other.within and self.within != other.within:
             return False
         return self.base != other.base or (self.start < other.end and other.start < self.end)
 
@@ -81,7 +86,9 @@ def accesses(op: Op, row: Row, version: Mapping[Hashable, int], slot_bytes: int)
             at = [(reg, version.get(reg, -1)) for reg in (operand.base, operand.index)]
             start = operand.disp
             base = (*at, operand.scale)
-            out.append(Access("behind registers", base, start, start + size, writes))
+            out.append(
+                Access("behind registers", base, start, start + size, writes, operand.within)
+            )
     return out
 
 

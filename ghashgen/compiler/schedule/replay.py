@@ -18,8 +18,9 @@ from ghashgen.support.errors import GhashgenError
 
 SLOT_BYTES = 16
 
-Where = tuple[Hashable, int, int]
-"""The address that the first byte counts from, first byte, byte after the last."""
+Where = tuple[Hashable, int, int, str]
+"""The address that the first byte counts from, first byte, byte after the last; what it is a part
+of (`ir.program.Mem.within`)."""
 
 
 class ScheduleError(GhashgenError):
@@ -62,12 +63,13 @@ class _Run:
         size = next(MEMORY_BYTES[k] for k in spec.kinds if k in MEMORY_BYTES) or op.width // 8
         if isinstance(operand, Slot):
             start = SLOT_BYTES * self.isa.lanes * operand.index
-            return "frame", start, start + size
+            return "frame", start, start + size, ""
         if operand.symbol is not None:
-            return ("constant", operand.symbol), operand.disp, operand.disp + size
+            return ("constant", operand.symbol), operand.disp, operand.disp + size, ""
         registers = (operand.base, operand.index)
         parts = tuple(None if reg is None else self.value(reg) for reg in registers)
-        return ("behind", parts, operand.scale), operand.disp, operand.disp + size
+        start, within = operand.disp, operand.within
+        return ("behind", parts, operand.scale), start, start + size, within
 
     def step(self, op: Op) -> None:
         """Run one operation."""
@@ -133,6 +135,8 @@ def _apart(a: Where, b: Where) -> bool:
     """Whether two places cannot meet."""
     kinds = [place[0] if isinstance(place[0], str) else place[0][0] for place in (a, b)]  # type: ignore[index]
     if kinds[0] != kinds[1]:
+        return True
+    if a[3] and b[3] and a[3] != b[3]:
         return True
     if kinds[0] == "behind" and a[0] != b[0]:
         return False

@@ -11,6 +11,7 @@ from ghashgen.algebra.schemes import aggregate
 from ghashgen.ir.builder import Builder, Value
 from ghashgen.ir.program import Mem, VReg
 from ghashgen.kernels.hash.kernel import ENTRY_BYTES, Kernel
+from ghashgen.kernels.hash.parts.params import IN_TABLE
 
 BYTE_SWAP = int.from_bytes(bytes(range(15, -1, -1)), "little")
 """Byte j of the result is byte 15 - j."""
@@ -43,7 +44,7 @@ def key_sum(kernel: Kernel, base: VReg, power: int) -> Mem | None:
 
 
 def _cell(base: VReg, offset: int) -> Mem:
-    return Mem(base=base, disp=offset, align=ENTRY_BYTES)
+    return Mem(base=base, disp=offset, align=ENTRY_BYTES, within=IN_TABLE)
 
 
 def to_register(b: Builder, kernel: Kernel, block: VReg, note: str) -> VReg:

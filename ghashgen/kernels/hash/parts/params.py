@@ -7,7 +7,10 @@ from ghashgen.kernels.core import LENGTH, Counted, Direction, Fixed, Param, Tabl
 
 ONE_BLOCK = Fixed(BLOCK_BYTES)
 
-TABLE = Param("table", "table", Table())
+IN_TABLE = "table"
+"""What the table's cells are within (`ir.program.Mem`): nothing else overlaps it."""
+
+TABLE = Param(IN_TABLE, "table", Table())
 """The table, read."""
 
 NEW_TABLE = replace(TABLE, direction=Direction.OUT)
