@@ -32,6 +32,8 @@ SAMPLE = (
     GcmKernel(256, "avx512vl", *WINOGRAD, 6),
     GcmKernel(128, "avx512", *WINOGRAD, 32),
     GcmKernel(256, "avx512", "k", "clmul1", 12, order="natural", wipe=True),
+    GcmKernel(192, "avx512", *WINOGRAD, 8, roundkeys="memory"),
+    GcmKernel(128, "sse", *WINOGRAD, 3, stitch=False),
 )
 samples = pytest.mark.parametrize("kernel", SAMPLE, ids=lambda kernel: kernel.name)
 here = pytest.mark.cpu(AS_FOUND)
@@ -152,3 +154,11 @@ def test_the_context_is_the_hash_table_and_the_round_keys() -> None:
 def test_axes_that_make_no_sense_are_refused(axes: tuple[object, ...], words: str) -> None:
     with pytest.raises(GhashgenError, match=words):
         GcmKernel(*axes)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("isa", ["sse", "avx2"])
+def test_round_keys_stay_in_memory_where_no_register_is_free(isa: str) -> None:
+    blocks = 6 * isas()[isa].lanes
+    assert GcmKernel(128, isa, *WINOGRAD, blocks).held_keys == 0
+    with pytest.raises(GhashgenError, match="no register is free for one"):
+        GcmKernel(128, isa, *WINOGRAD, blocks, roundkeys="memory")

@@ -15,7 +15,7 @@ from ghashgen.compiler.pipeline import compile_kernel, compile_programs
 from ghashgen.compiler.schedule.replay import ScheduleError
 from ghashgen.compiler.schedule.weave import rewoven, weave
 from ghashgen.ir.builder import Builder, Value
-from ghashgen.ir.program import CODES, Mem, Program, RegClass
+from ghashgen.ir.program import CODES, Mem, Op, Program, RegClass
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.hash.kernel import Kernel
@@ -93,6 +93,71 @@ def test_a_stream_keeps_no_operand_waiting() -> None:
         other = b.load(Mem(base=p, disp=256))
     b.store(Mem(base=p), b.xor(total, other))
     assert (most(b.program()), most(weave(b.program(), 1))) == (12, 3)
+
+
+def test_a_stream_may_stay_as_recorded() -> None:
+    b = Builder("f", ("p",))
+    (p,) = b.params
+    with b.stream("a", lean=False):
+        products = [b.load(Mem(base=p, disp=16 * i)) for i in range(12)]
+        total: Value = products[0]
+        for product in products[1:]:
+            total = b.xor(total, product)
+    with b.stream("b"):
+        other = b.load(Mem(base=p, disp=256))
+    b.store(Mem(base=p), b.xor(total, other))
+    assert (most(b.program()), most(weave(b.program(), 1))) == (12, 13)
+
+
+def test_stores_of_text_wait_for_no_load_of_the_table() -> None:
+    # What is written of a group is written while GHASH still reads its powers.
+    kernel = GcmKernel(128, "avx512", "winograd", "clmul1", 32)
+    ops = loop_of(kernel)
+    last_power = max(i for i, op in enumerate(ops) if reads_powers(op))
+    stores = [i for i, op in enumerate(ops) if "AES: written" in op.comment]
+    assert sum(i < last_power for i in stores) >= len(stores) // 2
+
+
+def loop_of(kernel: GcmKernel, name: str = "encrypt") -> tuple[Op, ...]:
+    """The group loop of a function, woven."""
+    program = compile_kernel(kernel, SYSV)[name].programs["weave"]
+    return next(block.ops for block in program.blocks if block.label == "group")
+
+
+def reads_powers(op: Op) -> bool:
+    return any(isinstance(x, Mem) and x.within == "table" for x in op.operands)
+
+
+@pytest.mark.parametrize(
+    ("isa", "blocks", "roundkeys", "loads"),
+    [
+        # 32 registers, less a group of 8, GHASH's 10 and the counters: 13 of 15 round keys.
+        ("avx512", 32, "registers", 2),
+        ("avx512", 48, "registers", 6),
+        ("avx512", 16, "registers", 0),
+        ("avx512", 32, "memory", 15),
+        ("avx", 8, "registers", 15),
+    ],
+)
+def test_the_loop_loads_the_round_keys_that_no_register_holds(
+    isa: str, blocks: int, roundkeys: str, loads: int
+) -> None:
+    kernel = GcmKernel(256, isa, "winograd", "clmul1", blocks, roundkeys=roundkeys)
+    for name in ("encrypt", "decrypt"):
+        found = [op for op in loop_of(kernel, name) if op.comment.startswith("AES: k_")]
+        assert len([op for op in found if op.code.startswith("load")]) == loads
+
+
+def test_a_kernel_that_does_not_stitch_has_one_after_the_other() -> None:
+    kernel = GcmKernel(128, "avx", "winograd", "clmul1", 8, stitch=False)
+    assert kernel.name == "gcm128_avx_winograd_clmul1_x8_apart"
+    for name, first in (("encrypt", True), ("decrypt", False)):
+        aes = [op.comment.startswith("AES") for op in loop_of(kernel, name)]
+        changes = [aes[i] for i in range(len(aes)) if i == 0 or aes[i] != aes[i - 1]]
+        assert changes[0] is first
+        assert changes[1] is not first
+        # Then only pointers, the length and the branch follow.
+        assert not any(changes[2:])
 
 
 def most(program: Program) -> int:

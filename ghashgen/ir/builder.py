@@ -149,9 +149,11 @@ class Builder:
         self._part = around
 
     @contextmanager
-    def stream(self, name: str, start: float = 0.0, end: float = 1.0) -> Iterator[None]:
+    def stream(
+        self, name: str, start: float = 0.0, end: float = 1.0, *, lean: bool = True
+    ) -> Iterator[None]:
         """Everything recorded inside belongs to a stream, see `ir.program.Stream`."""
-        self._stream = Stream(name, start, end)
+        self._stream = Stream(name, start, end, lean)
         yield
         self._stream = None
 

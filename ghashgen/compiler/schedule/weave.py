@@ -2,10 +2,10 @@
 
 A builder records computations that do not wait for each other one after another, as the rounds of
 AES for one group and GHASH of another, and names them (`ir.program.Stream`). Operation i of a
-stream of n, in an order that needs few registers (`lean`), stands at (i + 1/2)/n of the stream's
-part of the region; what belongs to no stream stays where it was among those that do. So at any
-point no more registers live than the streams' own at theirs. Where an operation must wait for one
-of another stream, those behind it wait too.
+stream of n, as recorded or in an order that needs few registers (`lean`), stands at (i + 1/2)/n of
+the stream's part of the region; what belongs to no stream stays where it was among those that do.
+So at any point no more registers live than the streams' own at theirs. Where an operation must wait
+for one of another stream, those behind it wait too.
 """
 
 import heapq
@@ -67,7 +67,7 @@ def places(ties: Graph) -> list[float]:
     out = [0.0] * len(ties.ops)
     for stream, members in streams.items():
         assert stream is not None
-        for at, i in enumerate(lean(ties, members)):
+        for at, i in enumerate(lean(ties, members) if stream.lean else members):
             out[i] = stream.start + (stream.end - stream.start) * (at + 0.5) / len(members)
     total = len(ties.ops) - len(others)
     for before, i in enumerate(others):

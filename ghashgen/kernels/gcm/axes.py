@@ -29,6 +29,25 @@ MULTIPLY, REDUCE = hash_axes.MULTIPLY, hash_axes.REDUCE
 BLOCKS = replace(hash_axes.BLOCKS, left_open=_size)
 ORDER, SCHEDULE, WIPE = hash_axes.ORDER, hash_axes.SCHEDULE, hash_axes.WIPE
 
+ROUND_KEYS = Axis(
+    "roundkeys",
+    "Round keys of the group loop: registers, memory.",
+    lambda: ("registers", "memory"),
+    "registers",
+    mark=lambda value: "memkeys",
+)
+"""As many as find a register free beside a group's are loaded once; or all are read where they are
+used, every time."""
+
+STITCH = Axis(
+    "stitch",
+    "Weave AES and GHASH of the group loop into one order.",
+    lambda: (True, False),
+    True,
+    mark=lambda value: "apart",
+)
+"""Or a group's AES, then its GHASH: what stitching is compared with (papers/intel-2010)."""
+
 MESSAGES = Axis(
     "messages",
     "Export seal and open too: a whole message in one call.",
@@ -36,5 +55,5 @@ MESSAGES = Axis(
     False,
 )
 
-AXES = (KEY, ISA, MULTIPLY, REDUCE, BLOCKS, ORDER, MESSAGES, SCHEDULE, WIPE)
+AXES = (*(KEY, ISA, MULTIPLY, REDUCE, BLOCKS, ORDER, ROUND_KEYS, STITCH, MESSAGES, SCHEDULE, WIPE),)
 """All of them, in the order in which they are named, asked for and refused."""

@@ -6,8 +6,9 @@ from functools import cached_property
 from typing import ClassVar
 
 from ghashgen.arch.rows import Isa
+from ghashgen.kernels.axes import name_of
 from ghashgen.kernels.gcm import axes
-from ghashgen.kernels.hash.kernel import ENTRY_BYTES, Layout
+from ghashgen.kernels.hash.kernel import ENTRY_BYTES, WORKING_REGISTERS, Layout
 from ghashgen.kernels.hash.kernel import Kernel as HashKernel
 from ghashgen.support.errors import GhashgenError
 
@@ -38,6 +39,8 @@ class GcmKernel:
     wipe: bool = axes.WIPE.default
     schedule: str = axes.SCHEDULE.default
     messages: bool = axes.MESSAGES.default
+    roundkeys: str = axes.ROUND_KEYS.default
+    stitch: bool = axes.STITCH.default
 
     def __post_init__(self) -> None:
         for axis in axes.AXES:
@@ -62,9 +65,9 @@ class GcmKernel:
     @property
     def name(self) -> str:
         """Derived from the axes: that of the GHASH part, with what is AES-GCM's own."""
-        own = axes.MESSAGES.in_name(self.messages)
-        parts = (f"gcm{self.key}", self.hash.name.partition("_")[2], own)
-        return "_".join(filter(None, parts))
+        own = (axes.ROUND_KEYS, axes.STITCH, axes.MESSAGES)
+        hashing = self.hash.name.partition("_")[2]
+        return "_".join(filter(None, (f"gcm{self.key}", hashing, name_of(own, self))))
 
     @property
     def instruction_set(self) -> Isa:
@@ -96,6 +99,16 @@ class GcmKernel:
         """Rounds of AES; the round keys are one more."""
         return ROUNDS[self.key]
 
+    @property
+    def held_keys(self) -> int:
+        """Round keys in registers: as many as are free beside a group, GHASH and the counters."""
+        return 0 if self.roundkeys == "memory" else self._room
+
+    @property
+    def _room(self) -> int:
+        taken = self.registers + WORKING_REGISTERS + 1
+        return max(0, min(self.instruction_set.vector_registers - taken, self.rounds + 1))
+
     @cached_property
     def layout(self) -> Layout:
         """Where the context holds what: the hash table, then the round keys in memory order."""
@@ -122,6 +135,12 @@ def _refusals(kernel: GcmKernel) -> Iterable[tuple[bool, str, str]]:
         kernel.blocks % lanes != 0,
         f"blocks {kernel.blocks} do not fill registers of {lanes} lanes",
         f"choose a multiple of {lanes}",
+    )
+    yield (
+        kernel.roundkeys == "memory" and not kernel._room,
+        f"roundkeys 'memory' is how all of isa {isa.name!r} with {kernel.blocks} blocks are: no "
+        "register is free for one",
+        "leave roundkeys away, or choose another isa or fewer blocks",
     )
     most = isa.vector_registers // 2
     yield (

@@ -15,7 +15,7 @@ def build(b: Builder, kernel: GcmKernel) -> None:
     context, counter, x, source, out, length = b.params
     b.branch("equal", length, 0, "done")
     X = b.variable(load_block(b, kernel.hash, x, name="X"), "X")
-    text = Text(b, kernel, context, Counters.at(b, kernel, counter), source, out, length)
+    text = Text.at_entry(b, kernel, context, Counters.at(b, kernel, counter), source, out, length)
     encrypt_text(text, X, "store")
     text.counters.store(counter)
     store_block(b, kernel.hash, x, X)

@@ -9,33 +9,52 @@ from collections.abc import Sequence
 from ghashgen.ir.builder import Builder, Value
 from ghashgen.ir.program import Mem, VReg
 from ghashgen.kernels.gcm.kernel import ENTRY_BYTES, ROUND_KEYS, GcmKernel
+from ghashgen.kernels.hash.parts.params import IN_TABLE
 
 
 def round_key_cell(kernel: GcmKernel, context: VReg, i: int) -> Mem:
     """Return where the context holds k_i."""
     at = kernel.layout.arrays[ROUND_KEYS] + ENTRY_BYTES * i
-    return Mem(base=context, disp=at, align=ENTRY_BYTES)
+    return Mem(base=context, disp=at, align=ENTRY_BYTES, within=IN_TABLE)
 
 
-def round_key(b: Builder, kernel: GcmKernel, context: VReg, i: int, lanes: int) -> VReg:
-    """Load k_i into every lane."""
-    return b.load_spread(round_key_cell(kernel, context, i), lanes, f"k_{i}")
+class RoundKeys:
+    """The round keys in every lane: some in registers from here on, the others loaded where they
+    are read."""
+
+    def __init__(self, b: Builder, kernel: GcmKernel, context: VReg, held: int = 0) -> None:
+        """Record the loads of the first `held` of them, for registers of all lanes."""
+        self._b, self._kernel, self._context = b, kernel, context
+        self._held = [self._load(i, kernel.lane_count) for i in range(held)]
+
+    @property
+    def rounds(self) -> int:
+        """Rounds of AES."""
+        return self._kernel.rounds
+
+    def key(self, i: int, lanes: int) -> VReg:
+        """Return k_i in so many lanes."""
+        if i < len(self._held) and lanes == self._kernel.lane_count:
+            return self._held[i]
+        return self._load(i, lanes)
+
+    def last(self, lanes: int) -> VReg:
+        """Return k_Nr in so many lanes."""
+        return self.key(self.rounds, lanes)
+
+    def _load(self, i: int, lanes: int) -> VReg:
+        return self._b.load_spread(round_key_cell(self._kernel, self._context, i), lanes, f"k_{i}")
 
 
-def rounds(b: Builder, kernel: GcmKernel, context: VReg, blocks: Sequence[VReg]) -> list[VReg]:
+def rounds(b: Builder, keys: RoundKeys, blocks: Sequence[VReg]) -> list[VReg]:
     """Record k_0 and all rounds but the last, of registers of as many lanes."""
     lanes = b.lanes_of(blocks[0])
-    first = round_key(b, kernel, context, 0, lanes)
+    first = keys.key(0, lanes)
     states = [b.xor(block, first, "+ k_0") for block in blocks]
-    for i in range(1, kernel.rounds):
-        key = round_key(b, kernel, context, i, lanes)
+    for i in range(1, keys.rounds):
+        key = keys.key(i, lanes)
         states = [b.aes_round(state, key, f"round {i}") for state in states]
     return states
-
-
-def last_key(b: Builder, kernel: GcmKernel, context: VReg, lanes: int) -> VReg:
-    """Load k_Nr into every lane."""
-    return round_key(b, kernel, context, kernel.rounds, lanes)
 
 
 def add_text(b: Builder, state: VReg, key: VReg, text: Value, note: str) -> VReg:

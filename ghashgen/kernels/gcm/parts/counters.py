@@ -38,12 +38,15 @@ class Counters:
 
     def blocks(self, count: int) -> list[VReg]:
         """Record the counter blocks of so many whole registers, and step over them."""
-        step = self._number(self.lanes)
-        out = []
-        for _ in range(count):
-            out.append(self._block(self._next))
-            self.b.assign(self._next, self.b.add32(self._next, step, "the next counters"))
+        out = [self._block(self._ahead(self.lanes * i)) for i in range(count)]
+        self.skip(self.lanes * count)
         return out
+
+    def _ahead(self, blocks: int) -> VReg:
+        """Return the counters so many blocks ahead: each a sum of its own, which none waits for."""
+        if not blocks:
+            return self._next
+        return self.b.add32(self._next, self._number(blocks), f"{blocks} blocks ahead")
 
     def partial(self, lanes: int) -> VReg:
         """Record the counter blocks of `lanes` lanes, and step over none."""

@@ -48,7 +48,7 @@ class Message:
             X = absorb(Hashed(b, kernel.hash, self.context, self.aad, left), X, "done")
         left = b.gpr("gpr_copy", self.length)
         out = b.gpr("gpr_copy", self.out)
-        return X, Text(b, kernel, self.context, counters, self.source, out, left)
+        return X, Text.at_entry(b, kernel, self.context, counters, self.source, out, left)
 
     def tag(self, X: VReg) -> VReg:
         """Record the tag, of the state behind the text."""

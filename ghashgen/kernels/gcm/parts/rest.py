@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import VReg
-from ghashgen.kernels.gcm.parts.cipher import add_text, last_key, rounds
+from ghashgen.kernels.gcm.parts.cipher import add_text, rounds
 from ghashgen.kernels.gcm.parts.partial import first_bytes, store_partial
 from ghashgen.kernels.gcm.parts.text import Text
 from ghashgen.kernels.hash.parts.interface import finish_group, load_block, to_register
@@ -35,7 +35,7 @@ class Rest:
         else:
             with b.stream("hash"):
                 self._add([self._load(i) for i in range(count)], "C·H^i")
-            with b.stream("cipher"):
+            with b.stream("cipher", lean=False):
                 text.add_keystream(count)
         b.emit("zero", self.tail.X, note="X counts once")
         self.advance(BLOCK_BYTES * lanes * count, count * lanes)
@@ -63,10 +63,10 @@ class Rest:
     def whole_block(self) -> None:
         """Take one block of a wide register."""
         text, b = self.text, self.text.b
-        state = rounds(b, text.kernel, text.context, [text.counters.partial(1)])[0]
+        state = rounds(b, text.keys, [text.counters.partial(1)])[0]
         text.counters.skip(1)
         raw = b.load(text.at(text.source), "text, bytes as in memory")
-        written = add_text(b, state, last_key(b, text.kernel, text.context, 1), raw, "other text")
+        written = add_text(b, state, text.keys.last(1), raw, "other text")
         b.store(text.at(text.out), written, "written")
         C = written if self.encrypts else raw
         self._add([to_register(b, text.kernel.hash, C, "C")], "C·H^i")
@@ -76,11 +76,11 @@ class Rest:
     def partial_block(self) -> None:
         """Take a partial block, 1 to 15 bytes."""
         text, b = self.text, self.text.b
-        state = rounds(b, text.kernel, text.context, [text.counters.partial(1)])[0]
+        state = rounds(b, text.keys, [text.counters.partial(1)])[0]
         if text.counters.kept:
             text.counters.skip(1)
         raw = load_partial(b, text.source, text.length, "padded")
-        written = add_text(b, state, last_key(b, text.kernel, text.context, 1), raw, "other text")
+        written = add_text(b, state, text.keys.last(1), raw, "other text")
         C = first_bytes(b, written, text.length) if self.encrypts else raw
         self._add([to_register(b, text.kernel.hash, C, "C_last")], "C·H")
         store_partial(b, text.out, text.length, written)
@@ -89,10 +89,10 @@ class Rest:
         """Take all that is left, 1 to 16·L - 1 bytes."""
         text, b = self.text, self.text.b
         lanes = text.kernel.lane_count
-        state = rounds(b, text.kernel, text.context, [text.counters.partial(lanes)])[0]
+        state = rounds(b, text.keys, [text.counters.partial(lanes)])[0]
         mask = b.byte_mask(text.length)
         raw = b.load_bytes(text.at(text.source), mask, "text, zero-padded", lanes)
-        key = last_key(b, text.kernel, text.context, lanes)
+        key = text.keys.last(lanes)
         written = add_text(b, state, key, raw, "other text")
         b.store_bytes(text.at(text.out), mask, written, "written")
         C = b.keep_bytes(mask, written, "C, zero-padded") if self.encrypts else raw

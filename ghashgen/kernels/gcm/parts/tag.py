@@ -7,7 +7,7 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Label, Mem, Slot, VReg
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.kernels.gcm.parts.cipher import last_key, rounds
+from ghashgen.kernels.gcm.parts.cipher import RoundKeys, rounds
 from ghashgen.kernels.gcm.parts.partial import first_bytes
 from ghashgen.kernels.hash.parts.interface import times_h, to_register
 from ghashgen.kernels.hash.parts.partial import load_from_8
@@ -35,8 +35,9 @@ def keep_mask(b: Builder, kernel: GcmKernel, context: VReg, J0: VReg) -> None:
     """Record E_K(J_0), and put it aside."""
     b.buffer(1)
     b.about("E_K(J_0)")
-    (state,) = rounds(b, kernel, context, [J0])
-    b.store(MASK, b.aes_last(state, last_key(b, kernel, context, 1), "last round"), "put aside")
+    keys = RoundKeys(b, kernel, context)
+    (state,) = rounds(b, keys, [J0])
+    b.store(MASK, b.aes_last(state, keys.last(1), "last round"), "put aside")
     b.about("")
 
 

@@ -11,8 +11,11 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Mem, VReg
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.kernels.gcm.parts.cipher import add_text, last_key, rounds
+from ghashgen.kernels.gcm.parts.cipher import RoundKeys, add_text, rounds
 from ghashgen.kernels.gcm.parts.counters import Counters
+
+IN_TEXT = "text"
+"""What both texts are within (`ir.program.Mem`): they may be one, and overlap nothing else."""
 
 
 @dataclass(frozen=True)
@@ -22,10 +25,26 @@ class Text:
     b: Builder
     kernel: GcmKernel
     context: VReg
+    keys: RoundKeys
     counters: Counters
     source: VReg
     out: VReg
     length: VReg
+
+    @classmethod
+    def at_entry(
+        cls,
+        b: Builder,
+        kernel: GcmKernel,
+        context: VReg,
+        counters: Counters,
+        source: VReg,
+        out: VReg,
+        length: VReg,
+    ) -> "Text":
+        """Record the loads of what all of it needs, and return it."""
+        keys = RoundKeys(b, kernel, context, kernel.held_keys)
+        return cls(b, kernel, context, keys, counters, source, out, length)
 
     @property
     def group_bytes(self) -> int:
@@ -34,7 +53,7 @@ class Text:
 
     def at(self, base: VReg, offset: int = 0) -> Mem:
         """Return a place in a text."""
-        return Mem(base=base, disp=offset)
+        return Mem(base=base, disp=offset, within=IN_TEXT)
 
     def move(self, register: VReg, by: int, note: str = "") -> None:
         """Move a pointer on."""
@@ -52,8 +71,8 @@ class Text:
         b, kernel = self.b, self.kernel
         step = BLOCK_BYTES * kernel.lane_count
         b.about("AES")
-        states = rounds(b, kernel, self.context, self.counters.blocks(count))
-        key = last_key(b, kernel, self.context, kernel.lane_count)
+        states = rounds(b, self.keys, self.counters.blocks(count))
+        key = self.keys.last(kernel.lane_count)
         out = []
         for i, state in enumerate(states):
             text = self.at(self.source, step * i)
