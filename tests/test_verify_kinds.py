@@ -21,6 +21,7 @@ from ghashgen.verify.core.term import (
     secret,
 )
 from ghashgen.verify.core.terms import Terms
+from ghashgen.verify.core.values import Affine
 from ghashgen.verify.core.variables import Variables, rebuilt, replaced
 
 
@@ -120,6 +121,8 @@ def test_every_kind_that_has_parts_can_be_built_of_others(terms: Terms) -> None:
         "moves": terms.keep(a, 0xFFFF),
         "clmul": terms.clmul(a, 0, b, 1),
         "linear": terms.add_words(a, 1),
+        "number": terms.number(Affine(8, 0, 0, 99, "length")),
+        "or": terms.either(a, b),
         "caller": terms.caller("rax"),
         "opaque": terms.opaque("unknown"),
     }

@@ -46,6 +46,10 @@ def _entry_form(terms: "Terms", term: Term) -> Form:
     return terms.entry_form(str(name), as_number(number))
 
 
+def _number(terms: "Terms", term: Term) -> Form:
+    return variable(terms.name_of(term)).mask(term.mask)
+
+
 def _sum(terms: "Terms", term: Term) -> Form:
     a, b = term.args
     return terms.form(as_lane(a)) ^ terms.form(as_lane(b))
@@ -55,6 +59,13 @@ def _moved(terms: "Terms", term: Term) -> Form:
     a, moves = term.args
     assert isinstance(moves, tuple)
     return terms.form(as_lane(a)).moves(moves, 128)
+
+
+OR, TWO_SECRETS = "or", "a bitwise OR of two secrets"
+
+
+def _either(terms: "Terms", term: Term) -> Form:
+    raise NotPolynomialError(TWO_SECRETS, term.at)
 
 
 def _left(terms: "Terms", term: Term) -> Form:
@@ -77,6 +88,12 @@ KINDS = (
     Kind("moves", _moved, lambda terms, *args: terms.moves(*args), linear=True),
     Kind("clmul", lambda terms, term: terms.product(term), lambda terms, *args: terms.clmul(*args)),
     Kind("linear", _in_linear, variables=_names_in_linear, exchanged=_exchanged_in_linear),
+    Kind(
+        "number",
+        _number,
+        variables=lambda terms, term: frozenset({terms.name_of(term)}),
+    ),
+    Kind(OR, _either, lambda terms, *args: terms.either(*args)),
     Kind("caller", _left),
     Kind("opaque", _lost),
 )

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable
 
 from ghashgen.algebra.field.gf2 import clmul
 from ghashgen.algebra.ops.forms import DegreeError, Form, Moves, constant, multiply
-from ghashgen.verify.core.kinds import KINDS, SIMPLE, as_lane, as_number
+from ghashgen.verify.core.kinds import KINDS, OR, SIMPLE, TWO_SECRETS, as_lane, as_number
 from ghashgen.verify.core.moves import apply_moves, byte_moves, moved_mask, rows_present
 from ghashgen.verify.core.term import (
     CALLER,
@@ -40,7 +40,11 @@ from ghashgen.verify.core.term import (
     parts_of,
     same_value,
 )
+from ghashgen.verify.core.values import Affine, UndecidedError
 from ghashgen.verify.core.words import Words
+
+NUMBER_LETTER = "#"
+"""The letter of the variables that are bits of a number with an unknown."""
 
 
 class Terms:
@@ -114,6 +118,20 @@ class Terms:
         """Return whether a name in a form is that of a variable, not of an entry's bits."""
         return name in self._names
 
+    def number(self, value: Affine) -> Term:
+        """Return the bits of a public number with an unknown: equal numbers have the same.
+
+        Nothing else is known of them. They count as data, so that no cut keeps them.
+        """
+        if value.least < 0 or value.greatest >> 64:
+            raise UndecidedError("the bits of a number that may wrap around")
+        mask = (1 << value.greatest.bit_length()) - 1
+        return self._make("number", (value,), mask, DATA | SECRET)
+
+    def name_of(self, number: Term) -> str:
+        """Return the variable whose low bits are those of a number."""
+        return f"{NUMBER_LETTER}{number.serial}"
+
     def entry(self, name: str, number: int) -> Term:
         """Return a table entry by name and number."""
         return self._make("entry", (name, number), MASK128, TABLE | SECRET)
@@ -149,6 +167,8 @@ class Terms:
         for lane in lanes:
             if isinstance(lane, Term) and lane.op == "opaque":
                 return self._opaque(str(lane.args[0]), lane.at, mask, deps)
+            if isinstance(lane, Term) and lane.op == OR:
+                return self._opaque(TWO_SECRETS, lane.at, mask, deps)
         more = "with" if deps & SECRET else "of"
         return self._opaque(f"{reason} {more} what the caller left", self.at, mask, deps)
 
@@ -186,6 +206,10 @@ class Terms:
         mask = moved_mask(a.mask, moves)
         if not mask:
             return 0
+        if a.op == OR and len(moves) == 1:
+            # Bits of an OR are the ORs of these bits.
+            first, second = (self.moves(part, moves) for part in parts_of(a))
+            return self.either(first, second)
         if a.deps & (OPAQUE | CALLER):
             return self._spoil("part", mask, a)
         return self._make("moves", (a, moves), mask)
@@ -303,9 +327,14 @@ class Terms:
         if not overlap or self._agree(a, b, overlap):
             return self.xor(a, self.keep(b, MASK128 ^ overlap))
         mask = a.mask | b.mask
-        return self._spoiled("an OR", mask, a, b) or self.opaque(
-            "a bitwise OR of two secrets", a, b, mask=mask
-        )
+        # No polynomial of degree 2, and no part of one; but it is 0 only if both are.
+        return self._spoiled("an OR", mask, a, b) or self._make(OR, (a, b), mask, OPAQUE)
+
+    def all_of(self, term: Term) -> list[Term]:
+        """Return the values that are 0, all of them, if and only if a term is."""
+        if term.op != OR:
+            return [term]
+        return [leaf for part in parts_of(term) for leaf in self.all_of(part)]
 
     def _agree(self, a: Term, b: Term, bits: int) -> bool:
         """Return whether two terms hold the same polynomials in these bits."""

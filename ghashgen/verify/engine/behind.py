@@ -21,7 +21,7 @@ from itertools import pairwise
 
 from ghashgen.verify.core.lengths import Claim
 from ghashgen.verify.core.refutation import Category, Refutation
-from ghashgen.verify.engine.family import E
+from ghashgen.verify.engine.family import E, Numbers
 from ghashgen.verify.engine.induction import Course
 from ghashgen.verify.engine.prover import Prover
 from ghashgen.verify.engine.stretches import Stretches
@@ -106,14 +106,30 @@ def run_again(prover: Prover[E], course: Course, numbers: Sequence[int]) -> Behi
     Raises:
         Refutation: one is not as it was shown to be (category PROVER), or cannot be followed.
     """
-    unit = course.claim.unknown
+    return run_numbers(
+        prover,
+        course.claim.unknown,
+        [course.numbers(number) for number in numbers],
+        max(numbers, default=0),
+    )
+
+
+def run_numbers(
+    prover: Prover[E], unit: str, numbers: Sequence[Numbers], most: int | None = None
+) -> Behind:
+    """Run some values of all numbers, each from entry to return; `most` is the greatest of them.
+
+    Raises:
+        Refutation: one is not as it was shown to be (category PROVER), or cannot be followed.
+    """
     began = time.perf_counter()
     again: Prover[E] = Prover(prover.image, prover.statement, prover.function, cutting=False)
     stretches: Stretches[E] = Stretches(again.flow, again.meaning)
-    again.skip = stretches.skip
+    if again.meaning.repeats:
+        again.skip = stretches.skip
     try:
-        for number in numbers:
-            again.prove(course.numbers(number))
+        for each in numbers:
+            again.prove(each)
     except Refutation as refutation:
         if refutation.category == Category.UNSUPPORTED:
             raise
@@ -123,7 +139,9 @@ def run_again(prover: Prover[E], course: Course, numbers: Sequence[int]) -> Behi
     return Behind(
         f"{unit}s",
         len(numbers),
-        max(numbers, default=0),
+        max((n for each in numbers for n in each.values() if isinstance(n, int)), default=0)
+        if most is None
+        else most,
         again.executed + stretches.repeated,
         stretches.repeated,
         time.perf_counter() - began,

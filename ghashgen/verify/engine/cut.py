@@ -51,13 +51,15 @@ def cut(entry: E, meaning: Meaning[E], flow: Flow, address: int) -> Key | None:
 
     Returns None, and changes nothing, if the live values are not of the permitted kinds.
     """
-    live = flow.live.get(address, frozenset())
+    live = entry.live = flow.live.get(address, frozenset())
     kept = meaning.carried(entry, live_lanes(entry, live))
     if kept is None:
         return None
+    for number, values in kept.steady.items():
+        _hold(entry, meaning, number, values, flow.turned.get(address, frozenset()))
     for number, amount in kept.done.items():
         _advance(entry, meaning, number, amount)
-    forget(entry, meaning, flow, live, kept)
+    forget(entry, meaning, flow, address, kept)
     return cut_key(entry, meaning, address)
 
 
@@ -66,17 +68,47 @@ def least(number: Number) -> int:
     return number if isinstance(number, int) else number.least
 
 
+def of_length(meaning: Meaning[E], number: str) -> set[str]:
+    """Return the buffers of which this number is the length."""
+    return {
+        name
+        for name, parameter in meaning.parameters.items()
+        if isinstance(parameter, Buffer) and parameter.size == number and parameter.at is None
+    }
+
+
+def _hold(
+    entry: E,
+    meaning: Meaning[E],
+    number: str,
+    values: Mapping[Value, Value],
+    turned: frozenset[int],
+) -> None:
+    """Let what stands for a total, or for the beginning of a buffer, take its place.
+
+    It stands for any value that the other may have, so this only generalises, wherever it is done.
+    """
+    m, buffers = entry.machine, of_length(meaning, number)
+    pointers = (value for k, value in enumerate(m.gpr) if k in turned)
+    if not any(isinstance(value, Pointer) and value.region in buffers for value in pointers):
+        return
+    entry.held |= {number}
+    for k, value in enumerate(m.gpr):
+        if k not in turned and k in entry.live and not isinstance(value, Term):
+            m.gpr[k] = values.get(value, value)
+    stack, same = m.memory.written[STACK], dict[int, Value]()
+    for offset, (value, k) in list(stack.items()):
+        if offset < 0 and not isinstance(value, Term):
+            stack[offset] = (same.setdefault(id(value), values.get(value, value)), k)
+
+
 def _advance(entry: E, meaning: Meaning[E], number: str, amount: int) -> None:
     """Let every buffer of this length begin after what has been dealt with."""
     m = entry.machine
     if amount > least(entry.numbers[number]):
         raise unsupported(f"a cut beyond the end of {number}")
     entry.numbers[number] = shift_number(entry.numbers[number], -amount)
-    names = {
-        name
-        for name, parameter in meaning.parameters.items()
-        if isinstance(parameter, Buffer) and parameter.size == number and parameter.at is None
-    }
+    names = of_length(meaning, number)
     for name in names:
         region, written = m.memory.regions[name], m.memory.written[name]
         if region.access is not Access.READ:
@@ -118,8 +150,9 @@ def _advances(value: Value, moving: Container[str]) -> bool:
     return isinstance(value, int | Affine)
 
 
-def forget(entry: E, meaning: Meaning[E], flow: Flow, live: frozenset[int], names: Kept) -> None:
+def forget(entry: E, meaning: Meaning[E], flow: Flow, address: int, names: Kept) -> None:
     """Keep what `_kept` permits, under the names that the meaning has given."""
+    live, loaded = entry.live, flow.loaded.get(address, frozenset())
     m, terms = entry.machine, meaning.terms
     terms.at = 0
     stale, left = terms.lost(STALE, True), terms.lost(LEFT, False)
@@ -134,7 +167,9 @@ def forget(entry: E, meaning: Meaning[E], flow: Flow, live: frozenset[int], name
         value = m.gpr[number]
         kept = _kept(value, {}) if number in live or number == RSP else None
         if kept is None:
-            m.gpr[number] = stale_number if secret(value) else left_number
+            # As of lanes below: another way here may have brought data.
+            data = secret(value) or number in loaded
+            m.gpr[number] = stale_number if data else left_number
     for index, lanes in enumerate(m.vec):
         number = VECTOR + index
         out: list[Lane] = []
@@ -188,6 +223,7 @@ def cut_key(entry: E, meaning: Meaning[E], address: int) -> Key:
         m.flags,
         written,
         tuple(entry.numbers.items()),
+        entry.held,
         meaning.key(entry),
         m.upper_dirty,
         tuple(m.memory.returns),

@@ -64,7 +64,7 @@ def enter(
     machine = entry_machine(terms, Memory(terms, image, regions))
     machine.red_zone = abi.red_zone
     machine.gpr[RSP] = Pointer(STACK, 0)
-    machine.memory.floor = lambda: _floor(machine)
+    machine.memory.floor = lambda: floor_of(machine)
     machine.memory.returns.append((Pointer(STACK, 0), END))
     machine.memory.page = abi.page
     for register, value in zip(abi.arguments, arguments, strict=False):
@@ -88,7 +88,7 @@ def _in_units(number: Number, unit: int) -> Number:
     return number // unit
 
 
-def _floor(machine: Machine) -> int:
+def floor_of(machine: Machine) -> int:
     """Return the lowest offset of the stack that may be used now."""
     pointer = machine.gpr[RSP]
     if isinstance(pointer, Pointer) and pointer.region == STACK and isinstance(pointer.offset, int):

@@ -102,6 +102,12 @@ class Entry:
     """The parameters that are numbers, less what has been dealt with before the last cut."""
     arguments: range = range(0)
     """Where on the stack arguments are, as offsets from the entry's stack pointer."""
+    live: frozenset[int] = frozenset()
+    """The registers that are read later, where a run is being cut (`x86_64.flow` numbers them)."""
+    held: frozenset[str] = frozenset()
+    """The numbers whose totals are any (`Kept.steady`): nothing is known of what they were."""
+    resumed: bool = False
+    """Whether the run has been taken up again for one of several cases."""
     judged: bool = False
     """Whether the number that the function returned has been compared with its definition."""
     gpr: list[Value] = field(init=False)
@@ -132,6 +138,10 @@ class Kept:
     """Bytes of buffers whose content on entry means nothing from there on."""
     done: Mapping[str, int] = field(default_factory=dict)
     """How much of a length has been dealt with: buffers of that length begin so much later."""
+    steady: Mapping[str, Mapping[Value, Value]] = field(default_factory=dict)
+    """Per number, values that stay what they were at the entry while it is dealt with, and what
+    stands for them from there on: a total, the beginning of a buffer. They count where the loops of
+    a cut move a pointer into a buffer of that length, in registers that these do not write."""
 
 
 class Meaning(ABC, Generic[E]):
@@ -144,6 +154,9 @@ class Meaning(ABC, Generic[E]):
     """The number that the function returns, if it does: `check` must then compare it."""
     cuts = False
     """Whether loops are cut."""
+    repeats = True
+    """Whether straight code may be passed over where its results are known: `written` then notes
+    nothing in an entry (`engine.stretches`)."""
 
     @abstractmethod
     def entry(self, machine: Machine, abi: Abi, numbers: dict[str, Number]) -> E:
@@ -188,6 +201,21 @@ class Meaning(ABC, Generic[E]):
         The entry changes only if it is one.
         """
         return None
+
+    def cases(self, entry: E) -> tuple[str, Sequence[Number]] | None:
+        """Return an unknown, and all that it may be, one after another, for the rest of a run."""
+        return None
+
+    def may_be_known(self, prover: "Prover[E]", entry: E, value: Term) -> bool:
+        """Return whether it is no secret that a value is 0."""
+        return False
+
+    def answered(self, prover: "Prover[E]", entry: E, zero: bool) -> None:
+        """Note whether such a value is 0."""
+
+    def continued(self, prover: "Prover[E]", entry: E) -> bool:
+        """Prove the rest of a run that is taken up again, if that takes an induction of its own."""
+        return False
 
     def key(self, entry: E) -> object:
         """Return what else the rest of a run depends on: it is hashable."""

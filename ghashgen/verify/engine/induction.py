@@ -24,7 +24,7 @@ may lead to it: over the length of a loop before, with this length as unknown as
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from ghashgen.verify.core.lengths import Claim
@@ -33,9 +33,13 @@ from ghashgen.verify.core.values import Affine, Number, UndecidedError
 from ghashgen.verify.engine.cut import Key, unknowns, with_numbers
 from ghashgen.verify.engine.family import E, Numbers
 from ghashgen.verify.engine.prover import NO_NUMBERS, STACK_RESIDUES, Prover, as_key
+from ghashgen.verify.engine.resume import within
 
 GREATEST_LENGTH = (1 << 62) - 1
 """The greatest length in bytes of which anything is claimed."""
+
+FEW = 1 << 12
+"""So many numbers of a progression are looked up one by one, if they were proved so."""
 
 TURNS = 3
 """How many turns of the loop may differ from the following ones."""
@@ -75,6 +79,51 @@ def prove_longer(prover: Prover[E], course: Course) -> list[Affine]:
             if missing is not None:
                 raise unsupported(f"induction: nothing was shown of the length {missing}")
     return shown
+
+
+def join(prover: Prover[E], course: Course, shown: Sequence[Affine]) -> Affine:
+    """Count a state as proved where the number of a course may be any, all of them being so.
+
+    What happens before the number matters runs once, with any: until a cut at which the state is
+    one that has been proved for every number executed, and for every progression of `shown`.
+    Returns the number that is any.
+
+    Raises:
+        Refutation: there is no such cut.
+    """
+    claim = course.claim
+    anything = claim.above(0)
+    entry = prover.start(course.numbers(anything))
+    executed = _executed(prover, course)
+    alike: list[Key] = []
+
+    def at_cut(address: int) -> bool:
+        key = prover.cut(entry, address)
+        if key is None:
+            return False
+        alike.append(key)
+        state = _at_each(key, claim.unknown)
+        return all(state(length) in prover.finished for length in executed) and all(
+            _within(key, part) in prover.finished
+            or (
+                part.high - part.low < FEW
+                and all(
+                    state(part.at(u)) in prover.finished for u in range(part.low, part.high + 1)
+                )
+            )
+            for part in shown
+        )
+
+    with prover.judging(f"any {claim.unknown}: "):
+        if prover.run(entry, prover.entry_address, at_cut):
+            raise unsupported("no state from which every one has been proved")
+    prover.finished.update(alike)
+    return anything
+
+
+def _within(key: Key, part: Affine) -> object:
+    """Return a key where the number is one of a progression."""
+    return with_numbers(key, part.unknown, lambda a: within(a, part))
 
 
 def _executed(prover: Prover[E], course: Course) -> set[int]:

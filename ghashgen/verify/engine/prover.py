@@ -6,9 +6,10 @@ rest has been proved already. What the function should do is its meaning
 (`ghashgen.verify.engine.family`).
 """
 
+import copy
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic
 
 from ghashgen.algebra.ops.forms import Form, Moves
@@ -18,10 +19,12 @@ from ghashgen.verify.core.values import Affine, Number, Pointer, UndecidedError,
 from ghashgen.verify.engine.cut import CELL_BYTES, cut
 from ghashgen.verify.engine.entry import enter
 from ghashgen.verify.engine.family import E, Function, Meaning, Numbers, Statement
+from ghashgen.verify.engine.resume import copied
 from ghashgen.verify.x86_64.abi import ABIS, RESULT, check_frame, check_return
 from ghashgen.verify.x86_64.dataflow import address_guard, guard
 from ghashgen.verify.x86_64.decoding import decode
 from ghashgen.verify.x86_64.elf import Image
+from ghashgen.verify.x86_64.flags import SecretCondition
 from ghashgen.verify.x86_64.flow import Flow, flow_of
 from ghashgen.verify.x86_64.machine import END, RSP, Machine, Step, text_of
 from ghashgen.verify.x86_64.memory import STACK
@@ -73,6 +76,8 @@ class Prover(Generic[E]):
     stack_align: tuple[int, int] = (16, 8)
     skip: Callable[[E, int], int] | None = None
     """Asked before each instruction for the next to execute (`stretches`); not while cutting."""
+    begin: tuple[E, int] | None = None
+    """A run that is taken up again, and where; None: from the entry."""
     _decoded: dict[int, Decoded] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -140,12 +145,66 @@ class Prover(Generic[E]):
             keys.append(key)
             return key in self.finished
 
-        if self.run(entry, self.entry_address, at_cut):
-            self.check_end(entry)
+        self._follow(entry, self.entry_address, at_cut)
         self.finished.update(keys)
 
+    def _follow(self, entry: E, address: int, at_cut: Callable[[int], bool]) -> None:
+        """Run to the return, or until `at_cut` says that the rest is known, and compare.
+
+        A secret may decide a condition if the meaning of the function says that whether it is 0
+        may be known. Then both ways are gone.
+        """
+        first = address if entry.resumed else None
+
+        def beyond(at: int) -> bool:
+            nonlocal first
+            if at == first:
+                # Cut before it was taken up again here.
+                first = None
+                return False
+            return at_cut(at)
+
+        try:
+            if self.run(entry, address, lambda at: beyond(at) or self._split(entry, at)):
+                self.check_end(entry)
+        except SecretCondition as asked:
+            if asked.value is None or not self.meaning.may_be_known(self, entry, asked.value):
+                raise
+            # At the condition, of which nothing has been done yet.
+            address = self.at
+            for zero in (True, False):
+                other = copied(entry)
+                other.machine.flags = replace(other.machine.flags, zero=zero)
+                self.meaning.answered(self, other, zero)
+                self.resumed(other, address)
+
+    def _split(self, entry: E, address: int) -> bool:
+        """Prove the rest of a run by cases, if the meaning wants that; return whether it did."""
+        if entry.resumed or not (cases := self.meaning.cases(entry)):
+            return False
+        unknown, numbers = cases
+        for number in numbers:
+            other = copied(entry, unknown, number)
+            other.resumed = True
+            self.resumed(other, address)
+        return True
+
+    def resumed(self, entry: E, address: int) -> None:
+        """Prove the rest of a run from where it is, by induction if the meaning has one for it."""
+        again = copy.copy(self)
+        again.begin, again.proved = (entry, address), set()
+        again.entry_address = address
+        if not self.cutting or not self.meaning.continued(again, entry):
+            again._prove_once(NO_NUMBERS)
+        self.executed = again.executed
+
     def start(self, numbers: Numbers = NO_NUMBERS) -> E:
-        """Return the machine at the function's entry."""
+        """Return the machine at the function's entry, or where a run is taken up again."""
+        if self.begin is not None:
+            entry = copied(self.begin[0])
+            for unknown, number in numbers.items():
+                entry = copied(entry, unknown, number)
+            return entry
         return enter(
             self.image, self.statement, self.function, self.meaning, numbers, self.stack_align
         )

@@ -203,7 +203,7 @@ class Crypt(GcmMeaning, Update):
         prover.executed += both.executed
         parts = [(words, f"{method}, apart") for words, method in apart.parts]
         parts += [(words, f"{method}, in place") for words, method in one.parts]
-        return Shown(tuple(parts), _together(apart.behind, one.behind))
+        return Shown(tuple(parts), together(apart.behind, one.behind))
 
     def _every_length(
         self, prover: Prover[HashEntry], lengths: Iterable[int] | None, parts: int
@@ -315,7 +315,7 @@ def _first(form: Form, present: int) -> Form:
     return form.mask((1 << 8 * present) - 1)
 
 
-def _together(a: Behind | None, b: Behind | None) -> Behind | None:
+def together(a: Behind | None, b: Behind | None) -> Behind | None:
     """Return what two second lines have run."""
     if a is None or b is None:
         return a or b

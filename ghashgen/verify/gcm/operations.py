@@ -10,6 +10,8 @@ from ghashgen.verify.engine.prover import Prover
 from ghashgen.verify.gcm.cipher import encrypted, expanded
 from ghashgen.verify.gcm.crypt import Decrypt, Encrypt
 from ghashgen.verify.gcm.meaning import GcmMeaning
+from ghashgen.verify.gcm.message import Seal
+from ghashgen.verify.gcm.opening import Open
 from ghashgen.verify.gcm.table import KEY_LETTER
 from ghashgen.verify.hash import operations as hashes
 from ghashgen.verify.hash.entry import HashEntry
@@ -76,4 +78,10 @@ class Init(GcmMeaning, hashes.Init):
         super().check(prover, entry)
 
 
-OPERATIONS: dict[str, type[GcmMeaning]] = {"init": Init, "encrypt": Encrypt, "decrypt": Decrypt}
+OPERATIONS: dict[str, type[GcmMeaning]] = {
+    "init": Init,
+    "encrypt": Encrypt,
+    "decrypt": Decrypt,
+    "seal": Seal,
+    "open": Open,
+}

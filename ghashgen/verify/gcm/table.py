@@ -1,6 +1,7 @@
 """Values of AES-GCM: those of GHASH, round keys, and the values of the S-box."""
 
 from ghashgen.algebra.ops.forms import Form, variable
+from ghashgen.verify.core.terms import NUMBER_LETTER
 from ghashgen.verify.core.words import LETTER as SUM_LETTER
 from ghashgen.verify.gcm.cipher import BOX_LETTER, boxes
 from ghashgen.verify.hash.entries import Algebra
@@ -15,6 +16,12 @@ IV, COUNTER = "I", "N"
 TEXT = "T"
 """The letter of the variables of blocks to encrypt."""
 
+NONCE, AAD = "V", "D"
+"""The letters of the variables of blocks of an IV, and of AAD: behind "B", as forms want them."""
+
+MASK, LENGTHS, GIVEN = "M", "L", "G"
+"""The variables of E_K(J_0), of the block of lengths, and of the tag that open is given."""
+
 ROUND_KEY_LETTER, KEY_LETTER = "K", "U"
 """The letters of the variables that are round keys K0, K1, …, and 16 bytes of a key: U1, U2."""
 
@@ -25,6 +32,12 @@ WORDS = {
     IV: "the first 96 bits of the counter block",
     COUNTER: "the counter",
     SUM_LETTER: "the counter",
+    NONCE: "block {} of the IV",
+    AAD: "block {} of the AAD",
+    MASK: "E_K(J_0)",
+    LENGTHS: "the block of lengths",
+    GIVEN: "the tag that was given",
+    NUMBER_LETTER: "the lengths",
     TEXT: "block {} of the text",
 }
 """What they are called."""

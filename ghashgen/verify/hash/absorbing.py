@@ -19,7 +19,10 @@ from ghashgen.verify.hash.naming import BLOCK, Naming
 
 
 def absorbed_by(
-    naming: Naming, parts: Sequence[Mapping[str, int]], weights: Mapping[str, int]
+    naming: Naming,
+    parts: Sequence[Mapping[str, int]],
+    weights: Mapping[str, int],
+    letter: str = BLOCK,
 ) -> tuple[int, list[int]] | None:
     """Return (blocks absorbed, blocks absorbed before each part) if the parts make up the state.
 
@@ -39,33 +42,47 @@ def absorbed_by(
         if len(found) != 1:
             return None
         positions.append(found.pop())
-    blocks = sorted(int(name[1:]) for name in seen if name[0] == BLOCK)
-    states = sorted(name for name in seen if name[0] != BLOCK)
+    blocks = sorted(int(name[1:]) for name in seen if name[0] == letter)
+    states = sorted(name for name in seen if name[0] != letter)
     if blocks != list(range(1, len(blocks) + 1)) or states != sorted(weights):
         return None
     return len(blocks), positions
 
 
-def absorbed(entry: HashEntry, naming: Naming, lanes: list[Term]) -> Kept | None:
-    """Return what is kept where `lanes` are the live data; None if they are of no known kind."""
+def absorbed(
+    entry: HashEntry,
+    naming: Naming,
+    lanes: list[Term],
+    number: str = "length",
+    letter: str = BLOCK,
+    to_the_end: bool = False,
+) -> Kept | None:
+    """Return what is kept where `lanes` are the live data; None if they are of no known kind.
+
+    `number` is the length of the blocks with this letter. A last block that is padded counts only
+    where `to_the_end` says so: nothing of them is left then.
+    """
     carried: list[Term] = []
-    made_up = _made_up(entry, naming, lanes)
+    made_up = _made_up(entry, naming, lanes, letter)
     if made_up is None:
-        carried = ahead_of_state(naming.variables, lanes)
+        carried = ahead_of_state(naming.variables, lanes, letter)
         lanes = [lane for lane in lanes if lane not in carried]
-        made_up = _made_up(entry, naming, lanes) if carried else None
+        made_up = _made_up(entry, naming, lanes, letter) if carried else None
     if made_up is None:
         return None
     blocks, positions = made_up
     fresh = {f"Y{k}": at - blocks for k, at in enumerate(positions)}
-    length = least(entry.numbers["length"])
-    if BLOCK_BYTES * blocks > length:
-        return None
+    left = entry.numbers[number]
+    length, amount = least(left), BLOCK_BYTES * blocks
+    if amount > length:
+        if not to_the_end or not isinstance(left, int) or blocks != -(-length // BLOCK_BYTES):
+            return None
+        amount = length
     terms = naming.terms
     ahead = {
         value: lane
         for value in (*carried, *stored(entry))
-        if (lane := renamed(terms, naming.variables, value, blocks, length)) is not None
+        if (lane := renamed(terms, naming.variables, value, blocks, length, letter)) is not None
     }
     if any(lane not in ahead for lane in carried):
         return None
@@ -74,20 +91,22 @@ def absorbed(entry: HashEntry, naming: Naming, lanes: list[Term]) -> Kept | None
     states = {lane: terms.variable(name) for lane, name in zip(lanes, fresh, strict=False)}
     # Whatever the buffer held, the state is in registers now, if it is.
     state = None if states else terms.moves(terms.variable("Y0"), naming.algebra.memory)
-    done = {"length": BLOCK_BYTES * blocks}
-    return Kept({**states, **ahead}, ahead, {"state": state}, done=done)
+    buffers = {"state": state} if "state" in entry.machine.memory.regions else {}
+    return Kept({**states, **ahead}, ahead, buffers, done={number: amount})
 
 
 def _made_up(
-    entry: HashEntry, naming: Naming, lanes: Sequence[Term]
+    entry: HashEntry, naming: Naming, lanes: Sequence[Term], letter: str
 ) -> tuple[int, list[int]] | None:
     """Return `absorbed_by` of live lanes; without any, of the state's place in memory."""
     if lanes:
         meanings = [naming.recognise(lane) for lane in lanes]
+    elif "state" not in entry.machine.memory.regions:
+        return None
     else:
         state = entry.machine.memory.load(Pointer("state", 0), BLOCK_BYTES)
         meanings = [naming.recognise_block(state) if isinstance(state, Term) else None]
     parts = [meaning for meaning in meanings if meaning is not None]
     if len(parts) < len(meanings):
         return None
-    return absorbed_by(naming, parts, entry.weights)
+    return absorbed_by(naming, parts, entry.weights, letter)

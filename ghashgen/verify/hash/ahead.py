@@ -21,18 +21,18 @@ from ghashgen.verify.core.variables import Variables, replaced
 from ghashgen.verify.hash.naming import BLOCK, block_name
 
 
-def ahead_of_state(variables: Variables, lanes: Iterable[Term]) -> list[Term]:
+def ahead_of_state(variables: Variables, lanes: Iterable[Term], letter: str = BLOCK) -> list[Term]:
     """Return the lanes that hold input ahead of what the others have absorbed.
 
     A lane that a state enters belongs to the hash, with all blocks up to its last; so does, in
     turn, every lane that begins among these blocks.
     """
     lanes = list(lanes)
-    open_lanes = {lane: blocks for lane in lanes if (blocks := variables.numbers(lane, BLOCK))}
+    open_lanes = {lane: blocks for lane in lanes if (blocks := variables.numbers(lane, letter))}
     last = 0
     for lane in lanes:
         if lane not in open_lanes:
-            numbers = [int(name[1:]) for name in variables.of(lane) if name[0] == BLOCK]
+            numbers = [int(name[1:]) for name in variables.of(lane) if name[0] == letter]
             last = max(last, *numbers) if numbers else last
     while taken := [lane for lane, blocks in open_lanes.items() if min(blocks) <= last]:
         for lane in taken:
@@ -41,15 +41,24 @@ def ahead_of_state(variables: Variables, lanes: Iterable[Term]) -> list[Term]:
 
 
 def renamed(
-    terms: Terms, variables: Variables, term: Term, absorbed: int, length: int
+    terms: Terms,
+    variables: Variables,
+    term: Term,
+    absorbed: int,
+    length: int,
+    letter: str = BLOCK,
 ) -> Lane | None:
     """Return a term as a function of the input after `absorbed` blocks; None if it is none.
 
     It is none if it contains one of these blocks, or one that does not lie in `length` bytes whole.
     """
-    blocks = variables.numbers(term, BLOCK)
+    blocks = variables.numbers(term, letter)
     if blocks is None or min(blocks) <= absorbed or BLOCK_BYTES * max(blocks) > length:
         return None
     if not absorbed:
         return term
-    return replaced(terms, term, lambda name: terms.variable(block_name(int(name[1:]) - absorbed)))
+
+    def after(name: str) -> Lane:
+        return terms.variable(block_name(int(name[1:]) - absorbed, letter))
+
+    return replaced(terms, term, after)

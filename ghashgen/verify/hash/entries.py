@@ -246,6 +246,20 @@ class Algebra:
         """Return the register v·H^power of a variable v, for a power that may be 0 (any factor)."""
         return Form(128, 0, {}, {(f"B{power}", value): product_rows(self.order)})
 
+    def multiple(self, value: int, power: int) -> Form:
+        """Return the register v·H^power of a constant v, for a power from 1."""
+        basis = _basis_products(self.order)
+        chosen = list(set_bits(value))
+
+        def product(u: int) -> int:
+            out = 0
+            for i in set_bits(u):
+                for w in chosen:
+                    out ^= basis[i][w]
+            return out
+
+        return variable(f"B{power}").moves(moves_of(product), VAR_BITS)
+
     @property
     def unit(self) -> int:
         """Return the register that power's result has for the exponent 0.

@@ -9,7 +9,7 @@ from ghashgen.verify.core.term import RAW, Lane
 from ghashgen.verify.core.values import Affine, UndecidedError
 from ghashgen.verify.engine.cut import least
 from ghashgen.verify.engine.family import Buffer, Cell, Count, Entry, Parameter
-from ghashgen.verify.hash.naming import PARTIAL, Naming, block_name
+from ghashgen.verify.hash.naming import BLOCK, PARTIAL, Naming, block_name
 from ghashgen.verify.x86_64.memory import Access
 
 if TYPE_CHECKING:
@@ -71,19 +71,26 @@ def cells(spec: "KernelSpec", naming: Naming) -> dict[str, Cell[HashEntry]]:
     }
 
 
-def data_cell(entry: HashEntry, naming: Naming, index: int) -> Lane | None:
-    """Return block `index` + 1 of the input as it stands in memory.
+def data_cell(
+    entry: HashEntry,
+    naming: Naming,
+    index: int,
+    number: str = "length",
+    letter: str = BLOCK,
+    partial: str = PARTIAL,
+) -> Lane | None:
+    """Return block `index` + 1 of the input, of so many bytes, as it stands in memory.
 
     Raises:
         UndecidedError: the block is whole for some of the lengths and partial for others.
     """
-    length = entry.numbers["length"]
+    length = entry.numbers[number]
     terms = naming.terms
     if BLOCK_BYTES * (index + 1) <= least(length):
-        block = terms.variable(block_name(index + 1))
+        block = terms.variable(block_name(index + 1, letter))
     elif isinstance(length, Affine):
         raise UndecidedError("bytes of a block that is the last one for some lengths only")
     else:
         entry.raw = True
-        block = terms.variable(PARTIAL, RAW)
+        block = terms.variable(partial, RAW)
     return terms.moves(block, naming.algebra.memory)

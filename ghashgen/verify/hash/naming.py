@@ -33,9 +33,9 @@ BLOCK = "C"
 """The letter of the variables of blocks."""
 
 
-def block_name(number: int) -> str:
+def block_name(number: int, letter: str = BLOCK) -> str:
     """Return the variable of block `number` (from 1) after the last cut."""
-    return f"{BLOCK}{number}"
+    return f"{letter}{number}"
 
 
 @dataclass
@@ -49,9 +49,12 @@ class Naming:
     """What the variables of such terms are called, by their letter; {} stands for the number."""
     terms: Terms = field(init=False)
     variables: Variables = field(init=False)
+    blocks: str = BLOCK
+    """The letters of the variables of blocks, which are numbered in the order they are hashed."""
     defined: dict[str, dict[str, int]] = field(default_factory=dict)
+    _named: set[Term] = field(default_factory=set)
     _recognised: dict[Term, dict[str, int] | None] = field(default_factory=dict)
-    _padded: dict[tuple[Term, int], str | None] = field(default_factory=dict)
+    _padded: dict[tuple[Term, int, str], str | None] = field(default_factory=dict)
     _powers: dict[Term, tuple[str, int] | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -71,28 +74,34 @@ class Naming:
         lane = self.terms.moves(term, self.algebra.register)
         return self.recognise(lane) if isinstance(lane, Term) else None
 
-    def padded(self, lane: Lane, present: int, number: int, forms: tuple[str, ...]) -> Lane:
-        """Replace a partial block of `present` bytes by the variable of block `number`.
+    def padded(
+        self,
+        lane: Lane,
+        present: int,
+        block: str,
+        forms: tuple[str, ...],
+        partial: str = PARTIAL,
+    ) -> Lane:
+        """Replace the first `present` bytes of `partial` by the variable of that block.
 
         Done where the lane is the block, zero-padded, as it stands in "memory" or in a "register".
         """
         if not isinstance(lane, Term) or not lane.deps & RAW or lane.deps & (OPAQUE | CALLER):
             return lane
-        key = (lane, present)
+        key = (lane, present, partial)
         if key not in self._padded:
-            self._padded[key] = self._which_padded(lane, present)
+            self._padded[key] = self._which_padded(lane, present, partial)
         found = self._padded[key]
         match found if found in forms else None:
             case "memory":
-                block = self.terms.variable(block_name(number))
-                return self.terms.moves(block, self.algebra.memory)
+                return self.terms.moves(self.terms.variable(block), self.algebra.memory)
             case "register":
-                return self.terms.variable(block_name(number))
+                return self.terms.variable(block)
         return lane
 
-    def _which_padded(self, lane: Term, present: int) -> str | None:
+    def _which_padded(self, lane: Term, present: int, partial: str) -> str | None:
         form = self.terms.try_form(lane)
-        in_memory = variable(PARTIAL).moves(self.algebra.memory, 128).mask((1 << 8 * present) - 1)
+        in_memory = variable(partial).moves(self.algebra.memory, 128).mask((1 << 8 * present) - 1)
         if form == in_memory:
             return "memory"
         return "register" if form == in_memory.moves(self.algebra.register, 128) else None
@@ -124,13 +133,26 @@ class Naming:
         """
         found = self._find_state(operand)
         if found is None:
-            return False
+            return self._refreshed(operand)
         state, meaning = found
         name = f"Z{len(self.defined) + 1}"
         self.defined[name] = meaning
         self._forget_above(operand, state)
         state.form = variable(name)
+        self._named.add(state)
         return True
+
+    def _refreshed(self, operand: Term) -> bool:
+        """Work out a form again that is older than the name of a state in it."""
+
+        def above(term: Term) -> bool:
+            return self._linear(term) and term not in self._named
+
+        before = self.terms.form(operand).degree
+        for term in parts_first(operand, (), above):
+            if above(term):
+                term.form = None
+        return self.terms.form(operand).degree < before
 
     def _linear(self, term: Term) -> bool:
         return self.terms.kinds[term.op].linear
@@ -165,7 +187,7 @@ class Naming:
         """
         if name in weights:
             return weights[name]
-        if name[0] == "C":
+        if name[0] in self.blocks:
             return int(name[1:]) - 1
         if name[0] != "Z":
             return None
@@ -180,6 +202,26 @@ class Naming:
         if name[0] != "Z":
             return [name]
         return [leaf for part in self.defined[name] for leaf in self.leaves(part)]
+
+    def made_of(self, form: Form) -> set[str]:
+        """Return the variables of a form, the powers of H beside others aside."""
+        return {n for pair in form.quadratic for n in pair if n[0] != "B"} | set(form.linear)
+
+    def grouped(
+        self, form: Form, weights: Mapping[str, int], known: Mapping[str, int]
+    ) -> Mapping[str, int]:
+        """Return states and blocks, each with its position, as a form has them: some in one Z.
+
+        `known` has the positions that do not follow from the names.
+        """
+        names = [n for n in self.made_of(form) if n[0] == "Z"]
+        # The latest first: it may contain an earlier one, and nothing may count twice.
+        for name in sorted(names, key=lambda n: -int(n[1:])):
+            at, leaves = self.position(name, known), self.leaves(name)
+            if at is None or len(set(leaves)) != len(leaves) or not set(leaves) <= set(weights):
+                continue
+            weights = {v: p for v, p in weights.items() if v not in leaves} | {name: at}
+        return weights
 
 
 def _single_pair(form: Form) -> tuple[int, int] | None:

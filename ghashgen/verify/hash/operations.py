@@ -195,18 +195,11 @@ class Mul(HashMeaning):
             register = naming.terms.moves(register, naming.algebra.register)
         if isinstance(register, Term):
             form = prover.form(register, "the state")
-            names = {n for pair in form.quadratic for n in pair if n[0] != "B"} | set(form.linear)
-            # The latest first: it may contain an earlier one, and nothing may count twice.
-            for name in sorted((n for n in names if n[0] == "Z"), key=lambda n: -int(n[1:])):
-                at = naming.position(name, entry.weights)
-                leaves = naming.leaves(name)
-                if at is None or len(set(leaves)) != len(leaves) or not set(leaves) <= set(weights):
-                    continue
-                weights = {v: p for v, p in weights.items() if v not in leaves} | {name: at}
-            if PARTIAL in names:
+            if PARTIAL in naming.made_of(form):
                 raise Refutation(
                     Category.FUNCTION, "the last partial block is not the padded input bytes"
                 )
+            weights = dict(naming.grouped(form, weights, entry.weights))
         expected = {v: blocks - at for v, at in weights.items()}
         if min(expected.values()) < 0:
             raise unsupported("a state that is ahead of the input")
@@ -260,7 +253,7 @@ class Update(Mul):
 
     def padded(self, term: Term, present: int, number: int, forms: tuple[str, ...]) -> Lane:
         """Return the name of the last block if it is the term, zero-padded, else the term."""
-        return self.naming.padded(term, present, number, forms)
+        return self.naming.padded(term, present, block_name(number), forms)
 
     def carried(self, entry: HashEntry, lanes: list[Term]) -> Kept | None:
         """Return the accumulators, and functions of the input ahead."""

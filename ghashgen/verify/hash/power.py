@@ -218,7 +218,8 @@ def _settle(
             m.gpr[k] = naming.terms.lost(STALE if hidden else LEFT, hidden, 64)
         else:
             m.vec[k - VECTOR] = (naming.terms.lost(STALE, True), *m.vec[k - VECTOR][1:])
-    forget(entry, prover.meaning, prover.flow, live, Kept({R: R}))
+    entry.live = live
+    forget(entry, prover.meaning, prover.flow, address, Kept({R: R}))
     others = [value for value, _ in m.memory.written[STACK].values()]
     others += [value for k, value in enumerate(m.gpr) if k not in counters]
     known = any(isinstance(flag, bool) for flag in m.flags.each())

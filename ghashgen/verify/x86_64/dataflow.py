@@ -12,7 +12,14 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from iced_x86 import Instruction, InstructionInfoFactory, OpAccess, OpKind, Register
+from iced_x86 import (
+    Instruction,
+    InstructionInfoFactory,
+    Mnemonic,
+    OpAccess,
+    OpKind,
+    Register,
+)
 
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import secret
@@ -79,9 +86,12 @@ def guard(instruction: Instruction) -> Callable[[Machine], None] | None:
 def address_guard(instruction: Instruction) -> Callable[[Machine], None] | None:
     """Return a check that no memory operand's address is secret, None if there is no such operand.
 
-    It does not depend on what a row does with the operand: a prefetch, a NOP or a store that is
-    masked off has an address all the same.
+    It does not depend on what a row does with the operand: a prefetch or a store that is masked off
+    has an address all the same. The operand of a NOP has none: it is there to fill bytes (SDM vol.
+    2B, NOP), and assemblers name any register in it.
     """
+    if instruction.mnemonic == Mnemonic.NOP:
+        return None
     registers = address_registers(instruction, InstructionInfoFactory())
     numbers = [gpr_index(register) for register in registers if register != Register.RSP]
     if not numbers:

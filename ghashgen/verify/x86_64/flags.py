@@ -7,7 +7,7 @@ what it was.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
@@ -42,6 +42,16 @@ class Open:
 
     why: Why
     secret: bool = False
+    value: Term | None = None
+    """Of ZF: what it says of, whether it is 0."""
+
+
+class SecretCondition(Refutation):
+    """A condition that depends on a secret: whether `value` is 0, if it is not None."""
+
+    def __init__(self, value: Term | None, at: int) -> None:
+        super().__init__(Category.CONSTANT_TIME, "a condition depends on a secret", at=at)
+        self.value = value
 
 
 Flag = bool | Open
@@ -58,6 +68,8 @@ class Flags:
     sign: Flag
     overflow: Flag
     rest: Open = UNDEFINED
+    at_most: bool | None = None
+    """CF or ZF, where that is known though neither may be: a <= b of a comparison."""
 
     def each(self) -> tuple[Flag, ...]:
         """Return all of them."""
@@ -143,7 +155,10 @@ def of_difference(a: Value, b: Value, bits: int, inside: Callable[[Pointer], boo
 def _of_total(a: Number | Term, b: Number | Term, bits: int, sign: int) -> Flags:
     """Return the flags of a + sign·b: CF says that it leaves the unsigned range, OF the signed."""
     if isinstance(a, Term) or isinstance(b, Term):
-        return alike(Open(Why.CALLER, secret(a) or secret(b)))
+        every = Open(Why.CALLER, secret(a) or secret(b))
+        if isinstance(a, Term) and b == 0:
+            return replace(alike(every), zero=replace(every, value=a))
+        return alike(every)
     try:
         total = combined(a, b, sign)
         first, second = as_signed(a, bits), as_signed(b, bits)
@@ -158,6 +173,7 @@ def _of_total(a: Number | Term, b: Number | Term, bits: int, sign: int) -> Flags
         _decided(zero),
         _decided(bit(total, bits - 1)),
         _outside(both, -half, half),
+        at_most=below(total, 1) if sign < 0 else None,
     )
 
 
@@ -188,8 +204,8 @@ def of_result(result: Value, bits: int, carry: Flag, overflow: Flag, *operands: 
     entered = _open(result, *operands)
     rest = Open(Why.UNDEFINED, entered is not None and entered.secret)
     if isinstance(result, Term):
-        zero = sign = _open(result) or rest
-        return Flags(carry, zero, sign, overflow, rest)
+        sign = _open(result) or rest
+        return Flags(carry, replace(sign, value=result), sign, overflow, rest)
     if isinstance(result, Pointer):
         where = _unplaced(result)
         return Flags(carry, where.zero, where.sign, overflow, rest)
@@ -214,7 +230,7 @@ def read(flag: Flag, at: int) -> bool:
     if isinstance(flag, bool):
         return flag
     if flag.secret:
-        raise Refutation(Category.CONSTANT_TIME, "a condition depends on a secret", at=at)
+        raise SecretCondition(flag.value, at)
     match flag.why:
         case Why.CALLER:
             raise Refutation(Category.FUNCTION, flag.why, at=at)
@@ -230,6 +246,12 @@ def _less(f: Flags, at: int) -> bool:
     return read(f.sign, at) != read(f.overflow, at)
 
 
+def _at_most(f: Flags, at: int) -> bool:
+    if f.at_most is not None:
+        return f.at_most
+    return read(f.carry, at) or read(f.zero, at)
+
+
 def _opposite(test: Test) -> Test:
     return lambda f, at: not test(f, at)
 
@@ -238,7 +260,7 @@ PAIRS: tuple[tuple[str, str, Test], ...] = (
     ("o", "no", lambda f, at: read(f.overflow, at)),
     ("b", "ae", lambda f, at: read(f.carry, at)),
     ("e", "ne", lambda f, at: read(f.zero, at)),
-    ("be", "a", lambda f, at: read(f.carry, at) or read(f.zero, at)),
+    ("be", "a", _at_most),
     ("s", "ns", lambda f, at: read(f.sign, at)),
     ("l", "ge", _less),
     ("le", "g", lambda f, at: read(f.zero, at) or _less(f, at)),

@@ -4,6 +4,7 @@ Liveness only decides which values a proof forgets at a cut. Forgetting is alway
 mistake here could make a proof fail but never make it wrong.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,10 @@ from iced_x86 import (
     FlowControl,
     Instruction,
     InstructionInfoFactory,
+    Mnemonic,
     OpAccess,
+    OpKind,
+    Register,
 )
 
 from ghashgen.verify.core.refutation import Refutation
@@ -55,11 +59,16 @@ class Flow:
     instructions: dict[int, Instruction]
     cuts: frozenset[int]
     """Heads and exits of loops, and where a jump over a loop lands."""
+    turned: Mapping[int, frozenset[int]]
+    """Per cut, the registers that its loops write: those that it is of, or that are jumped over."""
     live: dict[int, frozenset[int]]
     written: frozenset[int]
     """Registers that some instruction writes."""
     upper_written: frozenset[int]
     """Vector registers whose bits above 127 some instruction writes."""
+    loaded: Mapping[int, frozenset[int]]
+    """Per instruction, the general registers that may hold data when it is reached: what came from
+    memory, the frame aside, or from a vector or mask register, and what was made of that."""
     vector_writes: dict[int, tuple[int, ...]]
     """Per instruction, the vector registers that it writes."""
 
@@ -140,21 +149,23 @@ def flow_of(image: Image, entry: int, saved: frozenset[int]) -> Flow:
         if instruction.flow_control in jumps
     ]
     loops = [(target, address, after) for address, target, after in leaps if target <= address]
-    cuts = {head for head, _, _ in loops}
-    cuts |= {after for _, _, after in loops if after in instructions}
-    # Where those who skip a loop meet those who come out of it.
-    cuts |= {
-        target
-        for address, target, _ in leaps
-        if any(address < head and last < target for head, last, _ in loops)
-    }
     factory = InstructionInfoFactory()
     uses = {address: use_of(i, factory) for address, i in instructions.items()}
+    turned: dict[int, frozenset[int]] = {}
+    for head, last, after in loops:
+        inside = (use.writes for address, use in uses.items() if head <= address <= last)
+        written = frozenset().union(*inside)
+        # Where those who skip a loop meet those who come out of it.
+        skips = (target for address, target, _ in leaps if address < head and last < target)
+        for cut in (head, after, *skips):
+            if cut in instructions:
+                turned[cut] = turned.get(cut, frozenset()) | written
     calls = any(i.flow_control == FlowControl.CALL for i in instructions.values())
     at_return = EVERYTHING if calls else saved | {RSP}
     return Flow(
         instructions,
-        frozenset(cuts),
+        frozenset(turned),
+        turned,
         _liveness(successors, uses, at_return),
         frozenset().union(*(u.writes for u in uses.values())),
         frozenset(
@@ -164,11 +175,42 @@ def flow_of(image: Image, entry: int, saved: frozenset[int]) -> Flow:
             for number in uses[address].writes
             if VECTOR <= number < MASK
         ),
+        _loaded(instructions, successors, uses),
         {
             address: tuple(sorted(n - VECTOR for n in u.writes if VECTOR <= n < MASK))
             for address, u in uses.items()
         },
     )
+
+
+def _loads(instruction: Instruction, use: Use) -> bool:
+    """Return whether what an instruction writes may come from memory, the frame aside, or lanes."""
+    if instruction.mnemonic == Mnemonic.LEA:
+        return False
+    frame = instruction.memory_base in (Register.RSP, Register.NONE, Register.RIP)
+    kinds = (instruction.op_kind(k) for k in range(1, instruction.op_count))
+    from_memory = not frame and any(kind == OpKind.MEMORY for kind in kinds)
+    return from_memory or any(VECTOR <= number < FLAGS for number in use.reads)
+
+
+def _loaded(
+    instructions: Mapping[int, Instruction],
+    successors: Mapping[int, tuple[int, ...] | None],
+    uses: Mapping[int, Use],
+) -> dict[int, frozenset[int]]:
+    before: dict[int, frozenset[int]] = {address: frozenset() for address in instructions}
+    work = sorted(instructions, reverse=True)
+    while work:
+        address = work.pop()
+        use, held = uses[address], before[address]
+        after = held - use.writes
+        if _loads(instructions[address], use) or use.reads & held:
+            after |= {number for number in use.writes if number < VECTOR and number != RSP}
+        for following in successors[address] or ():
+            if following in before and not after <= before[following]:
+                before[following] |= after
+                work.append(following)
+    return before
 
 
 def _liveness(

@@ -38,6 +38,11 @@ def as_lane(value: Value, at: int) -> Lane:
     raise unsupported("a pointer or an unknown length in a vector register", at)
 
 
+def to_vector(m: Machine, value: Value) -> Lane:
+    """Return what a general register gives to a vector register, a number with an unknown too."""
+    return m.terms.number(value) if isinstance(value, Affine) else as_lane(value, m.terms.at)
+
+
 def scale_value(value: Value, factor: int, at: int) -> Value:
     """Return value·factor for a factor of 1, 2, 4 or 8."""
     if factor == 1:

@@ -134,7 +134,7 @@ def _unary(name: str, bits: int) -> Builder:
             sum_or_difference = "add" if name == "inc" else "sub"
             result, flags = _arithmetic(m, sum_or_difference, first, second, bits)
             write(m, result)
-            m.flags = flags if name == "neg" else replace(flags, carry=m.flags.carry)
+            m.flags = flags if name == "neg" else replace(flags, carry=m.flags.carry, at_most=None)
 
         return step
 
@@ -201,7 +201,7 @@ def _shift(name: str, bits: int, flags: bool) -> Builder:
             if name in ("rol", "ror"):
                 # Only CF and OF change.
                 out = undefined(a)
-                m.flags = replace(m.flags, carry=out, overflow=out)
+                m.flags = replace(m.flags, carry=out, overflow=out, at_most=None)
                 return
             m.flags = of_result(result, bits, _shifted_out(name, a, count, bits), undefined(a), a)
 

@@ -93,7 +93,7 @@ def _masked_load(i: Instruction, lanes: int, aligned: bool, size: int) -> Step:
             lane: Lane = 0
             for first, count in enabled_runs(elements, k * 16 // size, size):
                 value = m.memory.load(ops._sum(m, start, 16 * k + first), count)
-                part = ops.as_lane(value, m.terms.at)
+                part = ops.to_vector(m, value)
                 ones = (1 << 8 * count) - 1
                 lane = m.terms.xor(lane, m.terms.moves(part, ((8 * first, ones << 8 * first),)))
             out.append(lane)
@@ -114,7 +114,7 @@ def _to_vector(bits: int) -> Builder:
         keep = (1 << bits) - 1
 
         def step(m: Machine) -> None:
-            write(m, [m.terms.keep(ops.as_lane(read(m), m.terms.at), keep)])
+            write(m, [m.terms.keep(ops.to_vector(m, read(m)), keep)])
 
         return step
 
@@ -150,7 +150,7 @@ def _insert(bits: int, element: int | None = None) -> Builder:
 
         def step(m: Machine) -> None:
             t = m.terms
-            value = t.moves(ops.as_lane(read(m), t.at), ((at, ones << at),))
+            value = t.moves(ops.to_vector(m, read(m)), ((at, ones << at),))
             write(m, [t.xor(t.keep(m.vec[base][0], MASK128 ^ ones << at), value)])
 
         return step

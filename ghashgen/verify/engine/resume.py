@@ -1,0 +1,66 @@
+"""A run taken up again from where it is: with an unknown that has a value, or after an answer."""
+
+import copy
+from dataclasses import replace
+
+from ghashgen.verify.core.values import Affine, Number, Pointer, Value
+from ghashgen.verify.engine.cut import with_numbers
+from ghashgen.verify.engine.entry import floor_of
+from ghashgen.verify.engine.family import E
+from ghashgen.verify.x86_64.machine import Machine
+
+
+def copied(entry: E, unknown: str = "", number: Number = 0) -> E:
+    """Return a run as it is now, `number` in the place of an unknown wherever that is.
+
+    What is done with the one leaves the other as it is.
+    """
+
+    def changed(value: Value) -> Value:
+        if not isinstance(value, Affine | Pointer):
+            return value
+        found = with_numbers(value, unknown, lambda a: within(a, number))
+        assert isinstance(found, int | Affine | Pointer)
+        return found
+
+    def as_number(value: Number) -> Number:
+        found = changed(value)
+        assert isinstance(found, int | Affine)
+        return found
+
+    old = entry.machine
+    memory = copy.copy(old.memory)
+    memory.regions = {
+        name: replace(region, size=as_number(region.size))
+        for name, region in old.memory.regions.items()
+    }
+    memory.written = {}
+    for name, content in old.memory.written.items():
+        # Bytes of one stored value stay one object.
+        same: dict[int, Value] = {}
+        memory.written[name] = {
+            offset: (same.setdefault(id(value), changed(value)), k)
+            for offset, (value, k) in content.items()
+        }
+    memory.returns = list(old.memory.returns)
+    machine = Machine(old.terms, memory, map(changed, old.gpr), old.vec, map(changed, old.mask))
+    machine.flags, machine.upper_dirty = old.flags, old.upper_dirty
+    machine.red_zone = old.red_zone
+    memory.floor = lambda: floor_of(machine)
+    out = copy.copy(entry)
+    out.machine = machine
+    out.numbers = {name: as_number(value) for name, value in entry.numbers.items()}
+    return out
+
+
+def within(a: Affine, number: Number) -> Number:
+    """Return a number that is affine in an unknown, of which all that is known is `number`."""
+    if isinstance(number, int):
+        return a.at(number)
+    return Affine(
+        a.scale * number.scale,
+        a.scale * number.offset + a.offset,
+        number.low,
+        number.high,
+        number.unknown,
+    )

@@ -1,0 +1,233 @@
+"""What open means: the message of a tag that is right, or nothing (SP 800-38D, section 7.2).
+
+    tag' = the tag of the IV, the AAD and the ciphertext (`message`)
+    0, the text               if the first tag_len bytes of tag' are those given
+    1, zeros as far as out    if they are not
+
+Whether they are is the one condition that a secret may decide; each way is followed. The text has
+been compared by then; where the tags differ, `out` is written once more, from its beginning, and
+has to be zero to its end. That is an induction of its own over the length of the text, which is any
+by then. Tags have 4, 8 or 12 to 16 bytes: up to the comparison, any of these.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.algebra.ops.forms import Form, variable
+from ghashgen.verify.core.lengths import Claim
+from ghashgen.verify.core.refutation import Category, Refutation, unsupported
+from ghashgen.verify.core.term import Term
+from ghashgen.verify.core.values import Affine, Number, Pointer, Value
+from ghashgen.verify.engine.cut import least
+from ghashgen.verify.engine.family import Buffer, Cell, Count, Kept, Numbers, Parameter
+from ghashgen.verify.engine.induction import Course, prove_longer
+from ghashgen.verify.engine.prover import Prover
+from ghashgen.verify.gcm.crypt import GREATEST_TEXT, Decrypt
+from ghashgen.verify.gcm.message import DIFFERS, DONE, EVERY, Message, MessageEntry, greatest
+from ghashgen.verify.gcm.table import GIVEN
+from ghashgen.verify.hash.entry import HashEntry
+from ghashgen.verify.x86_64.abi import Abi
+from ghashgen.verify.x86_64.machine import Machine
+from ghashgen.verify.x86_64.memory import STACK, Access, Region
+
+if TYPE_CHECKING:
+    from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
+
+TAGS = (4, 8, *range(12, 17))
+"""Bytes of a tag (SP 800-38D, section 5.2.1.2)."""
+
+TAG = "tag_length"
+
+ANY_TAG = Affine(1, 0, min(TAGS), max(TAGS), f"{TAG} in all")
+"""What stands for one of them at a cut."""
+
+WHOLE, ALL = "the whole output", "length in all"
+"""The output from its beginning, which is a buffer of its own, and its length."""
+
+
+class Open(Message, Decrypt):
+    """open: the text decrypted if the tag is right, zeros if not."""
+
+    takes: ClassVar[tuple[str, ...]] = (
+        "table", "iv", "iv_length", "aad", "aad_length", "input", "length", "output", "tag",
+        "tag_length",
+    )  # fmt: skip
+
+    def __init__(self, spec: "GcmSpec", function: "GcmFunction", cutting: bool) -> None:
+        super().__init__(spec, function, cutting)
+        self.parameters = {**self.parameters, WHOLE: Buffer(Access.OUTPUT, ALL)}
+
+    def every_parameter(self) -> dict[str, Parameter]:
+        """Return what the parameters of functions are, by name."""
+        return {**super().every_parameter(), "tag": Buffer(Access.READ, TAG), TAG: Count()}
+
+    def every_cell(self) -> dict[str, Cell[HashEntry]]:
+        """Return what each buffer holds on entry."""
+        return {**super().every_cell(), "tag": lambda entry, index: self.terms.variable(GIVEN)}
+
+    def entry(self, machine: Machine, abi: Abi, numbers: dict[str, Number]) -> MessageEntry:
+        """Return the entry: nothing can be written from the output's beginning yet."""
+        memory = machine.memory
+        memory.regions[WHOLE] = Region(WHOLE, 0, 0, Access.OUTPUT, lambda index: None)
+        memory.written[WHOLE] = {}
+        return super().entry(machine, abi, numbers)
+
+    def steady(self, entry: MessageEntry) -> dict[str, Mapping[Value, Value]]:
+        """Return totals, and the beginning of the output."""
+        out = super().steady(entry)
+        if "length" in out:
+            out["length"] = {**out["length"], Pointer(self.out, 0): Pointer(WHOLE, 0)}
+        return out
+
+    def carried(self, entry: HashEntry, lanes: list[Term]) -> Kept | None:
+        """Return what is kept, zeros behind what has been cleared."""
+        assert isinstance(entry, MessageEntry)
+        if entry.answer is not None:
+            return self._cleared(entry, lanes)
+        kept = super().carried(entry, lanes)
+        if kept is not None:
+            self._forget_tag(entry)
+        return kept
+
+    def _cleared(self, entry: MessageEntry, lanes: list[Term]) -> Kept | None:
+        written = entry.machine.memory.written[WHOLE]
+        done = len(written)
+        if lanes or ALL not in entry.numbers or not _zero(written, range(done)):
+            return None
+        return Kept({}, done={ALL: done})
+
+    def _forget_tag(self, entry: MessageEntry) -> None:
+        """Let the length of the tag be any that there may be."""
+        total = entry.totals[TAG]
+        if TAG in entry.held or not isinstance(total, Affine) or not _may_be(total):
+            return
+        m = entry.machine
+        entry.held |= {TAG}
+        entry.numbers[TAG] = m.memory.regions["tag"].size = ANY_TAG
+        for k, value in enumerate(m.gpr):
+            if k in entry.live and value == total:
+                m.gpr[k] = ANY_TAG
+        stack = m.memory.written[STACK]
+        for offset, (value, k) in list(stack.items()):
+            if offset < 0 and value == total:
+                stack[offset] = (ANY_TAG, k)
+
+    def cases(self, entry: HashEntry) -> tuple[str, Sequence[Number]] | None:
+        """Return the lengths of tags, once the text is done."""
+        assert isinstance(entry, MessageEntry)
+        if entry.numbers["length"] == 0 and {"length", TAG} <= entry.held:
+            return ANY_TAG.unknown, TAGS
+        return None
+
+    def may_be_known(self, prover: Prover[HashEntry], entry: HashEntry, value: Term) -> bool:
+        """Return whether a value is 0 if and only if the tag is the one that was given."""
+        assert isinstance(entry, MessageEntry)
+        size = entry.numbers[TAG]
+        if entry.answer is not None or not isinstance(size, int):
+            return False
+        leaves = self.terms.all_of(value)
+        forms = [form for leaf in leaves if (form := self.terms.try_form(leaf)) is not None]
+        if len(forms) < len(leaves):
+            return False
+        found = set().union(*map(_bits, forms))
+        names = Form(128)
+        for form in forms:
+            names ^= form
+        largest = max(forms, key=lambda form: len(form.quadratic))
+        tag = self.tag_form(entry, largest) ^ variable(GIVEN)
+        wanted = _bits(tag.mask((1 << 8 * size) - 1))
+        if found != wanted and found & wanted:
+            raise Refutation(
+                Category.FUNCTION,
+                "a condition on some bits of the tag, or on others too: not on whether the first "
+                f"{size} bytes are right",
+                at=self.terms.at,
+            )
+        return found == wanted
+
+    def answered(self, prover: Prover[HashEntry], entry: HashEntry, zero: bool) -> None:
+        """Note whether the tag is right. If it is not, the output is written anew."""
+        assert isinstance(entry, MessageEntry)
+        entry.answer = zero
+        self.check_text(prover, entry)
+        if zero:
+            return
+        memory = entry.machine.memory
+        if "length" in entry.held:
+            entry.numbers[ALL] = memory.regions[WHOLE].size = self.any_length["length"]
+        memory.written[self.out] = {}
+
+    def continued(self, prover: Prover[HashEntry], entry: HashEntry) -> bool:
+        """Prove that all of the output is zero, whatever its length, where the tags differ."""
+        if ALL not in entry.numbers or entry.judged:
+            return False
+        course = Course(Claim(1, GREATEST_TEXT, ALL), BLOCK_BYTES)
+        for length in range(3 * BLOCK_BYTES):
+            prover.prove(course.numbers(length))
+        prove_longer(prover, course)
+        return True
+
+    def check_message(self, prover: Prover[HashEntry], entry: MessageEntry) -> None:
+        """Compare the status and the output.
+
+        Raises:
+            Refutation: they differ.
+        """
+        if entry.answer is None:
+            raise Refutation(Category.FUNCTION, "nothing depends on whether the tag is right")
+        if entry.answer:
+            prover.check_result(entry, DONE, "the status of a tag that is right")
+            return
+        prover.check_result(entry, DIFFERS, "the status of a tag that differs")
+        out, name = (WHOLE, ALL) if ALL in entry.numbers else (self.out, "length")
+        size = entry.numbers[name]
+        if not isinstance(size, int):
+            raise unsupported("an output that is cleared, and how much of it is not known")
+        if not _zero(entry.machine.memory.written[out], range(size)):
+            raise Refutation(
+                Category.FUNCTION, "the output is not zero to its end, though the tag differs"
+            )
+
+    def tags(self) -> Sequence[Numbers]:
+        """Return the lengths of tags: from 12 on at once. No other number is one of these."""
+        return tuple(
+            {TAG: Affine(1, 0, low, high, TAG)} for low, high in ((12, 16), (4, 4), (8, 8))
+        )
+
+    def tag_of(self, k: int) -> Numbers:
+        """Return the length of a tag for message k of the second line."""
+        return {TAG: TAGS[k % len(TAGS)]}
+
+    def tags_refused(self) -> Sequence[Numbers]:
+        """Return those that are refused."""
+        ranges = ((0, 3), (5, 7), (9, 11), (17, EVERY))
+        return tuple({TAG: Affine(1, 0, low, high, TAG)} for low, high in ranges)
+
+    def refused(self, entry: MessageEntry) -> bool:
+        """Return whether a length is none that there may be."""
+        return super().refused(entry) or not (TAG in entry.held or _may_be(entry.totals[TAG]))
+
+
+def _may_be(tag: Number) -> bool:
+    """Return whether a tag may have so many bytes."""
+    return all(size in TAGS for size in range(least(tag), min(greatest(tag), max(TAGS) + 1) + 1))
+
+
+def _zero(written: Mapping[int, tuple[Value, int]], places: range) -> bool:
+    for k in places:
+        value, at = written.get(k, (1, 0))
+        if not isinstance(value, int) or value >> 8 * at & 0xFF:
+            return False
+    return True
+
+
+def _bits(form: Form) -> set[object]:
+    """Return the polynomials of a form that are not 0."""
+    out: set[object] = set()
+    for k in range(form.width):
+        bit = form.slice(k, 1)
+        if bit.constant or bit.linear or bit.quadratic:
+            linear, quadratic = sorted(bit.linear.items()), sorted(bit.quadratic.items())
+            out.add((bit.constant, tuple(linear), tuple(quadratic)))
+    return out

@@ -1,0 +1,112 @@
+"""The proof of seal and open: whole messages, planted faults, and what lengths are refused."""
+
+import re
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from ghashgen.arch.x86_64.assemblers import find_nasm
+from ghashgen.check.proofs import statement
+from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.kernels.target import target
+from ghashgen.output.artefact import make
+from ghashgen.support.toolchain import assemble_text
+from ghashgen.verify.core.refutation import Category
+from ghashgen.verify.hash.difference import explain
+from ghashgen.verify.prove import THEOREMS, Proof, prove_object
+
+SMALL = GcmKernel(128, "avx", "winograd", "clmul1", 2, messages=True)
+KERNELS = [
+    (replace(SMALL, key=256, wipe=True), "win64"),
+    (GcmKernel(128, "sse", "winograd", "clmul1", 2, messages=True), "sysv"),
+    (GcmKernel(128, "avx512", "winograd", "clmul1", 8, messages=True), "sysv"),
+]
+
+FUNCTION, UNSUPPORTED = Category.FUNCTION, Category.UNSUPPORTED
+
+
+@cache
+def text_of(kernel: GcmKernel, abi: str = "sysv") -> str:
+    return make(kernel, target(abi, "elf64"), find_nasm()).text
+
+
+def proved(kernel: GcmKernel, text: str, operation: str, abi: str = "sysv") -> Proof:
+    stated = statement(kernel, kernel.name, abi)
+    chosen = tuple(f for f in stated.functions if f.operation == operation)
+    elf = assemble_text(find_nasm(), kernel.name, text, "elf64")
+    proof = prove_object(elf, replace(stated, functions=chosen))
+    explain(proof.refutation)
+    return proof
+
+
+@pytest.mark.parametrize("operation", ["seal", "open"])
+@pytest.mark.parametrize(("kernel", "abi"), [(SMALL, "sysv"), *KERNELS], ids=lambda x: str(x)[:60])
+def test_a_message_is_proved(kernel: GcmKernel, abi: str, operation: str) -> None:
+    proof = proved(kernel, text_of(kernel, abi), operation, abi)
+    assert proof.refutation is None, proof.report()
+    assert {t.what for t in proof.theorems} == {*THEOREMS, *(["wipe"] if kernel.wipe else [])}
+    assert proof.functions[0].behind is not None
+
+
+PLANTED = [
+    # The tag.
+    ("seal", "vpunpcklqdq xmm2, xmm2, xmm4   ", "vpunpcklqdq xmm2, xmm4, xmm2 ;", 0,
+     FUNCTION, "the block of lengths is not"),
+    ("seal", "vpxor       xmm0, xmm0, xmm1                    ; the tag", "", 0,
+     FUNCTION, "E_K(J_0) is not added"),
+    ("seal", ".iv_ready:", ".iv_ready:\n vpshufb xmm2, xmm2, xmm0\n"
+     " vpaddd xmm2, xmm2, [rel ONE]\n vpshufb xmm2, xmm2, xmm0", 0,
+     FUNCTION, "E_K(J_0) is not added"),
+    ("seal", "vmovdqu     [rsp], xmm3", "vmovdqu [rsp], xmm2", 0,
+     FUNCTION, "E_K(J_0) is not added"),
+    ("seal", "vmovdqu     [rax], xmm0", "vmovq [rax], xmm0", 0, FUNCTION, "the tag is not written"),
+    ("seal", "mov         eax, 0x00", "mov eax, 1", 0, FUNCTION, "the status is wrong"),
+    # Padding: of an IV, of AAD.
+    ("seal", "vpsrlq      xmm4, xmm4, 0x08", "", 0, "", ""),
+    ("seal", "shl         rdx, 0x03", "shl rdx, 2", 0, "", ""),
+    # Lengths.
+    ("seal", "ja          .refused", "nop", 0, "", ""),
+    ("seal", "cmp         rdx, 0x0c", "cmp rdx, 0x0d", 0, "", ""),
+    ("open", "cmp         r10, 0x04", "cmp r10, 0x05", 0, "", ""),
+    ("open", "mov         eax, 0x02", "mov eax, 1", 0, FUNCTION, "the status of lengths"),
+    # The comparison.
+    ("open", "vpshufd     xmm1, xmm0, 0x4e\n    vpor ",
+     "vpslldq xmm0, xmm0, 1\n vpshufd xmm1, xmm0, 0x4e\n vpor ", 0,
+     FUNCTION, "a condition on some bits of the tag"),
+    ("open", "vpor        xmm0, xmm0, xmm1                    ; all differences", "", 0,
+     FUNCTION, "a condition on some bits of the tag"),
+    ("open", "je          .right", "jmp .right", 0, FUNCTION, "nothing depends on whether"),
+    ("open", "je          .right", "jne .right", 0, "", ""),
+    ("open", "vmovq       rax, xmm0\n", "vmovq rax, xmm0\n cmp eax, 5\n je .right\n", 0,
+     Category.CONSTANT_TIME, "a condition depends on a secret"),
+    # Zeros.
+    ("open", "vpextrb     byte [r12], xmm0, 0x00              ; zeros", "", 0,
+     FUNCTION, "the output is not zero to its end"),
+    ("open", "vpxor       xmm0, xmm0, xmm0\n    cmp         r13", "cmp r13", 0,
+     FUNCTION, "the output is not zero to its end"),
+    ("open", "jae         .clear_blocks", "", 0, FUNCTION, "the output is not zero to its end"),
+    ("open", "cmp         r13, 0x10\n    jb          .clear_last",
+     "cmp r13, 0x4000\n jae .right\n cmp r13, 0x10\n jb .clear_last", 0, "", ""),
+    ("open", "vpxor       xmm0, xmm0, xmm0\n    cmp         r13",
+     "vpxor xmm0, xmm0, xmm0\n cmp r12, r9\n jne .clear_cleared_1\n cmp r13", 0, "", ""),
+]  # fmt: skip
+"""Function, a text in it, what stands there instead, at which occurrence, and the refusal."""
+
+
+@pytest.mark.parametrize(("operation", "old", "new", "at", "category", "words"), PLANTED)
+def test_a_planted_fault_is_refused(
+    operation: str, old: str, new: str, at: int, category: str, words: str
+) -> None:
+    head, label, tail = text_of(SMALL).partition(f"\n{SMALL.name}_{operation}:\n")
+    own, end, rest = tail.partition("\n.end:")
+    one = re.search(r"vpaddd +xmm2, xmm2, \[rel (\w+)\]", own)
+    assert one is not None
+    parts = own.split(old)
+    assert len(parts) > at + 1, f"no such text: {old!r}"
+    own = old.join(parts[: at + 1]) + new.replace("ONE", one[1]) + old.join(parts[at + 1 :])
+    refutation = proved(SMALL, head + label + own + end + rest, operation).refutation
+    assert refutation is not None
+    assert not category or refutation.category == category, str(refutation)
+    assert refutation.category is not Category.PROVER, str(refutation)
+    assert words in str(refutation)
