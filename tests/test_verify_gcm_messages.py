@@ -83,13 +83,12 @@ PLANTED = [
     # Zeros.
     ("open", "vpextrb     byte [r12], xmm0, 0x00              ; zeros", "", 0,
      FUNCTION, "the output is not zero to its end"),
-    ("open", "vpxor       xmm0, xmm0, xmm0\n    cmp         r13", "cmp r13", 0,
+    ("open", ".clear_blocks:", ".clear_blocks:\n vmovdqu xmm0, [rsp]", 0,
      FUNCTION, "the output is not zero to its end"),
     ("open", "jae         .clear_blocks", "", 0, FUNCTION, "the output is not zero to its end"),
     ("open", "cmp         r13, 0x10\n    jb          .clear_last",
      "cmp r13, 0x4000\n jae .right\n cmp r13, 0x10\n jb .clear_last", 0, "", ""),
-    ("open", "vpxor       xmm0, xmm0, xmm0\n    cmp         r13",
-     "vpxor xmm0, xmm0, xmm0\n cmp r12, r9\n jne .clear_cleared_1\n cmp r13", 0, "", ""),
+    ("open", "je          .right", "je .right\n cmp r12, r9\n jne .clear_cleared_1", 0, "", ""),
 ]  # fmt: skip
 """Function, a text in it, what stands there instead, at which occurrence, and the refusal."""
 

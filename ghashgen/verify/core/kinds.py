@@ -46,8 +46,16 @@ def _entry_form(terms: "Terms", term: Term) -> Form:
     return terms.entry_form(str(name), as_number(number))
 
 
+NUMBER_LETTER = "#"
+"""The letter of the variables that are bits of a number with an unknown."""
+
+
+def _name(number: Term) -> str:
+    return f"{NUMBER_LETTER}{number.serial}"
+
+
 def _number(terms: "Terms", term: Term) -> Form:
-    return variable(terms.name_of(term)).mask(term.mask)
+    return variable(_name(term)).mask(term.mask)
 
 
 def _sum(terms: "Terms", term: Term) -> Form:
@@ -91,7 +99,7 @@ KINDS = (
     Kind(
         "number",
         _number,
-        variables=lambda terms, term: frozenset({terms.name_of(term)}),
+        variables=lambda terms, term: frozenset({_name(term)}),
     ),
     Kind(OR, _either, lambda terms, *args: terms.either(*args)),
     Kind("caller", _left),

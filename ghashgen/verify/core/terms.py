@@ -43,9 +43,6 @@ from ghashgen.verify.core.term import (
 from ghashgen.verify.core.values import Affine, UndecidedError
 from ghashgen.verify.core.words import Words
 
-NUMBER_LETTER = "#"
-"""The letter of the variables that are bits of a number with an unknown."""
-
 
 class Terms:
     """The pool in which equal terms are one object, and the operations on lanes.
@@ -127,10 +124,6 @@ class Terms:
             raise UndecidedError("the bits of a number that may wrap around")
         mask = (1 << value.greatest.bit_length()) - 1
         return self._make("number", (value,), mask, DATA | SECRET)
-
-    def name_of(self, number: Term) -> str:
-        """Return the variable whose low bits are those of a number."""
-        return f"{NUMBER_LETTER}{number.serial}"
 
     def entry(self, name: str, number: int) -> Term:
         """Return a table entry by name and number."""
@@ -329,12 +322,6 @@ class Terms:
         mask = a.mask | b.mask
         # No polynomial of degree 2, and no part of one; but it is 0 only if both are.
         return self._spoiled("an OR", mask, a, b) or self._make(OR, (a, b), mask, OPAQUE)
-
-    def all_of(self, term: Term) -> list[Term]:
-        """Return the values that are 0, all of them, if and only if a term is."""
-        if term.op != OR:
-            return [term]
-        return [leaf for part in parts_of(term) for leaf in self.all_of(part)]
 
     def _agree(self, a: Term, b: Term, bits: int) -> bool:
         """Return whether two terms hold the same polynomials in these bits."""

@@ -1,108 +1,59 @@
-"""What seal means: a whole message, and its tag (SP 800-38D, section 7.1).
+"""What seal and open have in common: what is kept between phases, what is compared, and the plan.
 
-    J_0 = IV ‖ 00000001                              an IV of 96 bits
-    J_0 = GHASH(IV, zero-padded ‖ 0^64 ‖ [8·iv_len]_64)            any other
-    X   = GHASH(AAD, zero-padded ‖ C, zero-padded ‖ [8·aad_len]_64 ‖ [8·len]_64)
-    tag = X + E_K(J_0)
-
-C is as in `crypt`, the first counter being inc32(J_0). The AAD's blocks are A_1, A_2, …, as the
-text's are C_1, C_2, …; both are absorbed by one state. What is proved equal to its definition
-goes on under a name that stands for any value:
-
-    I, N    the IV, and the number of the first block of text, as soon as IV ‖ c is there
-    M       E_K(J_0), as soon as it is computed; before there is text
-    L1      the block of lengths, in a register (L0: that of an IV which is hashed)
-
-The total lengths that it is made of become any numbers where a loop over their bytes is cut
-(`ghashgen.verify.engine.cut`), and are compared as numbers where L gets its name.
+What a message is, and what its values are called, is in `named`.
 """
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.algebra.ops.forms import Form, variable
+from ghashgen.verify.core.kinds import NUMBER_LETTER
 from ghashgen.verify.core.lengths import Claim
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import OPAQUE, RAW, Lane, Term
-from ghashgen.verify.core.terms import NUMBER_LETTER
 from ghashgen.verify.core.values import (
     Affine,
     Number,
     Pointer,
     UndecidedError,
     Value,
-    equals,
-    shift_left,
 )
 from ghashgen.verify.engine.behind import Behind, run_numbers
 from ghashgen.verify.engine.cut import least, stored
-from ghashgen.verify.engine.family import Buffer, Cell, Count, Kept, Numbers, Parameter, Result
+from ghashgen.verify.engine.family import Buffer, Cell, Kept, Numbers, Parameter
 from ghashgen.verify.engine.induction import Course, join, prove_longer
 from ghashgen.verify.engine.plans import Shown
 from ghashgen.verify.engine.prover import Prover
-from ghashgen.verify.gcm.counter import IV_BYTES, counter_block
-from ghashgen.verify.gcm.crypt import GREATEST_TEXT, Crypt, Encrypt, together
-from ghashgen.verify.gcm.table import AAD, COUNTER, IV, LENGTHS, MASK, NONCE, TEXT
+from ghashgen.verify.gcm.counter import IV_BYTES
+from ghashgen.verify.gcm.crypt import GREATEST_TEXT, Encrypt, together
+from ghashgen.verify.gcm.table import AAD, COUNTER, IV, MASK, NONCE, TEXT
 from ghashgen.verify.hash.absorbing import absorbed
-from ghashgen.verify.hash.entry import HashEntry, data_cell
-from ghashgen.verify.hash.naming import BLOCK, PARTIAL, block_name
-from ghashgen.verify.x86_64.abi import Abi
+from ghashgen.verify.hash.entry import HashEntry
+from ghashgen.verify.hash.naming import BLOCK, PARTIAL
 from ghashgen.verify.x86_64.flow import VECTOR
-from ghashgen.verify.x86_64.machine import Machine
 from ghashgen.verify.x86_64.memory import STACK, Access
 
 if TYPE_CHECKING:
-    from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
+    pass
 
-GREATEST_OTHER = (1 << 61) - 1
-"""The greatest length in bytes of AAD and of an IV: 2^64 - 1 bits (SP 800-38D, 5.2.1.1)."""
-
-GREATEST = {"iv_length": GREATEST_OTHER, "aad_length": GREATEST_OTHER, "length": GREATEST_TEXT}
-
-LEAST = {"iv_length": 1, "aad_length": 0, "length": 0}
-
-EVERY = (1 << 64) - 1
-"""The greatest number that a parameter may be."""
-
-DONE, DIFFERS, REFUSED = range(3)
-"""What is returned: all is well; the tag differs; a length is none that the standard allows."""
-
-PARTIALS = {"iv_length": "R", "aad_length": "Q", "length": PARTIAL}
-"""The variables of last blocks of which only some bytes may be read, by the length."""
-
-LETTERS = {"iv_length": NONCE, "aad_length": AAD, "length": BLOCK}
-"""The letters of whole blocks."""
-
-BEFORE = (BLOCK_BYTES, 2 * BLOCK_BYTES)
-"""Bytes of AAD where the text is proved: the first that is not the text's length too, since equal
-totals cannot be told apart."""
-
-SAMPLE = 24
-"""Messages that the second line runs, each way."""
-
-FIRST = 2
-"""The number of the first block of text, where the IV has 96 bits: inc32(1)."""
-
-
-@dataclass
-class MessageEntry(HashEntry):
-    """An entry, and the lengths that it has been called with."""
-
-    weights: dict[str, int] = field(default_factory=dict)
-    totals: dict[str, Number] = field(default_factory=dict)
-    begun: bool = False
-    """Whether J_0 is known: from there on its blocks are of no account."""
-    hashed: bool = False
-    """Whether J_0 is a hash, of an IV that has not 96 bits."""
-    moved: bool = False
-    """Whether some text lies behind a cut, so that N is not the number of the first block."""
-    answer: bool | None = None
-    """Whether the tag is right, once that is known."""
-    either: bool = False
-    """Whether that is so for some IVs only: then nothing is said of what is not refused."""
+from ghashgen.verify.gcm.named import (
+    BEFORE,
+    DONE,
+    EVERY,
+    GREATEST,
+    GREATEST_OTHER,
+    LEAST,
+    LETTERS,
+    PARTIALS,
+    REFUSED,
+    SAMPLE,
+    MessageEntry,
+    Named,
+    blocks_of,
+    greatest,
+)
 
 
 class TextCourse(Course):
@@ -114,179 +65,8 @@ class TextCourse(Course):
         return {**super().numbers(value), "aad_length": before}
 
 
-class Message(Crypt):
+class Message(Named):
     """What seal and open have in common."""
-
-    returns = Result(32)
-    repeats = False
-
-    def __init__(self, spec: "GcmSpec", function: "GcmFunction", cutting: bool) -> None:
-        super().__init__(spec, function, cutting)
-        self.naming.blocks = "".join(LETTERS.values())
-        self._named_masks: dict[Term, Lane] = {}
-        self.any_length = {
-            number: Affine(1, 0, LEAST[number], most, f"{number} in all")
-            for number, most in GREATEST.items()
-        }
-
-    def every_parameter(self) -> dict[str, Parameter]:
-        """Return what the parameters of functions are, by name."""
-        return {
-            **super().every_parameter(),
-            "iv": Buffer(Access.READ, "iv_length"),
-            "iv_length": Count(),
-            "aad": Buffer(Access.READ, "aad_length"),
-            "aad_length": Count(),
-        }
-
-    def every_cell(self) -> dict[str, Cell[HashEntry]]:
-        """Return what each buffer holds on entry."""
-        return {
-            **super().every_cell(),
-            "iv": self._nonce_cell,
-            "aad": lambda entry, index: self._cell(entry, index, "aad_length"),
-        }
-
-    def _nonce_cell(self, entry: HashEntry, index: int) -> Lane | None:
-        assert isinstance(entry, MessageEntry)
-        if entry.hashed:
-            return self._cell(entry, index, "iv_length")
-        return self.terms.variable(f"{NONCE}{index + 1}")
-
-    def _cell(self, entry: HashEntry, index: int, number: str) -> Lane | None:
-        return data_cell(entry, self.naming, index, number, LETTERS[number], PARTIALS[number])
-
-    def entry(self, machine: Machine, abi: Abi, numbers: dict[str, Number]) -> MessageEntry:
-        """Return the entry: nothing has been absorbed, and the state is 0."""
-        entry = MessageEntry(machine, abi, numbers, totals=dict(numbers))
-        known = equals(numbers["iv_length"], IV_BYTES)
-        entry.hashed, entry.either = known is not True, known is None
-        if not self.cutting:
-            entry.weights = self._positions(entry)
-        return entry
-
-    def work(self, entry: HashEntry) -> int:
-        """Return the blocks of a group, or of the message if no loop is cut."""
-        if self.cutting:
-            return self.spec.blocks
-        return self.spec.blocks + sum(_blocks(n) for n in entry.numbers.values())
-
-    def _positions(self, entry: HashEntry) -> dict[str, int]:
-        """Return how much has been absorbed before each block that is left."""
-        aad, text = (_blocks(entry.numbers[name]) for name in ("aad_length", "length"))
-        names = [block_name(k + 1, AAD) for k in range(aad)]
-        names += [block_name(k + 1) for k in range(text)]
-        assert isinstance(entry, MessageEntry)
-        if entry.hashed and not entry.begun:
-            return {}
-        return {name: at for at, name in enumerate(names)}
-
-    def _nonce(self, entry: HashEntry) -> dict[str, int]:
-        """Likewise of an IV that is hashed."""
-        blocks = _blocks(entry.numbers["iv_length"])
-        return {block_name(k + 1, NONCE): k for k in range(blocks)}
-
-    # Names.
-
-    def written(self, entry: HashEntry, vectors: tuple[int, ...]) -> None:
-        """Name counters, E_K(J_0) and the block of lengths, and what a text has names for."""
-        m = entry.machine
-        for k in vectors:
-            lanes = m.vec[k]
-            named = tuple(
-                self._known(entry, lane) if isinstance(lane, Term) else lane for lane in lanes
-            )
-            if named != lanes:
-                m.vec[k] = named
-        super().written(entry, vectors)
-
-    def _known(self, entry: HashEntry, lane: Term) -> Lane:
-        assert isinstance(entry, MessageEntry)
-        if lane.deps & (RAW | OPAQUE) or lane.op == "var":
-            return lane
-        names = self.naming.variables.of(lane)
-        if names == {IV, COUNTER}:
-            # Behind a cut in the text N is another number.
-            early = not entry.moved and "length" not in entry.held
-            return self._mask(lane) if early else lane
-        if names and all(name[0] == NUMBER_LETTER for name in names):
-            wanted = self._lengths(entry)
-            if isinstance(wanted, Term) and self.terms.try_form(lane) == self.terms.form(wanted):
-                return self.terms.variable(self._block_of_lengths(entry))
-        if entry.begun:
-            return lane
-        if not entry.hashed:
-            return self._counter(lane) if names == {f"{NONCE}1"} else lane
-        # From a register to memory is a linear map: no other value can be J_0 there.
-        return self._hashed(entry, lane, names) if lane.op == "moves" else lane
-
-    def _hashed(self, entry: MessageEntry, lane: Term, names: frozenset[str]) -> Lane:
-        """Return I ‖ N - 1 if the lane is J_0, the hash of an IV and of its length."""
-        known = isinstance(self._lengths(entry), int)
-        if not known and self._block_of_lengths(entry) not in names:
-            return lane
-        if not isinstance(entry.numbers["iv_length"], int):
-            return lane
-        form = self.terms.try_form(lane)
-        if form is None or form != self._hash(entry, form, self._nonce(entry)):
-            return lane
-        # From here on it is the state of the message, that of the IV is no more.
-        entry.begun, entry.weights = True, {}
-        if not self.cutting:
-            entry.weights = self._positions(entry)
-        return counter_block(self.terms, -1)
-
-    def _mask(self, lane: Term) -> Lane:
-        """Return M if the lane is E_K(J_0)."""
-        if lane not in self._named_masks:
-            right = self.terms.try_form(lane) == self.keystream.form(0)
-            self._named_masks[lane] = self.terms.variable(MASK) if right else lane
-        return self._named_masks[lane]
-
-    def _counter(self, lane: Term) -> Lane:
-        """Return I ‖ N + c - 2 if the lane is IV ‖ c, c being a number from 1 on.
-
-        IV ‖ 0 is an IV that is not followed by its number yet.
-        """
-        form, low = self.terms.try_form(lane), (1 << 8 * IV_BYTES) - 1
-        if form is None or form.quadratic or not form.constant or form.constant & low:
-            return lane
-        if form.linear != variable(f"{NONCE}1").mask(low).linear:
-            return lane
-        last = (form.constant >> 8 * IV_BYTES).to_bytes(BLOCK_BYTES - IV_BYTES, "little")
-        return counter_block(self.terms, int.from_bytes(last, "big") - FIRST)
-
-    def _block_of_lengths(self, entry: MessageEntry) -> str:
-        """Return the variable of the block of lengths: of a message, or of an IV that is hashed."""
-        return f"{LENGTHS}{0 if entry.hashed and not entry.begun else 1}"
-
-    def _lengths(self, entry: HashEntry) -> Lane:
-        """Return [8·aad_len]_64 ‖ [8·len]_64, in a register; for an IV, 0^64 ‖ [8·iv_len]_64."""
-        assert isinstance(entry, MessageEntry)
-        of_iv = entry.hashed and not entry.begun
-        terms, out = self.terms, 0
-        lane: Lane = out
-        numbers = ((1, "iv_length"),) if of_iv else ((0, "aad_length"), (1, "length"))
-        for place, number in numbers:
-            bits = shift_number_left(self._total(entry, number))
-            half = terms.number(bits) if isinstance(bits, Affine) else bits
-            swapped = terms.bytes(half, tuple(range(7, -1, -1)) + (-1,) * 8)
-            sources = (-1,) * 8 * place + tuple(range(8)) + (-1,) * 8 * (1 - place)
-            lane = terms.xor(lane, terms.bytes(swapped, sources))
-        return terms.moves(lane, self.naming.algebra.register)
-
-    def _total(self, entry: MessageEntry, number: str) -> Number:
-        return self.any_length[number] if number in entry.held else entry.totals[number]
-
-    def _padded(self, entry: HashEntry, term: Term, forms: tuple[str, ...]) -> Lane:
-        names = self.naming.variables.of(term)
-        for number in ("iv_length", "aad_length"):
-            length = entry.numbers[number]
-            if PARTIALS[number] in names and isinstance(length, int):
-                whole, present = divmod(length, BLOCK_BYTES)
-                block = block_name(whole + 1, LETTERS[number])
-                return self.naming.padded(term, present, block, forms, PARTIALS[number])
-        return super()._padded(entry, term, forms) if PARTIAL in names else term
 
     # Cuts.
 
@@ -454,31 +234,8 @@ class Message(Crypt):
         length = entry.numbers["length"]
         if not isinstance(length, int):
             raise unsupported("what is left of a text is not known")
-        for j in range(1, _blocks(length) + 1):
+        for j in range(1, blocks_of(length) + 1):
             self._check_block(prover, entry, j, min(BLOCK_BYTES, length - BLOCK_BYTES * (j - 1)))
-
-    def _hash(self, entry: MessageEntry, form: Form, left: Mapping[str, int]) -> Form:
-        """Return GHASH over what is left and the block of lengths, in the variables of a form."""
-        algebra, naming = self.naming.algebra, self.naming
-        lengths, blocks = self._lengths(entry), len(left) + 1
-        last = self._block_of_lengths(entry)
-        known: dict[str, int] = {**left, **entry.weights, last: len(left)}
-        weights: dict[str, int] = {**left, **entry.weights}
-        constant = None
-        if isinstance(lengths, Term):
-            weights[last] = len(left)
-        elif lengths:
-            constant = algebra.multiple(lengths, 1)
-        grouped = naming.grouped(form.moves(algebra.register, 128), weights, known)
-        wanted = algebra.state({v: blocks - at for v, at in grouped.items()})
-        if constant is not None:
-            wanted ^= constant
-        return wanted.moves(algebra.memory, 128)
-
-    def tag_form(self, entry: MessageEntry, form: Form) -> Form:
-        """Return the tag, in the variables that a form has."""
-        mask = variable(MASK)
-        return self._hash(entry, form ^ mask, self._positions(entry)) ^ mask
 
     def check_tag(self, prover: Prover[HashEntry], entry: MessageEntry) -> None:
         """Compare the tag.
@@ -592,22 +349,6 @@ class Message(Crypt):
             prover.prove({**anything, **before, number: Affine(1, 0, most + 1, EVERY, number)})
         for wrong in self.tags_refused():
             prover.prove({**right, **wrong})
-
-
-def _blocks(number: Number) -> int:
-    if not isinstance(number, int):
-        raise unsupported("what is left of a message is not known")
-    return -(-number // BLOCK_BYTES)
-
-
-def greatest(number: Number) -> int:
-    """Return the greatest value of a number."""
-    return number if isinstance(number, int) else number.greatest
-
-
-def shift_number_left(number: Number) -> Number:
-    """Return 8·number."""
-    return 8 * number if isinstance(number, int) else shift_left(number, 3)
 
 
 class Seal(Message, Encrypt):

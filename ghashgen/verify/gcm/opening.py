@@ -15,16 +15,18 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, variable
+from ghashgen.verify.core.kinds import OR
 from ghashgen.verify.core.lengths import Claim
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
-from ghashgen.verify.core.term import Term
+from ghashgen.verify.core.term import Term, parts_of
 from ghashgen.verify.core.values import Affine, Number, Pointer, Value
 from ghashgen.verify.engine.cut import least
 from ghashgen.verify.engine.family import Buffer, Cell, Count, Kept, Numbers, Parameter
 from ghashgen.verify.engine.induction import Course, prove_longer
 from ghashgen.verify.engine.prover import Prover
 from ghashgen.verify.gcm.crypt import GREATEST_TEXT, Decrypt
-from ghashgen.verify.gcm.message import DIFFERS, DONE, EVERY, Message, MessageEntry, greatest
+from ghashgen.verify.gcm.message import Message
+from ghashgen.verify.gcm.named import DIFFERS, DONE, EVERY, MessageEntry, greatest
 from ghashgen.verify.gcm.table import GIVEN
 from ghashgen.verify.hash.entry import HashEntry
 from ghashgen.verify.x86_64.abi import Abi
@@ -126,7 +128,7 @@ class Open(Message, Decrypt):
         size = entry.numbers[TAG]
         if entry.answer is not None or not isinstance(size, int):
             return False
-        leaves = self.terms.all_of(value)
+        leaves = _all_of(value)
         forms = [form for leaf in leaves if (form := self.terms.try_form(leaf)) is not None]
         if len(forms) < len(leaves):
             return False
@@ -207,6 +209,13 @@ class Open(Message, Decrypt):
     def refused(self, entry: MessageEntry) -> bool:
         """Return whether a length is none that there may be."""
         return super().refused(entry) or not (TAG in entry.held or _may_be(entry.totals[TAG]))
+
+
+def _all_of(value: Term) -> list[Term]:
+    """Return the values that are 0, all of them, if and only if a value is."""
+    return (
+        [leaf for part in parts_of(value) for leaf in _all_of(part)] if value.op == OR else [value]
+    )
 
 
 def _may_be(tag: Number) -> bool:

@@ -1,7 +1,7 @@
 """Values of AES-GCM: those of GHASH, round keys, and the values of the S-box."""
 
 from ghashgen.algebra.ops.forms import Form, variable
-from ghashgen.verify.core.terms import NUMBER_LETTER
+from ghashgen.verify.core.kinds import NUMBER_LETTER
 from ghashgen.verify.core.words import LETTER as SUM_LETTER
 from ghashgen.verify.gcm.cipher import BOX_LETTER, boxes
 from ghashgen.verify.hash.entries import Algebra
