@@ -185,7 +185,8 @@ def test_lengths_with_an_unknown() -> None:
 @pytest.mark.parametrize(
     ("bound", "condition", "expected"),
     [(32, "ae", True), (32, "b", False), (32, "a", None), (33, "ae", None), (1001, "b", True),
-     (0, "e", False), (40, "e", None), (31, "a", True), (1000, "g", None), (16, "g", True)],
+     (0, "e", False), (40, "e", None), (31, "a", True), (1000, "g", None), (16, "g", True),
+     (1000, "be", True), (1000, "a", False), (999, "be", None), (31, "be", False)],
 )  # fmt: skip
 def test_conditions_on_a_length_are_decided_for_the_whole_range_or_not_at_all(
     bound: int, condition: str, expected: bool | None

@@ -1,15 +1,29 @@
 """The state in which a function is entered: buffers, arguments, what the caller left."""
 
-from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic
 
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Lane
 from ghashgen.verify.core.values import Affine, Number, Pointer, Value, shift_right
-from ghashgen.verify.engine.family import Count, E, Function, Meaning, Numbers, Statement
+from ghashgen.verify.engine.family import Cell, Count, E, Function, Meaning, Numbers, Statement
 from ghashgen.verify.x86_64.abi import ABIS
 from ghashgen.verify.x86_64.elf import Image
 from ghashgen.verify.x86_64.machine import END, RSP, Machine, entry_machine
 from ghashgen.verify.x86_64.memory import RETURN_BYTES, STACK, Access, Memory, Region
+
+
+@dataclass(frozen=True)
+class Content(Generic[E]):
+    """What the 16 bytes at 16·index of a buffer are, in the run of this entry."""
+
+    cell: Cell[E]
+    entry: E
+
+    def __call__(self, index: int) -> Lane | None:
+        """Return them, None if there are none."""
+        return self.cell(self.entry, index)
+
 
 STACK_LIMIT = 1 << 16
 """Bytes of stack that a kernel may use."""
@@ -33,10 +47,6 @@ def enter(
     """
     terms, abi = meaning.terms, ABIS[statement.abi]
 
-    def content(buffer: str) -> Callable[[int], Lane | None]:
-        cell = meaning.cell(buffer)
-        return lambda index: cell(entry, index)
-
     regions = []
     arguments: list[Value] = []
     for name in function.parameters:
@@ -48,7 +58,8 @@ def enter(
         if parameter.at is not None:
             continue
         size = parameter.size if isinstance(parameter.size, int) else numbers[parameter.size]
-        regions.append(Region(name, 0, size, parameter.access, content(name), parameter.align))
+        regions.append(Region(name, 0, size, parameter.access, _nothing, parameter.align))
+    buffers = tuple(regions)
     in_registers = len(abi.arguments)
     above = RETURN_BYTES + abi.home_bytes
     regions.append(
@@ -76,8 +87,14 @@ def enter(
     # In one order, so that equal states have equal keys.
     counts = {name: numbers[name] for name in function.parameters if name in numbers}
     entry = meaning.entry(machine, abi, counts)
+    for region in buffers:
+        region.cell = Content(meaning.cell(region.name), entry)
     entry.arguments = range(above, above + SLOT * len(arguments[in_registers:]))
     return entry
+
+
+def _nothing(index: int) -> Lane | None:
+    return None
 
 
 def _in_units(number: Number, unit: int) -> Number:

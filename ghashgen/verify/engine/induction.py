@@ -70,15 +70,22 @@ def prove_longer(prover: Prover[E], course: Course) -> list[Affine]:
     Raises:
         Refutation: it does not hold, or the loop is not of the kind that is understood.
     """
-    residues = (8,) if prover.stack_align[0] == 16 else STACK_RESIDUES
     with prover.judging("induction: "):
-        for residue in residues:
-            prover.stack_align = (prover.stack_align[0], residue)
+        for _ in _alignments(prover):
             shown = _all_lengths(prover, course)
             missing = course.claim.missing(_executed(prover, course), shown)
             if missing is not None:
                 raise unsupported(f"induction: nothing was shown of the length {missing}")
     return shown
+
+
+def _alignments(prover: Prover[E]) -> Iterator[None]:
+    """Set what is known of the stack's alignment, one possibility after the other."""
+    modulus, residue = prover.stack_align
+    # What is taken up again has the alignment that it was entered with.
+    known = modulus == 16 or prover.begin is not None
+    for prover.stack_align in [(modulus, k) for k in ((residue,) if known else STACK_RESIDUES)]:
+        yield
 
 
 def join(prover: Prover[E], course: Course, shown: Sequence[Affine]) -> Affine:
@@ -92,8 +99,9 @@ def join(prover: Prover[E], course: Course, shown: Sequence[Affine]) -> Affine:
         Refutation: there is no such cut.
     """
     claim = course.claim
+    if claim.step != 1:
+        raise unsupported(f"{claim.unknown}s of so many bytes, any of them")
     anything = claim.above(0)
-    entry = prover.start(course.numbers(anything))
     executed = _executed(prover, course)
     alike: list[Key] = []
 
@@ -115,8 +123,10 @@ def join(prover: Prover[E], course: Course, shown: Sequence[Affine]) -> Affine:
         )
 
     with prover.judging(f"any {claim.unknown}: "):
-        if prover.run(entry, prover.entry_address, at_cut):
-            raise unsupported("no state from which every one has been proved")
+        for _ in _alignments(prover):
+            entry = prover.start(course.numbers(anything))
+            if prover.run(entry, prover.entry_address, at_cut):
+                raise unsupported("no state from which every one has been proved")
     prover.finished.update(alike)
     return anything
 

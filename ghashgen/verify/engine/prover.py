@@ -123,6 +123,10 @@ class Prover(Generic[E]):
             raise refutation from None
 
     def _prove_aligned(self, numbers: Numbers) -> None:
+        if self.begin is not None:
+            # What is taken up again has the alignment that it was entered with.
+            self._prove_once(numbers)
+            return
         if self.stack_align[0] == 16:
             try:
                 self._prove_once(numbers)
@@ -168,10 +172,10 @@ class Prover(Generic[E]):
             if self.run(entry, address, lambda at: beyond(at) or self._split(entry, at)):
                 self.check_end(entry)
         except SecretCondition as asked:
-            if asked.value is None or not self.meaning.may_be_known(self, entry, asked.value):
-                raise
             # At the condition, of which nothing has been done yet.
             address = self.at
+            if asked.value is None or not self.meaning.may_be_known(self, entry, asked.value):
+                raise
             for zero in (True, False):
                 other = copied(entry)
                 other.machine.flags = replace(other.machine.flags, zero=zero)

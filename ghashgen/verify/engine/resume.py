@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from ghashgen.verify.core.values import Affine, Number, Pointer, Value
 from ghashgen.verify.engine.cut import with_numbers
-from ghashgen.verify.engine.entry import floor_of
+from ghashgen.verify.engine.entry import Content, floor_of
 from ghashgen.verify.engine.family import E
 from ghashgen.verify.x86_64.machine import Machine
 
@@ -30,8 +30,15 @@ def copied(entry: E, unknown: str = "", number: Number = 0) -> E:
 
     old = entry.machine
     memory = copy.copy(old.memory)
+    out = copy.copy(entry)
     memory.regions = {
-        name: replace(region, size=as_number(region.size))
+        name: replace(
+            region,
+            size=as_number(region.size),
+            cell=replace(region.cell, entry=out)
+            if isinstance(region.cell, Content)
+            else region.cell,
+        )
         for name, region in old.memory.regions.items()
     }
     memory.written = {}
@@ -47,7 +54,6 @@ def copied(entry: E, unknown: str = "", number: Number = 0) -> E:
     machine.flags, machine.upper_dirty = old.flags, old.upper_dirty
     machine.red_zone = old.red_zone
     memory.floor = lambda: floor_of(machine)
-    out = copy.copy(entry)
     out.machine = machine
     out.numbers = {name: as_number(value) for name, value in entry.numbers.items()}
     return out

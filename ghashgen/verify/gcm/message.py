@@ -6,7 +6,7 @@ What a message is, and what its values are called, is in `named`.
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.core.kinds import NUMBER_LETTER
@@ -28,16 +28,6 @@ from ghashgen.verify.engine.plans import Shown
 from ghashgen.verify.engine.prover import Prover
 from ghashgen.verify.gcm.counter import IV_BYTES
 from ghashgen.verify.gcm.crypt import GREATEST_TEXT, Encrypt, together
-from ghashgen.verify.gcm.table import AAD, COUNTER, IV, MASK, NONCE, TEXT
-from ghashgen.verify.hash.absorbing import absorbed
-from ghashgen.verify.hash.entry import HashEntry
-from ghashgen.verify.hash.naming import BLOCK, PARTIAL
-from ghashgen.verify.x86_64.flow import VECTOR
-from ghashgen.verify.x86_64.memory import STACK, Access
-
-if TYPE_CHECKING:
-    pass
-
 from ghashgen.verify.gcm.named import (
     BEFORE,
     DONE,
@@ -54,6 +44,12 @@ from ghashgen.verify.gcm.named import (
     blocks_of,
     greatest,
 )
+from ghashgen.verify.gcm.table import AAD, COUNTER, IV, MASK, NONCE, TEXT
+from ghashgen.verify.hash.absorbing import absorbed
+from ghashgen.verify.hash.entry import HashEntry
+from ghashgen.verify.hash.naming import BLOCK, PARTIAL
+from ghashgen.verify.x86_64.flow import VECTOR
+from ghashgen.verify.x86_64.memory import STACK, Access
 
 
 class TextCourse(Course):
@@ -283,13 +279,13 @@ class Message(Named):
         Raises:
             Refutation: it does not hold.
         """
-        apart = self._every_message(prover)
+        apart = self._judged(prover)
         function = replace(self.gcm_function, in_place=True)
         both: Prover[HashEntry] = Prover(prover.image, prover.statement, function)
         meaning = both.meaning
         assert isinstance(meaning, Message)
         try:
-            one = meaning._every_message(both)
+            one = meaning._judged(both)
         except Refutation as refutation:
             refutation.message += ", in place"
             raise
@@ -299,6 +295,29 @@ class Message(Named):
         words = "IV, AAD and text, every length of each"
         parts = ((words, "induction, apart"), (words, "induction, in place"))
         return Shown(parts, together(apart, one))
+
+    def _judged(self, prover: Prover[HashEntry]) -> Behind:
+        """Prove it for every message; what cannot be shown of all may be wrong for one.
+
+        Raises:
+            Refutation: of one message, if there is one that tells what is wrong.
+        """
+        try:
+            return self._every_message(prover)
+        except Refutation as refutation:
+            if refutation.category is not Category.UNSUPPORTED:
+                raise
+            known: Numbers = refutation.numbers
+            alone: Prover[HashEntry] = Prover(
+                prover.image, prover.statement, prover.function, cutting=False
+            )
+            for numbers in self._sample(prover, BLOCK_BYTES * self.gcm.blocks):
+                try:
+                    alone.prove({**numbers, **{k: n for k, n in known.items() if k in numbers}})
+                except Refutation as one:
+                    if one.category is not Category.UNSUPPORTED:
+                        raise one from None
+            raise
 
     def _every_message(self, prover: Prover[HashEntry]) -> Behind:
         """Prove it phase by phase, the last one first: what is before may then be any."""

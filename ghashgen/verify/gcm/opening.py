@@ -78,7 +78,8 @@ class Open(Message, Decrypt):
     def steady(self, entry: MessageEntry) -> dict[str, Mapping[Value, Value]]:
         """Return totals, and the beginning of the output."""
         out = super().steady(entry)
-        if "length" in out:
+        # Behind a cut that has left some text behind, the output begins elsewhere.
+        if "length" in out and entry.numbers["length"] == entry.totals["length"]:
             out["length"] = {**out["length"], Pointer(self.out, 0): Pointer(WHOLE, 0)}
         return out
 
@@ -156,7 +157,10 @@ class Open(Message, Decrypt):
         if zero:
             return
         memory = entry.machine.memory
-        if "length" in entry.held:
+        if self.cutting:
+            # The two would be one memory under two names otherwise.
+            if "length" not in entry.held or entry.numbers["length"] != 0:
+                raise unsupported("an output of which some is left, where the tags are compared")
             entry.numbers[ALL] = memory.regions[WHOLE].size = self.any_length["length"]
         memory.written[self.out] = {}
 

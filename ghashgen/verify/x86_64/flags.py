@@ -9,6 +9,7 @@ what it was.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import Term, secret
@@ -52,6 +53,11 @@ class SecretCondition(Refutation):
     def __init__(self, value: Term | None, at: int) -> None:
         super().__init__(Category.CONSTANT_TIME, "a condition depends on a secret", at=at)
         self.value = value
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Of a refutation no term goes to another process.
+        rebuilt, (category, message, state) = super().__reduce__()
+        return rebuilt, (category, message, {**state, "value": None})
 
 
 Flag = bool | Open

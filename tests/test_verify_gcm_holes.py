@@ -1,0 +1,242 @@
+"""Wrong seals and opens that a prover might take for right, each with its repaired twin.
+
+They are made of an emitted kernel by hand: each does what something in the proof of messages would
+let by if it were too wide. A wrong one is refused by the first line, with the word that says what
+is wrong; its twin differs in that alone, and is proved.
+"""
+
+import pickle
+import re
+from collections.abc import Callable
+
+import pytest
+from test_verify_gcm_messages import SMALL, proved, text_of
+
+from ghashgen.arch.x86_64.assemblers import find_nasm
+from ghashgen.check.proofs import statement
+from ghashgen.support.toolchain import assemble_text
+from ghashgen.verify.core.refutation import Category, Refutation
+from ghashgen.verify.core.term import RAW, Term
+from ghashgen.verify.engine.prover import Prover
+from ghashgen.verify.engine.resume import copied
+from ghashgen.verify.gcm.named import MessageEntry
+from ghashgen.verify.x86_64.elf import load_image
+
+Edit = tuple[str, str]
+"""A text of the function, and what stands there instead."""
+
+FUNCTION, MEMORY, TIMING = Category.FUNCTION, Category.MEMORY, Category.CONSTANT_TIME
+
+COMPARED = "cmp         rax, 0x00\n    je          .right"
+ZERO = "vpxor       xmm0, xmm0, xmm0\n    db "
+CLEARED = ".clear_cleared_1:\n"
+TAG = "vmovdqu     [rax], xmm0"
+FRAME = "    sub         rsp, 0x18                           ; frame\n"
+
+
+def first_group(after: str) -> Callable[[str], str]:
+    """Return an edit: the first group is worked on before the loop, `after` is what follows."""
+
+    def edit(own: str) -> str:
+        group = re.search(
+            r"\n\.group:\n(.*?)\n    cmp         rbx, 0x20\n    jae         \.group\n", own, re.S
+        )
+        one = re.search(r"    vmovdqu +xmm4, \[rel \w+_one\].*\n", own)
+        assert group is not None
+        assert one is not None
+        straight = f"{one[0]}{group[1]}\n{after}    cmp rbx, 0x20\n    jb .after_group\n"
+        return own.replace("\n.groups:\n", f"\n{straight}.groups:\n", 1)
+
+    return edit
+
+
+def replacing(*edits: Edit) -> Callable[[str], str]:
+    def edit(own: str) -> str:
+        for old, new in edits:
+            assert old in own, f"no such text: {old!r}"
+            own = own.replace(old, new, 1)
+        return own
+
+    return edit
+
+
+def compared(*lines: str) -> Callable[[str], str]:
+    """Return an edit: this decides whether the tag is right."""
+    return replacing((COMPARED, "\n    ".join(lines)))
+
+
+def aligned(load: str) -> Callable[[str], str]:
+    """Return an edit that needs the stack's alignment modulo 64, and loads after the clearing."""
+    frame = f"{FRAME}    mov rbx, rsp\n    and rbx, -64\n"
+    return replacing((FRAME, frame), (".clear_last:\n", f".clear_last:\n{load}"))
+
+
+PADDED = r"(\.aad_rest:.*?)vpsrlq +xmm9, xmm9, 0x08 "
+IV_BITS = "vmovq       xmm3, rdx\n"
+
+SPIN = "    mov ecx, 3\n.spin:\n    sub ecx, 1\n    cmp ecx, 0\n    jne .spin\n"
+
+HOLES: dict[str, tuple[str, Callable[[str], str], Callable[[str], str], Category, str]] = {
+    # A loop that moves no pointer cuts before the output's beginning is known to be one.
+    "the output is cleared from its second group on": (
+        "open", first_group(SPIN + "    mov r12, r11\n"), first_group(""),
+        MEMORY, "that end 1 beyond it",
+    ),
+    # What is proved behind the answer, for one alignment of the stack, holds for that one.
+    "aligned for one stack of four": (
+        "open", aligned("    vmovdqa ymm12, [rsp + 16]\n    vzeroupper\n"), aligned(""),
+        MEMORY, "needs 32-byte alignment",
+    ),
+    "a condition on 32 bits": (
+        "open", compared("test eax, eax", "je .right"), compared("test rax, rax", "je .right"),
+        FUNCTION, "a condition on some bits of the tag",
+    ),
+    "a condition on all bits but one": (
+        "open", compared("shr rax, 1", "je .right"), compared("or rax, rax", "je .right"),
+        FUNCTION, "a condition on some bits of the tag",
+    ),
+    "a condition on more than the tag": (
+        "open", compared("vmovq rcx, xmm2", "or rax, rcx", "je .right"),
+        compared("mov rcx, rax", "or rax, rcx", "je .right"),
+        TIMING, "a condition depends on a secret",
+    ),
+    "bytes of the tag compared one after the other": (
+        "open",
+        replacing(
+            ("vpshufd     xmm1, xmm0, 0x4e\n",
+             "vmovd eax, xmm0\n    cmp rax, 0\n    jne .differs\n    vpshufd xmm1, xmm0, 0x4e\n"),
+            (ZERO, f".differs:\n    {ZERO}"),
+        ),
+        replacing((ZERO, f".differs:\n    {ZERO}")),
+        TIMING, "a condition depends on a secret",
+    ),
+    "a condition on the tag once more": (
+        "open", replacing((".right:\n", ".right:\n    cmp rax, 0\n    jne .refused\n")),
+        replacing((".right:\n", ".right:\n    cmp r13, r13\n    jne .refused\n")),
+        TIMING, "a condition depends on a secret",
+    ),
+    "one byte of the tag fewer": (
+        "open",
+        replacing(("vmovq       xmm1, r10\n    vp", "lea rcx, [r10 - 1]\n vmovq xmm1, rcx\n vp")),
+        replacing(("vmovq       xmm1, r10\n    vp", "lea rcx, [r10]\n vmovq xmm1, rcx\n vp")),
+        FUNCTION, "a condition on some bits of the tag",
+    ),
+    "the right tag is given away": (
+        "open", replacing((CLEARED, f"{CLEARED}    vmovdqu [r12 - 16], xmm1\n")),
+        replacing((CLEARED, f"{CLEARED}    vmovdqu xmm1, [rsp]\n")),
+        MEMORY, "of the whole output that start 16 before it",
+    ),
+    "the status is a byte of the tag": (
+        "open", replacing((f"{CLEARED}    mov         eax, 0x01", f"{CLEARED}    vmovd eax, xmm1")),
+        replacing((f"{CLEARED}    mov         eax, 0x01", f"{CLEARED}    mov eax, 2\n sub eax, 1")),
+        FUNCTION, "the status of a tag that differs is wrong",
+    ),
+    "text is written behind the zeros": (
+        "open", replacing((CLEARED, f"{CLEARED}    mov byte [r11 - 1], 1\n")),
+        replacing((CLEARED, f"{CLEARED}    mov r11, 0\n")),
+        MEMORY, "store to 1 bytes of output that start 1 before it",
+    ),
+    "zeros that end a byte early": (
+        "open",
+        replacing(("and         r13, 0x01\n    cmp         r13, 0x00\n    je ", "jmp ")),
+        replacing(("and         r13, 0x01\n    cmp         r13, 0x00\n    je ",
+                   "and         r13, 0x01\n    cmp         r13, 0x00\n    jbe ")),
+        FUNCTION, "the output is not zero to its end",
+    ),
+    "zeros that end a byte late": (
+        "open", replacing((ZERO, f"add r13, 1\n    {ZERO}")),
+        replacing((ZERO, f"add r13, 0\n    {ZERO}")),
+        MEMORY, "store to 1 bytes of the whole output that end 1 beyond it",
+    ),
+    # Totals, where loops have been cut.
+    "a total that the loop counts down": (
+        "seal", replacing((".group:\n", ".group:\n    sub r12, 32\n")),
+        replacing((".group:\n", ".group:\n    mov rcx, r12\n    add rcx, 32\n")),
+        FUNCTION, "the block of lengths is not",
+    ),
+    "the length of the text for that of the AAD": (
+        "seal", replacing(("shl         r8, 0x03 ", "mov r8, r12\n    shl r8, 3 ;")),
+        replacing(("shl         r8, 0x03 ", "mov rcx, r8\n    mov r8, rcx\n    shl r8, 3 ;")),
+        FUNCTION, "the block of lengths is not",
+    ),
+    "what is left of the text for its length": (
+        "seal", replacing(("shl         r12, 0x03 ", "mov r12, r10\n    shl r12, 3 ;")),
+        replacing(("shl         r12, 0x03 ", "add r12, r12\n    shl r12, 2 ;")),
+        FUNCTION, "the block of lengths is not",
+    ),
+    "the length of the text in 32 bits": (
+        "seal", replacing(("vmovq       xmm2, r12\n", "vmovd xmm2, r12d\n")),
+        replacing(("vmovq       xmm2, r12\n", "vmovq xmm2, r12\n    vmovdqa xmm2, xmm2\n")),
+        Category.UNSUPPORTED, "a length that may wrap around",
+    ),
+    "AAD that is not padded with zeros": (
+        "seal",
+        lambda own: re.sub(PADDED, r"\1;", own, count=1, flags=re.S),
+        lambda own: re.sub(PADDED, r"\1vpsrldq xmm9, xmm9, 1 ;", own, count=1, flags=re.S),
+        FUNCTION, "the tag",
+    ),
+    "an IV whose length is in the other half of its block": (
+        "seal", replacing((IV_BITS, f"{IV_BITS}    vpslldq xmm3, xmm3, 8\n")),
+        replacing((IV_BITS, f"{IV_BITS}    vpslldq xmm3, xmm3, 0\n")),
+        FUNCTION, "block 1 of the output",
+    ),
+    "a state that begins with ones": (
+        "seal", replacing(("vpxor       xmm3, xmm3, xmm3\n    mov         r11, r8",
+                           "vpcmpeqd xmm3, xmm3, xmm3\n    mov r11, r8")),
+        replacing(("vpxor       xmm3, xmm3, xmm3\n    mov         r11, r8",
+                   "vpsrldq xmm3, xmm3, 16\n    mov r11, r8")),
+        FUNCTION, "the tag",
+    ),
+    "the tag written before a length is refused": (
+        "seal", replacing((".refused:\n", ".refused:\n    mov byte [rax], 0\n")),
+        replacing((".refused:\n", ".refused:\n    xor eax, eax\n")),
+        FUNCTION, "tag is written, though a length is refused",
+    ),
+    # The operand of a NOP is no address; that of a prefetch is one.
+    "a prefetch at the tag": (
+        "seal", replacing((TAG, f"vmovq rcx, xmm0\n    prefetcht0 [rcx]\n    {TAG}")),
+        replacing((TAG, f"vmovq rcx, xmm0\n    nop dword [rcx + rcx]\n    {TAG}")),
+        TIMING, "an address depends on a secret",
+    ),
+}  # fmt: skip
+"""What is wrong: the function, how it is made wrong, its twin, and the refusal."""
+
+
+def refuted(operation: str, edit: Callable[[str], str]) -> Refutation | None:
+    head, label, tail = text_of(SMALL).partition(f"\n{SMALL.name}_{operation}:\n")
+    own, end, rest = tail.partition("\n.end:")
+    changed = edit(own)
+    assert changed != own
+    return proved(SMALL, head + label + changed + end + rest, operation).refutation
+
+
+@pytest.mark.parametrize("name", sorted(HOLES))
+def test_a_wrong_message_is_refused(name: str) -> None:
+    operation, wrong, _, category, words = HOLES[name]
+    refutation = refuted(operation, wrong)
+    assert refutation is not None
+    # Not by the second line, which would call it a fault of the prover.
+    assert refutation.category == category, str(refutation)
+    assert words in str(refutation)
+    assert str(pickle.loads(pickle.dumps(refutation))) == str(refutation)
+
+
+@pytest.mark.parametrize("name", sorted(HOLES))
+def test_its_twin_is_proved(name: str) -> None:
+    operation, _, twin, _, _ = HOLES[name]
+    assert refuted(operation, twin) is None
+
+
+def test_a_run_that_is_taken_up_again_reads_by_its_own_lengths() -> None:
+    stated = statement(SMALL, SMALL.name, "sysv")
+    (seal,) = (f for f in stated.functions if f.operation == "seal")
+    elf = assemble_text(find_nasm(), SMALL.name, text_of(SMALL), "elf64")
+    prover: Prover[MessageEntry] = Prover(load_image(elf), stated, seal)
+    entry = prover.start({"iv_length": 12, "aad_length": 0, "length": 32})
+    other = copied(entry)
+    other.numbers["length"] = 20
+    whole, part = (e.machine.memory.regions["input"].cell(1) for e in (entry, other))
+    assert isinstance(whole, Term)
+    assert isinstance(part, Term)
+    assert not whole.deps & RAW
+    assert part.deps & RAW
