@@ -109,3 +109,17 @@ def test_a_planted_fault_is_refused(
     assert not category or refutation.category == category, str(refutation)
     assert refutation.category is not Category.PROVER, str(refutation)
     assert words in str(refutation)
+
+
+@pytest.mark.parametrize("operation", ["seal", "open"])
+def test_of_chosen_lengths_no_more_is_claimed(operation: str) -> None:
+    stated = statement(SMALL, SMALL.name, "sysv")
+    chosen = tuple(f for f in stated.functions if f.operation == operation)
+    elf = assemble_text(find_nasm(), SMALL.name, text_of(SMALL), "elf64")
+    proof = prove_object(elf, replace(stated, functions=chosen), (0, 13, 16, 77))
+    assert proof.refutation is None, proof.report()
+    words = "4 chosen of text, an IV of 12 bytes, 16 or 32 of AAD"
+    assert {(t.lengths, t.method) for t in proof.theorems} == {
+        (words, "execution, apart"), (words, "execution, in place"),
+    }  # fmt: skip
+    assert proof.functions[0].behind is None

@@ -27,7 +27,7 @@ from ghashgen.verify.engine.induction import Course, join, prove_longer
 from ghashgen.verify.engine.plans import Shown
 from ghashgen.verify.engine.prover import Prover
 from ghashgen.verify.gcm.counter import IV_BYTES
-from ghashgen.verify.gcm.crypt import GREATEST_TEXT, Encrypt, together
+from ghashgen.verify.gcm.crypt import GREATEST_TEXT, Encrypt
 from ghashgen.verify.gcm.named import (
     BEFORE,
     DONE,
@@ -50,6 +50,8 @@ from ghashgen.verify.hash.entry import HashEntry
 from ghashgen.verify.hash.naming import BLOCK, PARTIAL
 from ghashgen.verify.x86_64.flow import VECTOR
 from ghashgen.verify.x86_64.memory import STACK, Access
+
+_TEXT = Claim(1, GREATEST_TEXT, "length")
 
 
 class TextCourse(Course):
@@ -273,41 +275,22 @@ class Message(Named):
         """Return those that are refused."""
         return ()
 
-    def prove(self, prover: Prover[HashEntry], lengths: Iterable[int] | None) -> Shown:
-        """Prove it for every IV, AAD and text, for two buffers, and for one that is both.
-
-        Raises:
-            Refutation: it does not hold.
-        """
-        apart = self._judged(prover)
-        function = replace(self.gcm_function, in_place=True)
-        both: Prover[HashEntry] = Prover(prover.image, prover.statement, function)
-        meaning = both.meaning
-        assert isinstance(meaning, Message)
-        try:
-            one = meaning._judged(both)
-        except Refutation as refutation:
-            refutation.message += ", in place"
-            raise
-        finally:
-            meaning.terms.clear()
-        prover.executed += both.executed
-        words = "IV, AAD and text, every length of each"
-        parts = ((words, "induction, apart"), (words, "induction, in place"))
-        return Shown(parts, together(apart, one))
-
-    def _judged(self, prover: Prover[HashEntry]) -> Behind:
-        """Prove it for every message; what cannot be shown of all may be wrong for one.
+    def _every_length(
+        self, prover: Prover[HashEntry], lengths: Iterable[int] | None, parts: int
+    ) -> Shown:
+        """Prove it for every IV, AAD and text; what cannot be shown of all may be wrong for one.
 
         Raises:
             Refutation: of one message, if there is one that tells what is wrong.
         """
+        if lengths is not None:
+            return self._chosen(prover, sorted(set(lengths)))
         try:
-            return self._every_message(prover)
+            behind = self._every_message(prover)
         except Refutation as refutation:
             if refutation.category is not Category.UNSUPPORTED:
                 raise
-            known: Numbers = refutation.numbers
+            known = refutation.numbers
             alone: Prover[HashEntry] = Prover(
                 prover.image, prover.statement, prover.function, cutting=False
             )
@@ -318,6 +301,16 @@ class Message(Named):
                     if one.category is not Category.UNSUPPORTED:
                         raise one from None
             raise
+        return Shown((("IV, AAD and text, every length of each", "induction"),), behind)
+
+    def _chosen(self, prover: Prover[HashEntry], lengths: Sequence[int]) -> Shown:
+        """Prove it for texts of some lengths; nothing is then claimed of other messages."""
+        for tag in self.tags():
+            course = TextCourse(_TEXT, 1, {**tag, "iv_length": IV_BYTES})
+            for length in lengths:
+                prover.prove(course.numbers(length))
+        words = f"{len(lengths)} chosen of text, an IV of 12 bytes, 16 or 32 of AAD"
+        return Shown(((words, "execution"),))
 
     def _every_message(self, prover: Prover[HashEntry]) -> Behind:
         """Prove it phase by phase, the last one first: what is before may then be any."""
@@ -325,9 +318,7 @@ class Message(Named):
         self._refusals(prover, first)
         group = BLOCK_BYTES * self.gcm.blocks
         executed = [*range(group + 2 * BLOCK_BYTES), 2 * group, 3 * group]
-        text = TextCourse(
-            Claim(1, GREATEST_TEXT, "length"), group, {**first, "iv_length": IV_BYTES}
-        )
+        text = TextCourse(_TEXT, group, {**first, "iv_length": IV_BYTES})
         any_text = self._course(prover, text, executed)
         others = {**first, "iv_length": IV_BYTES, "length": any_text}
         aad = Course(Claim(1, GREATEST_OTHER, "aad_length"), group, others)
