@@ -12,9 +12,9 @@ arrived, so what was proved from an equal machine state holds again.
 from collections.abc import Callable, Container, Mapping
 
 from ghashgen.verify.core.refutation import unsupported
-from ghashgen.verify.core.term import DATA, OPAQUE, Lane, Term, of_table, secret
+from ghashgen.verify.core.term import DATA, OPAQUE, RAW, Lane, Term, of_table, secret
 from ghashgen.verify.core.values import Affine, Number, Pointer, Value, shift_number
-from ghashgen.verify.engine.family import Buffer, E, Kept, Meaning
+from ghashgen.verify.engine.family import Buffer, E, Entry, Kept, Meaning
 from ghashgen.verify.x86_64.flags import forgotten
 from ghashgen.verify.x86_64.flow import FLAGS, MASK, VECTOR, Flow
 from ghashgen.verify.x86_64.machine import RSP
@@ -52,6 +52,8 @@ def cut(entry: E, meaning: Meaning[E], flow: Flow, address: int) -> Key | None:
     Returns None, and changes nothing, if the live values are not of the permitted kinds.
     """
     live = entry.live = flow.live.get(address, frozenset())
+    if address in flow.meetings and _in_work(entry, live):
+        return None
     kept = meaning.carried(entry, live_lanes(entry, live))
     if kept is None:
         return None
@@ -61,6 +63,15 @@ def cut(entry: E, meaning: Meaning[E], flow: Flow, address: int) -> Key | None:
         _advance(entry, meaning, number, amount)
     forget(entry, meaning, flow, address, kept)
     return cut_key(entry, meaning, address)
+
+
+def _in_work(entry: Entry, live: frozenset[int]) -> bool:
+    """Return whether bytes of a last block, or secrets in general registers, are still needed."""
+    m = entry.machine
+    lanes = (lane for number in live if VECTOR <= number < MASK for lane in m.vec[number - VECTOR])
+    values = (value for content in m.memory.written.values() for value, _ in content.values())
+    raw = (v for v in (*lanes, *values) if isinstance(v, Term) and v.deps & RAW)
+    return any(raw) or any(secret(m.gpr[number]) for number in live if number < VECTOR)
 
 
 def least(number: Number) -> int:

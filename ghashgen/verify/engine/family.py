@@ -154,6 +154,8 @@ class Meaning(ABC, Generic[E]):
     """The number that the function returns, if it does: `check` must then compare it."""
     cuts = False
     """Whether loops are cut."""
+    meetings = False
+    """Whether runs are cut wherever two ways meet, too: a part that has no loop may end there."""
     repeats = True
     """Whether straight code may be passed over where its results are known: `written` then notes
     nothing in an entry (`engine.stretches`)."""

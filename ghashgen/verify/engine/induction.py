@@ -91,8 +91,8 @@ def _alignments(prover: Prover[E]) -> Iterator[None]:
 def join(prover: Prover[E], course: Course, shown: Sequence[Affine]) -> Affine:
     """Count a state as proved where the number of a course may be any, all of them being so.
 
-    What happens before the number matters runs once, with any: until a cut at which the state is
-    one that has been proved for every number executed, and for every progression of `shown`.
+    What happens before the number matters runs once, with any: as far as there are cuts at which
+    the state has been proved for every number executed, and for every progression of `shown`.
     Returns the number that is any.
 
     Raises:
@@ -105,11 +105,7 @@ def join(prover: Prover[E], course: Course, shown: Sequence[Affine]) -> Affine:
     executed = _executed(prover, course)
     alike: list[Key] = []
 
-    def at_cut(address: int) -> bool:
-        key = prover.cut(entry, address)
-        if key is None:
-            return False
-        alike.append(key)
+    def proved(key: Key) -> bool:
         state = _at_each(key, claim.unknown)
         return all(state(length) in prover.finished for length in executed) and all(
             _within(key, part) in prover.finished
@@ -122,11 +118,27 @@ def join(prover: Prover[E], course: Course, shown: Sequence[Affine]) -> Affine:
             for part in shown
         )
 
+    def at_cut(address: int) -> bool:
+        key = prover.cut(entry, address)
+        if key is not None:
+            passed.append(key)
+            if proved(key):
+                # So is what led here.
+                alike.extend(passed)
+                passed.clear()
+        return False
+
     with prover.judging(f"any {claim.unknown}: "):
         for _ in _alignments(prover):
-            entry = prover.start(course.numbers(anything))
-            if prover.run(entry, prover.entry_address, at_cut):
-                raise unsupported("no state from which every one has been proved")
+            entry, passed, before = prover.start(course.numbers(anything)), list[Key](), len(alike)
+            try:
+                prover.run(entry, prover.entry_address, at_cut)
+                open_question: Exception = unsupported("no state from which all have been proved")
+            except (Refutation, UndecidedError) as error:
+                # Here the number matters: each one has been proved on its own.
+                open_question = error
+            if len(alike) == before:
+                raise open_question
     prover.finished.update(alike)
     return anything
 

@@ -84,7 +84,7 @@ class Prover(Generic[E]):
         self.meaning = self.statement.meaning(self.function, self.cutting)
         self.entry_address = self.image.symbol(self.function.symbol)
         saved = ABIS[self.statement.abi].saved_numbers
-        self.flow = flow_of(self.image, self.entry_address, saved)
+        self.flow = flow_of(self.image, self.entry_address, saved, self.meaning.meetings)
 
     @property
     def at(self) -> int:

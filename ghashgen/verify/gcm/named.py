@@ -97,6 +97,7 @@ class Named(Crypt):
     """What a message is made of, and the names of what is equal to it."""
 
     returns = Result(32)
+    meetings = True
     repeats = False
 
     def __init__(self, spec: "GcmSpec", function: "GcmFunction", cutting: bool) -> None:

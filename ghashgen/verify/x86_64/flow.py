@@ -4,6 +4,7 @@ Liveness only decides which values a proof forgets at a cut. Forgetting is alway
 mistake here could make a proof fail but never make it wrong.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -58,7 +59,9 @@ class Flow:
 
     instructions: dict[int, Instruction]
     cuts: frozenset[int]
-    """Heads and exits of loops, and where a jump over a loop lands."""
+    """Heads and exits of loops, where a jump over a loop lands, and `meetings`."""
+    meetings: frozenset[int]
+    """Where else two ways meet, if that is asked for."""
     turned: Mapping[int, frozenset[int]]
     """Per cut, the registers that its loops write: those that it is of, or that are jumped over."""
     live: dict[int, frozenset[int]]
@@ -125,8 +128,11 @@ def _successors(instruction: Instruction) -> tuple[int, ...] | None:
     return None
 
 
-def flow_of(image: Image, entry: int, saved: frozenset[int]) -> Flow:
-    """Explore the code from an entry; `saved` are the registers that the caller wants back."""
+def flow_of(image: Image, entry: int, saved: frozenset[int], meetings: bool = False) -> Flow:
+    """Explore the code from an entry; `saved` are the registers that the caller wants back.
+
+    With `meetings`, runs can be cut wherever two ways meet, no loop being skipped.
+    """
     instructions: dict[int, Instruction] = {}
     successors: dict[int, tuple[int, ...] | None] = {}
     work = [entry]
@@ -160,11 +166,15 @@ def flow_of(image: Image, entry: int, saved: frozenset[int]) -> Flow:
         for cut in (head, after, *skips):
             if cut in instructions:
                 turned[cut] = turned.get(cut, frozenset()) | written
+    ways = Counter(target for after in successors.values() for target in after or ())
+    met = {t for at, t, _ in leaps if meetings and at < t and ways[t] > 1} & set(instructions)
+    met -= set(turned)
     calls = any(i.flow_control == FlowControl.CALL for i in instructions.values())
     at_return = EVERYTHING if calls else saved | {RSP}
     return Flow(
         instructions,
-        frozenset(turned),
+        frozenset(turned) | met,
+        frozenset(met),
         turned,
         _liveness(successors, uses, at_return),
         frozenset().union(*(u.writes for u in uses.values())),
