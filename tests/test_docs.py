@@ -296,8 +296,8 @@ def test_the_example_with_threads_runs(tmp_path: Path) -> None:
     if platform.machine() not in ("x86_64", "AMD64"):
         pytest.skip("the kernels are x86-64 code and this machine is not")
     (source,) = (t for t in blocks("docs/threads.md", "c") if "pthread" in t)
-    (command,) = (span for span in re.findall(r"`(ghashgen generate [^`]*segments[^`]*)`",
-                                              TEXTS["docs/threads.md"]))  # fmt: skip
+    text = TEXTS["docs/threads.md"]
+    (command,) = re.findall(r"`(ghashgen generate [^`]*--out\s+my-kernels)`", text)
     words = [str(tmp_path) if word == "my-kernels" else word for word in shlex.split(command)]
     result = CliRunner().invoke(verbs()["generate"], words[2:])
     assert result.exit_code == 0, result.output
@@ -313,36 +313,44 @@ def test_the_example_with_threads_runs(tmp_path: Path) -> None:
     assert subprocess.run([tmp_path / "example"], check=False).returncode == 0
 
 
+def test_readme_has_the_lines_of_the_example_with_a_pool() -> None:
+    (lines,) = (text for text in blocks("README.md", "c") if "pool" in text)
+    assert lines in blocks("docs/threads.md", "c")[0]
+
+
 @pytest.mark.cpu
 @pytest.mark.parametrize(
-    ("number", "family", "folder", "needs"),
+    ("page", "number", "family", "folder", "needs"),
     [
-        (0, "hash", "my-ghash", ("pclmulqdq", "sse2", "ssse3")),
-        (1, "gcm", "my-gcm", ("aesni", "pclmulqdq", "sse2", "ssse3", "sse4_1")),
+        ("docs/dispatch.md", 0, "hash", "my-ghash", ("pclmulqdq", "sse2", "ssse3")),
+        ("docs/dispatch.md", 1, "gcm", "my-gcm", ("aesni", "pclmulqdq", "sse2", "ssse3", "sse4_1")),
+        ("docs/threads.md", 0, "hash", "my-pool", ("pclmulqdq", "sse2", "ssse3")),
     ],
 )
-def test_the_example_of_the_dispatcher_runs(
-    tmp_path: Path, number: int, family: str, folder: str, needs: tuple[str, ...]
+def test_an_example_with_the_dispatcher_runs(
+    tmp_path: Path, page: str, number: int, family: str, folder: str, needs: tuple[str, ...]
 ) -> None:
-    """A C example of docs/dispatch.md, with the folder that the command above it generates."""
+    """A C example, with the folder that the command above it generates."""
     if platform.machine() not in ("x86_64", "AMD64"):
         pytest.skip("the kernels are x86-64 code and this machine is not")
-    source = blocks("docs/dispatch.md", "c")[number]
+    source = [text for text in blocks(page, "c") if "main" in text][number]
     pattern = rf"`(ghashgen generate [^`]*--out {folder})`"
-    (command,) = re.findall(pattern, TEXTS["docs/dispatch.md"])
+    (command,) = re.findall(pattern, TEXTS[page])
     words = [str(tmp_path) if word == folder else word for word in shlex.split(command)]
     result = CliRunner().invoke(verbs()["generate"], words[2:])
     assert result.exit_code == 0, result.output
     header_name, source_name = names_of(family)
     files = [tmp_path / "example.c", tmp_path / source_name]
+    files += tmp_path.glob("*_threads.c")
+    least = len(files) + 1
     files[0].write_text(source, encoding="utf-8")
     header = (tmp_path / header_name).read_text(encoding="utf-8")
     for name in re.findall(r"^ \*   (\w+/g\w+)$", header, re.MULTILINE):
         files.append(tmp_path / f"{Path(name).name}.o")
         text = (tmp_path / f"{name}.asm").read_text(encoding="utf-8")
         files[-1].write_bytes(assemble_text(find_nasm(), Path(name).name, text, "elf64"))
-    assert len(files) > 2
-    options = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{tmp_path}"]
+    assert len(files) >= least
+    options = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-pthread", f"-I{tmp_path}"]
     program = tmp_path / "example"
     subprocess.run([*find_cc().command, *options, *files, "-o", program], check=True)
     # Without what every kernel needs the example says that portable code is due.

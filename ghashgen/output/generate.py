@@ -20,6 +20,7 @@ from ghashgen.kernels.families import families, in_order
 from ghashgen.kernels.target import Target
 from ghashgen.output.artefact import Artefact, make, manifest_entry, sha256
 from ghashgen.output.dispatcher import every_name, render_all
+from ghashgen.output.threads import SUFFIXES, render_threads
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import unwritten
 from ghashgen.support.parallel import run
@@ -55,10 +56,12 @@ def produce(
     whole: bool,
     on_done: Callable[[Point], None] = lambda kernel: None,
     chosen: Chosen | None = None,
+    threads: bool = False,
 ) -> Output:
     """Make every kernel; `whole` says that entries of `old` not made again are stale.
 
-    The dispatcher's order comes from the records, or from a chosen set.
+    The dispatcher's order comes from the records, or from a chosen set; `threads` adds the runtime
+    for threads.
     """
     assembler = find_assembler(target.syntax.assembler)
     artefacts = run(partial(_make, target, assembler), kernels, on_done)
@@ -77,7 +80,10 @@ def produce(
             library=target.library,
         )
     }
-    beside |= render_all(ordered, target.library, chosen)
+    dispatchers = render_all(ordered, target.library, chosen)
+    beside |= dispatchers
+    if threads:
+        beside |= render_threads(ordered, target.library, dispatchers)
     files |= beside
     hashes = {name: sha256(text.encode()) for name, text in beside.items()}
     files[manifest.NAME] = manifest.dump(ordered, hashes)
@@ -113,8 +119,11 @@ def generate(
     force: bool = False,
     on_done: Callable[[Point], None] = lambda kernel: None,
     chosen: Chosen | None = None,
+    threads: bool = False,
 ) -> Output:
     """Make the kernels and write them to `out`; a chosen set gives the dispatcher its order.
+
+    `threads` adds the runtime for threads; a folder that has it keeps it.
 
     Raises:
         GhashgenError: the folder is not writable, a file was edited by hand, or a tool is missing;
@@ -126,7 +135,8 @@ def generate(
         _refuse_another_prefix(out, old, target)
     if not force:
         _refuse_edited(out, old)
-    output = produce(kernels, target, old, whole, on_done, chosen)
+    threads = threads or any(target.library + s in manifest.companions(out) for s in SUFFIXES)
+    output = produce(kernels, target, old, whole, on_done, chosen, threads)
     # What an earlier version emitted beside the kernels.
     gone = sorted(manifest.companions(out).keys() - output.files.keys())
     output = replace(output, stale=(*output.stale, *gone))

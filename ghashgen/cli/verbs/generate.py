@@ -25,6 +25,7 @@ from ghashgen.kernels.target import Target, arch_of, target
 from ghashgen.output import generate as generator
 from ghashgen.output.artefact import make, sha256
 from ghashgen.output.dispatcher import names_of, recorded
+from ghashgen.output.threads import SUFFIXES
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import find_assembler
 from ghashgen.support.wording import counted
@@ -49,6 +50,7 @@ from ghashgen.support.wording import counted
     type=click.Path(path_type=Path),
     help="Only the kernels of this chosen set (ghashgen tune), in its order.",
 )
+@click.option("--threads", is_flag=True, help="Add what hashes a message in threads (--segments).")
 @click.option("--force", is_flag=True, help="Overwrite files that were edited by hand.")
 @click.option("--check", "only_check", is_flag=True, help="Regenerate and compare; write nothing.")
 @json_option
@@ -62,6 +64,7 @@ def COMMAND(
     fmt: str,
     out: Path | None,
     chosen_file: Path | None,
+    threads: bool,
     force: bool,
     only_check: bool,
     as_json: bool,
@@ -69,11 +72,13 @@ def COMMAND(
     """Emit kernels as assembly, with a header and MANIFEST.json; without filters, the catalogue."""
     if chosen_file is not None:
         where = _target(abi, fmt, prefix, table_align, syntax, backend)
-        _chosen(chosen_file, where, out, choice, force, only_check, as_json)
+        _chosen(chosen_file, where, out, choice, threads, force, only_check, as_json)
         return
     found = chosen_kernels(choice)
     kernels = found.kernels
     where = _target(abi, fmt, prefix, table_align, syntax, backend, arch_of(kernels))
+    if threads and (out is None or str(out) == "-"):
+        raise GhashgenError("--threads adds files to a folder of its own", "give --out FOLDER")
     if str(out) == "-":
         if len(kernels) != 1:
             raise GhashgenError(f"{len(kernels)} kernels are chosen for --out -", "choose one")
@@ -89,7 +94,7 @@ def COMMAND(
     whole = out is None and kernels == catalogue()
     with progress("generate", len(kernels)) as advance:
         output = generator.generate(
-            kernels, where, folder, whole=whole, force=force, on_done=advance
+            kernels, where, folder, whole=whole, force=force, on_done=advance, threads=threads
         )
     _say_left_out(folder)
     if as_json:
@@ -98,7 +103,8 @@ def COMMAND(
         count = counted(len(kernels), "kernel")
         if found.made:
             count += f" ({len(found.made)} of them not in the catalogue)"
-        click.echo(f"{count}, {prefix}{generator.HEADER} and {manifest.NAME} in {folder}")
+        files = [prefix + generator.HEADER, *(where.library + s for s in SUFFIXES if threads)]
+        click.echo(f"{count}, {', '.join(files)} and {manifest.NAME} in {folder}")
 
 
 def _target(
@@ -130,6 +136,7 @@ def _chosen(
     where: Target,
     out: Path | None,
     choice: Choice,
+    threads: bool,
     force: bool,
     only_check: bool,
     as_json: bool,
@@ -145,7 +152,14 @@ def _chosen(
     found = load(path)
     with progress("generate", len(found.kernels)) as advance:
         output = generator.generate(
-            found.kernels, where, out, whole=True, force=force, on_done=advance, chosen=found
+            found.kernels,
+            where,
+            out,
+            whole=True,
+            force=force,
+            on_done=advance,
+            chosen=found,
+            threads=threads,
         )
     _say_left_out(out)
     codes = {artefact.kernel: sha256(artefact.code) for artefact in output.artefacts}
