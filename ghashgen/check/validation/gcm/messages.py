@@ -5,7 +5,7 @@ the one of 16 bytes that has the same J0 (`oracle`).
 """
 
 import random
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -20,8 +20,8 @@ from ghashgen.algebra.field.gf128 import mul, power
 from ghashgen.algebra.field.ghash import multiply_blocks
 from ghashgen.check.validation import pyca
 from ghashgen.check.validation.cases import SEED, tail_bound
-from ghashgen.check.validation.gcm.oracle import Key
-from ghashgen.check.validation.gcm.texts import LENGTHS_PER_KEY
+from ghashgen.check.validation.gcm.oracle import Key, stepped
+from ghashgen.check.validation.gcm.texts import CARRIES, LENGTHS_PER_KEY, counter_before
 from ghashgen.check.validation.gcm.trials import Part, Trial
 from ghashgen.check.validation.records import (
     USUAL_IV,
@@ -40,7 +40,9 @@ IVS_OF_PYCA = range(8, 129)
 MOST_AAD = 49
 """Bytes of AAD: three blocks and a part."""
 
-IV_LENGTHS = (*range(1, 65), 127, 128, 129, 1000, 4097)
+ALL_AAD = range(MOST_AAD + 1)
+
+IV_LENGTHS = (*range(1, 301), 1000, 4097)
 
 LONG = ((0, 65536 + 3), (1500, 12), (16384, 699), (65536, 1000), (65536 + 7, 0))
 """(bytes of text, bytes of AAD)"""
@@ -85,28 +87,47 @@ def _drawn(rng: random.Random, key: Key, text: int, aad: int, iv: int = USUAL_IV
     return message(key, rng.randbytes(iv), rng.randbytes(aad), rng.randbytes(text))
 
 
-@lru_cache(maxsize=8)
-def every_length(key_bytes: int, bound: int) -> tuple[Message, ...]:
-    """Return messages of every length of text 0..bound, five of each length.
+def every_length(
+    key_bytes: int, bound: int, each: Callable[[int], Iterable[int]] = lambda text: ALL_AAD
+) -> Iterator[Message]:
+    """Yield messages of every length of text 0..bound against AAD of 0 to 49 bytes.
 
-    Their AAD has 0 to 49 bytes: all lengths that are 7 times that of the text, modulo 10. So
-    among any ten lengths of text each of the 50 occurs.
+    `each` may leave fewer lengths of AAD, by that of the text.
     """
     rng = random.Random(SEED + 11 * key_bytes)
-    out = []
     for length in range(bound + 1):
         if length % LENGTHS_PER_KEY == 0:
             key = Key(rng.randbytes(key_bytes))
-        out += [_drawn(rng, key, length, a) for a in range(7 * length % 10, MOST_AAD + 1, 10)]
-    return tuple(out)
+        for aad in each(length):
+            yield _drawn(rng, key, length, aad)
+
+
+def one_of_all(text: int) -> Iterable[int]:
+    """Return one length of AAD; any 50 lengths of text have all of them."""
+    return (7 * text % len(ALL_AAD),)
 
 
 @lru_cache(maxsize=8)
 def pairs(key_bytes: int) -> tuple[Message, ...]:
     """Return a message of every pair of lengths 0..49 of text and AAD."""
-    rng = random.Random(SEED + 13 * key_bytes)
-    key, each = Key(rng.randbytes(key_bytes)), range(MOST_AAD + 1)
-    return tuple(_drawn(rng, key, text, aad) for text in each for aad in each)
+    return tuple(every_length(key_bytes, MOST_AAD))
+
+
+@lru_cache(maxsize=8)
+def wraps(key_bytes: int, blocks: int) -> tuple[Message, ...]:
+    """Return messages whose counter wraps, or carries into each byte of its word, at each block.
+
+    Their IVs have 16 bytes: some such IV leads to any first counter block.
+    """
+    rng = random.Random(SEED + 43 * key_bytes + blocks)
+    key, length = Key(rng.randbytes(key_bytes)), tail_bound(blocks)
+    out = []
+    for carry in CARRIES:
+        for at in range(2 * blocks + 3):
+            iv = key.iv_of(stepped(counter_before(rng, carry - at), -1))
+            text, aad = rng.randbytes(length), rng.randbytes(rng.randrange(MOST_AAD + 1))
+            out.append(message(key, iv, aad, text))
+    return tuple(out)
 
 
 @lru_cache(maxsize=8)
@@ -125,15 +146,20 @@ def long(key_bytes: int) -> tuple[Message, ...]:
     return tuple(_drawn(rng, key, text, aad) for text, aad in LONG)
 
 
-def messages(key_bytes: int, blocks: int, bound: int, sample: int) -> Iterator[Message]:
-    """Yield the messages of a kernel; `bound` covers the largest of a run.
+def messages(key_bytes: int, blocks: int, sample: int) -> Iterator[Message]:
+    """Yield the messages of a kernel.
 
-    `sample` thins out: of every length of text one message is left, of the rest every so manieth.
+    `sample` thins out: of every length of text one message is left, of all pairs of lengths 0..49
+    and of IVs every so manieth.
     """
-    lengths = every_length(key_bytes, max(bound, tail_bound(blocks)))
-    own = [each for each in lengths if len(each.plaintext) <= tail_bound(blocks)]
-    yield from own if sample == 1 else own[2::5]
-    yield from [*pairs(key_bytes), *ivs(key_bytes)][::sample]
+    bound = tail_bound(blocks)
+    if sample == 1:
+        yield from every_length(key_bytes, bound)
+    else:
+        yield from every_length(key_bytes, bound, one_of_all)
+        yield from pairs(key_bytes)[::sample]
+    yield from wraps(key_bytes, blocks)
+    yield from ivs(key_bytes)[::sample]
     yield from long(key_bytes)
 
 
@@ -168,16 +194,14 @@ def _flipped(data: bytes, bit: int) -> bytes:
     return (int.from_bytes(data, "little") ^ 1 << bit).to_bytes(len(data), "little")
 
 
-def forgeries(
-    key_bytes: int, blocks: int, lengths: Iterable[Message], sample: int
-) -> Iterator[Trial]:
+def forgeries(key_bytes: int, blocks: int, sample: int) -> Iterator[Trial]:
     """Yield trials of `open` that must find a tag wrong.
 
     Of messages of every length a random bit; at three lengths each of the 128 bits, and of shorter
     tags the first and the last; a wrong bit in text, AAD or IV; a tag's bytes in another order.
     """
     rng = random.Random(SEED + 23 * key_bytes + blocks)
-    for number, found in enumerate(lengths):
+    for number, found in enumerate(every_length(key_bytes, tail_bound(blocks), one_of_all)):
         yield forged(found, rng.randrange(8 * BLOCK_BYTES), in_place=bool(number & 1))
     key = Key(rng.randbytes(key_bytes))
     for length in (0, 21, BLOCK_BYTES * blocks + 5):

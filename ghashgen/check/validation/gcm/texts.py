@@ -23,7 +23,7 @@ CARRIES = (2**32, 2**24, 2**16, 2**8)
 """Numbers at which bytes of the counter's last word turn to 0: the word itself first."""
 
 
-def _counter(rng: random.Random, last: int) -> bytes:
+def counter_before(rng: random.Random, last: int) -> bytes:
     """Return a counter block that ends in a number; its other 96 bits are random or all ones."""
     prefix = rng.choice((rng.randbytes(12), b"\xff" * 12))
     return prefix + (last % 2**32).to_bytes(4, "big")
@@ -32,7 +32,7 @@ def _counter(rng: random.Random, last: int) -> bytes:
 def some_counter(rng: random.Random, length: int) -> bytes:
     """Return a counter block: any, or one that carries on the way through a text."""
     carry = rng.choice((*CARRIES, rng.getrandbits(32)))
-    return _counter(rng, carry - rng.randrange(2 + length // BLOCK_BYTES))
+    return counter_before(rng, carry - rng.randrange(2 + length // BLOCK_BYTES))
 
 
 @lru_cache(maxsize=8)
@@ -64,7 +64,9 @@ def wraps(key_bytes: int, blocks: int) -> tuple[Text, ...]:
     rng = random.Random(SEED + 16 * blocks + key_bytes)
     key, length = Key(rng.randbytes(key_bytes)), tail_bound(blocks)
     return tuple(
-        text(key, _counter(rng, carry - at), rng.randbytes(BLOCK_BYTES), rng.randbytes(length))
+        text(
+            key, counter_before(rng, carry - at), rng.randbytes(BLOCK_BYTES), rng.randbytes(length)
+        )
         for carry in CARRIES
         for at in range(2 * blocks + 3)
     )
@@ -103,11 +105,12 @@ def _trial(
 def texts(key_bytes: int, blocks: int, bound: int, sample: int) -> Iterator[tuple[str, Text]]:
     """Yield the texts of a kernel; `bound` covers the largest of a run.
 
-    `sample` thins out all but the lengths: every so manieth.
+    `sample` thins out the long ones: every so manieth.
     """
     lengths = every_length(key_bytes, max(bound, tail_bound(blocks)))
     yield from _named(lengths[: tail_bound(blocks) + 1])
-    yield from _named([*wraps(key_bytes, blocks), *long(key_bytes)][::sample])
+    yield from _named(wraps(key_bytes, blocks))
+    yield from _named(long(key_bytes)[::sample])
 
 
 def _named(found: Iterable[Text]) -> Iterator[tuple[str, Text]]:

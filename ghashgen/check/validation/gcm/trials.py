@@ -1,13 +1,15 @@
 """A call of a function, what must come of it, and whether it did."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import groupby, islice
+from typing import Any
 
 from ghashgen.check.validation.runners import Runner
+from ghashgen.kernels.core import Function
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.run.arguments import Answer, Arguments, Memory, Values, in_place
+from ghashgen.run.arguments import Answer, Arguments, Memory, Values, arguments, in_place
 from ghashgen.run.built import Built
 
 CONTEXT = "ctx"
@@ -53,13 +55,16 @@ class Trial:
     zeros: Mapping[str, int] = field(default_factory=dict)
     """Zero bytes after what is given, by the names of parameters."""
 
-    def arguments(self, built: Built[GcmKernel], context: bytes | None) -> Arguments:
+    def arguments(
+        self, built: Built[GcmKernel], function: Function[Any], context: bytes | None
+    ) -> Arguments:
         """Return the arguments; without a context there is garbage in its place."""
         given = self.given if context is None else {**self.given, CONTEXT: context}
-        function = functions_of(built.kernel)[self.function]
-        made = built.arguments(self.function, given)
+        made = arguments(function, given, built.kernel.layout.size, built.table_align)
         if self.in_place:
             made = in_place(function, made)
+        if not self.zeros and not self.said:
+            return made
         names = [param.name for param in function.params]
         return tuple(
             replace(x, zeros=self.zeros.get(n, 0)) if isinstance(x, Memory) else self.said.get(n, x)
@@ -76,16 +81,27 @@ class Trial:
         return f"{self.function} of {self.what}{', in place' if self.in_place else ''}"
 
 
+AT_ONCE = 1024
+"""Trials that are made before their answers are looked at."""
+
+
+def together(trials: Iterable[Trial]) -> Iterator[list[Trial]]:
+    """Yield trials by AT_ONCE, so that few are held at a time."""
+    left = iter(trials)
+    while some := list(islice(left, AT_ONCE)):
+        yield some
+
+
 def faults(runner: Runner, built: Built[GcmKernel], trials: Sequence[Trial]) -> Iterator[str]:
     """Make the calls and yield what is wrong, one line a call.
 
     Raises:
         GhashgenError: a call faults, writes beside its buffers or violates the convention.
     """
-    contexts = _contexts(runner, built, trials)
+    contexts, exported = _contexts(runner, built, trials), functions_of(built.kernel)
     for function, group in groupby(trials, lambda trial: trial.function):
-        some = list(group)
-        calls = [trial.arguments(built, contexts.get(trial.key)) for trial in some]
+        some, own = list(group), exported[function]
+        calls = [trial.arguments(built, own, contexts.get(trial.key)) for trial in some]
         for trial, answer in zip(some, runner.answers(built, function, calls), strict=True):
             if found := list(trial.wrong(answer)):
                 yield f"{trial}: {'; '.join(found)}"
@@ -96,8 +112,9 @@ def calls(
 ) -> dict[str, list[Arguments]]:
     """Return the calls of trials, by the names of functions."""
     contexts = _contexts(runner, built, [trial for some in trials.values() for trial in some])
+    exported = functions_of(built.kernel)
     return {
-        name: [trial.arguments(built, contexts[trial.key]) for trial in some]
+        name: [trial.arguments(built, exported[name], contexts[trial.key]) for trial in some]
         for name, some in trials.items()
     }
 

@@ -10,7 +10,7 @@ from ghashgen.check.validation.cases import SEED, tail_bound
 from ghashgen.check.validation.gcm import cavp, messages, texts
 from ghashgen.check.validation.gcm.messages import Message
 from ghashgen.check.validation.gcm.oracle import Text
-from ghashgen.check.validation.gcm.trials import CONTEXT, Part, Trial, calls, faults
+from ghashgen.check.validation.gcm.trials import CONTEXT, Part, Trial, calls, faults, together
 from ghashgen.check.validation.outcome import Validation
 from ghashgen.check.validation.runners import Runner
 from ghashgen.kernels.families import functions_of
@@ -34,9 +34,7 @@ class Wanted:
 
     def messages(self) -> Iterator[Message]:
         """Yield whole messages."""
-        yield from messages.messages(
-            self.kernel.key_bytes, self.kernel.blocks, self.bound, self.sample
-        )
+        yield from messages.messages(self.kernel.key_bytes, self.kernel.blocks, self.sample)
 
     def texts(self) -> Iterator[tuple[str, Text]]:
         """Yield texts, and what they are."""
@@ -81,12 +79,10 @@ def _sealed(wanted: Wanted) -> Iterator[Trial]:
 def _opened(wanted: Wanted) -> Iterator[Trial]:
     """Yield the same to open, tags of all lengths, and forgeries."""
     size, blocks = wanted.kernel.key_bytes, wanted.kernel.blocks
-    found = list(wanted.messages())
-    for number, each in enumerate(found):
+    for number, each in enumerate(wanted.messages()):
         yield messages.opening(each, not number & 1)
     yield from messages.tags(size)
-    every_length = {len(each.plaintext): each for each in found}.values()
-    yield from messages.forgeries(size, blocks, every_length, wanted.sample)
+    yield from messages.forgeries(size, blocks, wanted.sample)
     yield from messages.cavp(size, "open")[:: wanted.sample]
     yield from messages.refused(size, "open")
 
@@ -124,10 +120,14 @@ def validate_one(runner: Runner, built: Built[GcmKernel], bound: int) -> Validat
     start = time.perf_counter()
     exported = functions_of(built.kernel)
     failures = [f"nothing validates {name}" for name in exported if name not in SUITES]
-    wanted = Wanted(built.kernel, bound, runner.sample)
-    trials = [trial for name in exported if name in SUITES for trial in SUITES[name](wanted)]
+    wanted, cases = Wanted(built.kernel, bound, runner.sample), 0
     try:
-        failures += faults(runner, built, trials)
+        for name in [name for name in exported if name in SUITES]:
+            for some in together(SUITES[name](wanted)):
+                cases += len(some)
+                if found := list(faults(runner, built, some)):
+                    failures += found
+                    break
         placed = {
             name: messages.placed(built.kernel.key_bytes, built.kernel.blocks, name)
             for name in PLACED
@@ -140,7 +140,7 @@ def validate_one(runner: Runner, built: Built[GcmKernel], bound: int) -> Validat
         name=built.kernel.name,
         isa=built.kernel.isa,
         how=runner.how,
-        cases=len(trials),
+        cases=cases,
         longest_tail=tail_bound(built.kernel.blocks),
         seconds=time.perf_counter() - start,
         failures=tuple(failures),
