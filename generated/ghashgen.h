@@ -18,15 +18,15 @@
  * that is a multiple of NAME_CTX_ALIGN; a multiple of NAME_CTX_BEST_ALIGN serves speed alone. It holds
  * no address: its bytes may be copied, and the copy serves at any such address. It is as secret as the
  * key, and erasing it is the caller's. in and out are the same pointer or do not overlap.
- * NAME_encrypt and NAME_decrypt are for hosts that make tags themselves. They take len bytes (any
- * number) on from the counter block and the state of GHASH, 16 bytes each, and leave both where the
- * next call goes on; the last block of the hash is padded with zeros, so a text may be split at
- * multiples of 16 bytes.
- * A kernel whose name says messages takes whole ones in one call. NAME_seal and NAME_open return 0
- * where all is well; NAME_open 1 where the tag differs, and then out is zero to its end; both 2, with
- * nothing written, where a length is none that SP 800-38D allows: an IV of no bytes, an IV or AAD of
- * more than 2^61 - 1, a text of more than 2^36 - 32, a tag to be compared of other than 4, 8 or 12
- * to 16. Until NAME_open returns, out holds text whose tag is not yet known.
+ * NAME_seal and NAME_open take a whole message in one call. They return 0 where all is well; NAME_open
+ * 1 where the tag differs, and then out is zero to its end; both 2, with nothing written, where a
+ * length is none that SP 800-38D allows: an IV of no bytes, an IV or AAD of more than 2^61 - 1, a text
+ * of more than 2^36 - 32, a tag to be compared of other than 4, 8 or 12 to 16. Until NAME_open
+ * returns, out holds text whose tag is not yet known.
+ * NAME_encrypt and NAME_decrypt are for hosts that make tags themselves; a kernel whose name says text
+ * has these alone. They take len bytes (any number) on from the counter block and the state of GHASH,
+ * 16 bytes each, and leave both where the next call goes on; the last block of the hash is padded with
+ * zeros, so a text may be split at multiples of 16 bytes.
  * No IV may come twice under one key: texts and the key of the hash would be lost.
  *
  * Call a kernel only on a CPU that has the features named beside it: the bits of CPUID that its
@@ -52,6 +52,8 @@ extern "C" {
 void gcm128_avx2_winograd_clmul1_x16_init(void *ctx, const uint8_t *key);
 void gcm128_avx2_winograd_clmul1_x16_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm128_avx2_winograd_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx2_winograd_clmul1_x16_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_avx2_winograd_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm128_avx2_winograd_clmul1_x16_wipe: AES-128-GCM (SP 800-38D), 16 blocks per group; abi sysv; cpu aesni avx avx2 pclmulqdq vaes vpclmulqdq */
 #define GCM128_AVX2_WINOGRAD_CLMUL1_X16_WIPE_CTX_BYTES 944
@@ -60,6 +62,8 @@ void gcm128_avx2_winograd_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16
 void gcm128_avx2_winograd_clmul1_x16_wipe_init(void *ctx, const uint8_t *key);
 void gcm128_avx2_winograd_clmul1_x16_wipe_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm128_avx2_winograd_clmul1_x16_wipe_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx2_winograd_clmul1_x16_wipe_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_avx2_winograd_clmul1_x16_wipe_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm128_avx512_winograd_clmul1_x32: AES-128-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
 #define GCM128_AVX512_WINOGRAD_CLMUL1_X32_CTX_BYTES 1840
@@ -68,6 +72,8 @@ void gcm128_avx2_winograd_clmul1_x16_wipe_decrypt(const void *ctx, uint8_t count
 void gcm128_avx512_winograd_clmul1_x32_init(void *ctx, const uint8_t *key);
 void gcm128_avx512_winograd_clmul1_x32_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm128_avx512_winograd_clmul1_x32_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx512_winograd_clmul1_x32_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_avx512_winograd_clmul1_x32_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm128_avx512_winograd_clmul1_x32_wipe: AES-128-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
 #define GCM128_AVX512_WINOGRAD_CLMUL1_X32_WIPE_CTX_BYTES 1840
@@ -76,6 +82,8 @@ void gcm128_avx512_winograd_clmul1_x32_decrypt(const void *ctx, uint8_t counter[
 void gcm128_avx512_winograd_clmul1_x32_wipe_init(void *ctx, const uint8_t *key);
 void gcm128_avx512_winograd_clmul1_x32_wipe_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm128_avx512_winograd_clmul1_x32_wipe_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx512_winograd_clmul1_x32_wipe_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_avx512_winograd_clmul1_x32_wipe_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm128_avx_k_clmul1_x8: AES-128-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni avx pclmulqdq */
 #define GCM128_AVX_K_CLMUL1_X8_CTX_BYTES 432
@@ -84,6 +92,8 @@ void gcm128_avx512_winograd_clmul1_x32_wipe_decrypt(const void *ctx, uint8_t cou
 void gcm128_avx_k_clmul1_x8_init(void *ctx, const uint8_t *key);
 void gcm128_avx_k_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm128_avx_k_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx_k_clmul1_x8_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_avx_k_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm128_avx_schoolbook_clmul3_x8: AES-128-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni avx pclmulqdq */
 #define GCM128_AVX_SCHOOLBOOK_CLMUL3_X8_CTX_BYTES 304
@@ -92,6 +102,8 @@ void gcm128_avx_k_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_
 void gcm128_avx_schoolbook_clmul3_x8_init(void *ctx, const uint8_t *key);
 void gcm128_avx_schoolbook_clmul3_x8_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm128_avx_schoolbook_clmul3_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx_schoolbook_clmul3_x8_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_avx_schoolbook_clmul3_x8_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm128_avx_winograd_clmul1_x8: AES-128-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni avx pclmulqdq */
 #define GCM128_AVX_WINOGRAD_CLMUL1_X8_CTX_BYTES 560
@@ -100,6 +112,8 @@ void gcm128_avx_schoolbook_clmul3_x8_decrypt(const void *ctx, uint8_t counter[16
 void gcm128_avx_winograd_clmul1_x8_init(void *ctx, const uint8_t *key);
 void gcm128_avx_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm128_avx_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx_winograd_clmul1_x8_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_avx_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm128_avx_winograd_clmul1_x8_wipe: AES-128-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni avx pclmulqdq */
 #define GCM128_AVX_WINOGRAD_CLMUL1_X8_WIPE_CTX_BYTES 560
@@ -108,6 +122,8 @@ void gcm128_avx_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16],
 void gcm128_avx_winograd_clmul1_x8_wipe_init(void *ctx, const uint8_t *key);
 void gcm128_avx_winograd_clmul1_x8_wipe_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm128_avx_winograd_clmul1_x8_wipe_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx_winograd_clmul1_x8_wipe_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_avx_winograd_clmul1_x8_wipe_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm128_sse_winograd_clmul1_x8: AES-128-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni pclmulqdq sse2 sse4_1 ssse3 */
 #define GCM128_SSE_WINOGRAD_CLMUL1_X8_CTX_BYTES 560
@@ -116,6 +132,8 @@ void gcm128_avx_winograd_clmul1_x8_wipe_decrypt(const void *ctx, uint8_t counter
 void gcm128_sse_winograd_clmul1_x8_init(void *ctx, const uint8_t *key);
 void gcm128_sse_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm128_sse_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_sse_winograd_clmul1_x8_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_sse_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm128_sse_winograd_clmul1_x8_wipe: AES-128-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni pclmulqdq sse2 sse4_1 ssse3 */
 #define GCM128_SSE_WINOGRAD_CLMUL1_X8_WIPE_CTX_BYTES 560
@@ -124,6 +142,8 @@ void gcm128_sse_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16],
 void gcm128_sse_winograd_clmul1_x8_wipe_init(void *ctx, const uint8_t *key);
 void gcm128_sse_winograd_clmul1_x8_wipe_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm128_sse_winograd_clmul1_x8_wipe_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_sse_winograd_clmul1_x8_wipe_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_sse_winograd_clmul1_x8_wipe_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm192_avx2_winograd_clmul1_x16: AES-192-GCM (SP 800-38D), 16 blocks per group; abi sysv; cpu aesni avx avx2 pclmulqdq vaes vpclmulqdq */
 #define GCM192_AVX2_WINOGRAD_CLMUL1_X16_CTX_BYTES 976
@@ -132,6 +152,8 @@ void gcm128_sse_winograd_clmul1_x8_wipe_decrypt(const void *ctx, uint8_t counter
 void gcm192_avx2_winograd_clmul1_x16_init(void *ctx, const uint8_t *key);
 void gcm192_avx2_winograd_clmul1_x16_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm192_avx2_winograd_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm192_avx2_winograd_clmul1_x16_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm192_avx2_winograd_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm192_avx512_winograd_clmul1_x32: AES-192-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
 #define GCM192_AVX512_WINOGRAD_CLMUL1_X32_CTX_BYTES 1872
@@ -140,6 +162,8 @@ void gcm192_avx2_winograd_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16
 void gcm192_avx512_winograd_clmul1_x32_init(void *ctx, const uint8_t *key);
 void gcm192_avx512_winograd_clmul1_x32_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm192_avx512_winograd_clmul1_x32_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm192_avx512_winograd_clmul1_x32_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm192_avx512_winograd_clmul1_x32_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm192_avx_winograd_clmul1_x8: AES-192-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni avx pclmulqdq */
 #define GCM192_AVX_WINOGRAD_CLMUL1_X8_CTX_BYTES 592
@@ -148,6 +172,8 @@ void gcm192_avx512_winograd_clmul1_x32_decrypt(const void *ctx, uint8_t counter[
 void gcm192_avx_winograd_clmul1_x8_init(void *ctx, const uint8_t *key);
 void gcm192_avx_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm192_avx_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm192_avx_winograd_clmul1_x8_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm192_avx_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm192_sse_winograd_clmul1_x8: AES-192-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni pclmulqdq sse2 sse4_1 ssse3 */
 #define GCM192_SSE_WINOGRAD_CLMUL1_X8_CTX_BYTES 592
@@ -156,6 +182,8 @@ void gcm192_avx_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16],
 void gcm192_sse_winograd_clmul1_x8_init(void *ctx, const uint8_t *key);
 void gcm192_sse_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm192_sse_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm192_sse_winograd_clmul1_x8_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm192_sse_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm256_avx2_winograd_clmul1_x16: AES-256-GCM (SP 800-38D), 16 blocks per group; abi sysv; cpu aesni avx avx2 pclmulqdq vaes vpclmulqdq */
 #define GCM256_AVX2_WINOGRAD_CLMUL1_X16_CTX_BYTES 1008
@@ -164,6 +192,8 @@ void gcm192_sse_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16],
 void gcm256_avx2_winograd_clmul1_x16_init(void *ctx, const uint8_t *key);
 void gcm256_avx2_winograd_clmul1_x16_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm256_avx2_winograd_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx2_winograd_clmul1_x16_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_avx2_winograd_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm256_avx512_winograd_clmul1_x32: AES-256-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
 #define GCM256_AVX512_WINOGRAD_CLMUL1_X32_CTX_BYTES 1904
@@ -172,6 +202,8 @@ void gcm256_avx2_winograd_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16
 void gcm256_avx512_winograd_clmul1_x32_init(void *ctx, const uint8_t *key);
 void gcm256_avx512_winograd_clmul1_x32_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm256_avx512_winograd_clmul1_x32_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx512_winograd_clmul1_x32_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_avx512_winograd_clmul1_x32_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm256_avx_winograd_clmul1_x8: AES-256-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni avx pclmulqdq */
 #define GCM256_AVX_WINOGRAD_CLMUL1_X8_CTX_BYTES 624
@@ -180,6 +212,8 @@ void gcm256_avx512_winograd_clmul1_x32_decrypt(const void *ctx, uint8_t counter[
 void gcm256_avx_winograd_clmul1_x8_init(void *ctx, const uint8_t *key);
 void gcm256_avx_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm256_avx_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx_winograd_clmul1_x8_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_avx_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm256_sse_winograd_clmul1_x8: AES-256-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni pclmulqdq sse2 sse4_1 ssse3 */
 #define GCM256_SSE_WINOGRAD_CLMUL1_X8_CTX_BYTES 624
@@ -188,6 +222,8 @@ void gcm256_avx_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16],
 void gcm256_sse_winograd_clmul1_x8_init(void *ctx, const uint8_t *key);
 void gcm256_sse_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm256_sse_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_sse_winograd_clmul1_x8_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_sse_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* ghash_avx2_k_clmul1_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_K_CLMUL1_X16_TABLE_BYTES 512

@@ -100,7 +100,7 @@ def gcm_entry(
 ) -> Entry:
     """An AES-GCM kernel that takes whole messages, unless `messages` is False."""
     own = {"messages": True, "multiply": "winograd", "reduce": "clmul1", **axes}
-    suffix = "".join(f"_{name}" for name in ("messages", "wipe") if own.get(name))
+    suffix = ("_wipe" if own.get("wipe") else "") + ("" if own["messages"] else "_text")
     name = f"gcm{key}_{isa}_winograd_clmul1_x{blocks}{suffix}"
     defaults = {axis.name: axis.default for axis in GCM_AXES if axis.default is not None}
     parts = ["init", "encrypt", "decrypt", *(("seal", "open") if own["messages"] else ())]

@@ -193,7 +193,7 @@ def test_every_syntax_is_assembled_to_the_same_bytes(kernel: GcmKernel, syntax: 
 
 
 def test_what_open_keeps_of_the_text_is_wiped() -> None:
-    kernel = GcmKernel(128, "avx", "winograd", "clmul1", 8, messages=True)
+    kernel = GcmKernel(128, "avx", "winograd", "clmul1", 8)
     for function in ("seal", "open"):
         assert "stack" in made(kernel).left(function).names
         assert not made(replace(kernel, wipe=True)).left(function).names

@@ -23,7 +23,7 @@ from ghashgen.support.toolchain import Tool, assemble_text
 FRAMED = (
     *SAMPLE,
     Kernel("avx512", "k", "clmul1", 48, wipe=True),
-    GcmKernel(256, "avx", "winograd", "clmul1", 8, wipe=True, messages=True),
+    GcmKernel(256, "avx", "winograd", "clmul1", 8, wipe=True),
 )
 """A frame that takes displacements beyond a byte; functions of many arguments and returns."""
 

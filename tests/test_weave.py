@@ -196,13 +196,13 @@ def test_the_constants_that_are_read_most_get_the_registers_that_are_left(
 def test_the_loops_of_the_largest_groups_need_no_stack(isa: str) -> None:
     machine = isas()[isa]
     blocks = machine.lanes * min(machine.vector_registers // 2, 12)
-    kernel = GcmKernel(256, isa, "winograd", "clmul1", blocks)
+    kernel = GcmKernel(256, isa, "winograd", "clmul1", blocks, messages=False)
     for name, found in compile_kernel(kernel, SYSV).items():
         assert found.allocation.spill_ops == found.allocation.slots == 0, name
 
 
 def test_an_order_of_colouring_that_fits_more_is_tried_before_the_stack() -> None:
-    kernel = GcmKernel(128, "sse", "winograd", "clmul1", 8)
+    kernel = GcmKernel(128, "sse", "winograd", "clmul1", 8, messages=False)
     item = compile_kernel(kernel, SYSV)["encrypt"]
     assert not item.allocation.easy
     assert item.allocation.slots == 0
@@ -211,7 +211,7 @@ def test_an_order_of_colouring_that_fits_more_is_tried_before_the_stack() -> Non
 
 
 def test_registers_that_nearly_suffice_cost_few_slots() -> None:
-    kernel = GcmKernel(128, "avx2", "winograd", "clmul1", 16)
+    kernel = GcmKernel(128, "avx2", "winograd", "clmul1", 16, messages=False)
     program = {"encrypt": functions_of(kernel)["encrypt"].program(kernel)}
     found = compile_programs(program, kernel, SYSV, vectors=15)["encrypt"].allocation
     assert 0 < found.slots < 40

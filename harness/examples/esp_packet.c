@@ -12,9 +12,9 @@
 #include "ghashgen.h"
 
 /* Another kernel is another name here. */
-#define KERNEL(function) gcm128_avx_winograd_clmul1_x8_messages_##function
-#define CONTEXT_BYTES GCM128_AVX_WINOGRAD_CLMUL1_X8_MESSAGES_CTX_BYTES
-#define CONTEXT_ALIGN GCM128_AVX_WINOGRAD_CLMUL1_X8_MESSAGES_CTX_BEST_ALIGN
+#define KERNEL(function) gcm128_avx_winograd_clmul1_x8_##function
+#define CONTEXT_BYTES GCM128_AVX_WINOGRAD_CLMUL1_X8_CTX_BYTES
+#define CONTEXT_ALIGN GCM128_AVX_WINOGRAD_CLMUL1_X8_CTX_BEST_ALIGN
 
 enum {
     HEADER = 8,

@@ -50,10 +50,12 @@ STITCH = Axis(
 
 MESSAGES = Axis(
     "messages",
-    "Export seal and open too: a whole message in one call.",
+    "Export seal and open: a whole message in one call.",
     lambda: (False, True),
-    False,
+    True,
+    mark=lambda whole: "" if whole else "text",
 )
+"""Without, a kernel does the text alone, for hosts that make tags themselves."""
 
 AXES = (*(KEY, ISA, MULTIPLY, REDUCE, BLOCKS, ORDER, ROUND_KEYS, STITCH, MESSAGES, SCHEDULE, WIPE),)
 """All of them, in the order in which they are named, asked for and refused."""

@@ -12,15 +12,15 @@ or 32 bytes: the number in the name says its bits. A context has NAME_CTX_BYTES 
 that is a multiple of NAME_CTX_ALIGN; a multiple of NAME_CTX_BEST_ALIGN serves speed alone. It holds
 no address: its bytes may be copied, and the copy serves at any such address. It is as secret as the
 key, and erasing it is the caller's. in and out are the same pointer or do not overlap.
-NAME_encrypt and NAME_decrypt are for hosts that make tags themselves. They take len bytes (any
-number) on from the counter block and the state of GHASH, 16 bytes each, and leave both where the
-next call goes on; the last block of the hash is padded with zeros, so a text may be split at
-multiples of 16 bytes.
-A kernel whose name says messages takes whole ones in one call. NAME_seal and NAME_open return 0
-where all is well; NAME_open 1 where the tag differs, and then out is zero to its end; both 2, with
-nothing written, where a length is none that SP 800-38D allows: an IV of no bytes, an IV or AAD of
-more than 2^61 - 1, a text of more than 2^36 - 32, a tag to be compared of other than 4, 8 or 12
-to 16. Until NAME_open returns, out holds text whose tag is not yet known.
+NAME_seal and NAME_open take a whole message in one call. They return 0 where all is well; NAME_open
+1 where the tag differs, and then out is zero to its end; both 2, with nothing written, where a
+length is none that SP 800-38D allows: an IV of no bytes, an IV or AAD of more than 2^61 - 1, a text
+of more than 2^36 - 32, a tag to be compared of other than 4, 8 or 12 to 16. Until NAME_open
+returns, out holds text whose tag is not yet known.
+NAME_encrypt and NAME_decrypt are for hosts that make tags themselves; a kernel whose name says text
+has these alone. They take len bytes (any number) on from the counter block and the state of GHASH,
+16 bytes each, and leave both where the next call goes on; the last block of the hash is padded with
+zeros, so a text may be split at multiples of 16 bytes.
 No IV may come twice under one key: texts and the key of the hash would be lost."""
 
 

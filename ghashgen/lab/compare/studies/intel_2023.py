@@ -21,7 +21,7 @@ _SCHEMES = (
 
 def _group(key: int, isa: str, blocks: int) -> Group:
     rows = tuple(
-        Variant(label, GcmKernel(key, isa, multiply, reduce, blocks, messages=True))
+        Variant(label, GcmKernel(key, isa, multiply, reduce, blocks))
         for label, multiply, reduce in _SCHEMES
     )
     return Group(f"AES-{key}, {isa} x{blocks}", rows)

@@ -22,7 +22,7 @@ def _group(key: int) -> Group:
     ours = [
         Variant(
             label,
-            GcmKernel(key, isa, "winograd", "clmul1", blocks, messages=True),
+            GcmKernel(key, isa, "winograd", "clmul1", blocks),
             _INSTRUCTIONS[key] if isa == "sse" else None,
         )
         for label, isa, blocks in _OURS
