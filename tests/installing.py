@@ -38,9 +38,10 @@ ORDER = ("generate", *(verb for verb in QUICKEST if verb != "generate"))
 
 CUT = f"""
 from ghashgen.cli import main as cli
+from ghashgen.kernels import selection
 from ghashgen.kernels.hash import catalogue
 kernels = tuple(kernel for kernel in catalogue.catalogue() if kernel.name == {SMALL!r})
-catalogue.catalogue = lambda: kernels
+catalogue.catalogue = selection.catalogue = lambda: kernels
 cli.main()
 """
 """The command line with a catalogue of one kernel, for verbs that take the whole of it."""
