@@ -143,39 +143,63 @@ struct choice {
 void gcm128_avx2_winograd_clmul1_x16_init(void *ctx, const uint8_t *key);
 void gcm128_avx2_winograd_clmul1_x16_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm128_avx2_winograd_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx2_winograd_clmul1_x16_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_avx2_winograd_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm128_avx512_winograd_clmul1_x32_init(void *ctx, const uint8_t *key);
 void gcm128_avx512_winograd_clmul1_x32_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm128_avx512_winograd_clmul1_x32_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx512_winograd_clmul1_x32_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_avx512_winograd_clmul1_x32_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm128_avx_winograd_clmul1_x8_init(void *ctx, const uint8_t *key);
 void gcm128_avx_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm128_avx_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx_winograd_clmul1_x8_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_avx_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm128_sse_winograd_clmul1_x8_init(void *ctx, const uint8_t *key);
 void gcm128_sse_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm128_sse_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_sse_winograd_clmul1_x8_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_sse_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm192_avx2_winograd_clmul1_x16_init(void *ctx, const uint8_t *key);
 void gcm192_avx2_winograd_clmul1_x16_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm192_avx2_winograd_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm192_avx2_winograd_clmul1_x16_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm192_avx2_winograd_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm192_avx512_winograd_clmul1_x32_init(void *ctx, const uint8_t *key);
 void gcm192_avx512_winograd_clmul1_x32_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm192_avx512_winograd_clmul1_x32_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm192_avx512_winograd_clmul1_x32_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm192_avx512_winograd_clmul1_x32_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm192_avx_winograd_clmul1_x8_init(void *ctx, const uint8_t *key);
 void gcm192_avx_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm192_avx_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm192_avx_winograd_clmul1_x8_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm192_avx_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm192_sse_winograd_clmul1_x8_init(void *ctx, const uint8_t *key);
 void gcm192_sse_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm192_sse_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm192_sse_winograd_clmul1_x8_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm192_sse_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm256_avx2_winograd_clmul1_x16_init(void *ctx, const uint8_t *key);
 void gcm256_avx2_winograd_clmul1_x16_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm256_avx2_winograd_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx2_winograd_clmul1_x16_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_avx2_winograd_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm256_avx512_winograd_clmul1_x32_init(void *ctx, const uint8_t *key);
 void gcm256_avx512_winograd_clmul1_x32_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm256_avx512_winograd_clmul1_x32_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx512_winograd_clmul1_x32_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_avx512_winograd_clmul1_x32_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm256_avx_winograd_clmul1_x8_init(void *ctx, const uint8_t *key);
 void gcm256_avx_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm256_avx_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx_winograd_clmul1_x8_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_avx_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm256_sse_winograd_clmul1_x8_init(void *ctx, const uint8_t *key);
 void gcm256_sse_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm256_sse_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_sse_winograd_clmul1_x8_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_sse_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 enum {
     GCM128_AVX2_WINOGRAD_CLMUL1_X16,
@@ -196,59 +220,159 @@ static const struct ghashgen_gcm_kernel kernels[] = {
     [GCM128_AVX2_WINOGRAD_CLMUL1_X16] =
         {"gcm128_avx2_winograd_clmul1_x16", 944, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-         gcm128_avx2_winograd_clmul1_x16_init, gcm128_avx2_winograd_clmul1_x16_encrypt, gcm128_avx2_winograd_clmul1_x16_decrypt, NULL, NULL},
+         gcm128_avx2_winograd_clmul1_x16_init, gcm128_avx2_winograd_clmul1_x16_encrypt, gcm128_avx2_winograd_clmul1_x16_decrypt, gcm128_avx2_winograd_clmul1_x16_seal, gcm128_avx2_winograd_clmul1_x16_open},
     [GCM128_AVX512_WINOGRAD_CLMUL1_X32] =
         {"gcm128_avx512_winograd_clmul1_x32", 1840, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
          F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-         gcm128_avx512_winograd_clmul1_x32_init, gcm128_avx512_winograd_clmul1_x32_encrypt, gcm128_avx512_winograd_clmul1_x32_decrypt, NULL, NULL},
+         gcm128_avx512_winograd_clmul1_x32_init, gcm128_avx512_winograd_clmul1_x32_encrypt, gcm128_avx512_winograd_clmul1_x32_decrypt, gcm128_avx512_winograd_clmul1_x32_seal, gcm128_avx512_winograd_clmul1_x32_open},
     [GCM128_AVX_WINOGRAD_CLMUL1_X8] =
         {"gcm128_avx_winograd_clmul1_x8", 560, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
-         gcm128_avx_winograd_clmul1_x8_init, gcm128_avx_winograd_clmul1_x8_encrypt, gcm128_avx_winograd_clmul1_x8_decrypt, NULL, NULL},
+         gcm128_avx_winograd_clmul1_x8_init, gcm128_avx_winograd_clmul1_x8_encrypt, gcm128_avx_winograd_clmul1_x8_decrypt, gcm128_avx_winograd_clmul1_x8_seal, gcm128_avx_winograd_clmul1_x8_open},
     [GCM128_SSE_WINOGRAD_CLMUL1_X8] =
         {"gcm128_sse_winograd_clmul1_x8", 560, 16,
          F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-         gcm128_sse_winograd_clmul1_x8_init, gcm128_sse_winograd_clmul1_x8_encrypt, gcm128_sse_winograd_clmul1_x8_decrypt, NULL, NULL},
+         gcm128_sse_winograd_clmul1_x8_init, gcm128_sse_winograd_clmul1_x8_encrypt, gcm128_sse_winograd_clmul1_x8_decrypt, gcm128_sse_winograd_clmul1_x8_seal, gcm128_sse_winograd_clmul1_x8_open},
     [GCM192_AVX2_WINOGRAD_CLMUL1_X16] =
         {"gcm192_avx2_winograd_clmul1_x16", 976, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-         gcm192_avx2_winograd_clmul1_x16_init, gcm192_avx2_winograd_clmul1_x16_encrypt, gcm192_avx2_winograd_clmul1_x16_decrypt, NULL, NULL},
+         gcm192_avx2_winograd_clmul1_x16_init, gcm192_avx2_winograd_clmul1_x16_encrypt, gcm192_avx2_winograd_clmul1_x16_decrypt, gcm192_avx2_winograd_clmul1_x16_seal, gcm192_avx2_winograd_clmul1_x16_open},
     [GCM192_AVX512_WINOGRAD_CLMUL1_X32] =
         {"gcm192_avx512_winograd_clmul1_x32", 1872, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
          F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-         gcm192_avx512_winograd_clmul1_x32_init, gcm192_avx512_winograd_clmul1_x32_encrypt, gcm192_avx512_winograd_clmul1_x32_decrypt, NULL, NULL},
+         gcm192_avx512_winograd_clmul1_x32_init, gcm192_avx512_winograd_clmul1_x32_encrypt, gcm192_avx512_winograd_clmul1_x32_decrypt, gcm192_avx512_winograd_clmul1_x32_seal, gcm192_avx512_winograd_clmul1_x32_open},
     [GCM192_AVX_WINOGRAD_CLMUL1_X8] =
         {"gcm192_avx_winograd_clmul1_x8", 592, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
-         gcm192_avx_winograd_clmul1_x8_init, gcm192_avx_winograd_clmul1_x8_encrypt, gcm192_avx_winograd_clmul1_x8_decrypt, NULL, NULL},
+         gcm192_avx_winograd_clmul1_x8_init, gcm192_avx_winograd_clmul1_x8_encrypt, gcm192_avx_winograd_clmul1_x8_decrypt, gcm192_avx_winograd_clmul1_x8_seal, gcm192_avx_winograd_clmul1_x8_open},
     [GCM192_SSE_WINOGRAD_CLMUL1_X8] =
         {"gcm192_sse_winograd_clmul1_x8", 592, 16,
          F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-         gcm192_sse_winograd_clmul1_x8_init, gcm192_sse_winograd_clmul1_x8_encrypt, gcm192_sse_winograd_clmul1_x8_decrypt, NULL, NULL},
+         gcm192_sse_winograd_clmul1_x8_init, gcm192_sse_winograd_clmul1_x8_encrypt, gcm192_sse_winograd_clmul1_x8_decrypt, gcm192_sse_winograd_clmul1_x8_seal, gcm192_sse_winograd_clmul1_x8_open},
     [GCM256_AVX2_WINOGRAD_CLMUL1_X16] =
         {"gcm256_avx2_winograd_clmul1_x16", 1008, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-         gcm256_avx2_winograd_clmul1_x16_init, gcm256_avx2_winograd_clmul1_x16_encrypt, gcm256_avx2_winograd_clmul1_x16_decrypt, NULL, NULL},
+         gcm256_avx2_winograd_clmul1_x16_init, gcm256_avx2_winograd_clmul1_x16_encrypt, gcm256_avx2_winograd_clmul1_x16_decrypt, gcm256_avx2_winograd_clmul1_x16_seal, gcm256_avx2_winograd_clmul1_x16_open},
     [GCM256_AVX512_WINOGRAD_CLMUL1_X32] =
         {"gcm256_avx512_winograd_clmul1_x32", 1904, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
          F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-         gcm256_avx512_winograd_clmul1_x32_init, gcm256_avx512_winograd_clmul1_x32_encrypt, gcm256_avx512_winograd_clmul1_x32_decrypt, NULL, NULL},
+         gcm256_avx512_winograd_clmul1_x32_init, gcm256_avx512_winograd_clmul1_x32_encrypt, gcm256_avx512_winograd_clmul1_x32_decrypt, gcm256_avx512_winograd_clmul1_x32_seal, gcm256_avx512_winograd_clmul1_x32_open},
     [GCM256_AVX_WINOGRAD_CLMUL1_X8] =
         {"gcm256_avx_winograd_clmul1_x8", 624, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
-         gcm256_avx_winograd_clmul1_x8_init, gcm256_avx_winograd_clmul1_x8_encrypt, gcm256_avx_winograd_clmul1_x8_decrypt, NULL, NULL},
+         gcm256_avx_winograd_clmul1_x8_init, gcm256_avx_winograd_clmul1_x8_encrypt, gcm256_avx_winograd_clmul1_x8_decrypt, gcm256_avx_winograd_clmul1_x8_seal, gcm256_avx_winograd_clmul1_x8_open},
     [GCM256_SSE_WINOGRAD_CLMUL1_X8] =
         {"gcm256_sse_winograd_clmul1_x8", 624, 16,
          F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-         gcm256_sse_winograd_clmul1_x8_init, gcm256_sse_winograd_clmul1_x8_encrypt, gcm256_sse_winograd_clmul1_x8_decrypt, NULL, NULL},
+         gcm256_sse_winograd_clmul1_x8_init, gcm256_sse_winograd_clmul1_x8_encrypt, gcm256_sse_winograd_clmul1_x8_decrypt, gcm256_sse_winograd_clmul1_x8_seal, gcm256_sse_winograd_clmul1_x8_open},
 };
 
 /* For each CPU the first that fits is the one. A comment says what decided: how calls were measured
  * and the record in docs/bench/gcm, or the convention. */
 static const struct choice choices[] = {
+    /* other Intel, other AMD, other: convention */
+    {
+        128, GHASHGEN_GCM_MIXED, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        128, GHASHGEN_GCM_MIXED, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        128, GHASHGEN_GCM_MIXED, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        128, GHASHGEN_GCM_MIXED, UINT32_C(0x7),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x7),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        128, GHASHGEN_GCM_RECORDS, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        128, GHASHGEN_GCM_RECORDS, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        128, GHASHGEN_GCM_RECORDS, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        128, GHASHGEN_GCM_RECORDS, UINT32_C(0x7),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        128, GHASHGEN_GCM_BULK, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        128, GHASHGEN_GCM_BULK, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        128, GHASHGEN_GCM_BULK, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        128, GHASHGEN_GCM_BULK, UINT32_C(0x7),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
+    },
     /* other Intel, other AMD, other: convention */
     {
         128, GHASHGEN_GCM_PARTS, UINT32_C(0x7),
@@ -276,6 +400,106 @@ static const struct choice choices[] = {
     },
     /* other Intel, other AMD, other: convention */
     {
+        192, GHASHGEN_GCM_MIXED, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        192, GHASHGEN_GCM_MIXED, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        192, GHASHGEN_GCM_MIXED, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM192_AVX_WINOGRAD_CLMUL1_X8],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        192, GHASHGEN_GCM_MIXED, UINT32_C(0x7),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM192_AVX_WINOGRAD_CLMUL1_X8],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x7),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        192, GHASHGEN_GCM_RECORDS, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        192, GHASHGEN_GCM_RECORDS, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        192, GHASHGEN_GCM_RECORDS, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM192_AVX_WINOGRAD_CLMUL1_X8],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        192, GHASHGEN_GCM_RECORDS, UINT32_C(0x7),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        192, GHASHGEN_GCM_BULK, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        192, GHASHGEN_GCM_BULK, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        192, GHASHGEN_GCM_BULK, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM192_AVX_WINOGRAD_CLMUL1_X8],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        192, GHASHGEN_GCM_BULK, UINT32_C(0x7),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
         192, GHASHGEN_GCM_PARTS, UINT32_C(0x7),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
@@ -298,6 +522,106 @@ static const struct choice choices[] = {
         192, GHASHGEN_GCM_PARTS, UINT32_C(0x7),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        256, GHASHGEN_GCM_MIXED, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        256, GHASHGEN_GCM_MIXED, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        256, GHASHGEN_GCM_MIXED, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        256, GHASHGEN_GCM_MIXED, UINT32_C(0x7),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x7),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x7),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        256, GHASHGEN_GCM_BULK, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        256, GHASHGEN_GCM_BULK, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        256, GHASHGEN_GCM_BULK, UINT32_C(0x7),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
+    },
+    /* other Intel, other AMD, other: convention */
+    {
+        256, GHASHGEN_GCM_BULK, UINT32_C(0x7),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
     /* other Intel, other AMD, other: convention */
     {
@@ -493,8 +817,6 @@ int ghashgen_gcm_key_seal(const struct ghashgen_gcm_key *key, const uint8_t *iv,
     const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out,
     uint8_t tag[16])
 {
-    if (!key->kernel->seal)
-        return GHASHGEN_GCM_ABSENT;
     return key->kernel->seal(key->ctx, iv, iv_len, aad, aad_len, in, len, out, tag);
 }
 
@@ -502,8 +824,6 @@ int ghashgen_gcm_key_open(const struct ghashgen_gcm_key *key, const uint8_t *iv,
     const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out,
     const uint8_t *tag, size_t tag_len)
 {
-    if (!key->kernel->open)
-        return GHASHGEN_GCM_ABSENT;
     return key->kernel->open(key->ctx, iv, iv_len, aad, aad_len, in, len, out, tag, tag_len);
 }
 

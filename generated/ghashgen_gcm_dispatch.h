@@ -83,7 +83,6 @@ struct ghashgen_gcm_kernel {
     void (*decrypt)(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
     int (*seal)(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
     int (*open)(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
-    /* NULL in kernels without it: seal, open. */
 };
 
 /* What a key of so many bytes (16, 24 or 32) would call. NULL if this CPU can run no kernel for that,
@@ -119,10 +118,6 @@ int ghashgen_gcm_key_seal(const struct ghashgen_gcm_key *key, const uint8_t *iv,
 int ghashgen_gcm_key_open(const struct ghashgen_gcm_key *key, const uint8_t *iv, size_t iv_len,
     const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out,
     const uint8_t *tag, size_t tag_len);
-
-/* What a function that some kernels lack returns where that of the key is one of them; nothing was
- * read or written then. */
-#define GHASHGEN_GCM_ABSENT 3
 
 /* Writes zeros over the key. */
 void ghashgen_gcm_key_wipe(struct ghashgen_gcm_key *key);
