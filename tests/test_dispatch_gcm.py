@@ -284,12 +284,12 @@ def test_no_kernel_of_the_family_makes_no_files(tmp_path: Path) -> None:
 
 
 KERNELS = (
-    GcmKernel(128, "sse", "winograd", "clmul1", 8, messages=True),
-    GcmKernel(128, "avx", "winograd", "clmul1", 6, messages=True),
-    GcmKernel(128, "avx2", "winograd", "clmul1", 12, messages=True),
-    GcmKernel(128, "avx512", "winograd", "clmul1", 16, messages=True),
-    GcmKernel(256, "avx", "winograd", "clmul1", 8, messages=True),
-    GcmKernel(192, "sse", "k", "clmul1", 2),
+    GcmKernel(128, "sse", "winograd", "clmul1", 8),
+    GcmKernel(128, "avx", "winograd", "clmul1", 6),
+    GcmKernel(128, "avx2", "winograd", "clmul1", 12),
+    GcmKernel(128, "avx512", "winograd", "clmul1", 16),
+    GcmKernel(256, "avx", "winograd", "clmul1", 8),
+    GcmKernel(192, "sse", "k", "clmul1", 2, messages=False),
 )
 LONGEST = 300
 
