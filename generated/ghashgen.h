@@ -27,6 +27,14 @@
  * has these alone. They take len bytes (any number) on from the counter block and the state of GHASH,
  * 16 bytes each, and leave both where the next call goes on; the last block of the hash is padded with
  * zeros, so a text may be split at multiples of 16 bytes.
+ * A kernel whose name says streams takes a message in pieces of any length. NAME_start begins it in a
+ * state of 96 bytes at any address; NAME_aad takes what is authenticated alone, all of it before the
+ * text, NAME_encrypt_more or NAME_decrypt_more the text; NAME_finish writes the tag, NAME_verify
+ * compares one as NAME_open does, and either leaves the state zero. They return 0; 1, of NAME_verify,
+ * where the tag differs; 2 where a length is none that may be; 3 where the call may not come there: no
+ * message has begun, or its tag is made, or AAD comes behind text. Of 2 and 3 nothing is written. What
+ * NAME_decrypt_more writes is not to be trusted before NAME_verify has returned 0. A copy of a state
+ * that is used beside it is a second message under one IV.
  * No IV may come twice under one key: texts and the key of the hash would be lost.
  *
  * Call a kernel only on a CPU that has the features named beside it: the bits of CPUID that its

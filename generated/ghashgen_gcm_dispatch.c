@@ -220,54 +220,54 @@ static const struct ghashgen_gcm_kernel kernels[] = {
     [GCM128_AVX2_WINOGRAD_CLMUL1_X16] =
         {"gcm128_avx2_winograd_clmul1_x16", 944, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-         gcm128_avx2_winograd_clmul1_x16_init, gcm128_avx2_winograd_clmul1_x16_encrypt, gcm128_avx2_winograd_clmul1_x16_decrypt, gcm128_avx2_winograd_clmul1_x16_seal, gcm128_avx2_winograd_clmul1_x16_open},
+         gcm128_avx2_winograd_clmul1_x16_init, gcm128_avx2_winograd_clmul1_x16_encrypt, gcm128_avx2_winograd_clmul1_x16_decrypt, gcm128_avx2_winograd_clmul1_x16_seal, gcm128_avx2_winograd_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_AVX512_WINOGRAD_CLMUL1_X32] =
         {"gcm128_avx512_winograd_clmul1_x32", 1840, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
          F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-         gcm128_avx512_winograd_clmul1_x32_init, gcm128_avx512_winograd_clmul1_x32_encrypt, gcm128_avx512_winograd_clmul1_x32_decrypt, gcm128_avx512_winograd_clmul1_x32_seal, gcm128_avx512_winograd_clmul1_x32_open},
+         gcm128_avx512_winograd_clmul1_x32_init, gcm128_avx512_winograd_clmul1_x32_encrypt, gcm128_avx512_winograd_clmul1_x32_decrypt, gcm128_avx512_winograd_clmul1_x32_seal, gcm128_avx512_winograd_clmul1_x32_open, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_AVX_WINOGRAD_CLMUL1_X8] =
         {"gcm128_avx_winograd_clmul1_x8", 560, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
-         gcm128_avx_winograd_clmul1_x8_init, gcm128_avx_winograd_clmul1_x8_encrypt, gcm128_avx_winograd_clmul1_x8_decrypt, gcm128_avx_winograd_clmul1_x8_seal, gcm128_avx_winograd_clmul1_x8_open},
+         gcm128_avx_winograd_clmul1_x8_init, gcm128_avx_winograd_clmul1_x8_encrypt, gcm128_avx_winograd_clmul1_x8_decrypt, gcm128_avx_winograd_clmul1_x8_seal, gcm128_avx_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_SSE_WINOGRAD_CLMUL1_X8] =
         {"gcm128_sse_winograd_clmul1_x8", 560, 16,
          F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-         gcm128_sse_winograd_clmul1_x8_init, gcm128_sse_winograd_clmul1_x8_encrypt, gcm128_sse_winograd_clmul1_x8_decrypt, gcm128_sse_winograd_clmul1_x8_seal, gcm128_sse_winograd_clmul1_x8_open},
+         gcm128_sse_winograd_clmul1_x8_init, gcm128_sse_winograd_clmul1_x8_encrypt, gcm128_sse_winograd_clmul1_x8_decrypt, gcm128_sse_winograd_clmul1_x8_seal, gcm128_sse_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM192_AVX2_WINOGRAD_CLMUL1_X16] =
         {"gcm192_avx2_winograd_clmul1_x16", 976, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-         gcm192_avx2_winograd_clmul1_x16_init, gcm192_avx2_winograd_clmul1_x16_encrypt, gcm192_avx2_winograd_clmul1_x16_decrypt, gcm192_avx2_winograd_clmul1_x16_seal, gcm192_avx2_winograd_clmul1_x16_open},
+         gcm192_avx2_winograd_clmul1_x16_init, gcm192_avx2_winograd_clmul1_x16_encrypt, gcm192_avx2_winograd_clmul1_x16_decrypt, gcm192_avx2_winograd_clmul1_x16_seal, gcm192_avx2_winograd_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM192_AVX512_WINOGRAD_CLMUL1_X32] =
         {"gcm192_avx512_winograd_clmul1_x32", 1872, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
          F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-         gcm192_avx512_winograd_clmul1_x32_init, gcm192_avx512_winograd_clmul1_x32_encrypt, gcm192_avx512_winograd_clmul1_x32_decrypt, gcm192_avx512_winograd_clmul1_x32_seal, gcm192_avx512_winograd_clmul1_x32_open},
+         gcm192_avx512_winograd_clmul1_x32_init, gcm192_avx512_winograd_clmul1_x32_encrypt, gcm192_avx512_winograd_clmul1_x32_decrypt, gcm192_avx512_winograd_clmul1_x32_seal, gcm192_avx512_winograd_clmul1_x32_open, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM192_AVX_WINOGRAD_CLMUL1_X8] =
         {"gcm192_avx_winograd_clmul1_x8", 592, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
-         gcm192_avx_winograd_clmul1_x8_init, gcm192_avx_winograd_clmul1_x8_encrypt, gcm192_avx_winograd_clmul1_x8_decrypt, gcm192_avx_winograd_clmul1_x8_seal, gcm192_avx_winograd_clmul1_x8_open},
+         gcm192_avx_winograd_clmul1_x8_init, gcm192_avx_winograd_clmul1_x8_encrypt, gcm192_avx_winograd_clmul1_x8_decrypt, gcm192_avx_winograd_clmul1_x8_seal, gcm192_avx_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM192_SSE_WINOGRAD_CLMUL1_X8] =
         {"gcm192_sse_winograd_clmul1_x8", 592, 16,
          F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-         gcm192_sse_winograd_clmul1_x8_init, gcm192_sse_winograd_clmul1_x8_encrypt, gcm192_sse_winograd_clmul1_x8_decrypt, gcm192_sse_winograd_clmul1_x8_seal, gcm192_sse_winograd_clmul1_x8_open},
+         gcm192_sse_winograd_clmul1_x8_init, gcm192_sse_winograd_clmul1_x8_encrypt, gcm192_sse_winograd_clmul1_x8_decrypt, gcm192_sse_winograd_clmul1_x8_seal, gcm192_sse_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX2_WINOGRAD_CLMUL1_X16] =
         {"gcm256_avx2_winograd_clmul1_x16", 1008, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-         gcm256_avx2_winograd_clmul1_x16_init, gcm256_avx2_winograd_clmul1_x16_encrypt, gcm256_avx2_winograd_clmul1_x16_decrypt, gcm256_avx2_winograd_clmul1_x16_seal, gcm256_avx2_winograd_clmul1_x16_open},
+         gcm256_avx2_winograd_clmul1_x16_init, gcm256_avx2_winograd_clmul1_x16_encrypt, gcm256_avx2_winograd_clmul1_x16_decrypt, gcm256_avx2_winograd_clmul1_x16_seal, gcm256_avx2_winograd_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX512_WINOGRAD_CLMUL1_X32] =
         {"gcm256_avx512_winograd_clmul1_x32", 1904, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
          F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-         gcm256_avx512_winograd_clmul1_x32_init, gcm256_avx512_winograd_clmul1_x32_encrypt, gcm256_avx512_winograd_clmul1_x32_decrypt, gcm256_avx512_winograd_clmul1_x32_seal, gcm256_avx512_winograd_clmul1_x32_open},
+         gcm256_avx512_winograd_clmul1_x32_init, gcm256_avx512_winograd_clmul1_x32_encrypt, gcm256_avx512_winograd_clmul1_x32_decrypt, gcm256_avx512_winograd_clmul1_x32_seal, gcm256_avx512_winograd_clmul1_x32_open, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX_WINOGRAD_CLMUL1_X8] =
         {"gcm256_avx_winograd_clmul1_x8", 624, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
-         gcm256_avx_winograd_clmul1_x8_init, gcm256_avx_winograd_clmul1_x8_encrypt, gcm256_avx_winograd_clmul1_x8_decrypt, gcm256_avx_winograd_clmul1_x8_seal, gcm256_avx_winograd_clmul1_x8_open},
+         gcm256_avx_winograd_clmul1_x8_init, gcm256_avx_winograd_clmul1_x8_encrypt, gcm256_avx_winograd_clmul1_x8_decrypt, gcm256_avx_winograd_clmul1_x8_seal, gcm256_avx_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_SSE_WINOGRAD_CLMUL1_X8] =
         {"gcm256_sse_winograd_clmul1_x8", 624, 16,
          F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-         gcm256_sse_winograd_clmul1_x8_init, gcm256_sse_winograd_clmul1_x8_encrypt, gcm256_sse_winograd_clmul1_x8_decrypt, gcm256_sse_winograd_clmul1_x8_seal, gcm256_sse_winograd_clmul1_x8_open},
+         gcm256_sse_winograd_clmul1_x8_init, gcm256_sse_winograd_clmul1_x8_encrypt, gcm256_sse_winograd_clmul1_x8_decrypt, gcm256_sse_winograd_clmul1_x8_seal, gcm256_sse_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL},
 };
 
 /* For each CPU the first that fits is the one. A comment says what decided: how calls were measured
@@ -825,6 +825,54 @@ int ghashgen_gcm_key_open(const struct ghashgen_gcm_key *key, const uint8_t *iv,
     const uint8_t *tag, size_t tag_len)
 {
     return key->kernel->open(key->ctx, iv, iv_len, aad, aad_len, in, len, out, tag, tag_len);
+}
+
+int ghashgen_gcm_key_start(const struct ghashgen_gcm_key *key, uint8_t state[96],
+    const uint8_t *iv, size_t iv_len)
+{
+    if (!key->kernel->start)
+        return GHASHGEN_GCM_ABSENT;
+    return key->kernel->start(key->ctx, state, iv, iv_len);
+}
+
+int ghashgen_gcm_key_aad(const struct ghashgen_gcm_key *key, uint8_t state[96],
+    const uint8_t *aad, size_t aad_len)
+{
+    if (!key->kernel->aad)
+        return GHASHGEN_GCM_ABSENT;
+    return key->kernel->aad(key->ctx, state, aad, aad_len);
+}
+
+int ghashgen_gcm_key_encrypt_more(const struct ghashgen_gcm_key *key, uint8_t state[96],
+    const uint8_t *in, uint8_t *out, size_t len)
+{
+    if (!key->kernel->encrypt_more)
+        return GHASHGEN_GCM_ABSENT;
+    return key->kernel->encrypt_more(key->ctx, state, in, out, len);
+}
+
+int ghashgen_gcm_key_decrypt_more(const struct ghashgen_gcm_key *key, uint8_t state[96],
+    const uint8_t *in, uint8_t *out, size_t len)
+{
+    if (!key->kernel->decrypt_more)
+        return GHASHGEN_GCM_ABSENT;
+    return key->kernel->decrypt_more(key->ctx, state, in, out, len);
+}
+
+int ghashgen_gcm_key_finish(const struct ghashgen_gcm_key *key, uint8_t state[96],
+    uint8_t tag[16])
+{
+    if (!key->kernel->finish)
+        return GHASHGEN_GCM_ABSENT;
+    return key->kernel->finish(key->ctx, state, tag);
+}
+
+int ghashgen_gcm_key_verify(const struct ghashgen_gcm_key *key, uint8_t state[96],
+    const uint8_t *tag, size_t tag_len)
+{
+    if (!key->kernel->verify)
+        return GHASHGEN_GCM_ABSENT;
+    return key->kernel->verify(key->ctx, state, tag, tag_len);
 }
 
 void ghashgen_gcm_key_wipe(struct ghashgen_gcm_key *key)

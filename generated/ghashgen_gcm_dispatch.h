@@ -83,6 +83,13 @@ struct ghashgen_gcm_kernel {
     void (*decrypt)(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
     int (*seal)(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
     int (*open)(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+    int (*start)(const void *ctx, uint8_t state[96], const uint8_t *iv, size_t iv_len);
+    int (*aad)(const void *ctx, uint8_t state[96], const uint8_t *aad, size_t aad_len);
+    int (*encrypt_more)(const void *ctx, uint8_t state[96], const uint8_t *in, uint8_t *out, size_t len);
+    int (*decrypt_more)(const void *ctx, uint8_t state[96], const uint8_t *in, uint8_t *out, size_t len);
+    int (*finish)(const void *ctx, uint8_t state[96], uint8_t tag[16]);
+    int (*verify)(const void *ctx, uint8_t state[96], const uint8_t *tag, size_t tag_len);
+    /* NULL in kernels without it: start, aad, encrypt_more, decrypt_more, finish, verify. */
 };
 
 /* What a key of so many bytes (16, 24 or 32) would call. NULL if this CPU can run no kernel for that,
@@ -118,6 +125,22 @@ int ghashgen_gcm_key_seal(const struct ghashgen_gcm_key *key, const uint8_t *iv,
 int ghashgen_gcm_key_open(const struct ghashgen_gcm_key *key, const uint8_t *iv, size_t iv_len,
     const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out,
     const uint8_t *tag, size_t tag_len);
+int ghashgen_gcm_key_start(const struct ghashgen_gcm_key *key, uint8_t state[96],
+    const uint8_t *iv, size_t iv_len);
+int ghashgen_gcm_key_aad(const struct ghashgen_gcm_key *key, uint8_t state[96],
+    const uint8_t *aad, size_t aad_len);
+int ghashgen_gcm_key_encrypt_more(const struct ghashgen_gcm_key *key, uint8_t state[96],
+    const uint8_t *in, uint8_t *out, size_t len);
+int ghashgen_gcm_key_decrypt_more(const struct ghashgen_gcm_key *key, uint8_t state[96],
+    const uint8_t *in, uint8_t *out, size_t len);
+int ghashgen_gcm_key_finish(const struct ghashgen_gcm_key *key, uint8_t state[96],
+    uint8_t tag[16]);
+int ghashgen_gcm_key_verify(const struct ghashgen_gcm_key *key, uint8_t state[96],
+    const uint8_t *tag, size_t tag_len);
+
+/* What a function that some kernels lack returns where that of the key is one of them; nothing was
+ * read or written then. */
+#define GHASHGEN_GCM_ABSENT (-1)
 
 /* Writes zeros over the key. */
 void ghashgen_gcm_key_wipe(struct ghashgen_gcm_key *key);

@@ -27,6 +27,7 @@ from ghashgen.ir.builder import Builder, Value
 from ghashgen.ir.program import Mem, VReg
 from ghashgen.kernels.gcm.functions import init
 from ghashgen.kernels.gcm.functions import open as opening
+from ghashgen.kernels.gcm.functions import start as starting
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts import (
     cipher,
@@ -34,8 +35,10 @@ from ghashgen.kernels.gcm.parts import (
     counters,
     lengths,
     partial,
+    pieces,
     rest,
     start,
+    stream,
     tag,
 )
 from ghashgen.kernels.gcm.parts import message as whole
@@ -50,10 +53,10 @@ AVX = GcmKernel(128, "avx", "winograd", "clmul1", 2, messages=False)
 WIDE = GcmKernel(192, "avx512", "winograd", "clmul1", 8, messages=False)
 RIGHT = (
     GcmKernel(128, "sse", "karatsuba", "shift-xor", 2),
-    GcmKernel(256, "avx", "winograd", "clmul1", 3),
+    GcmKernel(256, "avx", "winograd", "clmul1", 3, streams=True),
     GcmKernel(192, "avx2", "winograd", "clmul1", 4),
     GcmKernel(256, "avx512vl", "k", "clmul1", 2, messages=False),
-    replace(WIDE, wipe=True, messages=True),
+    replace(WIDE, wipe=True, streams=True),
 )
 
 Plant = Callable[[pytest.MonkeyPatch], None]
@@ -151,6 +154,18 @@ def _sealed(name: str, words: str, plant: Plant) -> Planted:
     return Planted(name, words, kernel, plant, functions=("seal", "open"))
 
 
+def _streamed(
+    name: str,
+    words: str,
+    function: str,
+    plant: Plant = lambda patch: None,
+    old: str = "",
+    new: str = "",
+) -> Planted:
+    kernel = replace(AVX, streams=True)
+    return Planted(name, words, kernel, plant, old, new, functions=(function,))
+
+
 PLANTED = (
     Planted("counter off by one", r"crypt of .*: .*counter from byte \d+ on", plant=_skip_one_more),
     Planted("lanes backwards", "encrypt of 17 bytes.*: out from byte 0", WIDE, _lanes_backwards),
@@ -226,6 +241,67 @@ PLANTED = (
         "the first number is 2",
         "IV of 12: out from",
         lambda patch: patch.setattr(start, "FIRST", 2 << 120),
+    ),
+    _streamed(
+        "a begun block is not closed by AAD's end",
+        r"encrypt_more of 1 bytes after 0, .*: state from byte 0",
+        "encrypt_more",
+        old="and         rax, 0x0f",
+        new="and         rax, 0x00",
+    ),
+    _streamed(
+        "the keystream from the block's first byte on",
+        r"crypt_more of 1 bytes after .*: out from byte 0",
+        "encrypt_more",
+        lambda patch: patch.setattr(pieces, "moved_down", lambda b, value, place: value),
+    ),
+    _streamed(
+        "a piece of AAD at the block's first byte",
+        r"aad of 1 bytes after .*: state from byte 0",
+        "aad",
+        lambda patch: patch.setattr(pieces, "moved_up", lambda b, value, place: value),
+    ),
+    _streamed(
+        "the keystream is kept in the mask's place",
+        r"encrypt_more of \d+ bytes after .*: state from byte 32",
+        "encrypt_more",
+        lambda patch: patch.setattr(pieces, "KEYSTREAM", stream.MASK),
+    ),
+    _streamed(
+        "AAD behind text",
+        r"aad of 0 bytes, behind 1 bytes of text: returned 0, expected 3",
+        "aad",
+        lambda patch: patch.setattr(pieces, "ASSOCIATED", stream.TEXT),
+    ),
+    _streamed(
+        "a message that has not begun",
+        r"finish of a tag, the phase being 0: .*returned 0, expected 3",
+        "finish",
+        lambda patch: patch.setattr(stream, "NONE", 77),
+    ),
+    _streamed(
+        "too much text by a byte",
+        r"encrypt_more of \d+ bytes, after .*: returned 0, expected 2|past the end",
+        "encrypt_more",
+        lambda patch: patch.setattr(pieces, "MOST_TEXT", 2**36 - 31),
+    ),
+    _streamed(
+        "the state outlives its tag",
+        r"finish of .*: state from byte \d+ on: got",
+        "finish",
+        lambda patch: patch.setattr(stream.Stream, "erase", lambda self: None),
+    ),
+    _streamed(
+        "the text begins at J_0",
+        r"start of an IV of 1: state from byte 31 on",
+        "start",
+        lambda patch: patch.setattr(starting, "next_block", lambda b, block: block),
+    ),
+    _streamed(
+        "a tag compared by 15 bytes",
+        r"verify of .*tag of 16, bit 12[0-7] of it wrong: returned 0, expected 1",
+        "verify",
+        _fifteen_bytes,
     ),
 )
 planted_faults = pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.name)

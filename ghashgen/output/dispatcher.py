@@ -154,8 +154,8 @@ def render_dispatch(
     }
 
 
-ABSENT = 3
-"""The status of a function that the kernel of a key does not have: none that a kernel returns."""
+ABSENT = -1
+"""The status of a function that the kernel of a key does not have: kernels return none below 0."""
 
 
 def _call(library: str, function: Function[Any], guarded: bool) -> dict[str, Any]:

@@ -110,6 +110,7 @@ LOWER = {
         load_spread:    vbroadcasti64x2 d m
         keep_bytes:     vmovdqu8.keep d a b
         store_bytes:    vmovdqu8.some m a b
+        to_mask:        kmovq d a
         low_bits:       mov.ones t -1; bzhi t t a; kmovq d t
         from_gpr:       vmovq.gpr d a
         to_gpr:         vmovq.out d a

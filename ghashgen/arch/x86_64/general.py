@@ -14,6 +14,7 @@ ROWS = row_table(
     Row("mov.const64", "w:q r:i", (), f"{_SDM}, MOV", "other", flags=""),
     Row("movzx.load8", "w:d r:m8", (), f"{_SDM}, MOVZX", "load", flags=""),
     Row("mov.load64", "w:q r:m64", (), f"{_SDM}, MOV", "load", flags=""),
+    Row("mov.store64", "w:m64 r:q", (), f"{_SDM}, MOV", "store", flags=""),
     Row("lea", "w:q r:addr", (), f"{_SDM}, LEA", "other", flags=""),
     Row("add", "rw:q r:i", (), f"{_SDM}, ADD", "other", flags="w", fuses=True),
     Row("sub", "rw:q r:i", (), f"{_SDM}, SUB", "other", flags="w", fuses=True),
@@ -45,6 +46,7 @@ LOWER = lowering("""
     gpr_const64:        mov.const64 d i
     gpr_load8:          movzx.load8 d m
     gpr_load64:         mov.load64 d m
+    gpr_store64:        mov.store64 m a
     gpr_address:        lea d m
     gpr_add:            mov.copy d a; add d i
     gpr_sub:            mov.copy d a; sub d i

@@ -7,11 +7,11 @@ from ghashgen.support.extras import require
 
 
 def encrypt_block(key: bytes, block: bytes) -> bytes:
-    """Return E_K(block), 16 bytes."""
+    """Return E_K(block), 16 bytes; of several blocks, each."""
     require("validate")
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-    # GCM is defined by the block cipher itself; one block of ECB is that.
+    # GCM is defined by the block cipher itself; ECB is that, block by block.
     context = Cipher(algorithms.AES(key), modes.ECB()).encryptor()
     return context.update(block) + context.finalize()
 

@@ -57,5 +57,15 @@ MESSAGES = Axis(
 )
 """Without, a kernel does the text alone, for hosts that make tags themselves."""
 
-AXES = (*(KEY, ISA, MULTIPLY, REDUCE, BLOCKS, ORDER, ROUND_KEYS, STITCH, MESSAGES, SCHEDULE, WIPE),)
+STREAMS = Axis(
+    "streams",
+    "Export start, aad, encrypt_more, decrypt_more, finish and verify too: a message in pieces.",
+    lambda: (False, True),
+    False,
+)
+
+AXES = (
+    *(KEY, ISA, MULTIPLY, REDUCE, BLOCKS, ORDER, ROUND_KEYS, STITCH),
+    *(MESSAGES, STREAMS, SCHEDULE, WIPE),
+)
 """All of them, in the order in which they are named, asked for and refused."""

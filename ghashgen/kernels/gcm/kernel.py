@@ -39,6 +39,7 @@ class GcmKernel:
     wipe: bool = axes.WIPE.default
     schedule: str = axes.SCHEDULE.default
     messages: bool = axes.MESSAGES.default
+    streams: bool = axes.STREAMS.default
     roundkeys: str = axes.ROUND_KEYS.default
     stitch: bool = axes.STITCH.default
 
@@ -65,7 +66,7 @@ class GcmKernel:
     @property
     def name(self) -> str:
         """Derived from the axes: that of the GHASH part, with what is AES-GCM's own."""
-        own = (axes.ROUND_KEYS, axes.STITCH, axes.MESSAGES)
+        own = (axes.ROUND_KEYS, axes.STITCH, axes.MESSAGES, axes.STREAMS)
         hashing = self.hash.name.partition("_")[2]
         return "_".join(filter(None, (f"gcm{self.key}", hashing, name_of(own, self))))
 

@@ -21,13 +21,23 @@ NAME_encrypt and NAME_decrypt are for hosts that make tags themselves; a kernel 
 has these alone. They take len bytes (any number) on from the counter block and the state of GHASH,
 16 bytes each, and leave both where the next call goes on; the last block of the hash is padded with
 zeros, so a text may be split at multiples of 16 bytes.
+A kernel whose name says streams takes a message in pieces of any length. NAME_start begins it in a
+state of 96 bytes at any address; NAME_aad takes what is authenticated alone, all of it before the
+text, NAME_encrypt_more or NAME_decrypt_more the text; NAME_finish writes the tag, NAME_verify
+compares one as NAME_open does, and either leaves the state zero. They return 0; 1, of NAME_verify,
+where the tag differs; 2 where a length is none that may be; 3 where the call may not come there: no
+message has begun, or its tag is made, or AAD comes behind text. Of 2 and 3 nothing is written. What
+NAME_decrypt_more writes is not to be trusted before NAME_verify has returned 0. A copy of a state
+that is used beside it is a second message under one IV.
 No IV may come twice under one key: texts and the key of the hash would be lost."""
 
 
 _MESSAGES = (
     ("iv, aad", "iv_len (from 1) and aad_len bytes, any alignment"),
-    ("tag", "16 bytes of seal, tag_len (4, 8, 12 to 16) of open, any alignment"),
+    ("tag", "16 bytes, or tag_len (4, 8, 12 to 16) to be compared, any alignment"),
 )
+
+_STREAMS = (("state", "96 bytes, any alignment; it is as secret as what it is made of"),)
 
 _TIME = {False: "len alone", True: "lengths, and on whether a tag differs, alone"}
 
@@ -36,6 +46,7 @@ def words(kernel: GcmKernel) -> Words:
     """Return what the banner of a kernel says of it: of its GHASH part what a hash kernel says."""
     own = hash_words(kernel.hash)
     axes: Values = {"key": kernel.key, "blocks": kernel.blocks}
+    whole = kernel.messages or kernel.streams
     return Words(
         title=f"{line(axes)}, AES of FIPS 197",
         parts=own.parts,
@@ -44,10 +55,11 @@ def words(kernel: GcmKernel) -> Words:
             ("key", f"{kernel.key_bytes} bytes, any alignment"),
             ("counter, x", "16 bytes, any alignment, byte order of SP 800-38D"),
             ("in, out", "len bytes, any alignment and any len; no byte outside is touched"),
-            *(_MESSAGES if kernel.messages else ()),
+            *(_MESSAGES if whole else ()),
+            *(_STREAMS if kernel.streams else ()),
         ),
         closing=(
-            f"Time depends on {_TIME[kernel.messages]}. in may be out; else what is written must",
+            f"Time depends on {_TIME[whole]}. in may be out; else what is written must",
             "not overlap what another argument points to.",
         ),
     )

@@ -308,17 +308,18 @@ def cavp(key_bytes: int, function: str) -> tuple[Trial, ...]:
     """Return all records of NIST CAVP for a key size: every length of IV, AAD, text and tag."""
     if function == "seal":
         found = records(encryptions(8 * key_bytes))
-        return tuple(sealing(_recorded(each), False, len(each.tag)) for each in found)
+        return tuple(sealing(recorded(each), False, len(each.tag)) for each in found)
     return tuple(_decryption(each) for each in records(decryptions(8 * key_bytes)))
 
 
-def _recorded(record: Record) -> Message:
+def recorded(record: Record) -> Message:
+    """Return a record as a message; without a text, if its tag is wrong."""
     text, tag = record.plaintext or b"", record.tag
     return Message(record.what, record.key, record.iv, record.aad, text, record.ciphertext, tag)
 
 
 def _decryption(record: Record) -> Trial:
-    found = _recorded(record)
+    found = recorded(record)
     if record.plaintext is None:
         return _opened(found, found.tag, False)
     return opening(found, False, len(found.tag))

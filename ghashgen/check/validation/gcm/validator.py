@@ -4,10 +4,11 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ghashgen.algebra.field import aes
 from ghashgen.check.validation.cases import SEED, tail_bound
-from ghashgen.check.validation.gcm import cavp, messages, texts
+from ghashgen.check.validation.gcm import cavp, messages, streams, texts
 from ghashgen.check.validation.gcm.messages import Message
 from ghashgen.check.validation.gcm.oracle import Text
 from ghashgen.check.validation.gcm.trials import CONTEXT, Part, Trial, calls, faults, together
@@ -87,18 +88,29 @@ def _opened(wanted: Wanted) -> Iterator[Trial]:
     yield from messages.refused(size, "open")
 
 
+def _streamed(function: str, wanted: Wanted) -> Iterator[Trial]:
+    """Yield calls of a message in pieces."""
+    kernel = wanted.kernel
+    yield from streams.trials(kernel.key_bytes, kernel.blocks, function, wanted.sample)
+
+
 SUITES: Mapping[str, Callable[[Wanted], Iterator[Trial]]] = {
     "init": _keys,
     "encrypt": lambda wanted: _crypted(texts.encrypting, wanted),
     "decrypt": lambda wanted: _crypted(texts.decrypting, wanted),
     "seal": _sealed,
     "open": _opened,
+    **{name: partial(_streamed, name) for name in streams.FUNCTIONS},
 }
 """(what trials are made for) → the trials of a function."""
 
 
-PLACED = ("seal", "open")
-"""Functions to which arbitrary bytes say little: at every place they get messages, right or not."""
+PLACED: Mapping[str, Callable[[int, int, str], list[Trial]]] = {
+    **dict.fromkeys(("seal", "open"), messages.placed),
+    **dict.fromkeys(streams.FUNCTIONS, streams.placed),
+}
+"""(bytes of a key, blocks of a group, function) → what functions to which arbitrary bytes say
+little get at every place: messages, right or not."""
 
 
 def validator(
@@ -129,8 +141,8 @@ def validate_one(runner: Runner, built: Built[GcmKernel], bound: int) -> Validat
                     failures += found
                     break
         placed = {
-            name: messages.placed(built.kernel.key_bytes, built.kernel.blocks, name)
-            for name in PLACED
+            name: make(built.kernel.key_bytes, built.kernel.blocks, name)
+            for name, make in PLACED.items()
             if name in exported
         }
         failures += runner.check(built, calls(runner, built, placed))

@@ -1,6 +1,7 @@
 """NAME_encrypt(ctx, counter, x, in, out, len): out = in + keystream, X = GHASH over out."""
 
 from ghashgen.ir.builder import Builder
+from ghashgen.ir.program import Mem
 from ghashgen.kernels.core import Function
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts.counters import Counters
@@ -15,9 +16,10 @@ def build(b: Builder, kernel: GcmKernel) -> None:
     context, counter, x, source, out, length = b.params
     b.branch("equal", length, 0, "done")
     X = b.variable(load_block(b, kernel.hash, x, name="X"), "X")
-    text = Text.at_entry(b, kernel, context, Counters.at(b, kernel, counter), source, out, length)
+    place = Mem(base=counter)
+    text = Text.at_entry(b, kernel, context, Counters.at(b, kernel, place), source, out, length)
     encrypt_text(text, X, "store")
-    text.counters.store(counter)
+    text.counters.store(place)
     store_block(b, kernel.hash, x, X)
     b.label("done")
 

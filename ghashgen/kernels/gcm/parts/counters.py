@@ -31,9 +31,9 @@ class Counters:
         self._next = b.variable(value, "counter")
 
     @classmethod
-    def at(cls, b: Builder, kernel: GcmKernel, place: VReg) -> "Counters":
+    def at(cls, b: Builder, kernel: GcmKernel, place: Mem) -> "Counters":
         """Record the load of the counter block at `place`."""
-        block = b.load_spread(Mem(base=place), kernel.lane_count, "counter block")
+        block = b.load_spread(place, kernel.lane_count, "counter block")
         return cls(b, kernel, block)
 
     def blocks(self, count: int) -> list[VReg]:
@@ -61,10 +61,10 @@ class Counters:
         # Only lane 0 is told apart from here on: nothing but the counter itself is wanted.
         b.assign(self._next, b.add32(self._next, b.from_gpr(blocks), "blocks done"))
 
-    def store(self, place: VReg) -> None:
+    def store(self, place: Mem) -> None:
         """Record the store of the counter block of the next block of text."""
         raw = self._block(self.b.first_lane(self._next))
-        self.b.store(Mem(base=place), raw, "counter block")
+        self.b.store(place, raw, "counter block")
 
     def _number(self, blocks: int) -> Value:
         """Return a number of blocks in the first word of every lane."""
@@ -73,3 +73,10 @@ class Counters:
     def _block(self, counters: VReg) -> VReg:
         b = self.b
         return b.shuffle_bytes(counters, b.const(BYTE_SWAP, "byte_swap"), "counter block")
+
+
+def next_block(b: Builder, block: VReg) -> VReg:
+    """Record inc32 of a counter block, both as they are in memory."""
+    swap = b.const(BYTE_SWAP, "byte_swap")
+    last_first = b.shuffle_bytes(block, swap, "counter, last word first")
+    return b.shuffle_bytes(b.add32(last_first, b.const(1, "one")), swap, "the next counter block")

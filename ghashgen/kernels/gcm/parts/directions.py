@@ -20,15 +20,15 @@ LAG = 0.15
 
 def encrypt_text(text: Text, X: VReg, done: str) -> None:
     """Record out = in + keystream, X continued over out; 1 byte at least. Ends at `done`."""
-    text.b.branch("below", text.length, text.group_bytes, "rest")
+    _branch_to_rest(text)
     (_encrypt_stitched if text.kernel.stitch else _encrypt_apart)(text, X)
     _finish(text, X, True, done)
 
 
 def decrypt_text(text: Text, X: VReg, done: str) -> None:
     """Record out = in + keystream, X continued over in; 1 byte at least. Ends at `done`."""
-    b, kernel, context, group_bytes = text.b, text.kernel, text.context, text.group_bytes
-    b.branch("below", text.length, group_bytes, "rest")
+    b, kernel, context = text.b, text.kernel, text.context
+    _branch_to_rest(text)
     b.label("groups")
     keys = group_keys(b, kernel.hash, context)
     with b.loop(GROUP):
@@ -88,10 +88,16 @@ def _stream(
     return text.b.stream(name, start, end, lean=lean) if text.kernel.stitch else nullcontext()
 
 
+def _branch_to_rest(text: Text) -> None:
+    if text.has_rest:
+        text.b.branch("below", text.length, text.group_bytes, "rest")
+
+
 def _finish(text: Text, X: VReg, encrypts: bool, done: str) -> None:
     b = text.b
-    b.branch("equal", text.length, 0, done)
-    b.label("rest")
-    b.assign(X, add_rest(text, X, encrypts=encrypts))
+    if text.has_rest:
+        b.branch("equal", text.length, 0, done)
+        b.label("rest")
+        b.assign(X, add_rest(text, X, encrypts=encrypts))
     b.label(done)
     b.about("")

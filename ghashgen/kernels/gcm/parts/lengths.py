@@ -19,12 +19,18 @@ MOST_OTHERS = (1 << 61) - 1
 
 def check_lengths(b: Builder, iv: VReg, aad: VReg, text: VReg, refused: str) -> None:
     """Go to `refused` with lengths that the standard has no meaning for."""
-    b.branch("equal", iv, 0, refused)
-    most = b.gpr("gpr_const64", MOST_OTHERS, note="bytes of AAD or IV, at most")
-    b.branch("above", iv, most, refused)
+    most = check_iv(b, iv, refused)
     b.branch("above", aad, most, refused)
     most = b.gpr("gpr_const64", MOST_TEXT, note="bytes of text, at most")
     b.branch("above", text, most, refused)
+
+
+def check_iv(b: Builder, length: VReg, refused: str) -> VReg:
+    """Go to `refused` if an IV may not have so many bytes; return the most that it may."""
+    b.branch("equal", length, 0, refused)
+    most = b.gpr("gpr_const64", MOST_OTHERS, note="bytes of AAD or IV, at most")
+    b.branch("above", length, most, refused)
+    return most
 
 
 def length_block(b: Builder, kernel: GcmKernel, first: VReg | None, second: VReg) -> VReg:

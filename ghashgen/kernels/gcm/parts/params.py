@@ -1,9 +1,12 @@
-"""Parameters that several functions have, by the names that statements give them."""
+"""Parameters that several functions have, by the names that statements give them, and statuses."""
 
 from dataclasses import replace
 
-from ghashgen.kernels.core import LENGTH, Counted, Direction, Param, Result
+from ghashgen.kernels.core import LENGTH, Counted, Direction, Fixed, Param, Result
 from ghashgen.kernels.hash.parts.params import INPUT, INPUT_LENGTH, ONE_BLOCK, STATE, TABLE
+
+STATE_BYTES = 96
+"""Bytes of the state of a message in pieces."""
 
 CONTEXT = replace(TABLE, name="ctx")
 """The context, read."""
@@ -44,9 +47,19 @@ TAG_LENGTH = Param("tag_len", "tag_length", LENGTH, secret=False, allowed=(4, 8,
 STATUS = Result("status")
 """How it went: one of the numbers below."""
 
-DONE, DIFFERS, REFUSED = range(3)
+DONE, DIFFERS, REFUSED, MISPLACED = range(4)
 """Done, and the tag is right where one was given; the tag differs, and `out` is zero; a length is
-none that the standard allows, and nothing was written."""
+none that the standard allows, and nothing was written; a state is not where this call may come, and
+nothing was written."""
+
+STREAM = Param("state", "stream", Fixed(STATE_BYTES), Direction.INOUT)
+"""The state of a message in pieces, see `parts.stream`."""
+
+NEW_STREAM = replace(STREAM, direction=Direction.OUT)
+"""The same, of a message that begins."""
+
+MORE = (CONTEXT, STREAM, INPUT, OUTPUT, INPUT_LENGTH)
+"""Of a function that takes a piece of text."""
 
 TEXT = (CONTEXT, COUNTER, STATE, INPUT, OUTPUT, INPUT_LENGTH)
 """Of a function that encrypts or decrypts."""

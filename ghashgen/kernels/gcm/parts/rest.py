@@ -97,13 +97,19 @@ class Rest:
         b.store_bytes(text.at(text.out), mask, written, "written")
         C = b.keep_bytes(mask, written, "C, zero-padded") if self.encrypts else raw
         self._add([to_register(b, text.kernel.hash, C, "C")], "C·H^i")
+        if text.whole:
+            text.move(text.source, text.length, "behind the text")
+            text.move(text.out, text.length)
         if text.counters.kept:
             rounded = b.gpr("gpr_add", text.length, BLOCK_BYTES - 1)
             text.counters.skip(b.gpr("gpr_shr", rounded, 4, note="blocks, the partial one too"))
 
 
 def add_rest(text: Text, X: VReg, encrypts: bool) -> VReg:
-    """Record what is left after whole groups, 1 to 16·n - 1 bytes; return the new state."""
+    """Record what is left after whole groups, 1 to 16·n - 1 bytes; return the new state.
+
+    Of whole blocks alone nothing is recorded for a partial one.
+    """
     b, lanes = text.b, text.kernel.lane_count
     rest = Rest(text, X, encrypts)
     run = 1 << (text.kernel.registers - 1).bit_length()
@@ -112,8 +118,10 @@ def add_rest(text: Text, X: VReg, encrypts: bool) -> VReg:
         b.branch("below", text.length, run * lanes * BLOCK_BYTES, f"under_{run}")
         rest.run(run)
         b.label(f"under_{run}")
-    b.branch("equal", text.length, 0, "reduce")
-    _LAST[text.kernel.instruction_set.masked, lanes](b, rest)
+    if not (text.whole and lanes == 1):
+        b.branch("equal", text.length, 0, "reduce")
+        last = _WHOLE if text.whole else _LAST
+        last[text.kernel.instruction_set.masked, lanes](b, rest)
     b.label("reduce")
     b.about("reduce")
     return finish_group(b, text.kernel.hash, rest.tail.acc, rest.tail.R)
@@ -135,6 +143,10 @@ def _pair(b: Builder, rest: Rest) -> None:
     rest.partial_block()
 
 
+def _block(b: Builder, rest: Rest) -> None:
+    rest.whole_block()
+
+
 _LAST: dict[tuple[bool, int], Callable[[Builder, Rest], None]] = {
     (True, 2): _masked,
     (True, 4): _masked,
@@ -142,3 +154,10 @@ _LAST: dict[tuple[bool, int], Callable[[Builder, Rest], None]] = {
     (False, 1): _single,
 }
 """What takes the blocks that do not fill a register, by (byte masks, lanes)."""
+
+_WHOLE: dict[tuple[bool, int], Callable[[Builder, Rest], None]] = {
+    (True, 2): _masked,
+    (True, 4): _masked,
+    (False, 2): _block,
+}
+"""The same where no block is partial."""

@@ -34,20 +34,31 @@ def check_tag_length(b: Builder, length: VReg, refused: str) -> None:
 def keep_mask(b: Builder, kernel: GcmKernel, context: VReg, J0: VReg) -> None:
     """Record E_K(J_0), and put it aside."""
     b.buffer(1)
+    b.store(MASK, mask_of(b, kernel, context, J0), "E_K(J_0), put aside")
+
+
+def mask_of(b: Builder, kernel: GcmKernel, context: VReg, J0: VReg) -> VReg:
+    """Record E_K(J_0)."""
     b.about("E_K(J_0)")
     keys = RoundKeys(b, kernel, context)
     (state,) = rounds(b, keys, [J0])
-    b.store(MASK, b.aes_last(state, keys.last(1), "last round"), "put aside")
+    mask = b.aes_last(state, keys.last(1), "last round")
     b.about("")
+    return mask
 
 
-def finish_tag(b: Builder, kernel: GcmKernel, context: VReg, X: VReg, lengths: VReg) -> VReg:
-    """Record the tag, its bytes as in memory, of the state and the block of lengths."""
+def finish_tag(
+    b: Builder, kernel: GcmKernel, context: VReg, X: VReg, lengths: VReg, mask: Mem | Slot = MASK
+) -> VReg:
+    """Record the tag, its bytes as in memory, of the state and the block of lengths.
+
+    E_K(J_0) stands in `mask`.
+    """
     b.about("lengths")
     A = b.xor(X, lengths, "A = X + lengths")
     hashed = to_register(b, kernel.hash, times_h(b, kernel.hash, context, A), "as in memory")
     b.about("")
-    return b.xor(hashed, b.load(MASK, "E_K(J_0)"), "the tag")
+    return b.xor(hashed, b.load(mask, "E_K(J_0)"), "the tag")
 
 
 def difference(b: Builder, kernel: GcmKernel, tag: VReg, given: VReg, length: VReg) -> VReg:

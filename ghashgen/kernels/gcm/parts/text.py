@@ -20,7 +20,10 @@ IN_TEXT = "text"
 
 @dataclass(frozen=True)
 class Text:
-    """What every part of a function needs."""
+    """What every part of a function needs.
+
+    If it is `whole`, no block of it is partial, and both pointers end behind it.
+    """
 
     b: Builder
     kernel: GcmKernel
@@ -30,6 +33,7 @@ class Text:
     source: VReg
     out: VReg
     length: VReg
+    whole: bool = False
 
     @classmethod
     def at_entry(
@@ -41,23 +45,33 @@ class Text:
         source: VReg,
         out: VReg,
         length: VReg,
+        whole: bool = False,
     ) -> "Text":
         """Record the loads of what all of it needs, and return it."""
         keys = RoundKeys(b, kernel, context, kernel.held_keys)
-        return cls(b, kernel, context, keys, counters, source, out, length)
+        return cls(b, kernel, context, keys, counters, source, out, length, whole)
 
     @property
     def group_bytes(self) -> int:
         """Bytes of a group."""
         return BLOCK_BYTES * self.kernel.blocks
 
+    @property
+    def has_rest(self) -> bool:
+        """Whether anything can be left after whole groups."""
+        return not self.whole or self.kernel.blocks > 1
+
     def at(self, base: VReg, offset: int = 0) -> Mem:
         """Return a place in a text."""
         return Mem(base=base, disp=offset, within=IN_TEXT)
 
-    def move(self, register: VReg, by: int, note: str = "") -> None:
+    def move(self, register: VReg, by: int | VReg, note: str = "") -> None:
         """Move a pointer on."""
-        self.b.assign(register, self.b.gpr("gpr_add", register, by, note=note))
+        b = self.b
+        if isinstance(by, int):
+            b.assign(register, b.gpr("gpr_add", register, by, note=note))
+        else:
+            b.assign(register, b.gpr("gpr_address", Mem(base=register, index=by), note=note))
 
     def shorten(self, by: int) -> None:
         """Take so many bytes off what is left."""

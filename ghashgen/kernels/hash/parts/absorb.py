@@ -26,13 +26,17 @@ from ghashgen.kernels.hash.parts.tail import add_tail
 
 @dataclass(frozen=True)
 class Message:
-    """What is absorbed: `length` bytes at `source`, registers that the way through changes."""
+    """What is absorbed: `length` bytes at `source`, registers that the way through changes.
+
+    If it is `whole`, no block of it is partial.
+    """
 
     b: Builder
     kernel: Kernel
     table: VReg
     source: VReg
     length: VReg
+    whole: bool = False
 
     @property
     def group_bytes(self) -> int:
@@ -66,9 +70,10 @@ def absorb(message: Message, X: VReg, done: str) -> VReg:
     b.label("tail")
     # The lanes are added up by now: a register of one lane meets keys of one lane.
     X = b.first_lane(X)
-    b.branch("equal", message.length, 0, done)
-    table, source, length = message.table, message.source, message.length
-    b.assign(X, add_tail(b, kernel, table, X, source, length))
+    if not (message.whole and kernel.blocks == 1):
+        b.branch("equal", message.length, 0, done)
+        table, source, length = message.table, message.source, message.length
+        b.assign(X, add_tail(b, kernel, table, X, source, length, message.whole))
     b.label(done)
     b.about("")
     return X

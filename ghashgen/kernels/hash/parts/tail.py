@@ -81,27 +81,45 @@ class Tail:
         b.assign(self.length, b.gpr("gpr_sub", self.length, step))
 
 
-def add_tail(b: Builder, kernel: Kernel, table: VReg, X: VReg, source: VReg, length: VReg) -> VReg:
-    """Record the group of m = ⌈length/16⌉ blocks, 1 <= m <= n; return the new state."""
+def add_tail(
+    b: Builder,
+    kernel: Kernel,
+    table: VReg,
+    X: VReg,
+    source: VReg,
+    length: VReg,
+    whole: bool = False,
+) -> VReg:
+    """Record the group of m = ⌈length/16⌉ blocks, 1 <= m <= n; return the new state.
+
+    Of whole blocks alone nothing is recorded for a partial one.
+    """
     tail = Tail(b, kernel, table, X, source, length)
+    filled = whole and kernel.lane_count == 1
     if kernel.blocks > kernel.lane_count:
-        _whole_registers(tail)
+        _whole_registers(tail, filled)
     else:
         tail.clear()
-    _REST[kernel.instruction_set.masked, kernel.lane_count](tail)
+    if not filled:
+        rest = _WHOLE if whole else _REST
+        rest[kernel.instruction_set.masked, kernel.lane_count](tail)
     b.label("reduce")
     b.about("reduce")
     return finish_group(b, kernel, tail.acc, tail.R)
 
 
-def _whole_registers(tail: Tail) -> None:
-    """Take whole registers while there are any; fall through with something left."""
+def _whole_registers(tail: Tail, filled: bool) -> None:
+    """Take whole registers while there are any; fall through with something left.
+
+    If whole registers are all that there can be, there is one at least and nothing is left.
+    """
     b, kernel, lanes = tail.b, tail.kernel, tail.kernel.lane_count
     step = lanes * BLOCK_BYTES
-    b.branch("not_below", tail.length, step, "first")
-    tail.clear()
-    b.emit("jump", Label("rest"))
-    b.label("first")
+    if not filled:
+        b.branch("not_below", tail.length, step, "first")
+        tail.clear()
+        b.emit("jump", Label("rest"))
+        b.label("first")
     b.about("C·H^m")
     tail.begin(load_block(b, kernel, tail.source, lanes=lanes))
     b.about("")
@@ -114,8 +132,9 @@ def _whole_registers(tail: Tail) -> None:
             b.about("")
             tail.advance(lanes)
             b.branch("not_below", tail.length, step, BLOCK_LABEL)
-    b.branch("equal", tail.length, 0, "reduce")
-    b.label("rest")
+    if not filled:
+        b.branch("equal", tail.length, 0, "reduce")
+        b.label("rest")
 
 
 def _masked(tail: Tail) -> None:
@@ -144,6 +163,11 @@ def _pair(tail: Tail) -> None:
     _single(tail)
 
 
+def _block(tail: Tail) -> None:
+    """One whole block."""
+    tail.multiply(load_block(tail.b, tail.kernel, tail.source), "C·H^i")
+
+
 _REST: dict[tuple[bool, int], Callable[[Tail], None]] = {
     (True, 2): _masked,
     (True, 4): _masked,
@@ -151,6 +175,13 @@ _REST: dict[tuple[bool, int], Callable[[Tail], None]] = {
     (False, 1): _single,
 }
 """What loads the blocks that do not fill a register, by (byte masks, lanes)."""
+
+_WHOLE: dict[tuple[bool, int], Callable[[Tail], None]] = {
+    (True, 2): _masked,
+    (True, 4): _masked,
+    (False, 2): _block,
+}
+"""The same where no block is partial."""
 
 
 def _walk(b: Builder, kernel: Kernel, table: VReg, length: VReg) -> VReg:

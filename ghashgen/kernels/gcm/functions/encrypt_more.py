@@ -1,0 +1,28 @@
+"""NAME_encrypt_more(ctx, state, in, out, len): a message's next piece of text, encrypted."""
+
+from ghashgen.ir.builder import Builder
+from ghashgen.kernels.core import Function
+from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.kernels.gcm.parts.params import MORE, STATUS
+from ghashgen.kernels.gcm.parts.pieces import build_text
+
+
+def build(b: Builder, kernel: GcmKernel) -> None:
+    """Record the function of this kernel."""
+    build_text(b, kernel, encrypts=True)
+
+
+FUNCTION = Function(
+    name="encrypt_more",
+    order=80,
+    params=MORE,
+    purpose=lambda kernel: (
+        "out = in encrypted, the text goes on; 0, or 2 if it were too long, or 3 if no message has "
+        "begun"
+    ),
+    build=build,
+    statement="encrypt_more",
+    exported=lambda kernel: kernel.streams,
+    returns=STATUS,
+)
+"""The function."""

@@ -1,0 +1,54 @@
+"""NAME_verify(ctx, state, tag, tag_len): whether a message has a given tag; its state is erased.
+
+Which bits of the tag differ decides nothing, that some do is the result.
+"""
+
+from ghashgen.ir.builder import Builder
+from ghashgen.kernels.core import Function
+from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.kernels.gcm.parts.params import (
+    CONTEXT,
+    DIFFERS,
+    DONE,
+    MISPLACED,
+    REFUSED,
+    STATUS,
+    STREAM,
+    TAG,
+    TAG_LENGTH,
+)
+from ghashgen.kernels.gcm.parts.stream import Stream
+from ghashgen.kernels.gcm.parts.tag import check_tag_length, difference
+
+
+def build(b: Builder, kernel: GcmKernel) -> None:
+    """Record the function of this kernel."""
+    context, state, tag, tag_length = b.params
+    stream = Stream(b, kernel, context, state)
+    check_tag_length(b, tag_length, "refused")
+    found = difference(b, kernel, stream.tag("misplaced"), tag, tag_length)
+    stream.erase()
+    b.branch("equal", found, 0, "right")
+    b.give(DIFFERS)
+    b.label("right")
+    b.give(DONE)
+    b.label("refused")
+    b.give(REFUSED)
+    b.label("misplaced")
+    b.give(MISPLACED)
+
+
+FUNCTION = Function(
+    name="verify",
+    order=110,
+    params=(CONTEXT, STREAM, TAG, TAG_LENGTH),
+    purpose=lambda kernel: (
+        "whether tag is the message's, state = 0; 0, 1 if it differs, 2 if no tag has tag_len "
+        "bytes, 3 if no message has begun"
+    ),
+    build=build,
+    statement="verify",
+    exported=lambda kernel: kernel.streams,
+    returns=STATUS,
+)
+"""The function."""

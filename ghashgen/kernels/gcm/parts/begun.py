@@ -1,0 +1,68 @@
+"""A begun block: a piece of 1 to 15 bytes at some place of it.
+
+The bytes of a piece come to the place that they have in the block by a byte shuffle, and those of
+the keystream from there by the opposite one. The shuffles are POSITIONS - p and POSITIONS + p in
+every byte, with the top bit set, which makes a zero, where that is outside the block. No sum of two
+bytes reaches 256, so that sums of words are sums of bytes.
+"""
+
+from collections.abc import Callable
+
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.ir.builder import Builder
+from ghashgen.ir.program import Mem, VReg
+from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.kernels.gcm.parts.partial import POSITIONS, first_bytes, store_partial
+from ghashgen.kernels.hash.parts.partial import load_partial
+
+TOP_BITS = int.from_bytes(b"\x80" * BLOCK_BYTES, "little")
+"""The top bit of every byte."""
+
+
+def load_piece(b: Builder, kernel: GcmKernel, source: VReg, count: VReg) -> VReg:
+    """Record the load of `count` (1..15) bytes, zeros after them."""
+    if kernel.instruction_set.masked:
+        return b.load_bytes(Mem(base=source), b.byte_mask(count), "the piece, zero-padded", 1)
+    return load_partial(b, source, count, "padded")
+
+
+def crypt_piece(
+    b: Builder,
+    kernel: GcmKernel,
+    text: tuple[VReg, VReg, VReg],
+    keystream: Callable[[], VReg],
+    encrypts: bool,
+) -> VReg:
+    """Record a piece of text, (in, out, 1..15 bytes), added to the first bytes of a keystream.
+
+    Return its ciphertext, zeros after it.
+    """
+    source, out, count = text
+    raw = load_piece(b, kernel, source, count)
+    written = b.xor(raw, keystream(), "the other text")
+    if kernel.instruction_set.masked:
+        mask = b.byte_mask(count)
+        b.store_bytes(Mem(base=out), mask, written, "written")
+        return b.keep_bytes(mask, written, "C, zero-padded") if encrypts else raw
+    C = first_bytes(b, written, count) if encrypts else raw
+    store_partial(b, b.gpr("gpr_copy", out), count, written)
+    return C
+
+
+def moved_up(b: Builder, value: VReg, place: VReg) -> VReg:
+    """Record a block whose byte j is byte j - `place` (0..15) of another, zeros below."""
+    down = b.gpr("gpr_minus", b.gpr("gpr_const", 0x80), place, note="128 - p")
+    order = b.xor(_positions(b, down), b.const(TOP_BITS, "top_bits"), "j - p, or a zero")
+    return b.shuffle_bytes(value, order, "in its place")
+
+
+def moved_down(b: Builder, value: VReg, place: VReg) -> VReg:
+    """Record a block whose byte j is byte j + `place` (0..15) of another, zeros above."""
+    up = b.gpr("gpr_add", place, 0x80 - BLOCK_BYTES, note="112 + p")
+    return b.shuffle_bytes(value, _positions(b, up), "from its place on")
+
+
+def _positions(b: Builder, added: VReg) -> VReg:
+    """Record the numbers 0 to 15 as bytes, each plus a number."""
+    spread = b.shuffle_bytes(b.from_gpr(added), b.zero("zeros"), "in every byte")
+    return b.add32(spread, b.const(POSITIONS, "positions"), "byte j: j and that")
