@@ -52,11 +52,11 @@ def entries(folder: Path) -> dict[str, Any]:
     return body
 
 
-def make_folder(root: Path, proofs: bool = True) -> Folder:
+def make_folder(root: Path, proofs: bool = True, names: tuple[str, ...] = NAMES) -> Folder:
     """Copy the kernels of NAMES, with verdicts on their bytes but for UNPROVED and STALE."""
     origin, kernels = project_root() / "generated", root / "kernels"
     body = entries(origin)
-    body["kernels"] = [entry for entry in body["kernels"] if entry["name"] in NAMES]
+    body["kernels"] = [entry for entry in body["kernels"] if entry["name"] in names]
     for entry in body["kernels"]:
         path = kernels / entry["file"]
         path.parent.mkdir(parents=True, exist_ok=True)

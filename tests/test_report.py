@@ -17,9 +17,9 @@ from ghashgen.lab.bench.export import as_plain
 from ghashgen.lab.bench.store import save
 from ghashgen.lab.report import choice
 from ghashgen.lab.report.bounds import levelled
-from ghashgen.lab.report.data import Report
+from ghashgen.lab.report.data import Report, Speed
 from ghashgen.lab.report.gather import gather
-from ghashgen.lab.report.page import PAGE, PLOTS, Links, page, policy, write
+from ghashgen.lab.report.page import PLOTS, Links, page, policy, write
 from ghashgen.lab.report.plots import (
     CLASS_COLOURS,
     OURS,
@@ -30,7 +30,8 @@ from ghashgen.lab.report.plots import (
     inline,
     plots,
 )
-from ghashgen.lab.report.speed import read_speed
+from ghashgen.lab.report.speed import read_speeds
+from ghashgen.lab.report.topics import HASH
 from ghashgen.records.records import write_record
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import project_root
@@ -49,6 +50,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
 @pytest.fixture(scope="module")
 def report(folder: Folder) -> Report:
     return gather(folder.sources(folder.bench))
+
+
+def read_speed(path: Path, shown: str, session: int | None = None) -> Speed:
+    (speed,) = read_speeds(path, shown, session)
+    return speed
 
 
 def links(folder: Folder, out: Path) -> Links:
@@ -72,7 +78,7 @@ def test_a_proof_of_other_bytes_proves_nothing_here(report: Report) -> None:
     states = {variant.name: variant.proof for variant in report.variants}
     expected = dict.fromkeys(NAMES, "proved") | {STALE: "stale", UNPROVED: "missing"}
     assert states == expected
-    table = choice.proof_table(report.variants)
+    table = choice.proof_table(report)
     assert table.kernels == len(NAMES) - 2
     # Four kinds for each of three functions, and wipe for the one kernel that wipes.
     assert table.theorems == 12 * (len(NAMES) - 2) + 3
@@ -194,7 +200,7 @@ def test_the_headline_has_the_fewest_of_its_own_table(
     report: Report, written: dict[str, bytes]
 ) -> None:
     least = min(v.total_per_block for v in report.variants if v.name.startswith(("ghash", "paper")))
-    html = written[PAGE].decode()
+    html = written[HASH.page].decode()
     assert f"<dd>{float(least):.2f} <small>instructions per block</small>" in html
 
 
@@ -217,16 +223,16 @@ def written(report: Report, folder: Folder) -> dict[str, bytes]:
 def test_same_data_same_bytes(report: Report, folder: Folder, written: dict[str, bytes]) -> None:
     drawn = plots(report)
     again = {f"{name}.png": plot.png for name, plot in drawn.items()}
-    again[PAGE] = page(report, drawn, links(folder, folder.root / "a" / "report")).encode()
+    again[HASH.page] = page(report, drawn, links(folder, folder.root / "a" / "report")).encode()
     assert again == written
-    assert set(written) == {PAGE, *(f"{name}.png" for name in ("speed-measured", *PLOTS))}
+    assert set(written) == {HASH.page, *(f"{name}.png" for name in ("speed-measured", *PLOTS))}
     assert {path.name for path in (folder.root / "a" / "report").iterdir()} == set(written)
 
 
 def test_links_lead_somewhere_and_nowhere_outside(
     folder: Folder, written: dict[str, bytes]
 ) -> None:
-    out, html = folder.root / "a" / "report", written[PAGE].decode()
+    out, html = folder.root / "a" / "report", written[HASH.page].decode()
     targets = re.findall(r'href="([^"#:]+)"', html)
     assert sum(target.endswith(".asm") for target in targets) == len(NAMES)
     assert [target for target in targets if not (out / target).exists()] == []
@@ -250,7 +256,7 @@ def test_what_is_missing_stands_on_the_page(
 
 
 def test_the_policy_names_the_script_that_stands_there(written: dict[str, bytes]) -> None:
-    html = written[PAGE].decode()
+    html = written[HASH.page].decode()
     script = html.partition("<script>\n")[2].partition("</script>")[0]
     assert policy(script) != policy(script + " ")
     assert policy(script).replace("'", "&#39;") in html

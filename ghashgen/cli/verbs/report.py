@@ -1,18 +1,25 @@
 """ghashgen report: one page of what is proved, counted, modelled and measured."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
 
 from ghashgen.cli.verbs.options import build_folder, default_out, json_option, print_json, progress
-from ghashgen.records.records import FOLDER
+from ghashgen.kernels import manifest
+from ghashgen.lab.report.topics import TOPICS, Topic
+from ghashgen.records.records import folder_of
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.extras import require
 from ghashgen.support.paths import project_root, report_folder
 
 
 @click.command("report")
+@click.option(
+    "--family",
+    type=click.Choice(tuple(TOPICS)),
+    help="Family of kernels (default: all that the folder has, a page each).",
+)
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -32,17 +39,19 @@ from ghashgen.support.paths import project_root, report_folder
 @click.option("--session", type=click.IntRange(1), help="Number in the store (default: the last).")
 @json_option
 def COMMAND(
+    family: str | None,
     out: Path | None,
     kernels: Path | None,
     bench: Path | None,
     session: int | None,
     as_json: bool,
 ) -> None:
-    """Write report.html, which needs no network, and its plots as PNG.
+    """Write report.html and report-gcm.html, which need no network, and their plots as PNG.
 
-    The page takes kernels from the manifest, theorems from PROOFS.json (compared with the bytes
+    Each page takes kernels from the manifest, theorems from PROOFS.json (compared with the bytes
     assembled here), port bounds from this project's tables, speed from a stored measurement. What
-    is missing or stale is said on it. With --json the data are printed and nothing is written.
+    is missing or stale is said on it. With --json the data of one page are printed, GHASH's where
+    no family is named, and nothing is written.
     """
     from ghashgen.lab.report.gather import Sources, gather
 
@@ -53,28 +62,41 @@ def COMMAND(
         root=root,
         kernels=kernels or default_out(),
         objects=build_folder("obj"),
-        bench=_measurements(bench),
+        bench=(),
         session=session,
     )
     if session is not None and bench is None:
         raise GhashgenError("--session needs a store", "name it by --bench")
-    report = gather(sources, progress)
+    topics = _topics(sources.kernels, family)
+    reports = [
+        gather(replace(sources, topic=topic, bench=_measurements(bench, topic)), progress)
+        for topic in (topics[:1] if as_json else topics)
+    ]
     if as_json:
-        print_json(asdict(report))
+        print_json({**asdict(reports[0]), "topic": topics[0].name})
         return
     from ghashgen.lab.report.page import Links, write
 
-    links = Links(out or report_folder(), sources.kernels, root)
-    for path in write(report, links):
-        click.echo(path)
-    for note in report.notes:
-        click.echo(note, err=True)
+    links = Links(out or report_folder(), sources.kernels, root, topics)
+    for report in reports:
+        for path in write(report, links):
+            click.echo(path)
+        for note in report.notes:
+            click.echo(note if len(reports) == 1 else f"{report.topic.title}: {note}", err=True)
 
 
-def _measurements(named: Path | None) -> tuple[Path, ...]:
-    """Return the file of the measurement named, else every record."""
+def _topics(kernels: Path, family: str | None) -> tuple[Topic, ...]:
+    """Return the pages to write: of the family named, else of all that the folder has."""
+    if family is not None:
+        return (TOPICS[family],)
+    found = {entry.family for entry in manifest.load(kernels).values()}
+    return tuple(topic for name, topic in TOPICS.items() if name in found) or (TOPICS["hash"],)
+
+
+def _measurements(named: Path | None, topic: Topic) -> tuple[Path, ...]:
+    """Return the file of the measurement named, else every record of the family."""
     if named is None:
-        return tuple(sorted((project_root() / FOLDER).glob("*.json")))
+        return tuple(sorted((project_root() / folder_of(topic.name)).glob("*.json")))
     if not named.is_file():
         raise GhashgenError(f"{named} is no file", "name a measurement, or leave out --bench")
     return (named,)

@@ -6,7 +6,8 @@ from ghashgen.arch.objects import read_object
 from ghashgen.arch.registry import uarches
 from ghashgen.cost.audit import loop
 from ghashgen.cost.bound import port_bound, spread
-from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.core import Point
+from ghashgen.kernels.families import family_of
 from ghashgen.lab.report.data import Examined, PortBound
 from ghashgen.output.artefact import sha256
 from ghashgen.run.built import Built
@@ -35,9 +36,9 @@ def levelled(demand: Mapping[tuple[str, ...], int]) -> dict[str, float]:
     return out
 
 
-def _examine(built: Built[Kernel]) -> Examined:
+def _examine(built: Built[Point]) -> Examined:
     data = built.obj.read_bytes()
-    body = loop(read_object(data), f"{built.kernel.name}_update")
+    body = loop(read_object(data), f"{built.kernel.name}_{family_of(built.kernel).loop}")
     blocks = built.kernel.blocks
     bounds: dict[str, PortBound] = {}
     lacks: dict[str, tuple[str, ...]] = {}
@@ -59,7 +60,7 @@ def _examine(built: Built[Kernel]) -> Examined:
 
 
 def examine(
-    kernels: Sequence[Built[Kernel]], on_done: Callable[[Built[Kernel]], None] = lambda built: None
+    kernels: Sequence[Built[Point]], on_done: Callable[[Built[Point]], None] = lambda built: None
 ) -> dict[str, Examined]:
     """Return what each object says, by kernel."""
     found = run(_examine, kernels, on_done)

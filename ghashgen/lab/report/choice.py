@@ -21,8 +21,6 @@ TAKEN_SIZES = (16, 64, 256, 1024, 1500, 16384)
 SHOWN_SIZES = (64, 1024, 16384)
 """Sizes whose cycles per byte stand in the table of variants, where they were measured."""
 
-DEFAULT_OP = "ghash"
-
 
 def axes(variants: Sequence[Variant]) -> tuple[str, ...]:
     """Return the axes in which the kernels differ, in the manifest's order."""
@@ -93,10 +91,10 @@ class ProofTable:
     """As many as README counts: an execution and an induction of one kind are one theorem."""
 
 
-def proof_table(variants: Sequence[Variant]) -> ProofTable:
+def proof_table(report: Report) -> ProofTable:
     """Count the theorems."""
-    pairs = [(variant.name, theorem) for variant in variants for theorem in variant.theorems]
-    order = ("init", "mul", "update")
+    pairs = [(v.name, theorem) for v in report.variants for theorem in v.theorems]
+    order = [function.statement for function in report.topic.family.functions().values()]
     keys = {(theorem.operation, theorem.method) for _, theorem in pairs}
     rank = {name: index for index, name in enumerate(order)}
     columns = sorted(keys, key=lambda key: (rank.get(key[0], len(order)), key))
@@ -161,9 +159,9 @@ def _power(number: int) -> str:
 # -- costs ----------------------------------------------------------------------------------------
 
 
-def costs(variants: Sequence[Variant]) -> tuple[Variant, ...]:
+def costs(report: Report) -> tuple[Variant, ...]:
     """Return the kernel with the fewest instructions per block of each ISA and multiply scheme."""
-    own = [v for v in variants if v.axes.get("op", DEFAULT_OP) == DEFAULT_OP]
+    own = [v for v in report.variants if report.topic.compares(v.axes)]
     return tuple(
         _least([v for v in of_isa if v.axes["multiply"] == multiply], lambda v: v.total_per_block)
         for isa in _by_cost(own, "isa")
@@ -193,10 +191,10 @@ def _least(variants: Sequence[Variant], cost: Callable[[Variant], Any]) -> Varia
 
 
 def bound_rows(report: Report, uarch: str) -> tuple[tuple[Variant, PortBound], ...]:
-    """Return, ISA by ISA, the GHASH kernel with the lowest bound on a microarchitecture."""
+    """Return, ISA by ISA, the compared kernel with the lowest bound on a microarchitecture."""
     found: dict[str, list[tuple[Variant, PortBound]]] = {}
     for variant in report.variants:
-        if variant.axes.get("op", DEFAULT_OP) != DEFAULT_OP or variant.examined is None:
+        if not report.topic.compares(variant.axes) or variant.examined is None:
             continue
         bound = variant.examined.bounds.get(uarch)
         if bound is not None:

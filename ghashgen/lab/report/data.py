@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.lab.report.topics import Topic
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,15 @@ class Timing:
 
 
 @dataclass(frozen=True)
+class Way:
+    """Another way to call: by size the best kernel, and the best peer's time by the kernel's."""
+
+    title: str
+    rows: tuple[tuple[int, str, str, str, str], ...]
+    """(size, kernel, its figure, best peer, ratio)."""
+
+
+@dataclass(frozen=True)
 class Speed:
     """One measurement of throughput, on one CPU."""
 
@@ -123,6 +133,10 @@ class Speed:
     timings: tuple[Timing, ...]
     missing: Mapping[str, str]
     """What was not measured, and why."""
+    key: int = 0
+    """Bits of AES's key in AES-GCM."""
+    others: tuple["Way", ...] = ()
+    """Other ways to call that were measured, where the source tells."""
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -162,6 +176,8 @@ class Speed:
 class Report:
     """Everything on the page."""
 
+    topic: Topic
+    """What it is about."""
     generator: str
     assemblers: tuple[str, ...]
     folder: str

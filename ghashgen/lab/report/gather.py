@@ -11,11 +11,12 @@ from ghashgen.check.ledger import NAME as PROOFS
 from ghashgen.check.ledger import load as load_proofs
 from ghashgen.check.verdicts import Verdict
 from ghashgen.kernels import manifest
-from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.core import Point
 from ghashgen.kernels.target import target
 from ghashgen.lab.report.bounds import examine
 from ghashgen.lab.report.data import Examined, Report, Speed, Theorem, Variant
-from ghashgen.lab.report.speed import read_speed
+from ghashgen.lab.report.speed import read_speeds
+from ghashgen.lab.report.topics import HASH, Topic
 from ghashgen.run.built import Built, build
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import GENERATED, in_clone, project_root
@@ -44,6 +45,7 @@ class Sources:
     """Measurements, one for each CPU; mostly the records."""
     session: int | None = None
     """Which session of a store; the last by default."""
+    topic: Topic = HASH
 
 
 def shown(path: Path, root: Path) -> str:
@@ -65,9 +67,12 @@ def gather(sources: Sources, progress: Progress = _silent) -> Report:
         GhashgenError: there is no manifest, a kernel was edited by hand, or a file is malformed.
     """
     found = manifest.read(sources.kernels)
-    own = [entry for entry in found.kernels if entry.family == Kernel.family] if found else []
-    if found is None or not own:
+    own = [entry for entry in found.kernels if entry.family == sources.topic.name] if found else []
+    if found is None:
         raise GhashgenError(f"{sources.kernels} has no {manifest.NAME}", "run ghashgen generate")
+    if not own:
+        title = sources.topic.title
+        raise GhashgenError(f"{sources.kernels} has no {title} kernel", "run ghashgen generate")
     ordered = sorted(own, key=lambda entry: entry.name)
     examined, why = _examined(ordered, sources, progress)
     proofs, proofs_why = _proofs_beside(sources.kernels, examined)
@@ -75,9 +80,12 @@ def gather(sources: Sources, progress: Progress = _silent) -> Report:
         _variant(entry, examined.get(entry.name), proofs.get(entry.name)) for entry in ordered
     )
     speeds = tuple(
-        read_speed(path, shown(path, sources.root), sources.session) for path in sources.bench
+        speed
+        for path in sources.bench
+        for speed in read_speeds(path, shown(path, sources.root), sources.session, sources.topic)
     )
     return Report(
+        topic=sources.topic,
         generator=found.generator,
         assemblers=tuple(sorted({entry.object.assembler for entry in ordered})),
         folder=shown(sources.kernels, sources.root),
@@ -89,7 +97,7 @@ def gather(sources: Sources, progress: Progress = _silent) -> Report:
     )
 
 
-def kernel_of(entry: manifest.Entry) -> Kernel:
+def kernel_of(entry: manifest.Entry) -> Point:
     """Return the kernel that an entry of a manifest describes.
 
     Raises:
@@ -100,9 +108,7 @@ def kernel_of(entry: manifest.Entry) -> Kernel:
             f"the functions of {entry.name} have a prefix",
             "report on a folder generated without one",
         )
-    kernel = entry.kernel
-    assert isinstance(kernel, Kernel)
-    return kernel
+    return entry.kernel
 
 
 def _examined(
@@ -113,7 +119,7 @@ def _examined(
         find_assembler(target().syntax.assembler)
     except GhashgenError as refusal:
         return {}, str(refusal)
-    built: list[Built[Kernel]] = []
+    built: list[Built[Point]] = []
     with progress("assemble", len(entries)) as advance:
         for abi in sorted({entry.abi for entry in entries}):
             kernels = [kernel_of(entry) for entry in entries if entry.abi == abi]

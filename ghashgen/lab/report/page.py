@@ -16,32 +16,27 @@ from ghashgen.arch.decoder import CLASSES
 from ghashgen.arch.registry import arches
 from ghashgen.check.ledger import NAME as PROOFS
 from ghashgen.kernels import manifest
-from ghashgen.lab.bench.table import CYCLES_UP_TO
 from ghashgen.lab.report.choice import (
-    DEFAULT_OP,
-    TAKEN_SIZES,
     bound_rows,
     constants,
     costs,
     filters,
-    lines,
     of_lengths,
     proof_table,
     tabled,
     unrunnable,
     used_ports,
 )
-from ghashgen.lab.report.data import Report, Speed, Timing
+from ghashgen.lab.report.data import Report
 from ghashgen.lab.report.gather import relative
 from ghashgen.lab.report.plots import SPEED, Plot, plots, speed_plot
+from ghashgen.lab.report.told import taken, told
+from ghashgen.lab.report.topics import Topic
 from ghashgen.lab.report.variants import columns, measured_elsewhere, rows
-from ghashgen.records.core import size_name
-from ghashgen.records.levels import LEVELS
 from ghashgen.support.files import make_folder, unwritten
 from ghashgen.support.paths import project_root
 from ghashgen.support.wording import counted
 
-PAGE = "report.html"
 PLOTS = ("instructions", "ports")
 """PNG files beside those of speed, without suffix; one without data is not written."""
 
@@ -63,6 +58,8 @@ class Links:
     out: Path
     kernels: Path
     root: Path
+    pages: tuple[Topic, ...] = ()
+    """What is written beside it, itself among them."""
 
     def to(self, path: Path) -> str:
         """Return the link from the page to a path."""
@@ -116,11 +113,13 @@ def page(report: Report, drawn: Mapping[str, Plot], links: Links) -> str:
             script=Markup(script),
             sections=SECTIONS,
             figures=_figures(report),
-            proofs=proof_table(report.variants),
+            proofs=proof_table(report),
+            topic=report.topic,
+            others=[topic for topic in links.pages if topic != report.topic],
             compared=any(variant.examined for variant in report.variants),
             proof_links=_proof_links(links),
-            speeds=[_speed(speed) for speed in report.speeds],
-            taken=[_taken(speed, report) for speed in report.speeds],
+            speeds=[told(speed) for speed in report.speeds],
+            taken=[taken(speed, report) for speed in report.speeds],
             of_lengths=of_lengths,
             classes=CLASSES,
             costs=_costs(report),
@@ -139,7 +138,7 @@ def page(report: Report, drawn: Mapping[str, Plot], links: Links) -> str:
 
 def _figures(report: Report) -> list[dict[str, str]]:
     """Return the headline's figures."""
-    proofs = proof_table(report.variants)
+    proofs = proof_table(report)
     out = [
         {
             "figure": f"{proofs.kernels}",
@@ -153,17 +152,22 @@ def _figures(report: Report) -> list[dict[str, str]]:
             f"assembled by {_joined(report.assemblers)}",
         },
     ]
-    kernels = [v for v in report.variants if v.axes.get("op", DEFAULT_OP) == DEFAULT_OP]
+    kernels = [v for v in report.variants if report.topic.compares(v.axes)]
     if kernels:
         least = min(kernels, key=lambda v: (v.total_per_block, v.name))
         out.append(
             {
                 "figure": f"{float(least.total_per_block):.2f}",
                 "unit": "instructions per block",
-                "what": f"the fewest of a GHASH kernel: {least.name}",
+                "what": f"the fewest of {_article(report.topic.title)} kernel: {least.name}",
             }
         )
     return out
+
+
+def _article(title: str) -> str:
+    """Return a title with the article that it is spoken with."""
+    return f"{'an' if title[0] in 'AEIOU' else 'a'} {title}"
 
 
 def _joined(names: Any) -> str:
@@ -175,100 +179,6 @@ def _joined(names: Any) -> str:
 # -- sections -------------------------------------------------------------------------------------
 
 
-def _taken(speed: Speed, report: Report) -> dict[str, Any]:
-    """Return the first screen's rows of a CPU: of each size the kernel to take."""
-    isas = {variant.name: str(variant.axes["isa"]) for variant in report.variants}
-    sizes = [size for size in TAKEN_SIZES if speed.best("kernel", size)] or speed.sizes[-1:]
-    rows = []
-    for size in sizes:
-        kernel = speed.best("kernel", size)
-        # A run of narrow kernels alone is held against narrow peers.
-        peer = speed.best("peer", size, max(speed.levels, default=0))
-        if kernel is not None:
-            rows.append(
-                {
-                    "size": size_name(size),
-                    "kernel": kernel.name,
-                    "isa": isas.get(kernel.name, LEVELS[kernel.level]),
-                    "figure": _cycles(kernel),
-                    "peer": peer.name if peer else "no peer",
-                    "peer_isa": LEVELS[peer.level] if peer else "",
-                    "ratio": _ratio(kernel, peer),
-                }
-            )
-    return {"slug": speed.slug, "title": speed.title, "rows": rows}
-
-
-def _cycles(timing: Timing) -> str:
-    """Return cycles of a call up to 256 bytes, per byte above."""
-    if timing.size <= CYCLES_UP_TO:
-        return f"{timing.per_byte * timing.size:.1f}"
-    return f"{timing.per_byte:.3f}/B"
-
-
-def _ratio(kernel: Timing, peer: Timing | None) -> str:
-    return f"{peer.per_byte / kernel.per_byte:.2f}" if peer else "–"
-
-
-def _speed(speed: Speed) -> dict[str, Any]:
-    found = lines(speed)
-    return {
-        "slug": speed.slug,
-        "title": speed.title,
-        "machine": speed.machine,
-        "method": speed.method,
-        "source": speed.source,
-        "missing": speed.missing,
-        "ours": [line for line in found if line.kind == "kernel"],
-        "spread": speed.spread,
-        "kernels": len(speed.names("kernel")),
-        "best": [
-            _best_row(speed, level, size)
-            for level in speed.levels
-            for size in speed.sizes
-            if speed.best("kernel", size, level)
-        ],
-        "sizes": [size_name(size) for size in speed.sizes],
-        "lines": [
-            {
-                "label": f"{line.label}: {line.names[0]}"
-                if line.kind == "kernel" and len(line.names) == 1
-                else line.label,
-                "figures": [_at(line.timings, size) for size in speed.sizes],
-            }
-            for line in found
-        ],
-    }
-
-
-def _at(timings: tuple[Timing, ...], size: int) -> str:
-    return next((f"{t.per_byte:.3f}" for t in timings if t.size == size), "–")
-
-
-def _best_row(speed: Speed, level: int, size: int) -> dict[str, Any]:
-    """Return the best kernel of a level of vector code beside the best peer that is no wider."""
-    kernel, peer = speed.best("kernel", size, level), speed.best("peer", size, level)
-    return {
-        "level": LEVELS[level],
-        "size": size_name(size),
-        "kernel": _timing(kernel),
-        "peer": _timing(peer),
-        "ratio": _ratio(kernel, peer) if kernel else "–",
-        "faster": bool(kernel and peer and peer.per_byte > kernel.per_byte),
-    }
-
-
-def _timing(timing: Timing | None) -> dict[str, str]:
-    if timing is None:
-        return {"name": "none", "figure": "–", "spread": "–"}
-    known = timing.low is not None and timing.high is not None
-    return {
-        "name": timing.name,
-        "figure": f"{timing.per_byte:.3f}",
-        "spread": f"{timing.low:.3f}–{timing.high:.3f}" if known else "–",
-    }
-
-
 def _costs(report: Report) -> list[dict[str, Any]]:
     return [
         {
@@ -278,7 +188,7 @@ def _costs(report: Report) -> list[dict[str, Any]]:
                 f"{float(variant.total_per_block):.2f}",
             ],
         }
-        for variant in costs(report.variants)
+        for variant in costs(report)
     ]
 
 
@@ -356,7 +266,8 @@ def _source_links(report: Report, links: Links) -> list[dict[str, str]]:
         if path.exists()
     ]
     for name in (*(speed_plot(speed) for speed in report.speeds), *PLOTS):
-        out.append({"href": f"{name}.png", "text": f"{name}.png", "what": "the plot alone"})
+        file = f"{report.topic.prefix}{name}.png"
+        out.append({"href": file, "text": file, "what": "the plot alone"})
     return out
 
 
@@ -372,8 +283,9 @@ def write(report: Report, links: Links) -> tuple[Path, ...]:
     # Before anything that takes time.
     make_folder(links.out, "choose another --out")
     drawn = plots(report)
-    files = {PAGE: page(report, drawn, links).encode()}
-    files |= {f"{name}.png": plot.png for name, plot in drawn.items()}
+    prefix = report.topic.prefix
+    files = {report.topic.page: page(report, drawn, links).encode()}
+    files |= {f"{prefix}{name}.png": plot.png for name, plot in drawn.items()}
     pending = {links.out / f".{name}.new": links.out / name for name in files}
     try:
         for unfinished, path in pending.items():
@@ -382,7 +294,8 @@ def write(report: Report, links: Links) -> tuple[Path, ...]:
             unfinished.replace(path)
         for path in links.out.glob("*.png"):
             # What an earlier report drew and this one does not.
-            if path.stem not in drawn and path.stem.startswith((SPEED, *PLOTS)):
+            own = path.stem.startswith(tuple(prefix + name for name in (SPEED, *PLOTS)))
+            if own and path.name not in files:
                 path.unlink(missing_ok=True)
     except OSError as error:
         raise unwritten(links.out, error, "choose another --out") from None

@@ -63,7 +63,7 @@ class Plot:
 
 
 def speed_plot(speed: Speed) -> str:
-    """Return the name of a CPU's plot of speed."""
+    """Return the name of a CPU's plot of speed, on its page."""
     return f"{SPEED}-{speed.slug}"
 
 
@@ -268,7 +268,7 @@ def _instructions(report: Report, width: str) -> "Figure":
     from matplotlib.patches import Rectangle
 
     wide = width == "wide"
-    chosen = costs(report.variants)
+    chosen = costs(report)
     isas = list(dict.fromkeys(variant.axes["isa"] for variant in chosen))
     # A row a bar, and room for a heading above each instruction set.
     rows = [i + 0.9 * isas.index(variant.axes["isa"]) for i, variant in enumerate(chosen)]

@@ -1,6 +1,6 @@
 """A measurement, from the store of `ghashgen bench`, its JSON, or a record of docs/bench."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import isnan
 from pathlib import Path
@@ -9,7 +9,9 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType
 
 from ghashgen.lab.bench.store import load
-from ghashgen.lab.report.data import Speed, Timing
+from ghashgen.lab.report.data import Speed, Timing, Way
+from ghashgen.lab.report.topics import HASH, Topic
+from ghashgen.lab.standing import figure, pair
 from ghashgen.records.core import Machine, Results
 from ghashgen.records.cpus import title_of
 from ghashgen.records.levels import level_of
@@ -20,14 +22,15 @@ from ghashgen.support.errors import GhashgenError
 HERE = "measured"
 """The slug of a measurement that is no record."""
 
-MODE = "throughput"
 _SQLITE = b"SQLite format 3\0"
 
 
-def read_speed(path: Path, shown: str, session: int | None = None) -> Speed:
-    """Return the measurement in a file; `shown` is how the page names the file.
+def read_speeds(
+    path: Path, shown: str, session: int | None = None, topic: Topic = HASH
+) -> tuple[Speed, ...]:
+    """Return the measurements in a file that a page is about, one for each size of key.
 
-    `session` chooses one of a store, the last by default.
+    `shown` is how the page names the file; `session` chooses one of a store, the last by default.
 
     Raises:
         GhashgenError: the file is unreadable, is none of the three, or has no such session.
@@ -37,14 +40,14 @@ def read_speed(path: Path, shown: str, session: int | None = None) -> Speed:
             stored = file.read(len(_SQLITE)) == _SQLITE
         if stored:
             which = "" if session is None else f", number {session}"
-            return _of_results(load(path, session), f"{shown}{which}")
+            return _of_results(load(path, session), f"{shown}{which}", topic)
         if session is not None:
             raise GhashgenError(f"{path} is no store of sessions", "leave out --session")
     except OSError as error:
         raise GhashgenError(f"{path}: {error.strerror}", "run ghashgen bench") from None
     if _ANY.read(path).cells is UNSET:
-        return _of_record(load_record(path), shown)
-    return _of_json(_PRINTED.read(path), shown)
+        return _of_record(load_record(path), shown, topic)
+    return _of_json(_PRINTED.read(path), shown, topic)
 
 
 class _Any(Struct, frozen=True):
@@ -66,6 +69,7 @@ class _Cell(Struct, frozen=True):
     kept: int
     digest: str
     needs: str
+    key: int = 0
 
 
 class _Printed(Struct, frozen=True):
@@ -86,13 +90,13 @@ def _ordered(timings: Iterable[Timing]) -> tuple[Timing, ...]:
     return tuple(sorted(timings, key=lambda t: (t.kind, t.name, t.size)))
 
 
-def _of_results(results: Results, shown: str, slug: str = HERE) -> Speed:
-    timings = []
+def _of_results(results: Results, shown: str, topic: Topic, slug: str = HERE) -> tuple[Speed, ...]:
+    timings: dict[int, list[Timing]] = {}
     for cell in results.cells:
-        if cell.mode != MODE or not cell.size:
+        if cell.mode != topic.mode or not cell.size:
             continue
         subject, (low, high) = results.subjects[cell.name], cell.spread
-        timings.append(
+        timings.setdefault(subject.key, []).append(
             Timing(
                 name=cell.name,
                 kind=subject.kind,
@@ -106,14 +110,47 @@ def _of_results(results: Results, shown: str, slug: str = HERE) -> Speed:
             )
         )
     runs = max((len(cell.runs) for cell in results.cells), default=0)
-    return Speed(
+    found = Speed(
         slug=slug,
         title=title_of(results.machine.cpu),
         source=shown,
         machine=_machine(results.machine.cpu, results.machine.clock_ghz),
-        method=_method(runs, results.machine.git),
-        timings=_ordered(timings),
+        method=_method(runs, results.machine.git, topic),
+        timings=(),
         missing=dict(sorted(results.missing.items())),
+    )
+    return tuple(
+        replace(speed, others=_others(results, topic, speed.key))
+        for speed in _by_key(found, timings)
+    )
+
+
+def _others(results: Results, topic: Topic, key: int) -> tuple[Way, ...]:
+    """Return the other ways of a topic that were measured with this size of key."""
+    ways = []
+    for mode, title in topic.others:
+        sizes = [size for found, size in results.rows() if found == mode]
+        pairs = [found for size in sizes if (found := pair(results, size, mode, key))]
+        rows = tuple(
+            (p.kernel.size, p.kernel.name, figure(p.kernel), p.peer.name, f"{p.ratio:.2f}")
+            for p in pairs
+        )
+        if rows:
+            ways.append(Way(title, rows))
+    return tuple(ways)
+
+
+def _by_key(found: Speed, timings: Mapping[int, Iterable[Timing]]) -> tuple[Speed, ...]:
+    """Return a measurement as one for each size of key, none where it has no such cell."""
+    return tuple(
+        replace(
+            found,
+            slug=f"{found.slug}-{key}" if key else found.slug,
+            title=f"{found.title}, AES-{key}" if key else found.title,
+            timings=_ordered(own),
+            key=key,
+        )
+        for key, own in sorted(timings.items())
     )
 
 
@@ -121,43 +158,47 @@ def _machine(cpu: str, clock_ghz: float) -> str:
     return f"{cpu}, {clock_ghz:.2f} GHz" if clock_ghz else cpu
 
 
-def _method(runs: int, git: str) -> str:
+def _method(runs: int, git: str, topic: Topic) -> str:
     times = "one run" if runs == 1 else f"{runs} runs"
     sources = f"; sources {git}" if git else ""
     return (
-        f"{MODE}, kernels and peers in turns in one process on one core; median of {times}' "
+        f"{topic.mode}, kernels and peers in turns in one process on one core; median of {times}' "
         f"medians, spread from the lowest first to the highest third quartile{sources}"
     )
 
 
-def _of_json(body: _Printed, shown: str) -> Speed:
+def _of_json(body: _Printed, shown: str, topic: Topic) -> tuple[Speed, ...]:
     machine = body.machine
-    return Speed(
+    timings: dict[int, list[Timing]] = {}
+    for row in body.cells:
+        if row.mode == topic.mode and row.size:
+            timings.setdefault(row.key, []).append(
+                Timing(
+                    name=row.name,
+                    kind=row.kind,
+                    size=row.size,
+                    per_byte=row.cycles / row.size,
+                    low=row.low / row.size,
+                    high=row.high / row.size,
+                    samples=row.kept,
+                    digest=row.digest,
+                    level=level_of(row.needs.split()),
+                )
+            )
+    found = Speed(
         slug=HERE,
         title=title_of(machine.cpu),
         source=shown,
         machine=_machine(machine.cpu, machine.clock_ghz),
-        method=_method(max((row.runs for row in body.cells), default=0), machine.git),
-        timings=_ordered(
-            Timing(
-                name=row.name,
-                kind=row.kind,
-                size=row.size,
-                per_byte=row.cycles / row.size,
-                low=row.low / row.size,
-                high=row.high / row.size,
-                samples=row.kept,
-                digest=row.digest,
-                level=level_of(row.needs.split()),
-            )
-            for row in body.cells
-            if row.mode == MODE and row.size
-        ),
+        method=_method(max((row.runs for row in body.cells), default=0), machine.git, topic),
+        timings=(),
         missing=dict(sorted(body.missing.items())),
     )
+    return _by_key(found, timings)
 
 
-def _of_record(record: Record, shown: str) -> Speed:
-    speed = _of_results(record.results, shown, record.slug)
-    method = _method(record.runs, record.results.machine.git)
-    return replace(speed, method=f"{method}; {record.note}" if record.note else method)
+def _of_record(record: Record, shown: str, topic: Topic) -> tuple[Speed, ...]:
+    method = _method(record.runs, record.results.machine.git, topic)
+    said = f"{method}; {record.note}" if record.note else method
+    speeds = _of_results(record.results, shown, topic, record.slug)
+    return tuple(replace(speed, method=said) for speed in speeds)

@@ -1,0 +1,78 @@
+"""What a page of the report is about: one family, and the words that are its own."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from ghashgen.kernels.core import Family
+from ghashgen.kernels.families import DEFAULT, families
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A page."""
+
+    name: str
+    """The family."""
+    page: str
+    """The file."""
+    prefix: str
+    """What the names of its plots begin with."""
+    title: str
+    """Whose kernels those are."""
+    mode: str
+    """How calls were measured whose figures it shows."""
+    way: str
+    """That in words."""
+    others: tuple[tuple[str, str], ...]
+    """Other modes whose ratios it shows, each with its column's title."""
+    alike: tuple[tuple[str, Any], ...]
+    """The axes, with their values, of the kernels whose instructions and bounds are compared."""
+    proved: str
+    """How lengths are proved."""
+
+    @property
+    def family(self) -> Family[Any]:
+        """The family."""
+        return families()[self.name]
+
+    def compares(self, axes: Mapping[str, Any]) -> bool:
+        """Whether a kernel of these axes is among those that are compared."""
+        return all(axes.get(axis, value) == value for axis, value in self.alike)
+
+
+HASH = Topic(
+    name=DEFAULT,
+    page="report.html",
+    prefix="",
+    title="GHASH",
+    mode="throughput",
+    way="messages back to back",
+    others=(("latency", "calls chained"), ("gcm", "whole GCM messages")),
+    alike=(("op", "ghash"),),
+    proved="The function update is followed instruction by instruction for every length around the "
+    "group; longer messages follow by induction on the loop.",
+)
+
+AES_GCM = Topic(
+    name="gcm",
+    page="report-gcm.html",
+    prefix="gcm-",
+    title="AES-GCM",
+    mode="seal",
+    way="messages sealed back to back, 12 bytes of AAD each",
+    others=(
+        ("open", "opened"),
+        ("seal-latency", "sealed, chained"),
+        ("open-latency", "opened, chained"),
+        ("text", "the text alone"),
+        ("imix", "IMIX, sealed"),
+    ),
+    alike=(("key", 128),),
+    proved="Functions that take a text are followed instruction by instruction for every length "
+    "around the group; longer texts follow by induction on the loop.",
+)
+
+TOPICS: Mapping[str, Topic] = MappingProxyType({t.name: t for t in (HASH, AES_GCM)})
+"""Every page by its family."""
