@@ -53,6 +53,16 @@
 extern "C" {
 #endif
 
+/* gcm128_avx2_k_clmul1_x16: AES-128-GCM (SP 800-38D), 16 blocks per group; abi sysv; cpu aesni avx avx2 pclmulqdq vaes vpclmulqdq */
+#define GCM128_AVX2_K_CLMUL1_X16_CTX_BYTES 688
+#define GCM128_AVX2_K_CLMUL1_X16_CTX_ALIGN 1
+#define GCM128_AVX2_K_CLMUL1_X16_CTX_BEST_ALIGN 32
+void gcm128_avx2_k_clmul1_x16_init(void *ctx, const uint8_t *key);
+void gcm128_avx2_k_clmul1_x16_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_avx2_k_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx2_k_clmul1_x16_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_avx2_k_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+
 /* gcm128_avx2_winograd_clmul1_x16: AES-128-GCM (SP 800-38D), 16 blocks per group; abi sysv; cpu aesni avx avx2 pclmulqdq vaes vpclmulqdq */
 #define GCM128_AVX2_WINOGRAD_CLMUL1_X16_CTX_BYTES 944
 #define GCM128_AVX2_WINOGRAD_CLMUL1_X16_CTX_ALIGN 1
@@ -72,6 +82,16 @@ void gcm128_avx2_winograd_clmul1_x16_wipe_encrypt(const void *ctx, uint8_t count
 void gcm128_avx2_winograd_clmul1_x16_wipe_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm128_avx2_winograd_clmul1_x16_wipe_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm128_avx2_winograd_clmul1_x16_wipe_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+
+/* gcm128_avx512_k_clmul1_x32: AES-128-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
+#define GCM128_AVX512_K_CLMUL1_X32_CTX_BYTES 1328
+#define GCM128_AVX512_K_CLMUL1_X32_CTX_ALIGN 1
+#define GCM128_AVX512_K_CLMUL1_X32_CTX_BEST_ALIGN 64
+void gcm128_avx512_k_clmul1_x32_init(void *ctx, const uint8_t *key);
+void gcm128_avx512_k_clmul1_x32_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_avx512_k_clmul1_x32_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx512_k_clmul1_x32_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_avx512_k_clmul1_x32_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm128_avx512_winograd_clmul1_x32: AES-128-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
 #define GCM128_AVX512_WINOGRAD_CLMUL1_X32_CTX_BYTES 1840
@@ -133,6 +153,16 @@ void gcm128_avx_winograd_clmul1_x8_wipe_decrypt(const void *ctx, uint8_t counter
 int gcm128_avx_winograd_clmul1_x8_wipe_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm128_avx_winograd_clmul1_x8_wipe_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
+/* gcm128_sse_karatsuba_shiftxor_x4: AES-128-GCM (SP 800-38D), 4 blocks per group; abi sysv; cpu aesni pclmulqdq sse2 sse4_1 ssse3 */
+#define GCM128_SSE_KARATSUBA_SHIFTXOR_X4_CTX_BYTES 304
+#define GCM128_SSE_KARATSUBA_SHIFTXOR_X4_CTX_ALIGN 16
+#define GCM128_SSE_KARATSUBA_SHIFTXOR_X4_CTX_BEST_ALIGN 16
+void gcm128_sse_karatsuba_shiftxor_x4_init(void *ctx, const uint8_t *key);
+void gcm128_sse_karatsuba_shiftxor_x4_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_sse_karatsuba_shiftxor_x4_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_sse_karatsuba_shiftxor_x4_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_sse_karatsuba_shiftxor_x4_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+
 /* gcm128_sse_winograd_clmul1_x8: AES-128-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni pclmulqdq sse2 sse4_1 ssse3 */
 #define GCM128_SSE_WINOGRAD_CLMUL1_X8_CTX_BYTES 560
 #define GCM128_SSE_WINOGRAD_CLMUL1_X8_CTX_ALIGN 16
@@ -193,6 +223,16 @@ void gcm192_sse_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16],
 int gcm192_sse_winograd_clmul1_x8_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm192_sse_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
+/* gcm256_avx2_k_clmul1_x16: AES-256-GCM (SP 800-38D), 16 blocks per group; abi sysv; cpu aesni avx avx2 pclmulqdq vaes vpclmulqdq */
+#define GCM256_AVX2_K_CLMUL1_X16_CTX_BYTES 752
+#define GCM256_AVX2_K_CLMUL1_X16_CTX_ALIGN 1
+#define GCM256_AVX2_K_CLMUL1_X16_CTX_BEST_ALIGN 32
+void gcm256_avx2_k_clmul1_x16_init(void *ctx, const uint8_t *key);
+void gcm256_avx2_k_clmul1_x16_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm256_avx2_k_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx2_k_clmul1_x16_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_avx2_k_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+
 /* gcm256_avx2_winograd_clmul1_x16: AES-256-GCM (SP 800-38D), 16 blocks per group; abi sysv; cpu aesni avx avx2 pclmulqdq vaes vpclmulqdq */
 #define GCM256_AVX2_WINOGRAD_CLMUL1_X16_CTX_BYTES 1008
 #define GCM256_AVX2_WINOGRAD_CLMUL1_X16_CTX_ALIGN 1
@@ -202,6 +242,16 @@ void gcm256_avx2_winograd_clmul1_x16_encrypt(const void *ctx, uint8_t counter[16
 void gcm256_avx2_winograd_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm256_avx2_winograd_clmul1_x16_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm256_avx2_winograd_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+
+/* gcm256_avx512_k_clmul1_x32: AES-256-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
+#define GCM256_AVX512_K_CLMUL1_X32_CTX_BYTES 1392
+#define GCM256_AVX512_K_CLMUL1_X32_CTX_ALIGN 1
+#define GCM256_AVX512_K_CLMUL1_X32_CTX_BEST_ALIGN 64
+void gcm256_avx512_k_clmul1_x32_init(void *ctx, const uint8_t *key);
+void gcm256_avx512_k_clmul1_x32_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm256_avx512_k_clmul1_x32_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx512_k_clmul1_x32_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_avx512_k_clmul1_x32_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm256_avx512_winograd_clmul1_x32: AES-256-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
 #define GCM256_AVX512_WINOGRAD_CLMUL1_X32_CTX_BYTES 1904

@@ -16,6 +16,7 @@ from ghashgen.check.validation import cavp
 from ghashgen.check.validation.cases import Case, every_length, long_messages, tail_bound
 from ghashgen.check.validation.runners import Emulated, Native, native
 from ghashgen.cli.verbs import compare as command
+from ghashgen.cli.verbs.options import build_folder, default_out
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.target import target
 from ghashgen.lab.bench import bench
@@ -27,7 +28,6 @@ from ghashgen.run.built import Built, build
 from ghashgen.run.emulate import Emulator
 from ghashgen.run.harness import MissingFeatures
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.paths import project_root
 
 STUDIES = tuple(studies().values())
 HASHING = tuple(study for study in STUDIES if study.contest is HASH)
@@ -47,10 +47,10 @@ def wrong(got: list[bytes], wanted: list[Case]) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Built]:
-    folder = tmp_path_factory.mktemp("objects")
+def built() -> dict[str, Built]:
+    """Every kernel of a study, made once, where the command finds it too."""
     every = dict.fromkeys(kernel for study in STUDIES for kernel in study.kernels)
-    made = build(tuple(every), target(), project_root() / "generated", folder)
+    made = build(tuple(every), target(), default_out(), build_folder("obj"))
     return {item.kernel.name: item for item in made}
 
 
