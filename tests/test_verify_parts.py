@@ -3,6 +3,8 @@
 import ast
 import random
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from verify_objects import ASM
@@ -19,10 +21,13 @@ from ghashgen.algebra.field.ghash import ghash_padded, multiply_blocks
 from ghashgen.algebra.ops.monomials import evaluate
 from ghashgen.check.statements import load_spec
 from ghashgen.support.errors import GhashgenError
+from ghashgen.verify.core.lengths import Claim
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import CALLER, DATA, MASK128, NotPolynomialError
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Affine, Pointer, UndecidedError, add, mask_number, subtract
+from ghashgen.verify.engine import induction
+from ghashgen.verify.engine.induction import Course
 from ghashgen.verify.hash.entries import Algebra
 from ghashgen.verify.hash.naming import Naming
 from ghashgen.verify.hash.spec import KINDS, parse_cell, power_major
@@ -322,3 +327,22 @@ def test_the_list_of_instructions_names_the_usual_ones_only() -> None:
     assert {"pclmulqdq", "vpclmulqdq", "vpshufb", "vpternlogq", "pxor"} <= dataflow.listed()
     assert not {"div", "vpgatherdd", "bswap", "movaps"} & dataflow.listed()
     assert not dataflow.listed() & dataflow.no_operands()
+
+
+def test_the_attempt_that_got_furthest_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six attempts: any length at once, and split by its rest, from two, three and four groups."""
+    steps = iter([5, 9, 40, 1, 40, 2])
+    prover = SimpleNamespace(executed=0, at=0)
+
+    def descend(prover: Any, course: Course, length: Affine) -> list[Affine]:
+        taken = next(steps)
+        prover.executed += taken
+        prover.at = length.low
+        raise UndecidedError(f"after {taken}")
+
+    monkeypatch.setattr(induction, "_descend", descend)
+    with pytest.raises(Refutation) as refused:
+        induction._all_lengths(prover, Course(Claim(1, 1 << 20, "length"), 32))  # type: ignore[arg-type]
+    assert refused.value.message == "induction: after 40"
+    assert refused.value.at == 3 * 32
+    assert next(steps, None) is None

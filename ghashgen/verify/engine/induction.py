@@ -159,27 +159,25 @@ def _executed(prover: Prover[E], course: Course) -> set[int]:
 
 
 def _all_lengths(prover: Prover[E], course: Course) -> list[Affine]:
-    """Return the progressions of lengths that have been shown, executed ones aside."""
+    """Return the progressions of lengths that have been shown, executed ones aside.
+
+    Raises:
+        Refutation: no attempt succeeds; the one that got furthest says why.
+    """
     claim = course.claim
     group = math.lcm(course.group, claim.step)
-    failure: Exception | None = None
+    furthest, failure = -1, unsupported("induction: no attempt")
     # The first turns may still differ from the rest, for instance in registers not yet used.
-    for turns in range(TURNS):
-        low = turns + 2
-        try:
-            return _descend(prover, course, claim.above(low * group))
-        except UndecidedError as error:
-            failure = failure or error
-        try:
-            # A length split into groups and a rest: one induction for every rest.
-            return [
-                shown
-                for length in claim.split(group, low)
-                for shown in _descend(prover, course, length)
-            ]
-        except UndecidedError:
-            continue
-    assert failure is not None
+    for low in range(2, 2 + TURNS):
+        # At once; or split into groups and a rest, one induction for every rest.
+        for lengths in ([claim.above(low * group)], claim.split(group, low)):
+            began = prover.executed
+            try:
+                return [shown for length in lengths for shown in _descend(prover, course, length)]
+            except UndecidedError as error:
+                if prover.executed - began > furthest:
+                    furthest = prover.executed - began
+                    failure = unsupported(f"induction: {error}", prover.at)
     raise failure
 
 
