@@ -3,11 +3,13 @@
 import re
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import pytest
 
 from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.check.proofs import statement
+from ghashgen.check.statements import load_spec
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.target import target
 from ghashgen.output.artefact import make
@@ -125,3 +127,19 @@ def test_of_chosen_lengths_no_more_is_claimed(operation: str) -> None:
         (words, "execution, apart"), (words, "execution, in place"),
     }  # fmt: skip
     assert proof.functions[0].behind is None
+
+
+def test_a_file_may_state_messages(tmp_path: Path) -> None:
+    lines = [
+        f'name = "{SMALL.name}"', 'abi = "sysv"', 'family = "gcm"', "key_bits = 128",
+        'order = "reflected"', "blocks = 2", f"cells = {list(SMALL.layout.cells)}",
+        f"table_bytes = {SMALL.layout.size}",
+    ]  # fmt: skip
+    for operation in ("seal", "open"):
+        lines += [f"[functions.{operation}]", f'symbol = "{SMALL.name}_{operation}"']
+    file = tmp_path / "kernel.toml"
+    file.write_text("\n".join(lines))
+    elf = assemble_text(find_nasm(), SMALL.name, text_of(SMALL), "elf64")
+    proof = prove_object(elf, load_spec(file), (40,))
+    assert proof.refutation is None, proof.report()
+    assert {f.operation for f in proof.functions} == {"seal", "open"}
