@@ -8,6 +8,7 @@ is wrong; its twin differs in that alone, and is proved.
 import pickle
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from test_verify_gcm_messages import SMALL, proved, text_of
@@ -73,6 +74,14 @@ def aligned(load: str) -> Callable[[str], str]:
 
 PADDED = r"(\.aad_rest:.*?)vpsrlq +xmm9, xmm9, 0x08 "
 IV_BITS = "vmovq       xmm3, rdx\n"
+
+PAIR = """    cmp r12, 16
+    jne .fine
+    cmp r8, 16
+    je .refused
+.fine:
+"""
+"""Text of 16 bytes is proved behind AAD of 32."""
 
 SPIN = "    mov ecx, 3\n.spin:\n    sub ecx, 1\n    cmp ecx, 0\n    jne .spin\n"
 
@@ -169,6 +178,16 @@ HOLES: dict[str, tuple[str, Callable[[str], str], Callable[[str], str], Category
         replacing(("vmovq       xmm2, r12\n", "vmovq xmm2, r12\n    vmovdqa xmm2, xmm2\n")),
         Category.UNSUPPORTED, "a length that may wrap around",
     ),
+    "one pair of lengths, asked for before any loop": (
+        "seal", replacing((".iv_ready:\n", f".iv_ready:\n{PAIR}")),
+        replacing((".iv_ready:\n", ".iv_ready:\n    cmp r12, 16\n")),
+        Category.UNSUPPORTED, "a comparison that depends on the unknown",
+    ),
+    "one pair of lengths, asked for behind all loops": (
+        "seal", replacing((".tag:\n", f".tag:\n{PAIR}")),
+        replacing((".tag:\n", ".tag:\n    cmp r12, 16\n")),
+        Category.UNSUPPORTED, "a comparison that depends on the unknown",
+    ),
     "AAD that is not padded with zeros": (
         "seal",
         lambda own: re.sub(PADDED, r"\1;", own, count=1, flags=re.S),
@@ -225,6 +244,23 @@ def test_a_wrong_message_is_refused(name: str) -> None:
 def test_its_twin_is_proved(name: str) -> None:
     operation, _, twin, _, _ = HOLES[name]
     assert refuted(operation, twin) is None
+
+
+@pytest.mark.parametrize("label", [".refused:", ".right:", ".clear_cleared_1:"])
+def test_nothing_secret_is_left_on_any_way_out(label: str) -> None:
+    kernel = replace(SMALL, wipe=True)
+    head, entry, tail = text_of(kernel).partition(f"\n{kernel.name}_open:\n")
+    before, at, after = tail.partition(f"\n{label}\n")
+    wipe = re.search(r"    vpxor +xmm1, xmm1, xmm1 +; wipe\n", after)
+    assert wipe is not None
+    kept = after[: wipe.start()] + after[wipe.end() :]
+    refutation = proved(kernel, head + entry + before + at + kept, "open").refutation
+    if label == ".refused:":
+        # No secret has come by then.
+        assert refutation is None
+    else:
+        assert refutation is not None
+        assert refutation.category == Category.WIPE
 
 
 def test_a_run_that_is_taken_up_again_reads_by_its_own_lengths() -> None:
