@@ -59,6 +59,23 @@ def test_every_row_changes_the_flags_that_the_decoder_says() -> None:
     assert len(seen) > 100
 
 
+def test_at_most_goes_with_the_flags_that_it_is_made_of() -> None:
+    rng = random.Random(36)
+    seen = set()
+    for instruction in instances(9, 4):
+        m = cases.machine_of(cases.random_state(rng), Terms(no_table))
+        before = m.flags = replace(marked(), at_most=True)
+        if not run(instruction, m):
+            continue
+        after = m.flags
+        if after.carry is before.carry and after.zero is before.zero:
+            assert after.at_most is True, str(instruction)
+        elif after.at_most is not None:
+            assert after.at_most == (after.carry or after.zero), str(instruction)
+            seen.add(code_name(instruction.code).split("_")[0])
+    assert seen == {"CMP", "SUB", "NEG"}
+
+
 def test_what_is_made_of_secrets_is_secret() -> None:
     """In registers, masks and flags: an open flag is secret, and a known one is right."""
     rng = random.Random(35)
