@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from cpus import AS_FOUND
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from gcm import Key, context, made
 from sealing import DIFFERS, DONE, REFUSED, TAGS, Message, call, iv_for, message
 from syntaxes import each_syntax
+from test_gcm_examples import ROOT, WARNINGS, need_the_cpu, run
 from test_gcm_kernels import SAMPLE as TEXTS
 from test_gcm_kernels import harness_of
 
+from ghashgen.cli.main import cli
+from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.run.arguments import Answer
 from ghashgen.run.harness import Harness
@@ -24,6 +30,13 @@ SAMPLE = tuple(replace(kernel, messages=False, streams=True) for kernel in TEXTS
 samples = pytest.mark.parametrize("kernel", SAMPLE, ids=lambda kernel: kernel.name)
 few = pytest.mark.parametrize("kernel", [SAMPLE[0], SAMPLE[5], SAMPLE[8]], ids=lambda k: k.name)
 MISPLACED = 3
+PAGE = (ROOT / "docs/gcm-streams.md").read_text(encoding="utf-8")
+KEY = "feffe9928665731c6d6a8f9467308308"
+TEXT = (
+    "d9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a72"
+    "1c3c0c95956809532fcf0e2449a6b525b16aedf5aa0de657ba637b39"
+)
+"""Of test case 4 of GCM's own document, which the example takes."""
 STATE = 96
 MORE = {True: "encrypt_more", False: "decrypt_more"}
 
@@ -281,3 +294,35 @@ def test_streams_stand_beside_messages() -> None:
         "finish",
         "verify",
     )
+
+
+@here
+def test_the_example_of_the_page_is_built_and_run(tmp_path: Path) -> None:
+    """By the page's own lines; what it writes is as another library has it."""
+    (block,) = (
+        text for text in re.findall(r"^```sh\n(.*?)^```$", PAGE, re.M | re.S) if "nasm" in text
+    )
+    generate, assemble, build = block.replace("\\\n", " ").splitlines()
+    done = CliRunner().invoke(cli, [*generate.split()[1:-1], str(tmp_path / "my-gcm")])
+    assert done.exit_code == 0, done.output
+    compile_, start = build.split(" && ")
+    for line, options in ((assemble, []), (compile_, WARNINGS)):
+        found = run(line, tmp_path, options)
+        assert (found.returncode, found.stderr) == (0, "")
+    need_the_cpu()
+    found = run(start, tmp_path, [])
+    assert (found.returncode, found.stderr) == (0, "")
+    key, iv = (bytes.fromhex(v) for v in (KEY, "cafebabefacedbaddecaf888"))
+    aad = bytes.fromhex("feedfacedeadbeef" * 2 + "abaddad2")
+    assert bytes.fromhex(found.stdout) == iv + AESGCM(key).encrypt(iv, bytes.fromhex(TEXT), aad)
+
+
+def test_the_page_quotes_the_example_and_the_prototypes() -> None:
+    source = (ROOT / "harness/examples/pieces.c").read_text(encoding="utf-8")
+    interface, piece = re.findall(r"^```c\n(.*?)^```$", PAGE, re.M | re.S)
+    assert piece in source
+    functions = functions_of(SAMPLE[2])
+    assert interface.splitlines() == [
+        f"{functions[name].prototype(f'NAME_{name}')};"
+        for name in ("start", "aad", *MORE.values(), "finish", "verify")
+    ]
