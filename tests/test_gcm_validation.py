@@ -6,7 +6,7 @@ import json
 import random
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from queue import Queue
 from typing import Any
@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 from cpus import AS_FOUND, lacking
 from emulating import needs_emulator
+from gcm_faults import AVX, PLANTED, WIDE, Planted, hash_after_the_write, made
 
 from ghashgen.algebra.field.gcm import gcm_encrypt, j0
 from ghashgen.check.validation.gcm import cavp, messages, texts, validator
@@ -23,34 +24,16 @@ from ghashgen.check.validation.gcm.trials import faults, together
 from ghashgen.check.validation.pyca import encrypt_block
 from ghashgen.check.validation.runners import Emulated, Native, Runner, native
 from ghashgen.cli.main import cli
-from ghashgen.ir.builder import Builder, Value
-from ghashgen.ir.program import Mem, VReg
-from ghashgen.kernels.gcm.functions import init
-from ghashgen.kernels.gcm.functions import open as opening
-from ghashgen.kernels.gcm.functions import start as starting
+from ghashgen.ir.builder import Builder
+from ghashgen.ir.program import VReg
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.kernels.gcm.parts import (
-    cipher,
-    clear,
-    counters,
-    lengths,
-    partial,
-    pieces,
-    rest,
-    start,
-    stream,
-    tag,
-)
-from ghashgen.kernels.gcm.parts import message as whole
+from ghashgen.kernels.gcm.parts import lengths
 from ghashgen.kernels.target import runnable
-from ghashgen.output.artefact import make
 from ghashgen.run.built import Built, build
 from ghashgen.run.emulate import Emulator
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.toolchain import Tool, assemble_text
+from ghashgen.support.toolchain import Tool
 
-AVX = GcmKernel(128, "avx", "winograd", "clmul1", 2, messages=False)
-WIDE = GcmKernel(192, "avx512", "winograd", "clmul1", 8, messages=False)
 RIGHT = (
     GcmKernel(128, "sse", "karatsuba", "shift-xor", 2),
     GcmKernel(256, "avx", "winograd", "clmul1", 3, streams=True),
@@ -58,268 +41,7 @@ RIGHT = (
     GcmKernel(256, "avx512vl", "k", "clmul1", 2, messages=False),
     replace(WIDE, wipe=True, streams=True),
 )
-
-Plant = Callable[[pytest.MonkeyPatch], None]
-
-
-def _skip_one_more(patch: pytest.MonkeyPatch) -> None:
-    right = counters.Counters.skip
-    patch.setattr(
-        counters.Counters,
-        "skip",
-        lambda self, blocks: right(self, blocks + 1 if isinstance(blocks, int) else blocks),
-    )
-
-
-def _lanes_backwards(patch: pytest.MonkeyPatch) -> None:
-    right = Builder.const_lanes
-    patch.setattr(
-        Builder, "const_lanes", lambda self, lanes, name: right(self, list(lanes)[::-1], name)
-    )
-
-
-def _keys_of_the_round_before(patch: pytest.MonkeyPatch) -> None:
-    right = cipher.round_key_cell
-    patch.setattr(
-        cipher, "round_key_cell", lambda kernel, ctx, i: right(kernel, ctx, 4 if i == 5 else i)
-    )
-
-
-def _hash_after_the_write(patch: pytest.MonkeyPatch) -> None:
-    """Read what is hashed of a run only when its other text is written: wrong in place alone."""
-    right = rest.Rest.run
-
-    def run(self: rest.Rest, count: int) -> None:
-        if self.encrypts:
-            return right(self, count)
-        self.text.add_keystream(count)
-        self._add([self._load(i) for i in range(count)], "C·H^i")
-        self.text.b.emit("zero", self.tail.X, note="X counts once")
-        lanes = self.text.kernel.lane_count
-        return self.advance(16 * lanes * count, count * lanes)
-
-    patch.setattr(rest.Rest, "run", run)
-
-
-def _store_sixteen(patch: pytest.MonkeyPatch) -> None:
-    def store(b: Builder, out: VReg, count: VReg, value: VReg) -> None:
-        del count
-        b.store(Mem(base=out), value)
-
-    patch.setattr(rest, "store_partial", store)
-
-
-def _unmasked(self: Builder, mask: VReg, value: Value, note: str = "") -> Value:
-    del self, mask, note
-    return value
-
-
-def _fifteen_bytes(patch: pytest.MonkeyPatch) -> None:
-    """Compare all of a tag of 16 bytes but the last."""
-    right = tag._overlapping
-
-    def take(b: Builder, own: VReg, given: VReg, length: VReg) -> VReg:
-        return b.and_(right(b, own, given, length), b.const(2**120 - 1, "fifteen"))
-
-    patch.setattr(tag, "_overlapping", take)
-
-
-def _lengths_swapped(patch: pytest.MonkeyPatch) -> None:
-    right = whole.length_block
-    patch.setattr(
-        whole, "length_block", lambda b, kernel, first, second: right(b, kernel, second, first)
-    )
-
-
-def _no_length_of_the_iv(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(start, "length_block", lambda b, kernel, first, second: b.zero("no length"))
-
-
-@dataclass(frozen=True)
-class Planted:
-    """A fault, and how it is told."""
-
-    name: str
-    words: str
-    kernel: GcmKernel = AVX
-    plant: Plant = lambda patch: None
-    old: str = ""
-    """What is replaced in the text that is assembled."""
-    new: str = ""
-    functions: tuple[str, ...] = ("init", "encrypt", "decrypt")
-
-
-def _sealed(name: str, words: str, plant: Plant) -> Planted:
-    kernel = replace(AVX, messages=True)
-    return Planted(name, words, kernel, plant, functions=("seal", "open"))
-
-
-def _streamed(
-    name: str,
-    words: str,
-    function: str,
-    plant: Plant = lambda patch: None,
-    old: str = "",
-    new: str = "",
-) -> Planted:
-    kernel = replace(AVX, streams=True)
-    return Planted(name, words, kernel, plant, old, new, functions=(function,))
-
-
-PLANTED = (
-    Planted("counter off by one", r"crypt of .*: .*counter from byte \d+ on", plant=_skip_one_more),
-    Planted("lanes backwards", "encrypt of 17 bytes.*: out from byte 0", WIDE, _lanes_backwards),
-    # A sum of 64 bits: the last word of the counter carries into the word before it.
-    Planted("counter of 64 bits", "encrypt of .*: (out|counter) from", old="vpaddd", new="vpaddq"),
-    Planted(
-        "the last block is not padded",
-        "encrypt of 1 bytes.*: x from byte",
-        plant=lambda patch: patch.setattr(rest, "first_bytes", lambda b, value, count: value),
-    ),
-    Planted(
-        "the mask is a byte too long",
-        "encrypt of 1 bytes.*: x from byte",
-        plant=lambda patch: patch.setattr(partial, "POSITIONS", partial.POSITIONS >> 8),
-    ),
-    Planted(
-        "the last register is not padded",
-        "encrypt of 1 bytes.*: x from byte",
-        WIDE,
-        lambda patch: patch.setattr(Builder, "keep_bytes", _unmasked),
-    ),
-    Planted("a round key twice", "of 1 bytes.*: out from byte 0", plant=_keys_of_the_round_before),
-    Planted(
-        "Rcon of step 9",
-        r"init of key 0+: ctx from byte \d+ on",
-        plant=lambda patch: patch.setattr(init, "AFTER_OVERFLOW", 0x1D * init.WORDS),
-    ),
-    Planted(
-        "hashed after it is written",
-        "decrypt of .*, in place: x from byte 0",
-        GcmKernel(128, "avx", "winograd", "clmul1", 4, messages=False),
-        _hash_after_the_write,
-    ),
-    Planted("a block where a part is due", "past the end", plant=_store_sixteen),
-    _sealed(
-        "fifteen bytes of a tag",
-        "open of .*, bit 12[0-7] of it wrong: .*returned 0, expected 1",
-        _fifteen_bytes,
-    ),
-    _sealed("lengths swapped", "seal of 0 bytes, AAD of .*: tag from byte", _lengths_swapped),
-    _sealed(
-        "lengths in bytes",
-        "seal of 1 bytes.*: tag from byte",
-        lambda patch: patch.setattr(lengths, "_bits", lambda b, length: b.from_gpr(length)),
-    ),
-    _sealed(
-        "not all zero",
-        "open of 1 bytes.* wrong(, in place)?: out from byte 0",
-        lambda patch: patch.setattr(clear, "PIECES", (8, 4, 2)),
-    ),
-    _sealed(
-        "not zero at all",
-        "open of 17 bytes.* wrong(, in place)?: out from byte 0",
-        lambda patch: patch.setattr(opening, "clear", lambda b, kernel, out, length: None),
-    ),
-    _sealed(
-        "a tag of 9 bytes",
-        "open of .*, a tag of 9: .*returned 0, expected 2",
-        lambda patch: patch.setattr(tag, "LEAST_TAG", 9),
-    ),
-    _sealed(
-        "a text too long",
-        "past the end|len = 68719476705: returned",
-        lambda patch: patch.setattr(lengths, "MOST_TEXT", 2**36),
-    ),
-    _sealed(
-        "AAD too long",
-        "past the end|aad_len = 2305843009213693952: returned",
-        lambda patch: patch.setattr(lengths, "MOST_OTHERS", 2**61),
-    ),
-    _sealed("no length of the IV", "IV of [0-9]+: out from", _no_length_of_the_iv),
-    _sealed(
-        "the first number is 2",
-        "IV of 12: out from",
-        lambda patch: patch.setattr(start, "FIRST", 2 << 120),
-    ),
-    _streamed(
-        "a begun block is not closed by AAD's end",
-        r"encrypt_more of 1 bytes after 0, .*: state from byte 0",
-        "encrypt_more",
-        old="and         rax, 0x0f",
-        new="and         rax, 0x00",
-    ),
-    _streamed(
-        "the keystream from the block's first byte on",
-        r"crypt_more of 1 bytes after .*: out from byte 0",
-        "encrypt_more",
-        lambda patch: patch.setattr(pieces, "moved_down", lambda b, value, place: value),
-    ),
-    _streamed(
-        "a piece of AAD at the block's first byte",
-        r"aad of 1 bytes after .*: state from byte 0",
-        "aad",
-        lambda patch: patch.setattr(pieces, "moved_up", lambda b, value, place: value),
-    ),
-    _streamed(
-        "the keystream is kept in the mask's place",
-        r"encrypt_more of \d+ bytes after .*: state from byte 32",
-        "encrypt_more",
-        lambda patch: patch.setattr(pieces, "KEYSTREAM", stream.MASK),
-    ),
-    _streamed(
-        "AAD behind text",
-        r"aad of 0 bytes, behind 1 bytes of text: returned 0, expected 3",
-        "aad",
-        lambda patch: patch.setattr(pieces, "ASSOCIATED", stream.TEXT),
-    ),
-    _streamed(
-        "a message that has not begun",
-        r"finish of a tag, the phase being 0: .*returned 0, expected 3",
-        "finish",
-        lambda patch: patch.setattr(stream, "NONE", 77),
-    ),
-    _streamed(
-        "too much text by a byte",
-        r"encrypt_more of \d+ bytes, after .*: returned 0, expected 2|past the end",
-        "encrypt_more",
-        lambda patch: patch.setattr(pieces, "MOST_TEXT", 2**36 - 31),
-    ),
-    _streamed(
-        "the state outlives its tag",
-        r"finish of .*: state from byte \d+ on: got",
-        "finish",
-        lambda patch: patch.setattr(stream.Stream, "erase", lambda self: None),
-    ),
-    _streamed(
-        "the text begins at J_0",
-        r"start of an IV of 1: state from byte 31 on",
-        "start",
-        lambda patch: patch.setattr(starting, "next_block", lambda b, block: block),
-    ),
-    _streamed(
-        "a tag compared by 15 bytes",
-        r"verify of .*tag of 16, bit 12[0-7] of it wrong: returned 0, expected 1",
-        "verify",
-        _fifteen_bytes,
-    ),
-)
 planted_faults = pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.name)
-
-
-def made(planted: Planted, patch: pytest.MonkeyPatch, tool: Tool, folder: Path) -> Built[GcmKernel]:
-    """Build a kernel with a fault in it."""
-    planted.plant(patch)
-    (built,) = build([planted.kernel], runnable("sysv"), folder / "none", folder)
-    if not planted.old:
-        return built
-    source = make(planted.kernel, runnable("sysv"), tool).text
-    assert planted.old in source
-    obj = folder / "planted.o"
-    obj.write_bytes(
-        assemble_text(tool, "planted", source.replace(planted.old, planted.new), "elf64")
-    )
-    return replace(built, obj=obj)
 
 
 def told(runner: Runner, built: Built[GcmKernel], functions: Sequence[str]) -> Iterator[str]:
@@ -373,7 +95,7 @@ def test_a_planted_fault_is_told_in_the_emulator(
 def test_what_is_wrong_in_place_alone_is_found_at_every_place(
     emulated: Runner, monkeypatch: pytest.MonkeyPatch, nasm: Tool, tmp_path: Path
 ) -> None:
-    (planted,) = (each for each in PLANTED if each.plant is _hash_after_the_write)
+    (planted,) = (each for each in PLANTED if each.plant is hash_after_the_write)
     found = emulated.check(made(planted, monkeypatch, nasm, tmp_path))
     assert found
     assert all(line.startswith("decrypt, in place, against the pages") for line in found)

@@ -1,0 +1,508 @@
+"""Faults in AES-GCM kernels, one a row, with how each checker must tell it.
+
+Each is planted in what a kernel is made by, or in its text; the kernel is made and assembled with
+it, and given to validation (`test_gcm_validation`) and to the prover (`test_verify_gcm_faults`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from ghashgen.ir.builder import Builder, Value
+from ghashgen.ir.program import Mem, VReg
+from ghashgen.kernels.gcm.functions import init
+from ghashgen.kernels.gcm.functions import open as opening
+from ghashgen.kernels.gcm.functions import start as starting
+from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.kernels.gcm.parts import (
+    cipher,
+    clear,
+    counters,
+    lengths,
+    partial,
+    pieces,
+    rest,
+    start,
+    stream,
+    tag,
+)
+from ghashgen.kernels.gcm.parts import message as whole
+from ghashgen.kernels.hash.parts import tail as hashed
+from ghashgen.kernels.target import runnable
+from ghashgen.output.artefact import make
+from ghashgen.run.built import Built, build
+from ghashgen.support.toolchain import Tool, assemble_text
+
+AVX = GcmKernel(128, "avx", "winograd", "clmul1", 2, messages=False)
+WIDE = GcmKernel(192, "avx512", "winograd", "clmul1", 8, messages=False)
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+
+def _skip_one_more(patch: pytest.MonkeyPatch) -> None:
+    right = counters.Counters.skip
+    patch.setattr(
+        counters.Counters,
+        "skip",
+        lambda self, blocks: right(self, blocks + 1 if isinstance(blocks, int) else blocks),
+    )
+
+
+def _lanes_backwards(patch: pytest.MonkeyPatch) -> None:
+    right = Builder.const_lanes
+    patch.setattr(
+        Builder, "const_lanes", lambda self, lanes, name: right(self, list(lanes)[::-1], name)
+    )
+
+
+def _keys_of_the_round_before(patch: pytest.MonkeyPatch) -> None:
+    right = cipher.round_key_cell
+    patch.setattr(
+        cipher, "round_key_cell", lambda kernel, ctx, i: right(kernel, ctx, 4 if i == 5 else i)
+    )
+
+
+def hash_after_the_write(patch: pytest.MonkeyPatch) -> None:
+    """Read what is hashed of a run only when its other text is written: wrong in place alone."""
+    right = rest.Rest.run
+
+    def run(self: rest.Rest, count: int) -> None:
+        if self.encrypts:
+            return right(self, count)
+        self.text.add_keystream(count)
+        self._add([self._load(i) for i in range(count)], "C·H^i")
+        self.text.b.emit("zero", self.tail.X, note="X counts once")
+        lanes = self.text.kernel.lane_count
+        return self.advance(16 * lanes * count, count * lanes)
+
+    patch.setattr(rest.Rest, "run", run)
+
+
+def _store_sixteen(patch: pytest.MonkeyPatch) -> None:
+    def store(b: Builder, out: VReg, count: VReg, value: VReg) -> None:
+        del count
+        b.store(Mem(base=out), value)
+
+    patch.setattr(rest, "store_partial", store)
+
+
+def _unmasked(self: Builder, mask: VReg, value: Value, note: str = "") -> Value:
+    del self, mask, note
+    return value
+
+
+def _fifteen_bytes(patch: pytest.MonkeyPatch) -> None:
+    """Compare all of a tag of 16 bytes but the last."""
+    right = tag._overlapping
+
+    def take(b: Builder, own: VReg, given: VReg, length: VReg) -> VReg:
+        return b.and_(right(b, own, given, length), b.const(2**120 - 1, "fifteen"))
+
+    patch.setattr(tag, "_overlapping", take)
+
+
+def _lengths_swapped(patch: pytest.MonkeyPatch) -> None:
+    right = whole.length_block
+    patch.setattr(
+        whole, "length_block", lambda b, kernel, first, second: right(b, kernel, second, first)
+    )
+
+
+def _no_length_of_the_iv(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(start, "length_block", lambda b, kernel, first, second: b.zero("no length"))
+
+
+def _operands_exchanged(patch: pytest.MonkeyPatch) -> None:
+    """Take the round key through the round, and add the state."""
+    right = Builder.aes_round
+    patch.setattr(
+        Builder, "aes_round", lambda self, state, key, note="": right(self, key, state, note)
+    )
+
+
+def _a_round_less(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(cipher.RoundKeys, "rounds", property(lambda self: self._kernel.rounds - 1))
+    patch.setattr(
+        cipher.RoundKeys, "last", lambda self, lanes: self.key(self._kernel.rounds, lanes)
+    )
+
+
+def _a_bit_behind(part: object) -> Plant:
+    """Pad a partial block by zeros and a one."""
+
+    def plant(patch: pytest.MonkeyPatch) -> None:
+        right = part.load_partial  # type: ignore[attr-defined]
+
+        def load(b: Builder, source: VReg, rest: VReg, done: str) -> VReg:
+            return b.or_(right(b, source, rest, done), b.const(1 << 127, "a_one"), "not zero")
+
+        patch.setattr(part, "load_partial", load)
+
+    return plant
+
+
+def _text_from_J0(patch: pytest.MonkeyPatch) -> None:
+    """Let the first block of text have the counter block of the tag."""
+    right = counters.Counters
+    patch.setattr(whole, "Counters", lambda b, kernel, block, behind: right(b, kernel, block))
+
+
+def _mask_of_the_first_block(patch: pytest.MonkeyPatch) -> None:
+    """Add E_K(inc32(J_0)) to the tag, not E_K(J_0): in both functions alike."""
+    right = whole.keep_mask
+
+    def keep(b: Builder, kernel: GcmKernel, context: VReg, J0: VReg) -> None:
+        one = b.const(1 << 120, "one_more")
+        right(b, kernel, context, b.add32(J0, one, "an IV of 12 bytes: 2"))
+
+    patch.setattr(whole, "keep_mask", keep)
+
+
+def _a_block_not_cleared(patch: pytest.MonkeyPatch) -> None:
+    """Begin with the zeros one block late."""
+    right = opening.clear
+
+    def clear(b: Builder, kernel: GcmKernel, out: VReg, length: VReg) -> None:
+        b.branch("below", length, 16, "few")
+        b.assign(out, b.gpr("gpr_add", out, 16))
+        b.assign(length, b.gpr("gpr_sub", length, 16))
+        b.label("few")
+        right(b, kernel, out, length)
+
+    patch.setattr(opening, "clear", clear)
+
+
+def _tag_left_behind(patch: pytest.MonkeyPatch) -> None:
+    """Leave the tag that would be right where the text was."""
+    difference, right, kept = opening.difference, opening.clear, []
+
+    def compare(b: Builder, kernel: GcmKernel, own: VReg, given: VReg, length: VReg) -> VReg:
+        kept.append(b.variable(own, "kept"))
+        return difference(b, kernel, own, given, length)
+
+    def clear(b: Builder, kernel: GcmKernel, out: VReg, length: VReg) -> None:
+        first, size = b.gpr("gpr_copy", out), b.gpr("gpr_copy", length)
+        right(b, kernel, out, length)
+        b.branch("below", size, 16, "short")
+        b.store(Mem(base=first), kept[-1], "the tag")
+        b.label("short")
+
+    patch.setattr(opening, "difference", compare)
+    patch.setattr(opening, "clear", clear)
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A fault, and how it is told."""
+
+    name: str
+    words: str
+    """What validation says of it."""
+    refused: str
+    """What the prover says, category and words; "" where it does not know the functions."""
+    kernel: GcmKernel = AVX
+    plant: Plant = lambda patch: None
+    old: str = ""
+    """What is replaced in the text that is assembled."""
+    new: str = ""
+    functions: tuple[str, ...] = ("init", "encrypt", "decrypt")
+
+
+def _sealed(name: str, words: str, refused: str, plant: Plant, kernel: GcmKernel = AVX) -> Planted:
+    kernel = replace(kernel, messages=True)
+    return Planted(name, words, refused, kernel, plant, functions=("seal", "open"))
+
+
+def _streamed(
+    name: str,
+    words: str,
+    function: str,
+    plant: Plant = lambda patch: None,
+    old: str = "",
+    new: str = "",
+) -> Planted:
+    kernel = replace(AVX, streams=True)
+    return Planted(name, words, "", kernel, plant, old, new, functions=(function,))
+
+
+PLANTED = (
+    Planted(
+        "counter off by one",
+        r"crypt of .*: .*counter from byte \d+ on",
+        "encrypt: the counter block is wrong",
+        plant=_skip_one_more,
+    ),
+    Planted(
+        "lanes backwards",
+        "encrypt of 17 bytes.*: out from byte 0",
+        "encrypt: block 1 of the output is wrong",
+        WIDE,
+        _lanes_backwards,
+    ),
+    # A sum of 64 bits: the last word of the counter carries into the word before it.
+    Planted(
+        "counter of 64 bits",
+        "encrypt of .*: (out|counter) from",
+        "the counter block depends on an addition of secrets at .*vpaddq",
+        old="vpaddd",
+        new="vpaddq",
+    ),
+    Planted(
+        "the last block is not padded",
+        "encrypt of 1 bytes.*: x from byte",
+        "encrypt: the last partial block is not the padded input bytes",
+        plant=lambda patch: patch.setattr(rest, "first_bytes", lambda b, value, count: value),
+    ),
+    Planted(
+        "the mask is a byte too long",
+        "encrypt of 1 bytes.*: x from byte",
+        "encrypt: the state is wrong",
+        plant=lambda patch: patch.setattr(partial, "POSITIONS", partial.POSITIONS >> 8),
+    ),
+    Planted(
+        "the last register is not padded",
+        "encrypt of 1 bytes.*: x from byte",
+        "encrypt: the last partial block is not the padded input bytes",
+        WIDE,
+        lambda patch: patch.setattr(Builder, "keep_bytes", _unmasked),
+    ),
+    Planted(
+        "a round key twice",
+        "of 1 bytes.*: out from byte 0",
+        "encrypt: block 1 of the output is wrong",
+        plant=_keys_of_the_round_before,
+    ),
+    Planted(
+        "Rcon of step 9",
+        r"init of key 0+: ctx from byte \d+ on",
+        "init: round key 9 is wrong",
+        plant=lambda patch: patch.setattr(init, "AFTER_OVERFLOW", 0x1D * init.WORDS),
+    ),
+    Planted(
+        "hashed after it is written",
+        "decrypt of .*, in place: x from byte 0",
+        "decrypt: the state is wrong, in place",
+        GcmKernel(128, "avx", "winograd", "clmul1", 4, messages=False),
+        hash_after_the_write,
+    ),
+    Planted(
+        "operands of a round exchanged",
+        "of 1 bytes.*: out from byte 0",
+        "encrypt: block 1 of the output is wrong",
+        plant=_operands_exchanged,
+        functions=("encrypt", "decrypt"),
+    ),
+    Planted(
+        "a round less",
+        "of 1 bytes.*: out from byte 0",
+        "encrypt: block 1 of the output is wrong",
+        plant=_a_round_less,
+    ),
+    Planted(
+        "another last round",
+        "init of key 0+: ctx from",
+        "init: round key 1 is wrong",
+        old="vaesenclast",
+        new="vaesenc",
+    ),
+    Planted(
+        "a block where a part is due",
+        "past the end",
+        "memory: .*encrypt: store to 16 bytes of output that end 15 beyond it",
+        plant=_store_sixteen,
+    ),
+    _sealed(
+        "fifteen bytes of a tag",
+        "open of .*, bit 12[0-7] of it wrong: .*returned 0, expected 1",
+        "open: a condition on some bits of the tag",
+        _fifteen_bytes,
+    ),
+    _sealed(
+        "lengths swapped",
+        "seal of 0 bytes, AAD of .*: tag from byte",
+        "seal: the block of lengths is not",
+        _lengths_swapped,
+    ),
+    _sealed(
+        "lengths in bytes",
+        "seal of 1 bytes.*: tag from byte",
+        "seal: the block of lengths is not",
+        lambda patch: patch.setattr(lengths, "_bits", lambda b, length: b.from_gpr(length)),
+    ),
+    _sealed(
+        "not all zero",
+        "open of 1 bytes.* wrong(, in place)?: out from byte 0",
+        "open: the output is not zero to its end, though the tag differs",
+        lambda patch: patch.setattr(clear, "PIECES", (8, 4, 2)),
+    ),
+    _sealed(
+        "not zero at all",
+        "open of 17 bytes.* wrong(, in place)?: out from byte 0",
+        "open: the output is not zero to its end, though the tag differs",
+        lambda patch: patch.setattr(opening, "clear", lambda b, kernel, out, length: None),
+    ),
+    _sealed(
+        "a tag of 9 bytes",
+        "open of .*, a tag of 9: .*returned 0, expected 2",
+        "unsupported: .*open: a comparison that depends on the unknown",
+        lambda patch: patch.setattr(tag, "LEAST_TAG", 9),
+    ),
+    _sealed(
+        "a text too long",
+        "past the end|len = 68719476705: returned",
+        "unsupported: .*seal: a comparison that depends on the unknown",
+        lambda patch: patch.setattr(lengths, "MOST_TEXT", 2**36),
+    ),
+    _sealed(
+        "AAD too long",
+        "past the end|aad_len = 2305843009213693952: returned",
+        "unsupported: .*seal: a comparison that depends on the unknown",
+        lambda patch: patch.setattr(lengths, "MOST_OTHERS", 2**61),
+    ),
+    _sealed(
+        "AAD padded by a one",
+        "seal of [01] bytes, AAD of [17],.*: tag from byte",
+        r"seal: the tag depends on .*\(aad_length 1\)",
+        _a_bit_behind(hashed),
+    ),
+    _sealed(
+        "an IV padded by a one",
+        "IV of [0-9]+: out from",
+        r"seal: block 1 of the output depends on .*\(iv_length 1\)",
+        _a_bit_behind(start),
+    ),
+    _sealed(
+        "text from J_0",
+        "seal of 1 bytes.*: out from byte 0",
+        "seal: block 1 of the output is wrong",
+        _text_from_J0,
+    ),
+    _sealed(
+        "another mask of the tag",
+        "seal of 0 bytes.*: tag from",
+        r"seal: E_K\(J_0\) is not added to the tag",
+        _mask_of_the_first_block,
+    ),
+    _sealed(
+        "a block that is not cleared",
+        "open of .* wrong(, in place)?: out from byte 0",
+        "open: the output is not zero to its end, though the tag differs",
+        _a_block_not_cleared,
+    ),
+    _sealed(
+        "the tag shown where it differs",
+        "open of .* wrong(, in place)?: out from byte 0",
+        "memory: .*open: store to bytes of the whole output that are written already",
+        _tag_left_behind,
+    ),
+    _sealed(
+        "a wrong tag is right",
+        "open of 0 bytes.* wrong(, in place)?: returned 0, expected 1",
+        "open: the status of a tag that differs is wrong",
+        lambda patch: patch.setattr(opening, "DIFFERS", 0),
+    ),
+    _sealed(
+        "a right message is not done",
+        "open of 0 bytes.*: returned 1, expected 0",
+        "open: the status of a tag that is right is wrong",
+        lambda patch: patch.setattr(opening, "DONE", 1),
+    ),
+    _sealed(
+        "what is refused is done",
+        "no bytes, iv_len = .*: returned 0, expected 2|an IV of no bytes: returned 0, expected 2",
+        "open: the status of lengths that there are none of is wrong",
+        lambda patch: patch.setattr(opening, "REFUSED", 0),
+    ),
+    _sealed(
+        "no length of the IV",
+        "IV of [0-9]+: out from",
+        r"seal: block 1 of the output depends on .*\(iv_length 1\)",
+        _no_length_of_the_iv,
+    ),
+    _sealed(
+        "the first number is 2",
+        "IV of 12: out from",
+        r"seal: E_K\(J_0\) is not added to the tag",
+        lambda patch: patch.setattr(start, "FIRST", 2 << 120),
+    ),
+    _streamed(
+        "a begun block is not closed by AAD's end",
+        r"encrypt_more of 1 bytes after 0, .*: state from byte 0",
+        "encrypt_more",
+        old="and         rax, 0x0f",
+        new="and         rax, 0x00",
+    ),
+    _streamed(
+        "the keystream from the block's first byte on",
+        r"crypt_more of 1 bytes after .*: out from byte 0",
+        "encrypt_more",
+        lambda patch: patch.setattr(pieces, "moved_down", lambda b, value, place: value),
+    ),
+    _streamed(
+        "a piece of AAD at the block's first byte",
+        r"aad of 1 bytes after .*: state from byte 0",
+        "aad",
+        lambda patch: patch.setattr(pieces, "moved_up", lambda b, value, place: value),
+    ),
+    _streamed(
+        "the keystream is kept in the mask's place",
+        r"encrypt_more of \d+ bytes after .*: state from byte 32",
+        "encrypt_more",
+        lambda patch: patch.setattr(pieces, "KEYSTREAM", stream.MASK),
+    ),
+    _streamed(
+        "AAD behind text",
+        r"aad of 0 bytes, behind 1 bytes of text: returned 0, expected 3",
+        "aad",
+        lambda patch: patch.setattr(pieces, "ASSOCIATED", stream.TEXT),
+    ),
+    _streamed(
+        "a message that has not begun",
+        r"finish of a tag, the phase being 0: .*returned 0, expected 3",
+        "finish",
+        lambda patch: patch.setattr(stream, "NONE", 77),
+    ),
+    _streamed(
+        "too much text by a byte",
+        r"encrypt_more of \d+ bytes, after .*: returned 0, expected 2|past the end",
+        "encrypt_more",
+        lambda patch: patch.setattr(pieces, "MOST_TEXT", 2**36 - 31),
+    ),
+    _streamed(
+        "the state outlives its tag",
+        r"finish of .*: state from byte \d+ on: got",
+        "finish",
+        lambda patch: patch.setattr(stream.Stream, "erase", lambda self: None),
+    ),
+    _streamed(
+        "the text begins at J_0",
+        r"start of an IV of 1: state from byte 31 on",
+        "start",
+        lambda patch: patch.setattr(starting, "next_block", lambda b, block: block),
+    ),
+    _streamed(
+        "a tag compared by 15 bytes",
+        r"verify of .*tag of 16, bit 12[0-7] of it wrong: returned 0, expected 1",
+        "verify",
+        _fifteen_bytes,
+    ),
+)
+
+
+def made(planted: Planted, patch: pytest.MonkeyPatch, tool: Tool, folder: Path) -> Built[GcmKernel]:
+    """Build a kernel with a fault in it."""
+    planted.plant(patch)
+    (built,) = build([planted.kernel], runnable("sysv"), folder / "none", folder)
+    if not planted.old:
+        return built
+    source = make(planted.kernel, runnable("sysv"), tool).text
+    assert planted.old in source
+    obj = folder / "planted.o"
+    obj.write_bytes(
+        assemble_text(tool, "planted", source.replace(planted.old, planted.new), "elf64")
+    )
+    return replace(built, obj=obj)
