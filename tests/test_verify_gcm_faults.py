@@ -12,7 +12,6 @@ from ghashgen.support.toolchain import Tool
 from ghashgen.verify.gcm.spec import GcmFunction
 from ghashgen.verify.prove import prove_object
 
-
 PROVED = [planted for planted in PLANTED if planted.refused]
 
 
