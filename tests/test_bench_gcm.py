@@ -21,20 +21,21 @@ from ghashgen.lab.bench import Results, bench
 from ghashgen.lab.bench.contest import AES_GCM
 from ghashgen.lab.bench.export import as_rows
 from ghashgen.lab.bench.objects import load_objects
+from ghashgen.lab.bench.peers import installed
 from ghashgen.lab.bench.store import load, save
 from ghashgen.lab.bench.table import best_table, full_table
-from ghashgen.records.core import IMIX_BYTES, Cell, Machine, Run, Subject
+from ghashgen.records.core import IMIX_BYTES, SEAL_MODES, Cell, Machine, Run, Subject
 from ghashgen.records.records import load_record, write_record
 from ghashgen.run.built import build
 from ghashgen.run.table import HarnessKernel
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.toolchain import assemble
+from ghashgen.support.toolchain import assemble, compile_c, find_cc
 
 NEEDS = ("aesni", "avx", "pclmulqdq")
 KERNELS = tuple(GcmKernel(key, "avx", "karatsuba", "clmul2", 4) for key in (128, 256))
 
 
-WHOLE = {(mode, size) for mode in ("seal", "open", "seal-latency") for size in (16, 21, 100)} | {
+WHOLE = {(mode, size) for mode in SEAL_MODES for size in (16, 21, 100)} | {
     ("imix", IMIX_BYTES),
     ("init", 0),
     ("init-throughput", 0),
@@ -216,6 +217,75 @@ def test_a_way_has_functions_and_a_key_of_its_own(tmp_path: Path) -> None:
     ):
         with pytest.raises(GhashgenError, match=why):
             load_objects(listed(tmp_path, **changes))
+
+
+def test_a_way_of_a_library_names_its_functions(tmp_path: Path) -> None:
+    own = {"init": "", "text": "", "key": 256}
+    (peer,) = load_objects(listed(tmp_path, **own, way="aead"))
+    assert list(peer.functions.values()) == [
+        "EVP_aead_aes_256_gcm",
+        "EVP_AEAD_CTX_init",
+        "EVP_AEAD_CTX_seal_scatter",
+        "EVP_AEAD_CTX_open_gather",
+    ]
+    (peer,) = load_objects(listed(tmp_path, **own, way="evp"))
+    assert (peer.functions["cipher"], len(peer.functions)) == ("EVP_aes_256_gcm", 9)
+    with pytest.raises(GhashgenError, match="has functions of its own: name none"):
+        load_objects(listed(tmp_path, **{**own, "init": "an_init"}, way="aead"))
+
+
+@pytest.mark.cpu(AS_FOUND)
+def test_a_static_libcrypto_is_called_as_programs_do(folder: Path, tmp_path: Path) -> None:
+    """Checked against the judge like all, and measured in every mode of whole messages."""
+    library = installed("libcrypto.a")
+    if library is None:
+        pytest.skip("no libcrypto.a: apt-get install libssl-dev")
+    own = {"init": "", "text": "", "needs": [], "files": [str(library)]}
+    given = load_objects(listed(tmp_path, **own, way="evp"))
+    results = bench(
+        assembled(folder)[:1],
+        (),
+        (16, 21, 100),
+        runs=1,
+        effort=ANY,
+        out_dir=folder,
+        contest=AES_GCM,
+        given=given,
+    )
+    assert {(c.mode, c.size) for c in results.cells if c.name == "given"} == WHOLE
+
+
+STUB = """
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+static char kind;
+const void *EVP_aead_aes_128_gcm(void) { return &kind; }
+int EVP_AEAD_CTX_init(void *c, const void *aead, const uint8_t *key, size_t n, size_t t, void *e)
+{ (void)c, (void)aead, (void)key, (void)e; return n == 16 && t == 16; }
+int EVP_AEAD_CTX_seal_scatter(const void *c, uint8_t *out, uint8_t *tag, size_t *got, size_t most,
+                              const uint8_t *iv, size_t iv_len, const uint8_t *in, size_t len,
+                              const uint8_t *more, size_t more_len, const uint8_t *aad, size_t n)
+{ (void)c, (void)iv, (void)iv_len, (void)more, (void)more_len, (void)aad, (void)n;
+  memcpy(out, in, len); memset(tag, 0, most); *got = most; return 1; }
+int EVP_AEAD_CTX_open_gather(const void *c, uint8_t *out, const uint8_t *iv, size_t iv_len,
+                             const uint8_t *in, size_t len, const uint8_t *tag, size_t tag_len,
+                             const uint8_t *aad, size_t n)
+{ (void)c, (void)out, (void)iv, (void)iv_len, (void)in, (void)len, (void)tag, (void)tag_len,
+  (void)aad, (void)n; return 1; }
+"""
+
+
+@pytest.mark.cpu(AS_FOUND)
+def test_an_aead_that_is_wrong_ends_the_run(folder: Path, tmp_path: Path) -> None:
+    """A stand-in that copies: the way is built and called, and what it gives is looked at."""
+    cc = find_cc()
+    (tmp_path / "stub.c").write_text(STUB)
+    compile_c(cc, tmp_path / "stub.c", tmp_path / "stub.o")
+    own = {"init": "", "text": "", "needs": [], "files": ["stub.o"]}
+    given = load_objects(listed(tmp_path, **own, way="aead"))
+    with pytest.raises(GhashgenError, match="given gives a wrong AES-GCM of 16 bytes"):
+        bench((), (), (16,), ("seal",), 1, effort=ANY, out_dir=folder, contest=AES_GCM, given=given)
 
 
 @pytest.mark.cpu

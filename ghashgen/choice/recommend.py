@@ -35,6 +35,7 @@ WAYS = {
     "seal": "messages sealed back to back",
     "open": "messages opened back to back",
     "seal-latency": "messages sealed that wait for each other",
+    "open-latency": "messages opened that wait for each other",
     "imix": "sealing 7 messages of 64 bytes, 4 of 594 and one of 1518",
     "text": "parts of messages back to back",
 }

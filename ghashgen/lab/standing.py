@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ghashgen.lab.bench.table import CYCLES_UP_TO
-from ghashgen.records.core import GCM, IMIX, IMIX_BYTES, TEXT, Cell, Results, size_name
+from ghashgen.records.core import GCM, IMIX, IMIX_BYTES, SEAL_MODES, TEXT, Cell, Results, size_name
 from ghashgen.records.records import Record
 
 WIDTH = 100
@@ -32,7 +32,7 @@ LONG_COLUMNS = (
 )
 GCM_COLUMNS = (
     *(">key", ">bytes", "kernel", ">cycles", ">quartiles apart", "best peer"),
-    *(">peer's time by the kernel's", ">open", ">calls chained", ">text alone"),
+    *(">peer's time by the kernel's", ">open", ">seal chained", ">open chained", ">text alone"),
 )
 SETUP_COLUMNS = ("subject", ">table bytes", ">cycles")
 
@@ -105,7 +105,7 @@ def gcm_rows(record: Record) -> Iterator[tuple[str, ...]]:
         for mode, size in (*(("seal", size) for size in sizes), (IMIX, IMIX_BYTES)):
             if (found := pair(results, size, mode, key)) is None:
                 continue
-            others = [pair(results, size, other, key) for other in ("open", "seal-latency", TEXT)]
+            others = [pair(results, size, other, key) for other in (*SEAL_MODES[1:], TEXT)]
             yield (
                 *(str(key), "IMIX" if mode == IMIX else str(size), f"`{found.kernel.name}`"),
                 *(figure(found.kernel), _apart(found.kernel), found.peer.name),

@@ -15,9 +15,10 @@ GCM = "gcm"
 """Independent messages, each three calls as AES-GCM makes them: 12 bytes of AAD, the message, 16
 bytes of lengths. The size is the message's alone."""
 
-SEAL_MODES = ("seal", "open", "seal-latency")
-"""Whole messages of AES-GCM, 12 bytes of AAD before each: independent ones, encrypted or decrypted,
-and encrypted ones of which each begins where the tag of the one before is known. See
+SEAL_MODES = ("seal", "open", "seal-latency", "open-latency")
+"""Whole messages of AES-GCM, 12 bytes of AAD before each: independent ones, encrypted or decrypted;
+encrypted ones of which each begins where the tag of the one before is known; decrypted ones of
+which each begins where it is known whether the one before was right. See
 ``harness/bench/gcm_loops.h``."""
 
 IMIX, TEXT = "imix", "text"

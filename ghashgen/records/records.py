@@ -127,7 +127,9 @@ _Quartiles = tuple[float, float | None, float | None] | None
 """Median, first and third quartile; null where there is no such figure."""
 
 
-_RENAMED = {"init_throughput": "init-throughput", "seal_latency": "seal-latency"}
+_RENAMED = {
+    name.replace("-", "_"): name for name in ("init-throughput", "seal-latency", "open-latency")
+}
 
 
 class _Row(Struct, frozen=True, rename=_RENAMED):
@@ -146,6 +148,7 @@ class _Row(Struct, frozen=True, rename=_RENAMED):
     seal: tuple[_Quartiles, ...] | None = None
     open: tuple[_Quartiles, ...] | None = None
     seal_latency: tuple[_Quartiles, ...] | None = None
+    open_latency: tuple[_Quartiles, ...] | None = None
     imix: _Quartiles = None
     text: tuple[_Quartiles, ...] | None = None
 

@@ -16,6 +16,7 @@ enum bench_mode {
     BENCH_SEAL,
     BENCH_OPEN,
     BENCH_SEAL_LATENCY,
+    BENCH_OPEN_LATENCY,
     BENCH_IMIX,
     BENCH_TEXT,
     BENCH_MODES
@@ -68,6 +69,7 @@ struct bench_subject {
     int whole_blocks;  /* its text has a multiple of 16 bytes */
     kernel_entry init, update; /* called by the loops in the subject's own way */
     kernel_entry seal, open, text; /* likewise, of AES-GCM */
+    const kernel_entry *calls; /* of a way that has other functions: its header says which */
     bench_loop *loops[BENCH_MODES]; /* NULL in modes that are not for it */
     /* One call of each, for the check of results. */
     void (*call_init)(const struct bench_subject *, void *table, const uint8_t *h);

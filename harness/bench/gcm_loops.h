@@ -9,6 +9,8 @@
  * seal             independent messages, IVs in turn, the same text
  * open             the same message
  * seal-latency     the addresses of each message's IV, AAD and text depend on the tag before
+ * open-latency     the addresses of each message's IV, AAD and text depend on the verdict before, and on
+ *                  the end of the text
  * imix             seal, messages of the sizes of bench_imix in turn
  * text             TEXT alone, counter blocks and states in turn
  */
@@ -89,6 +91,16 @@ static inline int bench_same_tag(const uint8_t a[16], const uint8_t b[16])
                  w->aad_len, w->out, w->states);                                                               \
         }                                                                                          \
     }                                                                                              \
+    static void WAY##_loop_open_latency(const struct bench_subject *s, const struct bench_work *w) \
+    {                                                                                              \
+        (void)s;                                                                                   \
+        uint64_t result = 0;                                                                       \
+        for (size_t i = 0; i < w->reps; i++) {                                                     \
+            result = (uint64_t)OPEN(s, w->table, w->counters + result, w->sealed + result, w->len, \
+                                    w->aad + result, w->aad_len, w->out, w->tag);                  \
+            result = (result | w->out[w->len - 1]) & w->zero;                                      \
+        }                                                                                          \
+    }                                                                                              \
     static void WAY##_loop_imix(const struct bench_subject *s, const struct bench_work *w)         \
     {                                                                                              \
         (void)s;                                                                                   \
@@ -102,6 +114,7 @@ static inline int bench_same_tag(const uint8_t a[16], const uint8_t b[16])
         s->loops[BENCH_SEAL] = WAY##_loop_seal;                                                    \
         s->loops[BENCH_OPEN] = WAY##_loop_open;                                                    \
         s->loops[BENCH_SEAL_LATENCY] = WAY##_loop_seal_latency;                                    \
+        s->loops[BENCH_OPEN_LATENCY] = WAY##_loop_open_latency;                                    \
         s->loops[BENCH_IMIX] = WAY##_loop_imix;                                                    \
         s->call_seal = WAY##_call_seal;                                                            \
         s->call_open = WAY##_call_open;                                                            \

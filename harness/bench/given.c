@@ -3,7 +3,9 @@
 
 #include "ghash.h"
 #include "gcm_loops.h"
+#include "way_aead.h"
 #include "way_boringssl.h"
+#include "way_evp.h"
 #include "way_ipsecmb.h"
 #include "way_openssl.h"
 
@@ -16,6 +18,10 @@ BENCH_LOOPS(ipsecmb, IPSECMB_INIT, IPSECMB_UPDATE)
 BENCH_KEY_LOOPS(ipsecmb, IPSECMB_GCM_INIT, IPSECMB_GCM_INIT)
 BENCH_MESSAGE_LOOPS(ipsecmb, IPSECMB_SEAL, IPSECMB_OPEN)
 BENCH_TEXT_LOOPS(boringssl, BORINGSSL_TEXT)
+BENCH_KEY_LOOPS(aead, aead_set_key, aead_set_key)
+BENCH_MESSAGE_LOOPS(aead, AEAD_SEALS, AEAD_OPENS)
+BENCH_KEY_LOOPS(evp, evp_set_key, evp_contexts)
+BENCH_MESSAGE_LOOPS(evp, EVP_SEALS, EVP_OPENS)
 
 static void fill_ipsecmb_gcm(struct bench_subject *s)
 {
@@ -35,6 +41,18 @@ static void fill_boringssl_gcm_blocks(struct bench_subject *s)
     fill_boringssl_gcm(s);
 }
 
+static void fill_aead(struct bench_subject *s)
+{
+    aead_fill_key(s);
+    aead_fill_messages(s);
+}
+
+static void fill_evp(struct bench_subject *s)
+{
+    evp_fill_key(s);
+    evp_fill_messages(s);
+}
+
 static void (*const fill[])(struct bench_subject *) = {
     [WAY_GHASHGEN] = own_fill,
     [WAY_OPENSSL] = openssl_fill,
@@ -42,6 +60,8 @@ static void (*const fill[])(struct bench_subject *) = {
     [WAY_IPSECMB_GCM] = fill_ipsecmb_gcm,
     [WAY_BORINGSSL_GCM] = fill_boringssl_gcm,
     [WAY_BORINGSSL_GCM_BLOCKS] = fill_boringssl_gcm_blocks,
+    [WAY_AEAD] = fill_aead,
+    [WAY_EVP] = fill_evp,
 };
 
 static size_t open_given(struct bench_subject *subjects, size_t room)
@@ -64,6 +84,7 @@ static size_t open_given(struct bench_subject *subjects, size_t room)
             .seal = o->seal,
             .open = o->open,
             .text = o->text,
+            .calls = o->calls,
         };
         fill[o->way](&subjects[i]);
     }

@@ -11,7 +11,9 @@ enum bench_way {
     /* Of AES-GCM. */
     WAY_IPSECMB_GCM,  /* way_ipsecmb.h */
     WAY_BORINGSSL_GCM, /* way_boringssl.h */
-    WAY_BORINGSSL_GCM_BLOCKS /* the same, whole blocks alone */
+    WAY_BORINGSSL_GCM_BLOCKS, /* the same, whole blocks alone */
+    WAY_AEAD, /* way_aead.h */
+    WAY_EVP   /* way_evp.h */
 };
 
 struct bench_object {
@@ -21,6 +23,7 @@ struct bench_object {
     size_t table_bytes;
     unsigned key_bits; /* of AES; 0: GHASH */
     kernel_entry init, update, seal, open, text;
+    const kernel_entry *calls; /* the functions of a way that names them itself, in its order */
 };
 
 /* Rendered by templates/bench_objects.c.j2; absent where no object was given. */

@@ -23,11 +23,13 @@ static const struct {
     const char *name, *safe_name;
     void (*open)(IMB_MGR *);
     uint64_t needs;
+    uint64_t takes; /* what it uses besides where the CPU has it */
 } managers[] = {
-    {"ipsecmb_sse", "ipsecmb_sse_safe", init_mb_mgr_sse, 0},
-    {"ipsecmb_avx", "ipsecmb_avx_safe", init_mb_mgr_avx, CPU_AVX},
-    {"ipsecmb_avx2", "ipsecmb_avx2_safe", init_mb_mgr_avx2, CPU_AVX2},
-    {"ipsecmb_avx512", "ipsecmb_avx512_safe", init_mb_mgr_avx512, AVX512},
+    {"ipsecmb_sse", "ipsecmb_sse_safe", init_mb_mgr_sse, 0, 0},
+    {"ipsecmb_avx", "ipsecmb_avx_safe", init_mb_mgr_avx, CPU_AVX, 0},
+    {"ipsecmb_avx2", "ipsecmb_avx2_safe", init_mb_mgr_avx2, CPU_AVX2, 0},
+    {"ipsecmb_avx512", "ipsecmb_avx512_safe", init_mb_mgr_avx512, AVX512,
+     CPU_VAES | CPU_VPCLMULQDQ},
 };
 
 #define NAME 32
@@ -88,7 +90,7 @@ static size_t open_ipsecmb(struct bench_subject *subjects, size_t room)
         *s = (struct bench_subject){
             .name = safe ? managers[i].safe_name : managers[i].name,
             .kind = "peer",
-            .needs = managers[i].needs | CPU_PCLMULQDQ | CPU_AESNI,
+            .needs = managers[i].needs | (managers[i].takes & features) | CPU_PCLMULQDQ | CPU_AESNI,
             .table_bytes = sizeof(struct gcm_key_data),
             .table_align = 64,
             .init = (kernel_entry)manager->ghash_pre,

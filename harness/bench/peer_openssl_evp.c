@@ -1,83 +1,36 @@
-/*
- * OpenSSL's AES-GCM as programs call it: EVP, its shared library choosing the code. The key is set once,
- * each message sets an IV and makes a tag.
- */
+/* OpenSSL's AES-GCM as programs call it: its shared library, as way_evp.h says. */
 #include <openssl/evp.h>
 
-#include "gcm_loops.h"
+#include "way_evp.h"
 
-struct evp_context {
-    EVP_CIPHER_CTX *sealing, *opening;
-};
+_Static_assert(EVP_GET_TAG == EVP_CTRL_AEAD_GET_TAG && EVP_SET_TAG == EVP_CTRL_AEAD_SET_TAG,
+               "EVP's numbers");
 
-static const EVP_CIPHER *cipher_of(const struct bench_subject *s)
-{
-    switch (s->key_bits) {
-    case 128:
-        return EVP_aes_128_gcm();
-    case 192:
-        return EVP_aes_192_gcm();
-    default:
-        return EVP_aes_256_gcm();
+BENCH_KEY_LOOPS(evp, evp_set_key, evp_contexts)
+BENCH_MESSAGE_LOOPS(evp, EVP_SEALS, EVP_OPENS)
+
+#define CALLS(bits)                                                                                \
+    {                                                                                              \
+        [EVP_CIPHER_OF] = (kernel_entry)EVP_aes_##bits##_gcm,                                      \
+        [EVP_CONTEXT] = (kernel_entry)EVP_CIPHER_CTX_new,                                          \
+        [EVP_BEGIN_SEALING] = (kernel_entry)EVP_EncryptInit_ex,                                    \
+        [EVP_SEAL_MORE] = (kernel_entry)EVP_EncryptUpdate,                                         \
+        [EVP_SEAL_END] = (kernel_entry)EVP_EncryptFinal_ex,                                        \
+        [EVP_BEGIN_OPENING] = (kernel_entry)EVP_DecryptInit_ex,                                    \
+        [EVP_OPEN_MORE] = (kernel_entry)EVP_DecryptUpdate,                                         \
+        [EVP_OPEN_END] = (kernel_entry)EVP_DecryptFinal_ex,                                        \
+        [EVP_CONTROL] = (kernel_entry)EVP_CIPHER_CTX_ctrl,                                         \
     }
-}
 
-/* Sets the key of a context that knows its cipher. */
-static void set_key(const struct bench_subject *s, void *table, const uint8_t *key)
-{
-    (void)s;
-    EVP_EncryptInit_ex(((struct evp_context *)table)->sealing, NULL, NULL, key, NULL);
-}
-
-static void open_contexts(const struct bench_subject *s, void *table, const uint8_t *key)
-{
-    struct evp_context *c = table;
-    if (!c->sealing) {
-        c->sealing = EVP_CIPHER_CTX_new();
-        c->opening = EVP_CIPHER_CTX_new();
-        EVP_EncryptInit_ex(c->sealing, cipher_of(s), NULL, NULL, NULL);
-        EVP_DecryptInit_ex(c->opening, cipher_of(s), NULL, NULL, NULL);
-    }
-    set_key(s, table, key);
-    EVP_DecryptInit_ex(c->opening, NULL, NULL, key, NULL);
-}
-
-static inline void seal(const void *table, const uint8_t *iv, const uint8_t *in, size_t len,
-                        const uint8_t *aad, size_t aad_len, uint8_t *out, uint8_t *tag)
-{
-    EVP_CIPHER_CTX *c = ((const struct evp_context *)table)->sealing;
-    int done;
-    EVP_EncryptInit_ex(c, NULL, NULL, NULL, iv);
-    EVP_EncryptUpdate(c, NULL, &done, aad, (int)aad_len);
-    EVP_EncryptUpdate(c, out, &done, in, (int)len);
-    EVP_EncryptFinal_ex(c, out + done, &done);
-    EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, 16, tag);
-}
-
-static inline int unseal(const void *table, const uint8_t *iv, const uint8_t *in, size_t len,
-                         const uint8_t *aad, size_t aad_len, uint8_t *out, const uint8_t *tag)
-{
-    EVP_CIPHER_CTX *c = ((const struct evp_context *)table)->opening;
-    int done;
-    EVP_DecryptInit_ex(c, NULL, NULL, NULL, iv);
-    EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_SET_TAG, 16, (void *)(uintptr_t)tag);
-    EVP_DecryptUpdate(c, NULL, &done, aad, (int)aad_len);
-    EVP_DecryptUpdate(c, out, &done, in, (int)len);
-    return EVP_DecryptFinal_ex(c, out + done, &done) == 1;
-}
-
-#define SEAL(s, table, iv, in, len, aad, aad_len, out, tag) seal(table, iv, in, len, aad, aad_len, out, tag)
-#define OPEN(s, table, iv, in, len, aad, aad_len, out, tag) unseal(table, iv, in, len, aad, aad_len, out, tag)
-
-BENCH_KEY_LOOPS(evp, set_key, open_contexts)
-BENCH_MESSAGE_LOOPS(evp, SEAL, OPEN)
+static const kernel_entry calls_128[] = CALLS(128), calls_192[] = CALLS(192),
+                          calls_256[] = CALLS(256);
 
 static size_t open_evp(struct bench_subject *subjects, size_t room)
 {
     static const struct bench_subject found[] = {
-        {.name = "openssl_evp_128", .key_bits = 128},
-        {.name = "openssl_evp_192", .key_bits = 192},
-        {.name = "openssl_evp_256", .key_bits = 256},
+        {.name = "openssl_evp_128", .key_bits = 128, .calls = calls_128},
+        {.name = "openssl_evp_192", .key_bits = 192, .calls = calls_192},
+        {.name = "openssl_evp_256", .key_bits = 256, .calls = calls_256},
     };
     size_t count = sizeof found / sizeof found[0];
     if (count > room)

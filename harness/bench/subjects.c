@@ -19,6 +19,7 @@ const char *const bench_mode_names[BENCH_MODES] = {
     [BENCH_SEAL] = "seal",
     [BENCH_OPEN] = "open",
     [BENCH_SEAL_LATENCY] = "seal-latency",
+    [BENCH_OPEN_LATENCY] = "open-latency",
     [BENCH_IMIX] = "imix",
     [BENCH_TEXT] = "text",
 };
@@ -27,7 +28,8 @@ const long bench_mode_bytes[BENCH_MODES] = {
     [BENCH_THROUGHPUT] = BENCH_ANY,   [BENCH_LATENCY] = BENCH_ANY,
     [BENCH_GCM] = BENCH_ANY,          [BENCH_SEAL] = BENCH_ANY,
     [BENCH_OPEN] = BENCH_ANY,         [BENCH_SEAL_LATENCY] = BENCH_ANY,
-    [BENCH_IMIX] = BENCH_IMIX_BYTES,  [BENCH_TEXT] = BENCH_ANY,
+    [BENCH_OPEN_LATENCY] = BENCH_ANY, [BENCH_IMIX] = BENCH_IMIX_BYTES,
+    [BENCH_TEXT] = BENCH_ANY,
 };
 
 const size_t bench_imix[BENCH_IMIX_MESSAGES] = {64,   594, 64,  64, 594, 64,

@@ -6,7 +6,7 @@ from ghashgen.kernels.gcm.family import FAMILY
 from ghashgen.kernels.gcm.kernel import ROUNDS
 from ghashgen.records.core import IMIX, IMIX_BYTES, SEAL_MODES, TEXT
 
-_SEAL, _OPEN, _CHAINED = SEAL_MODES
+_SEAL, _OPEN, *_CHAINED = SEAL_MODES
 _WHOLE = ((_SEAL, _OPEN), (_SEAL,))
 """Both ways have the same say; where nobody opened, sealing alone."""
 
@@ -56,8 +56,13 @@ PARTS = Use(
 )
 
 ONCE = Use(
-    "once", "one message a key", ((_CHAINED,), (_SEAL,)), CLASSES, _SEALING, once=True
-)  # fmt: skip
+    "once",
+    "one message a key",
+    (tuple(_CHAINED), tuple(_CHAINED[:1]), (_SEAL,)),
+    CLASSES,
+    _SEALING,
+    once=True,
+)
 """A message whose context is made for it waits for the context: chained calls."""
 
 QUESTION = Question(

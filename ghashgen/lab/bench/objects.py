@@ -18,7 +18,7 @@ their own, so that two versions of one library can stand in the same program.
 
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -44,7 +44,35 @@ class Way:
     """The functions that are called, as the file of peers names them."""
     keyed: bool = False
     """Whether it is of AES-GCM, and has a size of key."""
+    symbols: Mapping[str, str] = field(default_factory=dict)
+    """Of a library's public interface, the names of its functions by role, {key} for the bits of
+    the key; empty where a file of peers names them."""
 
+
+_AEAD = MappingProxyType(
+    {
+        "aead": "EVP_aead_aes_{key}_gcm",
+        "init": "EVP_AEAD_CTX_init",
+        "seal": "EVP_AEAD_CTX_seal_scatter",
+        "open": "EVP_AEAD_CTX_open_gather",
+    }
+)
+"""In the order of harness/bench/way_aead.h."""
+
+_EVP = MappingProxyType(
+    {
+        "cipher": "EVP_aes_{key}_gcm",
+        "context": "EVP_CIPHER_CTX_new",
+        "begin_sealing": "EVP_EncryptInit_ex",
+        "seal_more": "EVP_EncryptUpdate",
+        "seal_end": "EVP_EncryptFinal_ex",
+        "begin_opening": "EVP_DecryptInit_ex",
+        "open_more": "EVP_DecryptUpdate",
+        "open_end": "EVP_DecryptFinal_ex",
+        "control": "EVP_CIPHER_CTX_ctrl",
+    }
+)
+"""In the order of harness/bench/way_evp.h."""
 
 WAYS: Mapping[str, Way] = MappingProxyType(
     {
@@ -54,6 +82,8 @@ WAYS: Mapping[str, Way] = MappingProxyType(
         "ipsecmb-gcm": Way(128 + 1280, ("init", "seal", "open"), keyed=True),
         "boringssl-gcm": Way(512, ("init", "text"), keyed=True),
         "boringssl-gcm-blocks": Way(512, ("init", "text"), keyed=True),
+        "aead": Way(1024, (), keyed=True, symbols=_AEAD),
+        "evp": Way(16, (), keyed=True, symbols=_EVP),
     }
 )
 """Every way by name."""
@@ -140,13 +170,19 @@ def _peer(row: _Peer, folder: Path) -> PeerObject:
             raise ValueError(f"{peer.name}: no {what} is called {value!r}: {', '.join(known)}")
     way = WAYS[peer.way]
     if tuple(functions) != way.roles:
-        raise ValueError(f"{peer.name}: way {peer.way!r} has functions {', '.join(way.roles)}")
+        roles = ", ".join(way.roles) or "of its own: name none"
+        raise ValueError(f"{peer.name}: way {peer.way!r} has functions {roles}")
     if peer.key not in (_KEYS if way.keyed else (0,)):
         sizes = "128, 192 or 256" if way.keyed else "of none"
         raise ValueError(f"{peer.name}: way {peer.way!r} takes a key {sizes}, not of {peer.key}")
     if missing := [file for file in peer.files if not file.is_file()]:
         raise ValueError(f"{peer.name}: {missing[0]} is no file")
-    return peer
+    own = {role: symbol.format(key=peer.key) for role, symbol in way.symbols.items()}
+    return replace(peer, functions=MappingProxyType(own)) if own else peer
+
+
+_LINK = ("-nostdlib", "-r", "-Wl,--force-group-allocation")
+"""Groups that C++ shares by name stay with their peer, or two of one library had them once."""
 
 
 def isolated(cc: Tool, peer: PeerObject, folder: Path) -> Path:
@@ -156,9 +192,8 @@ def isolated(cc: Tool, peer: PeerObject, folder: Path) -> Path:
         GhashgenError: a function is not in the files, or they cannot be linked.
     """
     contents = [file.read_bytes() for file in peer.files]
-    made = (
-        folder / f"{peer.symbol}-{digest([*peer.functions, *peer.functions.values()], contents)}.o"
-    )
+    how = [*_LINK, *peer.functions, *peer.functions.values()]
+    made = folder / f"{peer.symbol}-{digest(how, contents)}.o"
     return kept(made, f"peer {made.name}", lambda: _isolate(cc, peer, made))
 
 
@@ -169,7 +204,7 @@ def _isolate(cc: Tool, peer: PeerObject, made: Path) -> None:
     try:
         # Of a static library the linker takes the members that define the functions asked for.
         asked = [f"-Wl,--require-defined={name}" for name in wanted]
-        _run([*cc.command, "-nostdlib", "-r", *asked, "-o", str(whole), *map(str, peer.files)])
+        _run([*cc.command, *_LINK, *asked, "-o", str(whole), *map(str, peer.files)])
         renamed = [f"--redefine-sym={old}={new}" for old, new in wanted.items()]
         visible = [f"--keep-global-symbol={name}" for name in wanted]
         _run(["objcopy", *visible, str(whole)])
@@ -199,6 +234,7 @@ def write_objects(peers: Sequence[PeerObject], folder: Path) -> Path:
             "symbol": peer.symbol,
             "way": peer.way.upper().replace("-", "_"),
             "roles": tuple(peer.functions),
+            "calls": tuple(WAYS[peer.way].symbols),
             "key_bits": peer.key,
             "needs": " | ".join(f"CPU_{name.upper()}" for name in peer.needs) or "0",
             "table_bytes": WAYS[peer.way].table_bytes,
