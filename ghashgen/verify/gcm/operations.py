@@ -12,6 +12,7 @@ from ghashgen.verify.gcm.crypt import Decrypt, Encrypt
 from ghashgen.verify.gcm.meaning import GcmMeaning
 from ghashgen.verify.gcm.message import Seal
 from ghashgen.verify.gcm.opening import Open
+from ghashgen.verify.gcm.stream import Finish
 from ghashgen.verify.gcm.table import KEY_LETTER
 from ghashgen.verify.hash import operations as hashes
 from ghashgen.verify.hash.entry import HashEntry
@@ -84,4 +85,5 @@ OPERATIONS: dict[str, type[GcmMeaning]] = {
     "decrypt": Decrypt,
     "seal": Seal,
     "open": Open,
+    "finish": Finish,
 }

@@ -1,0 +1,225 @@
+"""A message in pieces: the 96 bytes of its state, and what `finish` makes of them.
+
+docs/gcm-streams.md lays the state out and says what each call is. On entry X, the counter block,
+E_K(J_0), the keystream and the last 8 bytes are any; the lengths and the phase are public numbers
+that stand in memory, 8 bytes each. A state is *valid* if its phase is 1 and no text has come, or 2
+and some has, and neither length is more than SP 800-38D allows; with any other phase it is no
+message, whatever it holds.
+
+    finish    X·H, if a block has begun; the tag (X + L)·H + E_K(J_0); 96 zeros
+
+How far a block has begun is a length modulo 16, so each of the 16 residues is followed by itself,
+with the rest of the length unknown.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, ClassVar
+
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.algebra.ops.forms import variable
+from ghashgen.verify.core.kinds import NUMBER_LETTER
+from ghashgen.verify.core.refutation import Category, Refutation
+from ghashgen.verify.core.term import OPAQUE, RAW, Lane, Term
+from ghashgen.verify.core.values import Affine, Number, Pointer, shift_left
+from ghashgen.verify.engine.family import Buffer, Cell, Numbers, Parameter, Result
+from ghashgen.verify.engine.plans import Shown
+from ghashgen.verify.engine.prover import Prover
+from ghashgen.verify.gcm.crypt import GREATEST_TEXT
+from ghashgen.verify.gcm.meaning import GcmMeaning
+from ghashgen.verify.gcm.named import DONE, EVERY, GREATEST_OTHER
+from ghashgen.verify.gcm.table import LENGTHS, MASK
+from ghashgen.verify.hash.entry import STATE, HashEntry
+from ghashgen.verify.x86_64.abi import Abi
+from ghashgen.verify.x86_64.machine import Machine
+from ghashgen.verify.x86_64.memory import Access
+
+if TYPE_CHECKING:
+    from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
+
+STREAM_BYTES = 96
+"""Bytes of a state."""
+
+PLACES = {"aad_length": 64, "length": 72, "phase": 80}
+"""Where in it the numbers stand."""
+
+NUMBER_BYTES = 8
+
+MASK_CELL = 2
+"""Which 16 bytes are E_K(J_0); the first are X."""
+
+OTHER = "O"
+"""The letter of the variables of what stands in the other bytes."""
+
+ASSOCIATED, TEXT_BEGUN = 1, 2
+"""Phases: AAD may come; text has."""
+
+KNOWN = ((5, 0, 1), (32, 0, 1), (5, 33, 2), (3, 16, 2), (16, 21, 2), (5, 7, 0), (5, 7, 3))
+"""Some lengths of AAD and text, and phases."""
+
+MISPLACED = 3
+"""What is returned where the phase is none of the two."""
+
+
+def residues(number: str, least: int, greatest: int) -> Iterator[tuple[int, Number]]:
+    """Yield the numbers from one to another by what they leave modulo 16, with that."""
+    for r in range(BLOCK_BYTES):
+        low = -(-max(0, least - r) // BLOCK_BYTES)
+        high = (greatest - r) // BLOCK_BYTES
+        yield r, Affine(BLOCK_BYTES, r, low, high, number)
+
+
+class Streamed(GcmMeaning):
+    """What is common to the functions that go on from a state."""
+
+    returns = Result(32)
+
+    def __init__(self, spec: "GcmSpec", function: "GcmFunction", cutting: bool) -> None:
+        self.held: dict[str, Number] = {}
+        """The numbers in the state that is entered with."""
+        super().__init__(spec, function, cutting)
+
+    def every_parameter(self) -> dict[str, Parameter]:
+        """Return what the parameters of functions are, by name."""
+        return {
+            **super().every_parameter(),
+            "stream": Buffer(Access.UPDATE, STREAM_BYTES),
+            "tag": Buffer(Access.WRITE, BLOCK_BYTES),
+        }
+
+    def every_cell(self) -> dict[str, Cell[HashEntry]]:
+        """Return what each buffer holds on entry."""
+        terms, memory = self.naming.terms, self.naming.algebra.memory
+
+        def stream(entry: HashEntry, index: int) -> Lane:
+            if index == 0:
+                return terms.moves(terms.variable(STATE), memory)
+            return terms.variable(MASK if index == MASK_CELL else f"{OTHER}{index}")
+
+        return {**super().every_cell(), "stream": stream, "tag": lambda entry, index: None}
+
+    def entry(self, machine: Machine, abi: Abi, numbers: dict[str, Number]) -> HashEntry:
+        """Return the entry: the numbers stand in the state."""
+        machine.memory.written["stream"].update(self._stored())
+        return super().entry(machine, abi, numbers)
+
+    def _stored(self) -> dict[int, tuple[Number, int]]:
+        places = [(PLACES[name], value) for name, value in self.held.items()]
+        return {at + k: (value, k) for at, value in places for k in range(NUMBER_BYTES)}
+
+    def untouched(self, entry: HashEntry) -> None:
+        """Require that nothing was written.
+
+        Raises:
+            Refutation: something was.
+        """
+        written = entry.machine.memory.written
+        if written["stream"] != self._stored() or written.get("tag"):
+            raise Refutation(Category.FUNCTION, "something is written, though the call is refused")
+
+    def written(self, entry: HashEntry, vectors: tuple[int, ...]) -> None:
+        """Name the block of lengths, in a register."""
+        m = entry.machine
+        for k in vectors:
+            m.vec[k] = tuple(map(self._named, m.vec[k]))
+
+    def _named(self, lane: Lane) -> Lane:
+        if not isinstance(lane, Term) or lane.deps & (RAW | OPAQUE):
+            return lane
+        names = self.naming.variables.of(lane)
+        if not names or any(name[0] != NUMBER_LETTER for name in names):
+            return lane
+        right = self.terms.try_form(lane) == self.terms.form(self._lengths())
+        return self.terms.variable(f"{LENGTHS}1") if right else lane
+
+    def _lengths(self) -> Lane:
+        """Return [8·aad_len]_64 ‖ [8·len]_64, in a register."""
+        terms = self.terms
+        lane: Lane = 0
+        for place, name in enumerate(("aad_length", "length")):
+            number = self.held[name]
+            bits = 8 * number if isinstance(number, int) else shift_left(number, 3)
+            half = terms.number(bits) if isinstance(bits, Affine) else bits
+            order = tuple(range(NUMBER_BYTES - 1, -1, -1))
+            sources = (*[-1] * NUMBER_BYTES * place, *order)
+            padding = [-1] * (BLOCK_BYTES - len(sources))
+            lane = terms.xor(lane, terms.bytes(half, (*sources, *padding)))
+        return terms.moves(lane, self.naming.algebra.register)
+
+    def prove(self, prover: Prover[HashEntry], lengths: Iterable[int] | None) -> Shown:
+        """Prove it from every state, whatever lengths are chosen.
+
+        Raises:
+            Refutation: it does not hold.
+        """
+        for held in self.states():
+            self.held = dict(held)
+            with prover.judging(f"a state of {held}: "):
+                prover.prove()
+        return Shown((("every state", "execution"),))
+
+    def states(self) -> Iterator[Numbers]:
+        """Yield the numbers of all states: valid ones, and those of no message.
+
+        A few known ones come first: what is wrong of them is told as what it is.
+        """
+        for known in KNOWN:
+            yield dict(zip(PLACES, known, strict=True))
+        for _, aad in residues("aad_length", 0, GREATEST_OTHER):
+            yield {"aad_length": aad, "length": 0, "phase": ASSOCIATED}
+        aad = Affine(1, 0, 0, GREATEST_OTHER, "aad_length")
+        for _, text in residues("length", 1, GREATEST_TEXT):
+            yield {"aad_length": aad, "length": text, "phase": TEXT_BEGUN}
+        anything = {name: Affine(1, 0, 0, EVERY, name) for name in PLACES}
+        yield {**anything, "phase": 0}
+        yield {**anything, "phase": Affine(1, 0, TEXT_BEGUN + 1, EVERY, "phase")}
+
+
+class Finish(Streamed):
+    """finish: the tag of what has come, and a state of zeros."""
+
+    takes: ClassVar[tuple[str, ...]] = ("table", "stream", "tag")
+
+    def check(self, prover: Prover[HashEntry], entry: HashEntry) -> None:
+        """Compare the status, the tag and the state.
+
+        Raises:
+            Refutation: one of them differs.
+        """
+        if self.held["phase"] not in (ASSOCIATED, TEXT_BEGUN):
+            prover.check_result(entry, MISPLACED, "the status of what is no message")
+            self.untouched(entry)
+            return
+        prover.check_result(entry, DONE, "the status")
+        self.check_tag(prover, entry)
+        if any(isinstance(v, Affine) for v, _ in entry.machine.memory.written["stream"].values()):
+            raise Refutation(Category.FUNCTION, "the numbers of the state are not erased")
+        for index in range(STREAM_BYTES // BLOCK_BYTES):
+            zeros = self.terms.form(0)
+            prover.check_cell(entry, "stream", zeros, f"byte {16 * index} of the state", index)
+
+    def check_tag(self, prover: Prover[HashEntry], entry: HashEntry) -> None:
+        """Compare the tag.
+
+        Raises:
+            Refutation: it differs.
+        """
+        memory, terms, algebra = entry.machine.memory, self.terms, self.naming.algebra
+        if any(k not in memory.written["tag"] for k in range(BLOCK_BYTES)):
+            raise Refutation(Category.FUNCTION, "the tag is not written")
+        terms.at = 0
+        lane = memory.load(Pointer("tag", 0), BLOCK_BYTES)
+        assert isinstance(lane, int | Term)
+        form = prover.form(lane, "the tag")
+        last = self.held["length" if self.held["phase"] == TEXT_BEGUN else "aad_length"]
+        begun = (last if isinstance(last, int) else last.offset) % BLOCK_BYTES
+        blocks = 2 if begun else 1
+        lengths, weights = self._lengths(), {STATE: 0}
+        if isinstance(lengths, Term):
+            weights[f"{LENGTHS}1"] = blocks - 1
+        hashed = (form ^ variable(MASK)).moves(algebra.register, 8 * BLOCK_BYTES)
+        grouped = self.naming.grouped(hashed, weights, weights)
+        wanted = algebra.state({v: blocks - at for v, at in grouped.items()})
+        if isinstance(lengths, int):
+            wanted ^= algebra.multiple(lengths, 1)
+        wanted = wanted.moves(algebra.memory, 8 * BLOCK_BYTES) ^ variable(MASK)
+        prover.compare(lane, wanted, "the tag")

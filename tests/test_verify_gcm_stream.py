@@ -1,0 +1,96 @@
+"""The proof of what ends a message in pieces: every set, both conventions, planted faults."""
+
+import re
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from ghashgen.arch.x86_64.assemblers import find_nasm
+from ghashgen.check.proofs import statement
+from ghashgen.kernels.families import functions_of
+from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.kernels.target import target
+from ghashgen.output.artefact import make
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.toolchain import assemble_text
+from ghashgen.verify.core.refutation import Category
+from ghashgen.verify.gcm.spec import GcmFunction
+from ghashgen.verify.hash.difference import explain
+from ghashgen.verify.prove import THEOREMS, Proof, prove_object
+
+KERNELS = (
+    GcmKernel(128, "sse", "karatsuba", "shift-xor", 4, streams=True, wipe=True),
+    GcmKernel(192, "avx", "winograd", "clmul1", 8, streams=True),
+    GcmKernel(256, "avx2", "winograd", "clmul1", 4, streams=True, order="natural"),
+    GcmKernel(128, "avx512vl", "k", "clmul1", 2, streams=True, messages=False),
+    GcmKernel(256, "avx512", "winograd", "clmul1", 16, streams=True, wipe=True),
+)
+AVX = GcmKernel(128, "avx", "winograd", "clmul1", 2, streams=True, messages=False)
+
+
+@cache
+def text_of(kernel: GcmKernel, abi: str) -> str:
+    return make(kernel, target(abi, "elf64"), find_nasm()).text
+
+
+def proved(kernel: GcmKernel, text: str, abi: str = "sysv") -> Proof:
+    """The proof of `finish` alone: the statement of the same kernel without the others."""
+    stated = statement(replace(kernel, streams=False), kernel.name, abi)
+    roles = functions_of(kernel)["finish"].roles
+    finish = GcmFunction(operation="finish", symbol=f"{kernel.name}_finish", parameters=roles)
+    elf = assemble_text(find_nasm(), kernel.name, text, "elf64")
+    proof = prove_object(elf, replace(stated, functions=(finish,)))
+    explain(proof.refutation)
+    return proof
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("abi", ["sysv", "win64"])
+def test_finish_is_proved_from_every_state(kernel: GcmKernel, abi: str) -> None:
+    proof = proved(kernel, text_of(kernel, abi), abi)
+    assert proof.refutation is None, proof.report()
+    wanted = {*THEOREMS, *(["wipe"] if kernel.wipe else [])}
+    assert {theorem.what for theorem in proof.theorems} == wanted
+
+
+FAULTS = {
+    "a begun block is not padded": ("and         {gpr}, 0x0f", "and {gpr}, 0x00", "the tag"),
+    "every block is begun": ("je          .lengths", "", "the tag"),
+    "AAD's length behind text": ("mov         rcx, r8", "mov rcx, r9", "the tag"),
+    "X is the mask": ("[rsi + 32]", "[rsi]", "the tag"),
+    "the keystream is the mask": ("[rsi + 32]", "[rsi + 48]", "the tag"),
+    "lengths in bytes": ("shl         {gpr}, 0x03", "shl {gpr}, 0x00", "the tag"),
+    "a phase of 3": ("cmp         rax, 0x03", "cmp rax, 0x04", "status"),
+    "a phase of 0": ("cmp         rax, 0x00", "cmp rax, 0x05", "status"),
+    "the counter is kept": ("vmovdqu     [rsi + 16], xmm{n}", "", "byte 16 of the state"),
+    "the numbers are kept": ("vmovdqu     [rsi + 64], xmm{n}", "", "the state"),
+    "the phase is kept": ("vmovdqu     [rsi + 80], xmm{n}", "", "the state"),
+    "0 where 3 is due": ("mov         eax, 0x03", "mov eax, 0x00", "status"),
+    "a tag of 8 bytes": ("vmovdqu     [rdx], xmm{n}", "vmovq [rdx], xmm{n}", "the tag"),
+}
+"""What is replaced, and what the refusal says."""
+
+
+def faulty(old: str, new: str) -> str:
+    """The kernel's text, the first place behind the label of finish changed."""
+    head, label, tail = text_of(AVX, "sysv").partition(f"\n{AVX.name}_finish:\n")
+    pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>\\w+)", re.escape(old))
+    match = re.search(pattern, tail)
+    assert match, old
+    fresh = new.format(**match.groupdict())
+    return head + label + tail[: match.start()] + fresh + tail[match.end() :]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_refused(fault: str) -> None:
+    old, new, words = FAULTS[fault]
+    refutation = proved(AVX, faulty(old, new)).refutation
+    assert refutation is not None
+    assert refutation.category is Category.FUNCTION, str(refutation)
+    assert words in str(refutation)
+
+
+def test_a_kernel_with_functions_that_are_not_known_is_refused_by_name() -> None:
+    with pytest.raises(GhashgenError, match=f"{AVX.name}_start has no statement"):
+        statement(AVX, AVX.name, "sysv")
