@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from msgspec.structs import replace as changed
 
 from ghashgen.cli.verbs import compare as command
+from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.lab.bench import Cell, Machine, Results, Run, Subject
 from ghashgen.lab.compare.core import Group, PaperRow, Study, Variant, paper_ratio
 from ghashgen.lab.compare.document import NAME, block, current, markers, read, rendered
@@ -82,7 +83,7 @@ RECORD = combine(STUDY, processes(), samples=51)
 
 
 def test_the_studies() -> None:
-    names = ("intel-2010", "intel-2023", "intel-2023-ghash", "solaris", "tls")
+    names = ("intel-2010", "intel-2023", "intel-2023-ghash", "kryptus", "solaris", "tls")
     assert tuple(studies()) == names
     for study in studies().values():
         assert study.kernels
@@ -102,6 +103,19 @@ def test_a_group_of_intel_2023_differs_in_the_multiplication_alone() -> None:
         assert schemes[0] == ("schoolbook", "clmul3", "group")
         assert {s[0] for s in schemes[1:]} == {"k", "winograd"}
         assert len(set(schemes)) == len(schemes)
+
+
+def test_the_paper_of_kryptus() -> None:
+    study = studies()["kryptus"]
+    four, eight = study.paper_rows
+    assert four.ratios == pytest.approx({1024: 0.1418, 8192: 1.1018, 8 << 20: 3.3184}, abs=1e-4)
+    assert eight.ratios == pytest.approx({1024: 0.0752, 8192: 0.9265, 8 << 20: 3.3337}, abs=1e-4)
+    assert {1 << 10, 8 << 10, 8 << 20} <= set(study.sizes)
+    ways = [variant.way for variant in study.groups[0].variants]
+    assert ways[0] == "one 1"
+    assert len(set(ways)) == len(ways) == 7
+    assert len(study.kernels) == len(set(study.kernels)) == 2
+    assert all(kernel.segments for kernel in study.kernels if isinstance(kernel, Kernel))
 
 
 def test_every_portable_kernel_is_in_solaris() -> None:
@@ -364,7 +378,7 @@ def test_record_refuses_before_it_measures(clone: Path, monkeypatch: pytest.Monk
         (
             (),
             "no comparison is named; choose one of intel-2010, intel-2023, intel-2023-ghash, "
-            "solaris, tls",
+            "kryptus, solaris, tls",
         ),
         (("nonesuch",), "no comparison is named 'nonesuch'"),
         (("--write", "--check"), "stand alone"),

@@ -22,6 +22,7 @@ from ghashgen.kernels.target import target
 from ghashgen.lab.bench import bench
 from ghashgen.lab.bench.contest import HASH
 from ghashgen.lab.bench.contest import PORTABLE as PORTABLE_C
+from ghashgen.lab.bench.threads import MODE, bench_threads
 from ghashgen.lab.compare.registry import studies
 from ghashgen.records.core import GCM
 from ghashgen.run.built import Built, build
@@ -115,6 +116,21 @@ def test_the_three_updates_of_a_message_are_checked(tmp_path: Path, as_cpu: str)
     right = planted(tmp_path, "right", "")
     found = bench([right], (), (16,), (GCM,), 1, effort=ANY)
     assert found.cell("right", 16, GCM) is not None
+
+
+@pytest.mark.cpu
+def test_what_threads_hash_is_checked(tmp_path: Path, as_cpu: str) -> None:
+    kernel = planted(tmp_path, "wrong12", WRONG_AT_12)
+    if left_out(as_cpu, kernel, tmp_path):
+        found = bench_threads([kernel], (), (12,), None, 1, effort=ANY, only=["wrong12 one 1"])
+        assert found.missing["wrong12 one 1"].startswith("this CPU lacks ")
+        return
+    for way in ("one 1", "spawn 2", "pool 3"):
+        with pytest.raises(GhashgenError, match=f"wrong12 {way} gives a wrong result"):
+            bench_threads([kernel], (), (12,), None, 1, effort=ANY, only=[f"wrong12 {way}"])
+    right = planted(tmp_path, "right", "")
+    found = bench_threads([right], (), (12,), None, 1, effort=ANY, only=["right pool 3"])
+    assert found.cell("right pool 3", 12, MODE) is not None
 
 
 @pytest.mark.cpu

@@ -42,10 +42,16 @@ def render_threads(
             "no kernel here can put pieces of a message together",
             "add --segments, or leave out --threads",
         )
+    group = group_of(int(e.axes["blocks"]) for e in entries if e.family in able)
+    return rendered(library, group, dispatched=f"{library}_dispatch.h" in beside)
+
+
+def rendered(library: str, group: int, *, dispatched: bool) -> dict[str, str]:
+    """Return the text of the runtime's files by name, for pieces of so many blocks a group."""
     values = {
         "library": library,
-        "dispatched": f"{library}_dispatch.h" in beside,
-        "group": group_of(int(e.axes["blocks"]) for e in entries if e.family in able),
+        "dispatched": dispatched,
+        "group": group,
         "crossover": CROSSOVER,
         "spin_ns": SPIN_NS,
     }

@@ -3,11 +3,15 @@
 A ratio is always the baseline's time by the variant's: above 1, the variant is the faster one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from ghashgen.kernels.core import Point
+from ghashgen.lab.bench import Results, bench
 from ghashgen.lab.bench.contest import HASH, PORTABLE, Contest
+
+Bench = Callable[..., Results]
+"""What measures as `lab.bench.bench` does: its arguments and results."""
 
 
 @dataclass(frozen=True)
@@ -22,11 +26,14 @@ class Variant:
     """Whether the code is written so that its time depends on the length alone."""
     rival: str = PORTABLE
     """Whose a subject given by name is: one of the contest's rivals."""
+    way: str = ""
+    """How it is called, where a study compares ways to call one subject."""
 
     @property
     def name(self) -> str:
         """The name of what is measured."""
-        return self.subject if isinstance(self.subject, str) else self.subject.name
+        base = self.subject if isinstance(self.subject, str) else self.subject.name
+        return f"{base} {self.way}" if self.way else base
 
 
 @dataclass(frozen=True)
@@ -61,7 +68,7 @@ class Study:
     title: str
     source: str
     mode: str
-    """A mode of the benchmark, see `records.core.MODES`."""
+    """One of its contest's modes."""
     sizes: tuple[int, ...]
     """Bytes of a message."""
     groups: tuple[Group, ...]
@@ -74,6 +81,8 @@ class Study:
     """The measurement that its mode belongs to."""
     aad: int = 12
     """Bytes of AAD before each message of AES-GCM."""
+    bench: Bench = bench
+    """What measures it."""
     differs: tuple[str, ...] = ()
     """What of the paper's setting is not repeated, one sentence or two each."""
 
@@ -85,7 +94,8 @@ class Study:
     @property
     def kernels(self) -> tuple[Point, ...]:
         """The kernels of this project among the rows."""
-        return tuple(v.subject for v in self.variants if not isinstance(v.subject, str))
+        found = (v.subject for v in self.variants if not isinstance(v.subject, str))
+        return tuple(dict.fromkeys(found))
 
     @property
     def others(self) -> Mapping[str, str]:

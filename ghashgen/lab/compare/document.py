@@ -21,6 +21,7 @@ _MODES = {
     "throughput": "Independent calls of one update",
     "gcm": "Independent messages, each three updates: 12 bytes of AAD, the message, 16 of lengths",
     "seal": "Independent messages, each encrypted whole, with {aad} bytes of AAD",
+    "threads": "Messages one after another, cycles of the wall clock from call to return",
     "text": "Independent texts, each encrypted and hashed, without AAD, lengths and tag",
 }
 
@@ -61,10 +62,11 @@ def method(study: Study, record: Record) -> str:
         "the ratio of a process was from the one shown, at the worst size. A ratio within 5% of 1 "
         "is no difference."
     )
+    core = "" if record.mode == "threads" else " on one core"
     text = (
         f"{where}. {_MODES[record.mode].format(aad=study.aad)}; all variants in turns in one "
-        f"process on one core, {record.processes} process{plural}, up to {record.samples} samples "
-        f"of each figure a process. {figures}"
+        f"process{core}, {record.processes} process{plural}, up to {record.samples} samples of "
+        f"each figure a process. {figures}"
     )
     if not all(row.constant_time for row in record.rows):
         text += " Time: whether the code is written so that its time depends on the length alone."

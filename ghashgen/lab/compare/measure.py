@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
-from ghashgen.lab.bench import Cell, Effort, Results, Run, bench
+from ghashgen.lab.bench import Cell, Effort, Results, Run
 from ghashgen.lab.compare.core import Group, Study, Variant
 from ghashgen.lab.compare.record import Figure, Record, Row
 from ghashgen.run.table import HarnessKernel
@@ -42,7 +42,7 @@ def measure(
     if processes < 1:
         raise GhashgenError("nothing to measure", "choose at least one run")
     found = [
-        bench(
+        study.bench(
             kernels,
             tuple(dict.fromkeys(study.others.values())),
             sizes,
@@ -52,7 +52,7 @@ def measure(
             effort=replace(effort, aad=study.aad),
             out_dir=out_dir,
             contest=study.contest,
-            only=frozenset(variant.name for variant in study.variants),
+            only=tuple(dict.fromkeys(variant.name for variant in study.variants)),
         )
         for _ in range(processes)
     ]

@@ -1,0 +1,97 @@
+"""One message in threads: started in each call, and from a pool (papers/kryptus).
+
+The paper cuts a message into a contiguous segment a thread, starts the threads in the call, and
+combines by powers of H. It measures AES-GCM of BearSSL's C; here GHASH alone is measured, by the
+same kind of C and by kernels. A pool, AAD and CPU instructions are its future work.
+
+Ways, as harness/threads/main.c has them, each with its number of threads:
+
+one        the caller alone
+spawn      a thread a piece, started and joined in the call: the paper's Algorithm 1
+pool       the runtime's pool, whose idle threads look for work before they sleep
+sleeping   the same, whose idle threads sleep at once
+digits     H^m alone, by the powers that a pool's key holds
+bits       H^m alone, one bit of m a turn: NAME_power
+"""
+
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.lab.bench.threads import MODE, THREADED, bench_threads
+from ghashgen.lab.compare.core import Group, PaperRow, Study, Variant
+
+_SERIAL = {1024: 445.43, 8192: 480.18, 8 << 20: 486.17}
+_FOUR = {1024: 63.18, 8192: 529.05, 8 << 20: 1613.31}
+_EIGHT = {1024: 33.48, 8192: 444.88, 8 << 20: 1620.74}
+"""MiB/s, papers/kryptus, Table 1."""
+
+
+def _ratios(threads: dict[int, float]) -> dict[int, float]:
+    return {size: rate / _SERIAL[size] for size, rate in threads.items()}
+
+
+def _ways(title: str, subject: Kernel | str) -> Group:
+    return Group(
+        title,
+        (
+            Variant("one thread", subject, way="one 1"),
+            *(
+                Variant(f"{label}, {threads} threads", subject, way=f"{way} {threads}")
+                for threads in (2, 4)
+                for label, way in (
+                    ("started in the call", "spawn"),
+                    ("pool, asleep", "sleeping"),
+                    ("pool", "pool"),
+                )
+            ),
+        ),
+    )
+
+
+_AVX = Kernel("avx", "winograd", "clmul1", 16, segments=True)
+_AVX512 = Kernel("avx512", "winograd", "clmul1", 16, segments=True)
+
+STUDY = Study(
+    name="kryptus",
+    title="one message in threads",
+    source="papers/kryptus-parallel-ghash-contiguous",
+    mode=MODE,
+    sizes=(
+        1 << 10,
+        1 << 12,
+        1 << 13,
+        1 << 14,
+        1 << 15,
+        1 << 16,
+        1 << 18,
+        1 << 20,
+        1 << 23,
+        1 << 26,
+    ),
+    groups=(
+        _ways("C, integer products", "ref_ctmul64"),
+        _ways("AVX", _AVX),
+        _ways("AVX-512", _AVX512),
+        Group(
+            "H^m of half a message, alone",
+            (
+                Variant("one bit a turn", _AVX, way="bits 1"),
+                Variant("digits of the key's", _AVX, way="digits 1"),
+            ),
+        ),
+    ),
+    paper_rows=(
+        PaperRow("4 threads", "papers/kryptus, Table 1", _ratios(_FOUR)),
+        PaperRow("8 threads", "papers/kryptus, Table 1", _ratios(_EIGHT)),
+    ),
+    contest=THREADED,
+    bench=bench_threads,
+    differs=(
+        "The paper measures AES-GCM, by C of BearSSL, on four cores of a Core i7-10510U, each "
+        "figure five times; its ratios are of MiB/s by those of its serial version. Here GHASH "
+        "alone is measured, on as many cores as the machine has: rows of more threads than cores "
+        "say what too large a pool costs.",
+        "C with integer products is of this project, of the method that BearSSL's br_ghash_ctmul64 "
+        "made popular.",
+        "Messages are cut however short; a pool as it comes leaves short ones to the caller "
+        "(docs/threads.md). Threads meet what a call before left in their caches.",
+    ),
+)
