@@ -29,23 +29,29 @@ Edit = tuple[str, str]
 FUNCTION, MEMORY, TIMING = Category.FUNCTION, Category.MEMORY, Category.CONSTANT_TIME
 
 COMPARED = "cmp         rax, 0x00\n    je          .right"
-ZERO = "vpxor       xmm0, xmm0, xmm0\n    db "
+DIFFERS = "    je          .right\n"
 CLEARED = ".clear_cleared_1:\n"
 TAG = "vmovdqu     [rax], xmm0"
-FRAME = "    sub         rsp, 0x18                           ; frame\n"
+FRAME = "; frame\n"
 
 
-def first_group(after: str) -> Callable[[str], str]:
-    """Return an edit: the first group is worked on before the loop, `after` is what follows."""
+def first_group(spin: bool) -> Callable[[str], str]:
+    """Return an edit: the first group is worked on before the loop.
+
+    With `spin` a loop that moves no pointer follows, and then what is written begins behind it.
+    """
 
     def edit(own: str) -> str:
-        group = re.search(
-            r"\n\.group:\n(.*?)\n    cmp         rbx, 0x20\n    jae         \.group\n", own, re.S
-        )
-        one = re.search(r"    vmovdqu +xmm4, \[rel \w+_one\].*\n", own)
-        assert group is not None
-        assert one is not None
-        straight = f"{one[0]}{group[1]}\n{after}    cmp rbx, 0x20\n    jb .after_group\n"
+        found = re.search(r"\n\.groups:\n(.*?)\.group:\n(.*?)\n +jae +\.group\n", own, re.S)
+        assert found is not None
+        setup, group = found.groups()
+        moves = re.search(r"add +(\w+), 0x20\n +sub +(\w+), 0x20\n", group)
+        begins = re.search(r"\[(\w+)\], xmm0 +; zeros\n", own)
+        assert moves is not None
+        assert begins is not None
+        at, left = moves.groups()
+        wrong = f"{SPIN}    mov {begins[1]}, {at}\n" if spin else ""
+        straight = f"{setup}{group}\n{wrong}    cmp {left}, 0x20\n    jb .after_group\n"
         return own.replace("\n.groups:\n", f"\n{straight}.groups:\n", 1)
 
     return edit
@@ -88,7 +94,7 @@ SPIN = "    mov ecx, 3\n.spin:\n    sub ecx, 1\n    cmp ecx, 0\n    jne .spin\n"
 HOLES: dict[str, tuple[str, Callable[[str], str], Callable[[str], str], Category, str]] = {
     # A loop that moves no pointer cuts before the output's beginning is known to be one.
     "the output is cleared from its second group on": (
-        "open", first_group(SPIN + "    mov r12, r11\n"), first_group(""),
+        "open", first_group(spin=True), first_group(spin=False),
         MEMORY, "that end 1 beyond it",
     ),
     # What is proved behind the answer, for one alignment of the stack, holds for that one.
@@ -114,9 +120,9 @@ HOLES: dict[str, tuple[str, Callable[[str], str], Callable[[str], str], Category
         replacing(
             ("vpshufd     xmm1, xmm0, 0x4e\n",
              "vmovd eax, xmm0\n    cmp rax, 0\n    jne .differs\n    vpshufd xmm1, xmm0, 0x4e\n"),
-            (ZERO, f".differs:\n    {ZERO}"),
+            (DIFFERS, f"{DIFFERS}.differs:\n"),
         ),
-        replacing((ZERO, f".differs:\n    {ZERO}")),
+        replacing((DIFFERS, f"{DIFFERS}.differs:\n")),
         TIMING, "a condition depends on a secret",
     ),
     "a condition on the tag once more": (
@@ -153,8 +159,8 @@ HOLES: dict[str, tuple[str, Callable[[str], str], Callable[[str], str], Category
         FUNCTION, "the output is not zero to its end",
     ),
     "zeros that end a byte late": (
-        "open", replacing((ZERO, f"add r13, 1\n    {ZERO}")),
-        replacing((ZERO, f"add r13, 0\n    {ZERO}")),
+        "open", replacing((DIFFERS, f"{DIFFERS}    add r13, 1\n")),
+        replacing((DIFFERS, f"{DIFFERS}    add r13, 0\n")),
         MEMORY, "store to 1 bytes of the whole output that end 1 beyond it",
     ),
     # Totals, where loops have been cut.
