@@ -214,6 +214,16 @@ def test_aes_gcm_has_a_table_of_its_own(clone: Path) -> None:
     assert "| 256 | 16 | `k` | 40.0 | 4.0% | p | 1.25 | 1.10 |  |  |" in page
     assert "| 256 | IMIX | `k` | 0.250/B | 4.0% | p | 2.00 |  |  |  |" in page
     assert "| `k` | 384 | 251 |" in page
+    # README shows keys of 128 bits.
+    assert "AES-128-GCM" in blocks(gather(clone))[README]
+    assert "| IMIX | Zen 5 |" not in blocks(gather(clone))[README]
+    keyed = {name: replace(subject, key=128) for name, subject in results.subjects.items()}
+    other = replace(results, subjects=keyed)
+    (clone / AES_GCM.folder / "x.json").unlink()
+    write_record(other, "x", clone / AES_GCM.folder)
+    short = blocks(gather(clone))[README]
+    assert "| 16 B | Zen 5 | `k` | 40.0 | 1.25 | p |" in short
+    assert "| IMIX | Zen 5 | `k` | 0.250/B | 2.00 | p |" in short
 
 
 def test_a_folder_without_a_manifest_is_refused(tmp_path: Path) -> None:

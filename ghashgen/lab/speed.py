@@ -11,6 +11,7 @@ from ghashgen.lab.standing import (
     long_rows,
     markdown_table,
     setup_rows,
+    short_gcm_rows,
     short_rows,
     wrapped,
 )
@@ -26,6 +27,17 @@ def short_speed(records: tuple[Record, ...]) -> str:
         "beside the fastest other library of the same run (above 1, the kernel is faster):"
     )
     return f"{title}\n\n{markdown_table(SHORT_COLUMNS, short_rows(records))}"
+
+
+def short_gcm_speed(records: tuple[Record, ...]) -> str:
+    """Return README's table of AES-GCM; nothing where nothing was measured."""
+    if not records:
+        return ""
+    title = wrapped(
+        "AES-128-GCM, messages sealed back to back, 12 bytes of AAD each; IMIX: 64, 594 and 1518 "
+        "bytes at 7 : 4 : 1:"
+    )
+    return f"{title}\n\n{markdown_table(SHORT_COLUMNS, short_gcm_rows(records))}"
 
 
 def speed_parts(record: Record) -> Iterable[str]:

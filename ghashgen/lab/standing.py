@@ -97,6 +97,17 @@ def long_rows(record: Record) -> Iterator[tuple[str, ...]]:
             )
 
 
+def short_gcm_rows(records: Sequence[Record]) -> Iterator[tuple[str, ...]]:
+    """Yield README's rows of AES-GCM, sealed with a key of 128 bits, as `short_rows`."""
+    for mode, size in (*(("seal", size) for size in SHOWN), (IMIX, IMIX_BYTES)):
+        for record in records:
+            if (found := pair(record.results, size, mode, 128)) is not None:
+                kernel, peer = found.kernel, found.peer
+                name = "IMIX" if mode == IMIX else size_name(size)
+                times = f"{found.ratio:.2f}"
+                yield name, record.title, f"`{kernel.name}`", figure(kernel), times, peer.name
+
+
 def gcm_rows(record: Record) -> Iterator[tuple[str, ...]]:
     """Yield one CPU's rows of AES-GCM: each size of key, and each size of a message sealed."""
     results = record.results
@@ -158,6 +169,7 @@ __all__ = [
     "markdown_table",
     "pair",
     "setup_rows",
+    "short_gcm_rows",
     "short_rows",
     "wrapped",
 ]

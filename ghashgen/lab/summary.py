@@ -21,7 +21,7 @@ from ghashgen.check.trusted import Part, second_line, trusted_parts
 from ghashgen.kernels import manifest
 from ghashgen.kernels.families import in_order
 from ghashgen.lab.bench.contest import AES_GCM
-from ghashgen.lab.speed import gcm_parts, short_speed, speed_parts
+from ghashgen.lab.speed import gcm_parts, short_gcm_speed, short_speed, speed_parts
 from ghashgen.lab.standing import markdown_table, wrapped
 from ghashgen.records.records import FOLDER, Record, load_records
 from ghashgen.support.errors import GhashgenError
@@ -212,6 +212,7 @@ def blocks(summary: Summary) -> dict[str, str]:
     short = [
         _proved_text(summary.proved, f", which {RESULTS} names"),
         short_speed(summary.records),
+        short_gcm_speed(summary.messages),
     ]
     long = [
         "## Kernels",
