@@ -20,6 +20,7 @@ from ghashgen.cli.verbs.generate import COMMAND as GENERATE
 from ghashgen.compiler.pipeline import compile_kernel
 from ghashgen.compiler.schedule.costs import form, single
 from ghashgen.cost.audit import loop
+from ghashgen.cost.critical import CriticalPath, critical_path
 from ghashgen.cost.decoded import work_of
 from ghashgen.cost.simulate import Calendar, Uops, Work, estimate, least, simulate
 from ghashgen.kernels.hash.kernel import Kernel
@@ -123,6 +124,18 @@ def test_a_window_hides_a_chain_and_order_alone_does_not() -> None:
     assert (early.in_order, late.in_order) == (7 + 4, 4 + 7 + 1)
     apart = estimate([chain[0], *free, chain[1]], SKX, True)
     assert apart.in_order == 7 + 1
+
+
+def test_the_critical_path_is_of_dependences_alone() -> None:
+    state = [work(CLMUL, "x", "x"), work(XOR, "x", "x")]
+    free = [work(CLMUL, f"v{i}", "k") for i in range(40)]
+    assert critical_path([*free, *state]) == CriticalPath(carried=7 + 1, through=7 + 1)
+    # Made anew in every turn: a chain as long, and nothing that a turn waits for.
+    anew = [work(CLMUL, "x", "k"), work(XOR, "y", "x")]
+    assert critical_path([*free, *anew]) == CriticalPath(carried=0, through=7 + 1)
+    # A cycle of dependences over two turns counts by half.
+    swapped = [work(CLMUL, "a", "b"), work(XOR, "b", "c"), work(XOR, "c", "a")]
+    assert critical_path(swapped).carried == (7 + 1 + 1) / 2
 
 
 def test_a_full_window_stops_the_front_end() -> None:

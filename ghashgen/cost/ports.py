@@ -17,6 +17,7 @@ from iced_x86 import Formatter, FormatterSyntax, Instruction
 from ghashgen.arch.registry import uarches
 from ghashgen.arch.uarch import Uarch
 from ghashgen.cost.bound import Bound, port_bound
+from ghashgen.cost.critical import CriticalPath, critical_path
 from ghashgen.cost.decoded import work_of
 from ghashgen.cost.simulate import Estimate, estimate
 from ghashgen.support.errors import GhashgenError
@@ -58,6 +59,7 @@ class Pressure:
     bound: Bound
     estimate: Estimate | None
     """What this project's model of a core says; None where the CPU lacks an instruction."""
+    path: CriticalPath
     model: Model | None
     no_model: str
     """Why there is no `model`; empty if there is one."""
@@ -90,6 +92,7 @@ class Pressure:
                 "ports_per_group": round(bound.ports, 4),
                 "busiest_ports": list(bound.busiest),
                 "front_end_per_group": round(bound.front_end, 4),
+                "uops_per_group": {" ".join(ports): n for ports, n in bound.demand.items()},
                 "no_data": list(bound.no_data),
                 "doubts": list(bound.doubts),
             },
@@ -98,6 +101,12 @@ class Pressure:
             else {
                 "cycles_per_group": round(self.estimate.windowed, 4),
                 "in_order_per_group": round(self.estimate.in_order, 4),
+            },
+            "critical_path": None
+            if self.lacks
+            else {
+                "from_group_to_group": round(self.path.carried, 4),
+                "through_a_group": self.path.through,
             },
             "llvm_mca": {
                 "cycles_per_group": model.reciprocal_throughput,
@@ -219,6 +228,7 @@ def port_audit(
                     lacks=lacks,
                     bound=port_bound(loop.instructions, uarch),
                     estimate=None if lacks else estimate(work, uarch, True),
+                    path=critical_path(work),
                     model=models.get(loop.name),
                     no_model=reasons.get(loop.name, "" if mca else "not found"),
                 )

@@ -24,6 +24,7 @@ from ghashgen.kernels.core import Point
 from ghashgen.kernels.families import family_of
 from ghashgen.kernels.selection import Choice
 from ghashgen.kernels.target import Target, arch_of, runnable
+from ghashgen.lab.model.page import ports_name
 from ghashgen.run.built import Built, build
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.tables import Table, say, show
@@ -173,7 +174,8 @@ def _print_ports(pressures: PortAudit) -> None:
     """Print the table and, below it, what must be known of its figures."""
     title = "Port bounds of the group loop, cycles per group (a block): models, not measurements"
     columns = (
-        *("kernel", "CPU", ">table", "busiest", ">front end", ">simulated", ">in order"),
+        *("kernel", "CPU", ">table", "busiest", "uops", ">front end"),
+        *(">chain, group to group", ">through a group", ">simulated", ">in order"),
         *(f">llvm-mca {pressures.llvm_mca}".rstrip(), "its busiest", ">pressure", "notes"),
     )
     rows = []
@@ -197,11 +199,17 @@ def _ports_row(item: Pressure) -> tuple[str, ...]:
         return f"{cycles:.2f} ({cycles / item.blocks:.2f})"
 
     # A bound that leaves out what the CPU cannot run says nothing.
-    ours = (both(bound.cycles), " ".join(bound.busiest), f"{bound.front_end:.2f}")
+    uops = ", ".join(f"{ports_name(ports)} {n}" for ports, n in bound.demand.items())
+    ours: tuple[str, ...] = (
+        *(both(bound.cycles), " ".join(bound.busiest), uops, f"{bound.front_end:.2f}"),
+        *(f"{item.path.carried:.2f}", str(item.path.through)),
+    )
     order = ("no data", "")
     if item.estimate:
         order = (both(item.estimate.windowed), f"{item.estimate.in_order:.2f}")
     theirs = ("no data", "", "")
     if model:
         theirs = (both(model.reciprocal_throughput), model.busiest, both(model.pressure))
-    return (item.loop, item.uarch, *(("no data", "", "") if item.lacks else ours), *order, *theirs)
+    if item.lacks:
+        ours = ("no data", *("" for _ in ours[1:]))
+    return (item.loop, item.uarch, *ours, *order, *theirs)
