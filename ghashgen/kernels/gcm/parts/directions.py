@@ -1,18 +1,22 @@
 """A whole text, one way or the other: whole groups in a loop, then what is left.
 
 Encrypting, a group of n blocks is hashed while the next one is encrypted; it is read back from
-`out`, so that no register holds it. The first group has none to hash beside it, the last one none
-to encrypt. Decrypting, a group is hashed while it is decrypted. Kernels that do not stitch hash a
-group behind its AES, or before, where that is what it is encrypted from.
+`out`, so that no register holds it. The first group has none to hash beside it; the last one is
+hashed beside the cipher over what is left. Decrypting, a group is hashed while it is decrypted.
+Kernels that do not stitch hash a group behind its encryption, or before its decryption.
 """
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 
 from ghashgen.ir.program import VReg
-from ghashgen.kernels.gcm.parts.rest import add_rest
+from ghashgen.kernels.gcm.parts.rest import cipher_rest
 from ghashgen.kernels.gcm.parts.text import Text
-from ghashgen.kernels.hash.parts.group import add_group, group_keys
+from ghashgen.kernels.hash.parts.group import Keys, add_group, group_keys
 from ghashgen.kernels.hash.parts.interface import GROUP
+from ghashgen.kernels.hash.parts.partial import load_partial
+from ghashgen.kernels.hash.parts.tail import add_tail
 
 LAG = 0.15
 """Part of a group's time in which one of the two stands alone, at either end."""
@@ -20,9 +24,32 @@ LAG = 0.15
 
 def encrypt_text(text: Text, X: VReg, done: str) -> None:
     """Record out = in + keystream, X continued over out; 1 byte at least. Ends at `done`."""
+    b, kernel, context, group_bytes = text.b, text.kernel, text.context, text.group_bytes
     _branch_to_rest(text)
-    (_encrypt_stitched if text.kernel.stitch else _encrypt_apart)(text, X)
-    _finish(text, X, True, done)
+    keys = group_keys(b, kernel.hash, context)
+    (_encrypt_stitched if kernel.stitch else _encrypt_apart)(text, X, keys)
+    b.label("rest")
+    at, left = b.gpr("gpr_copy", text.out), b.gpr("gpr_copy", text.length)
+    if kernel.stitch:
+        # The last group is not hashed yet: its GHASH runs beside the cipher over the rest.
+        if text.has_rest:
+            b.branch("below", left, group_bytes, "fewer")
+        text.move(text.out, group_bytes)
+        text.shorten(group_bytes)
+        b.label("fewer")
+    last = cipher_rest(text)
+    if kernel.stitch:
+        if text.has_rest:
+            b.branch("below", left, group_bytes, "tail")
+        b.assign(X, add_group(b, kernel.hash, context, X, at, keys))
+        text.move(at, group_bytes)
+        b.assign(left, b.gpr("gpr_sub", left, group_bytes))
+        b.label("tail")
+    if text.has_rest:
+        b.branch("equal", left, 0, done)
+        _hash_rest(text, X, at, left, lambda: last)
+    b.label(done)
+    b.about("")
 
 
 def decrypt_text(text: Text, X: VReg, done: str) -> None:
@@ -36,56 +63,13 @@ def decrypt_text(text: Text, X: VReg, done: str) -> None:
             b.assign(X, add_group(b, kernel.hash, context, X, text.source, keys))
         with _stream(text, "cipher", lean=False):
             text.add_keystream(kernel.registers)
-        _next_group(text)
-    _finish(text, X, False, done)
-
-
-def _encrypt_stitched(text: Text, X: VReg) -> None:
-    b, kernel, context, group_bytes = text.b, text.kernel, text.context, text.group_bytes
-    hashing, length = kernel.hash, text.length
-    b.label("first")
-    text.add_keystream(kernel.registers)
-    text.move(text.source, group_bytes, "next group")
-    text.shorten(group_bytes)
-    keys = group_keys(b, hashing, context)
-    b.branch("below", length, group_bytes, "last")
-    with b.loop(GROUP):
-        # `out` stands at the group before. Its last blocks were written just now, so that GHASH
-        # begins a little later than the cipher, which ends a little earlier.
-        with _stream(text, "hash", start=LAG):
-            b.assign(X, add_group(b, hashing, context, X, text.out, keys))
-        with _stream(text, "cipher", end=1 - LAG, lean=False):
-            text.add_keystream(kernel.registers, group_bytes)
-        _next_group(text)
-    b.label("last")
-    b.assign(X, add_group(b, hashing, context, X, text.out, keys))
-    text.move(text.out, group_bytes)
-
-
-def _encrypt_apart(text: Text, X: VReg) -> None:
-    b, kernel, context = text.b, text.kernel, text.context
-    b.label("groups")
-    keys = group_keys(b, kernel.hash, context)
-    with b.loop(GROUP):
-        text.add_keystream(kernel.registers)
-        b.assign(X, add_group(b, kernel.hash, context, X, text.out, keys))
-        _next_group(text)
-
-
-def _next_group(text: Text) -> None:
-    """Go back for another group if there is one."""
-    b, group_bytes = text.b, text.group_bytes
-    text.move(text.source, group_bytes, "next group")
-    text.move(text.out, group_bytes)
-    text.shorten(group_bytes)
-    b.branch("not_below", text.length, group_bytes, GROUP)
-
-
-def _stream(
-    text: Text, name: str, start: float = 0.0, end: float = 1.0, *, lean: bool = True
-) -> AbstractContextManager[None]:
-    """Return what makes a stream of what is recorded inside, if the kernel stitches."""
-    return text.b.stream(name, start, end, lean=lean) if text.kernel.stitch else nullcontext()
+        _next_group(text, text.group_bytes)
+    if text.has_rest:
+        b.branch("equal", text.length, 0, done)
+        b.label("rest")
+        _decrypt_rest(text, X)
+    b.label(done)
+    b.about("")
 
 
 def _branch_to_rest(text: Text) -> None:
@@ -93,11 +77,60 @@ def _branch_to_rest(text: Text) -> None:
         text.b.branch("below", text.length, text.group_bytes, "rest")
 
 
-def _finish(text: Text, X: VReg, encrypts: bool, done: str) -> None:
+def _decrypt_rest(text: Text, X: VReg) -> None:
+    """Record what is left: its GHASH first, since its text may be written over it."""
     b = text.b
-    if text.has_rest:
-        b.branch("equal", text.length, 0, done)
-        b.label("rest")
-        b.assign(X, add_rest(text, X, encrypts=encrypts))
-    b.label(done)
-    b.about("")
+    at, left = b.gpr("gpr_copy", text.source), b.gpr("gpr_copy", text.length)
+    # Jumps follow, before which a NOP may name a general register.
+    last = None
+    if not text.kernel.instruction_set.masked:
+        last = partial(load_partial, b, at, left, "padded", forget=True)
+    _hash_rest(text, X, at, left, last)
+    cipher_rest(text)
+
+
+def _hash_rest(text: Text, X: VReg, at: VReg, left: VReg, last: Callable[[], VReg] | None) -> None:
+    b, hashing = text.b, text.kernel.hash
+    with b.part("tail"):
+        b.assign(X, add_tail(b, hashing, text.context, X, at, left, text.whole, last))
+
+
+def _encrypt_stitched(text: Text, X: VReg, keys: Keys) -> None:
+    """Record whole groups; all but the last are hashed.
+
+    `out` stands at the last one, and the length counts it still.
+    """
+    b, kernel, group_bytes = text.b, text.kernel, text.group_bytes
+    b.label("first")
+    text.add_keystream(kernel.registers)
+    text.move(text.source, group_bytes, "next group")
+    b.branch("below", text.length, 2 * group_bytes, "rest")
+    with b.loop(GROUP):
+        # `out` stands at the group before. Its last blocks were written just now, so that GHASH
+        # begins a little later than the cipher, which ends a little earlier.
+        with _stream(text, "hash", start=LAG):
+            b.assign(X, add_group(b, kernel.hash, text.context, X, text.out, keys))
+        with _stream(text, "cipher", end=1 - LAG, lean=False):
+            text.add_keystream(kernel.registers, group_bytes)
+        _next_group(text, 2 * group_bytes)
+
+
+def _encrypt_apart(text: Text, X: VReg, keys: Keys) -> None:
+    b, kernel = text.b, text.kernel
+    with b.loop(GROUP):
+        text.add_keystream(kernel.registers)
+        b.assign(X, add_group(b, kernel.hash, text.context, X, text.out, keys))
+        _next_group(text, text.group_bytes)
+
+
+def _next_group(text: Text, least: int) -> None:
+    """Go back for another group if so many bytes are left."""
+    text.advance(text.group_bytes, "next group")
+    text.b.branch("not_below", text.length, least, GROUP)
+
+
+def _stream(
+    text: Text, name: str, start: float = 0.0, end: float = 1.0, *, lean: bool = True
+) -> AbstractContextManager[None]:
+    """Return what makes a stream of what is recorded inside, if the kernel stitches."""
+    return text.b.stream(name, start, end, lean=lean) if text.kernel.stitch else nullcontext()

@@ -73,6 +73,12 @@ class Text:
         else:
             b.assign(register, b.gpr("gpr_address", Mem(base=register, index=by), note=note))
 
+    def advance(self, by: int, note: str = "") -> None:
+        """Move on by so many bytes."""
+        self.move(self.source, by, note)
+        self.move(self.out, by)
+        self.shorten(by)
+
     def shorten(self, by: int) -> None:
         """Take so many bytes off what is left."""
         self.b.assign(self.length, self.b.gpr("gpr_sub", self.length, by))

@@ -15,8 +15,12 @@ from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Label, Mem, VReg
 
 
-def load_partial(b: Builder, source: VReg, rest: VReg, done: str) -> VReg:
-    """Record the load of `rest` (1..15) bytes at `source`; ends at the label `done`."""
+def load_partial(b: Builder, source: VReg, rest: VReg, done: str, *, forget: bool = False) -> VReg:
+    """Record the load of `rest` (1..15) bytes at `source`; ends at the label `done`.
+
+    With `forget` no general register keeps a byte: a NOP whose operand names one would have an
+    address that depends on a secret.
+    """
     out = b.zero("partial")
     b.branch("below", rest, 8, "under8")
     b.assign(out, load_from_8(b, source, rest))
@@ -33,10 +37,13 @@ def load_partial(b: Builder, source: VReg, rest: VReg, done: str) -> VReg:
 
     b.label("under4")
     middle = b.gpr("gpr_shr", rest, 1)
-    first = b.from_gpr(b.gpr("gpr_load8", Mem(base=source), note="byte 0"))
-    second = _byte(b, Mem(base=source, index=middle), middle, "byte r >> 1")
+    byte = b.gpr("gpr_load8", Mem(base=source), note="byte 0")
+    first = b.from_gpr(byte)
+    second = _byte(b, Mem(base=source, index=middle), middle, "byte r >> 1", forget)
     last_at = b.gpr("gpr_sub", rest, 1)
-    third = _byte(b, Mem(base=source, index=last_at), last_at, "byte r - 1")
+    third = _byte(b, Mem(base=source, index=last_at), last_at, "byte r - 1", forget)
+    if forget:
+        b.emit("gpr_const", byte, 0, note="no byte stays")
     b.assign(out, b.or_(b.or_(first, second), third, "C_last, zero-padded"))
     b.label(done)
     return out
@@ -53,8 +60,11 @@ def load_from_8(b: Builder, source: VReg, count: VReg) -> VReg:
     return b.join_low(low, high, "C_last, zero-padded")
 
 
-def _byte(b: Builder, memory: Mem, position: VReg, note: str) -> VReg:
+def _byte(b: Builder, memory: Mem, position: VReg, note: str, forget: bool) -> VReg:
     """Load one byte and shift it to its position."""
-    value = b.from_gpr(b.gpr("gpr_load8", memory, note=note))
+    byte = b.gpr("gpr_load8", memory, note=note)
+    value = b.from_gpr(byte)
+    if forget:
+        b.emit("gpr_const", byte, 0, note="no byte stays")
     count = b.from_gpr(b.gpr("gpr_shl", position, 3))
     return b.shift_by("shl64_by", value, count, "into place")

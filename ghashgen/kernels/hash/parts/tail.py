@@ -34,10 +34,17 @@ class Tail:
     """The registers that the tail's loop carries."""
 
     def __init__(
-        self, b: Builder, kernel: Kernel, table: VReg, X: VReg, source: VReg, length: VReg
+        self,
+        b: Builder,
+        kernel: Kernel,
+        table: VReg,
+        X: VReg,
+        source: VReg,
+        length: VReg,
+        last: Callable[[], VReg] | None = None,
     ) -> None:
         self.b, self.kernel, self.X = b, kernel, X
-        self.source, self.length = source, length
+        self.source, self.length, self.last = source, length, last
         self.key_at = _walk(b, kernel, table, length)
         # R_m is read while key_at still stands at H^m.
         R = key_sum(kernel, self.key_at, kernel.layout.top)
@@ -54,6 +61,16 @@ class Tail:
         """Start the sums with the products of the first register, which X joins."""
         self._sum(self.b.xor(A, self.X, "A = X + C"), {})
         self.b.emit("zero", self.X, note="X counts once")
+
+    def load_last(self) -> VReg:
+        """Return what does not fill a register, or the partial block, as in memory, zero-padded."""
+        b, kernel = self.b, self.kernel
+        if self.last is not None:
+            return self.last()
+        if not kernel.instruction_set.masked:
+            return load_partial(b, self.source, self.length, "padded")
+        mask = b.byte_mask(self.length)
+        return b.load_bytes(Mem(base=self.source), mask, "C, zero-padded", kernel.lane_count)
 
     def multiply(self, A: VReg, subject: str) -> None:
         """Add the products of a register that X may still have to join."""
@@ -89,12 +106,14 @@ def add_tail(
     source: VReg,
     length: VReg,
     whole: bool = False,
+    last: Callable[[], VReg] | None = None,
 ) -> VReg:
     """Record the group of m = ⌈length/16⌉ blocks, 1 <= m <= n; return the new state.
 
-    Of whole blocks alone nothing is recorded for a partial one.
+    Of whole blocks alone nothing is recorded for a partial one. `last` records what stands for
+    `Tail.load_last`, where a caller has better.
     """
-    tail = Tail(b, kernel, table, X, source, length)
+    tail = Tail(b, kernel, table, X, source, length, last)
     filled = whole and kernel.lane_count == 1
     if kernel.blocks > kernel.lane_count:
         _whole_registers(tail, filled)
@@ -139,16 +158,12 @@ def _whole_registers(tail: Tail, filled: bool) -> None:
 
 def _masked(tail: Tail) -> None:
     """All that is left, 1 to 16·L - 1 bytes, in one load."""
-    b, kernel = tail.b, tail.kernel
-    mask = b.byte_mask(tail.length)
-    raw = b.load_bytes(Mem(base=tail.source), mask, "C, zero-padded", kernel.lane_count)
-    tail.multiply(to_register(b, kernel, raw, "C"), "C·H^i")
+    tail.multiply(to_register(tail.b, tail.kernel, tail.load_last(), "C"), "C·H^i")
 
 
 def _single(tail: Tail) -> None:
     """A partial block, 1 to 15 bytes."""
-    raw = load_partial(tail.b, tail.source, tail.length, "padded")
-    tail.multiply(to_register(tail.b, tail.kernel, raw, "C_last"), "C·H")
+    tail.multiply(to_register(tail.b, tail.kernel, tail.load_last(), "C_last"), "C·H")
 
 
 def _pair(tail: Tail) -> None:
