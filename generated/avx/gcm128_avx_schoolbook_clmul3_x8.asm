@@ -8,7 +8,7 @@
 ; reduce     clmul3: three products by P's tail, the Table 11 baseline
 ;            papers/intel-2023 Table 11, baseline column
 ; order      reflected
-; wipe       no: secrets may remain in xmm0-15, rcx rdx rsi, 16 bytes of stack; see each function
+; wipe       no: secrets may remain in xmm0-15, r10 r11 rcx rdx rsi, 16 bytes of stack; see each function
 ; cpu        aesni avx pclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      227 instructions: clmul 35, load 19, other 93, shuffle 21, store 8, xor 51
@@ -356,12 +356,13 @@ gcm128_avx_schoolbook_clmul3_x8_init:
 
 ; void gcm128_avx_schoolbook_clmul3_x8_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
 ;   out = in encrypted, x = GHASH continued over out; the counter steps over the blocks
-;   stack 0 bytes; writes xmm0-15, rax rcx r8 r9 r10 r11
+;   stack 8 bytes; writes xmm0-15, rax rcx rbx r8 r9 r10 r11
 ;   secrets may remain in xmm0-15
 global gcm128_avx_schoolbook_clmul3_x8_encrypt:function (gcm128_avx_schoolbook_clmul3_x8_encrypt.end - gcm128_avx_schoolbook_clmul3_x8_encrypt)
 align 32
 gcm128_avx_schoolbook_clmul3_x8_encrypt:
     endbr64
+    push        rbx                                 ; callee-saved
     cmp         r9, 0x00
     je          .done
     vmovdqu     xmm0, [rdx]                         ; X, bytes as in memory
@@ -503,9 +504,9 @@ gcm128_avx_schoolbook_clmul3_x8_encrypt:
     vaesenclast xmm2, xmm9, xmm2                    ; AES: last round: the other text
     vmovdqu     [r8 + 112], xmm2                    ; AES: written
     add         rcx, 0x80                           ; next group
-    sub         r9, 0x80
-    cmp         r9, 0x80
-    jb          .last
+    cmp         r9, 256
+    jb          .rest
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
 .group:
     vpshufb     xmm2, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
     vpaddd      xmm3, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_one]  ; AES: 1 blocks ahead
@@ -732,466 +733,448 @@ gcm128_avx_schoolbook_clmul3_x8_encrypt:
     add         rcx, 0x80                           ; next group
     add         r8, 0x80
     sub         r9, 0x80
-    cmp         r9, 0x80
+    cmp         r9, 256
     jae         .group
 .after_group:
-.last:
-    vmovdqu     xmm2, [r8 + 32]                     ; C3·H^6: C, bytes as in memory
-    vpshufb     xmm2, xmm2, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C3·H^6: C
-    vpclmulqdq  xmm3, xmm2, [rdi + 32], 0x11        ; C3·H^6: A1·B1
-    vpclmulqdq  xmm4, xmm2, [rdi + 32], 0x00        ; C3·H^6: A0·B0
-    vpclmulqdq  xmm5, xmm2, [rdi + 32], 0x01        ; C3·H^6: A1·B0
-    vpclmulqdq  xmm2, xmm2, [rdi + 32], 0x10        ; C3·H^6: A0·B1
-    vmovdqu     xmm6, [r8 + 48]                     ; C4·H^5: C, bytes as in memory
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C4·H^5: C
-    vpclmulqdq  xmm7, xmm6, [rdi + 48], 0x11        ; C4·H^5: A1·B1
-    vpclmulqdq  xmm8, xmm6, [rdi + 48], 0x00        ; C4·H^5: A0·B0
-    vpclmulqdq  xmm9, xmm6, [rdi + 48], 0x01        ; C4·H^5: A1·B0
-    vpclmulqdq  xmm6, xmm6, [rdi + 48], 0x10        ; C4·H^5: A0·B1
-    vpxor       xmm2, xmm5, xmm2                    ; C4·H^5: MI += it
-    vmovdqu     xmm5, [r8 + 64]                     ; C5·H^4: C, bytes as in memory
-    vpshufb     xmm5, xmm5, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C5·H^4: C
-    vpclmulqdq  xmm10, xmm5, [rdi + 64], 0x11       ; C5·H^4: A1·B1
-    vpclmulqdq  xmm11, xmm5, [rdi + 64], 0x00       ; C5·H^4: A0·B0
-    vpclmulqdq  xmm12, xmm5, [rdi + 64], 0x01       ; C5·H^4: A1·B0
-    vpclmulqdq  xmm5, xmm5, [rdi + 64], 0x10        ; C5·H^4: A0·B1
-    vpxor       xmm3, xmm3, xmm7                    ; C5·H^4: HI += it
-    vpxor       xmm4, xmm4, xmm8                    ; C5·H^4: LO += it
-    vpxor       xmm2, xmm2, xmm9                    ; C5·H^4: MI += it
-    vpxor       xmm2, xmm2, xmm6                    ; C5·H^4: MI += it
-    vmovdqu     xmm6, [r8 + 80]                     ; C6·H^3: C, bytes as in memory
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C6·H^3: C
-    vpclmulqdq  xmm7, xmm6, [rdi + 80], 0x11        ; C6·H^3: A1·B1
-    vpclmulqdq  xmm8, xmm6, [rdi + 80], 0x00        ; C6·H^3: A0·B0
-    vpclmulqdq  xmm9, xmm6, [rdi + 80], 0x01        ; C6·H^3: A1·B0
-    vpclmulqdq  xmm6, xmm6, [rdi + 80], 0x10        ; C6·H^3: A0·B1
-    vpxor       xmm3, xmm3, xmm10                   ; C6·H^3: HI += it
-    vpxor       xmm4, xmm4, xmm11                   ; C6·H^3: LO += it
-    vpxor       xmm2, xmm2, xmm12                   ; C6·H^3: MI += it
-    vpxor       xmm2, xmm2, xmm5                    ; C6·H^3: MI += it
-    vmovdqu     xmm5, [r8 + 96]                     ; C7·H^2: C, bytes as in memory
-    vpshufb     xmm5, xmm5, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C7·H^2: C
-    vpclmulqdq  xmm10, xmm5, [rdi + 96], 0x11       ; C7·H^2: A1·B1
-    vpclmulqdq  xmm11, xmm5, [rdi + 96], 0x00       ; C7·H^2: A0·B0
-    vpclmulqdq  xmm12, xmm5, [rdi + 96], 0x01       ; C7·H^2: A1·B0
-    vpclmulqdq  xmm5, xmm5, [rdi + 96], 0x10        ; C7·H^2: A0·B1
-    vpxor       xmm3, xmm3, xmm7                    ; C7·H^2: HI += it
-    vpxor       xmm4, xmm4, xmm8                    ; C7·H^2: LO += it
-    vpxor       xmm2, xmm2, xmm9                    ; C7·H^2: MI += it
-    vpxor       xmm2, xmm2, xmm6                    ; C7·H^2: MI += it
-    vmovdqu     xmm6, [r8 + 112]                    ; C8·H^1: C, bytes as in memory
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C8·H^1: C
-    vpclmulqdq  xmm7, xmm6, [rdi + 112], 0x11       ; C8·H^1: A1·B1
-    vpclmulqdq  xmm8, xmm6, [rdi + 112], 0x00       ; C8·H^1: A0·B0
-    vpclmulqdq  xmm9, xmm6, [rdi + 112], 0x01       ; C8·H^1: A1·B0
-    vpclmulqdq  xmm6, xmm6, [rdi + 112], 0x10       ; C8·H^1: A0·B1
-    vpxor       xmm3, xmm3, xmm10                   ; C8·H^1: HI += it
-    vpxor       xmm4, xmm4, xmm11                   ; C8·H^1: LO += it
-    vpxor       xmm2, xmm2, xmm12                   ; C8·H^1: MI += it
-    vpxor       xmm2, xmm2, xmm5                    ; C8·H^1: MI += it
-    vmovdqu     xmm5, [r8 + 16]                     ; C2·H^7: C, bytes as in memory
-    vpshufb     xmm5, xmm5, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C2·H^7: C
-    vpclmulqdq  xmm10, xmm5, [rdi + 16], 0x11       ; C2·H^7: A1·B1
-    vpclmulqdq  xmm11, xmm5, [rdi + 16], 0x00       ; C2·H^7: A0·B0
-    vpclmulqdq  xmm12, xmm5, [rdi + 16], 0x01       ; C2·H^7: A1·B0
-    vpclmulqdq  xmm5, xmm5, [rdi + 16], 0x10        ; C2·H^7: A0·B1
-    vpxor       xmm3, xmm3, xmm7                    ; C2·H^7: HI += it
-    vpxor       xmm4, xmm4, xmm8                    ; C2·H^7: LO += it
-    vpxor       xmm2, xmm2, xmm9                    ; C2·H^7: MI += it
-    vpxor       xmm2, xmm2, xmm6                    ; C2·H^7: MI += it
-    vmovdqu     xmm6, [r8]                          ; C1·H^8: C, bytes as in memory
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C1·H^8: C
-    vpxor       xmm0, xmm6, xmm0                    ; C1·H^8: A = X + C
-    vpclmulqdq  xmm6, xmm0, [rdi], 0x11             ; C1·H^8: A1·B1
-    vpclmulqdq  xmm7, xmm0, [rdi], 0x00             ; C1·H^8: A0·B0
-    vpclmulqdq  xmm8, xmm0, [rdi], 0x01             ; C1·H^8: A1·B0
-    vpclmulqdq  xmm0, xmm0, [rdi], 0x10             ; C1·H^8: A0·B1
-    vpxor       xmm3, xmm3, xmm10                   ; C1·H^8: HI += it
-    vpxor       xmm4, xmm4, xmm11                   ; C1·H^8: LO += it
-    vpxor       xmm2, xmm2, xmm12                   ; C1·H^8: MI += it
-    vpxor       xmm2, xmm2, xmm5                    ; C1·H^8: MI += it
-    vpxor       xmm3, xmm3, xmm6                    ; C1·H^8: HI += it
-    vpxor       xmm4, xmm4, xmm7                    ; C1·H^8: LO += it
-    vpxor       xmm2, xmm2, xmm8                    ; C1·H^8: MI += it
-    vpxor       xmm0, xmm2, xmm0                    ; C1·H^8: MI += it
-    vpsrldq     xmm2, xmm0, 0x08                    ; reduce: MI1
-    vpxor       xmm2, xmm3, xmm2                    ; reduce: HI += MI1
-    vpslldq     xmm0, xmm0, 0x08                    ; reduce: MI0·x^64
-    vpxor       xmm0, xmm4, xmm0                    ; reduce: LO += MI0·x^64
-    vpclmulqdq  xmm3, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x10  ; reduce: Q'·LO0
-    vpslldq     xmm3, xmm3, 0x08                    ; reduce: (Q'·LO0)·x^64
-    vpxor       xmm0, xmm0, xmm3                    ; reduce: LO += (Q'·LO0)·x^64
-    vpclmulqdq  xmm3, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x00  ; reduce: (x^64 + Q')·LO0
-    vpsrldq     xmm3, xmm3, 0x04                    ; reduce: into place
-    vpclmulqdq  xmm0, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x01  ; reduce: (x^64 + Q')·LO1
-    vpslldq     xmm0, xmm0, 0x04                    ; reduce: into place
-    vpxor       xmm0, xmm0, xmm3                    ; reduce: (x^64 + Q')·LO
-    vpxor       xmm0, xmm0, xmm2                    ; reduce: RES
-    add         r8, 0x80                            ; reduce
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r9, 0x00
-    je          .store                              ; reduce
 .rest:
-    lea         rax, [r9 + 15]                      ; reduce
-    and         rax, -16                            ; reduce
-    lea         r10, [rdi + 128]                    ; reduce
-    sub         r10, rax                            ; reduce: H^m
-    vpxor       xmm2, xmm2, xmm2                    ; reduce
-    vpxor       xmm3, xmm3, xmm3                    ; reduce
-    vpxor       xmm4, xmm4, xmm4                    ; reduce
+    mov         r11, r8
+    mov         rbx, r9
+    cmp         rbx, 0x80
+    jb          .fewer
+    add         r8, 0x80
+    sub         r9, 0x80
+.fewer:
+    vpxor       xmm2, xmm2, xmm2
+    cmp         r9, 0x00
+    je          .written
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x40
-    jb          .under_4                            ; reduce
-    vpshufb     xmm5, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
-    vpaddd      xmm6, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_one]  ; AES: 1 blocks ahead
+    jb          .under_4
+    vpshufb     xmm3, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm4, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_one]  ; AES: 1 blocks ahead
+    vpshufb     xmm4, xmm4, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm5, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     xmm5, xmm5, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm6, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_blocks_3]  ; AES: 3 blocks ahead
     vpshufb     xmm6, xmm6, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
-    vpaddd      xmm7, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_blocks_2]  ; AES: 2 blocks ahead
-    vpshufb     xmm7, xmm7, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
-    vpaddd      xmm8, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_blocks_3]  ; AES: 3 blocks ahead
-    vpshufb     xmm8, xmm8, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
     vpaddd      xmm1, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_blocks_4]  ; AES: the next counters
-    vmovdqu     xmm9, [rdi + 128]                   ; AES: k_0
-    vpxor       xmm5, xmm5, xmm9                    ; AES: + k_0
-    vpxor       xmm6, xmm6, xmm9                    ; AES: + k_0
-    vpxor       xmm7, xmm7, xmm9                    ; AES: + k_0
-    vpxor       xmm8, xmm8, xmm9                    ; AES: + k_0
-    vmovdqu     xmm9, [rdi + 144]                   ; AES: k_1
-    vaesenc     xmm5, xmm5, xmm9                    ; AES: round 1
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 1
-    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 1
-    vaesenc     xmm8, xmm8, xmm9                    ; AES: round 1
-    vmovdqu     xmm9, [rdi + 160]                   ; AES: k_2
-    vaesenc     xmm5, xmm5, xmm9                    ; AES: round 2
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 2
-    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 2
-    vaesenc     xmm8, xmm8, xmm9                    ; AES: round 2
-    vmovdqu     xmm9, [rdi + 176]                   ; AES: k_3
-    vaesenc     xmm5, xmm5, xmm9                    ; AES: round 3
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 3
-    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 3
-    vaesenc     xmm8, xmm8, xmm9                    ; AES: round 3
-    vmovdqu     xmm9, [rdi + 192]                   ; AES: k_4
-    vaesenc     xmm5, xmm5, xmm9                    ; AES: round 4
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 4
-    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 4
-    vaesenc     xmm8, xmm8, xmm9                    ; AES: round 4
-    vmovdqu     xmm9, [rdi + 208]                   ; AES: k_5
-    vaesenc     xmm5, xmm5, xmm9                    ; AES: round 5
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 5
-    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 5
-    vaesenc     xmm8, xmm8, xmm9                    ; AES: round 5
-    vmovdqu     xmm9, [rdi + 224]                   ; AES: k_6
-    vaesenc     xmm5, xmm5, xmm9                    ; AES: round 6
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 6
-    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 6
-    vaesenc     xmm8, xmm8, xmm9                    ; AES: round 6
-    vmovdqu     xmm9, [rdi + 240]                   ; AES: k_7
-    vaesenc     xmm5, xmm5, xmm9                    ; AES: round 7
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 7
-    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 7
-    vaesenc     xmm8, xmm8, xmm9                    ; AES: round 7
-    vmovdqu     xmm9, [rdi + 256]                   ; AES: k_8
-    vaesenc     xmm5, xmm5, xmm9                    ; AES: round 8
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 8
-    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 8
-    vaesenc     xmm8, xmm8, xmm9                    ; AES: round 8
-    vmovdqu     xmm9, [rdi + 272]                   ; AES: k_9
-    vaesenc     xmm5, xmm5, xmm9                    ; AES: round 9
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 9
-    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 9
-    vaesenc     xmm8, xmm8, xmm9                    ; AES: round 9
-    vmovdqu     xmm9, [rdi + 288]                   ; AES: k_10
-    vpxor       xmm10, xmm9, [rcx]                  ; AES: k_Nr + text
-    vaesenclast xmm5, xmm5, xmm10                   ; AES: last round: the other text
-    vmovdqu     [r8], xmm5                          ; AES: written
-    vpxor       xmm10, xmm9, [rcx + 16]             ; AES: k_Nr + text
-    vaesenclast xmm6, xmm6, xmm10                   ; AES: last round: the other text
-    vmovdqu     [r8 + 16], xmm6                     ; AES: written
-    vpxor       xmm10, xmm9, [rcx + 32]             ; AES: k_Nr + text
-    vaesenclast xmm7, xmm7, xmm10                   ; AES: last round: the other text
-    vmovdqu     [r8 + 32], xmm7                     ; AES: written
-    vpxor       xmm9, xmm9, [rcx + 48]              ; AES: k_Nr + text
-    vaesenclast xmm8, xmm8, xmm9                    ; AES: last round: the other text
-    vmovdqu     [r8 + 48], xmm8                     ; AES: written
-    vpshufb     xmm5, xmm5, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C
-    vpshufb     xmm7, xmm7, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C
-    vpshufb     xmm8, xmm8, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C
-    vpxor       xmm0, xmm5, xmm0                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  xmm5, xmm0, [r10], 0x11             ; C·H^i: A1·B1
-    vpclmulqdq  xmm9, xmm0, [r10], 0x00             ; C·H^i: A0·B0
-    vpclmulqdq  xmm10, xmm0, [r10], 0x01            ; C·H^i: A1·B0
-    vpclmulqdq  xmm0, xmm0, [r10], 0x10             ; C·H^i: A0·B1
-    vpxor       xmm4, xmm4, xmm5                    ; C·H^i: HI += it
-    vpxor       xmm2, xmm2, xmm9                    ; C·H^i: LO += it
-    vpxor       xmm3, xmm3, xmm10                   ; C·H^i: MI += it
-    vpxor       xmm3, xmm3, xmm0                    ; C·H^i: MI += it
-    vpclmulqdq  xmm0, xmm6, [r10 + 16], 0x11        ; C·H^i: A1·B1
-    vpclmulqdq  xmm5, xmm6, [r10 + 16], 0x00        ; C·H^i: A0·B0
-    vpclmulqdq  xmm9, xmm6, [r10 + 16], 0x01        ; C·H^i: A1·B0
-    vpclmulqdq  xmm6, xmm6, [r10 + 16], 0x10        ; C·H^i: A0·B1
-    vpxor       xmm4, xmm4, xmm0                    ; C·H^i: HI += it
-    vpxor       xmm2, xmm2, xmm5                    ; C·H^i: LO += it
-    vpxor       xmm0, xmm3, xmm9                    ; C·H^i: MI += it
-    vpxor       xmm3, xmm0, xmm6                    ; C·H^i: MI += it
-    vpclmulqdq  xmm0, xmm7, [r10 + 32], 0x11        ; C·H^i: A1·B1
-    vpclmulqdq  xmm5, xmm7, [r10 + 32], 0x00        ; C·H^i: A0·B0
-    vpclmulqdq  xmm6, xmm7, [r10 + 32], 0x01        ; C·H^i: A1·B0
-    vpclmulqdq  xmm7, xmm7, [r10 + 32], 0x10        ; C·H^i: A0·B1
-    vpxor       xmm4, xmm4, xmm0                    ; C·H^i: HI += it
-    vpxor       xmm2, xmm2, xmm5                    ; C·H^i: LO += it
-    vpxor       xmm0, xmm3, xmm6                    ; C·H^i: MI += it
-    vpxor       xmm3, xmm0, xmm7                    ; C·H^i: MI += it
-    vpclmulqdq  xmm0, xmm8, [r10 + 48], 0x11        ; C·H^i: A1·B1
-    vpclmulqdq  xmm5, xmm8, [r10 + 48], 0x00        ; C·H^i: A0·B0
-    vpclmulqdq  xmm6, xmm8, [r10 + 48], 0x01        ; C·H^i: A1·B0
-    vpclmulqdq  xmm7, xmm8, [r10 + 48], 0x10        ; C·H^i: A0·B1
-    vpxor       xmm4, xmm4, xmm0                    ; C·H^i: HI += it
-    vpxor       xmm2, xmm2, xmm5                    ; C·H^i: LO += it
-    vpxor       xmm0, xmm3, xmm6                    ; C·H^i: MI += it
-    vpxor       xmm3, xmm0, xmm7                    ; C·H^i: MI += it
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
-    add         r10, 0x40                           ; the next powers
-    add         rcx, 0x40                           ; the next blocks
-    sub         r9, 0x40
-    add         r8, 0x40
-.under_4:
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r9, 0x20
-    jb          .under_2
-    vpshufb     xmm5, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
-    vpaddd      xmm6, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_one]  ; AES: 1 blocks ahead
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
-    vpaddd      xmm1, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_blocks_2]  ; AES: the next counters
     vmovdqu     xmm7, [rdi + 128]                   ; AES: k_0
+    vpxor       xmm3, xmm3, xmm7                    ; AES: + k_0
+    vpxor       xmm4, xmm4, xmm7                    ; AES: + k_0
     vpxor       xmm5, xmm5, xmm7                    ; AES: + k_0
     vpxor       xmm6, xmm6, xmm7                    ; AES: + k_0
     vmovdqu     xmm7, [rdi + 144]                   ; AES: k_1
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 1
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 1
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 1
     vmovdqu     xmm7, [rdi + 160]                   ; AES: k_2
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 2
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 2
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 2
     vmovdqu     xmm7, [rdi + 176]                   ; AES: k_3
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 3
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 3
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 3
     vmovdqu     xmm7, [rdi + 192]                   ; AES: k_4
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 4
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 4
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 4
     vmovdqu     xmm7, [rdi + 208]                   ; AES: k_5
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 5
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 5
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 5
     vmovdqu     xmm7, [rdi + 224]                   ; AES: k_6
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 6
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 6
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 6
     vmovdqu     xmm7, [rdi + 240]                   ; AES: k_7
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 7
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 7
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 7
     vmovdqu     xmm7, [rdi + 256]                   ; AES: k_8
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 8
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 8
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 8
     vmovdqu     xmm7, [rdi + 272]                   ; AES: k_9
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 9
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 9
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 9
     vmovdqu     xmm7, [rdi + 288]                   ; AES: k_10
     vpxor       xmm8, xmm7, [rcx]                   ; AES: k_Nr + text
-    vaesenclast xmm5, xmm5, xmm8                    ; AES: last round: the other text
-    vmovdqu     [r8], xmm5                          ; AES: written
-    vpxor       xmm7, xmm7, [rcx + 16]              ; AES: k_Nr + text
-    vaesenclast xmm6, xmm6, xmm7                    ; AES: last round: the other text
-    vmovdqu     [r8 + 16], xmm6                     ; AES: written
-    vpshufb     xmm5, xmm5, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C
-    vpxor       xmm0, xmm5, xmm0                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  xmm5, xmm0, [r10], 0x11             ; C·H^i: A1·B1
-    vpclmulqdq  xmm7, xmm0, [r10], 0x00             ; C·H^i: A0·B0
-    vpclmulqdq  xmm8, xmm0, [r10], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  xmm0, xmm0, [r10], 0x10             ; C·H^i: A0·B1
-    vpxor       xmm4, xmm4, xmm5                    ; C·H^i: HI += it
-    vpxor       xmm2, xmm2, xmm7                    ; C·H^i: LO += it
-    vpxor       xmm3, xmm3, xmm8                    ; C·H^i: MI += it
-    vpxor       xmm3, xmm3, xmm0                    ; C·H^i: MI += it
-    vpclmulqdq  xmm0, xmm6, [r10 + 16], 0x11        ; C·H^i: A1·B1
-    vpclmulqdq  xmm5, xmm6, [r10 + 16], 0x00        ; C·H^i: A0·B0
-    vpclmulqdq  xmm7, xmm6, [r10 + 16], 0x01        ; C·H^i: A1·B0
-    vpclmulqdq  xmm6, xmm6, [r10 + 16], 0x10        ; C·H^i: A0·B1
-    vpxor       xmm4, xmm4, xmm0                    ; C·H^i: HI += it
-    vpxor       xmm2, xmm2, xmm5                    ; C·H^i: LO += it
-    vpxor       xmm0, xmm3, xmm7                    ; C·H^i: MI += it
-    vpxor       xmm3, xmm0, xmm6                    ; C·H^i: MI += it
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
-    add         r10, 0x20                           ; the next powers
-    add         rcx, 0x20                           ; the next blocks
-    sub         r9, 0x20
+    vaesenclast xmm3, xmm3, xmm8                    ; AES: last round: the other text
+    vmovdqu     [r8], xmm3                          ; AES: written
+    vpxor       xmm3, xmm7, [rcx + 16]              ; AES: k_Nr + text
+    vaesenclast xmm3, xmm4, xmm3                    ; AES: last round: the other text
+    vmovdqu     [r8 + 16], xmm3                     ; AES: written
+    vpxor       xmm3, xmm7, [rcx + 32]              ; AES: k_Nr + text
+    vaesenclast xmm3, xmm5, xmm3                    ; AES: last round: the other text
+    vmovdqu     [r8 + 32], xmm3                     ; AES: written
+    vpxor       xmm3, xmm7, [rcx + 48]              ; AES: k_Nr + text
+    vaesenclast xmm3, xmm6, xmm3                    ; AES: last round: the other text
+    vmovdqu     [r8 + 48], xmm3                     ; AES: written
+    add         rcx, 0x40
+    add         r8, 0x40
+    sub         r9, 0x40
+.under_4:
+    cmp         r9, 0x20
+    jb          .under_2
+    vpshufb     xmm3, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm4, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_one]  ; AES: 1 blocks ahead
+    vpshufb     xmm4, xmm4, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm1, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_blocks_2]  ; AES: the next counters
+    vmovdqu     xmm5, [rdi + 128]                   ; AES: k_0
+    vpxor       xmm3, xmm3, xmm5                    ; AES: + k_0
+    vpxor       xmm4, xmm4, xmm5                    ; AES: + k_0
+    vmovdqu     xmm5, [rdi + 144]                   ; AES: k_1
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 1
+    vmovdqu     xmm5, [rdi + 160]                   ; AES: k_2
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 2
+    vmovdqu     xmm5, [rdi + 176]                   ; AES: k_3
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 3
+    vmovdqu     xmm5, [rdi + 192]                   ; AES: k_4
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 4
+    vmovdqu     xmm5, [rdi + 208]                   ; AES: k_5
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 5
+    vmovdqu     xmm5, [rdi + 224]                   ; AES: k_6
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 6
+    vmovdqu     xmm5, [rdi + 240]                   ; AES: k_7
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 7
+    vmovdqu     xmm5, [rdi + 256]                   ; AES: k_8
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 8
+    vmovdqu     xmm5, [rdi + 272]                   ; AES: k_9
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 9
+    vmovdqu     xmm5, [rdi + 288]                   ; AES: k_10
+    vpxor       xmm6, xmm5, [rcx]                   ; AES: k_Nr + text
+    vaesenclast xmm3, xmm3, xmm6                    ; AES: last round: the other text
+    vmovdqu     [r8], xmm3                          ; AES: written
+    vpxor       xmm3, xmm5, [rcx + 16]              ; AES: k_Nr + text
+    vaesenclast xmm3, xmm4, xmm3                    ; AES: last round: the other text
+    vmovdqu     [r8 + 16], xmm3                     ; AES: written
+    add         rcx, 0x20
     add         r8, 0x20
+    sub         r9, 0x20
 .under_2:
     cmp         r9, 0x10
     jb          .under_1
-    vpshufb     xmm5, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
+    vpshufb     xmm3, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
     vpaddd      xmm1, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_one]  ; AES: the next counters
-    vmovdqu     xmm6, [rdi + 128]                   ; AES: k_0
-    vpxor       xmm5, xmm5, xmm6                    ; AES: + k_0
-    vmovdqu     xmm6, [rdi + 144]                   ; AES: k_1
-    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 1
-    vmovdqu     xmm6, [rdi + 160]                   ; AES: k_2
-    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 2
-    vmovdqu     xmm6, [rdi + 176]                   ; AES: k_3
-    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 3
-    vmovdqu     xmm6, [rdi + 192]                   ; AES: k_4
-    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 4
-    vmovdqu     xmm6, [rdi + 208]                   ; AES: k_5
-    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 5
-    vmovdqu     xmm6, [rdi + 224]                   ; AES: k_6
-    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 6
-    vmovdqu     xmm6, [rdi + 240]                   ; AES: k_7
-    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 7
-    vmovdqu     xmm6, [rdi + 256]                   ; AES: k_8
-    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 8
-    vmovdqu     xmm6, [rdi + 272]                   ; AES: k_9
-    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 9
-    vmovdqu     xmm6, [rdi + 288]                   ; AES: k_10
-    vpxor       xmm6, xmm6, [rcx]                   ; AES: k_Nr + text
-    vaesenclast xmm5, xmm5, xmm6                    ; AES: last round: the other text
-    vmovdqu     [r8], xmm5                          ; AES: written
-    vpshufb     xmm5, xmm5, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C
-    vpxor       xmm0, xmm5, xmm0                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  xmm5, xmm0, [r10], 0x11             ; C·H^i: A1·B1
-    vpclmulqdq  xmm6, xmm0, [r10], 0x00             ; C·H^i: A0·B0
-    vpclmulqdq  xmm7, xmm0, [r10], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  xmm0, xmm0, [r10], 0x10             ; C·H^i: A0·B1
-    vpxor       xmm4, xmm4, xmm5                    ; C·H^i: HI += it
-    vpxor       xmm2, xmm2, xmm6                    ; C·H^i: LO += it
-    vpxor       xmm3, xmm3, xmm7                    ; C·H^i: MI += it
-    vpxor       xmm3, xmm3, xmm0                    ; C·H^i: MI += it
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
-    add         r10, 0x10                           ; the next powers
-    add         rcx, 0x10                           ; the next blocks
-    sub         r9, 0x10
+    vmovdqu     xmm4, [rdi + 128]                   ; AES: k_0
+    vpxor       xmm3, xmm3, xmm4                    ; AES: + k_0
+    vmovdqu     xmm4, [rdi + 144]                   ; AES: k_1
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 1
+    vmovdqu     xmm4, [rdi + 160]                   ; AES: k_2
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 2
+    vmovdqu     xmm4, [rdi + 176]                   ; AES: k_3
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 3
+    vmovdqu     xmm4, [rdi + 192]                   ; AES: k_4
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 4
+    vmovdqu     xmm4, [rdi + 208]                   ; AES: k_5
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 5
+    vmovdqu     xmm4, [rdi + 224]                   ; AES: k_6
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 6
+    vmovdqu     xmm4, [rdi + 240]                   ; AES: k_7
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 7
+    vmovdqu     xmm4, [rdi + 256]                   ; AES: k_8
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 8
+    vmovdqu     xmm4, [rdi + 272]                   ; AES: k_9
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 9
+    vmovdqu     xmm4, [rdi + 288]                   ; AES: k_10
+    vpxor       xmm4, xmm4, [rcx]                   ; AES: k_Nr + text
+    vaesenclast xmm3, xmm3, xmm4                    ; AES: last round: the other text
+    vmovdqu     [r8], xmm3                          ; AES: written
+    add         rcx, 0x10
     add         r8, 0x10
+    sub         r9, 0x10
 .under_1:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
-    je          .reduce
-    vpshufb     xmm5, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; counter block
-    vmovdqu     xmm6, [rdi + 128]                   ; k_0
-    vpxor       xmm5, xmm5, xmm6                    ; + k_0
-    vmovdqu     xmm6, [rdi + 144]                   ; k_1
-    vaesenc     xmm5, xmm5, xmm6                    ; round 1
-    vmovdqu     xmm6, [rdi + 160]                   ; k_2
-    vaesenc     xmm5, xmm5, xmm6                    ; round 2
-    vmovdqu     xmm6, [rdi + 176]                   ; k_3
-    vaesenc     xmm5, xmm5, xmm6                    ; round 3
-    vmovdqu     xmm6, [rdi + 192]                   ; k_4
-    vaesenc     xmm5, xmm5, xmm6                    ; round 4
-    vmovdqu     xmm6, [rdi + 208]                   ; k_5
-    vaesenc     xmm5, xmm5, xmm6                    ; round 5
-    vmovdqu     xmm6, [rdi + 224]                   ; k_6
-    vaesenc     xmm5, xmm5, xmm6                    ; round 6
-    vmovdqu     xmm6, [rdi + 240]                   ; k_7
-    vaesenc     xmm5, xmm5, xmm6                    ; round 7
-    vmovdqu     xmm6, [rdi + 256]                   ; k_8
-    vaesenc     xmm5, xmm5, xmm6                    ; round 8
-    vmovdqu     xmm6, [rdi + 272]                   ; k_9
-    vaesenc     xmm5, xmm5, xmm6                    ; round 9
-    vpaddd      xmm1, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_one]  ; the next counters
-    vpxor       xmm6, xmm6, xmm6
+    je          .written
+    vpshufb     xmm2, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
+    vmovdqu     xmm3, [rdi + 128]                   ; AES: k_0
+    vpxor       xmm2, xmm2, xmm3                    ; AES: + k_0
+    vmovdqu     xmm3, [rdi + 144]                   ; AES: k_1
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 1
+    vmovdqu     xmm3, [rdi + 160]                   ; AES: k_2
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
+    vmovdqu     xmm3, [rdi + 176]                   ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 3
+    vmovdqu     xmm3, [rdi + 192]                   ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 4
+    vmovdqu     xmm3, [rdi + 208]                   ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 5
+    vmovdqu     xmm3, [rdi + 224]                   ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 6
+    vmovdqu     xmm3, [rdi + 240]                   ; AES: k_7
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 7
+    vmovdqu     xmm3, [rdi + 256]                   ; AES: k_8
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 8
+    vmovdqu     xmm3, [rdi + 272]                   ; AES: k_9
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 9
+    vpaddd      xmm1, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_one]  ; AES: the next counters
+    vpxor       xmm3, xmm3, xmm3                    ; AES
     cmp         r9, 0x08
-    jb          .under8
-    vmovq       xmm6, [rcx]                         ; bytes 0..7
-    vmovq       xmm7, [rcx + r9 - 8]                ; the last 8 bytes
+    jb          .under8                             ; AES
+    vmovq       xmm3, [rcx]                         ; AES: bytes 0..7
+    vmovq       xmm4, [rcx + r9 - 8]                ; AES: the last 8 bytes
     mov         rax, r9
-    shl         rax, 0x03
-    sub         rax, 0x78
-    neg         rax                                 ; 8·(15 - r) bits
-    vmovq       xmm8, rax
-    vpsrlq      xmm7, xmm7, xmm8                    ; 8·(15 - r) bits
-    vpsrlq      xmm7, xmm7, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm6, xmm6, xmm7                    ; C_last, zero-padded
-    jmp         .padded
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x78                           ; AES
+    neg         rax                                 ; AES: 8·(15 - r) bits
+    vmovq       xmm5, rax                           ; AES
+    vpsrlq      xmm4, xmm4, xmm5                    ; AES: 8·(15 - r) bits
+    vpsrlq      xmm4, xmm4, 0x08                    ; AES: and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm3, xmm3, xmm4                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under8:
     cmp         r9, 0x04
-    jb          .under4
-    vmovd       xmm6, [rcx]                         ; bytes 0..3
-    vmovd       xmm7, [rcx + r9 - 4]                ; the last 4 bytes
+    jb          .under4                             ; AES
+    vmovd       xmm3, [rcx]                         ; AES: bytes 0..3
+    vmovd       xmm4, [rcx + r9 - 4]                ; AES: the last 4 bytes
     mov         rax, r9
-    shl         rax, 0x03
-    sub         rax, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm8, rax
-    vpsllq      xmm7, xmm7, xmm8                    ; into place
-    vpor        xmm6, xmm6, xmm7                    ; C_last, zero-padded
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    jmp         .padded
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x20                           ; AES: 8·(r - 4) bits
+    vmovq       xmm5, rax                           ; AES
+    vpsllq      xmm4, xmm4, xmm5                    ; AES: into place
+    vpor        xmm3, xmm3, xmm4                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under4:
-    mov         r11, r9
-    shr         r11, 0x01
-    movzx       eax, byte [rcx]                     ; byte 0
-    vmovq       xmm6, rax
-    movzx       eax, byte [rcx + r11]               ; byte r >> 1
-    vmovq       xmm7, rax
-    shl         r11, 0x03
-    vmovq       xmm8, r11
-    vpsllq      xmm7, xmm7, xmm8                    ; into place
-    mov         r11, r9
-    sub         r11, 0x01
-    movzx       eax, byte [rcx + r11]               ; byte r - 1
-    vmovq       xmm8, rax
-    shl         r11, 0x03
-    vmovq       xmm9, r11
-    vpsllq      xmm8, xmm8, xmm9                    ; into place
-    vpor        xmm6, xmm6, xmm7
-    vpor        xmm6, xmm6, xmm8                    ; C_last, zero-padded
+    mov         r10, r9
+    shr         r10, 0x01                           ; AES
+    movzx       eax, byte [rcx]                     ; AES: byte 0
+    vmovq       xmm3, rax                           ; AES
+    movzx       eax, byte [rcx + r10]               ; AES: byte r >> 1
+    vmovq       xmm4, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r10, 0x03                           ; AES
+    vmovq       xmm5, r10                           ; AES
+    vpsllq      xmm4, xmm4, xmm5                    ; AES: into place
+    mov         r10, r9
+    sub         r10, 0x01                           ; AES
+    movzx       eax, byte [rcx + r10]               ; AES: byte r - 1
+    vmovq       xmm5, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r10, 0x03                           ; AES
+    vmovq       xmm6, r10                           ; AES
+    vpsllq      xmm5, xmm5, xmm6                    ; AES: into place
+    mov         eax, 0x00                           ; AES: no byte stays
+    vpor        xmm3, xmm3, xmm4                    ; AES
+    vpor        xmm3, xmm3, xmm5                    ; AES: C_last, zero-padded
 .padded:
-    vmovdqu     xmm7, [rdi + 288]                   ; k_10
-    vpxor       xmm6, xmm7, xmm6                    ; k_Nr + text
-    vaesenclast xmm8, xmm5, xmm6                    ; other text
-    vmovq       xmm5, r9
-    vpxor       xmm6, xmm6, xmm6
-    vpshufb     xmm5, xmm5, xmm6                    ; r in every byte
-    vpcmpgtb    xmm5, xmm5, [rel gcm128_avx_schoolbook_clmul3_x8_positions]  ; ones in bytes 0..r-1
-    vpand       xmm5, xmm8, xmm5                    ; zero-padded
-    vpshufb     xmm5, xmm5, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C_last
-    vpxor       xmm0, xmm5, xmm0                    ; C·H: A = X + C; X counts once
-    vpclmulqdq  xmm5, xmm0, [r10], 0x11             ; C·H: A1·B1
-    vpclmulqdq  xmm6, xmm0, [r10], 0x00             ; C·H: A0·B0
-    vpclmulqdq  xmm7, xmm0, [r10], 0x01             ; C·H: A1·B0
-    vpclmulqdq  xmm0, xmm0, [r10], 0x10             ; C·H: A0·B1
-    vpxor       xmm4, xmm4, xmm5                    ; C·H: HI += it
-    vpxor       xmm2, xmm2, xmm6                    ; C·H: LO += it
-    vpxor       xmm3, xmm3, xmm7                    ; C·H: MI += it
-    vpxor       xmm3, xmm3, xmm0                    ; C·H: MI += it
+    vmovdqu     xmm4, [rdi + 288]                   ; AES: k_10
+    vpxor       xmm3, xmm4, xmm3                    ; AES: k_Nr + text
+    vaesenclast xmm4, xmm2, xmm3                    ; AES: last round: the other text
+    vmovq       xmm2, r9                            ; AES
+    vpxor       xmm3, xmm3, xmm3                    ; AES
+    vpshufb     xmm2, xmm2, xmm3                    ; AES: r in every byte
+    vpcmpgtb    xmm2, xmm2, [rel gcm128_avx_schoolbook_clmul3_x8_positions]  ; AES: ones in bytes 0..r-1
+    vpand       xmm2, xmm4, xmm2                    ; AES: zero-padded
     mov         rax, r9
-    and         rax, 0x08
+    and         rax, 0x08                           ; AES
     cmp         rax, 0x00
-    je          .stored_8
-    vmovq       [r8], xmm8                          ; 8 of its bytes
-    vpsrldq     xmm8, xmm8, 0x08                    ; the bytes after them
-    add         r8, 0x08
+    je          .stored_8                           ; AES
+    vmovq       [r8], xmm4                          ; AES: 8 of its bytes
+    vpsrldq     xmm4, xmm4, 0x08                    ; AES: the bytes after them
+    add         r8, 0x08                            ; AES
 .stored_8:
     mov         rax, r9
-    and         rax, 0x04
+    and         rax, 0x04                           ; AES
     cmp         rax, 0x00
-    je          .stored_4
-    vmovd       [r8], xmm8                          ; 4 of its bytes
-    vpsrldq     xmm8, xmm8, 0x04                    ; the bytes after them
-    add         r8, 0x04
+    je          .stored_4                           ; AES
+    vmovd       [r8], xmm4                          ; AES: 4 of its bytes
+    vpsrldq     xmm4, xmm4, 0x04                    ; AES: the bytes after them
+    add         r8, 0x04                            ; AES
 .stored_4:
     mov         rax, r9
-    and         rax, 0x02
+    and         rax, 0x02                           ; AES
     cmp         rax, 0x00
-    je          .stored_2
-    vpextrw     word [r8], xmm8, 0x00               ; 2 of its bytes
-    vpsrldq     xmm8, xmm8, 0x02                    ; the bytes after them
-    add         r8, 0x02
+    je          .stored_2                           ; AES
+    vpextrw     word [r8], xmm4, 0x00               ; AES: 2 of its bytes
+    vpsrldq     xmm4, xmm4, 0x02                    ; AES: the bytes after them
+    add         r8, 0x02                            ; AES
 .stored_2:
-    and         r9, 0x01
+    and         r9, 0x01                            ; AES
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
-    je          .stored_1
-    vpextrb     byte [r8], xmm8, 0x00               ; 1 of its bytes
+    je          .stored_1                           ; AES
+    vpextrb     byte [r8], xmm4, 0x00               ; AES: 1 of its bytes
 .stored_1:
-.reduce:
-    vpsrldq     xmm0, xmm3, 0x08                    ; reduce: MI1
-    vpxor       xmm0, xmm4, xmm0                    ; reduce: HI += MI1
-    vpslldq     xmm3, xmm3, 0x08                    ; reduce: MI0·x^64
-    vpxor       xmm2, xmm2, xmm3                    ; reduce: LO += MI0·x^64
+.written:
+    cmp         rbx, 0x80
+    jb          .tail
+    vmovdqu     xmm3, [r11 + 32]                    ; C3·H^6: C, bytes as in memory
+    vpshufb     xmm3, xmm3, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C3·H^6: C
+    vpclmulqdq  xmm4, xmm3, [rdi + 32], 0x11        ; C3·H^6: A1·B1
+    vpclmulqdq  xmm5, xmm3, [rdi + 32], 0x00        ; C3·H^6: A0·B0
+    vpclmulqdq  xmm6, xmm3, [rdi + 32], 0x01        ; C3·H^6: A1·B0
+    vpclmulqdq  xmm3, xmm3, [rdi + 32], 0x10        ; C3·H^6: A0·B1
+    vmovdqu     xmm7, [r11 + 48]                    ; C4·H^5: C, bytes as in memory
+    vpshufb     xmm7, xmm7, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C4·H^5: C
+    vpclmulqdq  xmm8, xmm7, [rdi + 48], 0x11        ; C4·H^5: A1·B1
+    vpclmulqdq  xmm9, xmm7, [rdi + 48], 0x00        ; C4·H^5: A0·B0
+    vpclmulqdq  xmm10, xmm7, [rdi + 48], 0x01       ; C4·H^5: A1·B0
+    vpclmulqdq  xmm7, xmm7, [rdi + 48], 0x10        ; C4·H^5: A0·B1
+    vpxor       xmm3, xmm6, xmm3                    ; C4·H^5: MI += it
+    vmovdqu     xmm6, [r11 + 64]                    ; C5·H^4: C, bytes as in memory
+    vpshufb     xmm6, xmm6, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C5·H^4: C
+    vpclmulqdq  xmm11, xmm6, [rdi + 64], 0x11       ; C5·H^4: A1·B1
+    vpclmulqdq  xmm12, xmm6, [rdi + 64], 0x00       ; C5·H^4: A0·B0
+    vpclmulqdq  xmm13, xmm6, [rdi + 64], 0x01       ; C5·H^4: A1·B0
+    vpclmulqdq  xmm6, xmm6, [rdi + 64], 0x10        ; C5·H^4: A0·B1
+    vpxor       xmm4, xmm4, xmm8                    ; C5·H^4: HI += it
+    vpxor       xmm5, xmm5, xmm9                    ; C5·H^4: LO += it
+    vpxor       xmm3, xmm3, xmm10                   ; C5·H^4: MI += it
+    vpxor       xmm3, xmm3, xmm7                    ; C5·H^4: MI += it
+    vmovdqu     xmm7, [r11 + 80]                    ; C6·H^3: C, bytes as in memory
+    vpshufb     xmm7, xmm7, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C6·H^3: C
+    vpclmulqdq  xmm8, xmm7, [rdi + 80], 0x11        ; C6·H^3: A1·B1
+    vpclmulqdq  xmm9, xmm7, [rdi + 80], 0x00        ; C6·H^3: A0·B0
+    vpclmulqdq  xmm10, xmm7, [rdi + 80], 0x01       ; C6·H^3: A1·B0
+    vpclmulqdq  xmm7, xmm7, [rdi + 80], 0x10        ; C6·H^3: A0·B1
+    vpxor       xmm4, xmm4, xmm11                   ; C6·H^3: HI += it
+    vpxor       xmm5, xmm5, xmm12                   ; C6·H^3: LO += it
+    vpxor       xmm3, xmm3, xmm13                   ; C6·H^3: MI += it
+    vpxor       xmm3, xmm3, xmm6                    ; C6·H^3: MI += it
+    vmovdqu     xmm6, [r11 + 96]                    ; C7·H^2: C, bytes as in memory
+    vpshufb     xmm6, xmm6, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C7·H^2: C
+    vpclmulqdq  xmm11, xmm6, [rdi + 96], 0x11       ; C7·H^2: A1·B1
+    vpclmulqdq  xmm12, xmm6, [rdi + 96], 0x00       ; C7·H^2: A0·B0
+    vpclmulqdq  xmm13, xmm6, [rdi + 96], 0x01       ; C7·H^2: A1·B0
+    vpclmulqdq  xmm6, xmm6, [rdi + 96], 0x10        ; C7·H^2: A0·B1
+    vpxor       xmm4, xmm4, xmm8                    ; C7·H^2: HI += it
+    vpxor       xmm5, xmm5, xmm9                    ; C7·H^2: LO += it
+    vpxor       xmm3, xmm3, xmm10                   ; C7·H^2: MI += it
+    vpxor       xmm3, xmm3, xmm7                    ; C7·H^2: MI += it
+    vmovdqu     xmm7, [r11 + 112]                   ; C8·H^1: C, bytes as in memory
+    vpshufb     xmm7, xmm7, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C8·H^1: C
+    vpclmulqdq  xmm8, xmm7, [rdi + 112], 0x11       ; C8·H^1: A1·B1
+    vpclmulqdq  xmm9, xmm7, [rdi + 112], 0x00       ; C8·H^1: A0·B0
+    vpclmulqdq  xmm10, xmm7, [rdi + 112], 0x01      ; C8·H^1: A1·B0
+    vpclmulqdq  xmm7, xmm7, [rdi + 112], 0x10       ; C8·H^1: A0·B1
+    vpxor       xmm4, xmm4, xmm11                   ; C8·H^1: HI += it
+    vpxor       xmm5, xmm5, xmm12                   ; C8·H^1: LO += it
+    vpxor       xmm3, xmm3, xmm13                   ; C8·H^1: MI += it
+    vpxor       xmm3, xmm3, xmm6                    ; C8·H^1: MI += it
+    vmovdqu     xmm6, [r11 + 16]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     xmm6, xmm6, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C2·H^7: C
+    vpclmulqdq  xmm11, xmm6, [rdi + 16], 0x11       ; C2·H^7: A1·B1
+    vpclmulqdq  xmm12, xmm6, [rdi + 16], 0x00       ; C2·H^7: A0·B0
+    vpclmulqdq  xmm13, xmm6, [rdi + 16], 0x01       ; C2·H^7: A1·B0
+    vpclmulqdq  xmm6, xmm6, [rdi + 16], 0x10        ; C2·H^7: A0·B1
+    vpxor       xmm4, xmm4, xmm8                    ; C2·H^7: HI += it
+    vpxor       xmm5, xmm5, xmm9                    ; C2·H^7: LO += it
+    vpxor       xmm3, xmm3, xmm10                   ; C2·H^7: MI += it
+    vpxor       xmm3, xmm3, xmm7                    ; C2·H^7: MI += it
+    vmovdqu     xmm7, [r11]                         ; C1·H^8: C, bytes as in memory
+    vpshufb     xmm7, xmm7, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C1·H^8: C
+    vpxor       xmm0, xmm7, xmm0                    ; C1·H^8: A = X + C
+    vpclmulqdq  xmm7, xmm0, [rdi], 0x11             ; C1·H^8: A1·B1
+    vpclmulqdq  xmm8, xmm0, [rdi], 0x00             ; C1·H^8: A0·B0
+    vpclmulqdq  xmm9, xmm0, [rdi], 0x01             ; C1·H^8: A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi], 0x10             ; C1·H^8: A0·B1
+    vpxor       xmm4, xmm4, xmm11                   ; C1·H^8: HI += it
+    vpxor       xmm5, xmm5, xmm12                   ; C1·H^8: LO += it
+    vpxor       xmm3, xmm3, xmm13                   ; C1·H^8: MI += it
+    vpxor       xmm3, xmm3, xmm6                    ; C1·H^8: MI += it
+    vpxor       xmm4, xmm4, xmm7                    ; C1·H^8: HI += it
+    vpxor       xmm5, xmm5, xmm8                    ; C1·H^8: LO += it
+    vpxor       xmm3, xmm3, xmm9                    ; C1·H^8: MI += it
+    vpxor       xmm0, xmm3, xmm0                    ; C1·H^8: MI += it
+    vpsrldq     xmm3, xmm0, 0x08                    ; reduce: MI1
+    vpxor       xmm3, xmm4, xmm3                    ; reduce: HI += MI1
+    vpslldq     xmm0, xmm0, 0x08                    ; reduce: MI0·x^64
+    vpxor       xmm0, xmm5, xmm0                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  xmm4, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x10  ; reduce: Q'·LO0
+    vpslldq     xmm4, xmm4, 0x08                    ; reduce: (Q'·LO0)·x^64
+    vpxor       xmm0, xmm0, xmm4                    ; reduce: LO += (Q'·LO0)·x^64
+    vpclmulqdq  xmm4, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x00  ; reduce: (x^64 + Q')·LO0
+    vpsrldq     xmm4, xmm4, 0x04                    ; reduce: into place
+    vpclmulqdq  xmm0, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x01  ; reduce: (x^64 + Q')·LO1
+    vpslldq     xmm0, xmm0, 0x04                    ; reduce: into place
+    vpxor       xmm0, xmm0, xmm4                    ; reduce: (x^64 + Q')·LO
+    vpxor       xmm0, xmm0, xmm3                    ; reduce: RES
+    add         r11, 0x80                           ; reduce
+    sub         rbx, 0x80                           ; reduce
+.tail:
+    cmp         rbx, 0x00
+    je          .store                              ; reduce
+    lea         rax, [rbx + 15]                     ; reduce
+    and         rax, -16                            ; reduce
+    lea         rcx, [rdi + 128]                    ; reduce
+    sub         rcx, rax                            ; reduce: H^m
+    cmp         rbx, 0x10
+    jae         .tail_first                         ; reduce
+    vpxor       xmm3, xmm3, xmm3                    ; reduce
+    vpxor       xmm4, xmm4, xmm4                    ; reduce
+    vpxor       xmm5, xmm5, xmm5                    ; reduce
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .tail_rest                          ; reduce
+.tail_first:
+    vmovdqu     xmm3, [r11]                         ; C·H^m: C, bytes as in memory
+    vpshufb     xmm3, xmm3, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C·H^m: C
+    vpxor       xmm0, xmm3, xmm0                    ; C·H^m: A = X + C
+    vpclmulqdq  xmm5, xmm0, [rcx], 0x11             ; C·H^m: A1·B1
+    vpclmulqdq  xmm3, xmm0, [rcx], 0x00             ; C·H^m: A0·B0
+    vpclmulqdq  xmm4, xmm0, [rcx], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  xmm0, xmm0, [rcx], 0x10             ; C·H^m: A0·B1
+    vpxor       xmm4, xmm4, xmm0                    ; C·H^m: MI += it
+    vpxor       xmm0, xmm0, xmm0                    ; C·H^m: X counts once
+    add         rcx, 0x10                           ; the next powers
+    add         r11, 0x10                           ; the next blocks
+    sub         rbx, 0x10
+    cmp         rbx, 0x10
+    jb          .tail_after_block
+.tail_block:
+    vmovdqu     xmm6, [r11]                         ; C·H^i: C, bytes as in memory
+    vpshufb     xmm6, xmm6, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C·H^i: C
+    vpclmulqdq  xmm7, xmm6, [rcx], 0x11             ; C·H^i: A1·B1
+    vpclmulqdq  xmm8, xmm6, [rcx], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  xmm9, xmm6, [rcx], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  xmm6, xmm6, [rcx], 0x10             ; C·H^i: A0·B1
+    vpxor       xmm5, xmm5, xmm7                    ; C·H^i: HI += it
+    vpxor       xmm3, xmm3, xmm8                    ; C·H^i: LO += it
+    vpxor       xmm4, xmm4, xmm9                    ; C·H^i: MI += it
+    vpxor       xmm4, xmm4, xmm6                    ; C·H^i: MI += it
+    add         rcx, 0x10                           ; the next powers
+    add         r11, 0x10                           ; the next blocks
+    sub         rbx, 0x10
+    cmp         rbx, 0x10
+    jae         .tail_block
+.tail_after_block:
+    cmp         rbx, 0x00
+    je          .tail_reduce
+.tail_rest:
+    vpshufb     xmm2, xmm2, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C_last
+    vpxor       xmm0, xmm2, xmm0                    ; C·H: A = X + C; X counts once
+    vpclmulqdq  xmm2, xmm0, [rcx], 0x11             ; C·H: A1·B1
+    vpclmulqdq  xmm6, xmm0, [rcx], 0x00             ; C·H: A0·B0
+    vpclmulqdq  xmm7, xmm0, [rcx], 0x01             ; C·H: A1·B0
+    vpclmulqdq  xmm0, xmm0, [rcx], 0x10             ; C·H: A0·B1
+    vpxor       xmm5, xmm5, xmm2                    ; C·H: HI += it
+    vpxor       xmm3, xmm3, xmm6                    ; C·H: LO += it
+    vpxor       xmm2, xmm4, xmm7                    ; C·H: MI += it
+    vpxor       xmm4, xmm2, xmm0                    ; C·H: MI += it
+.tail_reduce:
+    vpsrldq     xmm0, xmm4, 0x08                    ; reduce: MI1
+    vpxor       xmm0, xmm5, xmm0                    ; reduce: HI += MI1
+    vpslldq     xmm2, xmm4, 0x08                    ; reduce: MI0·x^64
+    vpxor       xmm2, xmm3, xmm2                    ; reduce: LO += MI0·x^64
     vpclmulqdq  xmm3, xmm2, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x10  ; reduce: Q'·LO0
     vpslldq     xmm3, xmm3, 0x08                    ; reduce: (Q'·LO0)·x^64
     vpxor       xmm2, xmm2, xmm3                    ; reduce: LO += (Q'·LO0)·x^64
@@ -1207,17 +1190,20 @@ gcm128_avx_schoolbook_clmul3_x8_encrypt:
     vpshufb     xmm0, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; X, bytes as in memory
     vmovdqu     [rdx], xmm0                         ; X
 .done:
+    pop         rbx                                 ; callee-saved
     ret
 .end:
 
 ; void gcm128_avx_schoolbook_clmul3_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
 ;   out = in decrypted, x = GHASH continued over in; the counter steps over the blocks
-;   stack 0 bytes; writes xmm0-15, rax rcx r8 r9 r10 r11
+;   stack 16 bytes; writes xmm0-15, rax rcx rbx rbp r8 r9 r10 r11
 ;   secrets may remain in xmm0-15
 global gcm128_avx_schoolbook_clmul3_x8_decrypt:function (gcm128_avx_schoolbook_clmul3_x8_decrypt.end - gcm128_avx_schoolbook_clmul3_x8_decrypt)
 align 32
 gcm128_avx_schoolbook_clmul3_x8_decrypt:
     endbr64
+    push        rbx                                 ; callee-saved
+    push        rbp                                 ; callee-saved
     cmp         r9, 0x00
     je          .done
     vmovdqu     xmm0, [rdx]                         ; X, bytes as in memory
@@ -1459,324 +1445,103 @@ gcm128_avx_schoolbook_clmul3_x8_decrypt:
     cmp         r9, 0x00
     je          .store
 .rest:
-    lea         rax, [r9 + 15]
+    mov         r11, rcx
+    mov         rbp, r9
+    lea         rax, [rbp + 15]
     and         rax, -16
     lea         r10, [rdi + 128]
     sub         r10, rax                            ; H^m
+    cmp         rbp, 0x10
+    jae         .tail_first
     vpxor       xmm2, xmm2, xmm2
     vpxor       xmm3, xmm3, xmm3
     vpxor       xmm4, xmm4, xmm4
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r9, 0x40
-    jb          .under_4
-    vpshufb     xmm5, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
-    vmovdqu     xmm6, [rcx]                         ; C, bytes as in memory
-    vpaddd      xmm7, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_one]  ; AES: 1 blocks ahead
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C
-    vpshufb     xmm7, xmm7, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
-    vpxor       xmm0, xmm6, xmm0                    ; C·H^i: A = X + C; X counts once
-    vpaddd      xmm6, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_blocks_2]  ; AES: 2 blocks ahead
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
-    vpclmulqdq  xmm8, xmm0, [r10], 0x11             ; C·H^i: A1·B1
-    vpaddd      xmm9, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_blocks_3]  ; AES: 3 blocks ahead
-    vpxor       xmm4, xmm4, xmm8                    ; C·H^i: HI += it
-    vpshufb     xmm8, xmm9, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
-    vpclmulqdq  xmm9, xmm0, [r10], 0x00             ; C·H^i: A0·B0
-    vpaddd      xmm1, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_blocks_4]  ; AES: the next counters
-    vpxor       xmm2, xmm2, xmm9                    ; C·H^i: LO += it
-    vmovdqu     xmm9, [rdi + 128]                   ; AES: k_0
-    vpclmulqdq  xmm10, xmm0, [r10], 0x01            ; C·H^i: A1·B0
-    vpxor       xmm5, xmm5, xmm9                    ; AES: + k_0
-    vpxor       xmm7, xmm7, xmm9                    ; AES: + k_0
-    vpxor       xmm3, xmm3, xmm10                   ; C·H^i: MI += it
-    vpxor       xmm6, xmm6, xmm9                    ; AES: + k_0
-    vpclmulqdq  xmm0, xmm0, [r10], 0x10             ; C·H^i: A0·B1
-    vpxor       xmm8, xmm8, xmm9                    ; AES: + k_0
-    vpxor       xmm3, xmm3, xmm0                    ; C·H^i: MI += it
-    vmovdqu     xmm0, [rdi + 144]                   ; AES: k_1
-    vaesenc     xmm5, xmm5, xmm0                    ; AES: round 1
-    vmovdqu     xmm9, [rcx + 16]                    ; C, bytes as in memory
-    vaesenc     xmm7, xmm7, xmm0                    ; AES: round 1
-    vpshufb     xmm9, xmm9, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C
-    vaesenc     xmm6, xmm6, xmm0                    ; AES: round 1
-    vaesenc     xmm0, xmm8, xmm0                    ; AES: round 1
-    vmovdqu     xmm8, [rdi + 160]                   ; AES: k_2
-    vpclmulqdq  xmm10, xmm9, [r10 + 16], 0x11       ; C·H^i: A1·B1
-    vaesenc     xmm5, xmm5, xmm8                    ; AES: round 2
-    vpxor       xmm4, xmm4, xmm10                   ; C·H^i: HI += it
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 2
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 2
-    vaesenc     xmm0, xmm0, xmm8                    ; AES: round 2
-    vpclmulqdq  xmm8, xmm9, [r10 + 16], 0x00        ; C·H^i: A0·B0
-    vmovdqu     xmm10, [rdi + 176]                  ; AES: k_3
-    vpxor       xmm2, xmm2, xmm8                    ; C·H^i: LO += it
-    vaesenc     xmm5, xmm5, xmm10                   ; AES: round 3
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 3
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 3
-    vpclmulqdq  xmm8, xmm9, [r10 + 16], 0x01        ; C·H^i: A1·B0
-    vaesenc     xmm0, xmm0, xmm10                   ; AES: round 3
-    vpxor       xmm3, xmm3, xmm8                    ; C·H^i: MI += it
-    vmovdqu     xmm8, [rdi + 192]                   ; AES: k_4
-    vaesenc     xmm5, xmm5, xmm8                    ; AES: round 4
-    vpclmulqdq  xmm9, xmm9, [r10 + 16], 0x10        ; C·H^i: A0·B1
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 4
-    vpxor       xmm3, xmm3, xmm9                    ; C·H^i: MI += it
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 4
-    vmovdqu     xmm9, [rcx + 32]                    ; C, bytes as in memory
-    vaesenc     xmm0, xmm0, xmm8                    ; AES: round 4
-    vmovdqu     xmm8, [rdi + 208]                   ; AES: k_5
-    vpshufb     xmm9, xmm9, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C
-    vaesenc     xmm5, xmm5, xmm8                    ; AES: round 5
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 5
-    vpclmulqdq  xmm10, xmm9, [r10 + 32], 0x11       ; C·H^i: A1·B1
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 5
-    vaesenc     xmm0, xmm0, xmm8                    ; AES: round 5
-    vpxor       xmm4, xmm4, xmm10                   ; C·H^i: HI += it
-    vmovdqu     xmm8, [rdi + 224]                   ; AES: k_6
-    vaesenc     xmm5, xmm5, xmm8                    ; AES: round 6
-    vpclmulqdq  xmm10, xmm9, [r10 + 32], 0x00       ; C·H^i: A0·B0
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 6
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 6
-    vpxor       xmm2, xmm2, xmm10                   ; C·H^i: LO += it
-    vaesenc     xmm0, xmm0, xmm8                    ; AES: round 6
-    vmovdqu     xmm8, [rdi + 240]                   ; AES: k_7
-    vaesenc     xmm5, xmm5, xmm8                    ; AES: round 7
-    vpclmulqdq  xmm10, xmm9, [r10 + 32], 0x01       ; C·H^i: A1·B0
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 7
-    vpxor       xmm3, xmm3, xmm10                   ; C·H^i: MI += it
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 7
-    vpclmulqdq  xmm9, xmm9, [r10 + 32], 0x10        ; C·H^i: A0·B1
-    vaesenc     xmm0, xmm0, xmm8                    ; AES: round 7
-    vmovdqu     xmm8, [rdi + 256]                   ; AES: k_8
-    vpxor       xmm3, xmm3, xmm9                    ; C·H^i: MI += it
-    vaesenc     xmm5, xmm5, xmm8                    ; AES: round 8
-    vmovdqu     xmm9, [rcx + 48]                    ; C, bytes as in memory
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 8
-    vpshufb     xmm9, xmm9, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 8
-    vaesenc     xmm0, xmm0, xmm8                    ; AES: round 8
-    vmovdqu     xmm8, [rdi + 272]                   ; AES: k_9
-    vpclmulqdq  xmm10, xmm9, [r10 + 48], 0x11       ; C·H^i: A1·B1
-    vaesenc     xmm5, xmm5, xmm8                    ; AES: round 9
-    vpxor       xmm4, xmm4, xmm10                   ; C·H^i: HI += it
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 9
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 9
-    vaesenc     xmm0, xmm0, xmm8                    ; AES: round 9
-    vpclmulqdq  xmm8, xmm9, [r10 + 48], 0x00        ; C·H^i: A0·B0
-    vmovdqu     xmm10, [rdi + 288]                  ; AES: k_10
-    vpxor       xmm2, xmm2, xmm8                    ; C·H^i: LO += it
-    vpxor       xmm8, xmm10, [rcx]                  ; AES: k_Nr + text
-    vaesenclast xmm5, xmm5, xmm8                    ; AES: last round: the other text
-    vmovdqu     [r8], xmm5                          ; AES: written
-    vpclmulqdq  xmm5, xmm9, [r10 + 48], 0x01        ; C·H^i: A1·B0
-    vpxor       xmm8, xmm10, [rcx + 16]             ; AES: k_Nr + text
-    vaesenclast xmm7, xmm7, xmm8                    ; AES: last round: the other text
-    vpxor       xmm3, xmm3, xmm5                    ; C·H^i: MI += it
-    vmovdqu     [r8 + 16], xmm7                     ; AES: written
-    vpclmulqdq  xmm5, xmm9, [r10 + 48], 0x10        ; C·H^i: A0·B1
-    vpxor       xmm7, xmm10, [rcx + 32]             ; AES: k_Nr + text
-    vpxor       xmm3, xmm3, xmm5                    ; C·H^i: MI += it
-    vaesenclast xmm5, xmm6, xmm7                    ; AES: last round: the other text
-    vmovdqu     [r8 + 32], xmm5                     ; AES: written
-    vpxor       xmm5, xmm10, [rcx + 48]             ; AES: k_Nr + text
-    vaesenclast xmm0, xmm0, xmm5                    ; AES: last round: the other text
-    vmovdqu     [r8 + 48], xmm0                     ; AES: written
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
-    add         r10, 0x40                           ; the next powers
-    add         rcx, 0x40                           ; the next blocks
-    sub         r9, 0x40
-    add         r8, 0x40
-.under_4:
-    cmp         r9, 0x20
-    jb          .under_2
-    vpshufb     xmm5, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
-    vmovdqu     xmm6, [rcx]                         ; C, bytes as in memory
-    vpaddd      xmm7, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_one]  ; AES: 1 blocks ahead
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C
-    vpshufb     xmm7, xmm7, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
-    vpaddd      xmm1, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_blocks_2]  ; AES: the next counters
-    vpxor       xmm0, xmm6, xmm0                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  xmm6, xmm0, [r10], 0x11             ; C·H^i: A1·B1
-    vmovdqu     xmm8, [rdi + 128]                   ; AES: k_0
-    vpxor       xmm5, xmm5, xmm8                    ; AES: + k_0
-    vpxor       xmm4, xmm4, xmm6                    ; C·H^i: HI += it
-    vpxor       xmm6, xmm7, xmm8                    ; AES: + k_0
-    vmovdqu     xmm7, [rdi + 144]                   ; AES: k_1
-    vpclmulqdq  xmm8, xmm0, [r10], 0x00             ; C·H^i: A0·B0
-    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 1
-    vpxor       xmm2, xmm2, xmm8                    ; C·H^i: LO += it
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 1
-    vmovdqu     xmm7, [rdi + 160]                   ; AES: k_2
-    vpclmulqdq  xmm8, xmm0, [r10], 0x01             ; C·H^i: A1·B0
-    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 2
-    vpxor       xmm3, xmm3, xmm8                    ; C·H^i: MI += it
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 2
-    vmovdqu     xmm7, [rdi + 176]                   ; AES: k_3
-    vpclmulqdq  xmm0, xmm0, [r10], 0x10             ; C·H^i: A0·B1
-    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 3
-    vpxor       xmm3, xmm3, xmm0                    ; C·H^i: MI += it
-    vaesenc     xmm0, xmm6, xmm7                    ; AES: round 3
-    vmovdqu     xmm6, [rdi + 192]                   ; AES: k_4
-    vmovdqu     xmm7, [rcx + 16]                    ; C, bytes as in memory
-    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 4
-    vpshufb     xmm7, xmm7, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C
-    vaesenc     xmm0, xmm0, xmm6                    ; AES: round 4
-    vmovdqu     xmm6, [rdi + 208]                   ; AES: k_5
-    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 5
-    vaesenc     xmm0, xmm0, xmm6                    ; AES: round 5
-    vpclmulqdq  xmm6, xmm7, [r10 + 16], 0x11        ; C·H^i: A1·B1
-    vmovdqu     xmm8, [rdi + 224]                   ; AES: k_6
-    vpxor       xmm4, xmm4, xmm6                    ; C·H^i: HI += it
-    vaesenc     xmm5, xmm5, xmm8                    ; AES: round 6
-    vaesenc     xmm0, xmm0, xmm8                    ; AES: round 6
-    vmovdqu     xmm6, [rdi + 240]                   ; AES: k_7
-    vpclmulqdq  xmm8, xmm7, [r10 + 16], 0x00        ; C·H^i: A0·B0
-    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 7
-    vaesenc     xmm0, xmm0, xmm6                    ; AES: round 7
-    vpxor       xmm2, xmm2, xmm8                    ; C·H^i: LO += it
-    vmovdqu     xmm6, [rdi + 256]                   ; AES: k_8
-    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 8
-    vaesenc     xmm0, xmm0, xmm6                    ; AES: round 8
-    vpclmulqdq  xmm6, xmm7, [r10 + 16], 0x01        ; C·H^i: A1·B0
-    vmovdqu     xmm8, [rdi + 272]                   ; AES: k_9
-    vpxor       xmm3, xmm3, xmm6                    ; C·H^i: MI += it
-    vaesenc     xmm5, xmm5, xmm8                    ; AES: round 9
-    vaesenc     xmm0, xmm0, xmm8                    ; AES: round 9
-    vpclmulqdq  xmm6, xmm7, [r10 + 16], 0x10        ; C·H^i: A0·B1
-    vmovdqu     xmm7, [rdi + 288]                   ; AES: k_10
-    vpxor       xmm8, xmm7, [rcx]                   ; AES: k_Nr + text
-    vpxor       xmm3, xmm3, xmm6                    ; C·H^i: MI += it
-    vaesenclast xmm5, xmm5, xmm8                    ; AES: last round: the other text
-    vmovdqu     [r8], xmm5                          ; AES: written
-    vpxor       xmm5, xmm7, [rcx + 16]              ; AES: k_Nr + text
-    vaesenclast xmm0, xmm0, xmm5                    ; AES: last round: the other text
-    vmovdqu     [r8 + 16], xmm0                     ; AES: written
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
-    add         r10, 0x20                           ; the next powers
-    add         rcx, 0x20                           ; the next blocks
-    sub         r9, 0x20
-    add         r8, 0x20
-.under_2:
-    cmp         r9, 0x10
-    jb          .under_1
-    vpshufb     xmm5, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
-    vmovdqu     xmm6, [rcx]                         ; C, bytes as in memory
-    vpaddd      xmm1, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_one]  ; AES: the next counters
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C
-    vmovdqu     xmm7, [rdi + 128]                   ; AES: k_0
-    vpxor       xmm5, xmm5, xmm7                    ; AES: + k_0
-    vpxor       xmm0, xmm6, xmm0                    ; C·H^i: A = X + C; X counts once
-    vmovdqu     xmm6, [rdi + 144]                   ; AES: k_1
-    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 1
-    vpclmulqdq  xmm6, xmm0, [r10], 0x11             ; C·H^i: A1·B1
-    vmovdqu     xmm7, [rdi + 160]                   ; AES: k_2
-    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 2
-    vpxor       xmm4, xmm4, xmm6                    ; C·H^i: HI += it
-    vmovdqu     xmm6, [rdi + 176]                   ; AES: k_3
-    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 3
-    vpclmulqdq  xmm6, xmm0, [r10], 0x00             ; C·H^i: A0·B0
-    vmovdqu     xmm7, [rdi + 192]                   ; AES: k_4
-    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 4
-    vpxor       xmm2, xmm2, xmm6                    ; C·H^i: LO += it
-    vmovdqu     xmm6, [rdi + 208]                   ; AES: k_5
-    vpclmulqdq  xmm7, xmm0, [r10], 0x01             ; C·H^i: A1·B0
-    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 5
-    vmovdqu     xmm6, [rdi + 224]                   ; AES: k_6
-    vpxor       xmm3, xmm3, xmm7                    ; C·H^i: MI += it
-    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 6
-    vmovdqu     xmm6, [rdi + 240]                   ; AES: k_7
-    vpclmulqdq  xmm0, xmm0, [r10], 0x10             ; C·H^i: A0·B1
-    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 7
-    vmovdqu     xmm6, [rdi + 256]                   ; AES: k_8
-    vpxor       xmm3, xmm3, xmm0                    ; C·H^i: MI += it
-    vaesenc     xmm0, xmm5, xmm6                    ; AES: round 8
-    vmovdqu     xmm5, [rdi + 272]                   ; AES: k_9
-    vaesenc     xmm0, xmm0, xmm5                    ; AES: round 9
-    vmovdqu     xmm5, [rdi + 288]                   ; AES: k_10
-    vpxor       xmm5, xmm5, [rcx]                   ; AES: k_Nr + text
-    vaesenclast xmm0, xmm0, xmm5                    ; AES: last round: the other text
-    vmovdqu     [r8], xmm0                          ; AES: written
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
+    jmp         .tail_rest
+.tail_first:
+    vmovdqu     xmm2, [r11]                         ; C·H^m: C, bytes as in memory
+    vpshufb     xmm2, xmm2, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C·H^m: C
+    vpxor       xmm0, xmm2, xmm0                    ; C·H^m: A = X + C
+    vpclmulqdq  xmm4, xmm0, [r10], 0x11             ; C·H^m: A1·B1
+    vpclmulqdq  xmm2, xmm0, [r10], 0x00             ; C·H^m: A0·B0
+    vpclmulqdq  xmm3, xmm0, [r10], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  xmm0, xmm0, [r10], 0x10             ; C·H^m: A0·B1
+    vpxor       xmm3, xmm3, xmm0                    ; C·H^m: MI += it
+    vpxor       xmm0, xmm0, xmm0                    ; C·H^m: X counts once
     add         r10, 0x10                           ; the next powers
-    add         rcx, 0x10                           ; the next blocks
-    sub         r9, 0x10
-    add         r8, 0x10
-.under_1:
-    cmp         r9, 0x00
-    je          .reduce
-    vpshufb     xmm5, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; counter block
-    vmovdqu     xmm6, [rdi + 128]                   ; k_0
-    vpxor       xmm5, xmm5, xmm6                    ; + k_0
-    vmovdqu     xmm6, [rdi + 144]                   ; k_1
-    vaesenc     xmm5, xmm5, xmm6                    ; round 1
-    vmovdqu     xmm6, [rdi + 160]                   ; k_2
-    vaesenc     xmm5, xmm5, xmm6                    ; round 2
-    vmovdqu     xmm6, [rdi + 176]                   ; k_3
-    vaesenc     xmm5, xmm5, xmm6                    ; round 3
-    vmovdqu     xmm6, [rdi + 192]                   ; k_4
-    vaesenc     xmm5, xmm5, xmm6                    ; round 4
-    vmovdqu     xmm6, [rdi + 208]                   ; k_5
-    vaesenc     xmm5, xmm5, xmm6                    ; round 5
-    vmovdqu     xmm6, [rdi + 224]                   ; k_6
-    vaesenc     xmm5, xmm5, xmm6                    ; round 6
-    vmovdqu     xmm6, [rdi + 240]                   ; k_7
-    vaesenc     xmm5, xmm5, xmm6                    ; round 7
-    vmovdqu     xmm6, [rdi + 256]                   ; k_8
-    vaesenc     xmm5, xmm5, xmm6                    ; round 8
-    vmovdqu     xmm6, [rdi + 272]                   ; k_9
-    vaesenc     xmm5, xmm5, xmm6                    ; round 9
-    vpaddd      xmm1, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_one]  ; the next counters
-    vpxor       xmm6, xmm6, xmm6
-    cmp         r9, 0x08
-    jb          .under8
-    vmovq       xmm6, [rcx]                         ; bytes 0..7
-    vmovq       xmm7, [rcx + r9 - 8]                ; the last 8 bytes
-    mov         rax, r9
-    shl         rax, 0x03
-    sub         rax, 0x78
-    neg         rax                                 ; 8·(15 - r) bits
-    vmovq       xmm8, rax
-    vpsrlq      xmm7, xmm7, xmm8                    ; 8·(15 - r) bits
-    vpsrlq      xmm7, xmm7, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm6, xmm6, xmm7                    ; C_last, zero-padded
-    jmp         .padded
-.under8:
-    cmp         r9, 0x04
-    jb          .under4
-    vmovd       xmm6, [rcx]                         ; bytes 0..3
-    vmovd       xmm7, [rcx + r9 - 4]                ; the last 4 bytes
-    mov         rax, r9
-    shl         rax, 0x03
-    sub         rax, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm8, rax
-    vpsllq      xmm7, xmm7, xmm8                    ; into place
-    vpor        xmm6, xmm6, xmm7                    ; C_last, zero-padded
-    jmp         .padded
-.under4:
-    mov         r11, r9
-    shr         r11, 0x01
-    movzx       eax, byte [rcx]                     ; byte 0
+    add         r11, 0x10                           ; the next blocks
+    sub         rbp, 0x10
+    cmp         rbp, 0x10
+    jb          .tail_after_block
+.tail_block:
+    vmovdqu     xmm5, [r11]                         ; C·H^i: C, bytes as in memory
+    vpshufb     xmm5, xmm5, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C·H^i: C
+    vpclmulqdq  xmm6, xmm5, [r10], 0x11             ; C·H^i: A1·B1
+    vpclmulqdq  xmm7, xmm5, [r10], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  xmm8, xmm5, [r10], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  xmm5, xmm5, [r10], 0x10             ; C·H^i: A0·B1
+    vpxor       xmm4, xmm4, xmm6                    ; C·H^i: HI += it
+    vpxor       xmm2, xmm2, xmm7                    ; C·H^i: LO += it
+    vpxor       xmm3, xmm3, xmm8                    ; C·H^i: MI += it
+    vpxor       xmm3, xmm3, xmm5                    ; C·H^i: MI += it
+    add         r10, 0x10                           ; the next powers
+    add         r11, 0x10                           ; the next blocks
+    sub         rbp, 0x10
+    cmp         rbp, 0x10
+    jae         .tail_block
+.tail_after_block:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbp, 0x00
+    je          .tail_reduce
+.tail_rest:
+    vpxor       xmm5, xmm5, xmm5
+    cmp         rbp, 0x08
+    jb          .tail_under8
+    vmovq       xmm5, [r11]                         ; bytes 0..7
+    vmovq       xmm6, [r11 + rbp - 8]               ; the last 8 bytes
+    shl         rbp, 0x03
+    sub         rbp, 0x78
+    neg         rbp                                 ; 8·(15 - r) bits
+    vmovq       xmm7, rbp
+    vpsrlq      xmm6, xmm6, xmm7                    ; 8·(15 - r) bits
+    vpsrlq      xmm6, xmm6, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; C_last, zero-padded
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .tail_padded
+.tail_under8:
+    cmp         rbp, 0x04
+    jb          .tail_under4
+    vmovd       xmm5, [r11]                         ; bytes 0..3
+    vmovd       xmm6, [r11 + rbp - 4]               ; the last 4 bytes
+    shl         rbp, 0x03
+    sub         rbp, 0x20                           ; 8·(r - 4) bits
+    vmovq       xmm7, rbp
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
+    vpor        xmm5, xmm5, xmm6                    ; C_last, zero-padded
+    jmp         .tail_padded
+.tail_under4:
+    mov         rbx, rbp
+    shr         rbx, 0x01
+    movzx       eax, byte [r11]                     ; byte 0
+    vmovq       xmm5, rax
+    movzx       eax, byte [r11 + rbx]               ; byte r >> 1
     vmovq       xmm6, rax
-    movzx       eax, byte [rcx + r11]               ; byte r >> 1
+    mov         eax, 0x00                           ; no byte stays
+    shl         rbx, 0x03
+    vmovq       xmm7, rbx
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
+    sub         rbp, 0x01
+    movzx       eax, byte [r11 + rbp]               ; byte r - 1
     vmovq       xmm7, rax
-    shl         r11, 0x03
-    vmovq       xmm8, r11
+    mov         eax, 0x00                           ; no byte stays
+    shl         rbp, 0x03
+    vmovq       xmm8, rbp
     vpsllq      xmm7, xmm7, xmm8                    ; into place
-    mov         r11, r9
-    sub         r11, 0x01
-    movzx       eax, byte [rcx + r11]               ; byte r - 1
-    vmovq       xmm8, rax
-    shl         r11, 0x03
-    vmovq       xmm9, r11
-    vpsllq      xmm8, xmm8, xmm9                    ; into place
-    vpor        xmm6, xmm6, xmm7
-    vpor        xmm6, xmm6, xmm8                    ; C_last, zero-padded
-.padded:
-    vmovdqu     xmm7, [rdi + 288]                   ; k_10
-    vpxor       xmm7, xmm7, xmm6                    ; k_Nr + text
-    vaesenclast xmm8, xmm5, xmm7                    ; other text
-    vpshufb     xmm5, xmm6, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C_last
+    mov         eax, 0x00                           ; no byte stays
+    vpor        xmm5, xmm5, xmm6
+    vpor        xmm5, xmm5, xmm7                    ; C_last, zero-padded
+.tail_padded:
+    vpshufb     xmm5, xmm5, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C_last
     vpxor       xmm0, xmm5, xmm0                    ; C·H: A = X + C; X counts once
     vpclmulqdq  xmm5, xmm0, [r10], 0x11             ; C·H: A1·B1
     vpclmulqdq  xmm6, xmm0, [r10], 0x00             ; C·H: A0·B0
@@ -1786,40 +1551,7 @@ gcm128_avx_schoolbook_clmul3_x8_decrypt:
     vpxor       xmm2, xmm2, xmm6                    ; C·H: LO += it
     vpxor       xmm3, xmm3, xmm7                    ; C·H: MI += it
     vpxor       xmm3, xmm3, xmm0                    ; C·H: MI += it
-    mov         rax, r9
-    and         rax, 0x08
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rax, 0x00
-    je          .stored_8
-    vmovq       [r8], xmm8                          ; 8 of its bytes
-    vpsrldq     xmm8, xmm8, 0x08                    ; the bytes after them
-    add         r8, 0x08
-.stored_8:
-    mov         rax, r9
-    and         rax, 0x04
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rax, 0x00
-    je          .stored_4
-    vmovd       [r8], xmm8                          ; 4 of its bytes
-    vpsrldq     xmm8, xmm8, 0x04                    ; the bytes after them
-    add         r8, 0x04
-.stored_4:
-    mov         rax, r9
-    and         rax, 0x02
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rax, 0x00
-    je          .stored_2
-    vpextrw     word [r8], xmm8, 0x00               ; 2 of its bytes
-    vpsrldq     xmm8, xmm8, 0x02                    ; the bytes after them
-    add         r8, 0x02
-.stored_2:
-    and         r9, 0x01
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r9, 0x00
-    je          .stored_1
-    vpextrb     byte [r8], xmm8, 0x00               ; 1 of its bytes
-.stored_1:
-.reduce:
+.tail_reduce:
     vpsrldq     xmm0, xmm3, 0x08                    ; reduce: MI1
     vpxor       xmm0, xmm4, xmm0                    ; reduce: HI += MI1
     vpslldq     xmm3, xmm3, 0x08                    ; reduce: MI0·x^64
@@ -1833,19 +1565,295 @@ gcm128_avx_schoolbook_clmul3_x8_decrypt:
     vpslldq     xmm2, xmm2, 0x04                    ; reduce: into place
     vpxor       xmm2, xmm2, xmm3                    ; reduce: (x^64 + Q')·LO
     vpxor       xmm0, xmm2, xmm0                    ; reduce: RES
+    vpxor       xmm2, xmm2, xmm2                    ; reduce
+    cmp         r9, 0x00
+    je          .written                            ; reduce
+    cmp         r9, 0x40
+    jb          .under_4                            ; reduce
+    vpshufb     xmm2, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm3, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_one]  ; AES: 1 blocks ahead
+    vpshufb     xmm3, xmm3, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm4, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     xmm4, xmm4, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm5, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_blocks_3]  ; AES: 3 blocks ahead
+    vpshufb     xmm5, xmm5, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm1, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_blocks_4]  ; AES: the next counters
+    vmovdqu     xmm6, [rdi + 128]                   ; AES: k_0
+    vpxor       xmm2, xmm2, xmm6                    ; AES: + k_0
+    vpxor       xmm3, xmm3, xmm6                    ; AES: + k_0
+    vpxor       xmm4, xmm4, xmm6                    ; AES: + k_0
+    vpxor       xmm5, xmm5, xmm6                    ; AES: + k_0
+    vmovdqu     xmm6, [rdi + 144]                   ; AES: k_1
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 1
+    vmovdqu     xmm6, [rdi + 160]                   ; AES: k_2
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 2
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 2
+    vmovdqu     xmm6, [rdi + 176]                   ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 3
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 3
+    vmovdqu     xmm6, [rdi + 192]                   ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 4
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 4
+    vmovdqu     xmm6, [rdi + 208]                   ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 5
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 5
+    vmovdqu     xmm6, [rdi + 224]                   ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 6
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 6
+    vmovdqu     xmm6, [rdi + 240]                   ; AES: k_7
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 7
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 7
+    vmovdqu     xmm6, [rdi + 256]                   ; AES: k_8
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 8
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 8
+    vmovdqu     xmm6, [rdi + 272]                   ; AES: k_9
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 9
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 9
+    vmovdqu     xmm6, [rdi + 288]                   ; AES: k_10
+    vpxor       xmm7, xmm6, [rcx]                   ; AES: k_Nr + text
+    vaesenclast xmm2, xmm2, xmm7                    ; AES: last round: the other text
+    vmovdqu     [r8], xmm2                          ; AES: written
+    vpxor       xmm2, xmm6, [rcx + 16]              ; AES: k_Nr + text
+    vaesenclast xmm2, xmm3, xmm2                    ; AES: last round: the other text
+    vmovdqu     [r8 + 16], xmm2                     ; AES: written
+    vpxor       xmm2, xmm6, [rcx + 32]              ; AES: k_Nr + text
+    vaesenclast xmm2, xmm4, xmm2                    ; AES: last round: the other text
+    vmovdqu     [r8 + 32], xmm2                     ; AES: written
+    vpxor       xmm2, xmm6, [rcx + 48]              ; AES: k_Nr + text
+    vaesenclast xmm2, xmm5, xmm2                    ; AES: last round: the other text
+    vmovdqu     [r8 + 48], xmm2                     ; AES: written
+    add         rcx, 0x40
+    add         r8, 0x40
+    sub         r9, 0x40
+.under_4:
+    cmp         r9, 0x20
+    jb          .under_2
+    vpshufb     xmm2, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm3, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_one]  ; AES: 1 blocks ahead
+    vpshufb     xmm3, xmm3, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm1, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_blocks_2]  ; AES: the next counters
+    vmovdqu     xmm4, [rdi + 128]                   ; AES: k_0
+    vpxor       xmm2, xmm2, xmm4                    ; AES: + k_0
+    vpxor       xmm3, xmm3, xmm4                    ; AES: + k_0
+    vmovdqu     xmm4, [rdi + 144]                   ; AES: k_1
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 1
+    vmovdqu     xmm4, [rdi + 160]                   ; AES: k_2
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 2
+    vmovdqu     xmm4, [rdi + 176]                   ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 3
+    vmovdqu     xmm4, [rdi + 192]                   ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 4
+    vmovdqu     xmm4, [rdi + 208]                   ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 5
+    vmovdqu     xmm4, [rdi + 224]                   ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 6
+    vmovdqu     xmm4, [rdi + 240]                   ; AES: k_7
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 7
+    vmovdqu     xmm4, [rdi + 256]                   ; AES: k_8
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 8
+    vmovdqu     xmm4, [rdi + 272]                   ; AES: k_9
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 9
+    vmovdqu     xmm4, [rdi + 288]                   ; AES: k_10
+    vpxor       xmm5, xmm4, [rcx]                   ; AES: k_Nr + text
+    vaesenclast xmm2, xmm2, xmm5                    ; AES: last round: the other text
+    vmovdqu     [r8], xmm2                          ; AES: written
+    vpxor       xmm2, xmm4, [rcx + 16]              ; AES: k_Nr + text
+    vaesenclast xmm2, xmm3, xmm2                    ; AES: last round: the other text
+    vmovdqu     [r8 + 16], xmm2                     ; AES: written
+    add         rcx, 0x20
+    add         r8, 0x20
+    sub         r9, 0x20
+.under_2:
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x10
+    jb          .under_1
+    vpshufb     xmm2, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm1, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_one]  ; AES: the next counters
+    vmovdqu     xmm3, [rdi + 128]                   ; AES: k_0
+    vpxor       xmm2, xmm2, xmm3                    ; AES: + k_0
+    vmovdqu     xmm3, [rdi + 144]                   ; AES: k_1
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 1
+    vmovdqu     xmm3, [rdi + 160]                   ; AES: k_2
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
+    vmovdqu     xmm3, [rdi + 176]                   ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 3
+    vmovdqu     xmm3, [rdi + 192]                   ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 4
+    vmovdqu     xmm3, [rdi + 208]                   ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 5
+    vmovdqu     xmm3, [rdi + 224]                   ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 6
+    vmovdqu     xmm3, [rdi + 240]                   ; AES: k_7
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 7
+    vmovdqu     xmm3, [rdi + 256]                   ; AES: k_8
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 8
+    vmovdqu     xmm3, [rdi + 272]                   ; AES: k_9
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 9
+    vmovdqu     xmm3, [rdi + 288]                   ; AES: k_10
+    vpxor       xmm3, xmm3, [rcx]                   ; AES: k_Nr + text
+    vaesenclast xmm2, xmm2, xmm3                    ; AES: last round: the other text
+    vmovdqu     [r8], xmm2                          ; AES: written
+    add         rcx, 0x10
+    add         r8, 0x10
+    sub         r9, 0x10
+.under_1:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x00
+    je          .written
+    vpshufb     xmm2, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
+    vmovdqu     xmm3, [rdi + 128]                   ; AES: k_0
+    vpxor       xmm2, xmm2, xmm3                    ; AES: + k_0
+    vmovdqu     xmm3, [rdi + 144]                   ; AES: k_1
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 1
+    vmovdqu     xmm3, [rdi + 160]                   ; AES: k_2
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
+    vmovdqu     xmm3, [rdi + 176]                   ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 3
+    vmovdqu     xmm3, [rdi + 192]                   ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 4
+    vmovdqu     xmm3, [rdi + 208]                   ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 5
+    vmovdqu     xmm3, [rdi + 224]                   ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 6
+    vmovdqu     xmm3, [rdi + 240]                   ; AES: k_7
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 7
+    vmovdqu     xmm3, [rdi + 256]                   ; AES: k_8
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 8
+    vmovdqu     xmm3, [rdi + 272]                   ; AES: k_9
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 9
+    vpaddd      xmm1, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_one]  ; AES: the next counters
+    vpxor       xmm3, xmm3, xmm3                    ; AES
+    cmp         r9, 0x08
+    jb          .under8                             ; AES
+    vmovq       xmm3, [rcx]                         ; AES: bytes 0..7
+    vmovq       xmm4, [rcx + r9 - 8]                ; AES: the last 8 bytes
+    mov         rax, r9
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x78                           ; AES
+    neg         rax                                 ; AES: 8·(15 - r) bits
+    vmovq       xmm5, rax                           ; AES
+    vpsrlq      xmm4, xmm4, xmm5                    ; AES: 8·(15 - r) bits
+    vpsrlq      xmm4, xmm4, 0x08                    ; AES: and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm3, xmm3, xmm4                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
+.under8:
+    cmp         r9, 0x04
+    jb          .under4                             ; AES
+    vmovd       xmm3, [rcx]                         ; AES: bytes 0..3
+    vmovd       xmm4, [rcx + r9 - 4]                ; AES: the last 4 bytes
+    mov         rax, r9
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x20                           ; AES: 8·(r - 4) bits
+    vmovq       xmm5, rax                           ; AES
+    vpsllq      xmm4, xmm4, xmm5                    ; AES: into place
+    vpor        xmm3, xmm3, xmm4                    ; AES: C_last, zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .padded                             ; AES
+.under4:
+    mov         r10, r9
+    shr         r10, 0x01                           ; AES
+    movzx       eax, byte [rcx]                     ; AES: byte 0
+    vmovq       xmm3, rax                           ; AES
+    movzx       eax, byte [rcx + r10]               ; AES: byte r >> 1
+    vmovq       xmm4, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r10, 0x03                           ; AES
+    vmovq       xmm5, r10                           ; AES
+    vpsllq      xmm4, xmm4, xmm5                    ; AES: into place
+    mov         r10, r9
+    sub         r10, 0x01                           ; AES
+    movzx       eax, byte [rcx + r10]               ; AES: byte r - 1
+    vmovq       xmm5, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r10, 0x03                           ; AES
+    vmovq       xmm6, r10                           ; AES
+    vpsllq      xmm5, xmm5, xmm6                    ; AES: into place
+    mov         eax, 0x00                           ; AES: no byte stays
+    vpor        xmm3, xmm3, xmm4                    ; AES
+    vpor        xmm3, xmm3, xmm5                    ; AES: C_last, zero-padded
+.padded:
+    vmovdqu     xmm4, [rdi + 288]                   ; AES: k_10
+    vpxor       xmm3, xmm4, xmm3                    ; AES: k_Nr + text
+    vaesenclast xmm4, xmm2, xmm3                    ; AES: last round: the other text
+    vmovq       xmm2, r9                            ; AES
+    vpxor       xmm3, xmm3, xmm3                    ; AES
+    vpshufb     xmm2, xmm2, xmm3                    ; AES: r in every byte
+    vpcmpgtb    xmm2, xmm2, [rel gcm128_avx_schoolbook_clmul3_x8_positions]  ; AES: ones in bytes 0..r-1
+    vpand       xmm2, xmm4, xmm2                    ; AES: zero-padded
+    mov         rax, r9
+    and         rax, 0x08                           ; AES
+    cmp         rax, 0x00
+    je          .stored_8                           ; AES
+    vmovq       [r8], xmm4                          ; AES: 8 of its bytes
+    vpsrldq     xmm4, xmm4, 0x08                    ; AES: the bytes after them
+    add         r8, 0x08                            ; AES
+.stored_8:
+    mov         rax, r9
+    and         rax, 0x04                           ; AES
+    cmp         rax, 0x00
+    je          .stored_4                           ; AES
+    vmovd       [r8], xmm4                          ; AES: 4 of its bytes
+    vpsrldq     xmm4, xmm4, 0x04                    ; AES: the bytes after them
+    add         r8, 0x04                            ; AES
+.stored_4:
+    mov         rax, r9
+    and         rax, 0x02                           ; AES
+    cmp         rax, 0x00
+    je          .stored_2                           ; AES
+    vpextrw     word [r8], xmm4, 0x00               ; AES: 2 of its bytes
+    vpsrldq     xmm4, xmm4, 0x02                    ; AES: the bytes after them
+    add         r8, 0x02                            ; AES
+.stored_2:
+    and         r9, 0x01                            ; AES
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x00
+    je          .stored_1                           ; AES
+    vpextrb     byte [r8], xmm4, 0x00               ; AES: 1 of its bytes
+.stored_1:
+.written:
 .store:
     vpshufb     xmm1, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; counter block
     vmovdqu     [rsi], xmm1                         ; counter block
     vpshufb     xmm0, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; X, bytes as in memory
     vmovdqu     [rdx], xmm0                         ; X
 .done:
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .end:
 
 ; int gcm128_avx_schoolbook_clmul3_x8_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16])
 ;   out = in encrypted, and the tag of it and aad; 0, or 2 if a length is none there may be
 ;   stack 40 bytes; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12
-;   secrets may remain in xmm0-15, rcx rdx rsi, 16 bytes of stack
+;   secrets may remain in xmm0-15, r10 rcx rdx, 16 bytes of stack
 global gcm128_avx_schoolbook_clmul3_x8_seal:function (gcm128_avx_schoolbook_clmul3_x8_seal.end - gcm128_avx_schoolbook_clmul3_x8_seal)
 align 32
 gcm128_avx_schoolbook_clmul3_x8_seal:
@@ -2248,10 +2256,10 @@ gcm128_avx_schoolbook_clmul3_x8_seal:
     vpxor       xmm2, xmm2, xmm3                    ; reduce: (x^64 + Q')·LO
     vpxor       xmm1, xmm2, xmm1                    ; reduce: RES
 .aad_done:
-    mov         r10, r12
+    mov         rsi, r12
     cmp         r12, 0x00
     je          .tag
-    cmp         r10, 0x80
+    cmp         rsi, 0x80
     jb          .rest
 .first:
     vpshufb     xmm2, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
@@ -2386,10 +2394,9 @@ gcm128_avx_schoolbook_clmul3_x8_seal:
     vaesenclast xmm2, xmm9, xmm2                    ; AES: last round: the other text
     vmovdqu     [rbp + 112], xmm2                   ; AES: written
     add         r9, 0x80                            ; next group
-    sub         r10, 0x80
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r10, 0x80
-    jb          .last
+    cmp         rsi, 256
+    jb          .rest
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
 .group:
     vpshufb     xmm2, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
     vpaddd      xmm3, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_one]  ; AES: 1 blocks ahead
@@ -2615,25 +2622,305 @@ gcm128_avx_schoolbook_clmul3_x8_seal:
     vpxor       xmm1, xmm1, xmm2                    ; reduce: RES
     add         r9, 0x80                            ; next group
     add         rbp, 0x80
-    sub         r10, 0x80
-    cmp         r10, 0x80
+    sub         rsi, 0x80
+    cmp         rsi, 256
     jae         .group
 .after_group:
-.last:
-    vmovdqu     xmm2, [rbp + 32]                    ; C3·H^6: C, bytes as in memory
-    vpshufb     xmm2, xmm2, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C3·H^6: C
-    vpclmulqdq  xmm3, xmm2, [rdi + 32], 0x11        ; C3·H^6: A1·B1
-    vpclmulqdq  xmm4, xmm2, [rdi + 32], 0x00        ; C3·H^6: A0·B0
-    vpclmulqdq  xmm5, xmm2, [rdi + 32], 0x01        ; C3·H^6: A1·B0
-    vpclmulqdq  xmm2, xmm2, [rdi + 32], 0x10        ; C3·H^6: A0·B1
-    vmovdqu     xmm6, [rbp + 48]                    ; C4·H^5: C, bytes as in memory
+.rest:
+    mov         r10, rbp
+    mov         r11, rsi
+    cmp         r11, 0x80
+    jb          .fewer
+    add         rbp, 0x80
+    sub         rsi, 0x80
+.fewer:
+    vpxor       xmm2, xmm2, xmm2
+    cmp         rsi, 0x00
+    je          .written
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 0x40
+    jb          .under_4
+    vpshufb     xmm3, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm4, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_one]  ; AES: 1 blocks ahead
+    vpshufb     xmm4, xmm4, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm5, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     xmm5, xmm5, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm6, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_blocks_3]  ; AES: 3 blocks ahead
+    vpshufb     xmm6, xmm6, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm0, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_blocks_4]  ; AES: the next counters
+    vmovdqu     xmm7, [rdi + 128]                   ; AES: k_0
+    vpxor       xmm3, xmm3, xmm7                    ; AES: + k_0
+    vpxor       xmm4, xmm4, xmm7                    ; AES: + k_0
+    vpxor       xmm5, xmm5, xmm7                    ; AES: + k_0
+    vpxor       xmm6, xmm6, xmm7                    ; AES: + k_0
+    vmovdqu     xmm7, [rdi + 144]                   ; AES: k_1
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 1
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 1
+    vmovdqu     xmm7, [rdi + 160]                   ; AES: k_2
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 2
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 2
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 2
+    vmovdqu     xmm7, [rdi + 176]                   ; AES: k_3
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 3
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 3
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 3
+    vmovdqu     xmm7, [rdi + 192]                   ; AES: k_4
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 4
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 4
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 4
+    vmovdqu     xmm7, [rdi + 208]                   ; AES: k_5
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 5
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 5
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 5
+    vmovdqu     xmm7, [rdi + 224]                   ; AES: k_6
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 6
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 6
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 6
+    vmovdqu     xmm7, [rdi + 240]                   ; AES: k_7
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 7
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 7
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 7
+    vmovdqu     xmm7, [rdi + 256]                   ; AES: k_8
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 8
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 8
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 8
+    vmovdqu     xmm7, [rdi + 272]                   ; AES: k_9
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 9
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 9
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 9
+    vmovdqu     xmm7, [rdi + 288]                   ; AES: k_10
+    vpxor       xmm8, xmm7, [r9]                    ; AES: k_Nr + text
+    vaesenclast xmm3, xmm3, xmm8                    ; AES: last round: the other text
+    vmovdqu     [rbp], xmm3                         ; AES: written
+    vpxor       xmm3, xmm7, [r9 + 16]               ; AES: k_Nr + text
+    vaesenclast xmm3, xmm4, xmm3                    ; AES: last round: the other text
+    vmovdqu     [rbp + 16], xmm3                    ; AES: written
+    vpxor       xmm3, xmm7, [r9 + 32]               ; AES: k_Nr + text
+    vaesenclast xmm3, xmm5, xmm3                    ; AES: last round: the other text
+    vmovdqu     [rbp + 32], xmm3                    ; AES: written
+    vpxor       xmm3, xmm7, [r9 + 48]               ; AES: k_Nr + text
+    vaesenclast xmm3, xmm6, xmm3                    ; AES: last round: the other text
+    vmovdqu     [rbp + 48], xmm3                    ; AES: written
+    add         r9, 0x40
+    add         rbp, 0x40
+    sub         rsi, 0x40
+.under_4:
+    cmp         rsi, 0x20
+    jb          .under_2
+    vpshufb     xmm3, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm4, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_one]  ; AES: 1 blocks ahead
+    vpshufb     xmm4, xmm4, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm0, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_blocks_2]  ; AES: the next counters
+    vmovdqu     xmm5, [rdi + 128]                   ; AES: k_0
+    vpxor       xmm3, xmm3, xmm5                    ; AES: + k_0
+    vpxor       xmm4, xmm4, xmm5                    ; AES: + k_0
+    vmovdqu     xmm5, [rdi + 144]                   ; AES: k_1
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 1
+    vmovdqu     xmm5, [rdi + 160]                   ; AES: k_2
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 2
+    vmovdqu     xmm5, [rdi + 176]                   ; AES: k_3
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 3
+    vmovdqu     xmm5, [rdi + 192]                   ; AES: k_4
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 4
+    vmovdqu     xmm5, [rdi + 208]                   ; AES: k_5
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 5
+    vmovdqu     xmm5, [rdi + 224]                   ; AES: k_6
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 6
+    vmovdqu     xmm5, [rdi + 240]                   ; AES: k_7
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 7
+    vmovdqu     xmm5, [rdi + 256]                   ; AES: k_8
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 8
+    vmovdqu     xmm5, [rdi + 272]                   ; AES: k_9
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 9
+    vmovdqu     xmm5, [rdi + 288]                   ; AES: k_10
+    vpxor       xmm6, xmm5, [r9]                    ; AES: k_Nr + text
+    vaesenclast xmm3, xmm3, xmm6                    ; AES: last round: the other text
+    vmovdqu     [rbp], xmm3                         ; AES: written
+    vpxor       xmm3, xmm5, [r9 + 16]               ; AES: k_Nr + text
+    vaesenclast xmm3, xmm4, xmm3                    ; AES: last round: the other text
+    vmovdqu     [rbp + 16], xmm3                    ; AES: written
+    add         r9, 0x20
+    add         rbp, 0x20
+    sub         rsi, 0x20
+.under_2:
+    cmp         rsi, 0x10
+    jb          .under_1
+    vpshufb     xmm3, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm0, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_one]  ; AES: the next counters
+    vmovdqu     xmm4, [rdi + 128]                   ; AES: k_0
+    vpxor       xmm3, xmm3, xmm4                    ; AES: + k_0
+    vmovdqu     xmm4, [rdi + 144]                   ; AES: k_1
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 1
+    vmovdqu     xmm4, [rdi + 160]                   ; AES: k_2
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 2
+    vmovdqu     xmm4, [rdi + 176]                   ; AES: k_3
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 3
+    vmovdqu     xmm4, [rdi + 192]                   ; AES: k_4
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 4
+    vmovdqu     xmm4, [rdi + 208]                   ; AES: k_5
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 5
+    vmovdqu     xmm4, [rdi + 224]                   ; AES: k_6
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 6
+    vmovdqu     xmm4, [rdi + 240]                   ; AES: k_7
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 7
+    vmovdqu     xmm4, [rdi + 256]                   ; AES: k_8
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 8
+    vmovdqu     xmm4, [rdi + 272]                   ; AES: k_9
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 9
+    vmovdqu     xmm4, [rdi + 288]                   ; AES: k_10
+    vpxor       xmm4, xmm4, [r9]                    ; AES: k_Nr + text
+    vaesenclast xmm3, xmm3, xmm4                    ; AES: last round: the other text
+    vmovdqu     [rbp], xmm3                         ; AES: written
+    add         r9, 0x10
+    add         rbp, 0x10
+    sub         rsi, 0x10
+.under_1:
+    cmp         rsi, 0x00
+    je          .written
+    vpshufb     xmm0, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
+    vmovdqu     xmm2, [rdi + 128]                   ; AES: k_0
+    vpxor       xmm0, xmm0, xmm2                    ; AES: + k_0
+    vmovdqu     xmm2, [rdi + 144]                   ; AES: k_1
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 1
+    vmovdqu     xmm2, [rdi + 160]                   ; AES: k_2
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 2
+    vmovdqu     xmm2, [rdi + 176]                   ; AES: k_3
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 3
+    vmovdqu     xmm2, [rdi + 192]                   ; AES: k_4
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 4
+    vmovdqu     xmm2, [rdi + 208]                   ; AES: k_5
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 5
+    vmovdqu     xmm2, [rdi + 224]                   ; AES: k_6
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 6
+    vmovdqu     xmm2, [rdi + 240]                   ; AES: k_7
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 7
+    vmovdqu     xmm2, [rdi + 256]                   ; AES: k_8
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 8
+    vmovdqu     xmm2, [rdi + 272]                   ; AES: k_9
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 9
+    vpxor       xmm2, xmm2, xmm2                    ; AES
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 0x08
+    jb          .under8                             ; AES
+    vmovq       xmm2, [r9]                          ; AES: bytes 0..7
+    vmovq       xmm3, [r9 + rsi - 8]                ; AES: the last 8 bytes
+    mov         rcx, rsi
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x78                           ; AES
+    neg         rcx                                 ; AES: 8·(15 - r) bits
+    vmovq       xmm4, rcx                           ; AES
+    vpsrlq      xmm3, xmm3, xmm4                    ; AES: 8·(15 - r) bits
+    vpsrlq      xmm3, xmm3, 0x08                    ; AES: and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm2, xmm2, xmm3                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
+.under8:
+    cmp         rsi, 0x04
+    jb          .under4                             ; AES
+    vmovd       xmm2, [r9]                          ; AES: bytes 0..3
+    vmovd       xmm3, [r9 + rsi - 4]                ; AES: the last 4 bytes
+    mov         rcx, rsi
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x20                           ; AES: 8·(r - 4) bits
+    vmovq       xmm4, rcx                           ; AES
+    vpsllq      xmm3, xmm3, xmm4                    ; AES: into place
+    vpor        xmm2, xmm2, xmm3                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
+.under4:
+    mov         rdx, rsi
+    shr         rdx, 0x01                           ; AES
+    movzx       ecx, byte [r9]                      ; AES: byte 0
+    vmovq       xmm2, rcx                           ; AES
+    movzx       ecx, byte [r9 + rdx]                ; AES: byte r >> 1
+    vmovq       xmm3, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rdx, 0x03                           ; AES
+    vmovq       xmm4, rdx                           ; AES
+    vpsllq      xmm3, xmm3, xmm4                    ; AES: into place
+    mov         rdx, rsi
+    sub         rdx, 0x01                           ; AES
+    movzx       ecx, byte [r9 + rdx]                ; AES: byte r - 1
+    vmovq       xmm4, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rdx, 0x03                           ; AES
+    vmovq       xmm5, rdx                           ; AES
+    vpsllq      xmm4, xmm4, xmm5                    ; AES: into place
+    mov         ecx, 0x00                           ; AES: no byte stays
+    vpor        xmm2, xmm2, xmm3                    ; AES
+    vpor        xmm2, xmm2, xmm4                    ; AES: C_last, zero-padded
+.padded:
+    vmovdqu     xmm3, [rdi + 288]                   ; AES: k_10
+    vpxor       xmm2, xmm3, xmm2                    ; AES: k_Nr + text
+    vaesenclast xmm3, xmm0, xmm2                    ; AES: last round: the other text
+    vmovq       xmm0, rsi                           ; AES
+    vpxor       xmm2, xmm2, xmm2                    ; AES
+    vpshufb     xmm0, xmm0, xmm2                    ; AES: r in every byte
+    vpcmpgtb    xmm0, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_positions]  ; AES: ones in bytes 0..r-1
+    vpand       xmm2, xmm3, xmm0                    ; AES: zero-padded
+    mov         rcx, rsi
+    and         rcx, 0x08                           ; AES
+    cmp         rcx, 0x00
+    je          .stored_8                           ; AES
+    vmovq       [rbp], xmm3                         ; AES: 8 of its bytes
+    vpsrldq     xmm3, xmm3, 0x08                    ; AES: the bytes after them
+    add         rbp, 0x08                           ; AES
+.stored_8:
+    mov         rcx, rsi
+    and         rcx, 0x04                           ; AES
+    cmp         rcx, 0x00
+    je          .stored_4                           ; AES
+    vmovd       [rbp], xmm3                         ; AES: 4 of its bytes
+    vpsrldq     xmm3, xmm3, 0x04                    ; AES: the bytes after them
+    add         rbp, 0x04                           ; AES
+.stored_4:
+    mov         rcx, rsi
+    and         rcx, 0x02                           ; AES
+    cmp         rcx, 0x00
+    je          .stored_2                           ; AES
+    vpextrw     word [rbp], xmm3, 0x00              ; AES: 2 of its bytes
+    vpsrldq     xmm3, xmm3, 0x02                    ; AES: the bytes after them
+    add         rbp, 0x02                           ; AES
+.stored_2:
+    and         rsi, 0x01                           ; AES
+    cmp         rsi, 0x00
+    je          .stored_1                           ; AES
+    vpextrb     byte [rbp], xmm3, 0x00              ; AES: 1 of its bytes
+.stored_1:
+.written:
+    cmp         r11, 0x80
+    jb          .tail
+    vmovdqu     xmm0, [r10 + 32]                    ; C3·H^6: C, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C3·H^6: C
+    vpclmulqdq  xmm3, xmm0, [rdi + 32], 0x11        ; C3·H^6: A1·B1
+    vpclmulqdq  xmm4, xmm0, [rdi + 32], 0x00        ; C3·H^6: A0·B0
+    vpclmulqdq  xmm5, xmm0, [rdi + 32], 0x01        ; C3·H^6: A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi + 32], 0x10        ; C3·H^6: A0·B1
+    vmovdqu     xmm6, [r10 + 48]                    ; C4·H^5: C, bytes as in memory
     vpshufb     xmm6, xmm6, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C4·H^5: C
     vpclmulqdq  xmm7, xmm6, [rdi + 48], 0x11        ; C4·H^5: A1·B1
     vpclmulqdq  xmm8, xmm6, [rdi + 48], 0x00        ; C4·H^5: A0·B0
     vpclmulqdq  xmm9, xmm6, [rdi + 48], 0x01        ; C4·H^5: A1·B0
     vpclmulqdq  xmm6, xmm6, [rdi + 48], 0x10        ; C4·H^5: A0·B1
-    vpxor       xmm2, xmm5, xmm2                    ; C4·H^5: MI += it
-    vmovdqu     xmm5, [rbp + 64]                    ; C5·H^4: C, bytes as in memory
+    vpxor       xmm0, xmm5, xmm0                    ; C4·H^5: MI += it
+    vmovdqu     xmm5, [r10 + 64]                    ; C5·H^4: C, bytes as in memory
     vpshufb     xmm5, xmm5, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C5·H^4: C
     vpclmulqdq  xmm10, xmm5, [rdi + 64], 0x11       ; C5·H^4: A1·B1
     vpclmulqdq  xmm11, xmm5, [rdi + 64], 0x00       ; C5·H^4: A0·B0
@@ -2641,9 +2928,9 @@ gcm128_avx_schoolbook_clmul3_x8_seal:
     vpclmulqdq  xmm5, xmm5, [rdi + 64], 0x10        ; C5·H^4: A0·B1
     vpxor       xmm3, xmm3, xmm7                    ; C5·H^4: HI += it
     vpxor       xmm4, xmm4, xmm8                    ; C5·H^4: LO += it
-    vpxor       xmm2, xmm2, xmm9                    ; C5·H^4: MI += it
-    vpxor       xmm2, xmm2, xmm6                    ; C5·H^4: MI += it
-    vmovdqu     xmm6, [rbp + 80]                    ; C6·H^3: C, bytes as in memory
+    vpxor       xmm0, xmm0, xmm9                    ; C5·H^4: MI += it
+    vpxor       xmm0, xmm0, xmm6                    ; C5·H^4: MI += it
+    vmovdqu     xmm6, [r10 + 80]                    ; C6·H^3: C, bytes as in memory
     vpshufb     xmm6, xmm6, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C6·H^3: C
     vpclmulqdq  xmm7, xmm6, [rdi + 80], 0x11        ; C6·H^3: A1·B1
     vpclmulqdq  xmm8, xmm6, [rdi + 80], 0x00        ; C6·H^3: A0·B0
@@ -2651,9 +2938,9 @@ gcm128_avx_schoolbook_clmul3_x8_seal:
     vpclmulqdq  xmm6, xmm6, [rdi + 80], 0x10        ; C6·H^3: A0·B1
     vpxor       xmm3, xmm3, xmm10                   ; C6·H^3: HI += it
     vpxor       xmm4, xmm4, xmm11                   ; C6·H^3: LO += it
-    vpxor       xmm2, xmm2, xmm12                   ; C6·H^3: MI += it
-    vpxor       xmm2, xmm2, xmm5                    ; C6·H^3: MI += it
-    vmovdqu     xmm5, [rbp + 96]                    ; C7·H^2: C, bytes as in memory
+    vpxor       xmm0, xmm0, xmm12                   ; C6·H^3: MI += it
+    vpxor       xmm0, xmm0, xmm5                    ; C6·H^3: MI += it
+    vmovdqu     xmm5, [r10 + 96]                    ; C7·H^2: C, bytes as in memory
     vpshufb     xmm5, xmm5, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C7·H^2: C
     vpclmulqdq  xmm10, xmm5, [rdi + 96], 0x11       ; C7·H^2: A1·B1
     vpclmulqdq  xmm11, xmm5, [rdi + 96], 0x00       ; C7·H^2: A0·B0
@@ -2661,9 +2948,9 @@ gcm128_avx_schoolbook_clmul3_x8_seal:
     vpclmulqdq  xmm5, xmm5, [rdi + 96], 0x10        ; C7·H^2: A0·B1
     vpxor       xmm3, xmm3, xmm7                    ; C7·H^2: HI += it
     vpxor       xmm4, xmm4, xmm8                    ; C7·H^2: LO += it
-    vpxor       xmm2, xmm2, xmm9                    ; C7·H^2: MI += it
-    vpxor       xmm2, xmm2, xmm6                    ; C7·H^2: MI += it
-    vmovdqu     xmm6, [rbp + 112]                   ; C8·H^1: C, bytes as in memory
+    vpxor       xmm0, xmm0, xmm9                    ; C7·H^2: MI += it
+    vpxor       xmm0, xmm0, xmm6                    ; C7·H^2: MI += it
+    vmovdqu     xmm6, [r10 + 112]                   ; C8·H^1: C, bytes as in memory
     vpshufb     xmm6, xmm6, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C8·H^1: C
     vpclmulqdq  xmm7, xmm6, [rdi + 112], 0x11       ; C8·H^1: A1·B1
     vpclmulqdq  xmm8, xmm6, [rdi + 112], 0x00       ; C8·H^1: A0·B0
@@ -2671,9 +2958,9 @@ gcm128_avx_schoolbook_clmul3_x8_seal:
     vpclmulqdq  xmm6, xmm6, [rdi + 112], 0x10       ; C8·H^1: A0·B1
     vpxor       xmm3, xmm3, xmm10                   ; C8·H^1: HI += it
     vpxor       xmm4, xmm4, xmm11                   ; C8·H^1: LO += it
-    vpxor       xmm2, xmm2, xmm12                   ; C8·H^1: MI += it
-    vpxor       xmm2, xmm2, xmm5                    ; C8·H^1: MI += it
-    vmovdqu     xmm5, [rbp + 16]                    ; C2·H^7: C, bytes as in memory
+    vpxor       xmm0, xmm0, xmm12                   ; C8·H^1: MI += it
+    vpxor       xmm0, xmm0, xmm5                    ; C8·H^1: MI += it
+    vmovdqu     xmm5, [r10 + 16]                    ; C2·H^7: C, bytes as in memory
     vpshufb     xmm5, xmm5, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C2·H^7: C
     vpclmulqdq  xmm10, xmm5, [rdi + 16], 0x11       ; C2·H^7: A1·B1
     vpclmulqdq  xmm11, xmm5, [rdi + 16], 0x00       ; C2·H^7: A0·B0
@@ -2681,9 +2968,9 @@ gcm128_avx_schoolbook_clmul3_x8_seal:
     vpclmulqdq  xmm5, xmm5, [rdi + 16], 0x10        ; C2·H^7: A0·B1
     vpxor       xmm3, xmm3, xmm7                    ; C2·H^7: HI += it
     vpxor       xmm4, xmm4, xmm8                    ; C2·H^7: LO += it
-    vpxor       xmm2, xmm2, xmm9                    ; C2·H^7: MI += it
-    vpxor       xmm2, xmm2, xmm6                    ; C2·H^7: MI += it
-    vmovdqu     xmm6, [rbp]                         ; C1·H^8: C, bytes as in memory
+    vpxor       xmm0, xmm0, xmm9                    ; C2·H^7: MI += it
+    vpxor       xmm0, xmm0, xmm6                    ; C2·H^7: MI += it
+    vmovdqu     xmm6, [r10]                         ; C1·H^8: C, bytes as in memory
     vpshufb     xmm6, xmm6, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C1·H^8: C
     vpxor       xmm1, xmm6, xmm1                    ; C1·H^8: A = X + C
     vpclmulqdq  xmm6, xmm1, [rdi], 0x11             ; C1·H^8: A1·B1
@@ -2692,395 +2979,100 @@ gcm128_avx_schoolbook_clmul3_x8_seal:
     vpclmulqdq  xmm1, xmm1, [rdi], 0x10             ; C1·H^8: A0·B1
     vpxor       xmm3, xmm3, xmm10                   ; C1·H^8: HI += it
     vpxor       xmm4, xmm4, xmm11                   ; C1·H^8: LO += it
-    vpxor       xmm2, xmm2, xmm12                   ; C1·H^8: MI += it
-    vpxor       xmm2, xmm2, xmm5                    ; C1·H^8: MI += it
+    vpxor       xmm0, xmm0, xmm12                   ; C1·H^8: MI += it
+    vpxor       xmm0, xmm0, xmm5                    ; C1·H^8: MI += it
     vpxor       xmm3, xmm3, xmm6                    ; C1·H^8: HI += it
     vpxor       xmm4, xmm4, xmm7                    ; C1·H^8: LO += it
-    vpxor       xmm2, xmm2, xmm8                    ; C1·H^8: MI += it
-    vpxor       xmm1, xmm2, xmm1                    ; C1·H^8: MI += it
-    vpsrldq     xmm2, xmm1, 0x08                    ; reduce: MI1
-    vpxor       xmm2, xmm3, xmm2                    ; reduce: HI += MI1
-    vpslldq     xmm1, xmm1, 0x08                    ; reduce: MI0·x^64
-    vpxor       xmm1, xmm4, xmm1                    ; reduce: LO += MI0·x^64
-    vpclmulqdq  xmm3, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x10  ; reduce: Q'·LO0
+    vpxor       xmm0, xmm0, xmm8                    ; C1·H^8: MI += it
+    vpxor       xmm0, xmm0, xmm1                    ; C1·H^8: MI += it
+    vpsrldq     xmm1, xmm0, 0x08                    ; reduce: MI1
+    vpxor       xmm1, xmm3, xmm1                    ; reduce: HI += MI1
+    vpslldq     xmm0, xmm0, 0x08                    ; reduce: MI0·x^64
+    vpxor       xmm0, xmm4, xmm0                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  xmm3, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x10  ; reduce: Q'·LO0
     vpslldq     xmm3, xmm3, 0x08                    ; reduce: (Q'·LO0)·x^64
-    vpxor       xmm1, xmm1, xmm3                    ; reduce: LO += (Q'·LO0)·x^64
-    vpclmulqdq  xmm3, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x00  ; reduce: (x^64 + Q')·LO0
+    vpxor       xmm0, xmm0, xmm3                    ; reduce: LO += (Q'·LO0)·x^64
+    vpclmulqdq  xmm3, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x00  ; reduce: (x^64 + Q')·LO0
     vpsrldq     xmm3, xmm3, 0x04                    ; reduce: into place
-    vpclmulqdq  xmm1, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x01  ; reduce: (x^64 + Q')·LO1
-    vpslldq     xmm1, xmm1, 0x04                    ; reduce: into place
-    vpxor       xmm1, xmm1, xmm3                    ; reduce: (x^64 + Q')·LO
-    vpxor       xmm1, xmm1, xmm2                    ; reduce: RES
-    add         rbp, 0x80                           ; reduce
-    cmp         r10, 0x00
+    vpclmulqdq  xmm0, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x01  ; reduce: (x^64 + Q')·LO1
+    vpslldq     xmm0, xmm0, 0x04                    ; reduce: into place
+    vpxor       xmm0, xmm0, xmm3                    ; reduce: (x^64 + Q')·LO
+    vpxor       xmm1, xmm0, xmm1                    ; reduce: RES
+    add         r10, 0x80                           ; reduce
+    sub         r11, 0x80                           ; reduce
+.tail:
+    cmp         r11, 0x00
     je          .tag                                ; reduce
-.rest:
-    lea         rcx, [r10 + 15]                     ; reduce
+    lea         rcx, [r11 + 15]                     ; reduce
     and         rcx, -16                            ; reduce
     lea         rdx, [rdi + 128]                    ; reduce
     sub         rdx, rcx                            ; reduce: H^m
-    vpxor       xmm2, xmm2, xmm2                    ; reduce
+    cmp         r11, 0x10
+    jae         .tail_first                         ; reduce
+    vpxor       xmm0, xmm0, xmm0                    ; reduce
     vpxor       xmm3, xmm3, xmm3                    ; reduce
     vpxor       xmm4, xmm4, xmm4                    ; reduce
-    cmp         r10, 0x40
-    jb          .under_4                            ; reduce
-    vpshufb     xmm5, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
-    vpaddd      xmm6, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_one]  ; AES: 1 blocks ahead
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
-    vpaddd      xmm7, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_blocks_2]  ; AES: 2 blocks ahead
-    vpshufb     xmm7, xmm7, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
-    vpaddd      xmm8, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_blocks_3]  ; AES: 3 blocks ahead
-    vpshufb     xmm8, xmm8, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
-    vpaddd      xmm0, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_blocks_4]  ; AES: the next counters
-    vmovdqu     xmm9, [rdi + 128]                   ; AES: k_0
-    vpxor       xmm5, xmm5, xmm9                    ; AES: + k_0
-    vpxor       xmm6, xmm6, xmm9                    ; AES: + k_0
-    vpxor       xmm7, xmm7, xmm9                    ; AES: + k_0
-    vpxor       xmm8, xmm8, xmm9                    ; AES: + k_0
-    vmovdqu     xmm9, [rdi + 144]                   ; AES: k_1
-    vaesenc     xmm5, xmm5, xmm9                    ; AES: round 1
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 1
-    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 1
-    vaesenc     xmm8, xmm8, xmm9                    ; AES: round 1
-    vmovdqu     xmm9, [rdi + 160]                   ; AES: k_2
-    vaesenc     xmm5, xmm5, xmm9                    ; AES: round 2
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 2
-    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 2
-    vaesenc     xmm8, xmm8, xmm9                    ; AES: round 2
-    vmovdqu     xmm9, [rdi + 176]                   ; AES: k_3
-    vaesenc     xmm5, xmm5, xmm9                    ; AES: round 3
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 3
-    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 3
-    vaesenc     xmm8, xmm8, xmm9                    ; AES: round 3
-    vmovdqu     xmm9, [rdi + 192]                   ; AES: k_4
-    vaesenc     xmm5, xmm5, xmm9                    ; AES: round 4
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 4
-    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 4
-    vaesenc     xmm8, xmm8, xmm9                    ; AES: round 4
-    vmovdqu     xmm9, [rdi + 208]                   ; AES: k_5
-    vaesenc     xmm5, xmm5, xmm9                    ; AES: round 5
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 5
-    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 5
-    vaesenc     xmm8, xmm8, xmm9                    ; AES: round 5
-    vmovdqu     xmm9, [rdi + 224]                   ; AES: k_6
-    vaesenc     xmm5, xmm5, xmm9                    ; AES: round 6
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 6
-    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 6
-    vaesenc     xmm8, xmm8, xmm9                    ; AES: round 6
-    vmovdqu     xmm9, [rdi + 240]                   ; AES: k_7
-    vaesenc     xmm5, xmm5, xmm9                    ; AES: round 7
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 7
-    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 7
-    vaesenc     xmm8, xmm8, xmm9                    ; AES: round 7
-    vmovdqu     xmm9, [rdi + 256]                   ; AES: k_8
-    vaesenc     xmm5, xmm5, xmm9                    ; AES: round 8
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 8
-    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 8
-    vaesenc     xmm8, xmm8, xmm9                    ; AES: round 8
-    vmovdqu     xmm9, [rdi + 272]                   ; AES: k_9
-    vaesenc     xmm5, xmm5, xmm9                    ; AES: round 9
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 9
-    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 9
-    vaesenc     xmm8, xmm8, xmm9                    ; AES: round 9
-    vmovdqu     xmm9, [rdi + 288]                   ; AES: k_10
-    vpxor       xmm10, xmm9, [r9]                   ; AES: k_Nr + text
-    vaesenclast xmm5, xmm5, xmm10                   ; AES: last round: the other text
-    vmovdqu     [rbp], xmm5                         ; AES: written
-    vpxor       xmm10, xmm9, [r9 + 16]              ; AES: k_Nr + text
-    vaesenclast xmm6, xmm6, xmm10                   ; AES: last round: the other text
-    vmovdqu     [rbp + 16], xmm6                    ; AES: written
-    vpxor       xmm10, xmm9, [r9 + 32]              ; AES: k_Nr + text
-    vaesenclast xmm7, xmm7, xmm10                   ; AES: last round: the other text
-    vmovdqu     [rbp + 32], xmm7                    ; AES: written
-    vpxor       xmm9, xmm9, [r9 + 48]               ; AES: k_Nr + text
-    vaesenclast xmm8, xmm8, xmm9                    ; AES: last round: the other text
-    vmovdqu     [rbp + 48], xmm8                    ; AES: written
-    vpshufb     xmm5, xmm5, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C
-    vpshufb     xmm7, xmm7, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C
-    vpshufb     xmm8, xmm8, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C
-    vpxor       xmm1, xmm5, xmm1                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  xmm5, xmm1, [rdx], 0x11             ; C·H^i: A1·B1
-    vpclmulqdq  xmm9, xmm1, [rdx], 0x00             ; C·H^i: A0·B0
-    vpclmulqdq  xmm10, xmm1, [rdx], 0x01            ; C·H^i: A1·B0
-    vpclmulqdq  xmm1, xmm1, [rdx], 0x10             ; C·H^i: A0·B1
-    vpxor       xmm4, xmm4, xmm5                    ; C·H^i: HI += it
-    vpxor       xmm2, xmm2, xmm9                    ; C·H^i: LO += it
-    vpxor       xmm3, xmm3, xmm10                   ; C·H^i: MI += it
-    vpxor       xmm3, xmm3, xmm1                    ; C·H^i: MI += it
-    vpclmulqdq  xmm1, xmm6, [rdx + 16], 0x11        ; C·H^i: A1·B1
-    vpclmulqdq  xmm5, xmm6, [rdx + 16], 0x00        ; C·H^i: A0·B0
-    vpclmulqdq  xmm9, xmm6, [rdx + 16], 0x01        ; C·H^i: A1·B0
-    vpclmulqdq  xmm6, xmm6, [rdx + 16], 0x10        ; C·H^i: A0·B1
-    vpxor       xmm4, xmm4, xmm1                    ; C·H^i: HI += it
-    vpxor       xmm2, xmm2, xmm5                    ; C·H^i: LO += it
-    vpxor       xmm1, xmm3, xmm9                    ; C·H^i: MI += it
-    vpxor       xmm3, xmm1, xmm6                    ; C·H^i: MI += it
-    vpclmulqdq  xmm1, xmm7, [rdx + 32], 0x11        ; C·H^i: A1·B1
-    vpclmulqdq  xmm5, xmm7, [rdx + 32], 0x00        ; C·H^i: A0·B0
-    vpclmulqdq  xmm6, xmm7, [rdx + 32], 0x01        ; C·H^i: A1·B0
-    vpclmulqdq  xmm7, xmm7, [rdx + 32], 0x10        ; C·H^i: A0·B1
-    vpxor       xmm4, xmm4, xmm1                    ; C·H^i: HI += it
-    vpxor       xmm2, xmm2, xmm5                    ; C·H^i: LO += it
-    vpxor       xmm1, xmm3, xmm6                    ; C·H^i: MI += it
-    vpxor       xmm3, xmm1, xmm7                    ; C·H^i: MI += it
-    vpclmulqdq  xmm1, xmm8, [rdx + 48], 0x11        ; C·H^i: A1·B1
-    vpclmulqdq  xmm5, xmm8, [rdx + 48], 0x00        ; C·H^i: A0·B0
-    vpclmulqdq  xmm6, xmm8, [rdx + 48], 0x01        ; C·H^i: A1·B0
-    vpclmulqdq  xmm7, xmm8, [rdx + 48], 0x10        ; C·H^i: A0·B1
-    vpxor       xmm4, xmm4, xmm1                    ; C·H^i: HI += it
-    vpxor       xmm2, xmm2, xmm5                    ; C·H^i: LO += it
-    vpxor       xmm1, xmm3, xmm6                    ; C·H^i: MI += it
-    vpxor       xmm3, xmm1, xmm7                    ; C·H^i: MI += it
-    vpxor       xmm1, xmm1, xmm1                    ; X counts once
-    add         rdx, 0x40                           ; the next powers
-    add         r9, 0x40                            ; the next blocks
-    sub         r10, 0x40
-    add         rbp, 0x40
-.under_4:
-    cmp         r10, 0x20
-    jb          .under_2
-    vpshufb     xmm5, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
-    vpaddd      xmm6, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_one]  ; AES: 1 blocks ahead
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
-    vpaddd      xmm0, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_blocks_2]  ; AES: the next counters
-    vmovdqu     xmm7, [rdi + 128]                   ; AES: k_0
-    vpxor       xmm5, xmm5, xmm7                    ; AES: + k_0
-    vpxor       xmm6, xmm6, xmm7                    ; AES: + k_0
-    vmovdqu     xmm7, [rdi + 144]                   ; AES: k_1
-    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 1
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 1
-    vmovdqu     xmm7, [rdi + 160]                   ; AES: k_2
-    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 2
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 2
-    vmovdqu     xmm7, [rdi + 176]                   ; AES: k_3
-    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 3
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 3
-    vmovdqu     xmm7, [rdi + 192]                   ; AES: k_4
-    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 4
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 4
-    vmovdqu     xmm7, [rdi + 208]                   ; AES: k_5
-    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 5
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 5
-    vmovdqu     xmm7, [rdi + 224]                   ; AES: k_6
-    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 6
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 6
-    vmovdqu     xmm7, [rdi + 240]                   ; AES: k_7
-    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 7
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 7
-    vmovdqu     xmm7, [rdi + 256]                   ; AES: k_8
-    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 8
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 8
-    vmovdqu     xmm7, [rdi + 272]                   ; AES: k_9
-    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 9
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 9
-    vmovdqu     xmm7, [rdi + 288]                   ; AES: k_10
-    vpxor       xmm8, xmm7, [r9]                    ; AES: k_Nr + text
-    vaesenclast xmm5, xmm5, xmm8                    ; AES: last round: the other text
-    vmovdqu     [rbp], xmm5                         ; AES: written
-    vpxor       xmm7, xmm7, [r9 + 16]               ; AES: k_Nr + text
-    vaesenclast xmm6, xmm6, xmm7                    ; AES: last round: the other text
-    vmovdqu     [rbp + 16], xmm6                    ; AES: written
-    vpshufb     xmm5, xmm5, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C
-    vpxor       xmm1, xmm5, xmm1                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  xmm5, xmm1, [rdx], 0x11             ; C·H^i: A1·B1
-    vpclmulqdq  xmm7, xmm1, [rdx], 0x00             ; C·H^i: A0·B0
-    vpclmulqdq  xmm8, xmm1, [rdx], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  xmm1, xmm1, [rdx], 0x10             ; C·H^i: A0·B1
-    vpxor       xmm4, xmm4, xmm5                    ; C·H^i: HI += it
-    vpxor       xmm2, xmm2, xmm7                    ; C·H^i: LO += it
-    vpxor       xmm3, xmm3, xmm8                    ; C·H^i: MI += it
-    vpxor       xmm3, xmm3, xmm1                    ; C·H^i: MI += it
-    vpclmulqdq  xmm1, xmm6, [rdx + 16], 0x11        ; C·H^i: A1·B1
-    vpclmulqdq  xmm5, xmm6, [rdx + 16], 0x00        ; C·H^i: A0·B0
-    vpclmulqdq  xmm7, xmm6, [rdx + 16], 0x01        ; C·H^i: A1·B0
-    vpclmulqdq  xmm6, xmm6, [rdx + 16], 0x10        ; C·H^i: A0·B1
-    vpxor       xmm4, xmm4, xmm1                    ; C·H^i: HI += it
-    vpxor       xmm2, xmm2, xmm5                    ; C·H^i: LO += it
-    vpxor       xmm1, xmm3, xmm7                    ; C·H^i: MI += it
-    vpxor       xmm3, xmm1, xmm6                    ; C·H^i: MI += it
-    vpxor       xmm1, xmm1, xmm1                    ; X counts once
-    add         rdx, 0x20                           ; the next powers
-    add         r9, 0x20                            ; the next blocks
-    sub         r10, 0x20
-    add         rbp, 0x20
-.under_2:
-    cmp         r10, 0x10
-    jb          .under_1
-    vpshufb     xmm5, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
-    vpaddd      xmm0, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_one]  ; AES: the next counters
-    vmovdqu     xmm6, [rdi + 128]                   ; AES: k_0
-    vpxor       xmm5, xmm5, xmm6                    ; AES: + k_0
-    vmovdqu     xmm6, [rdi + 144]                   ; AES: k_1
-    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 1
-    vmovdqu     xmm6, [rdi + 160]                   ; AES: k_2
-    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 2
-    vmovdqu     xmm6, [rdi + 176]                   ; AES: k_3
-    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 3
-    vmovdqu     xmm6, [rdi + 192]                   ; AES: k_4
-    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 4
-    vmovdqu     xmm6, [rdi + 208]                   ; AES: k_5
-    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 5
-    vmovdqu     xmm6, [rdi + 224]                   ; AES: k_6
-    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 6
-    vmovdqu     xmm6, [rdi + 240]                   ; AES: k_7
-    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 7
-    vmovdqu     xmm6, [rdi + 256]                   ; AES: k_8
-    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 8
-    vmovdqu     xmm6, [rdi + 272]                   ; AES: k_9
-    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 9
-    vmovdqu     xmm6, [rdi + 288]                   ; AES: k_10
-    vpxor       xmm6, xmm6, [r9]                    ; AES: k_Nr + text
-    vaesenclast xmm5, xmm5, xmm6                    ; AES: last round: the other text
-    vmovdqu     [rbp], xmm5                         ; AES: written
-    vpshufb     xmm5, xmm5, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C
-    vpxor       xmm1, xmm5, xmm1                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  xmm5, xmm1, [rdx], 0x11             ; C·H^i: A1·B1
-    vpclmulqdq  xmm6, xmm1, [rdx], 0x00             ; C·H^i: A0·B0
-    vpclmulqdq  xmm7, xmm1, [rdx], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  xmm1, xmm1, [rdx], 0x10             ; C·H^i: A0·B1
-    vpxor       xmm4, xmm4, xmm5                    ; C·H^i: HI += it
-    vpxor       xmm2, xmm2, xmm6                    ; C·H^i: LO += it
-    vpxor       xmm3, xmm3, xmm7                    ; C·H^i: MI += it
-    vpxor       xmm3, xmm3, xmm1                    ; C·H^i: MI += it
-    vpxor       xmm1, xmm1, xmm1                    ; X counts once
-    add         rdx, 0x10                           ; the next powers
-    add         r9, 0x10                            ; the next blocks
-    sub         r10, 0x10
-    add         rbp, 0x10
-.under_1:
-    cmp         r10, 0x00
-    je          .reduce
-    vpshufb     xmm0, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; counter block
-    vmovdqu     xmm5, [rdi + 128]                   ; k_0
-    vpxor       xmm0, xmm0, xmm5                    ; + k_0
-    vmovdqu     xmm5, [rdi + 144]                   ; k_1
-    vaesenc     xmm0, xmm0, xmm5                    ; round 1
-    vmovdqu     xmm5, [rdi + 160]                   ; k_2
-    vaesenc     xmm0, xmm0, xmm5                    ; round 2
-    vmovdqu     xmm5, [rdi + 176]                   ; k_3
-    vaesenc     xmm0, xmm0, xmm5                    ; round 3
-    vmovdqu     xmm5, [rdi + 192]                   ; k_4
-    vaesenc     xmm0, xmm0, xmm5                    ; round 4
-    vmovdqu     xmm5, [rdi + 208]                   ; k_5
-    vaesenc     xmm0, xmm0, xmm5                    ; round 5
-    vmovdqu     xmm5, [rdi + 224]                   ; k_6
-    vaesenc     xmm0, xmm0, xmm5                    ; round 6
-    vmovdqu     xmm5, [rdi + 240]                   ; k_7
-    vaesenc     xmm0, xmm0, xmm5                    ; round 7
-    vmovdqu     xmm5, [rdi + 256]                   ; k_8
-    vaesenc     xmm0, xmm0, xmm5                    ; round 8
-    vmovdqu     xmm5, [rdi + 272]                   ; k_9
-    vaesenc     xmm0, xmm0, xmm5                    ; round 9
-    vpxor       xmm5, xmm5, xmm5
-    cmp         r10, 0x08
-    jb          .under8
-    vmovq       xmm5, [r9]                          ; bytes 0..7
-    vmovq       xmm6, [r9 + r10 - 8]                ; the last 8 bytes
-    mov         rcx, r10
-    shl         rcx, 0x03
-    sub         rcx, 0x78
-    neg         rcx                                 ; 8·(15 - r) bits
-    vmovq       xmm7, rcx
-    vpsrlq      xmm6, xmm6, xmm7                    ; 8·(15 - r) bits
-    vpsrlq      xmm6, xmm6, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm5, xmm5, xmm6                    ; C_last, zero-padded
-    jmp         .padded
-.under8:
-    cmp         r10, 0x04
-    jb          .under4
-    vmovd       xmm5, [r9]                          ; bytes 0..3
-    vmovd       xmm6, [r9 + r10 - 4]                ; the last 4 bytes
-    mov         rcx, r10
-    shl         rcx, 0x03
-    sub         rcx, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm7, rcx
-    vpsllq      xmm6, xmm6, xmm7                    ; into place
-    vpor        xmm5, xmm5, xmm6                    ; C_last, zero-padded
-    jmp         .padded
-.under4:
-    mov         rsi, r10
-    shr         rsi, 0x01
-    movzx       ecx, byte [r9]                      ; byte 0
-    vmovq       xmm5, rcx
-    movzx       ecx, byte [r9 + rsi]                ; byte r >> 1
-    vmovq       xmm6, rcx
-    shl         rsi, 0x03
-    vmovq       xmm7, rsi
-    vpsllq      xmm6, xmm6, xmm7                    ; into place
-    mov         rsi, r10
-    sub         rsi, 0x01
-    movzx       ecx, byte [r9 + rsi]                ; byte r - 1
-    vmovq       xmm7, rcx
-    shl         rsi, 0x03
-    vmovq       xmm8, rsi
-    vpsllq      xmm7, xmm7, xmm8                    ; into place
-    vpor        xmm5, xmm5, xmm6
-    vpor        xmm5, xmm5, xmm7                    ; C_last, zero-padded
-.padded:
-    vmovdqu     xmm6, [rdi + 288]                   ; k_10
-    vpxor       xmm5, xmm6, xmm5                    ; k_Nr + text
-    vaesenclast xmm7, xmm0, xmm5                    ; other text
-    vmovq       xmm0, r10
-    vpxor       xmm5, xmm5, xmm5
-    vpshufb     xmm0, xmm0, xmm5                    ; r in every byte
-    vpcmpgtb    xmm0, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_positions]  ; ones in bytes 0..r-1
-    vpand       xmm0, xmm7, xmm0                    ; zero-padded
-    vpshufb     xmm0, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C_last
-    vpxor       xmm0, xmm0, xmm1                    ; C·H: A = X + C; X counts once
-    vpclmulqdq  xmm1, xmm0, [rdx], 0x11             ; C·H: A1·B1
-    vpclmulqdq  xmm5, xmm0, [rdx], 0x00             ; C·H: A0·B0
-    vpclmulqdq  xmm6, xmm0, [rdx], 0x01             ; C·H: A1·B0
-    vpclmulqdq  xmm0, xmm0, [rdx], 0x10             ; C·H: A0·B1
-    vpxor       xmm4, xmm4, xmm1                    ; C·H: HI += it
-    vpxor       xmm2, xmm2, xmm5                    ; C·H: LO += it
-    vpxor       xmm1, xmm3, xmm6                    ; C·H: MI += it
-    vpxor       xmm3, xmm1, xmm0                    ; C·H: MI += it
-    mov         rcx, r10
-    and         rcx, 0x08
-    cmp         rcx, 0x00
-    je          .stored_8
-    vmovq       [rbp], xmm7                         ; 8 of its bytes
-    vpsrldq     xmm7, xmm7, 0x08                    ; the bytes after them
-    add         rbp, 0x08
-.stored_8:
-    mov         rcx, r10
-    and         rcx, 0x04
-    cmp         rcx, 0x00
-    je          .stored_4
-    vmovd       [rbp], xmm7                         ; 4 of its bytes
-    vpsrldq     xmm7, xmm7, 0x04                    ; the bytes after them
-    add         rbp, 0x04
-.stored_4:
-    mov         rcx, r10
-    and         rcx, 0x02
-    cmp         rcx, 0x00
-    je          .stored_2
-    vpextrw     word [rbp], xmm7, 0x00              ; 2 of its bytes
-    vpsrldq     xmm7, xmm7, 0x02                    ; the bytes after them
-    add         rbp, 0x02
-.stored_2:
-    and         r10, 0x01
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r10, 0x00
-    je          .stored_1
-    vpextrb     byte [rbp], xmm7, 0x00              ; 1 of its bytes
-.stored_1:
-.reduce:
-    vpsrldq     xmm0, xmm3, 0x08                    ; reduce: MI1
-    vpxor       xmm0, xmm4, xmm0                    ; reduce: HI += MI1
-    vpslldq     xmm1, xmm3, 0x08                    ; reduce: MI0·x^64
-    vpxor       xmm1, xmm2, xmm1                    ; reduce: LO += MI0·x^64
-    vpclmulqdq  xmm2, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x10  ; reduce: Q'·LO0
+    jmp         .tail_rest                          ; reduce
+.tail_first:
+    vmovdqu     xmm0, [r10]                         ; C·H^m: C, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C·H^m: C
+    vpxor       xmm1, xmm0, xmm1                    ; C·H^m: A = X + C
+    vpclmulqdq  xmm4, xmm1, [rdx], 0x11             ; C·H^m: A1·B1
+    vpclmulqdq  xmm0, xmm1, [rdx], 0x00             ; C·H^m: A0·B0
+    vpclmulqdq  xmm3, xmm1, [rdx], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  xmm1, xmm1, [rdx], 0x10             ; C·H^m: A0·B1
+    vpxor       xmm3, xmm3, xmm1                    ; C·H^m: MI += it
+    vpxor       xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rdx, 0x10                           ; the next powers
+    add         r10, 0x10                           ; the next blocks
+    sub         r11, 0x10
+    cmp         r11, 0x10
+    jb          .tail_after_block
+.tail_block:
+    vmovdqu     xmm5, [r10]                         ; C·H^i: C, bytes as in memory
+    vpshufb     xmm5, xmm5, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C·H^i: C
+    vpclmulqdq  xmm6, xmm5, [rdx], 0x11             ; C·H^i: A1·B1
+    vpclmulqdq  xmm7, xmm5, [rdx], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  xmm8, xmm5, [rdx], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  xmm5, xmm5, [rdx], 0x10             ; C·H^i: A0·B1
+    vpxor       xmm4, xmm4, xmm6                    ; C·H^i: HI += it
+    vpxor       xmm0, xmm0, xmm7                    ; C·H^i: LO += it
+    vpxor       xmm3, xmm3, xmm8                    ; C·H^i: MI += it
+    vpxor       xmm3, xmm3, xmm5                    ; C·H^i: MI += it
+    add         rdx, 0x10                           ; the next powers
+    add         r10, 0x10                           ; the next blocks
+    sub         r11, 0x10
+    cmp         r11, 0x10
+    jae         .tail_block
+.tail_after_block:
+    cmp         r11, 0x00
+    je          .tail_reduce
+.tail_rest:
+    vpshufb     xmm2, xmm2, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C_last
+    vpxor       xmm1, xmm2, xmm1                    ; C·H: A = X + C; X counts once
+    vpclmulqdq  xmm2, xmm1, [rdx], 0x11             ; C·H: A1·B1
+    vpclmulqdq  xmm5, xmm1, [rdx], 0x00             ; C·H: A0·B0
+    vpclmulqdq  xmm6, xmm1, [rdx], 0x01             ; C·H: A1·B0
+    vpclmulqdq  xmm1, xmm1, [rdx], 0x10             ; C·H: A0·B1
+    vpxor       xmm4, xmm4, xmm2                    ; C·H: HI += it
+    vpxor       xmm0, xmm0, xmm5                    ; C·H: LO += it
+    vpxor       xmm2, xmm3, xmm6                    ; C·H: MI += it
+    vpxor       xmm3, xmm2, xmm1                    ; C·H: MI += it
+.tail_reduce:
+    vpsrldq     xmm1, xmm3, 0x08                    ; reduce: MI1
+    vpxor       xmm1, xmm4, xmm1                    ; reduce: HI += MI1
+    vpslldq     xmm2, xmm3, 0x08                    ; reduce: MI0·x^64
+    vpxor       xmm0, xmm0, xmm2                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  xmm2, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x10  ; reduce: Q'·LO0
     vpslldq     xmm2, xmm2, 0x08                    ; reduce: (Q'·LO0)·x^64
-    vpxor       xmm1, xmm1, xmm2                    ; reduce: LO += (Q'·LO0)·x^64
-    vpclmulqdq  xmm2, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x00  ; reduce: (x^64 + Q')·LO0
+    vpxor       xmm0, xmm0, xmm2                    ; reduce: LO += (Q'·LO0)·x^64
+    vpclmulqdq  xmm2, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x00  ; reduce: (x^64 + Q')·LO0
     vpsrldq     xmm2, xmm2, 0x04                    ; reduce: into place
-    vpclmulqdq  xmm1, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x01  ; reduce: (x^64 + Q')·LO1
-    vpslldq     xmm1, xmm1, 0x04                    ; reduce: into place
-    vpxor       xmm1, xmm1, xmm2                    ; reduce: (x^64 + Q')·LO
-    vpxor       xmm1, xmm1, xmm0                    ; reduce: RES
+    vpclmulqdq  xmm0, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x01  ; reduce: (x^64 + Q')·LO1
+    vpslldq     xmm0, xmm0, 0x04                    ; reduce: into place
+    vpxor       xmm0, xmm0, xmm2                    ; reduce: (x^64 + Q')·LO
+    vpxor       xmm1, xmm0, xmm1                    ; reduce: RES
 .tag:
     shl         r12, 0x03                           ; bits
     vmovq       xmm0, r12
@@ -3127,8 +3119,8 @@ gcm128_avx_schoolbook_clmul3_x8_seal:
 
 ; int gcm128_avx_schoolbook_clmul3_x8_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len)
 ;   out = in decrypted; 0, or 1 if the tag differs: out is zero; or 2 if a length is none there may be
-;   stack 56 bytes; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13
-;   secrets may remain in xmm0-15, rdx rsi, 16 bytes of stack
+;   stack 56 bytes; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14
+;   secrets may remain in xmm0-15, r11 rdx rsi, 16 bytes of stack
 global gcm128_avx_schoolbook_clmul3_x8_open:function (gcm128_avx_schoolbook_clmul3_x8_open.end - gcm128_avx_schoolbook_clmul3_x8_open)
 align 32
 gcm128_avx_schoolbook_clmul3_x8_open:
@@ -3137,31 +3129,31 @@ gcm128_avx_schoolbook_clmul3_x8_open:
     push        rbp                                 ; callee-saved
     push        r12                                 ; callee-saved
     push        r13                                 ; callee-saved
-    sub         rsp, 0x18                           ; frame
-    mov         r13, [rsp + 64]                     ; len, from the stack
-    mov         r12, [rsp + 72]                     ; out, from the stack
+    push        r14                                 ; callee-saved
+    sub         rsp, 0x10                           ; frame
+    mov         r14, [rsp + 64]                     ; len, from the stack
+    mov         r13, [rsp + 72]                     ; out, from the stack
     mov         rax, [rsp + 80]                     ; tag, from the stack
     mov         r10, [rsp + 88]                     ; tag_len, from the stack
     cmp         rdx, 0x00
     je          .refused
     mov         r11, 2305843009213693951            ; bytes of AAD or IV, at most
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, r11
     ja          .refused
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, r11
     ja          .refused
     mov         r11, 68719476704                    ; bytes of text, at most
-    cmp         r13, r11
-    ja          .refused
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r14, r11
+    ja          .refused
     cmp         r10, 0x04
     je          .tag_length
     cmp         r10, 0x08
     je          .tag_length
     cmp         r10, 0x0c
     jb          .refused
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x11
     jae         .refused
 .tag_length:
@@ -3542,14 +3534,13 @@ gcm128_avx_schoolbook_clmul3_x8_open:
     vpxor       xmm2, xmm2, xmm3                    ; reduce: (x^64 + Q')·LO
     vpxor       xmm1, xmm2, xmm1                    ; reduce: RES
 .aad_done:
-    mov         rbx, r13
-    mov         r11, r12
-    cmp         r13, 0x00
+    mov         r12, r14
+    mov         rbp, r13
+    cmp         r14, 0x00
     je          .tag
-    cmp         rbx, 0x80
+    cmp         r12, 0x80
     jb          .rest
 .groups:
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
     vpshufb     xmm2, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
     vmovdqu     xmm3, [r9 + 32]                     ; C3·H^6: C, bytes as in memory
@@ -3737,425 +3728,446 @@ gcm128_avx_schoolbook_clmul3_x8_open:
     vpxor       xmm13, xmm14, [r9]                  ; AES: k_Nr + text
     vaesenclast xmm2, xmm2, xmm13                   ; AES: last round: the other text
     vpclmulqdq  xmm1, xmm1, [rdi], 0x10             ; C1·H^8: A0·B1
-    vmovdqu     [r11], xmm2                         ; AES: written
+    vmovdqu     [rbp], xmm2                         ; AES: written
     vpxor       xmm1, xmm6, xmm1                    ; C1·H^8: MI += it
     vpxor       xmm2, xmm14, [r9 + 16]              ; AES: k_Nr + text
     vaesenclast xmm2, xmm4, xmm2                    ; AES: last round: the other text
     vpsrldq     xmm4, xmm1, 0x08                    ; reduce: MI1
-    vmovdqu     [r11 + 16], xmm2                    ; AES: written
+    vmovdqu     [rbp + 16], xmm2                    ; AES: written
     vpxor       xmm2, xmm11, xmm4                   ; reduce: HI += MI1
     vpxor       xmm4, xmm14, [r9 + 32]              ; AES: k_Nr + text
     vpslldq     xmm1, xmm1, 0x08                    ; reduce: MI0·x^64
     vaesenclast xmm4, xmm5, xmm4                    ; AES: last round: the other text
-    vmovdqu     [r11 + 32], xmm4                    ; AES: written
+    vmovdqu     [rbp + 32], xmm4                    ; AES: written
     vpxor       xmm1, xmm3, xmm1                    ; reduce: LO += MI0·x^64
     vpxor       xmm3, xmm14, [r9 + 48]              ; AES: k_Nr + text
     vpclmulqdq  xmm4, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x10  ; reduce: Q'·LO0
     vaesenclast xmm3, xmm7, xmm3                    ; AES: last round: the other text
-    vmovdqu     [r11 + 48], xmm3                    ; AES: written
+    vmovdqu     [rbp + 48], xmm3                    ; AES: written
     vpslldq     xmm3, xmm4, 0x08                    ; reduce: (Q'·LO0)·x^64
     vpxor       xmm4, xmm14, [r9 + 64]              ; AES: k_Nr + text
     vpxor       xmm1, xmm1, xmm3                    ; reduce: LO += (Q'·LO0)·x^64
     vaesenclast xmm3, xmm8, xmm4                    ; AES: last round: the other text
-    vmovdqu     [r11 + 64], xmm3                    ; AES: written
+    vmovdqu     [rbp + 64], xmm3                    ; AES: written
     vpclmulqdq  xmm3, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x00  ; reduce: (x^64 + Q')·LO0
     vpxor       xmm4, xmm14, [r9 + 80]              ; AES: k_Nr + text
     vpsrldq     xmm3, xmm3, 0x04                    ; reduce: into place
     vaesenclast xmm4, xmm10, xmm4                   ; AES: last round: the other text
-    vmovdqu     [r11 + 80], xmm4                    ; AES: written
+    vmovdqu     [rbp + 80], xmm4                    ; AES: written
     vpclmulqdq  xmm1, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x01  ; reduce: (x^64 + Q')·LO1
     vpxor       xmm4, xmm14, [r9 + 96]              ; AES: k_Nr + text
     vpslldq     xmm1, xmm1, 0x04                    ; reduce: into place
     vaesenclast xmm4, xmm9, xmm4                    ; AES: last round: the other text
     vpxor       xmm1, xmm1, xmm3                    ; reduce: (x^64 + Q')·LO
-    vmovdqu     [r11 + 96], xmm4                    ; AES: written
+    vmovdqu     [rbp + 96], xmm4                    ; AES: written
     vpxor       xmm3, xmm14, [r9 + 112]             ; AES: k_Nr + text
     vpxor       xmm1, xmm1, xmm2                    ; reduce: RES
     vaesenclast xmm2, xmm12, xmm3                   ; AES: last round: the other text
-    vmovdqu     [r11 + 112], xmm2                   ; AES: written
+    vmovdqu     [rbp + 112], xmm2                   ; AES: written
     add         r9, 0x80                            ; next group
-    add         r11, 0x80
-    sub         rbx, 0x80
-    cmp         rbx, 0x80
+    add         rbp, 0x80
+    sub         r12, 0x80
+    cmp         r12, 0x80
     jae         .group
 .after_group:
-    cmp         rbx, 0x00
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r12, 0x00
     je          .tag
 .rest:
+    mov         rsi, r9
+    mov         rbx, r12
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 128]
     sub         rdx, rcx                            ; H^m
+    cmp         rbx, 0x10
+    jae         .tail_first
     vpxor       xmm2, xmm2, xmm2
     vpxor       xmm3, xmm3, xmm3
     vpxor       xmm4, xmm4, xmm4
-    cmp         rbx, 0x40
-    jb          .under_4
-    vpshufb     xmm5, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
-    vmovdqu     xmm6, [r9]                          ; C, bytes as in memory
-    vpaddd      xmm7, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_one]  ; AES: 1 blocks ahead
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C
-    vpshufb     xmm7, xmm7, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
-    vpxor       xmm1, xmm6, xmm1                    ; C·H^i: A = X + C; X counts once
-    vpaddd      xmm6, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_blocks_2]  ; AES: 2 blocks ahead
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
-    vpclmulqdq  xmm8, xmm1, [rdx], 0x11             ; C·H^i: A1·B1
-    vpaddd      xmm9, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_blocks_3]  ; AES: 3 blocks ahead
-    vpxor       xmm4, xmm4, xmm8                    ; C·H^i: HI += it
-    vpshufb     xmm8, xmm9, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
-    vpclmulqdq  xmm9, xmm1, [rdx], 0x00             ; C·H^i: A0·B0
-    vpaddd      xmm0, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_blocks_4]  ; AES: the next counters
-    vpxor       xmm2, xmm2, xmm9                    ; C·H^i: LO += it
-    vmovdqu     xmm9, [rdi + 128]                   ; AES: k_0
-    vpclmulqdq  xmm10, xmm1, [rdx], 0x01            ; C·H^i: A1·B0
-    vpxor       xmm5, xmm5, xmm9                    ; AES: + k_0
-    vpxor       xmm7, xmm7, xmm9                    ; AES: + k_0
-    vpxor       xmm3, xmm3, xmm10                   ; C·H^i: MI += it
-    vpxor       xmm6, xmm6, xmm9                    ; AES: + k_0
-    vpclmulqdq  xmm1, xmm1, [rdx], 0x10             ; C·H^i: A0·B1
-    vpxor       xmm8, xmm8, xmm9                    ; AES: + k_0
-    vpxor       xmm3, xmm3, xmm1                    ; C·H^i: MI += it
-    vmovdqu     xmm1, [rdi + 144]                   ; AES: k_1
-    vaesenc     xmm5, xmm5, xmm1                    ; AES: round 1
-    vmovdqu     xmm9, [r9 + 16]                     ; C, bytes as in memory
-    vaesenc     xmm7, xmm7, xmm1                    ; AES: round 1
-    vpshufb     xmm9, xmm9, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C
-    vaesenc     xmm6, xmm6, xmm1                    ; AES: round 1
-    vaesenc     xmm1, xmm8, xmm1                    ; AES: round 1
-    vmovdqu     xmm8, [rdi + 160]                   ; AES: k_2
-    vpclmulqdq  xmm10, xmm9, [rdx + 16], 0x11       ; C·H^i: A1·B1
-    vaesenc     xmm5, xmm5, xmm8                    ; AES: round 2
-    vpxor       xmm4, xmm4, xmm10                   ; C·H^i: HI += it
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 2
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 2
-    vaesenc     xmm1, xmm1, xmm8                    ; AES: round 2
-    vpclmulqdq  xmm8, xmm9, [rdx + 16], 0x00        ; C·H^i: A0·B0
-    vmovdqu     xmm10, [rdi + 176]                  ; AES: k_3
-    vpxor       xmm2, xmm2, xmm8                    ; C·H^i: LO += it
-    vaesenc     xmm5, xmm5, xmm10                   ; AES: round 3
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 3
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 3
-    vpclmulqdq  xmm8, xmm9, [rdx + 16], 0x01        ; C·H^i: A1·B0
-    vaesenc     xmm1, xmm1, xmm10                   ; AES: round 3
-    vpxor       xmm3, xmm3, xmm8                    ; C·H^i: MI += it
-    vmovdqu     xmm8, [rdi + 192]                   ; AES: k_4
-    vaesenc     xmm5, xmm5, xmm8                    ; AES: round 4
-    vpclmulqdq  xmm9, xmm9, [rdx + 16], 0x10        ; C·H^i: A0·B1
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 4
-    vpxor       xmm3, xmm3, xmm9                    ; C·H^i: MI += it
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 4
-    vmovdqu     xmm9, [r9 + 32]                     ; C, bytes as in memory
-    vaesenc     xmm1, xmm1, xmm8                    ; AES: round 4
-    vmovdqu     xmm8, [rdi + 208]                   ; AES: k_5
-    vpshufb     xmm9, xmm9, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C
-    vaesenc     xmm5, xmm5, xmm8                    ; AES: round 5
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 5
-    vpclmulqdq  xmm10, xmm9, [rdx + 32], 0x11       ; C·H^i: A1·B1
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 5
-    vaesenc     xmm1, xmm1, xmm8                    ; AES: round 5
-    vpxor       xmm4, xmm4, xmm10                   ; C·H^i: HI += it
-    vmovdqu     xmm8, [rdi + 224]                   ; AES: k_6
-    vaesenc     xmm5, xmm5, xmm8                    ; AES: round 6
-    vpclmulqdq  xmm10, xmm9, [rdx + 32], 0x00       ; C·H^i: A0·B0
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 6
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 6
-    vpxor       xmm2, xmm2, xmm10                   ; C·H^i: LO += it
-    vaesenc     xmm1, xmm1, xmm8                    ; AES: round 6
-    vmovdqu     xmm8, [rdi + 240]                   ; AES: k_7
-    vaesenc     xmm5, xmm5, xmm8                    ; AES: round 7
-    vpclmulqdq  xmm10, xmm9, [rdx + 32], 0x01       ; C·H^i: A1·B0
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 7
-    vpxor       xmm3, xmm3, xmm10                   ; C·H^i: MI += it
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 7
-    vpclmulqdq  xmm9, xmm9, [rdx + 32], 0x10        ; C·H^i: A0·B1
-    vaesenc     xmm1, xmm1, xmm8                    ; AES: round 7
-    vmovdqu     xmm8, [rdi + 256]                   ; AES: k_8
-    vpxor       xmm3, xmm3, xmm9                    ; C·H^i: MI += it
-    vaesenc     xmm5, xmm5, xmm8                    ; AES: round 8
-    vmovdqu     xmm9, [r9 + 48]                     ; C, bytes as in memory
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 8
-    vpshufb     xmm9, xmm9, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 8
-    vaesenc     xmm1, xmm1, xmm8                    ; AES: round 8
-    vmovdqu     xmm8, [rdi + 272]                   ; AES: k_9
-    vpclmulqdq  xmm10, xmm9, [rdx + 48], 0x11       ; C·H^i: A1·B1
-    vaesenc     xmm5, xmm5, xmm8                    ; AES: round 9
-    vpxor       xmm4, xmm4, xmm10                   ; C·H^i: HI += it
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 9
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 9
-    vaesenc     xmm1, xmm1, xmm8                    ; AES: round 9
-    vpclmulqdq  xmm8, xmm9, [rdx + 48], 0x00        ; C·H^i: A0·B0
-    vmovdqu     xmm10, [rdi + 288]                  ; AES: k_10
-    vpxor       xmm2, xmm2, xmm8                    ; C·H^i: LO += it
-    vpxor       xmm8, xmm10, [r9]                   ; AES: k_Nr + text
-    vaesenclast xmm5, xmm5, xmm8                    ; AES: last round: the other text
-    vmovdqu     [r11], xmm5                         ; AES: written
-    vpclmulqdq  xmm5, xmm9, [rdx + 48], 0x01        ; C·H^i: A1·B0
-    vpxor       xmm8, xmm10, [r9 + 16]              ; AES: k_Nr + text
-    vaesenclast xmm7, xmm7, xmm8                    ; AES: last round: the other text
-    vpxor       xmm3, xmm3, xmm5                    ; C·H^i: MI += it
-    vmovdqu     [r11 + 16], xmm7                    ; AES: written
-    vpclmulqdq  xmm5, xmm9, [rdx + 48], 0x10        ; C·H^i: A0·B1
-    vpxor       xmm7, xmm10, [r9 + 32]              ; AES: k_Nr + text
-    vpxor       xmm3, xmm3, xmm5                    ; C·H^i: MI += it
-    vaesenclast xmm5, xmm6, xmm7                    ; AES: last round: the other text
-    vmovdqu     [r11 + 32], xmm5                    ; AES: written
-    vpxor       xmm5, xmm10, [r9 + 48]              ; AES: k_Nr + text
-    vaesenclast xmm1, xmm1, xmm5                    ; AES: last round: the other text
-    vmovdqu     [r11 + 48], xmm1                    ; AES: written
-    vpxor       xmm1, xmm1, xmm1                    ; X counts once
-    add         rdx, 0x40                           ; the next powers
-    add         r9, 0x40                            ; the next blocks
-    sub         rbx, 0x40
-    add         r11, 0x40
-.under_4:
-    cmp         rbx, 0x20
-    jb          .under_2
-    vpshufb     xmm5, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
-    vmovdqu     xmm6, [r9]                          ; C, bytes as in memory
-    vpaddd      xmm7, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_one]  ; AES: 1 blocks ahead
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C
-    vpshufb     xmm7, xmm7, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
-    vpaddd      xmm0, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_blocks_2]  ; AES: the next counters
-    vpxor       xmm1, xmm6, xmm1                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  xmm6, xmm1, [rdx], 0x11             ; C·H^i: A1·B1
-    vmovdqu     xmm8, [rdi + 128]                   ; AES: k_0
-    vpxor       xmm5, xmm5, xmm8                    ; AES: + k_0
-    vpxor       xmm4, xmm4, xmm6                    ; C·H^i: HI += it
-    vpxor       xmm6, xmm7, xmm8                    ; AES: + k_0
-    vmovdqu     xmm7, [rdi + 144]                   ; AES: k_1
-    vpclmulqdq  xmm8, xmm1, [rdx], 0x00             ; C·H^i: A0·B0
-    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 1
-    vpxor       xmm2, xmm2, xmm8                    ; C·H^i: LO += it
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 1
-    vmovdqu     xmm7, [rdi + 160]                   ; AES: k_2
-    vpclmulqdq  xmm8, xmm1, [rdx], 0x01             ; C·H^i: A1·B0
-    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 2
-    vpxor       xmm3, xmm3, xmm8                    ; C·H^i: MI += it
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 2
-    vmovdqu     xmm7, [rdi + 176]                   ; AES: k_3
-    vpclmulqdq  xmm1, xmm1, [rdx], 0x10             ; C·H^i: A0·B1
-    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 3
-    vpxor       xmm3, xmm3, xmm1                    ; C·H^i: MI += it
-    vaesenc     xmm1, xmm6, xmm7                    ; AES: round 3
-    vmovdqu     xmm6, [rdi + 192]                   ; AES: k_4
-    vmovdqu     xmm7, [r9 + 16]                     ; C, bytes as in memory
-    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 4
-    vpshufb     xmm7, xmm7, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C
-    vaesenc     xmm1, xmm1, xmm6                    ; AES: round 4
-    vmovdqu     xmm6, [rdi + 208]                   ; AES: k_5
-    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 5
-    vaesenc     xmm1, xmm1, xmm6                    ; AES: round 5
-    vpclmulqdq  xmm6, xmm7, [rdx + 16], 0x11        ; C·H^i: A1·B1
-    vmovdqu     xmm8, [rdi + 224]                   ; AES: k_6
-    vpxor       xmm4, xmm4, xmm6                    ; C·H^i: HI += it
-    vaesenc     xmm5, xmm5, xmm8                    ; AES: round 6
-    vaesenc     xmm1, xmm1, xmm8                    ; AES: round 6
-    vmovdqu     xmm6, [rdi + 240]                   ; AES: k_7
-    vpclmulqdq  xmm8, xmm7, [rdx + 16], 0x00        ; C·H^i: A0·B0
-    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 7
-    vaesenc     xmm1, xmm1, xmm6                    ; AES: round 7
-    vpxor       xmm2, xmm2, xmm8                    ; C·H^i: LO += it
-    vmovdqu     xmm6, [rdi + 256]                   ; AES: k_8
-    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 8
-    vaesenc     xmm1, xmm1, xmm6                    ; AES: round 8
-    vpclmulqdq  xmm6, xmm7, [rdx + 16], 0x01        ; C·H^i: A1·B0
-    vmovdqu     xmm8, [rdi + 272]                   ; AES: k_9
-    vpxor       xmm3, xmm3, xmm6                    ; C·H^i: MI += it
-    vaesenc     xmm5, xmm5, xmm8                    ; AES: round 9
-    vaesenc     xmm1, xmm1, xmm8                    ; AES: round 9
-    vpclmulqdq  xmm6, xmm7, [rdx + 16], 0x10        ; C·H^i: A0·B1
-    vmovdqu     xmm7, [rdi + 288]                   ; AES: k_10
-    vpxor       xmm8, xmm7, [r9]                    ; AES: k_Nr + text
-    vpxor       xmm3, xmm3, xmm6                    ; C·H^i: MI += it
-    vaesenclast xmm5, xmm5, xmm8                    ; AES: last round: the other text
-    vmovdqu     [r11], xmm5                         ; AES: written
-    vpxor       xmm5, xmm7, [r9 + 16]               ; AES: k_Nr + text
-    vaesenclast xmm1, xmm1, xmm5                    ; AES: last round: the other text
-    vmovdqu     [r11 + 16], xmm1                    ; AES: written
-    vpxor       xmm1, xmm1, xmm1                    ; X counts once
-    add         rdx, 0x20                           ; the next powers
-    add         r9, 0x20                            ; the next blocks
-    sub         rbx, 0x20
-    add         r11, 0x20
-.under_2:
-    cmp         rbx, 0x10
-    jb          .under_1
-    vpshufb     xmm5, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
-    vmovdqu     xmm6, [r9]                          ; C, bytes as in memory
-    vpaddd      xmm0, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_one]  ; AES: the next counters
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C
-    vmovdqu     xmm7, [rdi + 128]                   ; AES: k_0
-    vpxor       xmm5, xmm5, xmm7                    ; AES: + k_0
-    vpxor       xmm1, xmm6, xmm1                    ; C·H^i: A = X + C; X counts once
-    vmovdqu     xmm6, [rdi + 144]                   ; AES: k_1
-    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 1
-    vpclmulqdq  xmm6, xmm1, [rdx], 0x11             ; C·H^i: A1·B1
-    vmovdqu     xmm7, [rdi + 160]                   ; AES: k_2
-    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 2
-    vpxor       xmm4, xmm4, xmm6                    ; C·H^i: HI += it
-    vmovdqu     xmm6, [rdi + 176]                   ; AES: k_3
-    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 3
-    vpclmulqdq  xmm6, xmm1, [rdx], 0x00             ; C·H^i: A0·B0
-    vmovdqu     xmm7, [rdi + 192]                   ; AES: k_4
-    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 4
-    vpxor       xmm2, xmm2, xmm6                    ; C·H^i: LO += it
-    vmovdqu     xmm6, [rdi + 208]                   ; AES: k_5
-    vpclmulqdq  xmm7, xmm1, [rdx], 0x01             ; C·H^i: A1·B0
-    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 5
-    vmovdqu     xmm6, [rdi + 224]                   ; AES: k_6
-    vpxor       xmm3, xmm3, xmm7                    ; C·H^i: MI += it
-    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 6
-    vmovdqu     xmm6, [rdi + 240]                   ; AES: k_7
-    vpclmulqdq  xmm1, xmm1, [rdx], 0x10             ; C·H^i: A0·B1
-    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 7
-    vmovdqu     xmm6, [rdi + 256]                   ; AES: k_8
-    vpxor       xmm3, xmm3, xmm1                    ; C·H^i: MI += it
-    vaesenc     xmm1, xmm5, xmm6                    ; AES: round 8
-    vmovdqu     xmm5, [rdi + 272]                   ; AES: k_9
-    vaesenc     xmm1, xmm1, xmm5                    ; AES: round 9
-    vmovdqu     xmm5, [rdi + 288]                   ; AES: k_10
-    vpxor       xmm5, xmm5, [r9]                    ; AES: k_Nr + text
-    vaesenclast xmm1, xmm1, xmm5                    ; AES: last round: the other text
-    vmovdqu     [r11], xmm1                         ; AES: written
-    vpxor       xmm1, xmm1, xmm1                    ; X counts once
+    jmp         .tail_rest
+.tail_first:
+    vmovdqu     xmm2, [rsi]                         ; C·H^m: C, bytes as in memory
+    vpshufb     xmm2, xmm2, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C·H^m: C
+    vpxor       xmm1, xmm2, xmm1                    ; C·H^m: A = X + C
+    vpclmulqdq  xmm4, xmm1, [rdx], 0x11             ; C·H^m: A1·B1
+    vpclmulqdq  xmm2, xmm1, [rdx], 0x00             ; C·H^m: A0·B0
+    vpclmulqdq  xmm3, xmm1, [rdx], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  xmm1, xmm1, [rdx], 0x10             ; C·H^m: A0·B1
+    vpxor       xmm3, xmm3, xmm1                    ; C·H^m: MI += it
+    vpxor       xmm1, xmm1, xmm1                    ; C·H^m: X counts once
     add         rdx, 0x10                           ; the next powers
-    add         r9, 0x10                            ; the next blocks
+    add         rsi, 0x10                           ; the next blocks
     sub         rbx, 0x10
-    add         r11, 0x10
-.under_1:
-    cmp         rbx, 0x00
-    je          .reduce
-    vpshufb     xmm0, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; counter block
-    vmovdqu     xmm5, [rdi + 128]                   ; k_0
-    vpxor       xmm0, xmm0, xmm5                    ; + k_0
-    vmovdqu     xmm5, [rdi + 144]                   ; k_1
-    vaesenc     xmm0, xmm0, xmm5                    ; round 1
-    vmovdqu     xmm5, [rdi + 160]                   ; k_2
-    vaesenc     xmm0, xmm0, xmm5                    ; round 2
-    vmovdqu     xmm5, [rdi + 176]                   ; k_3
-    vaesenc     xmm0, xmm0, xmm5                    ; round 3
-    vmovdqu     xmm5, [rdi + 192]                   ; k_4
-    vaesenc     xmm0, xmm0, xmm5                    ; round 4
-    vmovdqu     xmm5, [rdi + 208]                   ; k_5
-    vaesenc     xmm0, xmm0, xmm5                    ; round 5
-    vmovdqu     xmm5, [rdi + 224]                   ; k_6
-    vaesenc     xmm0, xmm0, xmm5                    ; round 6
-    vmovdqu     xmm5, [rdi + 240]                   ; k_7
-    vaesenc     xmm0, xmm0, xmm5                    ; round 7
-    vmovdqu     xmm5, [rdi + 256]                   ; k_8
-    vaesenc     xmm0, xmm0, xmm5                    ; round 8
-    vmovdqu     xmm5, [rdi + 272]                   ; k_9
-    vaesenc     xmm0, xmm0, xmm5                    ; round 9
-    vpxor       xmm5, xmm5, xmm5
+    cmp         rbx, 0x10
+    jb          .tail_after_block
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+.tail_block:
+    vmovdqu     xmm5, [rsi]                         ; C·H^i: C, bytes as in memory
+    vpshufb     xmm5, xmm5, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C·H^i: C
+    vpclmulqdq  xmm6, xmm5, [rdx], 0x11             ; C·H^i: A1·B1
+    vpclmulqdq  xmm7, xmm5, [rdx], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  xmm8, xmm5, [rdx], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  xmm5, xmm5, [rdx], 0x10             ; C·H^i: A0·B1
+    vpxor       xmm4, xmm4, xmm6                    ; C·H^i: HI += it
+    vpxor       xmm2, xmm2, xmm7                    ; C·H^i: LO += it
+    vpxor       xmm3, xmm3, xmm8                    ; C·H^i: MI += it
+    vpxor       xmm3, xmm3, xmm5                    ; C·H^i: MI += it
+    add         rdx, 0x10                           ; the next powers
+    add         rsi, 0x10                           ; the next blocks
+    sub         rbx, 0x10
+    cmp         rbx, 0x10
+    jae         .tail_block
+.tail_after_block:
+    cmp         rbx, 0x00
+    je          .tail_reduce
+.tail_rest:
+    vpxor       xmm5, xmm5, xmm5
     cmp         rbx, 0x08
-    jb          .under8
-    vmovq       xmm5, [r9]                          ; bytes 0..7
-    vmovq       xmm6, [r9 + rbx - 8]                ; the last 8 bytes
-    mov         rcx, rbx
-    shl         rcx, 0x03
-    sub         rcx, 0x78
-    neg         rcx                                 ; 8·(15 - r) bits
-    vmovq       xmm7, rcx
+    jb          .tail_under8
+    vmovq       xmm5, [rsi]                         ; bytes 0..7
+    vmovq       xmm6, [rsi + rbx - 8]               ; the last 8 bytes
+    shl         rbx, 0x03
+    sub         rbx, 0x78
+    neg         rbx                                 ; 8·(15 - r) bits
+    vmovq       xmm7, rbx
     vpsrlq      xmm6, xmm6, xmm7                    ; 8·(15 - r) bits
     vpsrlq      xmm6, xmm6, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
     vpunpcklqdq xmm5, xmm5, xmm6                    ; C_last, zero-padded
-    jmp         .padded
-.under8:
+    jmp         short .tail_padded
+.tail_under8:
     cmp         rbx, 0x04
-    jb          .under4
-    vmovd       xmm5, [r9]                          ; bytes 0..3
-    vmovd       xmm6, [r9 + rbx - 4]                ; the last 4 bytes
-    mov         rcx, rbx
-    shl         rcx, 0x03
-    sub         rcx, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm7, rcx
+    jb          .tail_under4
+    vmovd       xmm5, [rsi]                         ; bytes 0..3
+    vmovd       xmm6, [rsi + rbx - 4]               ; the last 4 bytes
+    shl         rbx, 0x03
+    sub         rbx, 0x20                           ; 8·(r - 4) bits
+    vmovq       xmm7, rbx
     vpsllq      xmm6, xmm6, xmm7                    ; into place
     vpor        xmm5, xmm5, xmm6                    ; C_last, zero-padded
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    jmp         .padded
-.under4:
-    mov         rsi, rbx
-    shr         rsi, 0x01
-    movzx       ecx, byte [r9]                      ; byte 0
+    jmp         .tail_padded
+.tail_under4:
+    mov         r11, rbx
+    shr         r11, 0x01
+    movzx       ecx, byte [rsi]                     ; byte 0
     vmovq       xmm5, rcx
-    movzx       ecx, byte [r9 + rsi]                ; byte r >> 1
+    movzx       ecx, byte [rsi + r11]               ; byte r >> 1
     vmovq       xmm6, rcx
-    shl         rsi, 0x03
-    vmovq       xmm7, rsi
+    mov         ecx, 0x00                           ; no byte stays
+    shl         r11, 0x03
+    vmovq       xmm7, r11
     vpsllq      xmm6, xmm6, xmm7                    ; into place
-    mov         rsi, rbx
-    sub         rsi, 0x01
-    movzx       ecx, byte [r9 + rsi]                ; byte r - 1
+    sub         rbx, 0x01
+    movzx       ecx, byte [rsi + rbx]               ; byte r - 1
     vmovq       xmm7, rcx
-    shl         rsi, 0x03
-    vmovq       xmm8, rsi
+    mov         ecx, 0x00                           ; no byte stays
+    shl         rbx, 0x03
+    vmovq       xmm8, rbx
     vpsllq      xmm7, xmm7, xmm8                    ; into place
+    mov         ecx, 0x00                           ; no byte stays
     vpor        xmm5, xmm5, xmm6
     vpor        xmm5, xmm5, xmm7                    ; C_last, zero-padded
+.tail_padded:
+    vpshufb     xmm5, xmm5, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C_last
+    vpxor       xmm1, xmm5, xmm1                    ; C·H: A = X + C; X counts once
+    vpclmulqdq  xmm5, xmm1, [rdx], 0x11             ; C·H: A1·B1
+    vpclmulqdq  xmm6, xmm1, [rdx], 0x00             ; C·H: A0·B0
+    vpclmulqdq  xmm7, xmm1, [rdx], 0x01             ; C·H: A1·B0
+    vpclmulqdq  xmm1, xmm1, [rdx], 0x10             ; C·H: A0·B1
+    vpxor       xmm4, xmm4, xmm5                    ; C·H: HI += it
+    vpxor       xmm2, xmm2, xmm6                    ; C·H: LO += it
+    vpxor       xmm3, xmm3, xmm7                    ; C·H: MI += it
+    vpxor       xmm3, xmm3, xmm1                    ; C·H: MI += it
+.tail_reduce:
+    vpsrldq     xmm1, xmm3, 0x08                    ; reduce: MI1
+    vpxor       xmm1, xmm4, xmm1                    ; reduce: HI += MI1
+    vpslldq     xmm3, xmm3, 0x08                    ; reduce: MI0·x^64
+    vpxor       xmm2, xmm2, xmm3                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  xmm3, xmm2, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x10  ; reduce: Q'·LO0
+    vpslldq     xmm3, xmm3, 0x08                    ; reduce: (Q'·LO0)·x^64
+    vpxor       xmm2, xmm2, xmm3                    ; reduce: LO += (Q'·LO0)·x^64
+    vpclmulqdq  xmm3, xmm2, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x00  ; reduce: (x^64 + Q')·LO0
+    vpsrldq     xmm3, xmm3, 0x04                    ; reduce: into place
+    vpclmulqdq  xmm2, xmm2, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x01  ; reduce: (x^64 + Q')·LO1
+    vpslldq     xmm2, xmm2, 0x04                    ; reduce: into place
+    vpxor       xmm2, xmm2, xmm3                    ; reduce: (x^64 + Q')·LO
+    vpxor       xmm1, xmm2, xmm1                    ; reduce: RES
+    vpxor       xmm2, xmm2, xmm2                    ; reduce
+    cmp         r12, 0x00
+    je          .written                            ; reduce
+    cmp         r12, 0x40
+    jb          .under_4                            ; reduce
+    vpshufb     xmm2, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm3, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_one]  ; AES: 1 blocks ahead
+    vpshufb     xmm3, xmm3, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm4, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     xmm4, xmm4, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm5, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_blocks_3]  ; AES: 3 blocks ahead
+    vpshufb     xmm5, xmm5, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm0, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_blocks_4]  ; AES: the next counters
+    vmovdqu     xmm6, [rdi + 128]                   ; AES: k_0
+    vpxor       xmm2, xmm2, xmm6                    ; AES: + k_0
+    vpxor       xmm3, xmm3, xmm6                    ; AES: + k_0
+    vpxor       xmm4, xmm4, xmm6                    ; AES: + k_0
+    vpxor       xmm5, xmm5, xmm6                    ; AES: + k_0
+    vmovdqu     xmm6, [rdi + 144]                   ; AES: k_1
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 1
+    vmovdqu     xmm6, [rdi + 160]                   ; AES: k_2
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 2
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 2
+    vmovdqu     xmm6, [rdi + 176]                   ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 3
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 3
+    vmovdqu     xmm6, [rdi + 192]                   ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 4
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 4
+    vmovdqu     xmm6, [rdi + 208]                   ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 5
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 5
+    vmovdqu     xmm6, [rdi + 224]                   ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 6
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 6
+    vmovdqu     xmm6, [rdi + 240]                   ; AES: k_7
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 7
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 7
+    vmovdqu     xmm6, [rdi + 256]                   ; AES: k_8
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 8
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 8
+    vmovdqu     xmm6, [rdi + 272]                   ; AES: k_9
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 9
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 9
+    vmovdqu     xmm6, [rdi + 288]                   ; AES: k_10
+    vpxor       xmm7, xmm6, [r9]                    ; AES: k_Nr + text
+    vaesenclast xmm2, xmm2, xmm7                    ; AES: last round: the other text
+    vmovdqu     [rbp], xmm2                         ; AES: written
+    vpxor       xmm2, xmm6, [r9 + 16]               ; AES: k_Nr + text
+    vaesenclast xmm2, xmm3, xmm2                    ; AES: last round: the other text
+    vmovdqu     [rbp + 16], xmm2                    ; AES: written
+    vpxor       xmm2, xmm6, [r9 + 32]               ; AES: k_Nr + text
+    vaesenclast xmm2, xmm4, xmm2                    ; AES: last round: the other text
+    vmovdqu     [rbp + 32], xmm2                    ; AES: written
+    vpxor       xmm2, xmm6, [r9 + 48]               ; AES: k_Nr + text
+    vaesenclast xmm2, xmm5, xmm2                    ; AES: last round: the other text
+    vmovdqu     [rbp + 48], xmm2                    ; AES: written
+    add         r9, 0x40
+    add         rbp, 0x40
+    sub         r12, 0x40
+.under_4:
+    cmp         r12, 0x20
+    jb          .under_2
+    vpshufb     xmm2, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm3, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_one]  ; AES: 1 blocks ahead
+    vpshufb     xmm3, xmm3, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm0, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_blocks_2]  ; AES: the next counters
+    vmovdqu     xmm4, [rdi + 128]                   ; AES: k_0
+    vpxor       xmm2, xmm2, xmm4                    ; AES: + k_0
+    vpxor       xmm3, xmm3, xmm4                    ; AES: + k_0
+    vmovdqu     xmm4, [rdi + 144]                   ; AES: k_1
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 1
+    vmovdqu     xmm4, [rdi + 160]                   ; AES: k_2
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 2
+    vmovdqu     xmm4, [rdi + 176]                   ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 3
+    vmovdqu     xmm4, [rdi + 192]                   ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 4
+    vmovdqu     xmm4, [rdi + 208]                   ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 5
+    vmovdqu     xmm4, [rdi + 224]                   ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 6
+    vmovdqu     xmm4, [rdi + 240]                   ; AES: k_7
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 7
+    vmovdqu     xmm4, [rdi + 256]                   ; AES: k_8
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 8
+    vmovdqu     xmm4, [rdi + 272]                   ; AES: k_9
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 9
+    vmovdqu     xmm4, [rdi + 288]                   ; AES: k_10
+    vpxor       xmm5, xmm4, [r9]                    ; AES: k_Nr + text
+    vaesenclast xmm2, xmm2, xmm5                    ; AES: last round: the other text
+    vmovdqu     [rbp], xmm2                         ; AES: written
+    vpxor       xmm2, xmm4, [r9 + 16]               ; AES: k_Nr + text
+    vaesenclast xmm2, xmm3, xmm2                    ; AES: last round: the other text
+    vmovdqu     [rbp + 16], xmm2                    ; AES: written
+    add         r9, 0x20
+    add         rbp, 0x20
+    sub         r12, 0x20
+.under_2:
+    cmp         r12, 0x10
+    jb          .under_1
+    vpshufb     xmm2, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm0, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_one]  ; AES: the next counters
+    vmovdqu     xmm3, [rdi + 128]                   ; AES: k_0
+    vpxor       xmm2, xmm2, xmm3                    ; AES: + k_0
+    vmovdqu     xmm3, [rdi + 144]                   ; AES: k_1
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 1
+    vmovdqu     xmm3, [rdi + 160]                   ; AES: k_2
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
+    vmovdqu     xmm3, [rdi + 176]                   ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 3
+    vmovdqu     xmm3, [rdi + 192]                   ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 4
+    vmovdqu     xmm3, [rdi + 208]                   ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 5
+    vmovdqu     xmm3, [rdi + 224]                   ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 6
+    vmovdqu     xmm3, [rdi + 240]                   ; AES: k_7
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 7
+    vmovdqu     xmm3, [rdi + 256]                   ; AES: k_8
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 8
+    vmovdqu     xmm3, [rdi + 272]                   ; AES: k_9
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 9
+    vmovdqu     xmm3, [rdi + 288]                   ; AES: k_10
+    vpxor       xmm3, xmm3, [r9]                    ; AES: k_Nr + text
+    vaesenclast xmm2, xmm2, xmm3                    ; AES: last round: the other text
+    vmovdqu     [rbp], xmm2                         ; AES: written
+    add         r9, 0x10
+    add         rbp, 0x10
+    sub         r12, 0x10
+.under_1:
+    cmp         r12, 0x00
+    je          .written
+    vpshufb     xmm0, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; AES: counter block
+    vmovdqu     xmm2, [rdi + 128]                   ; AES: k_0
+    vpxor       xmm0, xmm0, xmm2                    ; AES: + k_0
+    vmovdqu     xmm2, [rdi + 144]                   ; AES: k_1
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 1
+    vmovdqu     xmm2, [rdi + 160]                   ; AES: k_2
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 2
+    vmovdqu     xmm2, [rdi + 176]                   ; AES: k_3
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 3
+    vmovdqu     xmm2, [rdi + 192]                   ; AES: k_4
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 4
+    vmovdqu     xmm2, [rdi + 208]                   ; AES: k_5
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 5
+    vmovdqu     xmm2, [rdi + 224]                   ; AES: k_6
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 6
+    vmovdqu     xmm2, [rdi + 240]                   ; AES: k_7
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 7
+    vmovdqu     xmm2, [rdi + 256]                   ; AES: k_8
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 8
+    vmovdqu     xmm2, [rdi + 272]                   ; AES: k_9
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 9
+    vpxor       xmm2, xmm2, xmm2                    ; AES
+    cmp         r12, 0x08
+    jb          .under8                             ; AES
+    vmovq       xmm2, [r9]                          ; AES: bytes 0..7
+    vmovq       xmm3, [r9 + r12 - 8]                ; AES: the last 8 bytes
+    mov         rcx, r12
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x78                           ; AES
+    neg         rcx                                 ; AES: 8·(15 - r) bits
+    vmovq       xmm4, rcx                           ; AES
+    vpsrlq      xmm3, xmm3, xmm4                    ; AES: 8·(15 - r) bits
+    vpsrlq      xmm3, xmm3, 0x08                    ; AES: and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm2, xmm2, xmm3                    ; AES: C_last, zero-padded
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .padded                             ; AES
+.under8:
+    cmp         r12, 0x04
+    jb          .under4                             ; AES
+    vmovd       xmm2, [r9]                          ; AES: bytes 0..3
+    vmovd       xmm3, [r9 + r12 - 4]                ; AES: the last 4 bytes
+    mov         rcx, r12
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x20                           ; AES: 8·(r - 4) bits
+    vmovq       xmm4, rcx                           ; AES
+    vpsllq      xmm3, xmm3, xmm4                    ; AES: into place
+    vpor        xmm2, xmm2, xmm3                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
+.under4:
+    mov         rdx, r12
+    shr         rdx, 0x01                           ; AES
+    movzx       ecx, byte [r9]                      ; AES: byte 0
+    vmovq       xmm2, rcx                           ; AES
+    movzx       ecx, byte [r9 + rdx]                ; AES: byte r >> 1
+    vmovq       xmm3, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rdx, 0x03                           ; AES
+    vmovq       xmm4, rdx                           ; AES
+    vpsllq      xmm3, xmm3, xmm4                    ; AES: into place
+    mov         rdx, r12
+    sub         rdx, 0x01                           ; AES
+    movzx       ecx, byte [r9 + rdx]                ; AES: byte r - 1
+    vmovq       xmm4, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rdx, 0x03                           ; AES
+    vmovq       xmm5, rdx                           ; AES
+    vpsllq      xmm4, xmm4, xmm5                    ; AES: into place
+    mov         ecx, 0x00                           ; AES: no byte stays
+    vpor        xmm2, xmm2, xmm3                    ; AES
+    vpor        xmm2, xmm2, xmm4                    ; AES: C_last, zero-padded
 .padded:
-    vmovdqu     xmm6, [rdi + 288]                   ; k_10
-    vpxor       xmm6, xmm6, xmm5                    ; k_Nr + text
-    vaesenclast xmm7, xmm0, xmm6                    ; other text
-    vpshufb     xmm0, xmm5, [rel gcm128_avx_schoolbook_clmul3_x8_byte_swap]  ; C_last
-    vpxor       xmm0, xmm0, xmm1                    ; C·H: A = X + C; X counts once
-    vpclmulqdq  xmm1, xmm0, [rdx], 0x11             ; C·H: A1·B1
-    vpclmulqdq  xmm5, xmm0, [rdx], 0x00             ; C·H: A0·B0
-    vpclmulqdq  xmm6, xmm0, [rdx], 0x01             ; C·H: A1·B0
-    vpclmulqdq  xmm0, xmm0, [rdx], 0x10             ; C·H: A0·B1
-    vpxor       xmm4, xmm4, xmm1                    ; C·H: HI += it
-    vpxor       xmm2, xmm2, xmm5                    ; C·H: LO += it
-    vpxor       xmm1, xmm3, xmm6                    ; C·H: MI += it
-    vpxor       xmm3, xmm1, xmm0                    ; C·H: MI += it
-    mov         rcx, rbx
-    and         rcx, 0x08
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu     xmm3, [rdi + 288]                   ; AES: k_10
+    vpxor       xmm2, xmm3, xmm2                    ; AES: k_Nr + text
+    vaesenclast xmm3, xmm0, xmm2                    ; AES: last round: the other text
+    vmovq       xmm0, r12                           ; AES
+    vpxor       xmm2, xmm2, xmm2                    ; AES
+    vpshufb     xmm0, xmm0, xmm2                    ; AES: r in every byte
+    vpcmpgtb    xmm0, xmm0, [rel gcm128_avx_schoolbook_clmul3_x8_positions]  ; AES: ones in bytes 0..r-1
+    vpand       xmm2, xmm3, xmm0                    ; AES: zero-padded
+    mov         rcx, r12
+    and         rcx, 0x08                           ; AES
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
-    je          .stored_8
-    vmovq       [r11], xmm7                         ; 8 of its bytes
-    vpsrldq     xmm7, xmm7, 0x08                    ; the bytes after them
-    add         r11, 0x08
+    je          .stored_8                           ; AES
+    vmovq       [rbp], xmm3                         ; AES: 8 of its bytes
+    vpsrldq     xmm3, xmm3, 0x08                    ; AES: the bytes after them
+    add         rbp, 0x08                           ; AES
 .stored_8:
-    mov         rcx, rbx
-    and         rcx, 0x04
+    mov         rcx, r12
+    and         rcx, 0x04                           ; AES
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
-    je          .stored_4
-    vmovd       [r11], xmm7                         ; 4 of its bytes
-    vpsrldq     xmm7, xmm7, 0x04                    ; the bytes after them
-    add         r11, 0x04
+    je          .stored_4                           ; AES
+    vmovd       [rbp], xmm3                         ; AES: 4 of its bytes
+    vpsrldq     xmm3, xmm3, 0x04                    ; AES: the bytes after them
+    add         rbp, 0x04                           ; AES
 .stored_4:
-    mov         rcx, rbx
-    and         rcx, 0x02
+    mov         rcx, r12
+    and         rcx, 0x02                           ; AES
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
-    je          .stored_2
-    vpextrw     word [r11], xmm7, 0x00              ; 2 of its bytes
-    vpsrldq     xmm7, xmm7, 0x02                    ; the bytes after them
-    add         r11, 0x02
+    je          .stored_2                           ; AES
+    vpextrw     word [rbp], xmm3, 0x00              ; AES: 2 of its bytes
+    vpsrldq     xmm3, xmm3, 0x02                    ; AES: the bytes after them
+    add         rbp, 0x02                           ; AES
 .stored_2:
-    and         rbx, 0x01
-    cmp         rbx, 0x00
-    je          .stored_1
-    vpextrb     byte [r11], xmm7, 0x00              ; 1 of its bytes
+    and         r12, 0x01                           ; AES
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r12, 0x00
+    je          .stored_1                           ; AES
+    vpextrb     byte [rbp], xmm3, 0x00              ; AES: 1 of its bytes
 .stored_1:
-.reduce:
-    vpsrldq     xmm0, xmm3, 0x08                    ; reduce: MI1
-    vpxor       xmm0, xmm4, xmm0                    ; reduce: HI += MI1
-    vpslldq     xmm1, xmm3, 0x08                    ; reduce: MI0·x^64
-    vpxor       xmm1, xmm2, xmm1                    ; reduce: LO += MI0·x^64
-    vpclmulqdq  xmm2, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x10  ; reduce: Q'·LO0
-    vpslldq     xmm2, xmm2, 0x08                    ; reduce: (Q'·LO0)·x^64
-    vpxor       xmm1, xmm1, xmm2                    ; reduce: LO += (Q'·LO0)·x^64
-    vpclmulqdq  xmm2, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x00  ; reduce: (x^64 + Q')·LO0
-    vpsrldq     xmm2, xmm2, 0x04                    ; reduce: into place
-    vpclmulqdq  xmm1, xmm1, [rel gcm128_avx_schoolbook_clmul3_x8_fold_p], 0x01  ; reduce: (x^64 + Q')·LO1
-    vpslldq     xmm1, xmm1, 0x04                    ; reduce: into place
-    vpxor       xmm1, xmm1, xmm2                    ; reduce: (x^64 + Q')·LO
-    vpxor       xmm1, xmm1, xmm0                    ; reduce: RES
+.written:
 .tag:
-    mov         rcx, r13
+    mov         rcx, r14
     shl         rcx, 0x03                           ; bits
     vmovq       xmm0, rcx
     shl         r8, 0x03                            ; bits
@@ -4197,6 +4209,7 @@ gcm128_avx_schoolbook_clmul3_x8_open:
     vpsrlq      xmm2, xmm2, xmm3                    ; 8·(15 - r) bits
     vpsrlq      xmm2, xmm2, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
     vpunpcklqdq xmm1, xmm1, xmm2                    ; C_last, zero-padded
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .truncated
 .four:
     vmovd       xmm1, [rax]                         ; the given tag
@@ -4215,49 +4228,50 @@ gcm128_avx_schoolbook_clmul3_x8_open:
     vpshufd     xmm1, xmm0, 0x4e
     vpor        xmm0, xmm0, xmm1                    ; all differences
     vmovq       rax, xmm0
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .right
     vpxor       xmm0, xmm0, xmm0
-    cmp         r13, 0x10
+    cmp         r14, 0x10
     jb          .clear_last
 .clear_blocks:
-    vmovdqu     [r12], xmm0                         ; zeros
-    add         r12, 0x10
-    sub         r13, 0x10
-    cmp         r13, 0x10
+    vmovdqu     [r13], xmm0                         ; zeros
+    add         r13, 0x10
+    sub         r14, 0x10
+    cmp         r14, 0x10
     jae         .clear_blocks
 .clear_after_blocks:
 .clear_last:
-    mov         rax, r13
+    mov         rax, r14
     and         rax, 0x08
     cmp         rax, 0x00
     je          .clear_cleared_8
-    vmovq       [r12], xmm0                         ; zeros
-    add         r12, 0x08
+    vmovq       [r13], xmm0                         ; zeros
+    add         r13, 0x08
 .clear_cleared_8:
-    mov         rax, r13
+    mov         rax, r14
     and         rax, 0x04
     cmp         rax, 0x00
     je          .clear_cleared_4
-    vmovd       [r12], xmm0                         ; zeros
-    add         r12, 0x04
+    vmovd       [r13], xmm0                         ; zeros
+    add         r13, 0x04
 .clear_cleared_4:
-    mov         rax, r13
+    mov         rax, r14
     and         rax, 0x02
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .clear_cleared_2
-    vpextrw     word [r12], xmm0, 0x00              ; zeros
-    add         r12, 0x02
+    vpextrw     word [r13], xmm0, 0x00              ; zeros
+    add         r13, 0x02
 .clear_cleared_2:
-    and         r13, 0x01
-    cmp         r13, 0x00
+    and         r14, 0x01
+    cmp         r14, 0x00
     je          .clear_cleared_1
-    vpextrb     byte [r12], xmm0, 0x00              ; zeros
+    vpextrb     byte [r13], xmm0, 0x00              ; zeros
 .clear_cleared_1:
     mov         eax, 0x01
-    add         rsp, 0x18                           ; frame
+    add         rsp, 0x10                           ; frame
+    pop         r14                                 ; callee-saved
     pop         r13                                 ; callee-saved
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
@@ -4265,7 +4279,8 @@ gcm128_avx_schoolbook_clmul3_x8_open:
     ret
 .right:
     mov         eax, 0x00
-    add         rsp, 0x18                           ; frame
+    add         rsp, 0x10                           ; frame
+    pop         r14                                 ; callee-saved
     pop         r13                                 ; callee-saved
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
@@ -4273,7 +4288,8 @@ gcm128_avx_schoolbook_clmul3_x8_open:
     ret
 .refused:
     mov         eax, 0x02
-    add         rsp, 0x18                           ; frame
+    add         rsp, 0x10                           ; frame
+    pop         r14                                 ; callee-saved
     pop         r13                                 ; callee-saved
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved

@@ -8,7 +8,7 @@
 ; reduce     clmul1: one fold with Q
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
-; wipe       no: secrets may remain in xmm0-15, rcx rdx rsi, 16 bytes of stack; see each function
+; wipe       no: secrets may remain in xmm0-15, r10 r11 rcx rdx rsi, 16 bytes of stack; see each function
 ; cpu        aesni avx pclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      257 instructions: clmul 25, load 23, other 125, shuffle 17, store 8, xor 59
@@ -455,12 +455,13 @@ gcm256_avx_winograd_clmul1_x8_init:
 
 ; void gcm256_avx_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
 ;   out = in encrypted, x = GHASH continued over out; the counter steps over the blocks
-;   stack 0 bytes; writes xmm0-15, rax rcx r8 r9 r10 r11
+;   stack 8 bytes; writes xmm0-15, rax rcx rbx r8 r9 r10 r11
 ;   secrets may remain in xmm0-15
 global gcm256_avx_winograd_clmul1_x8_encrypt:function (gcm256_avx_winograd_clmul1_x8_encrypt.end - gcm256_avx_winograd_clmul1_x8_encrypt)
 align 32
 gcm256_avx_winograd_clmul1_x8_encrypt:
     endbr64
+    push        rbx                                 ; callee-saved
     cmp         r9, 0x00
     je          .done
     vmovdqu     xmm0, [rdx]                         ; X, bytes as in memory
@@ -638,11 +639,8 @@ gcm256_avx_winograd_clmul1_x8_encrypt:
     vaesenclast xmm2, xmm9, xmm2                    ; AES: last round: the other text
     vmovdqu     [r8 + 112], xmm2                    ; AES: written
     add         rcx, 0x80                           ; next group
-    sub         r9, 0x80
-    cmp         r9, 0x80
-    jb          .last
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 256
+    jb          .rest
 .group:
     vpshufb     xmm2, xmm1, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     vpaddd      xmm3, xmm1, [rel gcm256_avx_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
@@ -899,509 +897,493 @@ gcm256_avx_winograd_clmul1_x8_encrypt:
     add         rcx, 0x80                           ; next group
     add         r8, 0x80
     sub         r9, 0x80
-    cmp         r9, 0x80
+    cmp         r9, 256
     jae         .group
 .after_group:
-.last:
-    vmovdqu     xmm2, [r8 + 32]                     ; C3·H^6: C, bytes as in memory
-    vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C3·H^6: C
-    vpxor       xmm3, xmm2, [rdi + 32]              ; C3·H^6: T = A + C1
-    vpxor       xmm4, xmm2, [rdi + 160]             ; C3·H^6: U = A + C2
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; C3·H^6: A0·A1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C3·H^6: T0·T1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C3·H^6: U0·U1
-    vmovdqu     xmm5, [r8 + 48]                     ; C4·H^5: C, bytes as in memory
-    vpshufb     xmm5, xmm5, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C4·H^5: C
-    vpxor       xmm6, xmm5, [rdi + 48]              ; C4·H^5: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 176]             ; C4·H^5: U = A + C2
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C4·H^5: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C4·H^5: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C4·H^5: U0·U1
-    vmovdqu     xmm8, [r8 + 64]                     ; C5·H^4: C, bytes as in memory
-    vpshufb     xmm8, xmm8, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C5·H^4: C
-    vpxor       xmm9, xmm8, [rdi + 64]              ; C5·H^4: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 192]            ; C5·H^4: U = A + C2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C5·H^4: A0·A1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C5·H^4: T0·T1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C5·H^4: U0·U1
-    vpxor       xmm2, xmm2, xmm5                    ; C5·H^4: S += it
-    vpxor       xmm3, xmm3, xmm6                    ; C5·H^4: LO += it
-    vpxor       xmm4, xmm4, xmm7                    ; C5·H^4: HI += it
-    vmovdqu     xmm5, [r8 + 80]                     ; C6·H^3: C, bytes as in memory
-    vpshufb     xmm5, xmm5, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C6·H^3: C
-    vpxor       xmm6, xmm5, [rdi + 80]              ; C6·H^3: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 208]             ; C6·H^3: U = A + C2
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C6·H^3: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C6·H^3: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C6·H^3: U0·U1
-    vpxor       xmm2, xmm2, xmm8                    ; C6·H^3: S += it
-    vpxor       xmm3, xmm3, xmm9                    ; C6·H^3: LO += it
-    vpxor       xmm4, xmm4, xmm10                   ; C6·H^3: HI += it
-    vmovdqu     xmm8, [r8 + 96]                     ; C7·H^2: C, bytes as in memory
-    vpshufb     xmm8, xmm8, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C7·H^2: C
-    vpxor       xmm9, xmm8, [rdi + 96]              ; C7·H^2: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 224]            ; C7·H^2: U = A + C2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C7·H^2: A0·A1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C7·H^2: T0·T1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C7·H^2: U0·U1
-    vpxor       xmm2, xmm2, xmm5                    ; C7·H^2: S += it
-    vpxor       xmm3, xmm3, xmm6                    ; C7·H^2: LO += it
-    vpxor       xmm4, xmm4, xmm7                    ; C7·H^2: HI += it
-    vmovdqu     xmm5, [r8 + 112]                    ; C8·H^1: C, bytes as in memory
-    vpshufb     xmm5, xmm5, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C8·H^1: C
-    vpxor       xmm6, xmm5, [rdi + 112]             ; C8·H^1: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 240]             ; C8·H^1: U = A + C2
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C8·H^1: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C8·H^1: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C8·H^1: U0·U1
-    vpxor       xmm2, xmm2, xmm8                    ; C8·H^1: S += it
-    vpxor       xmm3, xmm3, xmm9                    ; C8·H^1: LO += it
-    vpxor       xmm4, xmm4, xmm10                   ; C8·H^1: HI += it
-    vmovdqu     xmm8, [r8 + 16]                     ; C2·H^7: C, bytes as in memory
-    vpshufb     xmm8, xmm8, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C2·H^7: C
-    vpxor       xmm9, xmm8, [rdi + 16]              ; C2·H^7: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 144]            ; C2·H^7: U = A + C2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C2·H^7: A0·A1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C2·H^7: T0·T1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C2·H^7: U0·U1
-    vpxor       xmm2, xmm2, xmm5                    ; C2·H^7: S += it
-    vpxor       xmm3, xmm3, xmm6                    ; C2·H^7: LO += it
-    vpxor       xmm4, xmm4, xmm7                    ; C2·H^7: HI += it
-    vmovdqu     xmm5, [r8]                          ; C1·H^8: C, bytes as in memory
-    vpshufb     xmm5, xmm5, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C1·H^8: C
-    vpxor       xmm0, xmm5, xmm0                    ; C1·H^8: A = X + C
-    vpxor       xmm5, xmm0, [rdi]                   ; C1·H^8: T = A + C1
-    vpxor       xmm6, xmm0, [rdi + 128]             ; C1·H^8: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C1·H^8: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C1·H^8: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C1·H^8: U0·U1
-    vpxor       xmm2, xmm2, xmm8                    ; C1·H^8: S += it
-    vpxor       xmm3, xmm3, xmm9                    ; C1·H^8: LO += it
-    vpxor       xmm4, xmm4, xmm10                   ; C1·H^8: HI += it
-    vpxor       xmm0, xmm2, xmm0                    ; C1·H^8: S += it
-    vpxor       xmm2, xmm3, xmm5                    ; C1·H^8: LO += it
-    vpxor       xmm3, xmm4, xmm6                    ; C1·H^8: HI += it
-    vpxor       xmm2, xmm2, xmm0                    ; reduce: LO += S
-    vpxor       xmm0, xmm3, xmm0                    ; reduce: HI += S
-    vpxor       xmm0, xmm0, [rdi + 256]             ; reduce: HI minus the key terms
-    vpclmulqdq  xmm3, xmm2, [rel gcm256_avx_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e                    ; reduce: (LO1, LO0)
-    vpxor       xmm0, xmm2, xmm0                    ; reduce: + HI
-    vpxor       xmm0, xmm3, xmm0                    ; reduce: RES = fold(LO) + HI
-    add         r8, 0x80                            ; reduce
-    cmp         r9, 0x00
-    je          .store                              ; reduce
 .rest:
-    lea         rax, [r9 + 15]                      ; reduce
-    and         rax, -16                            ; reduce
-    lea         r10, [rdi + 128]                    ; reduce
-    sub         r10, rax                            ; reduce: H^m
-    vmovdqu     xmm2, [r10 + 256]                   ; reduce: R_m: the key terms of H^m … H^1
-    vpxor       xmm3, xmm3, xmm3                    ; reduce
-    vpxor       xmm4, xmm4, xmm4                    ; reduce
-    vpxor       xmm5, xmm5, xmm5                    ; reduce
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    mov         r11, r8
+    mov         rbx, r9
+    cmp         rbx, 0x80
+    jb          .fewer
+    add         r8, 0x80
+    sub         r9, 0x80
+.fewer:
+    vpxor       xmm2, xmm2, xmm2
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x00
+    je          .written
     cmp         r9, 0x40
-    jb          .under_4                            ; reduce
-    vpshufb     xmm6, xmm1, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
-    vpaddd      xmm7, xmm1, [rel gcm256_avx_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
-    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
-    vpaddd      xmm8, xmm1, [rel gcm256_avx_winograd_clmul1_x8_blocks_2]  ; AES: 2 blocks ahead
-    vpshufb     xmm8, xmm8, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
-    vpaddd      xmm9, xmm1, [rel gcm256_avx_winograd_clmul1_x8_blocks_3]  ; AES: 3 blocks ahead
-    vpshufb     xmm9, xmm9, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    jb          .under_4
+    vpshufb     xmm3, xmm1, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm4, xmm1, [rel gcm256_avx_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
+    vpshufb     xmm4, xmm4, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm5, xmm1, [rel gcm256_avx_winograd_clmul1_x8_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     xmm5, xmm5, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm6, xmm1, [rel gcm256_avx_winograd_clmul1_x8_blocks_3]  ; AES: 3 blocks ahead
+    vpshufb     xmm6, xmm6, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     vpaddd      xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_blocks_4]  ; AES: the next counters
-    vmovdqu     xmm10, [rdi + 384]                  ; AES: k_0
-    vpxor       xmm6, xmm6, xmm10                   ; AES: + k_0
-    vpxor       xmm7, xmm7, xmm10                   ; AES: + k_0
-    vpxor       xmm8, xmm8, xmm10                   ; AES: + k_0
-    vpxor       xmm9, xmm9, xmm10                   ; AES: + k_0
-    vmovdqu     xmm10, [rdi + 400]                  ; AES: k_1
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 1
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 1
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 1
-    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 1
-    vmovdqu     xmm10, [rdi + 416]                  ; AES: k_2
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 2
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 2
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 2
-    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 2
-    vmovdqu     xmm10, [rdi + 432]                  ; AES: k_3
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 3
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 3
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 3
-    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 3
-    vmovdqu     xmm10, [rdi + 448]                  ; AES: k_4
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 4
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 4
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 4
-    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 4
-    vmovdqu     xmm10, [rdi + 464]                  ; AES: k_5
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 5
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 5
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 5
-    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 5
-    vmovdqu     xmm10, [rdi + 480]                  ; AES: k_6
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 6
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 6
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 6
-    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 6
-    vmovdqu     xmm10, [rdi + 496]                  ; AES: k_7
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 7
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 7
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 7
-    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 7
-    vmovdqu     xmm10, [rdi + 512]                  ; AES: k_8
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 8
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 8
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 8
-    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 8
-    vmovdqu     xmm10, [rdi + 528]                  ; AES: k_9
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 9
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 9
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 9
-    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 9
-    vmovdqu     xmm10, [rdi + 544]                  ; AES: k_10
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 10
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 10
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 10
-    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 10
-    vmovdqu     xmm10, [rdi + 560]                  ; AES: k_11
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 11
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 11
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 11
-    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 11
-    vmovdqu     xmm10, [rdi + 576]                  ; AES: k_12
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 12
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 12
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 12
-    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 12
-    vmovdqu     xmm10, [rdi + 592]                  ; AES: k_13
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 13
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 13
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 13
-    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 13
-    vmovdqu     xmm10, [rdi + 608]                  ; AES: k_14
-    vpxor       xmm11, xmm10, [rcx]                 ; AES: k_Nr + text
-    vaesenclast xmm6, xmm6, xmm11                   ; AES: last round: the other text
-    vmovdqu     [r8], xmm6                          ; AES: written
-    vpxor       xmm11, xmm10, [rcx + 16]            ; AES: k_Nr + text
-    vaesenclast xmm7, xmm7, xmm11                   ; AES: last round: the other text
-    vmovdqu     [r8 + 16], xmm7                     ; AES: written
-    vpxor       xmm11, xmm10, [rcx + 32]            ; AES: k_Nr + text
-    vaesenclast xmm8, xmm8, xmm11                   ; AES: last round: the other text
-    vmovdqu     [r8 + 32], xmm8                     ; AES: written
-    vpxor       xmm10, xmm10, [rcx + 48]            ; AES: k_Nr + text
-    vaesenclast xmm9, xmm9, xmm10                   ; AES: last round: the other text
-    vmovdqu     [r8 + 48], xmm9                     ; AES: written
-    vpshufb     xmm6, xmm6, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C
-    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C
-    vpshufb     xmm8, xmm8, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C
-    vpshufb     xmm9, xmm9, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C
-    vpxor       xmm0, xmm6, xmm0                    ; C·H^i: A = X + C; X counts once
-    vpxor       xmm6, xmm0, [r10]                   ; C·H^i: T = A + C1
-    vpxor       xmm10, xmm0, [r10 + 128]            ; C·H^i: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C·H^i: U0·U1
-    vpxor       xmm3, xmm3, xmm0                    ; C·H^i: S += it
-    vpxor       xmm4, xmm4, xmm6                    ; C·H^i: LO += it
-    vpxor       xmm5, xmm5, xmm10                   ; C·H^i: HI += it
-    vpxor       xmm0, xmm7, [r10 + 16]              ; C·H^i: T = A + C1
-    vpxor       xmm6, xmm7, [r10 + 144]             ; C·H^i: U = A + C2
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: U0·U1
-    vpxor       xmm3, xmm3, xmm7                    ; C·H^i: S += it
-    vpxor       xmm4, xmm4, xmm0                    ; C·H^i: LO += it
-    vpxor       xmm5, xmm5, xmm6                    ; C·H^i: HI += it
-    vpxor       xmm0, xmm8, [r10 + 32]              ; C·H^i: T = A + C1
-    vpxor       xmm6, xmm8, [r10 + 160]             ; C·H^i: U = A + C2
-    vpclmulqdq  xmm7, xmm8, xmm8, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: U0·U1
-    vpxor       xmm3, xmm3, xmm7                    ; C·H^i: S += it
-    vpxor       xmm4, xmm4, xmm0                    ; C·H^i: LO += it
-    vpxor       xmm5, xmm5, xmm6                    ; C·H^i: HI += it
-    vpxor       xmm0, xmm9, [r10 + 48]              ; C·H^i: T = A + C1
-    vpxor       xmm6, xmm9, [r10 + 176]             ; C·H^i: U = A + C2
-    vpclmulqdq  xmm7, xmm9, xmm9, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: U0·U1
-    vpxor       xmm3, xmm3, xmm7                    ; C·H^i: S += it
-    vpxor       xmm4, xmm4, xmm0                    ; C·H^i: LO += it
-    vpxor       xmm5, xmm5, xmm6                    ; C·H^i: HI += it
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
-    add         r10, 0x40                           ; the next powers
-    add         rcx, 0x40                           ; the next blocks
-    sub         r9, 0x40
+    vmovdqu     xmm7, [rdi + 384]                   ; AES: k_0
+    vpxor       xmm3, xmm3, xmm7                    ; AES: + k_0
+    vpxor       xmm4, xmm4, xmm7                    ; AES: + k_0
+    vpxor       xmm5, xmm5, xmm7                    ; AES: + k_0
+    vpxor       xmm6, xmm6, xmm7                    ; AES: + k_0
+    vmovdqu     xmm7, [rdi + 400]                   ; AES: k_1
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 1
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 1
+    vmovdqu     xmm7, [rdi + 416]                   ; AES: k_2
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 2
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 2
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 2
+    vmovdqu     xmm7, [rdi + 432]                   ; AES: k_3
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 3
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 3
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 3
+    vmovdqu     xmm7, [rdi + 448]                   ; AES: k_4
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 4
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 4
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 4
+    vmovdqu     xmm7, [rdi + 464]                   ; AES: k_5
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 5
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 5
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 5
+    vmovdqu     xmm7, [rdi + 480]                   ; AES: k_6
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 6
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 6
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 6
+    vmovdqu     xmm7, [rdi + 496]                   ; AES: k_7
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 7
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 7
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 7
+    vmovdqu     xmm7, [rdi + 512]                   ; AES: k_8
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 8
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 8
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 8
+    vmovdqu     xmm7, [rdi + 528]                   ; AES: k_9
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 9
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 9
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 9
+    vmovdqu     xmm7, [rdi + 544]                   ; AES: k_10
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 10
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 10
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 10
+    vmovdqu     xmm7, [rdi + 560]                   ; AES: k_11
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 11
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 11
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 11
+    vmovdqu     xmm7, [rdi + 576]                   ; AES: k_12
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 12
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 12
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 12
+    vmovdqu     xmm7, [rdi + 592]                   ; AES: k_13
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 13
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 13
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 13
+    vmovdqu     xmm7, [rdi + 608]                   ; AES: k_14
+    vpxor       xmm8, xmm7, [rcx]                   ; AES: k_Nr + text
+    vaesenclast xmm3, xmm3, xmm8                    ; AES: last round: the other text
+    vmovdqu     [r8], xmm3                          ; AES: written
+    vpxor       xmm3, xmm7, [rcx + 16]              ; AES: k_Nr + text
+    vaesenclast xmm3, xmm4, xmm3                    ; AES: last round: the other text
+    vmovdqu     [r8 + 16], xmm3                     ; AES: written
+    vpxor       xmm3, xmm7, [rcx + 32]              ; AES: k_Nr + text
+    vaesenclast xmm3, xmm5, xmm3                    ; AES: last round: the other text
+    vmovdqu     [r8 + 32], xmm3                     ; AES: written
+    vpxor       xmm3, xmm7, [rcx + 48]              ; AES: k_Nr + text
+    vaesenclast xmm3, xmm6, xmm3                    ; AES: last round: the other text
+    vmovdqu     [r8 + 48], xmm3                     ; AES: written
+    add         rcx, 0x40
     add         r8, 0x40
+    sub         r9, 0x40
 .under_4:
     cmp         r9, 0x20
     jb          .under_2
-    vpshufb     xmm6, xmm1, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
-    vpaddd      xmm7, xmm1, [rel gcm256_avx_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
-    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpshufb     xmm3, xmm1, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm4, xmm1, [rel gcm256_avx_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
+    vpshufb     xmm4, xmm4, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     vpaddd      xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_blocks_2]  ; AES: the next counters
-    vmovdqu     xmm8, [rdi + 384]                   ; AES: k_0
-    vpxor       xmm6, xmm6, xmm8                    ; AES: + k_0
-    vpxor       xmm7, xmm7, xmm8                    ; AES: + k_0
-    vmovdqu     xmm8, [rdi + 400]                   ; AES: k_1
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 1
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 1
-    vmovdqu     xmm8, [rdi + 416]                   ; AES: k_2
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 2
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 2
-    vmovdqu     xmm8, [rdi + 432]                   ; AES: k_3
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 3
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 3
-    vmovdqu     xmm8, [rdi + 448]                   ; AES: k_4
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 4
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 4
-    vmovdqu     xmm8, [rdi + 464]                   ; AES: k_5
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 5
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 5
-    vmovdqu     xmm8, [rdi + 480]                   ; AES: k_6
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 6
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 6
-    vmovdqu     xmm8, [rdi + 496]                   ; AES: k_7
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 7
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 7
-    vmovdqu     xmm8, [rdi + 512]                   ; AES: k_8
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 8
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 8
-    vmovdqu     xmm8, [rdi + 528]                   ; AES: k_9
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 9
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 9
-    vmovdqu     xmm8, [rdi + 544]                   ; AES: k_10
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 10
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 10
-    vmovdqu     xmm8, [rdi + 560]                   ; AES: k_11
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 11
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 11
-    vmovdqu     xmm8, [rdi + 576]                   ; AES: k_12
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 12
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 12
-    vmovdqu     xmm8, [rdi + 592]                   ; AES: k_13
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 13
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 13
-    vmovdqu     xmm8, [rdi + 608]                   ; AES: k_14
-    vpxor       xmm9, xmm8, [rcx]                   ; AES: k_Nr + text
-    vaesenclast xmm6, xmm6, xmm9                    ; AES: last round: the other text
-    vmovdqu     [r8], xmm6                          ; AES: written
-    vpxor       xmm8, xmm8, [rcx + 16]              ; AES: k_Nr + text
-    vaesenclast xmm7, xmm7, xmm8                    ; AES: last round: the other text
-    vmovdqu     [r8 + 16], xmm7                     ; AES: written
-    vpshufb     xmm6, xmm6, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C
-    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C
-    vpxor       xmm0, xmm6, xmm0                    ; C·H^i: A = X + C; X counts once
-    vpxor       xmm6, xmm0, [r10]                   ; C·H^i: T = A + C1
-    vpxor       xmm8, xmm0, [r10 + 128]             ; C·H^i: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: U0·U1
-    vpxor       xmm3, xmm3, xmm0                    ; C·H^i: S += it
-    vpxor       xmm4, xmm4, xmm6                    ; C·H^i: LO += it
-    vpxor       xmm5, xmm5, xmm8                    ; C·H^i: HI += it
-    vpxor       xmm0, xmm7, [r10 + 16]              ; C·H^i: T = A + C1
-    vpxor       xmm6, xmm7, [r10 + 144]             ; C·H^i: U = A + C2
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: U0·U1
-    vpxor       xmm3, xmm3, xmm7                    ; C·H^i: S += it
-    vpxor       xmm4, xmm4, xmm0                    ; C·H^i: LO += it
-    vpxor       xmm5, xmm5, xmm6                    ; C·H^i: HI += it
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
-    add         r10, 0x20                           ; the next powers
-    add         rcx, 0x20                           ; the next blocks
-    sub         r9, 0x20
+    vmovdqu     xmm5, [rdi + 384]                   ; AES: k_0
+    vpxor       xmm3, xmm3, xmm5                    ; AES: + k_0
+    vpxor       xmm4, xmm4, xmm5                    ; AES: + k_0
+    vmovdqu     xmm5, [rdi + 400]                   ; AES: k_1
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 1
+    vmovdqu     xmm5, [rdi + 416]                   ; AES: k_2
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 2
+    vmovdqu     xmm5, [rdi + 432]                   ; AES: k_3
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 3
+    vmovdqu     xmm5, [rdi + 448]                   ; AES: k_4
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 4
+    vmovdqu     xmm5, [rdi + 464]                   ; AES: k_5
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 5
+    vmovdqu     xmm5, [rdi + 480]                   ; AES: k_6
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 6
+    vmovdqu     xmm5, [rdi + 496]                   ; AES: k_7
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 7
+    vmovdqu     xmm5, [rdi + 512]                   ; AES: k_8
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 8
+    vmovdqu     xmm5, [rdi + 528]                   ; AES: k_9
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 9
+    vmovdqu     xmm5, [rdi + 544]                   ; AES: k_10
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 10
+    vmovdqu     xmm5, [rdi + 560]                   ; AES: k_11
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 11
+    vmovdqu     xmm5, [rdi + 576]                   ; AES: k_12
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 12
+    vmovdqu     xmm5, [rdi + 592]                   ; AES: k_13
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 13
+    vmovdqu     xmm5, [rdi + 608]                   ; AES: k_14
+    vpxor       xmm6, xmm5, [rcx]                   ; AES: k_Nr + text
+    vaesenclast xmm3, xmm3, xmm6                    ; AES: last round: the other text
+    vmovdqu     [r8], xmm3                          ; AES: written
+    vpxor       xmm3, xmm5, [rcx + 16]              ; AES: k_Nr + text
+    vaesenclast xmm3, xmm4, xmm3                    ; AES: last round: the other text
+    vmovdqu     [r8 + 16], xmm3                     ; AES: written
+    add         rcx, 0x20
     add         r8, 0x20
+    sub         r9, 0x20
 .under_2:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x10
     jb          .under_1
-    vpshufb     xmm6, xmm1, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpshufb     xmm3, xmm1, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     vpaddd      xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_one]  ; AES: the next counters
-    vmovdqu     xmm7, [rdi + 384]                   ; AES: k_0
-    vpxor       xmm6, xmm6, xmm7                    ; AES: + k_0
-    vmovdqu     xmm7, [rdi + 400]                   ; AES: k_1
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 1
-    vmovdqu     xmm7, [rdi + 416]                   ; AES: k_2
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 2
-    vmovdqu     xmm7, [rdi + 432]                   ; AES: k_3
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 3
-    vmovdqu     xmm7, [rdi + 448]                   ; AES: k_4
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 4
-    vmovdqu     xmm7, [rdi + 464]                   ; AES: k_5
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 5
-    vmovdqu     xmm7, [rdi + 480]                   ; AES: k_6
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 6
-    vmovdqu     xmm7, [rdi + 496]                   ; AES: k_7
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 7
-    vmovdqu     xmm7, [rdi + 512]                   ; AES: k_8
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 8
-    vmovdqu     xmm7, [rdi + 528]                   ; AES: k_9
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 9
-    vmovdqu     xmm7, [rdi + 544]                   ; AES: k_10
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 10
-    vmovdqu     xmm7, [rdi + 560]                   ; AES: k_11
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 11
-    vmovdqu     xmm7, [rdi + 576]                   ; AES: k_12
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 12
-    vmovdqu     xmm7, [rdi + 592]                   ; AES: k_13
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 13
-    vmovdqu     xmm7, [rdi + 608]                   ; AES: k_14
-    vpxor       xmm7, xmm7, [rcx]                   ; AES: k_Nr + text
-    vaesenclast xmm6, xmm6, xmm7                    ; AES: last round: the other text
-    vmovdqu     [r8], xmm6                          ; AES: written
-    vpshufb     xmm6, xmm6, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C
-    vpxor       xmm0, xmm6, xmm0                    ; C·H^i: A = X + C; X counts once
-    vpxor       xmm6, xmm0, [r10]                   ; C·H^i: T = A + C1
-    vpxor       xmm7, xmm0, [r10 + 128]             ; C·H^i: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: U0·U1
-    vpxor       xmm3, xmm3, xmm0                    ; C·H^i: S += it
-    vpxor       xmm4, xmm4, xmm6                    ; C·H^i: LO += it
-    vpxor       xmm5, xmm5, xmm7                    ; C·H^i: HI += it
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
-    add         r10, 0x10                           ; the next powers
-    add         rcx, 0x10                           ; the next blocks
-    sub         r9, 0x10
+    vmovdqu     xmm4, [rdi + 384]                   ; AES: k_0
+    vpxor       xmm3, xmm3, xmm4                    ; AES: + k_0
+    vmovdqu     xmm4, [rdi + 400]                   ; AES: k_1
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 1
+    vmovdqu     xmm4, [rdi + 416]                   ; AES: k_2
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 2
+    vmovdqu     xmm4, [rdi + 432]                   ; AES: k_3
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 3
+    vmovdqu     xmm4, [rdi + 448]                   ; AES: k_4
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 4
+    vmovdqu     xmm4, [rdi + 464]                   ; AES: k_5
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 5
+    vmovdqu     xmm4, [rdi + 480]                   ; AES: k_6
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 6
+    vmovdqu     xmm4, [rdi + 496]                   ; AES: k_7
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 7
+    vmovdqu     xmm4, [rdi + 512]                   ; AES: k_8
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 8
+    vmovdqu     xmm4, [rdi + 528]                   ; AES: k_9
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 9
+    vmovdqu     xmm4, [rdi + 544]                   ; AES: k_10
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 10
+    vmovdqu     xmm4, [rdi + 560]                   ; AES: k_11
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 11
+    vmovdqu     xmm4, [rdi + 576]                   ; AES: k_12
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 12
+    vmovdqu     xmm4, [rdi + 592]                   ; AES: k_13
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 13
+    vmovdqu     xmm4, [rdi + 608]                   ; AES: k_14
+    vpxor       xmm4, xmm4, [rcx]                   ; AES: k_Nr + text
+    vaesenclast xmm3, xmm3, xmm4                    ; AES: last round: the other text
+    vmovdqu     [r8], xmm3                          ; AES: written
+    add         rcx, 0x10
     add         r8, 0x10
+    sub         r9, 0x10
 .under_1:
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
-    je          .reduce
-    vpshufb     xmm6, xmm1, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; counter block
-    vmovdqu     xmm7, [rdi + 384]                   ; k_0
-    vpxor       xmm6, xmm6, xmm7                    ; + k_0
-    vmovdqu     xmm7, [rdi + 400]                   ; k_1
-    vaesenc     xmm6, xmm6, xmm7                    ; round 1
-    vmovdqu     xmm7, [rdi + 416]                   ; k_2
-    vaesenc     xmm6, xmm6, xmm7                    ; round 2
-    vmovdqu     xmm7, [rdi + 432]                   ; k_3
-    vaesenc     xmm6, xmm6, xmm7                    ; round 3
-    vmovdqu     xmm7, [rdi + 448]                   ; k_4
-    vaesenc     xmm6, xmm6, xmm7                    ; round 4
-    vmovdqu     xmm7, [rdi + 464]                   ; k_5
-    vaesenc     xmm6, xmm6, xmm7                    ; round 5
-    vmovdqu     xmm7, [rdi + 480]                   ; k_6
-    vaesenc     xmm6, xmm6, xmm7                    ; round 6
-    vmovdqu     xmm7, [rdi + 496]                   ; k_7
-    vaesenc     xmm6, xmm6, xmm7                    ; round 7
-    vmovdqu     xmm7, [rdi + 512]                   ; k_8
-    vaesenc     xmm6, xmm6, xmm7                    ; round 8
-    vmovdqu     xmm7, [rdi + 528]                   ; k_9
-    vaesenc     xmm6, xmm6, xmm7                    ; round 9
-    vmovdqu     xmm7, [rdi + 544]                   ; k_10
-    vaesenc     xmm6, xmm6, xmm7                    ; round 10
-    vmovdqu     xmm7, [rdi + 560]                   ; k_11
-    vaesenc     xmm6, xmm6, xmm7                    ; round 11
-    vmovdqu     xmm7, [rdi + 576]                   ; k_12
-    vaesenc     xmm6, xmm6, xmm7                    ; round 12
-    vmovdqu     xmm7, [rdi + 592]                   ; k_13
-    vaesenc     xmm6, xmm6, xmm7                    ; round 13
-    vpaddd      xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_one]  ; the next counters
-    vpxor       xmm7, xmm7, xmm7
+    je          .written
+    vpshufb     xmm2, xmm1, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vmovdqu     xmm3, [rdi + 384]                   ; AES: k_0
+    vpxor       xmm2, xmm2, xmm3                    ; AES: + k_0
+    vmovdqu     xmm3, [rdi + 400]                   ; AES: k_1
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 1
+    vmovdqu     xmm3, [rdi + 416]                   ; AES: k_2
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
+    vmovdqu     xmm3, [rdi + 432]                   ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 3
+    vmovdqu     xmm3, [rdi + 448]                   ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 4
+    vmovdqu     xmm3, [rdi + 464]                   ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 5
+    vmovdqu     xmm3, [rdi + 480]                   ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 6
+    vmovdqu     xmm3, [rdi + 496]                   ; AES: k_7
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 7
+    vmovdqu     xmm3, [rdi + 512]                   ; AES: k_8
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 8
+    vmovdqu     xmm3, [rdi + 528]                   ; AES: k_9
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 9
+    vmovdqu     xmm3, [rdi + 544]                   ; AES: k_10
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 10
+    vmovdqu     xmm3, [rdi + 560]                   ; AES: k_11
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 11
+    vmovdqu     xmm3, [rdi + 576]                   ; AES: k_12
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 12
+    vmovdqu     xmm3, [rdi + 592]                   ; AES: k_13
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 13
+    vpaddd      xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_one]  ; AES: the next counters
+    vpxor       xmm3, xmm3, xmm3                    ; AES
     cmp         r9, 0x08
-    jb          .under8
-    vmovq       xmm7, [rcx]                         ; bytes 0..7
-    vmovq       xmm8, [rcx + r9 - 8]                ; the last 8 bytes
+    jb          .under8                             ; AES
+    vmovq       xmm3, [rcx]                         ; AES: bytes 0..7
+    vmovq       xmm4, [rcx + r9 - 8]                ; AES: the last 8 bytes
     mov         rax, r9
-    shl         rax, 0x03
-    sub         rax, 0x78
-    neg         rax                                 ; 8·(15 - r) bits
-    vmovq       xmm9, rax
-    vpsrlq      xmm8, xmm8, xmm9                    ; 8·(15 - r) bits
-    vpsrlq      xmm8, xmm8, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm7, xmm7, xmm8                    ; C_last, zero-padded
-    jmp         short .padded
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x78                           ; AES
+    neg         rax                                 ; AES: 8·(15 - r) bits
+    vmovq       xmm5, rax                           ; AES
+    vpsrlq      xmm4, xmm4, xmm5                    ; AES: 8·(15 - r) bits
+    vpsrlq      xmm4, xmm4, 0x08                    ; AES: and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm3, xmm3, xmm4                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under8:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x04
-    jb          .under4
-    vmovd       xmm7, [rcx]                         ; bytes 0..3
-    vmovd       xmm8, [rcx + r9 - 4]                ; the last 4 bytes
+    jb          .under4                             ; AES
+    vmovd       xmm3, [rcx]                         ; AES: bytes 0..3
+    vmovd       xmm4, [rcx + r9 - 4]                ; AES: the last 4 bytes
     mov         rax, r9
-    shl         rax, 0x03
-    sub         rax, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm9, rax
-    vpsllq      xmm8, xmm8, xmm9                    ; into place
-    vpor        xmm7, xmm7, xmm8                    ; C_last, zero-padded
-    jmp         .padded
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x20                           ; AES: 8·(r - 4) bits
+    vmovq       xmm5, rax                           ; AES
+    vpsllq      xmm4, xmm4, xmm5                    ; AES: into place
+    vpor        xmm3, xmm3, xmm4                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under4:
-    mov         r11, r9
-    shr         r11, 0x01
-    movzx       eax, byte [rcx]                     ; byte 0
-    vmovq       xmm7, rax
-    movzx       eax, byte [rcx + r11]               ; byte r >> 1
-    vmovq       xmm8, rax
-    shl         r11, 0x03
-    vmovq       xmm9, r11
-    vpsllq      xmm8, xmm8, xmm9                    ; into place
-    mov         r11, r9
-    sub         r11, 0x01
-    movzx       eax, byte [rcx + r11]               ; byte r - 1
-    vmovq       xmm9, rax
-    shl         r11, 0x03
-    vmovq       xmm10, r11
-    vpsllq      xmm9, xmm9, xmm10                   ; into place
-    vpor        xmm7, xmm7, xmm8
-    vpor        xmm7, xmm7, xmm9                    ; C_last, zero-padded
+    mov         r10, r9
+    shr         r10, 0x01                           ; AES
+    movzx       eax, byte [rcx]                     ; AES: byte 0
+    vmovq       xmm3, rax                           ; AES
+    movzx       eax, byte [rcx + r10]               ; AES: byte r >> 1
+    vmovq       xmm4, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r10, 0x03                           ; AES
+    vmovq       xmm5, r10                           ; AES
+    vpsllq      xmm4, xmm4, xmm5                    ; AES: into place
+    mov         r10, r9
+    sub         r10, 0x01                           ; AES
+    movzx       eax, byte [rcx + r10]               ; AES: byte r - 1
+    vmovq       xmm5, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r10, 0x03                           ; AES
+    vmovq       xmm6, r10                           ; AES
+    vpsllq      xmm5, xmm5, xmm6                    ; AES: into place
+    mov         eax, 0x00                           ; AES: no byte stays
+    vpor        xmm3, xmm3, xmm4                    ; AES
+    vpor        xmm3, xmm3, xmm5                    ; AES: C_last, zero-padded
 .padded:
-    vmovdqu     xmm8, [rdi + 608]                   ; k_14
-    vpxor       xmm7, xmm8, xmm7                    ; k_Nr + text
-    vaesenclast xmm8, xmm6, xmm7                    ; other text
-    vmovq       xmm6, r9
-    vpxor       xmm7, xmm7, xmm7
-    vpshufb     xmm6, xmm6, xmm7                    ; r in every byte
-    vpcmpgtb    xmm6, xmm6, [rel gcm256_avx_winograd_clmul1_x8_positions]  ; ones in bytes 0..r-1
-    vpand       xmm6, xmm8, xmm6                    ; zero-padded
-    vpshufb     xmm6, xmm6, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C_last
-    vpxor       xmm0, xmm6, xmm0                    ; C·H: A = X + C; X counts once
-    vpxor       xmm6, xmm0, [r10]                   ; C·H: T = A + C1
-    vpxor       xmm7, xmm0, [r10 + 128]             ; C·H: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H: U0·U1
-    vpxor       xmm3, xmm3, xmm0                    ; C·H: S += it
-    vpxor       xmm4, xmm4, xmm6                    ; C·H: LO += it
-    vpxor       xmm5, xmm5, xmm7                    ; C·H: HI += it
+    vmovdqu     xmm4, [rdi + 608]                   ; AES: k_14
+    vpxor       xmm3, xmm4, xmm3                    ; AES: k_Nr + text
+    vaesenclast xmm4, xmm2, xmm3                    ; AES: last round: the other text
+    vmovq       xmm2, r9                            ; AES
+    vpxor       xmm3, xmm3, xmm3                    ; AES
+    vpshufb     xmm2, xmm2, xmm3                    ; AES: r in every byte
+    vpcmpgtb    xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_positions]  ; AES: ones in bytes 0..r-1
+    vpand       xmm2, xmm4, xmm2                    ; AES: zero-padded
     mov         rax, r9
-    and         rax, 0x08
+    and         rax, 0x08                           ; AES
     cmp         rax, 0x00
-    je          .stored_8
-    vmovq       [r8], xmm8                          ; 8 of its bytes
-    vpsrldq     xmm8, xmm8, 0x08                    ; the bytes after them
-    add         r8, 0x08
+    je          .stored_8                           ; AES
+    vmovq       [r8], xmm4                          ; AES: 8 of its bytes
+    vpsrldq     xmm4, xmm4, 0x08                    ; AES: the bytes after them
+    add         r8, 0x08                            ; AES
 .stored_8:
     mov         rax, r9
-    and         rax, 0x04
+    and         rax, 0x04                           ; AES
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
-    je          .stored_4
-    vmovd       [r8], xmm8                          ; 4 of its bytes
-    vpsrldq     xmm8, xmm8, 0x04                    ; the bytes after them
-    add         r8, 0x04
+    je          .stored_4                           ; AES
+    vmovd       [r8], xmm4                          ; AES: 4 of its bytes
+    vpsrldq     xmm4, xmm4, 0x04                    ; AES: the bytes after them
+    add         r8, 0x04                            ; AES
 .stored_4:
     mov         rax, r9
-    and         rax, 0x02
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    and         rax, 0x02                           ; AES
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
-    je          .stored_2
-    vpextrw     word [r8], xmm8, 0x00               ; 2 of its bytes
-    vpsrldq     xmm8, xmm8, 0x02                    ; the bytes after them
-    add         r8, 0x02
+    je          .stored_2                           ; AES
+    vpextrw     word [r8], xmm4, 0x00               ; AES: 2 of its bytes
+    vpsrldq     xmm4, xmm4, 0x02                    ; AES: the bytes after them
+    add         r8, 0x02                            ; AES
 .stored_2:
-    and         r9, 0x01
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    and         r9, 0x01                            ; AES
     cmp         r9, 0x00
-    je          .stored_1
-    vpextrb     byte [r8], xmm8, 0x00               ; 1 of its bytes
+    je          .stored_1                           ; AES
+    vpextrb     byte [r8], xmm4, 0x00               ; AES: 1 of its bytes
 .stored_1:
-.reduce:
-    vpxor       xmm0, xmm4, xmm3                    ; reduce: LO += S
-    vpxor       xmm3, xmm5, xmm3                    ; reduce: HI += S
-    vpxor       xmm2, xmm3, xmm2                    ; reduce: HI minus the key terms
+.written:
+    cmp         rbx, 0x80
+    jb          .tail
+    vmovdqu     xmm3, [r11 + 32]                    ; C3·H^6: C, bytes as in memory
+    vpshufb     xmm3, xmm3, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C3·H^6: C
+    vpxor       xmm4, xmm3, [rdi + 32]              ; C3·H^6: T = A + C1
+    vpxor       xmm5, xmm3, [rdi + 160]             ; C3·H^6: U = A + C2
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C3·H^6: A0·A1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C3·H^6: T0·T1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C3·H^6: U0·U1
+    vmovdqu     xmm6, [r11 + 48]                    ; C4·H^5: C, bytes as in memory
+    vpshufb     xmm6, xmm6, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C4·H^5: C
+    vpxor       xmm7, xmm6, [rdi + 48]              ; C4·H^5: T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 176]             ; C4·H^5: U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C4·H^5: A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C4·H^5: T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C4·H^5: U0·U1
+    vmovdqu     xmm9, [r11 + 64]                    ; C5·H^4: C, bytes as in memory
+    vpshufb     xmm9, xmm9, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C5·H^4: C
+    vpxor       xmm10, xmm9, [rdi + 64]             ; C5·H^4: T = A + C1
+    vpxor       xmm11, xmm9, [rdi + 192]            ; C5·H^4: U = A + C2
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C5·H^4: A0·A1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C5·H^4: T0·T1
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C5·H^4: U0·U1
+    vpxor       xmm3, xmm3, xmm6                    ; C5·H^4: S += it
+    vpxor       xmm4, xmm4, xmm7                    ; C5·H^4: LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; C5·H^4: HI += it
+    vmovdqu     xmm6, [r11 + 80]                    ; C6·H^3: C, bytes as in memory
+    vpshufb     xmm6, xmm6, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C6·H^3: C
+    vpxor       xmm7, xmm6, [rdi + 80]              ; C6·H^3: T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 208]             ; C6·H^3: U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C6·H^3: A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C6·H^3: T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C6·H^3: U0·U1
+    vpxor       xmm3, xmm3, xmm9                    ; C6·H^3: S += it
+    vpxor       xmm4, xmm4, xmm10                   ; C6·H^3: LO += it
+    vpxor       xmm5, xmm5, xmm11                   ; C6·H^3: HI += it
+    vmovdqu     xmm9, [r11 + 96]                    ; C7·H^2: C, bytes as in memory
+    vpshufb     xmm9, xmm9, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C7·H^2: C
+    vpxor       xmm10, xmm9, [rdi + 96]             ; C7·H^2: T = A + C1
+    vpxor       xmm11, xmm9, [rdi + 224]            ; C7·H^2: U = A + C2
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C7·H^2: A0·A1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C7·H^2: T0·T1
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C7·H^2: U0·U1
+    vpxor       xmm3, xmm3, xmm6                    ; C7·H^2: S += it
+    vpxor       xmm4, xmm4, xmm7                    ; C7·H^2: LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; C7·H^2: HI += it
+    vmovdqu     xmm6, [r11 + 112]                   ; C8·H^1: C, bytes as in memory
+    vpshufb     xmm6, xmm6, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C8·H^1: C
+    vpxor       xmm7, xmm6, [rdi + 112]             ; C8·H^1: T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 240]             ; C8·H^1: U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C8·H^1: A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C8·H^1: T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C8·H^1: U0·U1
+    vpxor       xmm3, xmm3, xmm9                    ; C8·H^1: S += it
+    vpxor       xmm4, xmm4, xmm10                   ; C8·H^1: LO += it
+    vpxor       xmm5, xmm5, xmm11                   ; C8·H^1: HI += it
+    vmovdqu     xmm9, [r11 + 16]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     xmm9, xmm9, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C2·H^7: C
+    vpxor       xmm10, xmm9, [rdi + 16]             ; C2·H^7: T = A + C1
+    vpxor       xmm11, xmm9, [rdi + 144]            ; C2·H^7: U = A + C2
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C2·H^7: A0·A1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C2·H^7: T0·T1
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C2·H^7: U0·U1
+    vpxor       xmm3, xmm3, xmm6                    ; C2·H^7: S += it
+    vpxor       xmm4, xmm4, xmm7                    ; C2·H^7: LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; C2·H^7: HI += it
+    vmovdqu     xmm6, [r11]                         ; C1·H^8: C, bytes as in memory
+    vpshufb     xmm6, xmm6, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C1·H^8: C
+    vpxor       xmm0, xmm6, xmm0                    ; C1·H^8: A = X + C
+    vpxor       xmm6, xmm0, [rdi]                   ; C1·H^8: T = A + C1
+    vpxor       xmm7, xmm0, [rdi + 128]             ; C1·H^8: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C1·H^8: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C1·H^8: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C1·H^8: U0·U1
+    vpxor       xmm3, xmm3, xmm9                    ; C1·H^8: S += it
+    vpxor       xmm4, xmm4, xmm10                   ; C1·H^8: LO += it
+    vpxor       xmm5, xmm5, xmm11                   ; C1·H^8: HI += it
+    vpxor       xmm0, xmm3, xmm0                    ; C1·H^8: S += it
+    vpxor       xmm3, xmm4, xmm6                    ; C1·H^8: LO += it
+    vpxor       xmm4, xmm5, xmm7                    ; C1·H^8: HI += it
+    vpxor       xmm3, xmm3, xmm0                    ; reduce: LO += S
+    vpxor       xmm0, xmm4, xmm0                    ; reduce: HI += S
+    vpxor       xmm0, xmm0, [rdi + 256]             ; reduce: HI minus the key terms
+    vpclmulqdq  xmm4, xmm3, [rel gcm256_avx_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm0, xmm3, xmm0                    ; reduce: + HI
+    vpxor       xmm0, xmm4, xmm0                    ; reduce: RES = fold(LO) + HI
+    add         r11, 0x80                           ; reduce
+    sub         rbx, 0x80                           ; reduce
+.tail:
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbx, 0x00
+    je          .store                              ; reduce
+    lea         rax, [rbx + 15]                     ; reduce
+    and         rax, -16                            ; reduce
+    lea         rcx, [rdi + 128]                    ; reduce
+    sub         rcx, rax                            ; reduce: H^m
+    vmovdqu     xmm3, [rcx + 256]                   ; reduce: R_m: the key terms of H^m … H^1
+    cmp         rbx, 0x10
+    jae         .tail_first                         ; reduce
+    vpxor       xmm4, xmm4, xmm4                    ; reduce
+    vpxor       xmm5, xmm5, xmm5                    ; reduce
+    vpxor       xmm6, xmm6, xmm6                    ; reduce
+    jmp         .tail_rest                          ; reduce
+.tail_first:
+    vmovdqu     xmm4, [r11]                         ; C·H^m: C, bytes as in memory
+    vpshufb     xmm4, xmm4, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C·H^m: C
+    vpxor       xmm0, xmm4, xmm0                    ; C·H^m: A = X + C
+    vpxor       xmm5, xmm0, [rcx]                   ; C·H^m: T = A + C1
+    vpxor       xmm6, xmm0, [rcx + 128]             ; C·H^m: U = A + C2
+    vpclmulqdq  xmm4, xmm0, xmm0, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^m: U0·U1
+    vpxor       xmm0, xmm0, xmm0                    ; C·H^m: X counts once
+    add         rcx, 0x10                           ; the next powers
+    add         r11, 0x10                           ; the next blocks
+    sub         rbx, 0x10
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbx, 0x10
+    jb          .tail_after_block
+.tail_block:
+    vmovdqu     xmm7, [r11]                         ; C·H^i: C, bytes as in memory
+    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C·H^i: C
+    vpxor       xmm8, xmm7, [rcx]                   ; C·H^i: T = A + C1
+    vpxor       xmm9, xmm7, [rcx + 128]             ; C·H^i: U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C·H^i: U0·U1
+    vpxor       xmm4, xmm4, xmm7                    ; C·H^i: S += it
+    vpxor       xmm5, xmm5, xmm8                    ; C·H^i: LO += it
+    vpxor       xmm6, xmm6, xmm9                    ; C·H^i: HI += it
+    add         rcx, 0x10                           ; the next powers
+    add         r11, 0x10                           ; the next blocks
+    sub         rbx, 0x10
+    cmp         rbx, 0x10
+    jae         .tail_block
+.tail_after_block:
+    cmp         rbx, 0x00
+    je          .tail_reduce
+.tail_rest:
+    vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C_last
+    vpxor       xmm0, xmm2, xmm0                    ; C·H: A = X + C; X counts once
+    vpxor       xmm2, xmm0, [rcx]                   ; C·H: T = A + C1
+    vpxor       xmm7, xmm0, [rcx + 128]             ; C·H: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H: A0·A1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; C·H: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H: U0·U1
+    vpxor       xmm4, xmm4, xmm0                    ; C·H: S += it
+    vpxor       xmm5, xmm5, xmm2                    ; C·H: LO += it
+    vpxor       xmm6, xmm6, xmm7                    ; C·H: HI += it
+.tail_reduce:
+    vpxor       xmm0, xmm5, xmm4                    ; reduce: LO += S
+    vpxor       xmm2, xmm6, xmm4                    ; reduce: HI += S
+    vpxor       xmm2, xmm2, xmm3                    ; reduce: HI minus the key terms
     vpclmulqdq  xmm3, xmm0, [rel gcm256_avx_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
     vpshufd     xmm0, xmm0, 0x4e                    ; reduce: (LO1, LO0)
     vpxor       xmm0, xmm0, xmm2                    ; reduce: + HI
@@ -1412,17 +1394,20 @@ gcm256_avx_winograd_clmul1_x8_encrypt:
     vpshufb     xmm0, xmm0, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; X, bytes as in memory
     vmovdqu     [rdx], xmm0                         ; X
 .done:
+    pop         rbx                                 ; callee-saved
     ret
 .end:
 
 ; void gcm256_avx_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
 ;   out = in decrypted, x = GHASH continued over in; the counter steps over the blocks
-;   stack 0 bytes; writes xmm0-15, rax rcx r8 r9 r10 r11
+;   stack 16 bytes; writes xmm0-15, rax rcx rbx rbp r8 r9 r10 r11
 ;   secrets may remain in xmm0-15
 global gcm256_avx_winograd_clmul1_x8_decrypt:function (gcm256_avx_winograd_clmul1_x8_decrypt.end - gcm256_avx_winograd_clmul1_x8_decrypt)
 align 32
 gcm256_avx_winograd_clmul1_x8_decrypt:
     endbr64
+    push        rbx                                 ; callee-saved
+    push        rbp                                 ; callee-saved
     cmp         r9, 0x00
     je          .done
     vmovdqu     xmm0, [rdx]                         ; X, bytes as in memory
@@ -1432,6 +1417,8 @@ gcm256_avx_winograd_clmul1_x8_decrypt:
     cmp         r9, 0x80
     jb          .rest
 .groups:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
     vpshufb     xmm2, xmm1, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     vmovdqu     xmm3, [rcx + 32]                    ; C3·H^6: C, bytes as in memory
@@ -1691,378 +1678,105 @@ gcm256_avx_winograd_clmul1_x8_decrypt:
     cmp         r9, 0x80
     jae         .group
 .after_group:
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .store
 .rest:
-    lea         rax, [r9 + 15]
+    mov         r11, rcx
+    mov         rbp, r9
+    lea         rax, [rbp + 15]
     and         rax, -16
     lea         r10, [rdi + 128]
     sub         r10, rax                            ; H^m
     vmovdqu     xmm2, [r10 + 256]                   ; R_m: the key terms of H^m … H^1
+    cmp         rbp, 0x10
+    jae         .tail_first
     vpxor       xmm3, xmm3, xmm3
     vpxor       xmm4, xmm4, xmm4
     vpxor       xmm5, xmm5, xmm5
-    cmp         r9, 0x40
-    jb          .under_4
-    vpshufb     xmm6, xmm1, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
-    vmovdqu     xmm7, [rcx]                         ; C, bytes as in memory
-    vpaddd      xmm8, xmm1, [rel gcm256_avx_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
-    vpshufb     xmm8, xmm8, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
-    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C
-    vpaddd      xmm9, xmm1, [rel gcm256_avx_winograd_clmul1_x8_blocks_2]  ; AES: 2 blocks ahead
-    vpxor       xmm0, xmm7, xmm0                    ; C·H^i: A = X + C; X counts once
-    vpshufb     xmm7, xmm9, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
-    vpaddd      xmm9, xmm1, [rel gcm256_avx_winograd_clmul1_x8_blocks_3]  ; AES: 3 blocks ahead
-    vpclmulqdq  xmm10, xmm0, xmm0, 0x10             ; C·H^i: A0·A1
-    vpshufb     xmm9, xmm9, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
-    vpaddd      xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_blocks_4]  ; AES: the next counters
-    vpxor       xmm3, xmm3, xmm10                   ; C·H^i: S += it
-    vmovdqu     xmm10, [rdi + 384]                  ; AES: k_0
-    vpxor       xmm11, xmm0, [r10]                  ; C·H^i: T = A + C1
-    vpxor       xmm6, xmm6, xmm10                   ; AES: + k_0
-    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C·H^i: T0·T1
-    vpxor       xmm8, xmm8, xmm10                   ; AES: + k_0
-    vpxor       xmm7, xmm7, xmm10                   ; AES: + k_0
-    vpxor       xmm4, xmm4, xmm11                   ; C·H^i: LO += it
-    vpxor       xmm9, xmm9, xmm10                   ; AES: + k_0
-    vmovdqu     xmm10, [rdi + 400]                  ; AES: k_1
-    vpxor       xmm0, xmm0, [r10 + 128]             ; C·H^i: U = A + C2
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 1
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H^i: U0·U1
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 1
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 1
-    vpxor       xmm5, xmm5, xmm0                    ; C·H^i: HI += it
-    vaesenc     xmm0, xmm9, xmm10                   ; AES: round 1
-    vmovdqu     xmm9, [rdi + 416]                   ; AES: k_2
-    vmovdqu     xmm10, [rcx + 16]                   ; C, bytes as in memory
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 2
-    vaesenc     xmm8, xmm8, xmm9                    ; AES: round 2
-    vpshufb     xmm10, xmm10, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C
-    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 2
-    vaesenc     xmm0, xmm0, xmm9                    ; AES: round 2
-    vmovdqu     xmm9, [rdi + 432]                   ; AES: k_3
-    vpclmulqdq  xmm11, xmm10, xmm10, 0x10           ; C·H^i: A0·A1
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 3
-    vaesenc     xmm8, xmm8, xmm9                    ; AES: round 3
-    vpxor       xmm3, xmm3, xmm11                   ; C·H^i: S += it
-    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 3
-    vaesenc     xmm0, xmm0, xmm9                    ; AES: round 3
-    vmovdqu     xmm9, [rdi + 448]                   ; AES: k_4
-    vpxor       xmm11, xmm10, [r10 + 16]            ; C·H^i: T = A + C1
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 4
-    vaesenc     xmm8, xmm8, xmm9                    ; AES: round 4
-    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C·H^i: T0·T1
-    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 4
-    vaesenc     xmm0, xmm0, xmm9                    ; AES: round 4
-    vpxor       xmm4, xmm4, xmm11                   ; C·H^i: LO += it
-    vmovdqu     xmm9, [rdi + 464]                   ; AES: k_5
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 5
-    vaesenc     xmm8, xmm8, xmm9                    ; AES: round 5
-    vpxor       xmm10, xmm10, [r10 + 144]           ; C·H^i: U = A + C2
-    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 5
-    vaesenc     xmm0, xmm0, xmm9                    ; AES: round 5
-    vpclmulqdq  xmm9, xmm10, xmm10, 0x10            ; C·H^i: U0·U1
-    vmovdqu     xmm10, [rdi + 480]                  ; AES: k_6
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 6
-    vpxor       xmm5, xmm5, xmm9                    ; C·H^i: HI += it
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 6
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 6
-    vmovdqu     xmm9, [rcx + 32]                    ; C, bytes as in memory
-    vaesenc     xmm0, xmm0, xmm10                   ; AES: round 6
-    vpshufb     xmm9, xmm9, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C
-    vmovdqu     xmm10, [rdi + 496]                  ; AES: k_7
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 7
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 7
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 7
-    vpclmulqdq  xmm11, xmm9, xmm9, 0x10             ; C·H^i: A0·A1
-    vaesenc     xmm0, xmm0, xmm10                   ; AES: round 7
-    vpxor       xmm3, xmm3, xmm11                   ; C·H^i: S += it
-    vmovdqu     xmm10, [rdi + 512]                  ; AES: k_8
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 8
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 8
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 8
-    vpxor       xmm11, xmm9, [r10 + 32]             ; C·H^i: T = A + C1
-    vaesenc     xmm0, xmm0, xmm10                   ; AES: round 8
-    vmovdqu     xmm10, [rdi + 528]                  ; AES: k_9
-    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C·H^i: T0·T1
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 9
-    vpxor       xmm4, xmm4, xmm11                   ; C·H^i: LO += it
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 9
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 9
-    vaesenc     xmm0, xmm0, xmm10                   ; AES: round 9
-    vmovdqu     xmm10, [rdi + 544]                  ; AES: k_10
-    vpxor       xmm9, xmm9, [r10 + 160]             ; C·H^i: U = A + C2
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 10
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 10
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C·H^i: U0·U1
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 10
-    vpxor       xmm5, xmm5, xmm9                    ; C·H^i: HI += it
-    vaesenc     xmm0, xmm0, xmm10                   ; AES: round 10
-    vmovdqu     xmm9, [rdi + 560]                   ; AES: k_11
-    vmovdqu     xmm10, [rcx + 48]                   ; C, bytes as in memory
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 11
-    vaesenc     xmm8, xmm8, xmm9                    ; AES: round 11
-    vpshufb     xmm10, xmm10, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C
-    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 11
-    vaesenc     xmm0, xmm0, xmm9                    ; AES: round 11
-    vmovdqu     xmm9, [rdi + 576]                   ; AES: k_12
-    vpclmulqdq  xmm11, xmm10, xmm10, 0x10           ; C·H^i: A0·A1
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 12
-    vaesenc     xmm8, xmm8, xmm9                    ; AES: round 12
-    vpxor       xmm3, xmm3, xmm11                   ; C·H^i: S += it
-    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 12
-    vaesenc     xmm0, xmm0, xmm9                    ; AES: round 12
-    vmovdqu     xmm9, [rdi + 592]                   ; AES: k_13
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 13
-    vpxor       xmm11, xmm10, [r10 + 48]            ; C·H^i: T = A + C1
-    vaesenc     xmm8, xmm8, xmm9                    ; AES: round 13
-    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C·H^i: T0·T1
-    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 13
-    vaesenc     xmm0, xmm0, xmm9                    ; AES: round 13
-    vpxor       xmm4, xmm4, xmm11                   ; C·H^i: LO += it
-    vmovdqu     xmm9, [rdi + 608]                   ; AES: k_14
-    vpxor       xmm11, xmm9, [rcx]                  ; AES: k_Nr + text
-    vaesenclast xmm6, xmm6, xmm11                   ; AES: last round: the other text
-    vpxor       xmm10, xmm10, [r10 + 176]           ; C·H^i: U = A + C2
-    vmovdqu     [r8], xmm6                          ; AES: written
-    vpxor       xmm6, xmm9, [rcx + 16]              ; AES: k_Nr + text
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C·H^i: U0·U1
-    vaesenclast xmm6, xmm8, xmm6                    ; AES: last round: the other text
-    vmovdqu     [r8 + 16], xmm6                     ; AES: written
-    vpxor       xmm5, xmm5, xmm10                   ; C·H^i: HI += it
-    vpxor       xmm6, xmm9, [rcx + 32]              ; AES: k_Nr + text
-    vaesenclast xmm6, xmm7, xmm6                    ; AES: last round: the other text
-    vmovdqu     [r8 + 32], xmm6                     ; AES: written
-    vpxor       xmm6, xmm9, [rcx + 48]              ; AES: k_Nr + text
-    vaesenclast xmm0, xmm0, xmm6                    ; AES: last round: the other text
-    vmovdqu     [r8 + 48], xmm0                     ; AES: written
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
-    add         r10, 0x40                           ; the next powers
-    add         rcx, 0x40                           ; the next blocks
-    sub         r9, 0x40
-    add         r8, 0x40
-.under_4:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r9, 0x20
-    jb          .under_2
-    vpshufb     xmm6, xmm1, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
-    vmovdqu     xmm7, [rcx]                         ; C, bytes as in memory
-    vpaddd      xmm8, xmm1, [rel gcm256_avx_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
-    vpshufb     xmm8, xmm8, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
-    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C
-    vpaddd      xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_blocks_2]  ; AES: the next counters
-    vpxor       xmm0, xmm7, xmm0                    ; C·H^i: A = X + C; X counts once
-    vmovdqu     xmm7, [rdi + 384]                   ; AES: k_0
-    vpxor       xmm6, xmm6, xmm7                    ; AES: + k_0
-    vpclmulqdq  xmm9, xmm0, xmm0, 0x10              ; C·H^i: A0·A1
-    vpxor       xmm7, xmm8, xmm7                    ; AES: + k_0
-    vmovdqu     xmm8, [rdi + 400]                   ; AES: k_1
-    vpxor       xmm3, xmm3, xmm9                    ; C·H^i: S += it
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 1
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 1
-    vpxor       xmm8, xmm0, [r10]                   ; C·H^i: T = A + C1
-    vmovdqu     xmm9, [rdi + 416]                   ; AES: k_2
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: T0·T1
-    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 2
-    vmovdqu     xmm9, [rdi + 432]                   ; AES: k_3
-    vpxor       xmm4, xmm4, xmm8                    ; C·H^i: LO += it
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 3
-    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 3
-    vpxor       xmm0, xmm0, [r10 + 128]             ; C·H^i: U = A + C2
-    vmovdqu     xmm8, [rdi + 448]                   ; AES: k_4
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 4
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H^i: U0·U1
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 4
-    vmovdqu     xmm8, [rdi + 464]                   ; AES: k_5
-    vpxor       xmm5, xmm5, xmm0                    ; C·H^i: HI += it
-    vaesenc     xmm0, xmm6, xmm8                    ; AES: round 5
-    vaesenc     xmm6, xmm7, xmm8                    ; AES: round 5
-    vmovdqu     xmm7, [rcx + 16]                    ; C, bytes as in memory
-    vmovdqu     xmm8, [rdi + 480]                   ; AES: k_6
-    vaesenc     xmm0, xmm0, xmm8                    ; AES: round 6
-    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 6
-    vmovdqu     xmm8, [rdi + 496]                   ; AES: k_7
-    vaesenc     xmm0, xmm0, xmm8                    ; AES: round 7
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 7
-    vpclmulqdq  xmm8, xmm7, xmm7, 0x10              ; C·H^i: A0·A1
-    vmovdqu     xmm9, [rdi + 512]                   ; AES: k_8
-    vaesenc     xmm0, xmm0, xmm9                    ; AES: round 8
-    vpxor       xmm3, xmm3, xmm8                    ; C·H^i: S += it
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 8
-    vmovdqu     xmm8, [rdi + 528]                   ; AES: k_9
-    vaesenc     xmm0, xmm0, xmm8                    ; AES: round 9
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 9
-    vpxor       xmm8, xmm7, [r10 + 16]              ; C·H^i: T = A + C1
-    vmovdqu     xmm9, [rdi + 544]                   ; AES: k_10
-    vaesenc     xmm0, xmm0, xmm9                    ; AES: round 10
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: T0·T1
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 10
-    vmovdqu     xmm9, [rdi + 560]                   ; AES: k_11
-    vpxor       xmm4, xmm4, xmm8                    ; C·H^i: LO += it
-    vaesenc     xmm0, xmm0, xmm9                    ; AES: round 11
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 11
-    vmovdqu     xmm8, [rdi + 576]                   ; AES: k_12
-    vaesenc     xmm0, xmm0, xmm8                    ; AES: round 12
-    vpxor       xmm7, xmm7, [r10 + 144]             ; C·H^i: U = A + C2
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 12
-    vmovdqu     xmm8, [rdi + 592]                   ; AES: k_13
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: U0·U1
-    vaesenc     xmm0, xmm0, xmm8                    ; AES: round 13
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 13
-    vpxor       xmm5, xmm5, xmm7                    ; C·H^i: HI += it
-    vmovdqu     xmm7, [rdi + 608]                   ; AES: k_14
-    vpxor       xmm8, xmm7, [rcx]                   ; AES: k_Nr + text
-    vaesenclast xmm0, xmm0, xmm8                    ; AES: last round: the other text
-    vmovdqu     [r8], xmm0                          ; AES: written
-    vpxor       xmm0, xmm7, [rcx + 16]              ; AES: k_Nr + text
-    vaesenclast xmm0, xmm6, xmm0                    ; AES: last round: the other text
-    vmovdqu     [r8 + 16], xmm0                     ; AES: written
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
-    add         r10, 0x20                           ; the next powers
-    add         rcx, 0x20                           ; the next blocks
-    sub         r9, 0x20
-    add         r8, 0x20
-.under_2:
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r9, 0x10
-    jb          .under_1
-    vpshufb     xmm6, xmm1, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
-    vmovdqu     xmm7, [rcx]                         ; C, bytes as in memory
-    vpaddd      xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_one]  ; AES: the next counters
-    vmovdqu     xmm8, [rdi + 384]                   ; AES: k_0
-    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C
-    vpxor       xmm6, xmm6, xmm8                    ; AES: + k_0
-    vmovdqu     xmm8, [rdi + 400]                   ; AES: k_1
-    vpxor       xmm0, xmm7, xmm0                    ; C·H^i: A = X + C; X counts once
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 1
-    vmovdqu     xmm7, [rdi + 416]                   ; AES: k_2
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 2
-    vpclmulqdq  xmm7, xmm0, xmm0, 0x10              ; C·H^i: A0·A1
-    vmovdqu     xmm8, [rdi + 432]                   ; AES: k_3
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 3
-    vpxor       xmm3, xmm3, xmm7                    ; C·H^i: S += it
-    vmovdqu     xmm7, [rdi + 448]                   ; AES: k_4
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 4
-    vmovdqu     xmm7, [rdi + 464]                   ; AES: k_5
-    vpxor       xmm8, xmm0, [r10]                   ; C·H^i: T = A + C1
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 5
-    vmovdqu     xmm7, [rdi + 480]                   ; AES: k_6
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: T0·T1
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 6
-    vmovdqu     xmm7, [rdi + 496]                   ; AES: k_7
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 7
-    vpxor       xmm4, xmm4, xmm8                    ; C·H^i: LO += it
-    vmovdqu     xmm7, [rdi + 512]                   ; AES: k_8
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 8
-    vpxor       xmm0, xmm0, [r10 + 128]             ; C·H^i: U = A + C2
-    vmovdqu     xmm7, [rdi + 528]                   ; AES: k_9
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 9
-    vmovdqu     xmm7, [rdi + 544]                   ; AES: k_10
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H^i: U0·U1
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 10
-    vmovdqu     xmm7, [rdi + 560]                   ; AES: k_11
-    vpxor       xmm5, xmm5, xmm0                    ; C·H^i: HI += it
-    vaesenc     xmm0, xmm6, xmm7                    ; AES: round 11
-    vmovdqu     xmm6, [rdi + 576]                   ; AES: k_12
-    vaesenc     xmm0, xmm0, xmm6                    ; AES: round 12
-    vmovdqu     xmm6, [rdi + 592]                   ; AES: k_13
-    vaesenc     xmm0, xmm0, xmm6                    ; AES: round 13
-    vmovdqu     xmm6, [rdi + 608]                   ; AES: k_14
-    vpxor       xmm6, xmm6, [rcx]                   ; AES: k_Nr + text
-    vaesenclast xmm0, xmm0, xmm6                    ; AES: last round: the other text
-    vmovdqu     [r8], xmm0                          ; AES: written
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
+    jmp         .tail_rest
+.tail_first:
+    vmovdqu     xmm3, [r11]                         ; C·H^m: C, bytes as in memory
+    vpshufb     xmm3, xmm3, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C·H^m: C
+    vpxor       xmm0, xmm3, xmm0                    ; C·H^m: A = X + C
+    vpxor       xmm4, xmm0, [r10]                   ; C·H^m: T = A + C1
+    vpxor       xmm5, xmm0, [r10 + 128]             ; C·H^m: U = A + C2
+    vpclmulqdq  xmm3, xmm0, xmm0, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H^m: U0·U1
+    vpxor       xmm0, xmm0, xmm0                    ; C·H^m: X counts once
     add         r10, 0x10                           ; the next powers
-    add         rcx, 0x10                           ; the next blocks
-    sub         r9, 0x10
-    add         r8, 0x10
-.under_1:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r9, 0x00
-    je          .reduce
-    vpshufb     xmm6, xmm1, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; counter block
-    vmovdqu     xmm7, [rdi + 384]                   ; k_0
-    vpxor       xmm6, xmm6, xmm7                    ; + k_0
-    vmovdqu     xmm7, [rdi + 400]                   ; k_1
-    vaesenc     xmm6, xmm6, xmm7                    ; round 1
-    vmovdqu     xmm7, [rdi + 416]                   ; k_2
-    vaesenc     xmm6, xmm6, xmm7                    ; round 2
-    vmovdqu     xmm7, [rdi + 432]                   ; k_3
-    vaesenc     xmm6, xmm6, xmm7                    ; round 3
-    vmovdqu     xmm7, [rdi + 448]                   ; k_4
-    vaesenc     xmm6, xmm6, xmm7                    ; round 4
-    vmovdqu     xmm7, [rdi + 464]                   ; k_5
-    vaesenc     xmm6, xmm6, xmm7                    ; round 5
-    vmovdqu     xmm7, [rdi + 480]                   ; k_6
-    vaesenc     xmm6, xmm6, xmm7                    ; round 6
-    vmovdqu     xmm7, [rdi + 496]                   ; k_7
-    vaesenc     xmm6, xmm6, xmm7                    ; round 7
-    vmovdqu     xmm7, [rdi + 512]                   ; k_8
-    vaesenc     xmm6, xmm6, xmm7                    ; round 8
-    vmovdqu     xmm7, [rdi + 528]                   ; k_9
-    vaesenc     xmm6, xmm6, xmm7                    ; round 9
-    vmovdqu     xmm7, [rdi + 544]                   ; k_10
-    vaesenc     xmm6, xmm6, xmm7                    ; round 10
-    vmovdqu     xmm7, [rdi + 560]                   ; k_11
-    vaesenc     xmm6, xmm6, xmm7                    ; round 11
-    vmovdqu     xmm7, [rdi + 576]                   ; k_12
-    vaesenc     xmm6, xmm6, xmm7                    ; round 12
-    vmovdqu     xmm7, [rdi + 592]                   ; k_13
-    vaesenc     xmm6, xmm6, xmm7                    ; round 13
-    vpaddd      xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_one]  ; the next counters
-    vpxor       xmm7, xmm7, xmm7
-    cmp         r9, 0x08
-    jb          .under8
-    vmovq       xmm7, [rcx]                         ; bytes 0..7
-    vmovq       xmm8, [rcx + r9 - 8]                ; the last 8 bytes
-    mov         rax, r9
-    shl         rax, 0x03
-    sub         rax, 0x78
-    neg         rax                                 ; 8·(15 - r) bits
-    vmovq       xmm9, rax
-    vpsrlq      xmm8, xmm8, xmm9                    ; 8·(15 - r) bits
-    vpsrlq      xmm8, xmm8, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm7, xmm7, xmm8                    ; C_last, zero-padded
-    jmp         .padded
-.under8:
-    cmp         r9, 0x04
-    jb          .under4
-    vmovd       xmm7, [rcx]                         ; bytes 0..3
-    vmovd       xmm8, [rcx + r9 - 4]                ; the last 4 bytes
-    mov         rax, r9
-    shl         rax, 0x03
-    sub         rax, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm9, rax
-    vpsllq      xmm8, xmm8, xmm9                    ; into place
-    vpor        xmm7, xmm7, xmm8                    ; C_last, zero-padded
-    jmp         .padded
-.under4:
-    mov         r11, r9
-    shr         r11, 0x01
-    movzx       eax, byte [rcx]                     ; byte 0
+    add         r11, 0x10                           ; the next blocks
+    sub         rbp, 0x10
+    cmp         rbp, 0x10
+    jb          .tail_after_block
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+.tail_block:
+    vmovdqu     xmm6, [r11]                         ; C·H^i: C, bytes as in memory
+    vpshufb     xmm6, xmm6, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C·H^i: C
+    vpxor       xmm7, xmm6, [r10]                   ; C·H^i: T = A + C1
+    vpxor       xmm8, xmm6, [r10 + 128]             ; C·H^i: U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: U0·U1
+    vpxor       xmm3, xmm3, xmm6                    ; C·H^i: S += it
+    vpxor       xmm4, xmm4, xmm7                    ; C·H^i: LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; C·H^i: HI += it
+    add         r10, 0x10                           ; the next powers
+    add         r11, 0x10                           ; the next blocks
+    sub         rbp, 0x10
+    cmp         rbp, 0x10
+    jae         .tail_block
+.tail_after_block:
+    cmp         rbp, 0x00
+    je          .tail_reduce
+.tail_rest:
+    vpxor       xmm6, xmm6, xmm6
+    cmp         rbp, 0x08
+    jb          .tail_under8
+    vmovq       xmm6, [r11]                         ; bytes 0..7
+    vmovq       xmm7, [r11 + rbp - 8]               ; the last 8 bytes
+    shl         rbp, 0x03
+    sub         rbp, 0x78
+    neg         rbp                                 ; 8·(15 - r) bits
+    vmovq       xmm8, rbp
+    vpsrlq      xmm7, xmm7, xmm8                    ; 8·(15 - r) bits
+    vpsrlq      xmm7, xmm7, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm6, xmm6, xmm7                    ; C_last, zero-padded
+    jmp         .tail_padded
+.tail_under8:
+    cmp         rbp, 0x04
+    jb          .tail_under4
+    vmovd       xmm6, [r11]                         ; bytes 0..3
+    vmovd       xmm7, [r11 + rbp - 4]               ; the last 4 bytes
+    shl         rbp, 0x03
+    sub         rbp, 0x20                           ; 8·(r - 4) bits
+    vmovq       xmm8, rbp
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
+    vpor        xmm6, xmm6, xmm7                    ; C_last, zero-padded
+    jmp         .tail_padded
+.tail_under4:
+    mov         rbx, rbp
+    shr         rbx, 0x01
+    movzx       eax, byte [r11]                     ; byte 0
+    vmovq       xmm6, rax
+    movzx       eax, byte [r11 + rbx]               ; byte r >> 1
     vmovq       xmm7, rax
-    movzx       eax, byte [rcx + r11]               ; byte r >> 1
+    mov         eax, 0x00                           ; no byte stays
+    shl         rbx, 0x03
+    vmovq       xmm8, rbx
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
+    sub         rbp, 0x01
+    movzx       eax, byte [r11 + rbp]               ; byte r - 1
     vmovq       xmm8, rax
-    shl         r11, 0x03
-    vmovq       xmm9, r11
+    mov         eax, 0x00                           ; no byte stays
+    shl         rbp, 0x03
+    vmovq       xmm9, rbp
     vpsllq      xmm8, xmm8, xmm9                    ; into place
-    mov         r11, r9
-    sub         r11, 0x01
-    movzx       eax, byte [rcx + r11]               ; byte r - 1
-    vmovq       xmm9, rax
-    shl         r11, 0x03
-    vmovq       xmm10, r11
-    vpsllq      xmm9, xmm9, xmm10                   ; into place
-    vpor        xmm7, xmm7, xmm8
-    vpor        xmm7, xmm7, xmm9                    ; C_last, zero-padded
-.padded:
-    vmovdqu     xmm8, [rdi + 608]                   ; k_14
-    vpxor       xmm8, xmm8, xmm7                    ; k_Nr + text
-    vaesenclast xmm8, xmm6, xmm8                    ; other text
-    vpshufb     xmm6, xmm7, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C_last
+    mov         eax, 0x00                           ; no byte stays
+    vpor        xmm6, xmm6, xmm7
+    vpor        xmm6, xmm6, xmm8                    ; C_last, zero-padded
+.tail_padded:
+    vpshufb     xmm6, xmm6, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C_last
     vpxor       xmm0, xmm6, xmm0                    ; C·H: A = X + C; X counts once
     vpxor       xmm6, xmm0, [r10]                   ; C·H: T = A + C1
     vpxor       xmm7, xmm0, [r10 + 128]             ; C·H: U = A + C2
@@ -2072,36 +1786,7 @@ gcm256_avx_winograd_clmul1_x8_decrypt:
     vpxor       xmm3, xmm3, xmm0                    ; C·H: S += it
     vpxor       xmm4, xmm4, xmm6                    ; C·H: LO += it
     vpxor       xmm5, xmm5, xmm7                    ; C·H: HI += it
-    mov         rax, r9
-    and         rax, 0x08
-    cmp         rax, 0x00
-    je          .stored_8
-    vmovq       [r8], xmm8                          ; 8 of its bytes
-    vpsrldq     xmm8, xmm8, 0x08                    ; the bytes after them
-    add         r8, 0x08
-.stored_8:
-    mov         rax, r9
-    and         rax, 0x04
-    cmp         rax, 0x00
-    je          .stored_4
-    vmovd       [r8], xmm8                          ; 4 of its bytes
-    vpsrldq     xmm8, xmm8, 0x04                    ; the bytes after them
-    add         r8, 0x04
-.stored_4:
-    mov         rax, r9
-    and         rax, 0x02
-    cmp         rax, 0x00
-    je          .stored_2
-    vpextrw     word [r8], xmm8, 0x00               ; 2 of its bytes
-    vpsrldq     xmm8, xmm8, 0x02                    ; the bytes after them
-    add         r8, 0x02
-.stored_2:
-    and         r9, 0x01
-    cmp         r9, 0x00
-    je          .stored_1
-    vpextrb     byte [r8], xmm8, 0x00               ; 1 of its bytes
-.stored_1:
-.reduce:
+.tail_reduce:
     vpxor       xmm0, xmm4, xmm3                    ; reduce: LO += S
     vpxor       xmm3, xmm5, xmm3                    ; reduce: HI += S
     vpxor       xmm2, xmm3, xmm2                    ; reduce: HI minus the key terms
@@ -2109,19 +1794,342 @@ gcm256_avx_winograd_clmul1_x8_decrypt:
     vpshufd     xmm0, xmm0, 0x4e                    ; reduce: (LO1, LO0)
     vpxor       xmm0, xmm0, xmm2                    ; reduce: + HI
     vpxor       xmm0, xmm3, xmm0                    ; reduce: RES = fold(LO) + HI
+    vpxor       xmm2, xmm2, xmm2                    ; reduce
+    cmp         r9, 0x00
+    je          .written                            ; reduce
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x40
+    jb          .under_4                            ; reduce
+    vpshufb     xmm2, xmm1, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm3, xmm1, [rel gcm256_avx_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
+    vpshufb     xmm3, xmm3, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm4, xmm1, [rel gcm256_avx_winograd_clmul1_x8_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     xmm4, xmm4, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm5, xmm1, [rel gcm256_avx_winograd_clmul1_x8_blocks_3]  ; AES: 3 blocks ahead
+    vpshufb     xmm5, xmm5, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_blocks_4]  ; AES: the next counters
+    vmovdqu     xmm6, [rdi + 384]                   ; AES: k_0
+    vpxor       xmm2, xmm2, xmm6                    ; AES: + k_0
+    vpxor       xmm3, xmm3, xmm6                    ; AES: + k_0
+    vpxor       xmm4, xmm4, xmm6                    ; AES: + k_0
+    vpxor       xmm5, xmm5, xmm6                    ; AES: + k_0
+    vmovdqu     xmm6, [rdi + 400]                   ; AES: k_1
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 1
+    vmovdqu     xmm6, [rdi + 416]                   ; AES: k_2
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 2
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 2
+    vmovdqu     xmm6, [rdi + 432]                   ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 3
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 3
+    vmovdqu     xmm6, [rdi + 448]                   ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 4
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 4
+    vmovdqu     xmm6, [rdi + 464]                   ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 5
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 5
+    vmovdqu     xmm6, [rdi + 480]                   ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 6
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 6
+    vmovdqu     xmm6, [rdi + 496]                   ; AES: k_7
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 7
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 7
+    vmovdqu     xmm6, [rdi + 512]                   ; AES: k_8
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 8
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 8
+    vmovdqu     xmm6, [rdi + 528]                   ; AES: k_9
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 9
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 9
+    vmovdqu     xmm6, [rdi + 544]                   ; AES: k_10
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 10
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 10
+    vmovdqu     xmm6, [rdi + 560]                   ; AES: k_11
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 11
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 11
+    vmovdqu     xmm6, [rdi + 576]                   ; AES: k_12
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 12
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 12
+    vmovdqu     xmm6, [rdi + 592]                   ; AES: k_13
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 13
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 13
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 13
+    vmovdqu     xmm6, [rdi + 608]                   ; AES: k_14
+    vpxor       xmm7, xmm6, [rcx]                   ; AES: k_Nr + text
+    vaesenclast xmm2, xmm2, xmm7                    ; AES: last round: the other text
+    vmovdqu     [r8], xmm2                          ; AES: written
+    vpxor       xmm2, xmm6, [rcx + 16]              ; AES: k_Nr + text
+    vaesenclast xmm2, xmm3, xmm2                    ; AES: last round: the other text
+    vmovdqu     [r8 + 16], xmm2                     ; AES: written
+    vpxor       xmm2, xmm6, [rcx + 32]              ; AES: k_Nr + text
+    vaesenclast xmm2, xmm4, xmm2                    ; AES: last round: the other text
+    vmovdqu     [r8 + 32], xmm2                     ; AES: written
+    vpxor       xmm2, xmm6, [rcx + 48]              ; AES: k_Nr + text
+    vaesenclast xmm2, xmm5, xmm2                    ; AES: last round: the other text
+    vmovdqu     [r8 + 48], xmm2                     ; AES: written
+    add         rcx, 0x40
+    add         r8, 0x40
+    sub         r9, 0x40
+.under_4:
+    cmp         r9, 0x20
+    jb          .under_2
+    vpshufb     xmm2, xmm1, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm3, xmm1, [rel gcm256_avx_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
+    vpshufb     xmm3, xmm3, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_blocks_2]  ; AES: the next counters
+    vmovdqu     xmm4, [rdi + 384]                   ; AES: k_0
+    vpxor       xmm2, xmm2, xmm4                    ; AES: + k_0
+    vpxor       xmm3, xmm3, xmm4                    ; AES: + k_0
+    vmovdqu     xmm4, [rdi + 400]                   ; AES: k_1
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 1
+    vmovdqu     xmm4, [rdi + 416]                   ; AES: k_2
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 2
+    vmovdqu     xmm4, [rdi + 432]                   ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 3
+    vmovdqu     xmm4, [rdi + 448]                   ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 4
+    vmovdqu     xmm4, [rdi + 464]                   ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 5
+    vmovdqu     xmm4, [rdi + 480]                   ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 6
+    vmovdqu     xmm4, [rdi + 496]                   ; AES: k_7
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 7
+    vmovdqu     xmm4, [rdi + 512]                   ; AES: k_8
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 8
+    vmovdqu     xmm4, [rdi + 528]                   ; AES: k_9
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 9
+    vmovdqu     xmm4, [rdi + 544]                   ; AES: k_10
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 10
+    vmovdqu     xmm4, [rdi + 560]                   ; AES: k_11
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 11
+    vmovdqu     xmm4, [rdi + 576]                   ; AES: k_12
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 12
+    vmovdqu     xmm4, [rdi + 592]                   ; AES: k_13
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 13
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 13
+    vmovdqu     xmm4, [rdi + 608]                   ; AES: k_14
+    vpxor       xmm5, xmm4, [rcx]                   ; AES: k_Nr + text
+    vaesenclast xmm2, xmm2, xmm5                    ; AES: last round: the other text
+    vmovdqu     [r8], xmm2                          ; AES: written
+    vpxor       xmm2, xmm4, [rcx + 16]              ; AES: k_Nr + text
+    vaesenclast xmm2, xmm3, xmm2                    ; AES: last round: the other text
+    vmovdqu     [r8 + 16], xmm2                     ; AES: written
+    add         rcx, 0x20
+    add         r8, 0x20
+    sub         r9, 0x20
+.under_2:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x10
+    jb          .under_1
+    vpshufb     xmm2, xmm1, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_one]  ; AES: the next counters
+    vmovdqu     xmm3, [rdi + 384]                   ; AES: k_0
+    vpxor       xmm2, xmm2, xmm3                    ; AES: + k_0
+    vmovdqu     xmm3, [rdi + 400]                   ; AES: k_1
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 1
+    vmovdqu     xmm3, [rdi + 416]                   ; AES: k_2
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
+    vmovdqu     xmm3, [rdi + 432]                   ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 3
+    vmovdqu     xmm3, [rdi + 448]                   ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 4
+    vmovdqu     xmm3, [rdi + 464]                   ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 5
+    vmovdqu     xmm3, [rdi + 480]                   ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 6
+    vmovdqu     xmm3, [rdi + 496]                   ; AES: k_7
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 7
+    vmovdqu     xmm3, [rdi + 512]                   ; AES: k_8
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 8
+    vmovdqu     xmm3, [rdi + 528]                   ; AES: k_9
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 9
+    vmovdqu     xmm3, [rdi + 544]                   ; AES: k_10
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 10
+    vmovdqu     xmm3, [rdi + 560]                   ; AES: k_11
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 11
+    vmovdqu     xmm3, [rdi + 576]                   ; AES: k_12
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 12
+    vmovdqu     xmm3, [rdi + 592]                   ; AES: k_13
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 13
+    vmovdqu     xmm3, [rdi + 608]                   ; AES: k_14
+    vpxor       xmm3, xmm3, [rcx]                   ; AES: k_Nr + text
+    vaesenclast xmm2, xmm2, xmm3                    ; AES: last round: the other text
+    vmovdqu     [r8], xmm2                          ; AES: written
+    add         rcx, 0x10
+    add         r8, 0x10
+    sub         r9, 0x10
+.under_1:
+    cmp         r9, 0x00
+    je          .written
+    vpshufb     xmm2, xmm1, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vmovdqu     xmm3, [rdi + 384]                   ; AES: k_0
+    vpxor       xmm2, xmm2, xmm3                    ; AES: + k_0
+    vmovdqu     xmm3, [rdi + 400]                   ; AES: k_1
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 1
+    vmovdqu     xmm3, [rdi + 416]                   ; AES: k_2
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
+    vmovdqu     xmm3, [rdi + 432]                   ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 3
+    vmovdqu     xmm3, [rdi + 448]                   ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 4
+    vmovdqu     xmm3, [rdi + 464]                   ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 5
+    vmovdqu     xmm3, [rdi + 480]                   ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 6
+    vmovdqu     xmm3, [rdi + 496]                   ; AES: k_7
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 7
+    vmovdqu     xmm3, [rdi + 512]                   ; AES: k_8
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 8
+    vmovdqu     xmm3, [rdi + 528]                   ; AES: k_9
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 9
+    vmovdqu     xmm3, [rdi + 544]                   ; AES: k_10
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 10
+    vmovdqu     xmm3, [rdi + 560]                   ; AES: k_11
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 11
+    vmovdqu     xmm3, [rdi + 576]                   ; AES: k_12
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 12
+    vmovdqu     xmm3, [rdi + 592]                   ; AES: k_13
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 13
+    vpaddd      xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_one]  ; AES: the next counters
+    vpxor       xmm3, xmm3, xmm3                    ; AES
+    cmp         r9, 0x08
+    jb          .under8                             ; AES
+    vmovq       xmm3, [rcx]                         ; AES: bytes 0..7
+    vmovq       xmm4, [rcx + r9 - 8]                ; AES: the last 8 bytes
+    mov         rax, r9
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x78                           ; AES
+    neg         rax                                 ; AES: 8·(15 - r) bits
+    vmovq       xmm5, rax                           ; AES
+    vpsrlq      xmm4, xmm4, xmm5                    ; AES: 8·(15 - r) bits
+    vpsrlq      xmm4, xmm4, 0x08                    ; AES: and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm3, xmm3, xmm4                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
+.under8:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x04
+    jb          .under4                             ; AES
+    vmovd       xmm3, [rcx]                         ; AES: bytes 0..3
+    vmovd       xmm4, [rcx + r9 - 4]                ; AES: the last 4 bytes
+    mov         rax, r9
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x20                           ; AES: 8·(r - 4) bits
+    vmovq       xmm5, rax                           ; AES
+    vpsllq      xmm4, xmm4, xmm5                    ; AES: into place
+    vpor        xmm3, xmm3, xmm4                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
+.under4:
+    mov         r10, r9
+    shr         r10, 0x01                           ; AES
+    movzx       eax, byte [rcx]                     ; AES: byte 0
+    vmovq       xmm3, rax                           ; AES
+    movzx       eax, byte [rcx + r10]               ; AES: byte r >> 1
+    vmovq       xmm4, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r10, 0x03                           ; AES
+    vmovq       xmm5, r10                           ; AES
+    vpsllq      xmm4, xmm4, xmm5                    ; AES: into place
+    mov         r10, r9
+    sub         r10, 0x01                           ; AES
+    movzx       eax, byte [rcx + r10]               ; AES: byte r - 1
+    vmovq       xmm5, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r10, 0x03                           ; AES
+    vmovq       xmm6, r10                           ; AES
+    vpsllq      xmm5, xmm5, xmm6                    ; AES: into place
+    mov         eax, 0x00                           ; AES: no byte stays
+    vpor        xmm3, xmm3, xmm4                    ; AES
+    vpor        xmm3, xmm3, xmm5                    ; AES: C_last, zero-padded
+.padded:
+    vmovdqu     xmm4, [rdi + 608]                   ; AES: k_14
+    vpxor       xmm3, xmm4, xmm3                    ; AES: k_Nr + text
+    vaesenclast xmm4, xmm2, xmm3                    ; AES: last round: the other text
+    vmovq       xmm2, r9                            ; AES
+    vpxor       xmm3, xmm3, xmm3                    ; AES
+    vpshufb     xmm2, xmm2, xmm3                    ; AES: r in every byte
+    vpcmpgtb    xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_positions]  ; AES: ones in bytes 0..r-1
+    vpand       xmm2, xmm4, xmm2                    ; AES: zero-padded
+    mov         rax, r9
+    and         rax, 0x08                           ; AES
+    cmp         rax, 0x00
+    je          .stored_8                           ; AES
+    vmovq       [r8], xmm4                          ; AES: 8 of its bytes
+    vpsrldq     xmm4, xmm4, 0x08                    ; AES: the bytes after them
+    add         r8, 0x08                            ; AES
+.stored_8:
+    mov         rax, r9
+    and         rax, 0x04                           ; AES
+    cmp         rax, 0x00
+    je          .stored_4                           ; AES
+    vmovd       [r8], xmm4                          ; AES: 4 of its bytes
+    vpsrldq     xmm4, xmm4, 0x04                    ; AES: the bytes after them
+    add         r8, 0x04                            ; AES
+.stored_4:
+    mov         rax, r9
+    and         rax, 0x02                           ; AES
+    cmp         rax, 0x00
+    je          .stored_2                           ; AES
+    vpextrw     word [r8], xmm4, 0x00               ; AES: 2 of its bytes
+    vpsrldq     xmm4, xmm4, 0x02                    ; AES: the bytes after them
+    add         r8, 0x02                            ; AES
+.stored_2:
+    and         r9, 0x01                            ; AES
+    cmp         r9, 0x00
+    je          .stored_1                           ; AES
+    vpextrb     byte [r8], xmm4, 0x00               ; AES: 1 of its bytes
+.stored_1:
+.written:
 .store:
     vpshufb     xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; counter block
     vmovdqu     [rsi], xmm1                         ; counter block
     vpshufb     xmm0, xmm0, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; X, bytes as in memory
     vmovdqu     [rdx], xmm0                         ; X
 .done:
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .end:
 
 ; int gcm256_avx_winograd_clmul1_x8_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16])
 ;   out = in encrypted, and the tag of it and aad; 0, or 2 if a length is none there may be
 ;   stack 40 bytes; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12
-;   secrets may remain in xmm0-15, rcx rdx rsi, 16 bytes of stack
+;   secrets may remain in xmm0-15, r10 rcx rdx, 16 bytes of stack
 global gcm256_avx_winograd_clmul1_x8_seal:function (gcm256_avx_winograd_clmul1_x8_seal.end - gcm256_avx_winograd_clmul1_x8_seal)
 align 32
 gcm256_avx_winograd_clmul1_x8_seal:
@@ -2505,10 +2513,10 @@ gcm256_avx_winograd_clmul1_x8_seal:
     vpxor       xmm1, xmm1, xmm2                    ; reduce: + HI
     vpxor       xmm1, xmm3, xmm1                    ; reduce: RES = fold(LO) + HI
 .aad_done:
-    mov         r10, r12
+    mov         rsi, r12
     cmp         r12, 0x00
     je          .tag
-    cmp         r10, 0x80
+    cmp         rsi, 0x80
     jb          .rest
 .first:
     vpshufb     xmm2, xmm0, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
@@ -2679,12 +2687,8 @@ gcm256_avx_winograd_clmul1_x8_seal:
     vaesenclast xmm2, xmm9, xmm2                    ; AES: last round: the other text
     vmovdqu     [rbp + 112], xmm2                   ; AES: written
     add         r9, 0x80                            ; next group
-    sub         r10, 0x80
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r10, 0x80
-    jb          .last
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 256
+    jb          .rest
 .group:
     vpshufb     xmm2, xmm0, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     vpaddd      xmm3, xmm0, [rel gcm256_avx_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
@@ -2940,76 +2944,409 @@ gcm256_avx_winograd_clmul1_x8_seal:
     vpxor       xmm1, xmm2, xmm1                    ; reduce: RES = fold(LO) + HI
     add         r9, 0x80                            ; next group
     add         rbp, 0x80
-    sub         r10, 0x80
-    cmp         r10, 0x80
+    sub         rsi, 0x80
+    cmp         rsi, 256
     jae         .group
 .after_group:
-.last:
-    vmovdqu     xmm2, [rbp + 32]                    ; C3·H^6: C, bytes as in memory
-    vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C3·H^6: C
-    vpxor       xmm3, xmm2, [rdi + 32]              ; C3·H^6: T = A + C1
-    vpxor       xmm4, xmm2, [rdi + 160]             ; C3·H^6: U = A + C2
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; C3·H^6: A0·A1
+.rest:
+    mov         r10, rbp
+    mov         r11, rsi
+    cmp         r11, 0x80
+    jb          .fewer
+    add         rbp, 0x80
+    sub         rsi, 0x80
+.fewer:
+    vpxor       xmm2, xmm2, xmm2
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 0x00
+    je          .written
+    cmp         rsi, 0x40
+    jb          .under_4
+    vpshufb     xmm3, xmm0, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm4, xmm0, [rel gcm256_avx_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
+    vpshufb     xmm4, xmm4, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm5, xmm0, [rel gcm256_avx_winograd_clmul1_x8_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     xmm5, xmm5, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm6, xmm0, [rel gcm256_avx_winograd_clmul1_x8_blocks_3]  ; AES: 3 blocks ahead
+    vpshufb     xmm6, xmm6, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm0, xmm0, [rel gcm256_avx_winograd_clmul1_x8_blocks_4]  ; AES: the next counters
+    vmovdqu     xmm7, [rdi + 384]                   ; AES: k_0
+    vpxor       xmm3, xmm3, xmm7                    ; AES: + k_0
+    vpxor       xmm4, xmm4, xmm7                    ; AES: + k_0
+    vpxor       xmm5, xmm5, xmm7                    ; AES: + k_0
+    vpxor       xmm6, xmm6, xmm7                    ; AES: + k_0
+    vmovdqu     xmm7, [rdi + 400]                   ; AES: k_1
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 1
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 1
+    vmovdqu     xmm7, [rdi + 416]                   ; AES: k_2
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 2
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 2
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 2
+    vmovdqu     xmm7, [rdi + 432]                   ; AES: k_3
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 3
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 3
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 3
+    vmovdqu     xmm7, [rdi + 448]                   ; AES: k_4
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 4
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 4
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 4
+    vmovdqu     xmm7, [rdi + 464]                   ; AES: k_5
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 5
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 5
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 5
+    vmovdqu     xmm7, [rdi + 480]                   ; AES: k_6
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 6
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 6
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 6
+    vmovdqu     xmm7, [rdi + 496]                   ; AES: k_7
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 7
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 7
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 7
+    vmovdqu     xmm7, [rdi + 512]                   ; AES: k_8
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 8
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 8
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 8
+    vmovdqu     xmm7, [rdi + 528]                   ; AES: k_9
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 9
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 9
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 9
+    vmovdqu     xmm7, [rdi + 544]                   ; AES: k_10
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 10
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 10
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 10
+    vmovdqu     xmm7, [rdi + 560]                   ; AES: k_11
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 11
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 11
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 11
+    vmovdqu     xmm7, [rdi + 576]                   ; AES: k_12
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 12
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 12
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 12
+    vmovdqu     xmm7, [rdi + 592]                   ; AES: k_13
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 13
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 13
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 13
+    vmovdqu     xmm7, [rdi + 608]                   ; AES: k_14
+    vpxor       xmm8, xmm7, [r9]                    ; AES: k_Nr + text
+    vaesenclast xmm3, xmm3, xmm8                    ; AES: last round: the other text
+    vmovdqu     [rbp], xmm3                         ; AES: written
+    vpxor       xmm3, xmm7, [r9 + 16]               ; AES: k_Nr + text
+    vaesenclast xmm3, xmm4, xmm3                    ; AES: last round: the other text
+    vmovdqu     [rbp + 16], xmm3                    ; AES: written
+    vpxor       xmm3, xmm7, [r9 + 32]               ; AES: k_Nr + text
+    vaesenclast xmm3, xmm5, xmm3                    ; AES: last round: the other text
+    vmovdqu     [rbp + 32], xmm3                    ; AES: written
+    vpxor       xmm3, xmm7, [r9 + 48]               ; AES: k_Nr + text
+    vaesenclast xmm3, xmm6, xmm3                    ; AES: last round: the other text
+    vmovdqu     [rbp + 48], xmm3                    ; AES: written
+    add         r9, 0x40
+    add         rbp, 0x40
+    sub         rsi, 0x40
+.under_4:
+    cmp         rsi, 0x20
+    jb          .under_2
+    vpshufb     xmm3, xmm0, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm4, xmm0, [rel gcm256_avx_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
+    vpshufb     xmm4, xmm4, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm0, xmm0, [rel gcm256_avx_winograd_clmul1_x8_blocks_2]  ; AES: the next counters
+    vmovdqu     xmm5, [rdi + 384]                   ; AES: k_0
+    vpxor       xmm3, xmm3, xmm5                    ; AES: + k_0
+    vpxor       xmm4, xmm4, xmm5                    ; AES: + k_0
+    vmovdqu     xmm5, [rdi + 400]                   ; AES: k_1
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 1
+    vmovdqu     xmm5, [rdi + 416]                   ; AES: k_2
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 2
+    vmovdqu     xmm5, [rdi + 432]                   ; AES: k_3
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 3
+    vmovdqu     xmm5, [rdi + 448]                   ; AES: k_4
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 4
+    vmovdqu     xmm5, [rdi + 464]                   ; AES: k_5
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 5
+    vmovdqu     xmm5, [rdi + 480]                   ; AES: k_6
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 6
+    vmovdqu     xmm5, [rdi + 496]                   ; AES: k_7
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 7
+    vmovdqu     xmm5, [rdi + 512]                   ; AES: k_8
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 8
+    vmovdqu     xmm5, [rdi + 528]                   ; AES: k_9
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 9
+    vmovdqu     xmm5, [rdi + 544]                   ; AES: k_10
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 10
+    vmovdqu     xmm5, [rdi + 560]                   ; AES: k_11
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 11
+    vmovdqu     xmm5, [rdi + 576]                   ; AES: k_12
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 12
+    vmovdqu     xmm5, [rdi + 592]                   ; AES: k_13
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 13
+    vmovdqu     xmm5, [rdi + 608]                   ; AES: k_14
+    vpxor       xmm6, xmm5, [r9]                    ; AES: k_Nr + text
+    vaesenclast xmm3, xmm3, xmm6                    ; AES: last round: the other text
+    vmovdqu     [rbp], xmm3                         ; AES: written
+    vpxor       xmm3, xmm5, [r9 + 16]               ; AES: k_Nr + text
+    vaesenclast xmm3, xmm4, xmm3                    ; AES: last round: the other text
+    vmovdqu     [rbp + 16], xmm3                    ; AES: written
+    add         r9, 0x20
+    add         rbp, 0x20
+    sub         rsi, 0x20
+.under_2:
+    cmp         rsi, 0x10
+    jb          .under_1
+    vpshufb     xmm3, xmm0, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm0, xmm0, [rel gcm256_avx_winograd_clmul1_x8_one]  ; AES: the next counters
+    vmovdqu     xmm4, [rdi + 384]                   ; AES: k_0
+    vpxor       xmm3, xmm3, xmm4                    ; AES: + k_0
+    vmovdqu     xmm4, [rdi + 400]                   ; AES: k_1
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 1
+    vmovdqu     xmm4, [rdi + 416]                   ; AES: k_2
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 2
+    vmovdqu     xmm4, [rdi + 432]                   ; AES: k_3
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 3
+    vmovdqu     xmm4, [rdi + 448]                   ; AES: k_4
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 4
+    vmovdqu     xmm4, [rdi + 464]                   ; AES: k_5
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 5
+    vmovdqu     xmm4, [rdi + 480]                   ; AES: k_6
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 6
+    vmovdqu     xmm4, [rdi + 496]                   ; AES: k_7
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 7
+    vmovdqu     xmm4, [rdi + 512]                   ; AES: k_8
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 8
+    vmovdqu     xmm4, [rdi + 528]                   ; AES: k_9
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 9
+    vmovdqu     xmm4, [rdi + 544]                   ; AES: k_10
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 10
+    vmovdqu     xmm4, [rdi + 560]                   ; AES: k_11
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 11
+    vmovdqu     xmm4, [rdi + 576]                   ; AES: k_12
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 12
+    vmovdqu     xmm4, [rdi + 592]                   ; AES: k_13
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 13
+    vmovdqu     xmm4, [rdi + 608]                   ; AES: k_14
+    vpxor       xmm4, xmm4, [r9]                    ; AES: k_Nr + text
+    vaesenclast xmm3, xmm3, xmm4                    ; AES: last round: the other text
+    vmovdqu     [rbp], xmm3                         ; AES: written
+    add         r9, 0x10
+    add         rbp, 0x10
+    sub         rsi, 0x10
+.under_1:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 0x00
+    je          .written
+    vpshufb     xmm0, xmm0, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vmovdqu     xmm2, [rdi + 384]                   ; AES: k_0
+    vpxor       xmm0, xmm0, xmm2                    ; AES: + k_0
+    vmovdqu     xmm2, [rdi + 400]                   ; AES: k_1
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 1
+    vmovdqu     xmm2, [rdi + 416]                   ; AES: k_2
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 2
+    vmovdqu     xmm2, [rdi + 432]                   ; AES: k_3
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 3
+    vmovdqu     xmm2, [rdi + 448]                   ; AES: k_4
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 4
+    vmovdqu     xmm2, [rdi + 464]                   ; AES: k_5
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 5
+    vmovdqu     xmm2, [rdi + 480]                   ; AES: k_6
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 6
+    vmovdqu     xmm2, [rdi + 496]                   ; AES: k_7
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 7
+    vmovdqu     xmm2, [rdi + 512]                   ; AES: k_8
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 8
+    vmovdqu     xmm2, [rdi + 528]                   ; AES: k_9
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 9
+    vmovdqu     xmm2, [rdi + 544]                   ; AES: k_10
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 10
+    vmovdqu     xmm2, [rdi + 560]                   ; AES: k_11
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 11
+    vmovdqu     xmm2, [rdi + 576]                   ; AES: k_12
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 12
+    vmovdqu     xmm2, [rdi + 592]                   ; AES: k_13
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 13
+    vpxor       xmm2, xmm2, xmm2                    ; AES
+    cmp         rsi, 0x08
+    jb          .under8                             ; AES
+    vmovq       xmm2, [r9]                          ; AES: bytes 0..7
+    vmovq       xmm3, [r9 + rsi - 8]                ; AES: the last 8 bytes
+    mov         rcx, rsi
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x78                           ; AES
+    neg         rcx                                 ; AES: 8·(15 - r) bits
+    vmovq       xmm4, rcx                           ; AES
+    vpsrlq      xmm3, xmm3, xmm4                    ; AES: 8·(15 - r) bits
+    vpsrlq      xmm3, xmm3, 0x08                    ; AES: and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm2, xmm2, xmm3                    ; AES: C_last, zero-padded
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .padded                             ; AES
+.under8:
+    cmp         rsi, 0x04
+    jb          .under4                             ; AES
+    vmovd       xmm2, [r9]                          ; AES: bytes 0..3
+    vmovd       xmm3, [r9 + rsi - 4]                ; AES: the last 4 bytes
+    mov         rcx, rsi
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x20                           ; AES: 8·(r - 4) bits
+    vmovq       xmm4, rcx                           ; AES
+    vpsllq      xmm3, xmm3, xmm4                    ; AES: into place
+    vpor        xmm2, xmm2, xmm3                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
+.under4:
+    mov         rdx, rsi
+    shr         rdx, 0x01                           ; AES
+    movzx       ecx, byte [r9]                      ; AES: byte 0
+    vmovq       xmm2, rcx                           ; AES
+    movzx       ecx, byte [r9 + rdx]                ; AES: byte r >> 1
+    vmovq       xmm3, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rdx, 0x03                           ; AES
+    vmovq       xmm4, rdx                           ; AES
+    vpsllq      xmm3, xmm3, xmm4                    ; AES: into place
+    mov         rdx, rsi
+    sub         rdx, 0x01                           ; AES
+    movzx       ecx, byte [r9 + rdx]                ; AES: byte r - 1
+    vmovq       xmm4, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rdx, 0x03                           ; AES
+    vmovq       xmm5, rdx                           ; AES
+    vpsllq      xmm4, xmm4, xmm5                    ; AES: into place
+    mov         ecx, 0x00                           ; AES: no byte stays
+    vpor        xmm2, xmm2, xmm3                    ; AES
+    vpor        xmm2, xmm2, xmm4                    ; AES: C_last, zero-padded
+.padded:
+    vmovdqu     xmm3, [rdi + 608]                   ; AES: k_14
+    vpxor       xmm2, xmm3, xmm2                    ; AES: k_Nr + text
+    vaesenclast xmm3, xmm0, xmm2                    ; AES: last round: the other text
+    vmovq       xmm0, rsi                           ; AES
+    vpxor       xmm2, xmm2, xmm2                    ; AES
+    vpshufb     xmm0, xmm0, xmm2                    ; AES: r in every byte
+    vpcmpgtb    xmm0, xmm0, [rel gcm256_avx_winograd_clmul1_x8_positions]  ; AES: ones in bytes 0..r-1
+    vpand       xmm2, xmm3, xmm0                    ; AES: zero-padded
+    mov         rcx, rsi
+    and         rcx, 0x08                           ; AES
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x00
+    je          .stored_8                           ; AES
+    vmovq       [rbp], xmm3                         ; AES: 8 of its bytes
+    vpsrldq     xmm3, xmm3, 0x08                    ; AES: the bytes after them
+    add         rbp, 0x08                           ; AES
+.stored_8:
+    mov         rcx, rsi
+    and         rcx, 0x04                           ; AES
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x00
+    je          .stored_4                           ; AES
+    vmovd       [rbp], xmm3                         ; AES: 4 of its bytes
+    vpsrldq     xmm3, xmm3, 0x04                    ; AES: the bytes after them
+    add         rbp, 0x04                           ; AES
+.stored_4:
+    mov         rcx, rsi
+    and         rcx, 0x02                           ; AES
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x00
+    je          .stored_2                           ; AES
+    vpextrw     word [rbp], xmm3, 0x00              ; AES: 2 of its bytes
+    vpsrldq     xmm3, xmm3, 0x02                    ; AES: the bytes after them
+    add         rbp, 0x02                           ; AES
+.stored_2:
+    and         rsi, 0x01                           ; AES
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 0x00
+    je          .stored_1                           ; AES
+    vpextrb     byte [rbp], xmm3, 0x00              ; AES: 1 of its bytes
+.stored_1:
+.written:
+    cmp         r11, 0x80
+    jb          .tail
+    vmovdqu     xmm0, [r10 + 32]                    ; C3·H^6: C, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C3·H^6: C
+    vpxor       xmm3, xmm0, [rdi + 32]              ; C3·H^6: T = A + C1
+    vpxor       xmm4, xmm0, [rdi + 160]             ; C3·H^6: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C3·H^6: A0·A1
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C3·H^6: T0·T1
     vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C3·H^6: U0·U1
-    vmovdqu     xmm5, [rbp + 48]                    ; C4·H^5: C, bytes as in memory
+    vmovdqu     xmm5, [r10 + 48]                    ; C4·H^5: C, bytes as in memory
     vpshufb     xmm5, xmm5, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C4·H^5: C
     vpxor       xmm6, xmm5, [rdi + 48]              ; C4·H^5: T = A + C1
     vpxor       xmm7, xmm5, [rdi + 176]             ; C4·H^5: U = A + C2
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C4·H^5: A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C4·H^5: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C4·H^5: U0·U1
-    vmovdqu     xmm8, [rbp + 64]                    ; C5·H^4: C, bytes as in memory
+    vmovdqu     xmm8, [r10 + 64]                    ; C5·H^4: C, bytes as in memory
     vpshufb     xmm8, xmm8, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C5·H^4: C
     vpxor       xmm9, xmm8, [rdi + 64]              ; C5·H^4: T = A + C1
     vpxor       xmm10, xmm8, [rdi + 192]            ; C5·H^4: U = A + C2
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C5·H^4: A0·A1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C5·H^4: T0·T1
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C5·H^4: U0·U1
-    vpxor       xmm2, xmm2, xmm5                    ; C5·H^4: S += it
+    vpxor       xmm0, xmm0, xmm5                    ; C5·H^4: S += it
     vpxor       xmm3, xmm3, xmm6                    ; C5·H^4: LO += it
     vpxor       xmm4, xmm4, xmm7                    ; C5·H^4: HI += it
-    vmovdqu     xmm5, [rbp + 80]                    ; C6·H^3: C, bytes as in memory
+    vmovdqu     xmm5, [r10 + 80]                    ; C6·H^3: C, bytes as in memory
     vpshufb     xmm5, xmm5, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C6·H^3: C
     vpxor       xmm6, xmm5, [rdi + 80]              ; C6·H^3: T = A + C1
     vpxor       xmm7, xmm5, [rdi + 208]             ; C6·H^3: U = A + C2
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C6·H^3: A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C6·H^3: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C6·H^3: U0·U1
-    vpxor       xmm2, xmm2, xmm8                    ; C6·H^3: S += it
+    vpxor       xmm0, xmm0, xmm8                    ; C6·H^3: S += it
     vpxor       xmm3, xmm3, xmm9                    ; C6·H^3: LO += it
     vpxor       xmm4, xmm4, xmm10                   ; C6·H^3: HI += it
-    vmovdqu     xmm8, [rbp + 96]                    ; C7·H^2: C, bytes as in memory
+    vmovdqu     xmm8, [r10 + 96]                    ; C7·H^2: C, bytes as in memory
     vpshufb     xmm8, xmm8, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C7·H^2: C
     vpxor       xmm9, xmm8, [rdi + 96]              ; C7·H^2: T = A + C1
     vpxor       xmm10, xmm8, [rdi + 224]            ; C7·H^2: U = A + C2
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C7·H^2: A0·A1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C7·H^2: T0·T1
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C7·H^2: U0·U1
-    vpxor       xmm2, xmm2, xmm5                    ; C7·H^2: S += it
+    vpxor       xmm0, xmm0, xmm5                    ; C7·H^2: S += it
     vpxor       xmm3, xmm3, xmm6                    ; C7·H^2: LO += it
     vpxor       xmm4, xmm4, xmm7                    ; C7·H^2: HI += it
-    vmovdqu     xmm5, [rbp + 112]                   ; C8·H^1: C, bytes as in memory
+    vmovdqu     xmm5, [r10 + 112]                   ; C8·H^1: C, bytes as in memory
     vpshufb     xmm5, xmm5, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C8·H^1: C
     vpxor       xmm6, xmm5, [rdi + 112]             ; C8·H^1: T = A + C1
     vpxor       xmm7, xmm5, [rdi + 240]             ; C8·H^1: U = A + C2
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C8·H^1: A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C8·H^1: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C8·H^1: U0·U1
-    vpxor       xmm2, xmm2, xmm8                    ; C8·H^1: S += it
+    vpxor       xmm0, xmm0, xmm8                    ; C8·H^1: S += it
     vpxor       xmm3, xmm3, xmm9                    ; C8·H^1: LO += it
     vpxor       xmm4, xmm4, xmm10                   ; C8·H^1: HI += it
-    vmovdqu     xmm8, [rbp + 16]                    ; C2·H^7: C, bytes as in memory
+    vmovdqu     xmm8, [r10 + 16]                    ; C2·H^7: C, bytes as in memory
     vpshufb     xmm8, xmm8, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C2·H^7: C
     vpxor       xmm9, xmm8, [rdi + 16]              ; C2·H^7: T = A + C1
     vpxor       xmm10, xmm8, [rdi + 144]            ; C2·H^7: U = A + C2
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C2·H^7: A0·A1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C2·H^7: T0·T1
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C2·H^7: U0·U1
-    vpxor       xmm2, xmm2, xmm5                    ; C2·H^7: S += it
+    vpxor       xmm0, xmm0, xmm5                    ; C2·H^7: S += it
     vpxor       xmm3, xmm3, xmm6                    ; C2·H^7: LO += it
     vpxor       xmm4, xmm4, xmm7                    ; C2·H^7: HI += it
-    vmovdqu     xmm5, [rbp]                         ; C1·H^8: C, bytes as in memory
+    vmovdqu     xmm5, [r10]                         ; C1·H^8: C, bytes as in memory
     vpshufb     xmm5, xmm5, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C1·H^8: C
     vpxor       xmm1, xmm5, xmm1                    ; C1·H^8: A = X + C
     vpxor       xmm5, xmm1, [rdi]                   ; C1·H^8: T = A + C1
@@ -3017,433 +3354,89 @@ gcm256_avx_winograd_clmul1_x8_seal:
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C1·H^8: A0·A1
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C1·H^8: T0·T1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C1·H^8: U0·U1
-    vpxor       xmm2, xmm2, xmm8                    ; C1·H^8: S += it
+    vpxor       xmm0, xmm0, xmm8                    ; C1·H^8: S += it
     vpxor       xmm3, xmm3, xmm9                    ; C1·H^8: LO += it
     vpxor       xmm4, xmm4, xmm10                   ; C1·H^8: HI += it
-    vpxor       xmm1, xmm2, xmm1                    ; C1·H^8: S += it
-    vpxor       xmm2, xmm3, xmm5                    ; C1·H^8: LO += it
+    vpxor       xmm0, xmm0, xmm1                    ; C1·H^8: S += it
+    vpxor       xmm1, xmm3, xmm5                    ; C1·H^8: LO += it
     vpxor       xmm3, xmm4, xmm6                    ; C1·H^8: HI += it
-    vpxor       xmm2, xmm2, xmm1                    ; reduce: LO += S
-    vpxor       xmm1, xmm3, xmm1                    ; reduce: HI += S
-    vpxor       xmm1, xmm1, [rdi + 256]             ; reduce: HI minus the key terms
-    vpclmulqdq  xmm3, xmm2, [rel gcm256_avx_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e                    ; reduce: (LO1, LO0)
-    vpxor       xmm1, xmm2, xmm1                    ; reduce: + HI
-    vpxor       xmm1, xmm3, xmm1                    ; reduce: RES = fold(LO) + HI
-    add         rbp, 0x80                           ; reduce
-    cmp         r10, 0x00
+    vpxor       xmm1, xmm1, xmm0                    ; reduce: LO += S
+    vpxor       xmm0, xmm3, xmm0                    ; reduce: HI += S
+    vpxor       xmm0, xmm0, [rdi + 256]             ; reduce: HI minus the key terms
+    vpclmulqdq  xmm3, xmm1, [rel gcm256_avx_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; reduce: + HI
+    vpxor       xmm1, xmm3, xmm0                    ; reduce: RES = fold(LO) + HI
+    add         r10, 0x80                           ; reduce
+    sub         r11, 0x80                           ; reduce
+.tail:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 0x00
     je          .tag                                ; reduce
-.rest:
-    lea         rcx, [r10 + 15]                     ; reduce
+    lea         rcx, [r11 + 15]                     ; reduce
     and         rcx, -16                            ; reduce
     lea         rdx, [rdi + 128]                    ; reduce
     sub         rdx, rcx                            ; reduce: H^m
-    vmovdqu     xmm2, [rdx + 256]                   ; reduce: R_m: the key terms of H^m … H^1
+    vmovdqu     xmm0, [rdx + 256]                   ; reduce: R_m: the key terms of H^m … H^1
+    cmp         r11, 0x10
+    jae         .tail_first                         ; reduce
     vpxor       xmm3, xmm3, xmm3                    ; reduce
     vpxor       xmm4, xmm4, xmm4                    ; reduce
     vpxor       xmm5, xmm5, xmm5                    ; reduce
-    cmp         r10, 0x40
-    jb          .under_4                            ; reduce
-    vpshufb     xmm6, xmm0, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
-    vpaddd      xmm7, xmm0, [rel gcm256_avx_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
-    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
-    vpaddd      xmm8, xmm0, [rel gcm256_avx_winograd_clmul1_x8_blocks_2]  ; AES: 2 blocks ahead
-    vpshufb     xmm8, xmm8, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
-    vpaddd      xmm9, xmm0, [rel gcm256_avx_winograd_clmul1_x8_blocks_3]  ; AES: 3 blocks ahead
-    vpshufb     xmm9, xmm9, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
-    vpaddd      xmm0, xmm0, [rel gcm256_avx_winograd_clmul1_x8_blocks_4]  ; AES: the next counters
-    vmovdqu     xmm10, [rdi + 384]                  ; AES: k_0
-    vpxor       xmm6, xmm6, xmm10                   ; AES: + k_0
-    vpxor       xmm7, xmm7, xmm10                   ; AES: + k_0
-    vpxor       xmm8, xmm8, xmm10                   ; AES: + k_0
-    vpxor       xmm9, xmm9, xmm10                   ; AES: + k_0
-    vmovdqu     xmm10, [rdi + 400]                  ; AES: k_1
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 1
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 1
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 1
-    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 1
-    vmovdqu     xmm10, [rdi + 416]                  ; AES: k_2
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 2
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 2
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 2
-    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 2
-    vmovdqu     xmm10, [rdi + 432]                  ; AES: k_3
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 3
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 3
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 3
-    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 3
-    vmovdqu     xmm10, [rdi + 448]                  ; AES: k_4
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 4
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 4
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 4
-    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 4
-    vmovdqu     xmm10, [rdi + 464]                  ; AES: k_5
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 5
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 5
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 5
-    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 5
-    vmovdqu     xmm10, [rdi + 480]                  ; AES: k_6
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 6
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 6
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 6
-    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 6
-    vmovdqu     xmm10, [rdi + 496]                  ; AES: k_7
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 7
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 7
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 7
-    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 7
-    vmovdqu     xmm10, [rdi + 512]                  ; AES: k_8
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 8
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 8
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 8
-    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 8
-    vmovdqu     xmm10, [rdi + 528]                  ; AES: k_9
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 9
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 9
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 9
-    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 9
-    vmovdqu     xmm10, [rdi + 544]                  ; AES: k_10
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 10
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 10
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 10
-    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 10
-    vmovdqu     xmm10, [rdi + 560]                  ; AES: k_11
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 11
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 11
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 11
-    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 11
-    vmovdqu     xmm10, [rdi + 576]                  ; AES: k_12
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 12
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 12
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 12
-    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 12
-    vmovdqu     xmm10, [rdi + 592]                  ; AES: k_13
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 13
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 13
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 13
-    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 13
-    vmovdqu     xmm10, [rdi + 608]                  ; AES: k_14
-    vpxor       xmm11, xmm10, [r9]                  ; AES: k_Nr + text
-    vaesenclast xmm6, xmm6, xmm11                   ; AES: last round: the other text
-    vmovdqu     [rbp], xmm6                         ; AES: written
-    vpxor       xmm11, xmm10, [r9 + 16]             ; AES: k_Nr + text
-    vaesenclast xmm7, xmm7, xmm11                   ; AES: last round: the other text
-    vmovdqu     [rbp + 16], xmm7                    ; AES: written
-    vpxor       xmm11, xmm10, [r9 + 32]             ; AES: k_Nr + text
-    vaesenclast xmm8, xmm8, xmm11                   ; AES: last round: the other text
-    vmovdqu     [rbp + 32], xmm8                    ; AES: written
-    vpxor       xmm10, xmm10, [r9 + 48]             ; AES: k_Nr + text
-    vaesenclast xmm9, xmm9, xmm10                   ; AES: last round: the other text
-    vmovdqu     [rbp + 48], xmm9                    ; AES: written
-    vpshufb     xmm6, xmm6, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C
-    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C
-    vpshufb     xmm8, xmm8, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C
-    vpshufb     xmm9, xmm9, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C
-    vpxor       xmm1, xmm6, xmm1                    ; C·H^i: A = X + C; X counts once
-    vpxor       xmm6, xmm1, [rdx]                   ; C·H^i: T = A + C1
-    vpxor       xmm10, xmm1, [rdx + 128]            ; C·H^i: U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C·H^i: U0·U1
-    vpxor       xmm3, xmm3, xmm1                    ; C·H^i: S += it
-    vpxor       xmm4, xmm4, xmm6                    ; C·H^i: LO += it
-    vpxor       xmm5, xmm5, xmm10                   ; C·H^i: HI += it
-    vpxor       xmm1, xmm7, [rdx + 16]              ; C·H^i: T = A + C1
-    vpxor       xmm6, xmm7, [rdx + 144]             ; C·H^i: U = A + C2
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: U0·U1
-    vpxor       xmm3, xmm3, xmm7                    ; C·H^i: S += it
-    vpxor       xmm4, xmm4, xmm1                    ; C·H^i: LO += it
-    vpxor       xmm5, xmm5, xmm6                    ; C·H^i: HI += it
-    vpxor       xmm1, xmm8, [rdx + 32]              ; C·H^i: T = A + C1
-    vpxor       xmm6, xmm8, [rdx + 160]             ; C·H^i: U = A + C2
-    vpclmulqdq  xmm7, xmm8, xmm8, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: U0·U1
-    vpxor       xmm3, xmm3, xmm7                    ; C·H^i: S += it
-    vpxor       xmm4, xmm4, xmm1                    ; C·H^i: LO += it
-    vpxor       xmm5, xmm5, xmm6                    ; C·H^i: HI += it
-    vpxor       xmm1, xmm9, [rdx + 48]              ; C·H^i: T = A + C1
-    vpxor       xmm6, xmm9, [rdx + 176]             ; C·H^i: U = A + C2
-    vpclmulqdq  xmm7, xmm9, xmm9, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: U0·U1
-    vpxor       xmm3, xmm3, xmm7                    ; C·H^i: S += it
-    vpxor       xmm4, xmm4, xmm1                    ; C·H^i: LO += it
-    vpxor       xmm5, xmm5, xmm6                    ; C·H^i: HI += it
-    vpxor       xmm1, xmm1, xmm1                    ; X counts once
-    add         rdx, 0x40                           ; the next powers
-    add         r9, 0x40                            ; the next blocks
-    sub         r10, 0x40
-    add         rbp, 0x40
-.under_4:
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r10, 0x20
-    jb          .under_2
-    vpshufb     xmm6, xmm0, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
-    vpaddd      xmm7, xmm0, [rel gcm256_avx_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
-    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
-    vpaddd      xmm0, xmm0, [rel gcm256_avx_winograd_clmul1_x8_blocks_2]  ; AES: the next counters
-    vmovdqu     xmm8, [rdi + 384]                   ; AES: k_0
-    vpxor       xmm6, xmm6, xmm8                    ; AES: + k_0
-    vpxor       xmm7, xmm7, xmm8                    ; AES: + k_0
-    vmovdqu     xmm8, [rdi + 400]                   ; AES: k_1
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 1
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 1
-    vmovdqu     xmm8, [rdi + 416]                   ; AES: k_2
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 2
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 2
-    vmovdqu     xmm8, [rdi + 432]                   ; AES: k_3
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 3
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 3
-    vmovdqu     xmm8, [rdi + 448]                   ; AES: k_4
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 4
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 4
-    vmovdqu     xmm8, [rdi + 464]                   ; AES: k_5
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 5
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 5
-    vmovdqu     xmm8, [rdi + 480]                   ; AES: k_6
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 6
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 6
-    vmovdqu     xmm8, [rdi + 496]                   ; AES: k_7
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 7
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 7
-    vmovdqu     xmm8, [rdi + 512]                   ; AES: k_8
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 8
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 8
-    vmovdqu     xmm8, [rdi + 528]                   ; AES: k_9
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 9
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 9
-    vmovdqu     xmm8, [rdi + 544]                   ; AES: k_10
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 10
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 10
-    vmovdqu     xmm8, [rdi + 560]                   ; AES: k_11
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 11
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 11
-    vmovdqu     xmm8, [rdi + 576]                   ; AES: k_12
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 12
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 12
-    vmovdqu     xmm8, [rdi + 592]                   ; AES: k_13
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 13
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 13
-    vmovdqu     xmm8, [rdi + 608]                   ; AES: k_14
-    vpxor       xmm9, xmm8, [r9]                    ; AES: k_Nr + text
-    vaesenclast xmm6, xmm6, xmm9                    ; AES: last round: the other text
-    vmovdqu     [rbp], xmm6                         ; AES: written
-    vpxor       xmm8, xmm8, [r9 + 16]               ; AES: k_Nr + text
-    vaesenclast xmm7, xmm7, xmm8                    ; AES: last round: the other text
-    vmovdqu     [rbp + 16], xmm7                    ; AES: written
-    vpshufb     xmm6, xmm6, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C
-    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C
-    vpxor       xmm1, xmm6, xmm1                    ; C·H^i: A = X + C; X counts once
-    vpxor       xmm6, xmm1, [rdx]                   ; C·H^i: T = A + C1
-    vpxor       xmm8, xmm1, [rdx + 128]             ; C·H^i: U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: U0·U1
-    vpxor       xmm3, xmm3, xmm1                    ; C·H^i: S += it
-    vpxor       xmm4, xmm4, xmm6                    ; C·H^i: LO += it
-    vpxor       xmm5, xmm5, xmm8                    ; C·H^i: HI += it
-    vpxor       xmm1, xmm7, [rdx + 16]              ; C·H^i: T = A + C1
-    vpxor       xmm6, xmm7, [rdx + 144]             ; C·H^i: U = A + C2
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: U0·U1
-    vpxor       xmm3, xmm3, xmm7                    ; C·H^i: S += it
-    vpxor       xmm4, xmm4, xmm1                    ; C·H^i: LO += it
-    vpxor       xmm5, xmm5, xmm6                    ; C·H^i: HI += it
-    vpxor       xmm1, xmm1, xmm1                    ; X counts once
-    add         rdx, 0x20                           ; the next powers
-    add         r9, 0x20                            ; the next blocks
-    sub         r10, 0x20
-    add         rbp, 0x20
-.under_2:
-    cmp         r10, 0x10
-    jb          .under_1
-    vpshufb     xmm6, xmm0, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
-    vpaddd      xmm0, xmm0, [rel gcm256_avx_winograd_clmul1_x8_one]  ; AES: the next counters
-    vmovdqu     xmm7, [rdi + 384]                   ; AES: k_0
-    vpxor       xmm6, xmm6, xmm7                    ; AES: + k_0
-    vmovdqu     xmm7, [rdi + 400]                   ; AES: k_1
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 1
-    vmovdqu     xmm7, [rdi + 416]                   ; AES: k_2
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 2
-    vmovdqu     xmm7, [rdi + 432]                   ; AES: k_3
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 3
-    vmovdqu     xmm7, [rdi + 448]                   ; AES: k_4
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 4
-    vmovdqu     xmm7, [rdi + 464]                   ; AES: k_5
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 5
-    vmovdqu     xmm7, [rdi + 480]                   ; AES: k_6
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 6
-    vmovdqu     xmm7, [rdi + 496]                   ; AES: k_7
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 7
-    vmovdqu     xmm7, [rdi + 512]                   ; AES: k_8
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 8
-    vmovdqu     xmm7, [rdi + 528]                   ; AES: k_9
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 9
-    vmovdqu     xmm7, [rdi + 544]                   ; AES: k_10
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 10
-    vmovdqu     xmm7, [rdi + 560]                   ; AES: k_11
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 11
-    vmovdqu     xmm7, [rdi + 576]                   ; AES: k_12
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 12
-    vmovdqu     xmm7, [rdi + 592]                   ; AES: k_13
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 13
-    vmovdqu     xmm7, [rdi + 608]                   ; AES: k_14
-    vpxor       xmm7, xmm7, [r9]                    ; AES: k_Nr + text
-    vaesenclast xmm6, xmm6, xmm7                    ; AES: last round: the other text
-    vmovdqu     [rbp], xmm6                         ; AES: written
-    vpshufb     xmm6, xmm6, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C
-    vpxor       xmm1, xmm6, xmm1                    ; C·H^i: A = X + C; X counts once
-    vpxor       xmm6, xmm1, [rdx]                   ; C·H^i: T = A + C1
-    vpxor       xmm7, xmm1, [rdx + 128]             ; C·H^i: U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: U0·U1
-    vpxor       xmm3, xmm3, xmm1                    ; C·H^i: S += it
-    vpxor       xmm4, xmm4, xmm6                    ; C·H^i: LO += it
-    vpxor       xmm5, xmm5, xmm7                    ; C·H^i: HI += it
-    vpxor       xmm1, xmm1, xmm1                    ; X counts once
+    jmp         .tail_rest                          ; reduce
+.tail_first:
+    vmovdqu     xmm3, [r10]                         ; C·H^m: C, bytes as in memory
+    vpshufb     xmm3, xmm3, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C·H^m: C
+    vpxor       xmm1, xmm3, xmm1                    ; C·H^m: A = X + C
+    vpxor       xmm4, xmm1, [rdx]                   ; C·H^m: T = A + C1
+    vpxor       xmm5, xmm1, [rdx + 128]             ; C·H^m: U = A + C2
+    vpclmulqdq  xmm3, xmm1, xmm1, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H^m: U0·U1
+    vpxor       xmm1, xmm1, xmm1                    ; C·H^m: X counts once
     add         rdx, 0x10                           ; the next powers
-    add         r9, 0x10                            ; the next blocks
-    sub         r10, 0x10
-    add         rbp, 0x10
-.under_1:
-    cmp         r10, 0x00
-    je          .reduce
-    vpshufb     xmm0, xmm0, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; counter block
-    vmovdqu     xmm6, [rdi + 384]                   ; k_0
-    vpxor       xmm0, xmm0, xmm6                    ; + k_0
-    vmovdqu     xmm6, [rdi + 400]                   ; k_1
-    vaesenc     xmm0, xmm0, xmm6                    ; round 1
-    vmovdqu     xmm6, [rdi + 416]                   ; k_2
-    vaesenc     xmm0, xmm0, xmm6                    ; round 2
-    vmovdqu     xmm6, [rdi + 432]                   ; k_3
-    vaesenc     xmm0, xmm0, xmm6                    ; round 3
-    vmovdqu     xmm6, [rdi + 448]                   ; k_4
-    vaesenc     xmm0, xmm0, xmm6                    ; round 4
-    vmovdqu     xmm6, [rdi + 464]                   ; k_5
-    vaesenc     xmm0, xmm0, xmm6                    ; round 5
-    vmovdqu     xmm6, [rdi + 480]                   ; k_6
-    vaesenc     xmm0, xmm0, xmm6                    ; round 6
-    vmovdqu     xmm6, [rdi + 496]                   ; k_7
-    vaesenc     xmm0, xmm0, xmm6                    ; round 7
-    vmovdqu     xmm6, [rdi + 512]                   ; k_8
-    vaesenc     xmm0, xmm0, xmm6                    ; round 8
-    vmovdqu     xmm6, [rdi + 528]                   ; k_9
-    vaesenc     xmm0, xmm0, xmm6                    ; round 9
-    vmovdqu     xmm6, [rdi + 544]                   ; k_10
-    vaesenc     xmm0, xmm0, xmm6                    ; round 10
-    vmovdqu     xmm6, [rdi + 560]                   ; k_11
-    vaesenc     xmm0, xmm0, xmm6                    ; round 11
-    vmovdqu     xmm6, [rdi + 576]                   ; k_12
-    vaesenc     xmm0, xmm0, xmm6                    ; round 12
-    vmovdqu     xmm6, [rdi + 592]                   ; k_13
-    vaesenc     xmm0, xmm0, xmm6                    ; round 13
-    vpxor       xmm6, xmm6, xmm6
-    cmp         r10, 0x08
-    jb          .under8
-    vmovq       xmm6, [r9]                          ; bytes 0..7
-    vmovq       xmm7, [r9 + r10 - 8]                ; the last 8 bytes
-    mov         rcx, r10
-    shl         rcx, 0x03
-    sub         rcx, 0x78
-    neg         rcx                                 ; 8·(15 - r) bits
-    vmovq       xmm8, rcx
-    vpsrlq      xmm7, xmm7, xmm8                    ; 8·(15 - r) bits
-    vpsrlq      xmm7, xmm7, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm6, xmm6, xmm7                    ; C_last, zero-padded
-    jmp         .padded
-.under8:
-    cmp         r10, 0x04
-    jb          .under4
-    vmovd       xmm6, [r9]                          ; bytes 0..3
-    vmovd       xmm7, [r9 + r10 - 4]                ; the last 4 bytes
-    mov         rcx, r10
-    shl         rcx, 0x03
-    sub         rcx, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm8, rcx
-    vpsllq      xmm7, xmm7, xmm8                    ; into place
-    vpor        xmm6, xmm6, xmm7                    ; C_last, zero-padded
-    jmp         .padded
-.under4:
-    mov         rsi, r10
-    shr         rsi, 0x01
-    movzx       ecx, byte [r9]                      ; byte 0
-    vmovq       xmm6, rcx
-    movzx       ecx, byte [r9 + rsi]                ; byte r >> 1
-    vmovq       xmm7, rcx
-    shl         rsi, 0x03
-    vmovq       xmm8, rsi
-    vpsllq      xmm7, xmm7, xmm8                    ; into place
-    mov         rsi, r10
-    sub         rsi, 0x01
-    movzx       ecx, byte [r9 + rsi]                ; byte r - 1
-    vmovq       xmm8, rcx
-    shl         rsi, 0x03
-    vmovq       xmm9, rsi
-    vpsllq      xmm8, xmm8, xmm9                    ; into place
-    vpor        xmm6, xmm6, xmm7
-    vpor        xmm6, xmm6, xmm8                    ; C_last, zero-padded
-.padded:
-    vmovdqu     xmm7, [rdi + 608]                   ; k_14
-    vpxor       xmm6, xmm7, xmm6                    ; k_Nr + text
-    vaesenclast xmm7, xmm0, xmm6                    ; other text
-    vmovq       xmm0, r10
-    vpxor       xmm6, xmm6, xmm6
-    vpshufb     xmm0, xmm0, xmm6                    ; r in every byte
-    vpcmpgtb    xmm0, xmm0, [rel gcm256_avx_winograd_clmul1_x8_positions]  ; ones in bytes 0..r-1
-    vpand       xmm0, xmm7, xmm0                    ; zero-padded
-    vpshufb     xmm0, xmm0, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C_last
-    vpxor       xmm0, xmm0, xmm1                    ; C·H: A = X + C; X counts once
-    vpxor       xmm1, xmm0, [rdx]                   ; C·H: T = A + C1
-    vpxor       xmm6, xmm0, [rdx + 128]             ; C·H: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H: A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H: T0·T1
+    add         r10, 0x10                           ; the next blocks
+    sub         r11, 0x10
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 0x10
+    jb          .tail_after_block
+.tail_block:
+    vmovdqu     xmm6, [r10]                         ; C·H^i: C, bytes as in memory
+    vpshufb     xmm6, xmm6, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C·H^i: C
+    vpxor       xmm7, xmm6, [rdx]                   ; C·H^i: T = A + C1
+    vpxor       xmm8, xmm6, [rdx + 128]             ; C·H^i: U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: U0·U1
+    vpxor       xmm3, xmm3, xmm6                    ; C·H^i: S += it
+    vpxor       xmm4, xmm4, xmm7                    ; C·H^i: LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; C·H^i: HI += it
+    add         rdx, 0x10                           ; the next powers
+    add         r10, 0x10                           ; the next blocks
+    sub         r11, 0x10
+    cmp         r11, 0x10
+    jae         .tail_block
+.tail_after_block:
+    cmp         r11, 0x00
+    je          .tail_reduce
+.tail_rest:
+    vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C_last
+    vpxor       xmm1, xmm2, xmm1                    ; C·H: A = X + C; X counts once
+    vpxor       xmm2, xmm1, [rdx]                   ; C·H: T = A + C1
+    vpxor       xmm6, xmm1, [rdx + 128]             ; C·H: U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H: A0·A1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; C·H: T0·T1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: U0·U1
-    vpxor       xmm3, xmm3, xmm0                    ; C·H: S += it
-    vpxor       xmm4, xmm4, xmm1                    ; C·H: LO += it
+    vpxor       xmm3, xmm3, xmm1                    ; C·H: S += it
+    vpxor       xmm4, xmm4, xmm2                    ; C·H: LO += it
     vpxor       xmm5, xmm5, xmm6                    ; C·H: HI += it
-    mov         rcx, r10
-    and         rcx, 0x08
-    cmp         rcx, 0x00
-    je          .stored_8
-    vmovq       [rbp], xmm7                         ; 8 of its bytes
-    vpsrldq     xmm7, xmm7, 0x08                    ; the bytes after them
-    add         rbp, 0x08
-.stored_8:
-    mov         rcx, r10
-    and         rcx, 0x04
-    cmp         rcx, 0x00
-    je          .stored_4
-    vmovd       [rbp], xmm7                         ; 4 of its bytes
-    vpsrldq     xmm7, xmm7, 0x04                    ; the bytes after them
-    add         rbp, 0x04
-.stored_4:
-    mov         rcx, r10
-    and         rcx, 0x02
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rcx, 0x00
-    je          .stored_2
-    vpextrw     word [rbp], xmm7, 0x00              ; 2 of its bytes
-    vpsrldq     xmm7, xmm7, 0x02                    ; the bytes after them
-    add         rbp, 0x02
-.stored_2:
-    and         r10, 0x01
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r10, 0x00
-    je          .stored_1
-    vpextrb     byte [rbp], xmm7, 0x00              ; 1 of its bytes
-.stored_1:
-.reduce:
-    vpxor       xmm0, xmm4, xmm3                    ; reduce: LO += S
-    vpxor       xmm1, xmm5, xmm3                    ; reduce: HI += S
-    vpxor       xmm1, xmm1, xmm2                    ; reduce: HI minus the key terms
-    vpclmulqdq  xmm2, xmm0, [rel gcm256_avx_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     xmm0, xmm0, 0x4e                    ; reduce: (LO1, LO0)
-    vpxor       xmm0, xmm0, xmm1                    ; reduce: + HI
+.tail_reduce:
+    vpxor       xmm1, xmm4, xmm3                    ; reduce: LO += S
+    vpxor       xmm2, xmm5, xmm3                    ; reduce: HI += S
+    vpxor       xmm0, xmm2, xmm0                    ; reduce: HI minus the key terms
+    vpclmulqdq  xmm2, xmm1, [rel gcm256_avx_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; reduce: + HI
     vpxor       xmm1, xmm2, xmm0                    ; reduce: RES = fold(LO) + HI
 .tag:
     shl         r12, 0x03                           ; bits
@@ -3485,8 +3478,8 @@ gcm256_avx_winograd_clmul1_x8_seal:
 
 ; int gcm256_avx_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len)
 ;   out = in decrypted; 0, or 1 if the tag differs: out is zero; or 2 if a length is none there may be
-;   stack 56 bytes; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13
-;   secrets may remain in xmm0-15, rdx rsi, 16 bytes of stack
+;   stack 56 bytes; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14
+;   secrets may remain in xmm0-15, r11 rdx rsi, 16 bytes of stack
 global gcm256_avx_winograd_clmul1_x8_open:function (gcm256_avx_winograd_clmul1_x8_open.end - gcm256_avx_winograd_clmul1_x8_open)
 align 32
 gcm256_avx_winograd_clmul1_x8_open:
@@ -3495,31 +3488,31 @@ gcm256_avx_winograd_clmul1_x8_open:
     push        rbp                                 ; callee-saved
     push        r12                                 ; callee-saved
     push        r13                                 ; callee-saved
-    sub         rsp, 0x18                           ; frame
-    mov         r13, [rsp + 64]                     ; len, from the stack
-    mov         r12, [rsp + 72]                     ; out, from the stack
+    push        r14                                 ; callee-saved
+    sub         rsp, 0x10                           ; frame
+    mov         r14, [rsp + 64]                     ; len, from the stack
+    mov         r13, [rsp + 72]                     ; out, from the stack
     mov         rax, [rsp + 80]                     ; tag, from the stack
     mov         r10, [rsp + 88]                     ; tag_len, from the stack
     cmp         rdx, 0x00
     je          .refused
     mov         r11, 2305843009213693951            ; bytes of AAD or IV, at most
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, r11
     ja          .refused
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, r11
     ja          .refused
     mov         r11, 68719476704                    ; bytes of text, at most
-    cmp         r13, r11
-    ja          .refused
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r14, r11
+    ja          .refused
     cmp         r10, 0x04
     je          .tag_length
     cmp         r10, 0x08
     je          .tag_length
     cmp         r10, 0x0c
     jb          .refused
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x11
     jae         .refused
 .tag_length:
@@ -3881,13 +3874,14 @@ gcm256_avx_winograd_clmul1_x8_open:
     vpxor       xmm1, xmm1, xmm2                    ; reduce: + HI
     vpxor       xmm1, xmm3, xmm1                    ; reduce: RES = fold(LO) + HI
 .aad_done:
-    mov         rbx, r13
-    mov         r11, r12
-    cmp         r13, 0x00
+    mov         r12, r14
+    mov         rbp, r13
+    cmp         r14, 0x00
     je          .tag
-    cmp         rbx, 0x80
+    cmp         r12, 0x80
     jb          .rest
 .groups:
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
 .group:
     vpshufb     xmm2, xmm0, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     vmovdqu     xmm3, [r9 + 32]                     ; C3·H^6: C, bytes as in memory
@@ -4109,460 +4103,486 @@ gcm256_avx_winograd_clmul1_x8_open:
     vpxor       xmm15, xmm14, [r9]                  ; AES: k_Nr + text
     vaesenclast xmm2, xmm2, xmm15                   ; AES: last round: the other text
     vpxor       xmm12, xmm12, xmm13                 ; C1·H^8: LO += it
-    vmovdqu     [r11], xmm2                         ; AES: written
+    vmovdqu     [rbp], xmm2                         ; AES: written
     vpxor       xmm1, xmm1, [rdi + 128]             ; C1·H^8: U = A + C2
     vpxor       xmm2, xmm14, [r9 + 16]              ; AES: k_Nr + text
     vaesenclast xmm2, xmm4, xmm2                    ; AES: last round: the other text
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C1·H^8: U0·U1
-    vmovdqu     [r11 + 16], xmm2                    ; AES: written
+    vmovdqu     [rbp + 16], xmm2                    ; AES: written
     vpxor       xmm2, xmm14, [r9 + 32]              ; AES: k_Nr + text
     vpxor       xmm1, xmm3, xmm1                    ; C1·H^8: HI += it
     vaesenclast xmm2, xmm5, xmm2                    ; AES: last round: the other text
-    vmovdqu     [r11 + 32], xmm2                    ; AES: written
+    vmovdqu     [rbp + 32], xmm2                    ; AES: written
     vpxor       xmm2, xmm12, xmm9                   ; reduce: LO += S
     vpxor       xmm3, xmm14, [r9 + 48]              ; AES: k_Nr + text
     vaesenclast xmm3, xmm7, xmm3                    ; AES: last round: the other text
     vpxor       xmm1, xmm1, xmm9                    ; reduce: HI += S
-    vmovdqu     [r11 + 48], xmm3                    ; AES: written
+    vmovdqu     [rbp + 48], xmm3                    ; AES: written
     vpxor       xmm3, xmm14, [r9 + 64]              ; AES: k_Nr + text
     vpxor       xmm1, xmm1, [rdi + 256]             ; reduce: HI minus the key terms
     vaesenclast xmm3, xmm8, xmm3                    ; AES: last round: the other text
-    vmovdqu     [r11 + 64], xmm3                    ; AES: written
+    vmovdqu     [rbp + 64], xmm3                    ; AES: written
     vpshufd     xmm3, xmm2, 0x4e                    ; reduce: (LO1, LO0)
     vpxor       xmm4, xmm14, [r9 + 80]              ; AES: k_Nr + text
     vaesenclast xmm4, xmm6, xmm4                    ; AES: last round: the other text
     vpxor       xmm1, xmm3, xmm1                    ; reduce: + HI
-    vmovdqu     [r11 + 80], xmm4                    ; AES: written
+    vmovdqu     [rbp + 80], xmm4                    ; AES: written
     vpxor       xmm3, xmm14, [r9 + 96]              ; AES: k_Nr + text
     vpclmulqdq  xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
     vaesenclast xmm3, xmm10, xmm3                   ; AES: last round: the other text
-    vmovdqu     [r11 + 96], xmm3                    ; AES: written
+    vmovdqu     [rbp + 96], xmm3                    ; AES: written
     vpxor       xmm1, xmm2, xmm1                    ; reduce: RES = fold(LO) + HI
     vpxor       xmm2, xmm14, [r9 + 112]             ; AES: k_Nr + text
     vaesenclast xmm2, xmm11, xmm2                   ; AES: last round: the other text
-    vmovdqu     [r11 + 112], xmm2                   ; AES: written
+    vmovdqu     [rbp + 112], xmm2                   ; AES: written
     add         r9, 0x80                            ; next group
-    add         r11, 0x80
-    sub         rbx, 0x80
-    cmp         rbx, 0x80
+    add         rbp, 0x80
+    sub         r12, 0x80
+    cmp         r12, 0x80
     jae         .group
 .after_group:
-    cmp         rbx, 0x00
+    cmp         r12, 0x00
     je          .tag
 .rest:
+    mov         rsi, r9
+    mov         rbx, r12
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 128]
     sub         rdx, rcx                            ; H^m
     vmovdqu     xmm2, [rdx + 256]                   ; R_m: the key terms of H^m … H^1
+    cmp         rbx, 0x10
+    jae         .tail_first
     vpxor       xmm3, xmm3, xmm3
     vpxor       xmm4, xmm4, xmm4
     vpxor       xmm5, xmm5, xmm5
-    cmp         rbx, 0x40
-    jb          .under_4
-    vpshufb     xmm6, xmm0, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
-    vmovdqu     xmm7, [r9]                          ; C, bytes as in memory
-    vpaddd      xmm8, xmm0, [rel gcm256_avx_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
-    vpshufb     xmm8, xmm8, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
-    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C
-    vpaddd      xmm9, xmm0, [rel gcm256_avx_winograd_clmul1_x8_blocks_2]  ; AES: 2 blocks ahead
-    vpxor       xmm1, xmm7, xmm1                    ; C·H^i: A = X + C; X counts once
-    vpshufb     xmm7, xmm9, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
-    vpaddd      xmm9, xmm0, [rel gcm256_avx_winograd_clmul1_x8_blocks_3]  ; AES: 3 blocks ahead
-    vpclmulqdq  xmm10, xmm1, xmm1, 0x10             ; C·H^i: A0·A1
-    vpshufb     xmm9, xmm9, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
-    vpaddd      xmm0, xmm0, [rel gcm256_avx_winograd_clmul1_x8_blocks_4]  ; AES: the next counters
-    vpxor       xmm3, xmm3, xmm10                   ; C·H^i: S += it
-    vmovdqu     xmm10, [rdi + 384]                  ; AES: k_0
-    vpxor       xmm11, xmm1, [rdx]                  ; C·H^i: T = A + C1
-    vpxor       xmm6, xmm6, xmm10                   ; AES: + k_0
-    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C·H^i: T0·T1
-    vpxor       xmm8, xmm8, xmm10                   ; AES: + k_0
-    vpxor       xmm7, xmm7, xmm10                   ; AES: + k_0
-    vpxor       xmm4, xmm4, xmm11                   ; C·H^i: LO += it
-    vpxor       xmm9, xmm9, xmm10                   ; AES: + k_0
-    vmovdqu     xmm10, [rdi + 400]                  ; AES: k_1
-    vpxor       xmm1, xmm1, [rdx + 128]             ; C·H^i: U = A + C2
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H^i: U0·U1
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 1
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 1
-    vpxor       xmm5, xmm5, xmm1                    ; C·H^i: HI += it
-    vaesenc     xmm1, xmm9, xmm10                   ; AES: round 1
-    vmovdqu     xmm9, [rdi + 416]                   ; AES: k_2
-    vmovdqu     xmm10, [r9 + 16]                    ; C, bytes as in memory
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 2
-    vaesenc     xmm8, xmm8, xmm9                    ; AES: round 2
-    vpshufb     xmm10, xmm10, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C
-    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 2
-    vaesenc     xmm1, xmm1, xmm9                    ; AES: round 2
-    vmovdqu     xmm9, [rdi + 432]                   ; AES: k_3
-    vpclmulqdq  xmm11, xmm10, xmm10, 0x10           ; C·H^i: A0·A1
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 3
-    vaesenc     xmm8, xmm8, xmm9                    ; AES: round 3
-    vpxor       xmm3, xmm3, xmm11                   ; C·H^i: S += it
-    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 3
-    vaesenc     xmm1, xmm1, xmm9                    ; AES: round 3
-    vmovdqu     xmm9, [rdi + 448]                   ; AES: k_4
-    vpxor       xmm11, xmm10, [rdx + 16]            ; C·H^i: T = A + C1
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 4
-    vaesenc     xmm8, xmm8, xmm9                    ; AES: round 4
-    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C·H^i: T0·T1
-    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 4
-    vaesenc     xmm1, xmm1, xmm9                    ; AES: round 4
-    vpxor       xmm4, xmm4, xmm11                   ; C·H^i: LO += it
-    vmovdqu     xmm9, [rdi + 464]                   ; AES: k_5
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 5
-    vaesenc     xmm8, xmm8, xmm9                    ; AES: round 5
-    vpxor       xmm10, xmm10, [rdx + 144]           ; C·H^i: U = A + C2
-    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 5
-    vaesenc     xmm1, xmm1, xmm9                    ; AES: round 5
-    vpclmulqdq  xmm9, xmm10, xmm10, 0x10            ; C·H^i: U0·U1
-    vmovdqu     xmm10, [rdi + 480]                  ; AES: k_6
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 6
-    vpxor       xmm5, xmm5, xmm9                    ; C·H^i: HI += it
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 6
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 6
-    vmovdqu     xmm9, [r9 + 32]                     ; C, bytes as in memory
-    vaesenc     xmm1, xmm1, xmm10                   ; AES: round 6
-    vpshufb     xmm9, xmm9, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C
-    vmovdqu     xmm10, [rdi + 496]                  ; AES: k_7
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 7
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 7
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 7
-    vpclmulqdq  xmm11, xmm9, xmm9, 0x10             ; C·H^i: A0·A1
-    vaesenc     xmm1, xmm1, xmm10                   ; AES: round 7
-    vpxor       xmm3, xmm3, xmm11                   ; C·H^i: S += it
-    vmovdqu     xmm10, [rdi + 512]                  ; AES: k_8
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 8
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 8
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 8
-    vpxor       xmm11, xmm9, [rdx + 32]             ; C·H^i: T = A + C1
-    vaesenc     xmm1, xmm1, xmm10                   ; AES: round 8
-    vmovdqu     xmm10, [rdi + 528]                  ; AES: k_9
-    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C·H^i: T0·T1
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 9
-    vpxor       xmm4, xmm4, xmm11                   ; C·H^i: LO += it
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 9
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 9
-    vaesenc     xmm1, xmm1, xmm10                   ; AES: round 9
-    vmovdqu     xmm10, [rdi + 544]                  ; AES: k_10
-    vpxor       xmm9, xmm9, [rdx + 160]             ; C·H^i: U = A + C2
-    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 10
-    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 10
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C·H^i: U0·U1
-    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 10
-    vpxor       xmm5, xmm5, xmm9                    ; C·H^i: HI += it
-    vaesenc     xmm1, xmm1, xmm10                   ; AES: round 10
-    vmovdqu     xmm9, [rdi + 560]                   ; AES: k_11
-    vmovdqu     xmm10, [r9 + 48]                    ; C, bytes as in memory
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 11
-    vaesenc     xmm8, xmm8, xmm9                    ; AES: round 11
-    vpshufb     xmm10, xmm10, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C
-    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 11
-    vaesenc     xmm1, xmm1, xmm9                    ; AES: round 11
-    vmovdqu     xmm9, [rdi + 576]                   ; AES: k_12
-    vpclmulqdq  xmm11, xmm10, xmm10, 0x10           ; C·H^i: A0·A1
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 12
-    vaesenc     xmm8, xmm8, xmm9                    ; AES: round 12
-    vpxor       xmm3, xmm3, xmm11                   ; C·H^i: S += it
-    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 12
-    vaesenc     xmm1, xmm1, xmm9                    ; AES: round 12
-    vmovdqu     xmm9, [rdi + 592]                   ; AES: k_13
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 13
-    vpxor       xmm11, xmm10, [rdx + 48]            ; C·H^i: T = A + C1
-    vaesenc     xmm8, xmm8, xmm9                    ; AES: round 13
-    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C·H^i: T0·T1
-    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 13
-    vaesenc     xmm1, xmm1, xmm9                    ; AES: round 13
-    vpxor       xmm4, xmm4, xmm11                   ; C·H^i: LO += it
-    vmovdqu     xmm9, [rdi + 608]                   ; AES: k_14
-    vpxor       xmm11, xmm9, [r9]                   ; AES: k_Nr + text
-    vaesenclast xmm6, xmm6, xmm11                   ; AES: last round: the other text
-    vpxor       xmm10, xmm10, [rdx + 176]           ; C·H^i: U = A + C2
-    vmovdqu     [r11], xmm6                         ; AES: written
-    vpxor       xmm6, xmm9, [r9 + 16]               ; AES: k_Nr + text
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C·H^i: U0·U1
-    vaesenclast xmm6, xmm8, xmm6                    ; AES: last round: the other text
-    vmovdqu     [r11 + 16], xmm6                    ; AES: written
-    vpxor       xmm5, xmm5, xmm10                   ; C·H^i: HI += it
-    vpxor       xmm6, xmm9, [r9 + 32]               ; AES: k_Nr + text
-    vaesenclast xmm6, xmm7, xmm6                    ; AES: last round: the other text
-    vmovdqu     [r11 + 32], xmm6                    ; AES: written
-    vpxor       xmm6, xmm9, [r9 + 48]               ; AES: k_Nr + text
-    vaesenclast xmm1, xmm1, xmm6                    ; AES: last round: the other text
-    vmovdqu     [r11 + 48], xmm1                    ; AES: written
-    vpxor       xmm1, xmm1, xmm1                    ; X counts once
-    add         rdx, 0x40                           ; the next powers
-    add         r9, 0x40                            ; the next blocks
-    sub         rbx, 0x40
-    add         r11, 0x40
-.under_4:
-    cmp         rbx, 0x20
-    jb          .under_2
-    vpshufb     xmm6, xmm0, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
-    vmovdqu     xmm7, [r9]                          ; C, bytes as in memory
-    vpaddd      xmm8, xmm0, [rel gcm256_avx_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
-    vpshufb     xmm8, xmm8, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
-    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C
-    vpaddd      xmm0, xmm0, [rel gcm256_avx_winograd_clmul1_x8_blocks_2]  ; AES: the next counters
-    vpxor       xmm1, xmm7, xmm1                    ; C·H^i: A = X + C; X counts once
-    vmovdqu     xmm7, [rdi + 384]                   ; AES: k_0
-    vpxor       xmm6, xmm6, xmm7                    ; AES: + k_0
-    vpclmulqdq  xmm9, xmm1, xmm1, 0x10              ; C·H^i: A0·A1
-    vpxor       xmm7, xmm8, xmm7                    ; AES: + k_0
-    vmovdqu     xmm8, [rdi + 400]                   ; AES: k_1
-    vpxor       xmm3, xmm3, xmm9                    ; C·H^i: S += it
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 1
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 1
-    vpxor       xmm8, xmm1, [rdx]                   ; C·H^i: T = A + C1
-    vmovdqu     xmm9, [rdi + 416]                   ; AES: k_2
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: T0·T1
-    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 2
-    vmovdqu     xmm9, [rdi + 432]                   ; AES: k_3
-    vpxor       xmm4, xmm4, xmm8                    ; C·H^i: LO += it
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 3
-    vaesenc     xmm7, xmm7, xmm9                    ; AES: round 3
-    vpxor       xmm1, xmm1, [rdx + 128]             ; C·H^i: U = A + C2
-    vmovdqu     xmm8, [rdi + 448]                   ; AES: k_4
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 4
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H^i: U0·U1
-    vaesenc     xmm7, xmm7, xmm8                    ; AES: round 4
-    vmovdqu     xmm8, [rdi + 464]                   ; AES: k_5
-    vpxor       xmm5, xmm5, xmm1                    ; C·H^i: HI += it
-    vaesenc     xmm1, xmm6, xmm8                    ; AES: round 5
-    vaesenc     xmm6, xmm7, xmm8                    ; AES: round 5
-    vmovdqu     xmm7, [r9 + 16]                     ; C, bytes as in memory
-    vmovdqu     xmm8, [rdi + 480]                   ; AES: k_6
-    vaesenc     xmm1, xmm1, xmm8                    ; AES: round 6
-    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 6
-    vmovdqu     xmm8, [rdi + 496]                   ; AES: k_7
-    vaesenc     xmm1, xmm1, xmm8                    ; AES: round 7
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 7
-    vpclmulqdq  xmm8, xmm7, xmm7, 0x10              ; C·H^i: A0·A1
-    vmovdqu     xmm9, [rdi + 512]                   ; AES: k_8
-    vaesenc     xmm1, xmm1, xmm9                    ; AES: round 8
-    vpxor       xmm3, xmm3, xmm8                    ; C·H^i: S += it
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 8
-    vmovdqu     xmm8, [rdi + 528]                   ; AES: k_9
-    vaesenc     xmm1, xmm1, xmm8                    ; AES: round 9
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 9
-    vpxor       xmm8, xmm7, [rdx + 16]              ; C·H^i: T = A + C1
-    vmovdqu     xmm9, [rdi + 544]                   ; AES: k_10
-    vaesenc     xmm1, xmm1, xmm9                    ; AES: round 10
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: T0·T1
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 10
-    vmovdqu     xmm9, [rdi + 560]                   ; AES: k_11
-    vpxor       xmm4, xmm4, xmm8                    ; C·H^i: LO += it
-    vaesenc     xmm1, xmm1, xmm9                    ; AES: round 11
-    vaesenc     xmm6, xmm6, xmm9                    ; AES: round 11
-    vmovdqu     xmm8, [rdi + 576]                   ; AES: k_12
-    vaesenc     xmm1, xmm1, xmm8                    ; AES: round 12
-    vpxor       xmm7, xmm7, [rdx + 144]             ; C·H^i: U = A + C2
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 12
-    vmovdqu     xmm8, [rdi + 592]                   ; AES: k_13
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: U0·U1
-    vaesenc     xmm1, xmm1, xmm8                    ; AES: round 13
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 13
-    vpxor       xmm5, xmm5, xmm7                    ; C·H^i: HI += it
-    vmovdqu     xmm7, [rdi + 608]                   ; AES: k_14
-    vpxor       xmm8, xmm7, [r9]                    ; AES: k_Nr + text
-    vaesenclast xmm1, xmm1, xmm8                    ; AES: last round: the other text
-    vmovdqu     [r11], xmm1                         ; AES: written
-    vpxor       xmm1, xmm7, [r9 + 16]               ; AES: k_Nr + text
-    vaesenclast xmm1, xmm6, xmm1                    ; AES: last round: the other text
-    vmovdqu     [r11 + 16], xmm1                    ; AES: written
-    vpxor       xmm1, xmm1, xmm1                    ; X counts once
-    add         rdx, 0x20                           ; the next powers
-    add         r9, 0x20                            ; the next blocks
-    sub         rbx, 0x20
-    add         r11, 0x20
-.under_2:
-    cmp         rbx, 0x10
-    jb          .under_1
-    vpshufb     xmm6, xmm0, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
-    vmovdqu     xmm7, [r9]                          ; C, bytes as in memory
-    vpaddd      xmm0, xmm0, [rel gcm256_avx_winograd_clmul1_x8_one]  ; AES: the next counters
-    vmovdqu     xmm8, [rdi + 384]                   ; AES: k_0
-    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C
-    vpxor       xmm6, xmm6, xmm8                    ; AES: + k_0
-    vmovdqu     xmm8, [rdi + 400]                   ; AES: k_1
-    vpxor       xmm1, xmm7, xmm1                    ; C·H^i: A = X + C; X counts once
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 1
-    vmovdqu     xmm7, [rdi + 416]                   ; AES: k_2
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 2
-    vpclmulqdq  xmm7, xmm1, xmm1, 0x10              ; C·H^i: A0·A1
-    vmovdqu     xmm8, [rdi + 432]                   ; AES: k_3
-    vaesenc     xmm6, xmm6, xmm8                    ; AES: round 3
-    vpxor       xmm3, xmm3, xmm7                    ; C·H^i: S += it
-    vmovdqu     xmm7, [rdi + 448]                   ; AES: k_4
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 4
-    vmovdqu     xmm7, [rdi + 464]                   ; AES: k_5
-    vpxor       xmm8, xmm1, [rdx]                   ; C·H^i: T = A + C1
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 5
-    vmovdqu     xmm7, [rdi + 480]                   ; AES: k_6
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: T0·T1
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 6
-    vmovdqu     xmm7, [rdi + 496]                   ; AES: k_7
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 7
-    vpxor       xmm4, xmm4, xmm8                    ; C·H^i: LO += it
-    vmovdqu     xmm7, [rdi + 512]                   ; AES: k_8
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 8
-    vpxor       xmm1, xmm1, [rdx + 128]             ; C·H^i: U = A + C2
-    vmovdqu     xmm7, [rdi + 528]                   ; AES: k_9
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 9
-    vmovdqu     xmm7, [rdi + 544]                   ; AES: k_10
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H^i: U0·U1
-    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 10
-    vmovdqu     xmm7, [rdi + 560]                   ; AES: k_11
-    vpxor       xmm5, xmm5, xmm1                    ; C·H^i: HI += it
-    vaesenc     xmm1, xmm6, xmm7                    ; AES: round 11
-    vmovdqu     xmm6, [rdi + 576]                   ; AES: k_12
-    vaesenc     xmm1, xmm1, xmm6                    ; AES: round 12
-    vmovdqu     xmm6, [rdi + 592]                   ; AES: k_13
-    vaesenc     xmm1, xmm1, xmm6                    ; AES: round 13
-    vmovdqu     xmm6, [rdi + 608]                   ; AES: k_14
-    vpxor       xmm6, xmm6, [r9]                    ; AES: k_Nr + text
-    vaesenclast xmm1, xmm1, xmm6                    ; AES: last round: the other text
-    vmovdqu     [r11], xmm1                         ; AES: written
-    vpxor       xmm1, xmm1, xmm1                    ; X counts once
+    jmp         .tail_rest
+.tail_first:
+    vmovdqu     xmm3, [rsi]                         ; C·H^m: C, bytes as in memory
+    vpshufb     xmm3, xmm3, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C·H^m: C
+    vpxor       xmm1, xmm3, xmm1                    ; C·H^m: A = X + C
+    vpxor       xmm4, xmm1, [rdx]                   ; C·H^m: T = A + C1
+    vpxor       xmm5, xmm1, [rdx + 128]             ; C·H^m: U = A + C2
+    vpclmulqdq  xmm3, xmm1, xmm1, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H^m: U0·U1
+    vpxor       xmm1, xmm1, xmm1                    ; C·H^m: X counts once
     add         rdx, 0x10                           ; the next powers
-    add         r9, 0x10                            ; the next blocks
+    add         rsi, 0x10                           ; the next blocks
     sub         rbx, 0x10
-    add         r11, 0x10
-.under_1:
+    cmp         rbx, 0x10
+    jb          .tail_after_block
+.tail_block:
+    vmovdqu     xmm6, [rsi]                         ; C·H^i: C, bytes as in memory
+    vpshufb     xmm6, xmm6, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C·H^i: C
+    vpxor       xmm7, xmm6, [rdx]                   ; C·H^i: T = A + C1
+    vpxor       xmm8, xmm6, [rdx + 128]             ; C·H^i: U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: U0·U1
+    vpxor       xmm3, xmm3, xmm6                    ; C·H^i: S += it
+    vpxor       xmm4, xmm4, xmm7                    ; C·H^i: LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; C·H^i: HI += it
+    add         rdx, 0x10                           ; the next powers
+    add         rsi, 0x10                           ; the next blocks
+    sub         rbx, 0x10
+    cmp         rbx, 0x10
+    jae         .tail_block
+.tail_after_block:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
-    je          .reduce
-    vpshufb     xmm0, xmm0, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; counter block
-    vmovdqu     xmm6, [rdi + 384]                   ; k_0
-    vpxor       xmm0, xmm0, xmm6                    ; + k_0
-    vmovdqu     xmm6, [rdi + 400]                   ; k_1
-    vaesenc     xmm0, xmm0, xmm6                    ; round 1
-    vmovdqu     xmm6, [rdi + 416]                   ; k_2
-    vaesenc     xmm0, xmm0, xmm6                    ; round 2
-    vmovdqu     xmm6, [rdi + 432]                   ; k_3
-    vaesenc     xmm0, xmm0, xmm6                    ; round 3
-    vmovdqu     xmm6, [rdi + 448]                   ; k_4
-    vaesenc     xmm0, xmm0, xmm6                    ; round 4
-    vmovdqu     xmm6, [rdi + 464]                   ; k_5
-    vaesenc     xmm0, xmm0, xmm6                    ; round 5
-    vmovdqu     xmm6, [rdi + 480]                   ; k_6
-    vaesenc     xmm0, xmm0, xmm6                    ; round 6
-    vmovdqu     xmm6, [rdi + 496]                   ; k_7
-    vaesenc     xmm0, xmm0, xmm6                    ; round 7
-    vmovdqu     xmm6, [rdi + 512]                   ; k_8
-    vaesenc     xmm0, xmm0, xmm6                    ; round 8
-    vmovdqu     xmm6, [rdi + 528]                   ; k_9
-    vaesenc     xmm0, xmm0, xmm6                    ; round 9
-    vmovdqu     xmm6, [rdi + 544]                   ; k_10
-    vaesenc     xmm0, xmm0, xmm6                    ; round 10
-    vmovdqu     xmm6, [rdi + 560]                   ; k_11
-    vaesenc     xmm0, xmm0, xmm6                    ; round 11
-    vmovdqu     xmm6, [rdi + 576]                   ; k_12
-    vaesenc     xmm0, xmm0, xmm6                    ; round 12
-    vmovdqu     xmm6, [rdi + 592]                   ; k_13
-    vaesenc     xmm0, xmm0, xmm6                    ; round 13
+    je          .tail_reduce
+.tail_rest:
     vpxor       xmm6, xmm6, xmm6
     cmp         rbx, 0x08
-    jb          .under8
-    vmovq       xmm6, [r9]                          ; bytes 0..7
-    vmovq       xmm7, [r9 + rbx - 8]                ; the last 8 bytes
-    mov         rcx, rbx
-    shl         rcx, 0x03
-    sub         rcx, 0x78
-    neg         rcx                                 ; 8·(15 - r) bits
-    vmovq       xmm8, rcx
+    jb          .tail_under8
+    vmovq       xmm6, [rsi]                         ; bytes 0..7
+    vmovq       xmm7, [rsi + rbx - 8]               ; the last 8 bytes
+    shl         rbx, 0x03
+    sub         rbx, 0x78
+    neg         rbx                                 ; 8·(15 - r) bits
+    vmovq       xmm8, rbx
     vpsrlq      xmm7, xmm7, xmm8                    ; 8·(15 - r) bits
     vpsrlq      xmm7, xmm7, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
     vpunpcklqdq xmm6, xmm6, xmm7                    ; C_last, zero-padded
-    jmp         .padded
-.under8:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .tail_padded
+.tail_under8:
     cmp         rbx, 0x04
-    jb          .under4
-    vmovd       xmm6, [r9]                          ; bytes 0..3
-    vmovd       xmm7, [r9 + rbx - 4]                ; the last 4 bytes
-    mov         rcx, rbx
-    shl         rcx, 0x03
-    sub         rcx, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm8, rcx
+    jb          .tail_under4
+    vmovd       xmm6, [rsi]                         ; bytes 0..3
+    vmovd       xmm7, [rsi + rbx - 4]               ; the last 4 bytes
+    shl         rbx, 0x03
+    sub         rbx, 0x20                           ; 8·(r - 4) bits
+    vmovq       xmm8, rbx
     vpsllq      xmm7, xmm7, xmm8                    ; into place
     vpor        xmm6, xmm6, xmm7                    ; C_last, zero-padded
-    jmp         .padded
-.under4:
-    mov         rsi, rbx
-    shr         rsi, 0x01
-    movzx       ecx, byte [r9]                      ; byte 0
+    jmp         .tail_padded
+.tail_under4:
+    mov         r11, rbx
+    shr         r11, 0x01
+    movzx       ecx, byte [rsi]                     ; byte 0
     vmovq       xmm6, rcx
-    movzx       ecx, byte [r9 + rsi]                ; byte r >> 1
+    movzx       ecx, byte [rsi + r11]               ; byte r >> 1
     vmovq       xmm7, rcx
-    shl         rsi, 0x03
-    vmovq       xmm8, rsi
+    mov         ecx, 0x00                           ; no byte stays
+    shl         r11, 0x03
+    vmovq       xmm8, r11
     vpsllq      xmm7, xmm7, xmm8                    ; into place
-    mov         rsi, rbx
-    sub         rsi, 0x01
-    movzx       ecx, byte [r9 + rsi]                ; byte r - 1
+    sub         rbx, 0x01
+    movzx       ecx, byte [rsi + rbx]               ; byte r - 1
     vmovq       xmm8, rcx
-    shl         rsi, 0x03
-    vmovq       xmm9, rsi
+    mov         ecx, 0x00                           ; no byte stays
+    shl         rbx, 0x03
+    vmovq       xmm9, rbx
     vpsllq      xmm8, xmm8, xmm9                    ; into place
+    mov         ecx, 0x00                           ; no byte stays
     vpor        xmm6, xmm6, xmm7
     vpor        xmm6, xmm6, xmm8                    ; C_last, zero-padded
+.tail_padded:
+    vpshufb     xmm6, xmm6, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C_last
+    vpxor       xmm1, xmm6, xmm1                    ; C·H: A = X + C; X counts once
+    vpxor       xmm6, xmm1, [rdx]                   ; C·H: T = A + C1
+    vpxor       xmm7, xmm1, [rdx + 128]             ; C·H: U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H: U0·U1
+    vpxor       xmm3, xmm3, xmm1                    ; C·H: S += it
+    vpxor       xmm4, xmm4, xmm6                    ; C·H: LO += it
+    vpxor       xmm5, xmm5, xmm7                    ; C·H: HI += it
+.tail_reduce:
+    vpxor       xmm1, xmm4, xmm3                    ; reduce: LO += S
+    vpxor       xmm3, xmm5, xmm3                    ; reduce: HI += S
+    vpxor       xmm2, xmm3, xmm2                    ; reduce: HI minus the key terms
+    vpclmulqdq  xmm3, xmm1, [rel gcm256_avx_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm1, xmm1, xmm2                    ; reduce: + HI
+    vpxor       xmm1, xmm3, xmm1                    ; reduce: RES = fold(LO) + HI
+    vpxor       xmm2, xmm2, xmm2                    ; reduce
+    cmp         r12, 0x00
+    je          .written                            ; reduce
+    cmp         r12, 0x40
+    jb          .under_4                            ; reduce
+    vpshufb     xmm2, xmm0, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm3, xmm0, [rel gcm256_avx_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
+    vpshufb     xmm3, xmm3, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm4, xmm0, [rel gcm256_avx_winograd_clmul1_x8_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     xmm4, xmm4, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm5, xmm0, [rel gcm256_avx_winograd_clmul1_x8_blocks_3]  ; AES: 3 blocks ahead
+    vpshufb     xmm5, xmm5, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm0, xmm0, [rel gcm256_avx_winograd_clmul1_x8_blocks_4]  ; AES: the next counters
+    vmovdqu     xmm6, [rdi + 384]                   ; AES: k_0
+    vpxor       xmm2, xmm2, xmm6                    ; AES: + k_0
+    vpxor       xmm3, xmm3, xmm6                    ; AES: + k_0
+    vpxor       xmm4, xmm4, xmm6                    ; AES: + k_0
+    vpxor       xmm5, xmm5, xmm6                    ; AES: + k_0
+    vmovdqu     xmm6, [rdi + 400]                   ; AES: k_1
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 1
+    vmovdqu     xmm6, [rdi + 416]                   ; AES: k_2
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 2
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 2
+    vmovdqu     xmm6, [rdi + 432]                   ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 3
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 3
+    vmovdqu     xmm6, [rdi + 448]                   ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 4
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 4
+    vmovdqu     xmm6, [rdi + 464]                   ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 5
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 5
+    vmovdqu     xmm6, [rdi + 480]                   ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 6
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 6
+    vmovdqu     xmm6, [rdi + 496]                   ; AES: k_7
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 7
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 7
+    vmovdqu     xmm6, [rdi + 512]                   ; AES: k_8
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 8
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 8
+    vmovdqu     xmm6, [rdi + 528]                   ; AES: k_9
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 9
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 9
+    vmovdqu     xmm6, [rdi + 544]                   ; AES: k_10
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 10
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 10
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 10
+    vmovdqu     xmm6, [rdi + 560]                   ; AES: k_11
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 11
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 11
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 11
+    vmovdqu     xmm6, [rdi + 576]                   ; AES: k_12
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 12
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 12
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 12
+    vmovdqu     xmm6, [rdi + 592]                   ; AES: k_13
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 13
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 13
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 13
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 13
+    vmovdqu     xmm6, [rdi + 608]                   ; AES: k_14
+    vpxor       xmm7, xmm6, [r9]                    ; AES: k_Nr + text
+    vaesenclast xmm2, xmm2, xmm7                    ; AES: last round: the other text
+    vmovdqu     [rbp], xmm2                         ; AES: written
+    vpxor       xmm2, xmm6, [r9 + 16]               ; AES: k_Nr + text
+    vaesenclast xmm2, xmm3, xmm2                    ; AES: last round: the other text
+    vmovdqu     [rbp + 16], xmm2                    ; AES: written
+    vpxor       xmm2, xmm6, [r9 + 32]               ; AES: k_Nr + text
+    vaesenclast xmm2, xmm4, xmm2                    ; AES: last round: the other text
+    vmovdqu     [rbp + 32], xmm2                    ; AES: written
+    vpxor       xmm2, xmm6, [r9 + 48]               ; AES: k_Nr + text
+    vaesenclast xmm2, xmm5, xmm2                    ; AES: last round: the other text
+    vmovdqu     [rbp + 48], xmm2                    ; AES: written
+    add         r9, 0x40
+    add         rbp, 0x40
+    sub         r12, 0x40
+.under_4:
+    cmp         r12, 0x20
+    jb          .under_2
+    vpshufb     xmm2, xmm0, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm3, xmm0, [rel gcm256_avx_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
+    vpshufb     xmm3, xmm3, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm0, xmm0, [rel gcm256_avx_winograd_clmul1_x8_blocks_2]  ; AES: the next counters
+    vmovdqu     xmm4, [rdi + 384]                   ; AES: k_0
+    vpxor       xmm2, xmm2, xmm4                    ; AES: + k_0
+    vpxor       xmm3, xmm3, xmm4                    ; AES: + k_0
+    vmovdqu     xmm4, [rdi + 400]                   ; AES: k_1
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 1
+    vmovdqu     xmm4, [rdi + 416]                   ; AES: k_2
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 2
+    vmovdqu     xmm4, [rdi + 432]                   ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 3
+    vmovdqu     xmm4, [rdi + 448]                   ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 4
+    vmovdqu     xmm4, [rdi + 464]                   ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 5
+    vmovdqu     xmm4, [rdi + 480]                   ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 6
+    vmovdqu     xmm4, [rdi + 496]                   ; AES: k_7
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 7
+    vmovdqu     xmm4, [rdi + 512]                   ; AES: k_8
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 8
+    vmovdqu     xmm4, [rdi + 528]                   ; AES: k_9
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 9
+    vmovdqu     xmm4, [rdi + 544]                   ; AES: k_10
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 10
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 10
+    vmovdqu     xmm4, [rdi + 560]                   ; AES: k_11
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 11
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 11
+    vmovdqu     xmm4, [rdi + 576]                   ; AES: k_12
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 12
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 12
+    vmovdqu     xmm4, [rdi + 592]                   ; AES: k_13
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 13
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 13
+    vmovdqu     xmm4, [rdi + 608]                   ; AES: k_14
+    vpxor       xmm5, xmm4, [r9]                    ; AES: k_Nr + text
+    vaesenclast xmm2, xmm2, xmm5                    ; AES: last round: the other text
+    vmovdqu     [rbp], xmm2                         ; AES: written
+    vpxor       xmm2, xmm4, [r9 + 16]               ; AES: k_Nr + text
+    vaesenclast xmm2, xmm3, xmm2                    ; AES: last round: the other text
+    vmovdqu     [rbp + 16], xmm2                    ; AES: written
+    add         r9, 0x20
+    add         rbp, 0x20
+    sub         r12, 0x20
+.under_2:
+    cmp         r12, 0x10
+    jb          .under_1
+    vpshufb     xmm2, xmm0, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm0, xmm0, [rel gcm256_avx_winograd_clmul1_x8_one]  ; AES: the next counters
+    vmovdqu     xmm3, [rdi + 384]                   ; AES: k_0
+    vpxor       xmm2, xmm2, xmm3                    ; AES: + k_0
+    vmovdqu     xmm3, [rdi + 400]                   ; AES: k_1
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 1
+    vmovdqu     xmm3, [rdi + 416]                   ; AES: k_2
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
+    vmovdqu     xmm3, [rdi + 432]                   ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 3
+    vmovdqu     xmm3, [rdi + 448]                   ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 4
+    vmovdqu     xmm3, [rdi + 464]                   ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 5
+    vmovdqu     xmm3, [rdi + 480]                   ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 6
+    vmovdqu     xmm3, [rdi + 496]                   ; AES: k_7
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 7
+    vmovdqu     xmm3, [rdi + 512]                   ; AES: k_8
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 8
+    vmovdqu     xmm3, [rdi + 528]                   ; AES: k_9
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 9
+    vmovdqu     xmm3, [rdi + 544]                   ; AES: k_10
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 10
+    vmovdqu     xmm3, [rdi + 560]                   ; AES: k_11
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 11
+    vmovdqu     xmm3, [rdi + 576]                   ; AES: k_12
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 12
+    vmovdqu     xmm3, [rdi + 592]                   ; AES: k_13
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 13
+    vmovdqu     xmm3, [rdi + 608]                   ; AES: k_14
+    vpxor       xmm3, xmm3, [r9]                    ; AES: k_Nr + text
+    vaesenclast xmm2, xmm2, xmm3                    ; AES: last round: the other text
+    vmovdqu     [rbp], xmm2                         ; AES: written
+    add         r9, 0x10
+    add         rbp, 0x10
+    sub         r12, 0x10
+.under_1:
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r12, 0x00
+    je          .written
+    vpshufb     xmm0, xmm0, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vmovdqu     xmm2, [rdi + 384]                   ; AES: k_0
+    vpxor       xmm0, xmm0, xmm2                    ; AES: + k_0
+    vmovdqu     xmm2, [rdi + 400]                   ; AES: k_1
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 1
+    vmovdqu     xmm2, [rdi + 416]                   ; AES: k_2
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 2
+    vmovdqu     xmm2, [rdi + 432]                   ; AES: k_3
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 3
+    vmovdqu     xmm2, [rdi + 448]                   ; AES: k_4
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 4
+    vmovdqu     xmm2, [rdi + 464]                   ; AES: k_5
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 5
+    vmovdqu     xmm2, [rdi + 480]                   ; AES: k_6
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 6
+    vmovdqu     xmm2, [rdi + 496]                   ; AES: k_7
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 7
+    vmovdqu     xmm2, [rdi + 512]                   ; AES: k_8
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 8
+    vmovdqu     xmm2, [rdi + 528]                   ; AES: k_9
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 9
+    vmovdqu     xmm2, [rdi + 544]                   ; AES: k_10
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 10
+    vmovdqu     xmm2, [rdi + 560]                   ; AES: k_11
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 11
+    vmovdqu     xmm2, [rdi + 576]                   ; AES: k_12
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 12
+    vmovdqu     xmm2, [rdi + 592]                   ; AES: k_13
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 13
+    vpxor       xmm2, xmm2, xmm2                    ; AES
+    cmp         r12, 0x08
+    jb          .under8                             ; AES
+    vmovq       xmm2, [r9]                          ; AES: bytes 0..7
+    vmovq       xmm3, [r9 + r12 - 8]                ; AES: the last 8 bytes
+    mov         rcx, r12
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x78                           ; AES
+    neg         rcx                                 ; AES: 8·(15 - r) bits
+    vmovq       xmm4, rcx                           ; AES
+    vpsrlq      xmm3, xmm3, xmm4                    ; AES: 8·(15 - r) bits
+    vpsrlq      xmm3, xmm3, 0x08                    ; AES: and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm2, xmm2, xmm3                    ; AES: C_last, zero-padded
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .padded                             ; AES
+.under8:
+    cmp         r12, 0x04
+    jb          .under4                             ; AES
+    vmovd       xmm2, [r9]                          ; AES: bytes 0..3
+    vmovd       xmm3, [r9 + r12 - 4]                ; AES: the last 4 bytes
+    mov         rcx, r12
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x20                           ; AES: 8·(r - 4) bits
+    vmovq       xmm4, rcx                           ; AES
+    vpsllq      xmm3, xmm3, xmm4                    ; AES: into place
+    vpor        xmm2, xmm2, xmm3                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
+.under4:
+    mov         rdx, r12
+    shr         rdx, 0x01                           ; AES
+    movzx       ecx, byte [r9]                      ; AES: byte 0
+    vmovq       xmm2, rcx                           ; AES
+    movzx       ecx, byte [r9 + rdx]                ; AES: byte r >> 1
+    vmovq       xmm3, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rdx, 0x03                           ; AES
+    vmovq       xmm4, rdx                           ; AES
+    vpsllq      xmm3, xmm3, xmm4                    ; AES: into place
+    mov         rdx, r12
+    sub         rdx, 0x01                           ; AES
+    movzx       ecx, byte [r9 + rdx]                ; AES: byte r - 1
+    vmovq       xmm4, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rdx, 0x03                           ; AES
+    vmovq       xmm5, rdx                           ; AES
+    vpsllq      xmm4, xmm4, xmm5                    ; AES: into place
+    mov         ecx, 0x00                           ; AES: no byte stays
+    vpor        xmm2, xmm2, xmm3                    ; AES
+    vpor        xmm2, xmm2, xmm4                    ; AES: C_last, zero-padded
 .padded:
-    vmovdqu     xmm7, [rdi + 608]                   ; k_14
-    vpxor       xmm7, xmm7, xmm6                    ; k_Nr + text
-    vaesenclast xmm7, xmm0, xmm7                    ; other text
-    vpshufb     xmm0, xmm6, [rel gcm256_avx_winograd_clmul1_x8_byte_swap]  ; C_last
-    vpxor       xmm0, xmm0, xmm1                    ; C·H: A = X + C; X counts once
-    vpxor       xmm1, xmm0, [rdx]                   ; C·H: T = A + C1
-    vpxor       xmm6, xmm0, [rdx + 128]             ; C·H: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H: A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: U0·U1
-    vpxor       xmm3, xmm3, xmm0                    ; C·H: S += it
-    vpxor       xmm4, xmm4, xmm1                    ; C·H: LO += it
-    vpxor       xmm5, xmm5, xmm6                    ; C·H: HI += it
-    mov         rcx, rbx
-    and         rcx, 0x08
+    vmovdqu     xmm3, [rdi + 608]                   ; AES: k_14
+    vpxor       xmm2, xmm3, xmm2                    ; AES: k_Nr + text
+    vaesenclast xmm3, xmm0, xmm2                    ; AES: last round: the other text
+    vmovq       xmm0, r12                           ; AES
+    vpxor       xmm2, xmm2, xmm2                    ; AES
+    vpshufb     xmm0, xmm0, xmm2                    ; AES: r in every byte
+    vpcmpgtb    xmm0, xmm0, [rel gcm256_avx_winograd_clmul1_x8_positions]  ; AES: ones in bytes 0..r-1
+    vpand       xmm2, xmm3, xmm0                    ; AES: zero-padded
+    mov         rcx, r12
+    and         rcx, 0x08                           ; AES
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
-    je          .stored_8
-    vmovq       [r11], xmm7                         ; 8 of its bytes
-    vpsrldq     xmm7, xmm7, 0x08                    ; the bytes after them
-    add         r11, 0x08
+    je          .stored_8                           ; AES
+    vmovq       [rbp], xmm3                         ; AES: 8 of its bytes
+    vpsrldq     xmm3, xmm3, 0x08                    ; AES: the bytes after them
+    add         rbp, 0x08                           ; AES
 .stored_8:
-    mov         rcx, rbx
-    and         rcx, 0x04
+    mov         rcx, r12
+    and         rcx, 0x04                           ; AES
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
-    je          .stored_4
-    vmovd       [r11], xmm7                         ; 4 of its bytes
-    vpsrldq     xmm7, xmm7, 0x04                    ; the bytes after them
-    add         r11, 0x04
+    je          .stored_4                           ; AES
+    vmovd       [rbp], xmm3                         ; AES: 4 of its bytes
+    vpsrldq     xmm3, xmm3, 0x04                    ; AES: the bytes after them
+    add         rbp, 0x04                           ; AES
 .stored_4:
-    mov         rcx, rbx
-    and         rcx, 0x02
+    mov         rcx, r12
+    and         rcx, 0x02                           ; AES
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
-    je          .stored_2
-    vpextrw     word [r11], xmm7, 0x00              ; 2 of its bytes
-    vpsrldq     xmm7, xmm7, 0x02                    ; the bytes after them
-    add         r11, 0x02
+    je          .stored_2                           ; AES
+    vpextrw     word [rbp], xmm3, 0x00              ; AES: 2 of its bytes
+    vpsrldq     xmm3, xmm3, 0x02                    ; AES: the bytes after them
+    add         rbp, 0x02                           ; AES
 .stored_2:
-    and         rbx, 0x01
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rbx, 0x00
-    je          .stored_1
-    vpextrb     byte [r11], xmm7, 0x00              ; 1 of its bytes
+    and         r12, 0x01                           ; AES
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r12, 0x00
+    je          .stored_1                           ; AES
+    vpextrb     byte [rbp], xmm3, 0x00              ; AES: 1 of its bytes
 .stored_1:
-.reduce:
-    vpxor       xmm0, xmm4, xmm3                    ; reduce: LO += S
-    vpxor       xmm1, xmm5, xmm3                    ; reduce: HI += S
-    vpxor       xmm1, xmm1, xmm2                    ; reduce: HI minus the key terms
-    vpclmulqdq  xmm2, xmm0, [rel gcm256_avx_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     xmm0, xmm0, 0x4e                    ; reduce: (LO1, LO0)
-    vpxor       xmm0, xmm0, xmm1                    ; reduce: + HI
-    vpxor       xmm1, xmm2, xmm0                    ; reduce: RES = fold(LO) + HI
+.written:
 .tag:
-    mov         rcx, r13
+    mov         rcx, r14
     shl         rcx, 0x03                           ; bits
     vmovq       xmm0, rcx
     shl         r8, 0x03                            ; bits
@@ -4608,7 +4628,6 @@ gcm256_avx_winograd_clmul1_x8_open:
     vpshufb     xmm1, xmm1, xmm2                    ; r in every byte
     vpcmpgtb    xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_positions]  ; ones in bytes 0..r-1
     vpand       xmm0, xmm0, xmm1                    ; zero-padded
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .compare
 .whole:
     vmovdqu     xmm1, [rax]                         ; the given tag
@@ -4617,49 +4636,49 @@ gcm256_avx_winograd_clmul1_x8_open:
     vpshufd     xmm1, xmm0, 0x4e
     vpor        xmm0, xmm0, xmm1                    ; all differences
     vmovq       rax, xmm0
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .right
     vpxor       xmm0, xmm0, xmm0
-    cmp         r13, 0x10
+    cmp         r14, 0x10
     jb          .clear_last
 .clear_blocks:
-    vmovdqu     [r12], xmm0                         ; zeros
-    add         r12, 0x10
-    sub         r13, 0x10
-    cmp         r13, 0x10
+    vmovdqu     [r13], xmm0                         ; zeros
+    add         r13, 0x10
+    sub         r14, 0x10
+    cmp         r14, 0x10
     jae         .clear_blocks
 .clear_after_blocks:
 .clear_last:
-    mov         rax, r13
+    mov         rax, r14
     and         rax, 0x08
     cmp         rax, 0x00
     je          .clear_cleared_8
-    vmovq       [r12], xmm0                         ; zeros
-    add         r12, 0x08
+    vmovq       [r13], xmm0                         ; zeros
+    add         r13, 0x08
 .clear_cleared_8:
-    mov         rax, r13
+    mov         rax, r14
     and         rax, 0x04
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .clear_cleared_4
-    vmovd       [r12], xmm0                         ; zeros
-    add         r12, 0x04
+    vmovd       [r13], xmm0                         ; zeros
+    add         r13, 0x04
 .clear_cleared_4:
-    mov         rax, r13
+    mov         rax, r14
     and         rax, 0x02
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .clear_cleared_2
-    vpextrw     word [r12], xmm0, 0x00              ; zeros
-    add         r12, 0x02
+    vpextrw     word [r13], xmm0, 0x00              ; zeros
+    add         r13, 0x02
 .clear_cleared_2:
-    and         r13, 0x01
-    cmp         r13, 0x00
+    and         r14, 0x01
+    cmp         r14, 0x00
     je          .clear_cleared_1
-    vpextrb     byte [r12], xmm0, 0x00              ; zeros
+    vpextrb     byte [r13], xmm0, 0x00              ; zeros
 .clear_cleared_1:
     mov         eax, 0x01
-    add         rsp, 0x18                           ; frame
+    add         rsp, 0x10                           ; frame
+    pop         r14                                 ; callee-saved
     pop         r13                                 ; callee-saved
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
@@ -4667,7 +4686,8 @@ gcm256_avx_winograd_clmul1_x8_open:
     ret
 .right:
     mov         eax, 0x00
-    add         rsp, 0x18                           ; frame
+    add         rsp, 0x10                           ; frame
+    pop         r14                                 ; callee-saved
     pop         r13                                 ; callee-saved
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
@@ -4675,7 +4695,8 @@ gcm256_avx_winograd_clmul1_x8_open:
     ret
 .refused:
     mov         eax, 0x02
-    add         rsp, 0x18                           ; frame
+    add         rsp, 0x10                           ; frame
+    pop         r14                                 ; callee-saved
     pop         r13                                 ; callee-saved
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved

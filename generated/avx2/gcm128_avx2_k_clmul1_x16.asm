@@ -8,7 +8,7 @@
 ; reduce     clmul1: one fold with Q
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
-; wipe       no: secrets may remain in xmm0-15, rcx rdx rsi, 16 bytes of stack; see each function
+; wipe       no: secrets may remain in xmm0-15, r10 r11 rcx rdx rsi, 16 bytes of stack; see each function
 ; cpu        aesni avx avx2 pclmulqdq vaes vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      221 instructions: clmul 33, load 19, other 93, shuffle 18, store 8, xor 50
@@ -364,38 +364,39 @@ gcm128_avx2_k_clmul1_x16_init:
 
 ; void gcm128_avx2_k_clmul1_x16_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
 ;   out = in encrypted, x = GHASH continued over out; the counter steps over the blocks
-;   stack 0 bytes; writes xmm0-15, rax rcx r8 r9 r10 r11
+;   stack 8 bytes; writes xmm0-15, rax rcx rbx r8 r9 r10 r11
 ;   secrets may remain in xmm0-15
 global gcm128_avx2_k_clmul1_x16_encrypt:function (gcm128_avx2_k_clmul1_x16_encrypt.end - gcm128_avx2_k_clmul1_x16_encrypt)
 align 32
 gcm128_avx2_k_clmul1_x16_encrypt:
     endbr64
+    push        rbx                                 ; callee-saved
+    vmovdqu     ymm0, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; byte_swap
     cmp         r9, 0x00
     je          .done
-    vmovdqu     xmm0, [rdx]                         ; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; X
-    vbroadcasti128 ymm1, [rsi]                      ; counter block
-    vpshufb     ymm1, ymm1, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; counter, last word first
-    vpaddd      ymm15, ymm1, [rel gcm128_avx2_k_clmul1_x16_lane_numbers]  ; lane l is l blocks ahead
+    vmovdqu     xmm1, [rdx]                         ; X, bytes as in memory
+    vpshufb     xmm1, xmm1, xmm0                    ; X
+    vbroadcasti128 ymm2, [rsi]                      ; counter block
+    vpshufb     ymm2, ymm2, ymm0                    ; counter, last word first
+    vpaddd      ymm15, ymm2, [rel gcm128_avx2_k_clmul1_x16_lane_numbers]  ; lane l is l blocks ahead
     cmp         r9, 256
     jb          .rest
 .first:
-    vmovdqu     ymm1, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; byte_swap
-    vpshufb     ymm2, ymm15, ymm1                   ; AES: counter block
+    vpshufb     ymm2, ymm15, ymm0                   ; AES: counter block
     vpaddd      ymm3, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_2]  ; AES: 2 blocks ahead
-    vpshufb     ymm3, ymm3, ymm1                    ; AES: counter block
+    vpshufb     ymm3, ymm3, ymm0                    ; AES: counter block
     vpaddd      ymm4, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     ymm4, ymm4, ymm1                    ; AES: counter block
+    vpshufb     ymm4, ymm4, ymm0                    ; AES: counter block
     vpaddd      ymm5, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_6]  ; AES: 6 blocks ahead
-    vpshufb     ymm5, ymm5, ymm1                    ; AES: counter block
+    vpshufb     ymm5, ymm5, ymm0                    ; AES: counter block
     vpaddd      ymm6, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     ymm6, ymm6, ymm1                    ; AES: counter block
+    vpshufb     ymm6, ymm6, ymm0                    ; AES: counter block
     vpaddd      ymm7, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_10]  ; AES: 10 blocks ahead
-    vpshufb     ymm7, ymm7, ymm1                    ; AES: counter block
+    vpshufb     ymm7, ymm7, ymm0                    ; AES: counter block
     vpaddd      ymm8, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     ymm8, ymm8, ymm1                    ; AES: counter block
+    vpshufb     ymm8, ymm8, ymm0                    ; AES: counter block
     vpaddd      ymm9, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_14]  ; AES: 14 blocks ahead
-    vpshufb     ymm9, ymm9, ymm1                    ; AES: counter block
+    vpshufb     ymm9, ymm9, ymm0                    ; AES: counter block
     vpaddd      ymm15, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_16]  ; AES: the next counters
     vbroadcasti128 ymm10, [rdi + 512]               ; AES: k_0
     vpxor       ymm2, ymm2, ymm10                   ; AES: + k_0
@@ -513,25 +514,26 @@ gcm128_avx2_k_clmul1_x16_encrypt:
     vaesenclast ymm2, ymm9, ymm2                    ; AES: last round: the other text
     vmovdqu     [r8 + 224], ymm2                    ; AES: written
     add         rcx, 256                            ; next group
-    sub         r9, 256
-    cmp         r9, 256
-    jb          .last
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 512
+    jb          .rest
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    vpshufb     ymm2, ymm15, ymm1                   ; AES: counter block
+    vpshufb     ymm2, ymm15, ymm0                   ; AES: counter block
     vpaddd      ymm3, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_2]  ; AES: 2 blocks ahead
-    vpshufb     ymm3, ymm3, ymm1                    ; AES: counter block
+    vpshufb     ymm3, ymm3, ymm0                    ; AES: counter block
     vpaddd      ymm4, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     ymm4, ymm4, ymm1                    ; AES: counter block
+    vpshufb     ymm4, ymm4, ymm0                    ; AES: counter block
     vpaddd      ymm5, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_6]  ; AES: 6 blocks ahead
-    vpshufb     ymm5, ymm5, ymm1                    ; AES: counter block
+    vpshufb     ymm5, ymm5, ymm0                    ; AES: counter block
     vpaddd      ymm6, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     ymm6, ymm6, ymm1                    ; AES: counter block
+    vpshufb     ymm6, ymm6, ymm0                    ; AES: counter block
     vpaddd      ymm7, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_10]  ; AES: 10 blocks ahead
-    vpshufb     ymm7, ymm7, ymm1                    ; AES: counter block
+    vpshufb     ymm7, ymm7, ymm0                    ; AES: counter block
     vpaddd      ymm8, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     ymm8, ymm8, ymm1                    ; AES: counter block
+    vpshufb     ymm8, ymm8, ymm0                    ; AES: counter block
     vpaddd      ymm9, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_14]  ; AES: 14 blocks ahead
-    vpshufb     ymm9, ymm9, ymm1                    ; AES: counter block
+    vpshufb     ymm9, ymm9, ymm0                    ; AES: counter block
     vpaddd      ymm15, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_16]  ; AES: the next counters
     vbroadcasti128 ymm10, [rdi + 512]               ; AES: k_0
     vpxor       ymm2, ymm2, ymm10                   ; AES: + k_0
@@ -543,7 +545,7 @@ gcm128_avx2_k_clmul1_x16_encrypt:
     vmovdqu     ymm11, [r8 + 64]                    ; C3·H^6: C, bytes as in memory
     vpxor       ymm8, ymm8, ymm10                   ; AES: + k_0
     vpxor       ymm9, ymm9, ymm10                   ; AES: + k_0
-    vpshufb     ymm10, ymm11, ymm1                  ; C3·H^6: C
+    vpshufb     ymm10, ymm11, ymm0                  ; C3·H^6: C
     vbroadcasti128 ymm11, [rdi + 528]               ; AES: k_1
     vpclmulqdq  ymm12, ymm10, [rdi + 320], 0x00     ; C3·H^6: A0·K0
     vaesenc     ymm2, ymm2, ymm11                   ; AES: round 1
@@ -563,7 +565,7 @@ gcm128_avx2_k_clmul1_x16_encrypt:
     vmovdqu     ymm13, [r8 + 96]                    ; C4·H^5: C, bytes as in memory
     vaesenc     ymm2, ymm2, ymm11                   ; AES: round 2
     vaesenc     ymm3, ymm3, ymm11                   ; AES: round 2
-    vpshufb     ymm13, ymm13, ymm1                  ; C4·H^5: C
+    vpshufb     ymm13, ymm13, ymm0                  ; C4·H^5: C
     vaesenc     ymm4, ymm4, ymm11                   ; AES: round 2
     vpclmulqdq  ymm14, ymm13, [rdi + 352], 0x00     ; C4·H^5: A0·K0
     vaesenc     ymm5, ymm5, ymm11                   ; AES: round 2
@@ -588,7 +590,7 @@ gcm128_avx2_k_clmul1_x16_encrypt:
     vaesenc     ymm8, ymm8, ymm11                   ; AES: round 3
     vmovdqu     ymm13, [r8 + 128]                   ; C5·H^4: C, bytes as in memory
     vaesenc     ymm9, ymm9, ymm11                   ; AES: round 3
-    vpshufb     ymm11, ymm13, ymm1                  ; C5·H^4: C
+    vpshufb     ymm11, ymm13, ymm0                  ; C5·H^4: C
     vbroadcasti128 ymm13, [rdi + 576]               ; AES: k_4
     vaesenc     ymm2, ymm2, ymm13                   ; AES: round 4
     vpclmulqdq  ymm14, ymm11, [rdi + 384], 0x00     ; C5·H^4: A0·K0
@@ -614,7 +616,7 @@ gcm128_avx2_k_clmul1_x16_encrypt:
     vmovdqu     ymm11, [r8 + 160]                   ; C6·H^3: C, bytes as in memory
     vaesenc     ymm6, ymm6, ymm13                   ; AES: round 5
     vaesenc     ymm7, ymm7, ymm13                   ; AES: round 5
-    vpshufb     ymm11, ymm11, ymm1                  ; C6·H^3: C
+    vpshufb     ymm11, ymm11, ymm0                  ; C6·H^3: C
     vaesenc     ymm8, ymm8, ymm13                   ; AES: round 5
     vpclmulqdq  ymm14, ymm11, [rdi + 416], 0x00     ; C6·H^3: A0·K0
     vaesenc     ymm9, ymm9, ymm13                   ; AES: round 5
@@ -639,7 +641,7 @@ gcm128_avx2_k_clmul1_x16_encrypt:
     vmovdqu     ymm11, [r8 + 192]                   ; C7·H^2: C, bytes as in memory
     vaesenc     ymm3, ymm3, ymm13                   ; AES: round 7
     vaesenc     ymm4, ymm4, ymm13                   ; AES: round 7
-    vpshufb     ymm11, ymm11, ymm1                  ; C7·H^2: C
+    vpshufb     ymm11, ymm11, ymm0                  ; C7·H^2: C
     vaesenc     ymm5, ymm5, ymm13                   ; AES: round 7
     vpclmulqdq  ymm14, ymm11, [rdi + 448], 0x00     ; C7·H^2: A0·K0
     vaesenc     ymm6, ymm6, ymm13                   ; AES: round 7
@@ -664,7 +666,7 @@ gcm128_avx2_k_clmul1_x16_encrypt:
     vaesenc     ymm9, ymm9, ymm14                   ; AES: round 8
     vmovdqu     ymm11, [r8 + 224]                   ; C8·H^1: C, bytes as in memory
     vbroadcasti128 ymm13, [rdi + 656]               ; AES: k_9
-    vpshufb     ymm11, ymm11, ymm1                  ; C8·H^1: C
+    vpshufb     ymm11, ymm11, ymm0                  ; C8·H^1: C
     vaesenc     ymm2, ymm2, ymm13                   ; AES: round 9
     vaesenc     ymm3, ymm3, ymm13                   ; AES: round 9
     vpclmulqdq  ymm14, ymm11, [rdi + 480], 0x00     ; C8·H^1: A0·K0
@@ -690,14 +692,14 @@ gcm128_avx2_k_clmul1_x16_encrypt:
     vmovdqu     ymm3, [r8]                          ; C1·H^8: C, bytes as in memory
     vmovdqu     [r8 + 288], ymm2                    ; AES: written
     vpxor       ymm2, ymm14, [rcx + 64]             ; AES: k_Nr + text
-    vpshufb     ymm3, ymm3, ymm1                    ; C1·H^8: C
+    vpshufb     ymm3, ymm3, ymm0                    ; C1·H^8: C
     vaesenclast ymm2, ymm4, ymm2                    ; AES: last round: the other text
-    vpxor       ymm0, ymm3, ymm0                    ; C1·H^8: A = X + C
+    vpxor       ymm1, ymm3, ymm1                    ; C1·H^8: A = X + C
     vmovdqu     [r8 + 320], ymm2                    ; AES: written
     vpxor       ymm2, ymm14, [rcx + 96]             ; AES: k_Nr + text
     vmovdqu     ymm3, [r8 + 32]                     ; C2·H^7: C, bytes as in memory
     vaesenclast ymm2, ymm5, ymm2                    ; AES: last round: the other text
-    vpshufb     ymm3, ymm3, ymm1                    ; C2·H^7: C
+    vpshufb     ymm3, ymm3, ymm0                    ; C2·H^7: C
     vmovdqu     [r8 + 352], ymm2                    ; AES: written
     vpxor       ymm2, ymm14, [rcx + 128]            ; AES: k_Nr + text
     vpclmulqdq  ymm4, ymm3, [rdi + 288], 0x00       ; C2·H^7: A0·K0
@@ -719,131 +721,47 @@ gcm128_avx2_k_clmul1_x16_encrypt:
     vaesenclast ymm2, ymm9, ymm2                    ; AES: last round: the other text
     vmovdqu     [r8 + 480], ymm2                    ; AES: written
     vpxor       ymm2, ymm5, ymm3                    ; C1·H^8: HI += it
-    vpclmulqdq  ymm3, ymm0, [rdi + 256], 0x00       ; C1·H^8: A0·K0
+    vpclmulqdq  ymm3, ymm1, [rdi + 256], 0x00       ; C1·H^8: A0·K0
     vpxor       ymm3, ymm4, ymm3                    ; C1·H^8: LO += it
-    vpclmulqdq  ymm4, ymm0, [rdi + 256], 0x10       ; C1·H^8: A0·K1
+    vpclmulqdq  ymm4, ymm1, [rdi + 256], 0x10       ; C1·H^8: A0·K1
     vpxor       ymm2, ymm2, ymm4                    ; C1·H^8: HI += it
-    vpclmulqdq  ymm4, ymm0, [rdi], 0x01             ; C1·H^8: A1·B0
+    vpclmulqdq  ymm4, ymm1, [rdi], 0x01             ; C1·H^8: A1·B0
     vpxor       ymm3, ymm3, ymm4                    ; C1·H^8: LO += it
-    vpclmulqdq  ymm0, ymm0, [rdi], 0x11             ; C1·H^8: A1·B1
-    vpxor       ymm0, ymm2, ymm0                    ; C1·H^8: HI += it
+    vpclmulqdq  ymm1, ymm1, [rdi], 0x11             ; C1·H^8: A1·B1
+    vpxor       ymm1, ymm2, ymm1                    ; C1·H^8: HI += it
     vpshufd     ymm2, ymm3, 0x4e                    ; reduce: (LO1, LO0)
-    vpxor       ymm0, ymm2, ymm0                    ; reduce: + HI
+    vpxor       ymm1, ymm2, ymm1                    ; reduce: + HI
     vpclmulqdq  ymm2, ymm3, [rel gcm128_avx2_k_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
-    vpxor       ymm0, ymm2, ymm0                    ; reduce: RES = fold(LO) + HI
-    vextracti128 xmm2, ymm0, 0x01                   ; reduce: upper lanes
-    vpxor       xmm0, xmm0, xmm2                    ; reduce: add up the lanes
+    vpxor       ymm1, ymm2, ymm1                    ; reduce: RES = fold(LO) + HI
+    vextracti128 xmm2, ymm1, 0x01                   ; reduce: upper lanes
+    vpxor       xmm1, xmm1, xmm2                    ; reduce: add up the lanes
     add         rcx, 256                            ; next group
     add         r8, 256
     sub         r9, 256
-    cmp         r9, 256
+    cmp         r9, 512
     jae         .group
 .after_group:
-.last:
-    vmovdqu     ymm2, [r8 + 64]                     ; C3·H^6: C, bytes as in memory
-    vpshufb     ymm2, ymm2, ymm1                    ; C3·H^6: C
-    vpclmulqdq  ymm3, ymm2, [rdi + 320], 0x00       ; C3·H^6: A0·K0
-    vpclmulqdq  ymm4, ymm2, [rdi + 320], 0x10       ; C3·H^6: A0·K1
-    vpclmulqdq  ymm5, ymm2, [rdi + 64], 0x01        ; C3·H^6: A1·B0
-    vpclmulqdq  ymm2, ymm2, [rdi + 64], 0x11        ; C3·H^6: A1·B1
-    vmovdqu     ymm6, [r8 + 96]                     ; C4·H^5: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm1                    ; C4·H^5: C
-    vpclmulqdq  ymm7, ymm6, [rdi + 352], 0x00       ; C4·H^5: A0·K0
-    vpclmulqdq  ymm8, ymm6, [rdi + 352], 0x10       ; C4·H^5: A0·K1
-    vpclmulqdq  ymm9, ymm6, [rdi + 96], 0x01        ; C4·H^5: A1·B0
-    vpclmulqdq  ymm6, ymm6, [rdi + 96], 0x11        ; C4·H^5: A1·B1
-    vpxor       ymm3, ymm3, ymm5                    ; C4·H^5: LO += it
-    vpxor       ymm2, ymm4, ymm2                    ; C4·H^5: HI += it
-    vmovdqu     ymm4, [r8 + 128]                    ; C5·H^4: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm1                    ; C5·H^4: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 384], 0x00       ; C5·H^4: A0·K0
-    vpclmulqdq  ymm10, ymm4, [rdi + 384], 0x10      ; C5·H^4: A0·K1
-    vpclmulqdq  ymm11, ymm4, [rdi + 128], 0x01      ; C5·H^4: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 128], 0x11       ; C5·H^4: A1·B1
-    vpxor       ymm3, ymm3, ymm7                    ; C5·H^4: LO += it
-    vpxor       ymm2, ymm2, ymm8                    ; C5·H^4: HI += it
-    vpxor       ymm3, ymm3, ymm9                    ; C5·H^4: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C5·H^4: HI += it
-    vmovdqu     ymm6, [r8 + 160]                    ; C6·H^3: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm1                    ; C6·H^3: C
-    vpclmulqdq  ymm7, ymm6, [rdi + 416], 0x00       ; C6·H^3: A0·K0
-    vpclmulqdq  ymm8, ymm6, [rdi + 416], 0x10       ; C6·H^3: A0·K1
-    vpclmulqdq  ymm9, ymm6, [rdi + 160], 0x01       ; C6·H^3: A1·B0
-    vpclmulqdq  ymm6, ymm6, [rdi + 160], 0x11       ; C6·H^3: A1·B1
-    vpxor       ymm3, ymm3, ymm5                    ; C6·H^3: LO += it
-    vpxor       ymm2, ymm2, ymm10                   ; C6·H^3: HI += it
-    vpxor       ymm3, ymm3, ymm11                   ; C6·H^3: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C6·H^3: HI += it
-    vmovdqu     ymm4, [r8 + 192]                    ; C7·H^2: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm1                    ; C7·H^2: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 448], 0x00       ; C7·H^2: A0·K0
-    vpclmulqdq  ymm10, ymm4, [rdi + 448], 0x10      ; C7·H^2: A0·K1
-    vpclmulqdq  ymm11, ymm4, [rdi + 192], 0x01      ; C7·H^2: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 192], 0x11       ; C7·H^2: A1·B1
-    vpxor       ymm3, ymm3, ymm7                    ; C7·H^2: LO += it
-    vpxor       ymm2, ymm2, ymm8                    ; C7·H^2: HI += it
-    vpxor       ymm3, ymm3, ymm9                    ; C7·H^2: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C7·H^2: HI += it
-    vmovdqu     ymm6, [r8 + 224]                    ; C8·H^1: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm1                    ; C8·H^1: C
-    vpclmulqdq  ymm7, ymm6, [rdi + 480], 0x00       ; C8·H^1: A0·K0
-    vpclmulqdq  ymm8, ymm6, [rdi + 480], 0x10       ; C8·H^1: A0·K1
-    vpclmulqdq  ymm9, ymm6, [rdi + 224], 0x01       ; C8·H^1: A1·B0
-    vpclmulqdq  ymm6, ymm6, [rdi + 224], 0x11       ; C8·H^1: A1·B1
-    vpxor       ymm3, ymm3, ymm5                    ; C8·H^1: LO += it
-    vpxor       ymm2, ymm2, ymm10                   ; C8·H^1: HI += it
-    vpxor       ymm3, ymm3, ymm11                   ; C8·H^1: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C8·H^1: HI += it
-    vmovdqu     ymm4, [r8 + 32]                     ; C2·H^7: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm1                    ; C2·H^7: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 288], 0x00       ; C2·H^7: A0·K0
-    vpclmulqdq  ymm10, ymm4, [rdi + 288], 0x10      ; C2·H^7: A0·K1
-    vpclmulqdq  ymm11, ymm4, [rdi + 32], 0x01       ; C2·H^7: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 32], 0x11        ; C2·H^7: A1·B1
-    vpxor       ymm3, ymm3, ymm7                    ; C2·H^7: LO += it
-    vpxor       ymm2, ymm2, ymm8                    ; C2·H^7: HI += it
-    vpxor       ymm3, ymm3, ymm9                    ; C2·H^7: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C2·H^7: HI += it
-    vmovdqu     ymm6, [r8]                          ; C1·H^8: C, bytes as in memory
-    vpshufb     ymm1, ymm6, ymm1                    ; C1·H^8: C
-    vpxor       ymm0, ymm1, ymm0                    ; C1·H^8: A = X + C
-    vpclmulqdq  ymm1, ymm0, [rdi + 256], 0x00       ; C1·H^8: A0·K0
-    vpclmulqdq  ymm6, ymm0, [rdi + 256], 0x10       ; C1·H^8: A0·K1
-    vpclmulqdq  ymm7, ymm0, [rdi], 0x01             ; C1·H^8: A1·B0
-    vpclmulqdq  ymm0, ymm0, [rdi], 0x11             ; C1·H^8: A1·B1
-    vpxor       ymm3, ymm3, ymm5                    ; C1·H^8: LO += it
-    vpxor       ymm2, ymm2, ymm10                   ; C1·H^8: HI += it
-    vpxor       ymm3, ymm3, ymm11                   ; C1·H^8: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C1·H^8: HI += it
-    vpxor       ymm1, ymm3, ymm1                    ; C1·H^8: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C1·H^8: HI += it
-    vpxor       ymm1, ymm1, ymm7                    ; C1·H^8: LO += it
-    vpxor       ymm0, ymm2, ymm0                    ; C1·H^8: HI += it
-    vpclmulqdq  ymm2, ymm1, [rel gcm128_avx2_k_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     ymm1, ymm1, 0x4e                    ; reduce: (LO1, LO0)
-    vpxor       ymm0, ymm1, ymm0                    ; reduce: + HI
-    vpxor       ymm0, ymm2, ymm0                    ; reduce: RES = fold(LO) + HI
-    vextracti128 xmm1, ymm0, 0x01                   ; reduce: upper lanes
-    vpxor       xmm0, xmm0, xmm1                    ; reduce: add up the lanes
-    add         r8, 256                             ; reduce
-    cmp         r9, 0x00
-    je          .store                              ; reduce
 .rest:
-    lea         rax, [r9 + 15]                      ; reduce
-    and         rax, -16                            ; reduce
-    lea         r10, [rdi + 256]                    ; reduce
-    sub         r10, rax                            ; reduce: H^m
-    vpxor       xmm1, xmm1, xmm1                    ; reduce
-    vpxor       xmm2, xmm2, xmm2                    ; reduce
+    mov         r11, r8
+    mov         rbx, r9
+    cmp         rbx, 256
+    jb          .fewer
+    add         r8, 256
+    sub         r9, 256
+.fewer:
+    vpxor       xmm2, xmm2, xmm2
+    cmp         r9, 0x00
+    je          .written
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x80
-    jb          .under_4                            ; reduce
-    vpshufb     ymm3, ymm15, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; AES: counter block
+    jb          .under_4
+    vpshufb     ymm3, ymm15, ymm0                   ; AES: counter block
     vpaddd      ymm4, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_2]  ; AES: 2 blocks ahead
-    vpshufb     ymm4, ymm4, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; AES: counter block
+    vpshufb     ymm4, ymm4, ymm0                    ; AES: counter block
     vpaddd      ymm5, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     ymm5, ymm5, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; AES: counter block
+    vpshufb     ymm5, ymm5, ymm0                    ; AES: counter block
     vpaddd      ymm6, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_6]  ; AES: 6 blocks ahead
-    vpshufb     ymm6, ymm6, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; AES: counter block
+    vpshufb     ymm6, ymm6, ymm0                    ; AES: counter block
     vpaddd      ymm15, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_8]  ; AES: the next counters
     vbroadcasti128 ymm7, [rdi + 512]                ; AES: k_0
     vpxor       ymm3, ymm3, ymm7                    ; AES: + k_0
@@ -899,63 +817,25 @@ gcm128_avx2_k_clmul1_x16_encrypt:
     vpxor       ymm8, ymm7, [rcx]                   ; AES: k_Nr + text
     vaesenclast ymm3, ymm3, ymm8                    ; AES: last round: the other text
     vmovdqu     [r8], ymm3                          ; AES: written
-    vpxor       ymm8, ymm7, [rcx + 32]              ; AES: k_Nr + text
-    vaesenclast ymm4, ymm4, ymm8                    ; AES: last round: the other text
-    vmovdqu     [r8 + 32], ymm4                     ; AES: written
-    vpxor       ymm8, ymm7, [rcx + 64]              ; AES: k_Nr + text
-    vaesenclast ymm5, ymm5, ymm8                    ; AES: last round: the other text
-    vmovdqu     [r8 + 64], ymm5                     ; AES: written
-    vpxor       ymm7, ymm7, [rcx + 96]              ; AES: k_Nr + text
-    vaesenclast ymm6, ymm6, ymm7                    ; AES: last round: the other text
-    vmovdqu     [r8 + 96], ymm6                     ; AES: written
-    vpshufb     ymm3, ymm3, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; C
-    vpshufb     ymm4, ymm4, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; C
-    vpshufb     ymm5, ymm5, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; C
-    vpshufb     ymm6, ymm6, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; C
-    vpxor       ymm0, ymm3, ymm0                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  ymm3, ymm0, [r10 + 256], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  ymm7, ymm0, [r10 + 256], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  ymm8, ymm0, [r10], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  ymm0, ymm0, [r10], 0x11             ; C·H^i: A1·B1
-    vpxor       ymm1, ymm1, ymm3                    ; C·H^i: LO += it
-    vpxor       ymm2, ymm2, ymm7                    ; C·H^i: HI += it
-    vpxor       ymm1, ymm1, ymm8                    ; C·H^i: LO += it
-    vpxor       ymm2, ymm2, ymm0                    ; C·H^i: HI += it
-    vpclmulqdq  ymm0, ymm4, [r10 + 288], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  ymm3, ymm4, [r10 + 288], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  ymm7, ymm4, [r10 + 32], 0x01        ; C·H^i: A1·B0
-    vpclmulqdq  ymm4, ymm4, [r10 + 32], 0x11        ; C·H^i: A1·B1
-    vpxor       ymm0, ymm1, ymm0                    ; C·H^i: LO += it
-    vpxor       ymm2, ymm2, ymm3                    ; C·H^i: HI += it
-    vpxor       ymm1, ymm0, ymm7                    ; C·H^i: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C·H^i: HI += it
-    vpclmulqdq  ymm0, ymm5, [r10 + 320], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  ymm3, ymm5, [r10 + 320], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  ymm4, ymm5, [r10 + 64], 0x01        ; C·H^i: A1·B0
-    vpclmulqdq  ymm5, ymm5, [r10 + 64], 0x11        ; C·H^i: A1·B1
-    vpxor       ymm0, ymm1, ymm0                    ; C·H^i: LO += it
-    vpxor       ymm2, ymm2, ymm3                    ; C·H^i: HI += it
-    vpxor       ymm1, ymm0, ymm4                    ; C·H^i: LO += it
-    vpxor       ymm2, ymm2, ymm5                    ; C·H^i: HI += it
-    vpclmulqdq  ymm0, ymm6, [r10 + 352], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  ymm3, ymm6, [r10 + 352], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  ymm4, ymm6, [r10 + 96], 0x01        ; C·H^i: A1·B0
-    vpclmulqdq  ymm5, ymm6, [r10 + 96], 0x11        ; C·H^i: A1·B1
-    vpxor       ymm0, ymm1, ymm0                    ; C·H^i: LO += it
-    vpxor       ymm2, ymm2, ymm3                    ; C·H^i: HI += it
-    vpxor       ymm1, ymm0, ymm4                    ; C·H^i: LO += it
-    vpxor       ymm2, ymm2, ymm5                    ; C·H^i: HI += it
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
-    add         r10, 0x80                           ; the next powers
-    add         rcx, 0x80                           ; the next blocks
-    sub         r9, 0x80
+    vpxor       ymm3, ymm7, [rcx + 32]              ; AES: k_Nr + text
+    vaesenclast ymm3, ymm4, ymm3                    ; AES: last round: the other text
+    vmovdqu     [r8 + 32], ymm3                     ; AES: written
+    vpxor       ymm3, ymm7, [rcx + 64]              ; AES: k_Nr + text
+    vaesenclast ymm3, ymm5, ymm3                    ; AES: last round: the other text
+    vmovdqu     [r8 + 64], ymm3                     ; AES: written
+    vpxor       ymm3, ymm7, [rcx + 96]              ; AES: k_Nr + text
+    vaesenclast ymm3, ymm6, ymm3                    ; AES: last round: the other text
+    vmovdqu     [r8 + 96], ymm3                     ; AES: written
+    add         rcx, 0x80
     add         r8, 0x80
+    sub         r9, 0x80
 .under_4:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x40
     jb          .under_2
-    vpshufb     ymm3, ymm15, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; AES: counter block
+    vpshufb     ymm3, ymm15, ymm0                   ; AES: counter block
     vpaddd      ymm4, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_2]  ; AES: 2 blocks ahead
-    vpshufb     ymm4, ymm4, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; AES: counter block
+    vpshufb     ymm4, ymm4, ymm0                    ; AES: counter block
     vpaddd      ymm15, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_4]  ; AES: the next counters
     vbroadcasti128 ymm5, [rdi + 512]                ; AES: k_0
     vpxor       ymm3, ymm3, ymm5                    ; AES: + k_0
@@ -991,37 +871,16 @@ gcm128_avx2_k_clmul1_x16_encrypt:
     vpxor       ymm6, ymm5, [rcx]                   ; AES: k_Nr + text
     vaesenclast ymm3, ymm3, ymm6                    ; AES: last round: the other text
     vmovdqu     [r8], ymm3                          ; AES: written
-    vpxor       ymm5, ymm5, [rcx + 32]              ; AES: k_Nr + text
-    vaesenclast ymm4, ymm4, ymm5                    ; AES: last round: the other text
-    vmovdqu     [r8 + 32], ymm4                     ; AES: written
-    vpshufb     ymm3, ymm3, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; C
-    vpshufb     ymm4, ymm4, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; C
-    vpxor       ymm0, ymm3, ymm0                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  ymm3, ymm0, [r10 + 256], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  ymm5, ymm0, [r10 + 256], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  ymm6, ymm0, [r10], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  ymm0, ymm0, [r10], 0x11             ; C·H^i: A1·B1
-    vpxor       ymm1, ymm1, ymm3                    ; C·H^i: LO += it
-    vpxor       ymm2, ymm2, ymm5                    ; C·H^i: HI += it
-    vpxor       ymm1, ymm1, ymm6                    ; C·H^i: LO += it
-    vpxor       ymm2, ymm2, ymm0                    ; C·H^i: HI += it
-    vpclmulqdq  ymm0, ymm4, [r10 + 288], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  ymm3, ymm4, [r10 + 288], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  ymm5, ymm4, [r10 + 32], 0x01        ; C·H^i: A1·B0
-    vpclmulqdq  ymm4, ymm4, [r10 + 32], 0x11        ; C·H^i: A1·B1
-    vpxor       ymm0, ymm1, ymm0                    ; C·H^i: LO += it
-    vpxor       ymm2, ymm2, ymm3                    ; C·H^i: HI += it
-    vpxor       ymm1, ymm0, ymm5                    ; C·H^i: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C·H^i: HI += it
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
-    add         r10, 0x40                           ; the next powers
-    add         rcx, 0x40                           ; the next blocks
-    sub         r9, 0x40
+    vpxor       ymm3, ymm5, [rcx + 32]              ; AES: k_Nr + text
+    vaesenclast ymm3, ymm4, ymm3                    ; AES: last round: the other text
+    vmovdqu     [r8 + 32], ymm3                     ; AES: written
+    add         rcx, 0x40
     add         r8, 0x40
+    sub         r9, 0x40
 .under_2:
     cmp         r9, 0x20
     jb          .under_1
-    vpshufb     ymm3, ymm15, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; AES: counter block
+    vpshufb     ymm3, ymm15, ymm0                   ; AES: counter block
     vpaddd      ymm15, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_2]  ; AES: the next counters
     vbroadcasti128 ymm4, [rdi + 512]                ; AES: k_0
     vpxor       ymm3, ymm3, ymm4                    ; AES: + k_0
@@ -1047,250 +906,392 @@ gcm128_avx2_k_clmul1_x16_encrypt:
     vpxor       ymm4, ymm4, [rcx]                   ; AES: k_Nr + text
     vaesenclast ymm3, ymm3, ymm4                    ; AES: last round: the other text
     vmovdqu     [r8], ymm3                          ; AES: written
-    vpshufb     ymm3, ymm3, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; C
-    vpxor       ymm0, ymm3, ymm0                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  ymm3, ymm0, [r10 + 256], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  ymm4, ymm0, [r10 + 256], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  ymm5, ymm0, [r10], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  ymm0, ymm0, [r10], 0x11             ; C·H^i: A1·B1
-    vpxor       ymm1, ymm1, ymm3                    ; C·H^i: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C·H^i: HI += it
-    vpxor       ymm1, ymm1, ymm5                    ; C·H^i: LO += it
-    vpxor       ymm2, ymm2, ymm0                    ; C·H^i: HI += it
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
-    add         r10, 0x20                           ; the next powers
-    add         rcx, 0x20                           ; the next blocks
-    sub         r9, 0x20
+    add         rcx, 0x20
     add         r8, 0x20
+    sub         r9, 0x20
 .under_1:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
-    je          .reduce
+    je          .written
     cmp         r9, 0x10
-    jb          .under_block
-    vpshufb     xmm3, xmm15, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; counter block
-    vmovdqu     xmm4, [rdi + 512]                   ; k_0
-    vpxor       xmm3, xmm3, xmm4                    ; + k_0
-    vmovdqu     xmm4, [rdi + 528]                   ; k_1
-    vaesenc     xmm3, xmm3, xmm4                    ; round 1
-    vmovdqu     xmm4, [rdi + 544]                   ; k_2
-    vaesenc     xmm3, xmm3, xmm4                    ; round 2
-    vmovdqu     xmm4, [rdi + 560]                   ; k_3
-    vaesenc     xmm3, xmm3, xmm4                    ; round 3
-    vmovdqu     xmm4, [rdi + 576]                   ; k_4
-    vaesenc     xmm3, xmm3, xmm4                    ; round 4
-    vmovdqu     xmm4, [rdi + 592]                   ; k_5
-    vaesenc     xmm3, xmm3, xmm4                    ; round 5
-    vmovdqu     xmm4, [rdi + 608]                   ; k_6
-    vaesenc     xmm3, xmm3, xmm4                    ; round 6
-    vmovdqu     xmm4, [rdi + 624]                   ; k_7
-    vaesenc     xmm3, xmm3, xmm4                    ; round 7
-    vmovdqu     xmm4, [rdi + 640]                   ; k_8
-    vaesenc     xmm3, xmm3, xmm4                    ; round 8
-    vmovdqu     xmm4, [rdi + 656]                   ; k_9
-    vaesenc     xmm3, xmm3, xmm4                    ; round 9
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_k_clmul1_x16_one]  ; the next counters
-    vmovdqu     xmm4, [rcx]                         ; text, bytes as in memory
-    vmovdqu     xmm5, [rdi + 672]                   ; k_10
-    vpxor       xmm4, xmm5, xmm4                    ; k_Nr + text
-    vaesenclast xmm3, xmm3, xmm4                    ; other text
-    vmovdqu     [r8], xmm3                          ; written
-    vpshufb     xmm3, xmm3, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; C
-    vpxor       xmm0, xmm3, xmm0                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  xmm3, xmm0, [r10 + 256], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  xmm4, xmm0, [r10 + 256], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  xmm5, xmm0, [r10], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  xmm0, xmm0, [r10], 0x11             ; C·H^i: A1·B1
-    vpxor       ymm1, ymm1, ymm3                    ; C·H^i: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C·H^i: HI += it
-    vpxor       ymm1, ymm1, ymm5                    ; C·H^i: LO += it
-    vpxor       ymm2, ymm2, ymm0                    ; C·H^i: HI += it
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
-    add         r10, 0x10                           ; the next powers
-    add         rcx, 0x10                           ; the next blocks
-    sub         r9, 0x10
-    add         r8, 0x10
+    jb          .under_block                        ; AES
+    vpshufb     xmm3, xmm15, xmm0                   ; AES: counter block
+    vmovdqu     xmm4, [rdi + 512]                   ; AES: k_0
+    vpxor       xmm3, xmm3, xmm4                    ; AES: + k_0
+    vmovdqu     xmm4, [rdi + 528]                   ; AES: k_1
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 1
+    vmovdqu     xmm4, [rdi + 544]                   ; AES: k_2
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 2
+    vmovdqu     xmm4, [rdi + 560]                   ; AES: k_3
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 3
+    vmovdqu     xmm4, [rdi + 576]                   ; AES: k_4
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 4
+    vmovdqu     xmm4, [rdi + 592]                   ; AES: k_5
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 5
+    vmovdqu     xmm4, [rdi + 608]                   ; AES: k_6
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 6
+    vmovdqu     xmm4, [rdi + 624]                   ; AES: k_7
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 7
+    vmovdqu     xmm4, [rdi + 640]                   ; AES: k_8
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 8
+    vmovdqu     xmm4, [rdi + 656]                   ; AES: k_9
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 9
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_k_clmul1_x16_one]  ; AES: the next counters
+    vmovdqu     xmm4, [rcx]                         ; AES: text, bytes as in memory
+    vmovdqu     xmm5, [rdi + 672]                   ; AES: k_10
+    vpxor       xmm4, xmm5, xmm4                    ; AES: k_Nr + text
+    vaesenclast xmm3, xmm3, xmm4                    ; AES: last round: the other text
+    vmovdqu     [r8], xmm3                          ; AES: written
+    add         rcx, 0x10                           ; AES
+    add         r8, 0x10                            ; AES
+    sub         r9, 0x10                            ; AES
     cmp         r9, 0x00
-    je          .reduce
+    je          .written                            ; AES
 .under_block:
-    vpshufb     xmm3, xmm15, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; counter block
-    vmovdqu     xmm4, [rdi + 512]                   ; k_0
-    vpxor       xmm3, xmm3, xmm4                    ; + k_0
-    vmovdqu     xmm4, [rdi + 528]                   ; k_1
-    vaesenc     xmm3, xmm3, xmm4                    ; round 1
-    vmovdqu     xmm4, [rdi + 544]                   ; k_2
-    vaesenc     xmm3, xmm3, xmm4                    ; round 2
-    vmovdqu     xmm4, [rdi + 560]                   ; k_3
-    vaesenc     xmm3, xmm3, xmm4                    ; round 3
-    vmovdqu     xmm4, [rdi + 576]                   ; k_4
-    vaesenc     xmm3, xmm3, xmm4                    ; round 4
-    vmovdqu     xmm4, [rdi + 592]                   ; k_5
-    vaesenc     xmm3, xmm3, xmm4                    ; round 5
-    vmovdqu     xmm4, [rdi + 608]                   ; k_6
-    vaesenc     xmm3, xmm3, xmm4                    ; round 6
-    vmovdqu     xmm4, [rdi + 624]                   ; k_7
-    vaesenc     xmm3, xmm3, xmm4                    ; round 7
-    vmovdqu     xmm4, [rdi + 640]                   ; k_8
-    vaesenc     xmm3, xmm3, xmm4                    ; round 8
-    vmovdqu     xmm4, [rdi + 656]                   ; k_9
-    vaesenc     xmm3, xmm3, xmm4                    ; round 9
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_k_clmul1_x16_one]  ; the next counters
-    vpxor       xmm4, xmm4, xmm4
+    vpshufb     xmm2, xmm15, xmm0                   ; AES: counter block
+    vmovdqu     xmm3, [rdi + 512]                   ; AES: k_0
+    vpxor       xmm2, xmm2, xmm3                    ; AES: + k_0
+    vmovdqu     xmm3, [rdi + 528]                   ; AES: k_1
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 1
+    vmovdqu     xmm3, [rdi + 544]                   ; AES: k_2
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
+    vmovdqu     xmm3, [rdi + 560]                   ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 3
+    vmovdqu     xmm3, [rdi + 576]                   ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 4
+    vmovdqu     xmm3, [rdi + 592]                   ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 5
+    vmovdqu     xmm3, [rdi + 608]                   ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 6
+    vmovdqu     xmm3, [rdi + 624]                   ; AES: k_7
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 7
+    vmovdqu     xmm3, [rdi + 640]                   ; AES: k_8
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 8
+    vmovdqu     xmm3, [rdi + 656]                   ; AES: k_9
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 9
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_k_clmul1_x16_one]  ; AES: the next counters
+    vpxor       xmm3, xmm3, xmm3                    ; AES
     cmp         r9, 0x08
-    jb          .under8
-    vmovq       xmm4, [rcx]                         ; bytes 0..7
-    vmovq       xmm5, [rcx + r9 - 8]                ; the last 8 bytes
+    jb          .under8                             ; AES
+    vmovq       xmm3, [rcx]                         ; AES: bytes 0..7
+    vmovq       xmm4, [rcx + r9 - 8]                ; AES: the last 8 bytes
     mov         rax, r9
-    shl         rax, 0x03
-    sub         rax, 0x78
-    neg         rax                                 ; 8·(15 - r) bits
-    vmovq       xmm6, rax
-    vpsrlq      xmm5, xmm5, xmm6                    ; 8·(15 - r) bits
-    vpsrlq      xmm5, xmm5, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm4, xmm4, xmm5                    ; C_last, zero-padded
-    jmp         .padded
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x78                           ; AES
+    neg         rax                                 ; AES: 8·(15 - r) bits
+    vmovq       xmm5, rax                           ; AES
+    vpsrlq      xmm4, xmm4, xmm5                    ; AES: 8·(15 - r) bits
+    vpsrlq      xmm4, xmm4, 0x08                    ; AES: and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm3, xmm3, xmm4                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under8:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x04
-    jb          .under4
-    vmovd       xmm4, [rcx]                         ; bytes 0..3
-    vmovd       xmm5, [rcx + r9 - 4]                ; the last 4 bytes
+    jb          .under4                             ; AES
+    vmovd       xmm3, [rcx]                         ; AES: bytes 0..3
+    vmovd       xmm4, [rcx + r9 - 4]                ; AES: the last 4 bytes
     mov         rax, r9
-    shl         rax, 0x03
-    sub         rax, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm6, rax
-    vpsllq      xmm5, xmm5, xmm6                    ; into place
-    vpor        xmm4, xmm4, xmm5                    ; C_last, zero-padded
-    jmp         .padded
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x20                           ; AES: 8·(r - 4) bits
+    vmovq       xmm5, rax                           ; AES
+    vpsllq      xmm4, xmm4, xmm5                    ; AES: into place
+    vpor        xmm3, xmm3, xmm4                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under4:
-    mov         r11, r9
-    shr         r11, 0x01
-    movzx       eax, byte [rcx]                     ; byte 0
-    vmovq       xmm4, rax
-    movzx       eax, byte [rcx + r11]               ; byte r >> 1
-    vmovq       xmm5, rax
-    shl         r11, 0x03
-    vmovq       xmm6, r11
-    vpsllq      xmm5, xmm5, xmm6                    ; into place
-    mov         r11, r9
-    sub         r11, 0x01
-    movzx       eax, byte [rcx + r11]               ; byte r - 1
-    vmovq       xmm6, rax
-    shl         r11, 0x03
-    vmovq       xmm7, r11
-    vpsllq      xmm6, xmm6, xmm7                    ; into place
-    vpor        xmm4, xmm4, xmm5
-    vpor        xmm4, xmm4, xmm6                    ; C_last, zero-padded
+    mov         r10, r9
+    shr         r10, 0x01                           ; AES
+    movzx       eax, byte [rcx]                     ; AES: byte 0
+    vmovq       xmm3, rax                           ; AES
+    movzx       eax, byte [rcx + r10]               ; AES: byte r >> 1
+    vmovq       xmm4, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r10, 0x03                           ; AES
+    vmovq       xmm5, r10                           ; AES
+    vpsllq      xmm4, xmm4, xmm5                    ; AES: into place
+    mov         r10, r9
+    sub         r10, 0x01                           ; AES
+    movzx       eax, byte [rcx + r10]               ; AES: byte r - 1
+    vmovq       xmm5, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r10, 0x03                           ; AES
+    vmovq       xmm6, r10                           ; AES
+    vpsllq      xmm5, xmm5, xmm6                    ; AES: into place
+    mov         eax, 0x00                           ; AES: no byte stays
+    vpor        xmm3, xmm3, xmm4                    ; AES
+    vpor        xmm3, xmm3, xmm5                    ; AES: C_last, zero-padded
 .padded:
-    vmovdqu     xmm5, [rdi + 672]                   ; k_10
-    vpxor       xmm4, xmm5, xmm4                    ; k_Nr + text
-    vaesenclast xmm6, xmm3, xmm4                    ; other text
-    vmovq       xmm3, r9
-    vpxor       xmm4, xmm4, xmm4
-    vpshufb     xmm3, xmm3, xmm4                    ; r in every byte
-    vpcmpgtb    xmm3, xmm3, [rel gcm128_avx2_k_clmul1_x16_positions]  ; ones in bytes 0..r-1
-    vpand       xmm3, xmm6, xmm3                    ; zero-padded
-    vpshufb     xmm3, xmm3, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; C_last
-    vpxor       xmm0, xmm3, xmm0                    ; C·H: A = X + C; X counts once
-    vpclmulqdq  xmm3, xmm0, [r10 + 256], 0x00       ; C·H: A0·K0
-    vpclmulqdq  xmm4, xmm0, [r10 + 256], 0x10       ; C·H: A0·K1
-    vpclmulqdq  xmm5, xmm0, [r10], 0x01             ; C·H: A1·B0
-    vpclmulqdq  xmm0, xmm0, [r10], 0x11             ; C·H: A1·B1
-    vpxor       ymm1, ymm1, ymm3                    ; C·H: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C·H: HI += it
-    vpxor       ymm1, ymm1, ymm5                    ; C·H: LO += it
-    vpxor       ymm2, ymm2, ymm0                    ; C·H: HI += it
+    vmovdqu     xmm4, [rdi + 672]                   ; AES: k_10
+    vpxor       xmm3, xmm4, xmm3                    ; AES: k_Nr + text
+    vaesenclast xmm4, xmm2, xmm3                    ; AES: last round: the other text
+    vmovq       xmm2, r9                            ; AES
+    vpxor       xmm3, xmm3, xmm3                    ; AES
+    vpshufb     xmm2, xmm2, xmm3                    ; AES: r in every byte
+    vpcmpgtb    xmm2, xmm2, [rel gcm128_avx2_k_clmul1_x16_positions]  ; AES: ones in bytes 0..r-1
+    vpand       xmm2, xmm4, xmm2                    ; AES: zero-padded
     mov         rax, r9
-    and         rax, 0x08
+    and         rax, 0x08                           ; AES
     cmp         rax, 0x00
-    je          .stored_8
-    vmovq       [r8], xmm6                          ; 8 of its bytes
-    vpsrldq     xmm6, xmm6, 0x08                    ; the bytes after them
-    add         r8, 0x08
+    je          .stored_8                           ; AES
+    vmovq       [r8], xmm4                          ; AES: 8 of its bytes
+    vpsrldq     xmm4, xmm4, 0x08                    ; AES: the bytes after them
+    add         r8, 0x08                            ; AES
 .stored_8:
     mov         rax, r9
-    and         rax, 0x04
+    and         rax, 0x04                           ; AES
     cmp         rax, 0x00
-    je          .stored_4
-    vmovd       [r8], xmm6                          ; 4 of its bytes
-    vpsrldq     xmm6, xmm6, 0x04                    ; the bytes after them
-    add         r8, 0x04
+    je          .stored_4                           ; AES
+    vmovd       [r8], xmm4                          ; AES: 4 of its bytes
+    vpsrldq     xmm4, xmm4, 0x04                    ; AES: the bytes after them
+    add         r8, 0x04                            ; AES
 .stored_4:
     mov         rax, r9
-    and         rax, 0x02
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    and         rax, 0x02                           ; AES
     cmp         rax, 0x00
-    je          .stored_2
-    vpextrw     word [r8], xmm6, 0x00               ; 2 of its bytes
-    vpsrldq     xmm6, xmm6, 0x02                    ; the bytes after them
-    add         r8, 0x02
+    je          .stored_2                           ; AES
+    vpextrw     word [r8], xmm4, 0x00               ; AES: 2 of its bytes
+    vpsrldq     xmm4, xmm4, 0x02                    ; AES: the bytes after them
+    add         r8, 0x02                            ; AES
 .stored_2:
-    and         r9, 0x01
+    and         r9, 0x01                            ; AES
     cmp         r9, 0x00
-    je          .stored_1
-    vpextrb     byte [r8], xmm6, 0x00               ; 1 of its bytes
+    je          .stored_1                           ; AES
+    vpextrb     byte [r8], xmm4, 0x00               ; AES: 1 of its bytes
 .stored_1:
-.reduce:
-    vpclmulqdq  ymm0, ymm1, [rel gcm128_avx2_k_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     ymm1, ymm1, 0x4e                    ; reduce: (LO1, LO0)
-    vpxor       ymm1, ymm1, ymm2                    ; reduce: + HI
-    vpxor       ymm0, ymm0, ymm1                    ; reduce: RES = fold(LO) + HI
-    vextracti128 xmm1, ymm0, 0x01                   ; reduce: upper lanes
-    vpxor       xmm0, xmm0, xmm1                    ; reduce: add up the lanes
+.written:
+    cmp         rbx, 256
+    jb          .tail
+    vmovdqu     ymm3, [r11 + 64]                    ; C3·H^6: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C3·H^6: C
+    vpclmulqdq  ymm4, ymm3, [rdi + 320], 0x00       ; C3·H^6: A0·K0
+    vpclmulqdq  ymm5, ymm3, [rdi + 320], 0x10       ; C3·H^6: A0·K1
+    vpclmulqdq  ymm6, ymm3, [rdi + 64], 0x01        ; C3·H^6: A1·B0
+    vpclmulqdq  ymm3, ymm3, [rdi + 64], 0x11        ; C3·H^6: A1·B1
+    vmovdqu     ymm7, [r11 + 96]                    ; C4·H^5: C, bytes as in memory
+    vpshufb     ymm7, ymm7, ymm0                    ; C4·H^5: C
+    vpclmulqdq  ymm8, ymm7, [rdi + 352], 0x00       ; C4·H^5: A0·K0
+    vpclmulqdq  ymm9, ymm7, [rdi + 352], 0x10       ; C4·H^5: A0·K1
+    vpclmulqdq  ymm10, ymm7, [rdi + 96], 0x01       ; C4·H^5: A1·B0
+    vpclmulqdq  ymm7, ymm7, [rdi + 96], 0x11        ; C4·H^5: A1·B1
+    vpxor       ymm4, ymm4, ymm6                    ; C4·H^5: LO += it
+    vpxor       ymm3, ymm5, ymm3                    ; C4·H^5: HI += it
+    vmovdqu     ymm5, [r11 + 128]                   ; C5·H^4: C, bytes as in memory
+    vpshufb     ymm5, ymm5, ymm0                    ; C5·H^4: C
+    vpclmulqdq  ymm6, ymm5, [rdi + 384], 0x00       ; C5·H^4: A0·K0
+    vpclmulqdq  ymm11, ymm5, [rdi + 384], 0x10      ; C5·H^4: A0·K1
+    vpclmulqdq  ymm12, ymm5, [rdi + 128], 0x01      ; C5·H^4: A1·B0
+    vpclmulqdq  ymm5, ymm5, [rdi + 128], 0x11       ; C5·H^4: A1·B1
+    vpxor       ymm4, ymm4, ymm8                    ; C5·H^4: LO += it
+    vpxor       ymm3, ymm3, ymm9                    ; C5·H^4: HI += it
+    vpxor       ymm4, ymm4, ymm10                   ; C5·H^4: LO += it
+    vpxor       ymm3, ymm3, ymm7                    ; C5·H^4: HI += it
+    vmovdqu     ymm7, [r11 + 160]                   ; C6·H^3: C, bytes as in memory
+    vpshufb     ymm7, ymm7, ymm0                    ; C6·H^3: C
+    vpclmulqdq  ymm8, ymm7, [rdi + 416], 0x00       ; C6·H^3: A0·K0
+    vpclmulqdq  ymm9, ymm7, [rdi + 416], 0x10       ; C6·H^3: A0·K1
+    vpclmulqdq  ymm10, ymm7, [rdi + 160], 0x01      ; C6·H^3: A1·B0
+    vpclmulqdq  ymm7, ymm7, [rdi + 160], 0x11       ; C6·H^3: A1·B1
+    vpxor       ymm4, ymm4, ymm6                    ; C6·H^3: LO += it
+    vpxor       ymm3, ymm3, ymm11                   ; C6·H^3: HI += it
+    vpxor       ymm4, ymm4, ymm12                   ; C6·H^3: LO += it
+    vpxor       ymm3, ymm3, ymm5                    ; C6·H^3: HI += it
+    vmovdqu     ymm5, [r11 + 192]                   ; C7·H^2: C, bytes as in memory
+    vpshufb     ymm5, ymm5, ymm0                    ; C7·H^2: C
+    vpclmulqdq  ymm6, ymm5, [rdi + 448], 0x00       ; C7·H^2: A0·K0
+    vpclmulqdq  ymm11, ymm5, [rdi + 448], 0x10      ; C7·H^2: A0·K1
+    vpclmulqdq  ymm12, ymm5, [rdi + 192], 0x01      ; C7·H^2: A1·B0
+    vpclmulqdq  ymm5, ymm5, [rdi + 192], 0x11       ; C7·H^2: A1·B1
+    vpxor       ymm4, ymm4, ymm8                    ; C7·H^2: LO += it
+    vpxor       ymm3, ymm3, ymm9                    ; C7·H^2: HI += it
+    vpxor       ymm4, ymm4, ymm10                   ; C7·H^2: LO += it
+    vpxor       ymm3, ymm3, ymm7                    ; C7·H^2: HI += it
+    vmovdqu     ymm7, [r11 + 224]                   ; C8·H^1: C, bytes as in memory
+    vpshufb     ymm7, ymm7, ymm0                    ; C8·H^1: C
+    vpclmulqdq  ymm8, ymm7, [rdi + 480], 0x00       ; C8·H^1: A0·K0
+    vpclmulqdq  ymm9, ymm7, [rdi + 480], 0x10       ; C8·H^1: A0·K1
+    vpclmulqdq  ymm10, ymm7, [rdi + 224], 0x01      ; C8·H^1: A1·B0
+    vpclmulqdq  ymm7, ymm7, [rdi + 224], 0x11       ; C8·H^1: A1·B1
+    vpxor       ymm4, ymm4, ymm6                    ; C8·H^1: LO += it
+    vpxor       ymm3, ymm3, ymm11                   ; C8·H^1: HI += it
+    vpxor       ymm4, ymm4, ymm12                   ; C8·H^1: LO += it
+    vpxor       ymm3, ymm3, ymm5                    ; C8·H^1: HI += it
+    vmovdqu     ymm5, [r11 + 32]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     ymm5, ymm5, ymm0                    ; C2·H^7: C
+    vpclmulqdq  ymm6, ymm5, [rdi + 288], 0x00       ; C2·H^7: A0·K0
+    vpclmulqdq  ymm11, ymm5, [rdi + 288], 0x10      ; C2·H^7: A0·K1
+    vpclmulqdq  ymm12, ymm5, [rdi + 32], 0x01       ; C2·H^7: A1·B0
+    vpclmulqdq  ymm5, ymm5, [rdi + 32], 0x11        ; C2·H^7: A1·B1
+    vpxor       ymm4, ymm4, ymm8                    ; C2·H^7: LO += it
+    vpxor       ymm3, ymm3, ymm9                    ; C2·H^7: HI += it
+    vpxor       ymm4, ymm4, ymm10                   ; C2·H^7: LO += it
+    vpxor       ymm3, ymm3, ymm7                    ; C2·H^7: HI += it
+    vmovdqu     ymm7, [r11]                         ; C1·H^8: C, bytes as in memory
+    vpshufb     ymm7, ymm7, ymm0                    ; C1·H^8: C
+    vpxor       ymm1, ymm7, ymm1                    ; C1·H^8: A = X + C
+    vpclmulqdq  ymm7, ymm1, [rdi + 256], 0x00       ; C1·H^8: A0·K0
+    vpclmulqdq  ymm8, ymm1, [rdi + 256], 0x10       ; C1·H^8: A0·K1
+    vpclmulqdq  ymm9, ymm1, [rdi], 0x01             ; C1·H^8: A1·B0
+    vpclmulqdq  ymm1, ymm1, [rdi], 0x11             ; C1·H^8: A1·B1
+    vpxor       ymm4, ymm4, ymm6                    ; C1·H^8: LO += it
+    vpxor       ymm3, ymm3, ymm11                   ; C1·H^8: HI += it
+    vpxor       ymm4, ymm4, ymm12                   ; C1·H^8: LO += it
+    vpxor       ymm3, ymm3, ymm5                    ; C1·H^8: HI += it
+    vpxor       ymm4, ymm4, ymm7                    ; C1·H^8: LO += it
+    vpxor       ymm3, ymm3, ymm8                    ; C1·H^8: HI += it
+    vpxor       ymm4, ymm4, ymm9                    ; C1·H^8: LO += it
+    vpxor       ymm1, ymm3, ymm1                    ; C1·H^8: HI += it
+    vpclmulqdq  ymm3, ymm4, [rel gcm128_avx2_k_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm4, ymm4, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       ymm1, ymm4, ymm1                    ; reduce: + HI
+    vpxor       ymm1, ymm3, ymm1                    ; reduce: RES = fold(LO) + HI
+    vextracti128 xmm3, ymm1, 0x01                   ; reduce: upper lanes
+    vpxor       xmm1, xmm1, xmm3                    ; reduce: add up the lanes
+    add         r11, 256                            ; reduce
+    sub         rbx, 256                            ; reduce
+.tail:
+    cmp         rbx, 0x00
+    je          .store                              ; reduce
+    lea         rax, [rbx + 15]                     ; reduce
+    and         rax, -16                            ; reduce
+    lea         rcx, [rdi + 256]                    ; reduce
+    sub         rcx, rax                            ; reduce: H^m
+    cmp         rbx, 0x20
+    jae         .tail_first                         ; reduce
+    vpxor       xmm3, xmm3, xmm3                    ; reduce
+    vpxor       xmm4, xmm4, xmm4                    ; reduce
+    jmp         .tail_rest                          ; reduce
+.tail_first:
+    vmovdqu     ymm3, [r11]                         ; C·H^m: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C·H^m: C
+    vpxor       ymm1, ymm3, ymm1                    ; C·H^m: A = X + C
+    vpclmulqdq  ymm3, ymm1, [rcx + 256], 0x00       ; C·H^m: A0·K0
+    vpclmulqdq  ymm4, ymm1, [rcx + 256], 0x10       ; C·H^m: A0·K1
+    vpclmulqdq  ymm5, ymm1, [rcx], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  ymm1, ymm1, [rcx], 0x11             ; C·H^m: A1·B1
+    vpxor       ymm3, ymm3, ymm5                    ; C·H^m: LO += it
+    vpxor       ymm4, ymm4, ymm1                    ; C·H^m: HI += it
+    vpxor       xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rcx, 0x20                           ; the next powers
+    add         r11, 0x20                           ; the next blocks
+    sub         rbx, 0x20
+    cmp         rbx, 0x20
+    jb          .tail_after_block
+.tail_block:
+    vmovdqu     ymm5, [r11]                         ; C·H^i: C, bytes as in memory
+    vpshufb     ymm5, ymm5, ymm0                    ; C·H^i: C
+    vpclmulqdq  ymm6, ymm5, [rcx + 256], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  ymm7, ymm5, [rcx + 256], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  ymm8, ymm5, [rcx], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  ymm5, ymm5, [rcx], 0x11             ; C·H^i: A1·B1
+    vpxor       ymm3, ymm3, ymm6                    ; C·H^i: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C·H^i: HI += it
+    vpxor       ymm3, ymm3, ymm8                    ; C·H^i: LO += it
+    vpxor       ymm4, ymm4, ymm5                    ; C·H^i: HI += it
+    add         rcx, 0x20                           ; the next powers
+    add         r11, 0x20                           ; the next blocks
+    sub         rbx, 0x20
+    cmp         rbx, 0x20
+    jae         .tail_block
+.tail_after_block:
+    cmp         rbx, 0x00
+    je          .tail_reduce
+.tail_rest:
+    cmp         rbx, 0x10
+    jb          .tail_under16
+    vmovdqu     xmm5, [r11]                         ; C, bytes as in memory
+    vpshufb     xmm5, xmm5, xmm0                    ; C
+    vpxor       xmm1, xmm5, xmm1                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  xmm5, xmm1, [rcx + 256], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  xmm6, xmm1, [rcx + 256], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  xmm7, xmm1, [rcx], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  xmm1, xmm1, [rcx], 0x11             ; C·H^i: A1·B1
+    vpxor       ymm3, ymm3, ymm5                    ; C·H^i: LO += it
+    vpxor       ymm4, ymm4, ymm6                    ; C·H^i: HI += it
+    vpxor       ymm3, ymm3, ymm7                    ; C·H^i: LO += it
+    vpxor       ymm4, ymm4, ymm1                    ; C·H^i: HI += it
+    vpxor       xmm1, xmm1, xmm1
+    add         rcx, 0x10                           ; the next powers
+    add         r11, 0x10                           ; the next blocks
+    sub         rbx, 0x10
+    cmp         rbx, 0x00
+    je          .tail_reduce
+.tail_under16:
+    vpshufb     xmm2, xmm2, xmm0                    ; C_last
+    vpxor       xmm1, xmm2, xmm1                    ; C·H: A = X + C; X counts once
+    vpclmulqdq  xmm2, xmm1, [rcx + 256], 0x00       ; C·H: A0·K0
+    vpclmulqdq  xmm5, xmm1, [rcx + 256], 0x10       ; C·H: A0·K1
+    vpclmulqdq  xmm6, xmm1, [rcx], 0x01             ; C·H: A1·B0
+    vpclmulqdq  xmm1, xmm1, [rcx], 0x11             ; C·H: A1·B1
+    vpxor       ymm2, ymm3, ymm2                    ; C·H: LO += it
+    vpxor       ymm4, ymm4, ymm5                    ; C·H: HI += it
+    vpxor       ymm3, ymm2, ymm6                    ; C·H: LO += it
+    vpxor       ymm4, ymm4, ymm1                    ; C·H: HI += it
+.tail_reduce:
+    vpclmulqdq  ymm1, ymm3, [rel gcm128_avx2_k_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm2, ymm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       ymm2, ymm2, ymm4                    ; reduce: + HI
+    vpxor       ymm1, ymm1, ymm2                    ; reduce: RES = fold(LO) + HI
+    vextracti128 xmm2, ymm1, 0x01                   ; reduce: upper lanes
+    vpxor       xmm1, xmm1, xmm2                    ; reduce: add up the lanes
 .store:
-    vpshufb     xmm1, xmm15, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; counter block
-    vmovdqu     [rsi], xmm1                         ; counter block
-    vpshufb     xmm0, xmm0, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; X, bytes as in memory
+    vpshufb     xmm2, xmm15, xmm0                   ; counter block
+    vmovdqu     [rsi], xmm2                         ; counter block
+    vpshufb     xmm0, xmm1, xmm0                    ; X, bytes as in memory
     vmovdqu     [rdx], xmm0                         ; X
 .done:
     vzeroupper                                      ; upper halves are the caller's
+    pop         rbx                                 ; callee-saved
     ret
 .end:
 
 ; void gcm128_avx2_k_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
 ;   out = in decrypted, x = GHASH continued over in; the counter steps over the blocks
-;   stack 0 bytes; writes xmm0-15, rax rcx r8 r9 r10 r11
+;   stack 16 bytes; writes xmm0-15, rax rcx rbx rbp r8 r9 r10 r11
 ;   secrets may remain in xmm0-15
 global gcm128_avx2_k_clmul1_x16_decrypt:function (gcm128_avx2_k_clmul1_x16_decrypt.end - gcm128_avx2_k_clmul1_x16_decrypt)
 align 32
 gcm128_avx2_k_clmul1_x16_decrypt:
     endbr64
+    push        rbx                                 ; callee-saved
+    push        rbp                                 ; callee-saved
+    vmovdqu     ymm0, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; byte_swap
     cmp         r9, 0x00
     je          .done
-    vmovdqu     xmm0, [rdx]                         ; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; X
-    vbroadcasti128 ymm1, [rsi]                      ; counter block
-    vpshufb     ymm1, ymm1, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; counter, last word first
-    vpaddd      ymm15, ymm1, [rel gcm128_avx2_k_clmul1_x16_lane_numbers]  ; lane l is l blocks ahead
+    vmovdqu     xmm1, [rdx]                         ; X, bytes as in memory
+    vpshufb     xmm1, xmm1, xmm0                    ; X
+    vbroadcasti128 ymm2, [rsi]                      ; counter block
+    vpshufb     ymm2, ymm2, ymm0                    ; counter, last word first
+    vpaddd      ymm15, ymm2, [rel gcm128_avx2_k_clmul1_x16_lane_numbers]  ; lane l is l blocks ahead
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 256
     jb          .rest
 .groups:
-    vmovdqu     ymm1, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; byte_swap
 .group:
-    vpshufb     ymm2, ymm15, ymm1                   ; AES: counter block
+    vpshufb     ymm2, ymm15, ymm0                   ; AES: counter block
     vmovdqu     ymm3, [rcx + 64]                    ; C3·H^6: C, bytes as in memory
     vpaddd      ymm4, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_2]  ; AES: 2 blocks ahead
-    vpshufb     ymm3, ymm3, ymm1                    ; C3·H^6: C
-    vpshufb     ymm4, ymm4, ymm1                    ; AES: counter block
+    vpshufb     ymm3, ymm3, ymm0                    ; C3·H^6: C
+    vpshufb     ymm4, ymm4, ymm0                    ; AES: counter block
     vpaddd      ymm5, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_4]  ; AES: 4 blocks ahead
     vpclmulqdq  ymm6, ymm3, [rdi + 320], 0x00       ; C3·H^6: A0·K0
-    vpshufb     ymm5, ymm5, ymm1                    ; AES: counter block
+    vpshufb     ymm5, ymm5, ymm0                    ; AES: counter block
     vpclmulqdq  ymm7, ymm3, [rdi + 64], 0x01        ; C3·H^6: A1·B0
     vpaddd      ymm8, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_6]  ; AES: 6 blocks ahead
-    vpshufb     ymm8, ymm8, ymm1                    ; AES: counter block
+    vpshufb     ymm8, ymm8, ymm0                    ; AES: counter block
     vpxor       ymm6, ymm6, ymm7                    ; C4·H^5: LO += it
     vpaddd      ymm7, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_8]  ; AES: 8 blocks ahead
     vpclmulqdq  ymm9, ymm3, [rdi + 320], 0x10       ; C3·H^6: A0·K1
-    vpshufb     ymm7, ymm7, ymm1                    ; AES: counter block
+    vpshufb     ymm7, ymm7, ymm0                    ; AES: counter block
     vpaddd      ymm10, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_10]  ; AES: 10 blocks ahead
     vpclmulqdq  ymm3, ymm3, [rdi + 64], 0x11        ; C3·H^6: A1·B1
-    vpshufb     ymm10, ymm10, ymm1                  ; AES: counter block
+    vpshufb     ymm10, ymm10, ymm0                  ; AES: counter block
     vpaddd      ymm11, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_12]  ; AES: 12 blocks ahead
     vpxor       ymm3, ymm9, ymm3                    ; C4·H^5: HI += it
-    vpshufb     ymm9, ymm11, ymm1                   ; AES: counter block
+    vpshufb     ymm9, ymm11, ymm0                   ; AES: counter block
     vmovdqu     ymm11, [rcx + 96]                   ; C4·H^5: C, bytes as in memory
     vpaddd      ymm12, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_14]  ; AES: 14 blocks ahead
-    vpshufb     ymm12, ymm12, ymm1                  ; AES: counter block
-    vpshufb     ymm11, ymm11, ymm1                  ; C4·H^5: C
+    vpshufb     ymm12, ymm12, ymm0                  ; AES: counter block
+    vpshufb     ymm11, ymm11, ymm0                  ; C4·H^5: C
     vpaddd      ymm15, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_16]  ; AES: the next counters
     vpclmulqdq  ymm13, ymm11, [rdi + 352], 0x00     ; C4·H^5: A0·K0
     vbroadcasti128 ymm14, [rdi + 512]               ; AES: k_0
@@ -1314,7 +1315,7 @@ gcm128_avx2_k_clmul1_x16_decrypt:
     vmovdqu     ymm11, [rcx + 128]                  ; C5·H^4: C, bytes as in memory
     vaesenc     ymm4, ymm4, ymm13                   ; AES: round 1
     vaesenc     ymm5, ymm5, ymm13                   ; AES: round 1
-    vpshufb     ymm11, ymm11, ymm1                  ; C5·H^4: C
+    vpshufb     ymm11, ymm11, ymm0                  ; C5·H^4: C
     vaesenc     ymm8, ymm8, ymm13                   ; AES: round 1
     vpclmulqdq  ymm14, ymm11, [rdi + 384], 0x00     ; C5·H^4: A0·K0
     vaesenc     ymm7, ymm7, ymm13                   ; AES: round 1
@@ -1339,7 +1340,7 @@ gcm128_avx2_k_clmul1_x16_decrypt:
     vaesenc     ymm11, ymm12, ymm14                 ; AES: round 2
     vmovdqu     ymm12, [rcx + 160]                  ; C6·H^3: C, bytes as in memory
     vbroadcasti128 ymm13, [rdi + 560]               ; AES: k_3
-    vpshufb     ymm12, ymm12, ymm1                  ; C6·H^3: C
+    vpshufb     ymm12, ymm12, ymm0                  ; C6·H^3: C
     vaesenc     ymm2, ymm2, ymm13                   ; AES: round 3
     vaesenc     ymm4, ymm4, ymm13                   ; AES: round 3
     vpclmulqdq  ymm14, ymm12, [rdi + 416], 0x00     ; C6·H^3: A0·K0
@@ -1365,7 +1366,7 @@ gcm128_avx2_k_clmul1_x16_decrypt:
     vmovdqu     ymm12, [rcx + 192]                  ; C7·H^2: C, bytes as in memory
     vaesenc     ymm10, ymm10, ymm14                 ; AES: round 4
     vaesenc     ymm9, ymm9, ymm14                   ; AES: round 4
-    vpshufb     ymm12, ymm12, ymm1                  ; C7·H^2: C
+    vpshufb     ymm12, ymm12, ymm0                  ; C7·H^2: C
     vaesenc     ymm11, ymm11, ymm14                 ; AES: round 4
     vpclmulqdq  ymm13, ymm12, [rdi + 448], 0x00     ; C7·H^2: A0·K0
     vbroadcasti128 ymm14, [rdi + 592]               ; AES: k_5
@@ -1390,7 +1391,7 @@ gcm128_avx2_k_clmul1_x16_decrypt:
     vmovdqu     ymm12, [rcx + 224]                  ; C8·H^1: C, bytes as in memory
     vaesenc     ymm5, ymm5, ymm13                   ; AES: round 6
     vaesenc     ymm8, ymm8, ymm13                   ; AES: round 6
-    vpshufb     ymm12, ymm12, ymm1                  ; C8·H^1: C
+    vpshufb     ymm12, ymm12, ymm0                  ; C8·H^1: C
     vaesenc     ymm7, ymm7, ymm13                   ; AES: round 6
     vaesenc     ymm10, ymm10, ymm13                 ; AES: round 6
     vpclmulqdq  ymm14, ymm12, [rdi + 480], 0x00     ; C8·H^1: A0·K0
@@ -1415,15 +1416,15 @@ gcm128_avx2_k_clmul1_x16_decrypt:
     vbroadcasti128 ymm12, [rdi + 640]               ; AES: k_8
     vmovdqu     ymm13, [rcx]                        ; C1·H^8: C, bytes as in memory
     vaesenc     ymm2, ymm2, ymm12                   ; AES: round 8
-    vpshufb     ymm13, ymm13, ymm1                  ; C1·H^8: C
+    vpshufb     ymm13, ymm13, ymm0                  ; C1·H^8: C
     vaesenc     ymm4, ymm4, ymm12                   ; AES: round 8
     vaesenc     ymm5, ymm5, ymm12                   ; AES: round 8
-    vpxor       ymm0, ymm13, ymm0                   ; C1·H^8: A = X + C
+    vpxor       ymm1, ymm13, ymm1                   ; C1·H^8: A = X + C
     vaesenc     ymm8, ymm8, ymm12                   ; AES: round 8
     vmovdqu     ymm13, [rcx + 32]                   ; C2·H^7: C, bytes as in memory
     vaesenc     ymm7, ymm7, ymm12                   ; AES: round 8
     vaesenc     ymm10, ymm10, ymm12                 ; AES: round 8
-    vpshufb     ymm13, ymm13, ymm1                  ; C2·H^7: C
+    vpshufb     ymm13, ymm13, ymm0                  ; C2·H^7: C
     vaesenc     ymm9, ymm9, ymm12                   ; AES: round 8
     vpclmulqdq  ymm14, ymm13, [rdi + 288], 0x00     ; C2·H^7: A0·K0
     vaesenc     ymm11, ymm11, ymm12                 ; AES: round 8
@@ -1446,40 +1447,40 @@ gcm128_avx2_k_clmul1_x16_decrypt:
     vpxor       ymm3, ymm3, ymm12                   ; C1·H^8: HI += it
     vpxor       ymm12, ymm13, [rcx]                 ; AES: k_Nr + text
     vaesenclast ymm2, ymm2, ymm12                   ; AES: last round: the other text
-    vpclmulqdq  ymm12, ymm0, [rdi + 256], 0x00      ; C1·H^8: A0·K0
+    vpclmulqdq  ymm12, ymm1, [rdi + 256], 0x00      ; C1·H^8: A0·K0
     vmovdqu     [r8], ymm2                          ; AES: written
     vpxor       ymm2, ymm6, ymm12                   ; C1·H^8: LO += it
     vpxor       ymm6, ymm13, [rcx + 32]             ; AES: k_Nr + text
     vaesenclast ymm4, ymm4, ymm6                    ; AES: last round: the other text
-    vpclmulqdq  ymm6, ymm0, [rdi + 256], 0x10       ; C1·H^8: A0·K1
+    vpclmulqdq  ymm6, ymm1, [rdi + 256], 0x10       ; C1·H^8: A0·K1
     vmovdqu     [r8 + 32], ymm4                     ; AES: written
     vpxor       ymm3, ymm3, ymm6                    ; C1·H^8: HI += it
     vpxor       ymm4, ymm13, [rcx + 64]             ; AES: k_Nr + text
     vaesenclast ymm4, ymm5, ymm4                    ; AES: last round: the other text
-    vpclmulqdq  ymm5, ymm0, [rdi], 0x01             ; C1·H^8: A1·B0
+    vpclmulqdq  ymm5, ymm1, [rdi], 0x01             ; C1·H^8: A1·B0
     vmovdqu     [r8 + 64], ymm4                     ; AES: written
     vpxor       ymm2, ymm2, ymm5                    ; C1·H^8: LO += it
     vpxor       ymm4, ymm13, [rcx + 96]             ; AES: k_Nr + text
     vaesenclast ymm4, ymm8, ymm4                    ; AES: last round: the other text
-    vpclmulqdq  ymm0, ymm0, [rdi], 0x11             ; C1·H^8: A1·B1
+    vpclmulqdq  ymm1, ymm1, [rdi], 0x11             ; C1·H^8: A1·B1
     vmovdqu     [r8 + 96], ymm4                     ; AES: written
-    vpxor       ymm0, ymm3, ymm0                    ; C1·H^8: HI += it
+    vpxor       ymm1, ymm3, ymm1                    ; C1·H^8: HI += it
     vpxor       ymm3, ymm13, [rcx + 128]            ; AES: k_Nr + text
     vaesenclast ymm3, ymm7, ymm3                    ; AES: last round: the other text
     vpshufd     ymm4, ymm2, 0x4e                    ; reduce: (LO1, LO0)
     vmovdqu     [r8 + 128], ymm3                    ; AES: written
     vpxor       ymm3, ymm13, [rcx + 160]            ; AES: k_Nr + text
-    vpxor       ymm0, ymm4, ymm0                    ; reduce: + HI
+    vpxor       ymm1, ymm4, ymm1                    ; reduce: + HI
     vaesenclast ymm3, ymm10, ymm3                   ; AES: last round: the other text
     vpclmulqdq  ymm2, ymm2, [rel gcm128_avx2_k_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
     vmovdqu     [r8 + 160], ymm3                    ; AES: written
     vpxor       ymm3, ymm13, [rcx + 192]            ; AES: k_Nr + text
-    vpxor       ymm0, ymm2, ymm0                    ; reduce: RES = fold(LO) + HI
+    vpxor       ymm1, ymm2, ymm1                    ; reduce: RES = fold(LO) + HI
     vaesenclast ymm2, ymm9, ymm3                    ; AES: last round: the other text
-    vextracti128 xmm3, ymm0, 0x01                   ; reduce: upper lanes
+    vextracti128 xmm3, ymm1, 0x01                   ; reduce: upper lanes
     vmovdqu     [r8 + 192], ymm2                    ; AES: written
     vpxor       ymm2, ymm13, [rcx + 224]            ; AES: k_Nr + text
-    vpxor       xmm0, xmm0, xmm3                    ; reduce: add up the lanes
+    vpxor       xmm1, xmm1, xmm3                    ; reduce: add up the lanes
     vaesenclast ymm2, ymm11, ymm2                   ; AES: last round: the other text
     vmovdqu     [r8 + 224], ymm2                    ; AES: written
     add         rcx, 256                            ; next group
@@ -1488,435 +1489,467 @@ gcm128_avx2_k_clmul1_x16_decrypt:
     cmp         r9, 256
     jae         .group
 .after_group:
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .store
 .rest:
-    lea         rax, [r9 + 15]
+    mov         r11, rcx
+    mov         rbp, r9
+    lea         rax, [rbp + 15]
     and         rax, -16
     lea         r10, [rdi + 256]
     sub         r10, rax                            ; H^m
-    vpxor       xmm1, xmm1, xmm1
+    cmp         rbp, 0x20
+    jae         .tail_first
     vpxor       xmm2, xmm2, xmm2
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r9, 0x80
-    jb          .under_4
-    vpshufb     ymm3, ymm15, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; AES: counter block
-    vmovdqu     ymm4, [rcx]                         ; C, bytes as in memory
-    vpaddd      ymm5, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_2]  ; AES: 2 blocks ahead
-    vpshufb     ymm4, ymm4, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; C
-    vpshufb     ymm5, ymm5, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; AES: counter block
-    vpaddd      ymm6, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_4]  ; AES: 4 blocks ahead
-    vpxor       ymm0, ymm4, ymm0                    ; C·H^i: A = X + C; X counts once
-    vpshufb     ymm4, ymm6, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; AES: counter block
-    vpclmulqdq  ymm6, ymm0, [r10 + 256], 0x00       ; C·H^i: A0·K0
-    vpaddd      ymm7, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_6]  ; AES: 6 blocks ahead
-    vpshufb     ymm7, ymm7, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; AES: counter block
-    vpxor       ymm1, ymm1, ymm6                    ; C·H^i: LO += it
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_8]  ; AES: the next counters
-    vpclmulqdq  ymm6, ymm0, [r10 + 256], 0x10       ; C·H^i: A0·K1
-    vbroadcasti128 ymm8, [rdi + 512]                ; AES: k_0
-    vpxor       ymm2, ymm2, ymm6                    ; C·H^i: HI += it
-    vpxor       ymm3, ymm3, ymm8                    ; AES: + k_0
-    vpclmulqdq  ymm6, ymm0, [r10], 0x01             ; C·H^i: A1·B0
-    vpxor       ymm5, ymm5, ymm8                    ; AES: + k_0
-    vpxor       ymm1, ymm1, ymm6                    ; C·H^i: LO += it
-    vpxor       ymm4, ymm4, ymm8                    ; AES: + k_0
-    vpxor       ymm6, ymm7, ymm8                    ; AES: + k_0
-    vpclmulqdq  ymm0, ymm0, [r10], 0x11             ; C·H^i: A1·B1
-    vbroadcasti128 ymm7, [rdi + 528]                ; AES: k_1
-    vpxor       ymm2, ymm2, ymm0                    ; C·H^i: HI += it
-    vaesenc     ymm0, ymm3, ymm7                    ; AES: round 1
-    vaesenc     ymm3, ymm5, ymm7                    ; AES: round 1
-    vmovdqu     ymm5, [rcx + 32]                    ; C, bytes as in memory
-    vaesenc     ymm4, ymm4, ymm7                    ; AES: round 1
-    vpshufb     ymm5, ymm5, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; C
-    vaesenc     ymm6, ymm6, ymm7                    ; AES: round 1
-    vbroadcasti128 ymm7, [rdi + 544]                ; AES: k_2
-    vaesenc     ymm0, ymm0, ymm7                    ; AES: round 2
-    vpclmulqdq  ymm8, ymm5, [r10 + 288], 0x00       ; C·H^i: A0·K0
-    vaesenc     ymm3, ymm3, ymm7                    ; AES: round 2
-    vaesenc     ymm4, ymm4, ymm7                    ; AES: round 2
-    vpxor       ymm1, ymm1, ymm8                    ; C·H^i: LO += it
-    vaesenc     ymm6, ymm6, ymm7                    ; AES: round 2
-    vbroadcasti128 ymm7, [rdi + 560]                ; AES: k_3
-    vaesenc     ymm0, ymm0, ymm7                    ; AES: round 3
-    vpclmulqdq  ymm8, ymm5, [r10 + 288], 0x10       ; C·H^i: A0·K1
-    vaesenc     ymm3, ymm3, ymm7                    ; AES: round 3
-    vpxor       ymm2, ymm2, ymm8                    ; C·H^i: HI += it
-    vaesenc     ymm4, ymm4, ymm7                    ; AES: round 3
-    vaesenc     ymm6, ymm6, ymm7                    ; AES: round 3
-    vpclmulqdq  ymm7, ymm5, [r10 + 32], 0x01        ; C·H^i: A1·B0
-    vbroadcasti128 ymm8, [rdi + 576]                ; AES: k_4
-    vpxor       ymm1, ymm1, ymm7                    ; C·H^i: LO += it
-    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 4
-    vaesenc     ymm3, ymm3, ymm8                    ; AES: round 4
-    vpclmulqdq  ymm5, ymm5, [r10 + 32], 0x11        ; C·H^i: A1·B1
-    vaesenc     ymm4, ymm4, ymm8                    ; AES: round 4
-    vpxor       ymm2, ymm2, ymm5                    ; C·H^i: HI += it
-    vaesenc     ymm5, ymm6, ymm8                    ; AES: round 4
-    vbroadcasti128 ymm6, [rdi + 592]                ; AES: k_5
-    vmovdqu     ymm7, [rcx + 64]                    ; C, bytes as in memory
-    vaesenc     ymm0, ymm0, ymm6                    ; AES: round 5
-    vpshufb     ymm7, ymm7, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; C
-    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 5
-    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 5
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 5
-    vpclmulqdq  ymm6, ymm7, [r10 + 320], 0x00       ; C·H^i: A0·K0
-    vbroadcasti128 ymm8, [rdi + 608]                ; AES: k_6
-    vpxor       ymm1, ymm1, ymm6                    ; C·H^i: LO += it
-    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 6
-    vaesenc     ymm3, ymm3, ymm8                    ; AES: round 6
-    vaesenc     ymm4, ymm4, ymm8                    ; AES: round 6
-    vpclmulqdq  ymm6, ymm7, [r10 + 320], 0x10       ; C·H^i: A0·K1
-    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 6
-    vbroadcasti128 ymm8, [rdi + 624]                ; AES: k_7
-    vpxor       ymm2, ymm2, ymm6                    ; C·H^i: HI += it
-    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 7
-    vpclmulqdq  ymm6, ymm7, [r10 + 64], 0x01        ; C·H^i: A1·B0
-    vaesenc     ymm3, ymm3, ymm8                    ; AES: round 7
-    vaesenc     ymm4, ymm4, ymm8                    ; AES: round 7
-    vpxor       ymm1, ymm1, ymm6                    ; C·H^i: LO += it
-    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 7
-    vpclmulqdq  ymm6, ymm7, [r10 + 64], 0x11        ; C·H^i: A1·B1
-    vbroadcasti128 ymm7, [rdi + 640]                ; AES: k_8
-    vaesenc     ymm0, ymm0, ymm7                    ; AES: round 8
-    vpxor       ymm2, ymm2, ymm6                    ; C·H^i: HI += it
-    vaesenc     ymm3, ymm3, ymm7                    ; AES: round 8
-    vmovdqu     ymm6, [rcx + 96]                    ; C, bytes as in memory
-    vaesenc     ymm4, ymm4, ymm7                    ; AES: round 8
-    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 8
-    vpshufb     ymm6, ymm6, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; C
-    vbroadcasti128 ymm7, [rdi + 656]                ; AES: k_9
-    vaesenc     ymm0, ymm0, ymm7                    ; AES: round 9
-    vaesenc     ymm3, ymm3, ymm7                    ; AES: round 9
-    vpclmulqdq  ymm8, ymm6, [r10 + 352], 0x00       ; C·H^i: A0·K0
-    vaesenc     ymm4, ymm4, ymm7                    ; AES: round 9
-    vpxor       ymm1, ymm1, ymm8                    ; C·H^i: LO += it
-    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 9
-    vbroadcasti128 ymm7, [rdi + 672]                ; AES: k_10
-    vpxor       ymm8, ymm7, [rcx]                   ; AES: k_Nr + text
-    vpclmulqdq  ymm9, ymm6, [r10 + 352], 0x10       ; C·H^i: A0·K1
-    vaesenclast ymm0, ymm0, ymm8                    ; AES: last round: the other text
-    vpxor       ymm2, ymm2, ymm9                    ; C·H^i: HI += it
-    vmovdqu     [r8], ymm0                          ; AES: written
-    vpxor       ymm0, ymm7, [rcx + 32]              ; AES: k_Nr + text
-    vpclmulqdq  ymm8, ymm6, [r10 + 96], 0x01        ; C·H^i: A1·B0
-    vaesenclast ymm0, ymm3, ymm0                    ; AES: last round: the other text
-    vpxor       ymm1, ymm1, ymm8                    ; C·H^i: LO += it
-    vmovdqu     [r8 + 32], ymm0                     ; AES: written
-    vpxor       ymm0, ymm7, [rcx + 64]              ; AES: k_Nr + text
-    vpclmulqdq  ymm3, ymm6, [r10 + 96], 0x11        ; C·H^i: A1·B1
-    vaesenclast ymm0, ymm4, ymm0                    ; AES: last round: the other text
-    vpxor       ymm2, ymm2, ymm3                    ; C·H^i: HI += it
-    vmovdqu     [r8 + 64], ymm0                     ; AES: written
-    vpxor       ymm0, ymm7, [rcx + 96]              ; AES: k_Nr + text
-    vaesenclast ymm0, ymm5, ymm0                    ; AES: last round: the other text
-    vmovdqu     [r8 + 96], ymm0                     ; AES: written
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
-    add         r10, 0x80                           ; the next powers
-    add         rcx, 0x80                           ; the next blocks
-    sub         r9, 0x80
-    add         r8, 0x80
-.under_4:
-    cmp         r9, 0x40
-    jb          .under_2
-    vpshufb     ymm3, ymm15, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; AES: counter block
-    vmovdqu     ymm4, [rcx]                         ; C, bytes as in memory
-    vpaddd      ymm5, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_2]  ; AES: 2 blocks ahead
-    vpshufb     ymm5, ymm5, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; AES: counter block
-    vpshufb     ymm4, ymm4, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; C
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_4]  ; AES: the next counters
-    vpxor       ymm0, ymm4, ymm0                    ; C·H^i: A = X + C; X counts once
-    vbroadcasti128 ymm4, [rdi + 512]                ; AES: k_0
-    vpclmulqdq  ymm6, ymm0, [r10 + 256], 0x00       ; C·H^i: A0·K0
-    vpxor       ymm3, ymm3, ymm4                    ; AES: + k_0
-    vpxor       ymm4, ymm5, ymm4                    ; AES: + k_0
-    vpxor       ymm1, ymm1, ymm6                    ; C·H^i: LO += it
-    vbroadcasti128 ymm5, [rdi + 528]                ; AES: k_1
-    vpclmulqdq  ymm6, ymm0, [r10 + 256], 0x10       ; C·H^i: A0·K1
-    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 1
-    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 1
-    vpxor       ymm2, ymm2, ymm6                    ; C·H^i: HI += it
-    vbroadcasti128 ymm5, [rdi + 544]                ; AES: k_2
-    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 2
-    vpclmulqdq  ymm6, ymm0, [r10], 0x01             ; C·H^i: A1·B0
-    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 2
-    vpxor       ymm1, ymm1, ymm6                    ; C·H^i: LO += it
-    vbroadcasti128 ymm5, [rdi + 560]                ; AES: k_3
-    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 3
-    vpclmulqdq  ymm0, ymm0, [r10], 0x11             ; C·H^i: A1·B1
-    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 3
-    vbroadcasti128 ymm5, [rdi + 576]                ; AES: k_4
-    vpxor       ymm2, ymm2, ymm0                    ; C·H^i: HI += it
-    vaesenc     ymm0, ymm3, ymm5                    ; AES: round 4
-    vmovdqu     ymm3, [rcx + 32]                    ; C, bytes as in memory
-    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 4
-    vbroadcasti128 ymm5, [rdi + 592]                ; AES: k_5
-    vpshufb     ymm3, ymm3, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; C
-    vaesenc     ymm0, ymm0, ymm5                    ; AES: round 5
-    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 5
-    vbroadcasti128 ymm5, [rdi + 608]                ; AES: k_6
-    vpclmulqdq  ymm6, ymm3, [r10 + 288], 0x00       ; C·H^i: A0·K0
-    vaesenc     ymm0, ymm0, ymm5                    ; AES: round 6
-    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 6
-    vpxor       ymm1, ymm1, ymm6                    ; C·H^i: LO += it
-    vbroadcasti128 ymm5, [rdi + 624]                ; AES: k_7
-    vaesenc     ymm0, ymm0, ymm5                    ; AES: round 7
-    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 7
-    vpclmulqdq  ymm5, ymm3, [r10 + 288], 0x10       ; C·H^i: A0·K1
-    vbroadcasti128 ymm6, [rdi + 640]                ; AES: k_8
-    vaesenc     ymm0, ymm0, ymm6                    ; AES: round 8
-    vpxor       ymm2, ymm2, ymm5                    ; C·H^i: HI += it
-    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 8
-    vbroadcasti128 ymm5, [rdi + 656]                ; AES: k_9
-    vpclmulqdq  ymm6, ymm3, [r10 + 32], 0x01        ; C·H^i: A1·B0
-    vaesenc     ymm0, ymm0, ymm5                    ; AES: round 9
-    vpxor       ymm1, ymm1, ymm6                    ; C·H^i: LO += it
-    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 9
-    vbroadcasti128 ymm5, [rdi + 672]                ; AES: k_10
-    vpclmulqdq  ymm3, ymm3, [r10 + 32], 0x11        ; C·H^i: A1·B1
-    vpxor       ymm6, ymm5, [rcx]                   ; AES: k_Nr + text
-    vaesenclast ymm0, ymm0, ymm6                    ; AES: last round: the other text
-    vpxor       ymm2, ymm2, ymm3                    ; C·H^i: HI += it
-    vmovdqu     [r8], ymm0                          ; AES: written
-    vpxor       ymm0, ymm5, [rcx + 32]              ; AES: k_Nr + text
-    vaesenclast ymm0, ymm4, ymm0                    ; AES: last round: the other text
-    vmovdqu     [r8 + 32], ymm0                     ; AES: written
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
-    add         r10, 0x40                           ; the next powers
-    add         rcx, 0x40                           ; the next blocks
-    sub         r9, 0x40
-    add         r8, 0x40
-.under_2:
-    cmp         r9, 0x20
-    jb          .under_1
-    vpshufb     ymm3, ymm15, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; AES: counter block
-    vmovdqu     ymm4, [rcx]                         ; C, bytes as in memory
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_2]  ; AES: the next counters
-    vpshufb     ymm4, ymm4, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; C
-    vbroadcasti128 ymm5, [rdi + 512]                ; AES: k_0
-    vpxor       ymm3, ymm3, ymm5                    ; AES: + k_0
-    vpxor       ymm0, ymm4, ymm0                    ; C·H^i: A = X + C; X counts once
-    vbroadcasti128 ymm4, [rdi + 528]                ; AES: k_1
-    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 1
-    vpclmulqdq  ymm4, ymm0, [r10 + 256], 0x00       ; C·H^i: A0·K0
-    vbroadcasti128 ymm5, [rdi + 544]                ; AES: k_2
-    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 2
-    vpxor       ymm1, ymm1, ymm4                    ; C·H^i: LO += it
-    vbroadcasti128 ymm4, [rdi + 560]                ; AES: k_3
-    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 3
-    vpclmulqdq  ymm4, ymm0, [r10 + 256], 0x10       ; C·H^i: A0·K1
-    vbroadcasti128 ymm5, [rdi + 576]                ; AES: k_4
-    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 4
-    vpxor       ymm2, ymm2, ymm4                    ; C·H^i: HI += it
-    vbroadcasti128 ymm4, [rdi + 592]                ; AES: k_5
-    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 5
-    vbroadcasti128 ymm4, [rdi + 608]                ; AES: k_6
-    vpclmulqdq  ymm5, ymm0, [r10], 0x01             ; C·H^i: A1·B0
-    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 6
-    vbroadcasti128 ymm4, [rdi + 624]                ; AES: k_7
-    vpxor       ymm1, ymm1, ymm5                    ; C·H^i: LO += it
-    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 7
-    vbroadcasti128 ymm4, [rdi + 640]                ; AES: k_8
-    vpclmulqdq  ymm0, ymm0, [r10], 0x11             ; C·H^i: A1·B1
-    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 8
-    vbroadcasti128 ymm4, [rdi + 656]                ; AES: k_9
-    vpxor       ymm2, ymm2, ymm0                    ; C·H^i: HI += it
-    vaesenc     ymm0, ymm3, ymm4                    ; AES: round 9
-    vbroadcasti128 ymm3, [rdi + 672]                ; AES: k_10
-    vpxor       ymm3, ymm3, [rcx]                   ; AES: k_Nr + text
-    vaesenclast ymm0, ymm0, ymm3                    ; AES: last round: the other text
-    vmovdqu     [r8], ymm0                          ; AES: written
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
+    vpxor       xmm3, xmm3, xmm3
+    jmp         .tail_rest
+.tail_first:
+    vmovdqu     ymm2, [r11]                         ; C·H^m: C, bytes as in memory
+    vpshufb     ymm2, ymm2, ymm0                    ; C·H^m: C
+    vpxor       ymm1, ymm2, ymm1                    ; C·H^m: A = X + C
+    vpclmulqdq  ymm2, ymm1, [r10 + 256], 0x00       ; C·H^m: A0·K0
+    vpclmulqdq  ymm3, ymm1, [r10 + 256], 0x10       ; C·H^m: A0·K1
+    vpclmulqdq  ymm4, ymm1, [r10], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  ymm1, ymm1, [r10], 0x11             ; C·H^m: A1·B1
+    vpxor       ymm2, ymm2, ymm4                    ; C·H^m: LO += it
+    vpxor       ymm3, ymm3, ymm1                    ; C·H^m: HI += it
+    vpxor       xmm1, xmm1, xmm1                    ; C·H^m: X counts once
     add         r10, 0x20                           ; the next powers
-    add         rcx, 0x20                           ; the next blocks
-    sub         r9, 0x20
-    add         r8, 0x20
-.under_1:
+    add         r11, 0x20                           ; the next blocks
+    sub         rbp, 0x20
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r9, 0x00
-    je          .reduce
-    cmp         r9, 0x10
-    jb          .under_block
-    vpshufb     xmm3, xmm15, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; counter block
-    vmovdqu     xmm4, [rdi + 512]                   ; k_0
-    vpxor       xmm3, xmm3, xmm4                    ; + k_0
-    vmovdqu     xmm4, [rdi + 528]                   ; k_1
-    vaesenc     xmm3, xmm3, xmm4                    ; round 1
-    vmovdqu     xmm4, [rdi + 544]                   ; k_2
-    vaesenc     xmm3, xmm3, xmm4                    ; round 2
-    vmovdqu     xmm4, [rdi + 560]                   ; k_3
-    vaesenc     xmm3, xmm3, xmm4                    ; round 3
-    vmovdqu     xmm4, [rdi + 576]                   ; k_4
-    vaesenc     xmm3, xmm3, xmm4                    ; round 4
-    vmovdqu     xmm4, [rdi + 592]                   ; k_5
-    vaesenc     xmm3, xmm3, xmm4                    ; round 5
-    vmovdqu     xmm4, [rdi + 608]                   ; k_6
-    vaesenc     xmm3, xmm3, xmm4                    ; round 6
-    vmovdqu     xmm4, [rdi + 624]                   ; k_7
-    vaesenc     xmm3, xmm3, xmm4                    ; round 7
-    vmovdqu     xmm4, [rdi + 640]                   ; k_8
-    vaesenc     xmm3, xmm3, xmm4                    ; round 8
-    vmovdqu     xmm4, [rdi + 656]                   ; k_9
-    vaesenc     xmm3, xmm3, xmm4                    ; round 9
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_k_clmul1_x16_one]  ; the next counters
-    vmovdqu     xmm4, [rcx]                         ; text, bytes as in memory
-    vmovdqu     xmm5, [rdi + 672]                   ; k_10
-    vpxor       xmm5, xmm5, xmm4                    ; k_Nr + text
-    vaesenclast xmm3, xmm3, xmm5                    ; other text
-    vmovdqu     [r8], xmm3                          ; written
-    vpshufb     xmm3, xmm4, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; C
-    vpxor       xmm0, xmm3, xmm0                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  xmm3, xmm0, [r10 + 256], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  xmm4, xmm0, [r10 + 256], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  xmm5, xmm0, [r10], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  xmm0, xmm0, [r10], 0x11             ; C·H^i: A1·B1
-    vpxor       ymm1, ymm1, ymm3                    ; C·H^i: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C·H^i: HI += it
-    vpxor       ymm1, ymm1, ymm5                    ; C·H^i: LO += it
-    vpxor       ymm2, ymm2, ymm0                    ; C·H^i: HI += it
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
+    cmp         rbp, 0x20
+    jb          .tail_after_block
+.tail_block:
+    vmovdqu     ymm4, [r11]                         ; C·H^i: C, bytes as in memory
+    vpshufb     ymm4, ymm4, ymm0                    ; C·H^i: C
+    vpclmulqdq  ymm5, ymm4, [r10 + 256], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  ymm6, ymm4, [r10 + 256], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  ymm7, ymm4, [r10], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  ymm4, ymm4, [r10], 0x11             ; C·H^i: A1·B1
+    vpxor       ymm2, ymm2, ymm5                    ; C·H^i: LO += it
+    vpxor       ymm3, ymm3, ymm6                    ; C·H^i: HI += it
+    vpxor       ymm2, ymm2, ymm7                    ; C·H^i: LO += it
+    vpxor       ymm3, ymm3, ymm4                    ; C·H^i: HI += it
+    add         r10, 0x20                           ; the next powers
+    add         r11, 0x20                           ; the next blocks
+    sub         rbp, 0x20
+    cmp         rbp, 0x20
+    jae         .tail_block
+.tail_after_block:
+    cmp         rbp, 0x00
+    je          .tail_reduce
+.tail_rest:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbp, 0x10
+    jb          .tail_under16
+    vmovdqu     xmm4, [r11]                         ; C, bytes as in memory
+    vpshufb     xmm4, xmm4, xmm0                    ; C
+    vpxor       xmm1, xmm4, xmm1                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  xmm4, xmm1, [r10 + 256], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  xmm5, xmm1, [r10 + 256], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  xmm6, xmm1, [r10], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  xmm1, xmm1, [r10], 0x11             ; C·H^i: A1·B1
+    vpxor       ymm2, ymm2, ymm4                    ; C·H^i: LO += it
+    vpxor       ymm3, ymm3, ymm5                    ; C·H^i: HI += it
+    vpxor       ymm2, ymm2, ymm6                    ; C·H^i: LO += it
+    vpxor       ymm3, ymm3, ymm1                    ; C·H^i: HI += it
+    vpxor       xmm1, xmm1, xmm1
     add         r10, 0x10                           ; the next powers
-    add         rcx, 0x10                           ; the next blocks
-    sub         r9, 0x10
-    add         r8, 0x10
-    cmp         r9, 0x00
-    je          .reduce
-.under_block:
-    vpshufb     xmm3, xmm15, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; counter block
-    vmovdqu     xmm4, [rdi + 512]                   ; k_0
-    vpxor       xmm3, xmm3, xmm4                    ; + k_0
-    vmovdqu     xmm4, [rdi + 528]                   ; k_1
-    vaesenc     xmm3, xmm3, xmm4                    ; round 1
-    vmovdqu     xmm4, [rdi + 544]                   ; k_2
-    vaesenc     xmm3, xmm3, xmm4                    ; round 2
-    vmovdqu     xmm4, [rdi + 560]                   ; k_3
-    vaesenc     xmm3, xmm3, xmm4                    ; round 3
-    vmovdqu     xmm4, [rdi + 576]                   ; k_4
-    vaesenc     xmm3, xmm3, xmm4                    ; round 4
-    vmovdqu     xmm4, [rdi + 592]                   ; k_5
-    vaesenc     xmm3, xmm3, xmm4                    ; round 5
-    vmovdqu     xmm4, [rdi + 608]                   ; k_6
-    vaesenc     xmm3, xmm3, xmm4                    ; round 6
-    vmovdqu     xmm4, [rdi + 624]                   ; k_7
-    vaesenc     xmm3, xmm3, xmm4                    ; round 7
-    vmovdqu     xmm4, [rdi + 640]                   ; k_8
-    vaesenc     xmm3, xmm3, xmm4                    ; round 8
-    vmovdqu     xmm4, [rdi + 656]                   ; k_9
-    vaesenc     xmm3, xmm3, xmm4                    ; round 9
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_k_clmul1_x16_one]  ; the next counters
+    add         r11, 0x10                           ; the next blocks
+    sub         rbp, 0x10
+    cmp         rbp, 0x00
+    je          .tail_reduce
+.tail_under16:
     vpxor       xmm4, xmm4, xmm4
-    cmp         r9, 0x08
-    jb          .under8
-    vmovq       xmm4, [rcx]                         ; bytes 0..7
-    vmovq       xmm5, [rcx + r9 - 8]                ; the last 8 bytes
-    mov         rax, r9
-    shl         rax, 0x03
-    sub         rax, 0x78
-    neg         rax                                 ; 8·(15 - r) bits
-    vmovq       xmm6, rax
+    cmp         rbp, 0x08
+    jb          .tail_under8
+    vmovq       xmm4, [r11]                         ; bytes 0..7
+    vmovq       xmm5, [r11 + rbp - 8]               ; the last 8 bytes
+    shl         rbp, 0x03
+    sub         rbp, 0x78
+    neg         rbp                                 ; 8·(15 - r) bits
+    vmovq       xmm6, rbp
     vpsrlq      xmm5, xmm5, xmm6                    ; 8·(15 - r) bits
     vpsrlq      xmm5, xmm5, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
     vpunpcklqdq xmm4, xmm4, xmm5                    ; C_last, zero-padded
-    jmp         .padded
-.under8:
-    cmp         r9, 0x04
-    jb          .under4
-    vmovd       xmm4, [rcx]                         ; bytes 0..3
-    vmovd       xmm5, [rcx + r9 - 4]                ; the last 4 bytes
-    mov         rax, r9
-    shl         rax, 0x03
-    sub         rax, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm6, rax
+    jmp         .tail_padded
+.tail_under8:
+    cmp         rbp, 0x04
+    jb          .tail_under4
+    vmovd       xmm4, [r11]                         ; bytes 0..3
+    vmovd       xmm5, [r11 + rbp - 4]               ; the last 4 bytes
+    shl         rbp, 0x03
+    sub         rbp, 0x20                           ; 8·(r - 4) bits
+    vmovq       xmm6, rbp
     vpsllq      xmm5, xmm5, xmm6                    ; into place
     vpor        xmm4, xmm4, xmm5                    ; C_last, zero-padded
-    jmp         .padded
-.under4:
-    mov         r11, r9
-    shr         r11, 0x01
-    movzx       eax, byte [rcx]                     ; byte 0
+    jmp         .tail_padded
+.tail_under4:
+    mov         rbx, rbp
+    shr         rbx, 0x01
+    movzx       eax, byte [r11]                     ; byte 0
     vmovq       xmm4, rax
-    movzx       eax, byte [rcx + r11]               ; byte r >> 1
+    movzx       eax, byte [r11 + rbx]               ; byte r >> 1
     vmovq       xmm5, rax
-    shl         r11, 0x03
-    vmovq       xmm6, r11
+    mov         eax, 0x00                           ; no byte stays
+    shl         rbx, 0x03
+    vmovq       xmm6, rbx
     vpsllq      xmm5, xmm5, xmm6                    ; into place
-    mov         r11, r9
-    sub         r11, 0x01
-    movzx       eax, byte [rcx + r11]               ; byte r - 1
+    sub         rbp, 0x01
+    movzx       eax, byte [r11 + rbp]               ; byte r - 1
     vmovq       xmm6, rax
-    shl         r11, 0x03
-    vmovq       xmm7, r11
+    mov         eax, 0x00                           ; no byte stays
+    shl         rbp, 0x03
+    vmovq       xmm7, rbp
     vpsllq      xmm6, xmm6, xmm7                    ; into place
+    mov         eax, 0x00                           ; no byte stays
     vpor        xmm4, xmm4, xmm5
     vpor        xmm4, xmm4, xmm6                    ; C_last, zero-padded
-.padded:
-    vmovdqu     xmm5, [rdi + 672]                   ; k_10
-    vpxor       xmm5, xmm5, xmm4                    ; k_Nr + text
-    vaesenclast xmm6, xmm3, xmm5                    ; other text
-    vpshufb     xmm3, xmm4, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; C_last
-    vpxor       xmm0, xmm3, xmm0                    ; C·H: A = X + C; X counts once
-    vpclmulqdq  xmm3, xmm0, [r10 + 256], 0x00       ; C·H: A0·K0
-    vpclmulqdq  xmm4, xmm0, [r10 + 256], 0x10       ; C·H: A0·K1
-    vpclmulqdq  xmm5, xmm0, [r10], 0x01             ; C·H: A1·B0
-    vpclmulqdq  xmm0, xmm0, [r10], 0x11             ; C·H: A1·B1
-    vpxor       ymm1, ymm1, ymm3                    ; C·H: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C·H: HI += it
-    vpxor       ymm1, ymm1, ymm5                    ; C·H: LO += it
-    vpxor       ymm2, ymm2, ymm0                    ; C·H: HI += it
+.tail_padded:
+    vpshufb     xmm4, xmm4, xmm0                    ; C_last
+    vpxor       xmm1, xmm4, xmm1                    ; C·H: A = X + C; X counts once
+    vpclmulqdq  xmm4, xmm1, [r10 + 256], 0x00       ; C·H: A0·K0
+    vpclmulqdq  xmm5, xmm1, [r10 + 256], 0x10       ; C·H: A0·K1
+    vpclmulqdq  xmm6, xmm1, [r10], 0x01             ; C·H: A1·B0
+    vpclmulqdq  xmm1, xmm1, [r10], 0x11             ; C·H: A1·B1
+    vpxor       ymm2, ymm2, ymm4                    ; C·H: LO += it
+    vpxor       ymm3, ymm3, ymm5                    ; C·H: HI += it
+    vpxor       ymm2, ymm2, ymm6                    ; C·H: LO += it
+    vpxor       ymm3, ymm3, ymm1                    ; C·H: HI += it
+.tail_reduce:
+    vpclmulqdq  ymm1, ymm2, [rel gcm128_avx2_k_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm2, ymm2, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       ymm2, ymm2, ymm3                    ; reduce: + HI
+    vpxor       ymm1, ymm1, ymm2                    ; reduce: RES = fold(LO) + HI
+    vextracti128 xmm2, ymm1, 0x01                   ; reduce: upper lanes
+    vpxor       xmm1, xmm1, xmm2                    ; reduce: add up the lanes
+    vpxor       xmm2, xmm2, xmm2                    ; reduce
+    cmp         r9, 0x00
+    je          .written                            ; reduce
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x80
+    jb          .under_4                            ; reduce
+    vpshufb     ymm2, ymm15, ymm0                   ; AES: counter block
+    vpaddd      ymm3, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     ymm3, ymm3, ymm0                    ; AES: counter block
+    vpaddd      ymm4, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     ymm4, ymm4, ymm0                    ; AES: counter block
+    vpaddd      ymm5, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_6]  ; AES: 6 blocks ahead
+    vpshufb     ymm5, ymm5, ymm0                    ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_8]  ; AES: the next counters
+    vbroadcasti128 ymm6, [rdi + 512]                ; AES: k_0
+    vpxor       ymm2, ymm2, ymm6                    ; AES: + k_0
+    vpxor       ymm3, ymm3, ymm6                    ; AES: + k_0
+    vpxor       ymm4, ymm4, ymm6                    ; AES: + k_0
+    vpxor       ymm5, ymm5, ymm6                    ; AES: + k_0
+    vbroadcasti128 ymm6, [rdi + 528]                ; AES: k_1
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 1
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 1
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 1
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 1
+    vbroadcasti128 ymm6, [rdi + 544]                ; AES: k_2
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 2
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 2
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 2
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 2
+    vbroadcasti128 ymm6, [rdi + 560]                ; AES: k_3
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 3
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 3
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 3
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 3
+    vbroadcasti128 ymm6, [rdi + 576]                ; AES: k_4
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 4
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 4
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 4
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 4
+    vbroadcasti128 ymm6, [rdi + 592]                ; AES: k_5
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 5
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 5
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 5
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 5
+    vbroadcasti128 ymm6, [rdi + 608]                ; AES: k_6
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 6
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 6
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 6
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 6
+    vbroadcasti128 ymm6, [rdi + 624]                ; AES: k_7
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 7
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 7
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 7
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 7
+    vbroadcasti128 ymm6, [rdi + 640]                ; AES: k_8
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 8
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 8
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 8
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 8
+    vbroadcasti128 ymm6, [rdi + 656]                ; AES: k_9
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 9
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 9
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 9
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 9
+    vbroadcasti128 ymm6, [rdi + 672]                ; AES: k_10
+    vpxor       ymm7, ymm6, [rcx]                   ; AES: k_Nr + text
+    vaesenclast ymm2, ymm2, ymm7                    ; AES: last round: the other text
+    vmovdqu     [r8], ymm2                          ; AES: written
+    vpxor       ymm2, ymm6, [rcx + 32]              ; AES: k_Nr + text
+    vaesenclast ymm2, ymm3, ymm2                    ; AES: last round: the other text
+    vmovdqu     [r8 + 32], ymm2                     ; AES: written
+    vpxor       ymm2, ymm6, [rcx + 64]              ; AES: k_Nr + text
+    vaesenclast ymm2, ymm4, ymm2                    ; AES: last round: the other text
+    vmovdqu     [r8 + 64], ymm2                     ; AES: written
+    vpxor       ymm2, ymm6, [rcx + 96]              ; AES: k_Nr + text
+    vaesenclast ymm2, ymm5, ymm2                    ; AES: last round: the other text
+    vmovdqu     [r8 + 96], ymm2                     ; AES: written
+    add         rcx, 0x80
+    add         r8, 0x80
+    sub         r9, 0x80
+.under_4:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x40
+    jb          .under_2
+    vpshufb     ymm2, ymm15, ymm0                   ; AES: counter block
+    vpaddd      ymm3, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     ymm3, ymm3, ymm0                    ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_4]  ; AES: the next counters
+    vbroadcasti128 ymm4, [rdi + 512]                ; AES: k_0
+    vpxor       ymm2, ymm2, ymm4                    ; AES: + k_0
+    vpxor       ymm3, ymm3, ymm4                    ; AES: + k_0
+    vbroadcasti128 ymm4, [rdi + 528]                ; AES: k_1
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 1
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 1
+    vbroadcasti128 ymm4, [rdi + 544]                ; AES: k_2
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 2
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 2
+    vbroadcasti128 ymm4, [rdi + 560]                ; AES: k_3
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 3
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 3
+    vbroadcasti128 ymm4, [rdi + 576]                ; AES: k_4
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 4
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 4
+    vbroadcasti128 ymm4, [rdi + 592]                ; AES: k_5
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 5
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 5
+    vbroadcasti128 ymm4, [rdi + 608]                ; AES: k_6
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 6
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 6
+    vbroadcasti128 ymm4, [rdi + 624]                ; AES: k_7
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 7
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 7
+    vbroadcasti128 ymm4, [rdi + 640]                ; AES: k_8
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 8
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 8
+    vbroadcasti128 ymm4, [rdi + 656]                ; AES: k_9
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 9
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 9
+    vbroadcasti128 ymm4, [rdi + 672]                ; AES: k_10
+    vpxor       ymm5, ymm4, [rcx]                   ; AES: k_Nr + text
+    vaesenclast ymm2, ymm2, ymm5                    ; AES: last round: the other text
+    vmovdqu     [r8], ymm2                          ; AES: written
+    vpxor       ymm2, ymm4, [rcx + 32]              ; AES: k_Nr + text
+    vaesenclast ymm2, ymm3, ymm2                    ; AES: last round: the other text
+    vmovdqu     [r8 + 32], ymm2                     ; AES: written
+    add         rcx, 0x40
+    add         r8, 0x40
+    sub         r9, 0x40
+.under_2:
+    cmp         r9, 0x20
+    jb          .under_1
+    vpshufb     ymm2, ymm15, ymm0                   ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_2]  ; AES: the next counters
+    vbroadcasti128 ymm3, [rdi + 512]                ; AES: k_0
+    vpxor       ymm2, ymm2, ymm3                    ; AES: + k_0
+    vbroadcasti128 ymm3, [rdi + 528]                ; AES: k_1
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 1
+    vbroadcasti128 ymm3, [rdi + 544]                ; AES: k_2
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 2
+    vbroadcasti128 ymm3, [rdi + 560]                ; AES: k_3
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 3
+    vbroadcasti128 ymm3, [rdi + 576]                ; AES: k_4
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 4
+    vbroadcasti128 ymm3, [rdi + 592]                ; AES: k_5
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 5
+    vbroadcasti128 ymm3, [rdi + 608]                ; AES: k_6
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 6
+    vbroadcasti128 ymm3, [rdi + 624]                ; AES: k_7
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 7
+    vbroadcasti128 ymm3, [rdi + 640]                ; AES: k_8
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 8
+    vbroadcasti128 ymm3, [rdi + 656]                ; AES: k_9
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 9
+    vbroadcasti128 ymm3, [rdi + 672]                ; AES: k_10
+    vpxor       ymm3, ymm3, [rcx]                   ; AES: k_Nr + text
+    vaesenclast ymm2, ymm2, ymm3                    ; AES: last round: the other text
+    vmovdqu     [r8], ymm2                          ; AES: written
+    add         rcx, 0x20
+    add         r8, 0x20
+    sub         r9, 0x20
+.under_1:
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x00
+    je          .written
+    cmp         r9, 0x10
+    jb          .under_block                        ; AES
+    vpshufb     xmm2, xmm15, xmm0                   ; AES: counter block
+    vmovdqu     xmm3, [rdi + 512]                   ; AES: k_0
+    vpxor       xmm2, xmm2, xmm3                    ; AES: + k_0
+    vmovdqu     xmm3, [rdi + 528]                   ; AES: k_1
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 1
+    vmovdqu     xmm3, [rdi + 544]                   ; AES: k_2
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
+    vmovdqu     xmm3, [rdi + 560]                   ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 3
+    vmovdqu     xmm3, [rdi + 576]                   ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 4
+    vmovdqu     xmm3, [rdi + 592]                   ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 5
+    vmovdqu     xmm3, [rdi + 608]                   ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 6
+    vmovdqu     xmm3, [rdi + 624]                   ; AES: k_7
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 7
+    vmovdqu     xmm3, [rdi + 640]                   ; AES: k_8
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 8
+    vmovdqu     xmm3, [rdi + 656]                   ; AES: k_9
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 9
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_k_clmul1_x16_one]  ; AES: the next counters
+    vmovdqu     xmm3, [rcx]                         ; AES: text, bytes as in memory
+    vmovdqu     xmm4, [rdi + 672]                   ; AES: k_10
+    vpxor       xmm3, xmm4, xmm3                    ; AES: k_Nr + text
+    vaesenclast xmm2, xmm2, xmm3                    ; AES: last round: the other text
+    vmovdqu     [r8], xmm2                          ; AES: written
+    add         rcx, 0x10                           ; AES
+    add         r8, 0x10                            ; AES
+    sub         r9, 0x10                            ; AES
+    cmp         r9, 0x00
+    je          .written                            ; AES
+.under_block:
+    vpshufb     xmm2, xmm15, xmm0                   ; AES: counter block
+    vmovdqu     xmm3, [rdi + 512]                   ; AES: k_0
+    vpxor       xmm2, xmm2, xmm3                    ; AES: + k_0
+    vmovdqu     xmm3, [rdi + 528]                   ; AES: k_1
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 1
+    vmovdqu     xmm3, [rdi + 544]                   ; AES: k_2
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
+    vmovdqu     xmm3, [rdi + 560]                   ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 3
+    vmovdqu     xmm3, [rdi + 576]                   ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 4
+    vmovdqu     xmm3, [rdi + 592]                   ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 5
+    vmovdqu     xmm3, [rdi + 608]                   ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 6
+    vmovdqu     xmm3, [rdi + 624]                   ; AES: k_7
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 7
+    vmovdqu     xmm3, [rdi + 640]                   ; AES: k_8
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 8
+    vmovdqu     xmm3, [rdi + 656]                   ; AES: k_9
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 9
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_k_clmul1_x16_one]  ; AES: the next counters
+    vpxor       xmm3, xmm3, xmm3                    ; AES
+    cmp         r9, 0x08
+    jb          .under8                             ; AES
+    vmovq       xmm3, [rcx]                         ; AES: bytes 0..7
+    vmovq       xmm4, [rcx + r9 - 8]                ; AES: the last 8 bytes
     mov         rax, r9
-    and         rax, 0x08
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x78                           ; AES
+    neg         rax                                 ; AES: 8·(15 - r) bits
+    vmovq       xmm5, rax                           ; AES
+    vpsrlq      xmm4, xmm4, xmm5                    ; AES: 8·(15 - r) bits
+    vpsrlq      xmm4, xmm4, 0x08                    ; AES: and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm3, xmm3, xmm4                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
+.under8:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x04
+    jb          .under4                             ; AES
+    vmovd       xmm3, [rcx]                         ; AES: bytes 0..3
+    vmovd       xmm4, [rcx + r9 - 4]                ; AES: the last 4 bytes
+    mov         rax, r9
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x20                           ; AES: 8·(r - 4) bits
+    vmovq       xmm5, rax                           ; AES
+    vpsllq      xmm4, xmm4, xmm5                    ; AES: into place
+    vpor        xmm3, xmm3, xmm4                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
+.under4:
+    mov         r10, r9
+    shr         r10, 0x01                           ; AES
+    movzx       eax, byte [rcx]                     ; AES: byte 0
+    vmovq       xmm3, rax                           ; AES
+    movzx       eax, byte [rcx + r10]               ; AES: byte r >> 1
+    vmovq       xmm4, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r10, 0x03                           ; AES
+    vmovq       xmm5, r10                           ; AES
+    vpsllq      xmm4, xmm4, xmm5                    ; AES: into place
+    mov         r10, r9
+    sub         r10, 0x01                           ; AES
+    movzx       eax, byte [rcx + r10]               ; AES: byte r - 1
+    vmovq       xmm5, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r10, 0x03                           ; AES
+    vmovq       xmm6, r10                           ; AES
+    vpsllq      xmm5, xmm5, xmm6                    ; AES: into place
+    mov         eax, 0x00                           ; AES: no byte stays
+    vpor        xmm3, xmm3, xmm4                    ; AES
+    vpor        xmm3, xmm3, xmm5                    ; AES: C_last, zero-padded
+.padded:
+    vmovdqu     xmm4, [rdi + 672]                   ; AES: k_10
+    vpxor       xmm3, xmm4, xmm3                    ; AES: k_Nr + text
+    vaesenclast xmm4, xmm2, xmm3                    ; AES: last round: the other text
+    vmovq       xmm2, r9                            ; AES
+    vpxor       xmm3, xmm3, xmm3                    ; AES
+    vpshufb     xmm2, xmm2, xmm3                    ; AES: r in every byte
+    vpcmpgtb    xmm2, xmm2, [rel gcm128_avx2_k_clmul1_x16_positions]  ; AES: ones in bytes 0..r-1
+    vpand       xmm2, xmm4, xmm2                    ; AES: zero-padded
+    mov         rax, r9
+    and         rax, 0x08                           ; AES
     cmp         rax, 0x00
-    je          .stored_8
-    vmovq       [r8], xmm6                          ; 8 of its bytes
-    vpsrldq     xmm6, xmm6, 0x08                    ; the bytes after them
-    add         r8, 0x08
+    je          .stored_8                           ; AES
+    vmovq       [r8], xmm4                          ; AES: 8 of its bytes
+    vpsrldq     xmm4, xmm4, 0x08                    ; AES: the bytes after them
+    add         r8, 0x08                            ; AES
 .stored_8:
     mov         rax, r9
-    and         rax, 0x04
+    and         rax, 0x04                           ; AES
     cmp         rax, 0x00
-    je          .stored_4
-    vmovd       [r8], xmm6                          ; 4 of its bytes
-    vpsrldq     xmm6, xmm6, 0x04                    ; the bytes after them
-    add         r8, 0x04
+    je          .stored_4                           ; AES
+    vmovd       [r8], xmm4                          ; AES: 4 of its bytes
+    vpsrldq     xmm4, xmm4, 0x04                    ; AES: the bytes after them
+    add         r8, 0x04                            ; AES
 .stored_4:
     mov         rax, r9
-    and         rax, 0x02
+    and         rax, 0x02                           ; AES
     cmp         rax, 0x00
-    je          .stored_2
-    vpextrw     word [r8], xmm6, 0x00               ; 2 of its bytes
-    vpsrldq     xmm6, xmm6, 0x02                    ; the bytes after them
-    add         r8, 0x02
+    je          .stored_2                           ; AES
+    vpextrw     word [r8], xmm4, 0x00               ; AES: 2 of its bytes
+    vpsrldq     xmm4, xmm4, 0x02                    ; AES: the bytes after them
+    add         r8, 0x02                            ; AES
 .stored_2:
-    and         r9, 0x01
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    and         r9, 0x01                            ; AES
     cmp         r9, 0x00
-    je          .stored_1
-    vpextrb     byte [r8], xmm6, 0x00               ; 1 of its bytes
+    je          .stored_1                           ; AES
+    vpextrb     byte [r8], xmm4, 0x00               ; AES: 1 of its bytes
 .stored_1:
-.reduce:
-    vpclmulqdq  ymm0, ymm1, [rel gcm128_avx2_k_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     ymm1, ymm1, 0x4e                    ; reduce: (LO1, LO0)
-    vpxor       ymm1, ymm1, ymm2                    ; reduce: + HI
-    vpxor       ymm0, ymm0, ymm1                    ; reduce: RES = fold(LO) + HI
-    vextracti128 xmm1, ymm0, 0x01                   ; reduce: upper lanes
-    vpxor       xmm0, xmm0, xmm1                    ; reduce: add up the lanes
+.written:
 .store:
-    vpshufb     xmm1, xmm15, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; counter block
-    vmovdqu     [rsi], xmm1                         ; counter block
-    vpshufb     xmm0, xmm0, [rel gcm128_avx2_k_clmul1_x16_byte_swap]  ; X, bytes as in memory
+    vpshufb     xmm2, xmm15, xmm0                   ; counter block
+    vmovdqu     [rsi], xmm2                         ; counter block
+    vpshufb     xmm0, xmm1, xmm0                    ; X, bytes as in memory
     vmovdqu     [rdx], xmm0                         ; X
 .done:
     vzeroupper                                      ; upper halves are the caller's
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .end:
 
 ; int gcm128_avx2_k_clmul1_x16_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16])
 ;   out = in encrypted, and the tag of it and aad; 0, or 2 if a length is none there may be
 ;   stack 56 bytes; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12
-;   secrets may remain in xmm0-15, rcx rdx rsi, 16 bytes of stack
+;   secrets may remain in xmm0-15, r10 rcx rdx, 16 bytes of stack
 global gcm128_avx2_k_clmul1_x16_seal:function (gcm128_avx2_k_clmul1_x16_seal.end - gcm128_avx2_k_clmul1_x16_seal)
 align 32
 gcm128_avx2_k_clmul1_x16_seal:
@@ -2305,11 +2338,11 @@ gcm128_avx2_k_clmul1_x16_seal:
     vextracti128 xmm2, ymm0, 0x01                   ; reduce: upper lanes
     vpxor       xmm0, xmm0, xmm2                    ; reduce: add up the lanes
 .aad_done:
-    mov         r10, r12
+    mov         rsi, r12
     cmp         r12, 0x00
     je          .tag
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r10, 256
+    cmp         rsi, 256
     jb          .rest
 .first:
     vpshufb     ymm2, ymm15, ymm1                   ; AES: counter block
@@ -2444,9 +2477,9 @@ gcm128_avx2_k_clmul1_x16_seal:
     vaesenclast ymm2, ymm9, ymm2                    ; AES: last round: the other text
     vmovdqu     [rbp + 224], ymm2                   ; AES: written
     add         r9, 256                             ; next group
-    sub         r10, 256
-    cmp         r10, 256
-    jb          .last
+    cmp         rsi, 512
+    jb          .rest
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .group:
     vpshufb     ymm2, ymm15, ymm1                   ; AES: counter block
     vpaddd      ymm3, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_2]  ; AES: 2 blocks ahead
@@ -2666,506 +2699,499 @@ gcm128_avx2_k_clmul1_x16_seal:
     vpxor       xmm0, xmm0, xmm2                    ; reduce: add up the lanes
     add         r9, 256                             ; next group
     add         rbp, 256
-    sub         r10, 256
-    cmp         r10, 256
+    sub         rsi, 256
+    cmp         rsi, 512
     jae         .group
 .after_group:
-.last:
-    vmovdqu     ymm2, [rbp + 64]                    ; C3·H^6: C, bytes as in memory
-    vpshufb     ymm2, ymm2, ymm1                    ; C3·H^6: C
-    vpclmulqdq  ymm3, ymm2, [rdi + 320], 0x00       ; C3·H^6: A0·K0
-    vpclmulqdq  ymm4, ymm2, [rdi + 320], 0x10       ; C3·H^6: A0·K1
-    vpclmulqdq  ymm5, ymm2, [rdi + 64], 0x01        ; C3·H^6: A1·B0
-    vpclmulqdq  ymm2, ymm2, [rdi + 64], 0x11        ; C3·H^6: A1·B1
-    vmovdqu     ymm6, [rbp + 96]                    ; C4·H^5: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm1                    ; C4·H^5: C
-    vpclmulqdq  ymm7, ymm6, [rdi + 352], 0x00       ; C4·H^5: A0·K0
-    vpclmulqdq  ymm8, ymm6, [rdi + 352], 0x10       ; C4·H^5: A0·K1
-    vpclmulqdq  ymm9, ymm6, [rdi + 96], 0x01        ; C4·H^5: A1·B0
-    vpclmulqdq  ymm6, ymm6, [rdi + 96], 0x11        ; C4·H^5: A1·B1
-    vpxor       ymm3, ymm3, ymm5                    ; C4·H^5: LO += it
-    vpxor       ymm2, ymm4, ymm2                    ; C4·H^5: HI += it
-    vmovdqu     ymm4, [rbp + 128]                   ; C5·H^4: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm1                    ; C5·H^4: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 384], 0x00       ; C5·H^4: A0·K0
-    vpclmulqdq  ymm10, ymm4, [rdi + 384], 0x10      ; C5·H^4: A0·K1
-    vpclmulqdq  ymm11, ymm4, [rdi + 128], 0x01      ; C5·H^4: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 128], 0x11       ; C5·H^4: A1·B1
-    vpxor       ymm3, ymm3, ymm7                    ; C5·H^4: LO += it
-    vpxor       ymm2, ymm2, ymm8                    ; C5·H^4: HI += it
-    vpxor       ymm3, ymm3, ymm9                    ; C5·H^4: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C5·H^4: HI += it
-    vmovdqu     ymm6, [rbp + 160]                   ; C6·H^3: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm1                    ; C6·H^3: C
-    vpclmulqdq  ymm7, ymm6, [rdi + 416], 0x00       ; C6·H^3: A0·K0
-    vpclmulqdq  ymm8, ymm6, [rdi + 416], 0x10       ; C6·H^3: A0·K1
-    vpclmulqdq  ymm9, ymm6, [rdi + 160], 0x01       ; C6·H^3: A1·B0
-    vpclmulqdq  ymm6, ymm6, [rdi + 160], 0x11       ; C6·H^3: A1·B1
-    vpxor       ymm3, ymm3, ymm5                    ; C6·H^3: LO += it
-    vpxor       ymm2, ymm2, ymm10                   ; C6·H^3: HI += it
-    vpxor       ymm3, ymm3, ymm11                   ; C6·H^3: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C6·H^3: HI += it
-    vmovdqu     ymm4, [rbp + 192]                   ; C7·H^2: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm1                    ; C7·H^2: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 448], 0x00       ; C7·H^2: A0·K0
-    vpclmulqdq  ymm10, ymm4, [rdi + 448], 0x10      ; C7·H^2: A0·K1
-    vpclmulqdq  ymm11, ymm4, [rdi + 192], 0x01      ; C7·H^2: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 192], 0x11       ; C7·H^2: A1·B1
-    vpxor       ymm3, ymm3, ymm7                    ; C7·H^2: LO += it
-    vpxor       ymm2, ymm2, ymm8                    ; C7·H^2: HI += it
-    vpxor       ymm3, ymm3, ymm9                    ; C7·H^2: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C7·H^2: HI += it
-    vmovdqu     ymm6, [rbp + 224]                   ; C8·H^1: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm1                    ; C8·H^1: C
-    vpclmulqdq  ymm7, ymm6, [rdi + 480], 0x00       ; C8·H^1: A0·K0
-    vpclmulqdq  ymm8, ymm6, [rdi + 480], 0x10       ; C8·H^1: A0·K1
-    vpclmulqdq  ymm9, ymm6, [rdi + 224], 0x01       ; C8·H^1: A1·B0
-    vpclmulqdq  ymm6, ymm6, [rdi + 224], 0x11       ; C8·H^1: A1·B1
-    vpxor       ymm3, ymm3, ymm5                    ; C8·H^1: LO += it
-    vpxor       ymm2, ymm2, ymm10                   ; C8·H^1: HI += it
-    vpxor       ymm3, ymm3, ymm11                   ; C8·H^1: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C8·H^1: HI += it
-    vmovdqu     ymm4, [rbp + 32]                    ; C2·H^7: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm1                    ; C2·H^7: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 288], 0x00       ; C2·H^7: A0·K0
-    vpclmulqdq  ymm10, ymm4, [rdi + 288], 0x10      ; C2·H^7: A0·K1
-    vpclmulqdq  ymm11, ymm4, [rdi + 32], 0x01       ; C2·H^7: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 32], 0x11        ; C2·H^7: A1·B1
-    vpxor       ymm3, ymm3, ymm7                    ; C2·H^7: LO += it
-    vpxor       ymm2, ymm2, ymm8                    ; C2·H^7: HI += it
-    vpxor       ymm3, ymm3, ymm9                    ; C2·H^7: LO += it
-    vpxor       ymm2, ymm2, ymm6                    ; C2·H^7: HI += it
-    vmovdqu     ymm6, [rbp]                         ; C1·H^8: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm1                    ; C1·H^8: C
-    vpxor       ymm0, ymm6, ymm0                    ; C1·H^8: A = X + C
-    vpclmulqdq  ymm6, ymm0, [rdi + 256], 0x00       ; C1·H^8: A0·K0
-    vpclmulqdq  ymm7, ymm0, [rdi + 256], 0x10       ; C1·H^8: A0·K1
-    vpclmulqdq  ymm8, ymm0, [rdi], 0x01             ; C1·H^8: A1·B0
-    vpclmulqdq  ymm0, ymm0, [rdi], 0x11             ; C1·H^8: A1·B1
-    vpxor       ymm3, ymm3, ymm5                    ; C1·H^8: LO += it
-    vpxor       ymm2, ymm2, ymm10                   ; C1·H^8: HI += it
-    vpxor       ymm3, ymm3, ymm11                   ; C1·H^8: LO += it
-    vpxor       ymm2, ymm2, ymm4                    ; C1·H^8: HI += it
-    vpxor       ymm3, ymm3, ymm6                    ; C1·H^8: LO += it
-    vpxor       ymm2, ymm2, ymm7                    ; C1·H^8: HI += it
-    vpxor       ymm3, ymm3, ymm8                    ; C1·H^8: LO += it
-    vpxor       ymm0, ymm2, ymm0                    ; C1·H^8: HI += it
-    vpclmulqdq  ymm2, ymm3, [rel gcm128_avx2_k_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e                    ; reduce: (LO1, LO0)
-    vpxor       ymm0, ymm3, ymm0                    ; reduce: + HI
-    vpxor       ymm0, ymm2, ymm0                    ; reduce: RES = fold(LO) + HI
-    vextracti128 xmm2, ymm0, 0x01                   ; reduce: upper lanes
-    vpxor       xmm0, xmm0, xmm2                    ; reduce: add up the lanes
-    add         rbp, 256                            ; reduce
-    cmp         r10, 0x00
-    je          .tag                                ; reduce
 .rest:
-    lea         rcx, [r10 + 15]                     ; reduce
+    mov         r10, rbp
+    mov         r11, rsi
+    cmp         r11, 256
+    jb          .fewer
+    add         rbp, 256
+    sub         rsi, 256
+.fewer:
+    vpxor       xmm2, xmm2, xmm2
+    cmp         rsi, 0x00
+    je          .written
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 0x80
+    jb          .under_4
+    vpshufb     ymm3, ymm15, ymm1                   ; AES: counter block
+    vpaddd      ymm4, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     ymm4, ymm4, ymm1                    ; AES: counter block
+    vpaddd      ymm5, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     ymm5, ymm5, ymm1                    ; AES: counter block
+    vpaddd      ymm6, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_6]  ; AES: 6 blocks ahead
+    vpshufb     ymm6, ymm6, ymm1                    ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_8]  ; AES: the next counters
+    vbroadcasti128 ymm7, [rdi + 512]                ; AES: k_0
+    vpxor       ymm3, ymm3, ymm7                    ; AES: + k_0
+    vpxor       ymm4, ymm4, ymm7                    ; AES: + k_0
+    vpxor       ymm5, ymm5, ymm7                    ; AES: + k_0
+    vpxor       ymm6, ymm6, ymm7                    ; AES: + k_0
+    vbroadcasti128 ymm7, [rdi + 528]                ; AES: k_1
+    vaesenc     ymm3, ymm3, ymm7                    ; AES: round 1
+    vaesenc     ymm4, ymm4, ymm7                    ; AES: round 1
+    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 1
+    vaesenc     ymm6, ymm6, ymm7                    ; AES: round 1
+    vbroadcasti128 ymm7, [rdi + 544]                ; AES: k_2
+    vaesenc     ymm3, ymm3, ymm7                    ; AES: round 2
+    vaesenc     ymm4, ymm4, ymm7                    ; AES: round 2
+    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 2
+    vaesenc     ymm6, ymm6, ymm7                    ; AES: round 2
+    vbroadcasti128 ymm7, [rdi + 560]                ; AES: k_3
+    vaesenc     ymm3, ymm3, ymm7                    ; AES: round 3
+    vaesenc     ymm4, ymm4, ymm7                    ; AES: round 3
+    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 3
+    vaesenc     ymm6, ymm6, ymm7                    ; AES: round 3
+    vbroadcasti128 ymm7, [rdi + 576]                ; AES: k_4
+    vaesenc     ymm3, ymm3, ymm7                    ; AES: round 4
+    vaesenc     ymm4, ymm4, ymm7                    ; AES: round 4
+    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 4
+    vaesenc     ymm6, ymm6, ymm7                    ; AES: round 4
+    vbroadcasti128 ymm7, [rdi + 592]                ; AES: k_5
+    vaesenc     ymm3, ymm3, ymm7                    ; AES: round 5
+    vaesenc     ymm4, ymm4, ymm7                    ; AES: round 5
+    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 5
+    vaesenc     ymm6, ymm6, ymm7                    ; AES: round 5
+    vbroadcasti128 ymm7, [rdi + 608]                ; AES: k_6
+    vaesenc     ymm3, ymm3, ymm7                    ; AES: round 6
+    vaesenc     ymm4, ymm4, ymm7                    ; AES: round 6
+    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 6
+    vaesenc     ymm6, ymm6, ymm7                    ; AES: round 6
+    vbroadcasti128 ymm7, [rdi + 624]                ; AES: k_7
+    vaesenc     ymm3, ymm3, ymm7                    ; AES: round 7
+    vaesenc     ymm4, ymm4, ymm7                    ; AES: round 7
+    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 7
+    vaesenc     ymm6, ymm6, ymm7                    ; AES: round 7
+    vbroadcasti128 ymm7, [rdi + 640]                ; AES: k_8
+    vaesenc     ymm3, ymm3, ymm7                    ; AES: round 8
+    vaesenc     ymm4, ymm4, ymm7                    ; AES: round 8
+    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 8
+    vaesenc     ymm6, ymm6, ymm7                    ; AES: round 8
+    vbroadcasti128 ymm7, [rdi + 656]                ; AES: k_9
+    vaesenc     ymm3, ymm3, ymm7                    ; AES: round 9
+    vaesenc     ymm4, ymm4, ymm7                    ; AES: round 9
+    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 9
+    vaesenc     ymm6, ymm6, ymm7                    ; AES: round 9
+    vbroadcasti128 ymm7, [rdi + 672]                ; AES: k_10
+    vpxor       ymm8, ymm7, [r9]                    ; AES: k_Nr + text
+    vaesenclast ymm3, ymm3, ymm8                    ; AES: last round: the other text
+    vmovdqu     [rbp], ymm3                         ; AES: written
+    vpxor       ymm3, ymm7, [r9 + 32]               ; AES: k_Nr + text
+    vaesenclast ymm3, ymm4, ymm3                    ; AES: last round: the other text
+    vmovdqu     [rbp + 32], ymm3                    ; AES: written
+    vpxor       ymm3, ymm7, [r9 + 64]               ; AES: k_Nr + text
+    vaesenclast ymm3, ymm5, ymm3                    ; AES: last round: the other text
+    vmovdqu     [rbp + 64], ymm3                    ; AES: written
+    vpxor       ymm3, ymm7, [r9 + 96]               ; AES: k_Nr + text
+    vaesenclast ymm3, ymm6, ymm3                    ; AES: last round: the other text
+    vmovdqu     [rbp + 96], ymm3                    ; AES: written
+    add         r9, 0x80
+    add         rbp, 0x80
+    sub         rsi, 0x80
+.under_4:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 0x40
+    jb          .under_2
+    vpshufb     ymm3, ymm15, ymm1                   ; AES: counter block
+    vpaddd      ymm4, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     ymm4, ymm4, ymm1                    ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_4]  ; AES: the next counters
+    vbroadcasti128 ymm5, [rdi + 512]                ; AES: k_0
+    vpxor       ymm3, ymm3, ymm5                    ; AES: + k_0
+    vpxor       ymm4, ymm4, ymm5                    ; AES: + k_0
+    vbroadcasti128 ymm5, [rdi + 528]                ; AES: k_1
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 1
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 1
+    vbroadcasti128 ymm5, [rdi + 544]                ; AES: k_2
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 2
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 2
+    vbroadcasti128 ymm5, [rdi + 560]                ; AES: k_3
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 3
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 3
+    vbroadcasti128 ymm5, [rdi + 576]                ; AES: k_4
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 4
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 4
+    vbroadcasti128 ymm5, [rdi + 592]                ; AES: k_5
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 5
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 5
+    vbroadcasti128 ymm5, [rdi + 608]                ; AES: k_6
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 6
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 6
+    vbroadcasti128 ymm5, [rdi + 624]                ; AES: k_7
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 7
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 7
+    vbroadcasti128 ymm5, [rdi + 640]                ; AES: k_8
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 8
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 8
+    vbroadcasti128 ymm5, [rdi + 656]                ; AES: k_9
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 9
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 9
+    vbroadcasti128 ymm5, [rdi + 672]                ; AES: k_10
+    vpxor       ymm6, ymm5, [r9]                    ; AES: k_Nr + text
+    vaesenclast ymm3, ymm3, ymm6                    ; AES: last round: the other text
+    vmovdqu     [rbp], ymm3                         ; AES: written
+    vpxor       ymm3, ymm5, [r9 + 32]               ; AES: k_Nr + text
+    vaesenclast ymm3, ymm4, ymm3                    ; AES: last round: the other text
+    vmovdqu     [rbp + 32], ymm3                    ; AES: written
+    add         r9, 0x40
+    add         rbp, 0x40
+    sub         rsi, 0x40
+.under_2:
+    cmp         rsi, 0x20
+    jb          .under_1
+    vpshufb     ymm3, ymm15, ymm1                   ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_2]  ; AES: the next counters
+    vbroadcasti128 ymm4, [rdi + 512]                ; AES: k_0
+    vpxor       ymm3, ymm3, ymm4                    ; AES: + k_0
+    vbroadcasti128 ymm4, [rdi + 528]                ; AES: k_1
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 1
+    vbroadcasti128 ymm4, [rdi + 544]                ; AES: k_2
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 2
+    vbroadcasti128 ymm4, [rdi + 560]                ; AES: k_3
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 3
+    vbroadcasti128 ymm4, [rdi + 576]                ; AES: k_4
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 4
+    vbroadcasti128 ymm4, [rdi + 592]                ; AES: k_5
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 5
+    vbroadcasti128 ymm4, [rdi + 608]                ; AES: k_6
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 6
+    vbroadcasti128 ymm4, [rdi + 624]                ; AES: k_7
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 7
+    vbroadcasti128 ymm4, [rdi + 640]                ; AES: k_8
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 8
+    vbroadcasti128 ymm4, [rdi + 656]                ; AES: k_9
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 9
+    vbroadcasti128 ymm4, [rdi + 672]                ; AES: k_10
+    vpxor       ymm4, ymm4, [r9]                    ; AES: k_Nr + text
+    vaesenclast ymm3, ymm3, ymm4                    ; AES: last round: the other text
+    vmovdqu     [rbp], ymm3                         ; AES: written
+    add         r9, 0x20
+    add         rbp, 0x20
+    sub         rsi, 0x20
+.under_1:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 0x00
+    je          .written
+    cmp         rsi, 0x10
+    jb          .under_block                        ; AES
+    vpshufb     xmm3, xmm15, xmm1                   ; AES: counter block
+    vmovdqu     xmm4, [rdi + 512]                   ; AES: k_0
+    vpxor       xmm3, xmm3, xmm4                    ; AES: + k_0
+    vmovdqu     xmm4, [rdi + 528]                   ; AES: k_1
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 1
+    vmovdqu     xmm4, [rdi + 544]                   ; AES: k_2
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 2
+    vmovdqu     xmm4, [rdi + 560]                   ; AES: k_3
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 3
+    vmovdqu     xmm4, [rdi + 576]                   ; AES: k_4
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 4
+    vmovdqu     xmm4, [rdi + 592]                   ; AES: k_5
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 5
+    vmovdqu     xmm4, [rdi + 608]                   ; AES: k_6
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 6
+    vmovdqu     xmm4, [rdi + 624]                   ; AES: k_7
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 7
+    vmovdqu     xmm4, [rdi + 640]                   ; AES: k_8
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 8
+    vmovdqu     xmm4, [rdi + 656]                   ; AES: k_9
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 9
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_k_clmul1_x16_one]  ; AES: the next counters
+    vmovdqu     xmm4, [r9]                          ; AES: text, bytes as in memory
+    vmovdqu     xmm5, [rdi + 672]                   ; AES: k_10
+    vpxor       xmm4, xmm5, xmm4                    ; AES: k_Nr + text
+    vaesenclast xmm3, xmm3, xmm4                    ; AES: last round: the other text
+    vmovdqu     [rbp], xmm3                         ; AES: written
+    add         r9, 0x10                            ; AES
+    add         rbp, 0x10                           ; AES
+    sub         rsi, 0x10                           ; AES
+    cmp         rsi, 0x00
+    je          .written                            ; AES
+.under_block:
+    vpshufb     xmm2, xmm15, xmm1                   ; AES: counter block
+    vmovdqu     xmm3, [rdi + 512]                   ; AES: k_0
+    vpxor       xmm2, xmm2, xmm3                    ; AES: + k_0
+    vmovdqu     xmm3, [rdi + 528]                   ; AES: k_1
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 1
+    vmovdqu     xmm3, [rdi + 544]                   ; AES: k_2
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
+    vmovdqu     xmm3, [rdi + 560]                   ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 3
+    vmovdqu     xmm3, [rdi + 576]                   ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 4
+    vmovdqu     xmm3, [rdi + 592]                   ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 5
+    vmovdqu     xmm3, [rdi + 608]                   ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 6
+    vmovdqu     xmm3, [rdi + 624]                   ; AES: k_7
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 7
+    vmovdqu     xmm3, [rdi + 640]                   ; AES: k_8
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 8
+    vmovdqu     xmm3, [rdi + 656]                   ; AES: k_9
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 9
+    vpxor       xmm3, xmm3, xmm3                    ; AES
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 0x08
+    jb          .under8                             ; AES
+    vmovq       xmm3, [r9]                          ; AES: bytes 0..7
+    vmovq       xmm4, [r9 + rsi - 8]                ; AES: the last 8 bytes
+    mov         rcx, rsi
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x78                           ; AES
+    neg         rcx                                 ; AES: 8·(15 - r) bits
+    vmovq       xmm5, rcx                           ; AES
+    vpsrlq      xmm4, xmm4, xmm5                    ; AES: 8·(15 - r) bits
+    vpsrlq      xmm4, xmm4, 0x08                    ; AES: and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm3, xmm3, xmm4                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
+.under8:
+    cmp         rsi, 0x04
+    jb          .under4                             ; AES
+    vmovd       xmm3, [r9]                          ; AES: bytes 0..3
+    vmovd       xmm4, [r9 + rsi - 4]                ; AES: the last 4 bytes
+    mov         rcx, rsi
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x20                           ; AES: 8·(r - 4) bits
+    vmovq       xmm5, rcx                           ; AES
+    vpsllq      xmm4, xmm4, xmm5                    ; AES: into place
+    vpor        xmm3, xmm3, xmm4                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
+.under4:
+    mov         rdx, rsi
+    shr         rdx, 0x01                           ; AES
+    movzx       ecx, byte [r9]                      ; AES: byte 0
+    vmovq       xmm3, rcx                           ; AES
+    movzx       ecx, byte [r9 + rdx]                ; AES: byte r >> 1
+    vmovq       xmm4, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rdx, 0x03                           ; AES
+    vmovq       xmm5, rdx                           ; AES
+    vpsllq      xmm4, xmm4, xmm5                    ; AES: into place
+    mov         rdx, rsi
+    sub         rdx, 0x01                           ; AES
+    movzx       ecx, byte [r9 + rdx]                ; AES: byte r - 1
+    vmovq       xmm5, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rdx, 0x03                           ; AES
+    vmovq       xmm6, rdx                           ; AES
+    vpsllq      xmm5, xmm5, xmm6                    ; AES: into place
+    mov         ecx, 0x00                           ; AES: no byte stays
+    vpor        xmm3, xmm3, xmm4                    ; AES
+    vpor        xmm3, xmm3, xmm5                    ; AES: C_last, zero-padded
+.padded:
+    vmovdqu     xmm4, [rdi + 672]                   ; AES: k_10
+    vpxor       xmm3, xmm4, xmm3                    ; AES: k_Nr + text
+    vaesenclast xmm4, xmm2, xmm3                    ; AES: last round: the other text
+    vmovq       xmm2, rsi                           ; AES
+    vpxor       xmm3, xmm3, xmm3                    ; AES
+    vpshufb     xmm2, xmm2, xmm3                    ; AES: r in every byte
+    vpcmpgtb    xmm2, xmm2, [rel gcm128_avx2_k_clmul1_x16_positions]  ; AES: ones in bytes 0..r-1
+    vpand       xmm2, xmm4, xmm2                    ; AES: zero-padded
+    mov         rcx, rsi
+    and         rcx, 0x08                           ; AES
+    cmp         rcx, 0x00
+    je          .stored_8                           ; AES
+    vmovq       [rbp], xmm4                         ; AES: 8 of its bytes
+    vpsrldq     xmm4, xmm4, 0x08                    ; AES: the bytes after them
+    add         rbp, 0x08                           ; AES
+.stored_8:
+    mov         rcx, rsi
+    and         rcx, 0x04                           ; AES
+    cmp         rcx, 0x00
+    je          .stored_4                           ; AES
+    vmovd       [rbp], xmm4                         ; AES: 4 of its bytes
+    vpsrldq     xmm4, xmm4, 0x04                    ; AES: the bytes after them
+    add         rbp, 0x04                           ; AES
+.stored_4:
+    mov         rcx, rsi
+    and         rcx, 0x02                           ; AES
+    cmp         rcx, 0x00
+    je          .stored_2                           ; AES
+    vpextrw     word [rbp], xmm4, 0x00              ; AES: 2 of its bytes
+    vpsrldq     xmm4, xmm4, 0x02                    ; AES: the bytes after them
+    add         rbp, 0x02                           ; AES
+.stored_2:
+    and         rsi, 0x01                           ; AES
+    cmp         rsi, 0x00
+    je          .stored_1                           ; AES
+    vpextrb     byte [rbp], xmm4, 0x00              ; AES: 1 of its bytes
+.stored_1:
+.written:
+    cmp         r11, 256
+    jb          .tail
+    vmovdqu     ymm3, [r10 + 64]                    ; C3·H^6: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm1                    ; C3·H^6: C
+    vpclmulqdq  ymm4, ymm3, [rdi + 320], 0x00       ; C3·H^6: A0·K0
+    vpclmulqdq  ymm5, ymm3, [rdi + 320], 0x10       ; C3·H^6: A0·K1
+    vpclmulqdq  ymm6, ymm3, [rdi + 64], 0x01        ; C3·H^6: A1·B0
+    vpclmulqdq  ymm3, ymm3, [rdi + 64], 0x11        ; C3·H^6: A1·B1
+    vmovdqu     ymm7, [r10 + 96]                    ; C4·H^5: C, bytes as in memory
+    vpshufb     ymm7, ymm7, ymm1                    ; C4·H^5: C
+    vpclmulqdq  ymm8, ymm7, [rdi + 352], 0x00       ; C4·H^5: A0·K0
+    vpclmulqdq  ymm9, ymm7, [rdi + 352], 0x10       ; C4·H^5: A0·K1
+    vpclmulqdq  ymm10, ymm7, [rdi + 96], 0x01       ; C4·H^5: A1·B0
+    vpclmulqdq  ymm7, ymm7, [rdi + 96], 0x11        ; C4·H^5: A1·B1
+    vpxor       ymm4, ymm4, ymm6                    ; C4·H^5: LO += it
+    vpxor       ymm3, ymm5, ymm3                    ; C4·H^5: HI += it
+    vmovdqu     ymm5, [r10 + 128]                   ; C5·H^4: C, bytes as in memory
+    vpshufb     ymm5, ymm5, ymm1                    ; C5·H^4: C
+    vpclmulqdq  ymm6, ymm5, [rdi + 384], 0x00       ; C5·H^4: A0·K0
+    vpclmulqdq  ymm11, ymm5, [rdi + 384], 0x10      ; C5·H^4: A0·K1
+    vpclmulqdq  ymm12, ymm5, [rdi + 128], 0x01      ; C5·H^4: A1·B0
+    vpclmulqdq  ymm5, ymm5, [rdi + 128], 0x11       ; C5·H^4: A1·B1
+    vpxor       ymm4, ymm4, ymm8                    ; C5·H^4: LO += it
+    vpxor       ymm3, ymm3, ymm9                    ; C5·H^4: HI += it
+    vpxor       ymm4, ymm4, ymm10                   ; C5·H^4: LO += it
+    vpxor       ymm3, ymm3, ymm7                    ; C5·H^4: HI += it
+    vmovdqu     ymm7, [r10 + 160]                   ; C6·H^3: C, bytes as in memory
+    vpshufb     ymm7, ymm7, ymm1                    ; C6·H^3: C
+    vpclmulqdq  ymm8, ymm7, [rdi + 416], 0x00       ; C6·H^3: A0·K0
+    vpclmulqdq  ymm9, ymm7, [rdi + 416], 0x10       ; C6·H^3: A0·K1
+    vpclmulqdq  ymm10, ymm7, [rdi + 160], 0x01      ; C6·H^3: A1·B0
+    vpclmulqdq  ymm7, ymm7, [rdi + 160], 0x11       ; C6·H^3: A1·B1
+    vpxor       ymm4, ymm4, ymm6                    ; C6·H^3: LO += it
+    vpxor       ymm3, ymm3, ymm11                   ; C6·H^3: HI += it
+    vpxor       ymm4, ymm4, ymm12                   ; C6·H^3: LO += it
+    vpxor       ymm3, ymm3, ymm5                    ; C6·H^3: HI += it
+    vmovdqu     ymm5, [r10 + 192]                   ; C7·H^2: C, bytes as in memory
+    vpshufb     ymm5, ymm5, ymm1                    ; C7·H^2: C
+    vpclmulqdq  ymm6, ymm5, [rdi + 448], 0x00       ; C7·H^2: A0·K0
+    vpclmulqdq  ymm11, ymm5, [rdi + 448], 0x10      ; C7·H^2: A0·K1
+    vpclmulqdq  ymm12, ymm5, [rdi + 192], 0x01      ; C7·H^2: A1·B0
+    vpclmulqdq  ymm5, ymm5, [rdi + 192], 0x11       ; C7·H^2: A1·B1
+    vpxor       ymm4, ymm4, ymm8                    ; C7·H^2: LO += it
+    vpxor       ymm3, ymm3, ymm9                    ; C7·H^2: HI += it
+    vpxor       ymm4, ymm4, ymm10                   ; C7·H^2: LO += it
+    vpxor       ymm3, ymm3, ymm7                    ; C7·H^2: HI += it
+    vmovdqu     ymm7, [r10 + 224]                   ; C8·H^1: C, bytes as in memory
+    vpshufb     ymm7, ymm7, ymm1                    ; C8·H^1: C
+    vpclmulqdq  ymm8, ymm7, [rdi + 480], 0x00       ; C8·H^1: A0·K0
+    vpclmulqdq  ymm9, ymm7, [rdi + 480], 0x10       ; C8·H^1: A0·K1
+    vpclmulqdq  ymm10, ymm7, [rdi + 224], 0x01      ; C8·H^1: A1·B0
+    vpclmulqdq  ymm7, ymm7, [rdi + 224], 0x11       ; C8·H^1: A1·B1
+    vpxor       ymm4, ymm4, ymm6                    ; C8·H^1: LO += it
+    vpxor       ymm3, ymm3, ymm11                   ; C8·H^1: HI += it
+    vpxor       ymm4, ymm4, ymm12                   ; C8·H^1: LO += it
+    vpxor       ymm3, ymm3, ymm5                    ; C8·H^1: HI += it
+    vmovdqu     ymm5, [r10 + 32]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     ymm5, ymm5, ymm1                    ; C2·H^7: C
+    vpclmulqdq  ymm6, ymm5, [rdi + 288], 0x00       ; C2·H^7: A0·K0
+    vpclmulqdq  ymm11, ymm5, [rdi + 288], 0x10      ; C2·H^7: A0·K1
+    vpclmulqdq  ymm12, ymm5, [rdi + 32], 0x01       ; C2·H^7: A1·B0
+    vpclmulqdq  ymm5, ymm5, [rdi + 32], 0x11        ; C2·H^7: A1·B1
+    vpxor       ymm4, ymm4, ymm8                    ; C2·H^7: LO += it
+    vpxor       ymm3, ymm3, ymm9                    ; C2·H^7: HI += it
+    vpxor       ymm4, ymm4, ymm10                   ; C2·H^7: LO += it
+    vpxor       ymm3, ymm3, ymm7                    ; C2·H^7: HI += it
+    vmovdqu     ymm7, [r10]                         ; C1·H^8: C, bytes as in memory
+    vpshufb     ymm7, ymm7, ymm1                    ; C1·H^8: C
+    vpxor       ymm0, ymm7, ymm0                    ; C1·H^8: A = X + C
+    vpclmulqdq  ymm7, ymm0, [rdi + 256], 0x00       ; C1·H^8: A0·K0
+    vpclmulqdq  ymm8, ymm0, [rdi + 256], 0x10       ; C1·H^8: A0·K1
+    vpclmulqdq  ymm9, ymm0, [rdi], 0x01             ; C1·H^8: A1·B0
+    vpclmulqdq  ymm0, ymm0, [rdi], 0x11             ; C1·H^8: A1·B1
+    vpxor       ymm4, ymm4, ymm6                    ; C1·H^8: LO += it
+    vpxor       ymm3, ymm3, ymm11                   ; C1·H^8: HI += it
+    vpxor       ymm4, ymm4, ymm12                   ; C1·H^8: LO += it
+    vpxor       ymm3, ymm3, ymm5                    ; C1·H^8: HI += it
+    vpxor       ymm4, ymm4, ymm7                    ; C1·H^8: LO += it
+    vpxor       ymm3, ymm3, ymm8                    ; C1·H^8: HI += it
+    vpxor       ymm4, ymm4, ymm9                    ; C1·H^8: LO += it
+    vpxor       ymm0, ymm3, ymm0                    ; C1·H^8: HI += it
+    vpclmulqdq  ymm3, ymm4, [rel gcm128_avx2_k_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm4, ymm4, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       ymm0, ymm4, ymm0                    ; reduce: + HI
+    vpxor       ymm0, ymm3, ymm0                    ; reduce: RES = fold(LO) + HI
+    vextracti128 xmm3, ymm0, 0x01                   ; reduce: upper lanes
+    vpxor       xmm0, xmm0, xmm3                    ; reduce: add up the lanes
+    add         r10, 256                            ; reduce
+    sub         r11, 256                            ; reduce
+.tail:
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 0x00
+    je          .tag                                ; reduce
+    lea         rcx, [r11 + 15]                     ; reduce
     and         rcx, -16                            ; reduce
     lea         rdx, [rdi + 256]                    ; reduce
     sub         rdx, rcx                            ; reduce: H^m
-    vpxor       xmm2, xmm2, xmm2                    ; reduce
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 0x20
+    jae         .tail_first                         ; reduce
     vpxor       xmm3, xmm3, xmm3                    ; reduce
-    cmp         r10, 0x80
-    jb          .under_4                            ; reduce
-    vpshufb     ymm4, ymm15, ymm1                   ; AES: counter block
-    vpaddd      ymm5, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_2]  ; AES: 2 blocks ahead
-    vpshufb     ymm5, ymm5, ymm1                    ; AES: counter block
-    vpaddd      ymm6, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     ymm6, ymm6, ymm1                    ; AES: counter block
-    vpaddd      ymm7, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_6]  ; AES: 6 blocks ahead
-    vpshufb     ymm7, ymm7, ymm1                    ; AES: counter block
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_8]  ; AES: the next counters
-    vbroadcasti128 ymm8, [rdi + 512]                ; AES: k_0
-    vpxor       ymm4, ymm4, ymm8                    ; AES: + k_0
-    vpxor       ymm5, ymm5, ymm8                    ; AES: + k_0
-    vpxor       ymm6, ymm6, ymm8                    ; AES: + k_0
-    vpxor       ymm7, ymm7, ymm8                    ; AES: + k_0
-    vbroadcasti128 ymm8, [rdi + 528]                ; AES: k_1
-    vaesenc     ymm4, ymm4, ymm8                    ; AES: round 1
-    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 1
-    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 1
-    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 1
-    vbroadcasti128 ymm8, [rdi + 544]                ; AES: k_2
-    vaesenc     ymm4, ymm4, ymm8                    ; AES: round 2
-    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 2
-    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 2
-    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 2
-    vbroadcasti128 ymm8, [rdi + 560]                ; AES: k_3
-    vaesenc     ymm4, ymm4, ymm8                    ; AES: round 3
-    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 3
-    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 3
-    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 3
-    vbroadcasti128 ymm8, [rdi + 576]                ; AES: k_4
-    vaesenc     ymm4, ymm4, ymm8                    ; AES: round 4
-    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 4
-    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 4
-    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 4
-    vbroadcasti128 ymm8, [rdi + 592]                ; AES: k_5
-    vaesenc     ymm4, ymm4, ymm8                    ; AES: round 5
-    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 5
-    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 5
-    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 5
-    vbroadcasti128 ymm8, [rdi + 608]                ; AES: k_6
-    vaesenc     ymm4, ymm4, ymm8                    ; AES: round 6
-    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 6
-    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 6
-    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 6
-    vbroadcasti128 ymm8, [rdi + 624]                ; AES: k_7
-    vaesenc     ymm4, ymm4, ymm8                    ; AES: round 7
-    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 7
-    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 7
-    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 7
-    vbroadcasti128 ymm8, [rdi + 640]                ; AES: k_8
-    vaesenc     ymm4, ymm4, ymm8                    ; AES: round 8
-    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 8
-    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 8
-    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 8
-    vbroadcasti128 ymm8, [rdi + 656]                ; AES: k_9
-    vaesenc     ymm4, ymm4, ymm8                    ; AES: round 9
-    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 9
-    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 9
-    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 9
-    vbroadcasti128 ymm8, [rdi + 672]                ; AES: k_10
-    vpxor       ymm9, ymm8, [r9]                    ; AES: k_Nr + text
-    vaesenclast ymm4, ymm4, ymm9                    ; AES: last round: the other text
-    vmovdqu     [rbp], ymm4                         ; AES: written
-    vpxor       ymm9, ymm8, [r9 + 32]               ; AES: k_Nr + text
-    vaesenclast ymm5, ymm5, ymm9                    ; AES: last round: the other text
-    vmovdqu     [rbp + 32], ymm5                    ; AES: written
-    vpxor       ymm9, ymm8, [r9 + 64]               ; AES: k_Nr + text
-    vaesenclast ymm6, ymm6, ymm9                    ; AES: last round: the other text
-    vmovdqu     [rbp + 64], ymm6                    ; AES: written
-    vpxor       ymm8, ymm8, [r9 + 96]               ; AES: k_Nr + text
-    vaesenclast ymm7, ymm7, ymm8                    ; AES: last round: the other text
-    vmovdqu     [rbp + 96], ymm7                    ; AES: written
-    vpshufb     ymm4, ymm4, ymm1                    ; C
-    vpshufb     ymm5, ymm5, ymm1                    ; C
-    vpshufb     ymm6, ymm6, ymm1                    ; C
-    vpshufb     ymm7, ymm7, ymm1                    ; C
-    vpxor       ymm0, ymm4, ymm0                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  ymm4, ymm0, [rdx + 256], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  ymm8, ymm0, [rdx + 256], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  ymm9, ymm0, [rdx], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  ymm0, ymm0, [rdx], 0x11             ; C·H^i: A1·B1
-    vpxor       ymm2, ymm2, ymm4                    ; C·H^i: LO += it
-    vpxor       ymm3, ymm3, ymm8                    ; C·H^i: HI += it
-    vpxor       ymm2, ymm2, ymm9                    ; C·H^i: LO += it
-    vpxor       ymm3, ymm3, ymm0                    ; C·H^i: HI += it
-    vpclmulqdq  ymm0, ymm5, [rdx + 288], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  ymm4, ymm5, [rdx + 288], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  ymm8, ymm5, [rdx + 32], 0x01        ; C·H^i: A1·B0
-    vpclmulqdq  ymm5, ymm5, [rdx + 32], 0x11        ; C·H^i: A1·B1
-    vpxor       ymm0, ymm2, ymm0                    ; C·H^i: LO += it
-    vpxor       ymm3, ymm3, ymm4                    ; C·H^i: HI += it
-    vpxor       ymm2, ymm0, ymm8                    ; C·H^i: LO += it
-    vpxor       ymm3, ymm3, ymm5                    ; C·H^i: HI += it
-    vpclmulqdq  ymm0, ymm6, [rdx + 320], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  ymm4, ymm6, [rdx + 320], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  ymm5, ymm6, [rdx + 64], 0x01        ; C·H^i: A1·B0
-    vpclmulqdq  ymm6, ymm6, [rdx + 64], 0x11        ; C·H^i: A1·B1
-    vpxor       ymm0, ymm2, ymm0                    ; C·H^i: LO += it
-    vpxor       ymm3, ymm3, ymm4                    ; C·H^i: HI += it
-    vpxor       ymm2, ymm0, ymm5                    ; C·H^i: LO += it
-    vpxor       ymm3, ymm3, ymm6                    ; C·H^i: HI += it
-    vpclmulqdq  ymm0, ymm7, [rdx + 352], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  ymm4, ymm7, [rdx + 352], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  ymm5, ymm7, [rdx + 96], 0x01        ; C·H^i: A1·B0
-    vpclmulqdq  ymm6, ymm7, [rdx + 96], 0x11        ; C·H^i: A1·B1
-    vpxor       ymm0, ymm2, ymm0                    ; C·H^i: LO += it
-    vpxor       ymm3, ymm3, ymm4                    ; C·H^i: HI += it
-    vpxor       ymm2, ymm0, ymm5                    ; C·H^i: LO += it
-    vpxor       ymm3, ymm3, ymm6                    ; C·H^i: HI += it
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
-    add         rdx, 0x80                           ; the next powers
-    add         r9, 0x80                            ; the next blocks
-    sub         r10, 0x80
-    add         rbp, 0x80
-.under_4:
-    cmp         r10, 0x40
-    jb          .under_2
-    vpshufb     ymm4, ymm15, ymm1                   ; AES: counter block
-    vpaddd      ymm5, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_2]  ; AES: 2 blocks ahead
-    vpshufb     ymm5, ymm5, ymm1                    ; AES: counter block
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_4]  ; AES: the next counters
-    vbroadcasti128 ymm6, [rdi + 512]                ; AES: k_0
-    vpxor       ymm4, ymm4, ymm6                    ; AES: + k_0
-    vpxor       ymm5, ymm5, ymm6                    ; AES: + k_0
-    vbroadcasti128 ymm6, [rdi + 528]                ; AES: k_1
-    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 1
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 1
-    vbroadcasti128 ymm6, [rdi + 544]                ; AES: k_2
-    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 2
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 2
-    vbroadcasti128 ymm6, [rdi + 560]                ; AES: k_3
-    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 3
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 3
-    vbroadcasti128 ymm6, [rdi + 576]                ; AES: k_4
-    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 4
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 4
-    vbroadcasti128 ymm6, [rdi + 592]                ; AES: k_5
-    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 5
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 5
-    vbroadcasti128 ymm6, [rdi + 608]                ; AES: k_6
-    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 6
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 6
-    vbroadcasti128 ymm6, [rdi + 624]                ; AES: k_7
-    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 7
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 7
-    vbroadcasti128 ymm6, [rdi + 640]                ; AES: k_8
-    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 8
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 8
-    vbroadcasti128 ymm6, [rdi + 656]                ; AES: k_9
-    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 9
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 9
-    vbroadcasti128 ymm6, [rdi + 672]                ; AES: k_10
-    vpxor       ymm7, ymm6, [r9]                    ; AES: k_Nr + text
-    vaesenclast ymm4, ymm4, ymm7                    ; AES: last round: the other text
-    vmovdqu     [rbp], ymm4                         ; AES: written
-    vpxor       ymm6, ymm6, [r9 + 32]               ; AES: k_Nr + text
-    vaesenclast ymm5, ymm5, ymm6                    ; AES: last round: the other text
-    vmovdqu     [rbp + 32], ymm5                    ; AES: written
-    vpshufb     ymm4, ymm4, ymm1                    ; C
-    vpshufb     ymm5, ymm5, ymm1                    ; C
-    vpxor       ymm0, ymm4, ymm0                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  ymm4, ymm0, [rdx + 256], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  ymm6, ymm0, [rdx + 256], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  ymm7, ymm0, [rdx], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  ymm0, ymm0, [rdx], 0x11             ; C·H^i: A1·B1
-    vpxor       ymm2, ymm2, ymm4                    ; C·H^i: LO += it
-    vpxor       ymm3, ymm3, ymm6                    ; C·H^i: HI += it
-    vpxor       ymm2, ymm2, ymm7                    ; C·H^i: LO += it
-    vpxor       ymm3, ymm3, ymm0                    ; C·H^i: HI += it
-    vpclmulqdq  ymm0, ymm5, [rdx + 288], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  ymm4, ymm5, [rdx + 288], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  ymm6, ymm5, [rdx + 32], 0x01        ; C·H^i: A1·B0
-    vpclmulqdq  ymm5, ymm5, [rdx + 32], 0x11        ; C·H^i: A1·B1
-    vpxor       ymm0, ymm2, ymm0                    ; C·H^i: LO += it
-    vpxor       ymm3, ymm3, ymm4                    ; C·H^i: HI += it
-    vpxor       ymm2, ymm0, ymm6                    ; C·H^i: LO += it
-    vpxor       ymm3, ymm3, ymm5                    ; C·H^i: HI += it
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
-    add         rdx, 0x40                           ; the next powers
-    add         r9, 0x40                            ; the next blocks
-    sub         r10, 0x40
-    add         rbp, 0x40
-.under_2:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r10, 0x20
-    jb          .under_1
-    vpshufb     ymm4, ymm15, ymm1                   ; AES: counter block
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_2]  ; AES: the next counters
-    vbroadcasti128 ymm5, [rdi + 512]                ; AES: k_0
-    vpxor       ymm4, ymm4, ymm5                    ; AES: + k_0
-    vbroadcasti128 ymm5, [rdi + 528]                ; AES: k_1
-    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 1
-    vbroadcasti128 ymm5, [rdi + 544]                ; AES: k_2
-    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 2
-    vbroadcasti128 ymm5, [rdi + 560]                ; AES: k_3
-    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 3
-    vbroadcasti128 ymm5, [rdi + 576]                ; AES: k_4
-    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 4
-    vbroadcasti128 ymm5, [rdi + 592]                ; AES: k_5
-    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 5
-    vbroadcasti128 ymm5, [rdi + 608]                ; AES: k_6
-    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 6
-    vbroadcasti128 ymm5, [rdi + 624]                ; AES: k_7
-    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 7
-    vbroadcasti128 ymm5, [rdi + 640]                ; AES: k_8
-    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 8
-    vbroadcasti128 ymm5, [rdi + 656]                ; AES: k_9
-    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 9
-    vbroadcasti128 ymm5, [rdi + 672]                ; AES: k_10
-    vpxor       ymm5, ymm5, [r9]                    ; AES: k_Nr + text
-    vaesenclast ymm4, ymm4, ymm5                    ; AES: last round: the other text
-    vmovdqu     [rbp], ymm4                         ; AES: written
-    vpshufb     ymm4, ymm4, ymm1                    ; C
-    vpxor       ymm0, ymm4, ymm0                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  ymm4, ymm0, [rdx + 256], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  ymm5, ymm0, [rdx + 256], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  ymm6, ymm0, [rdx], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  ymm0, ymm0, [rdx], 0x11             ; C·H^i: A1·B1
-    vpxor       ymm2, ymm2, ymm4                    ; C·H^i: LO += it
-    vpxor       ymm3, ymm3, ymm5                    ; C·H^i: HI += it
-    vpxor       ymm2, ymm2, ymm6                    ; C·H^i: LO += it
-    vpxor       ymm3, ymm3, ymm0                    ; C·H^i: HI += it
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
+    vpxor       xmm4, xmm4, xmm4                    ; reduce
+    jmp         .tail_rest                          ; reduce
+.tail_first:
+    vmovdqu     ymm3, [r10]                         ; C·H^m: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm1                    ; C·H^m: C
+    vpxor       ymm0, ymm3, ymm0                    ; C·H^m: A = X + C
+    vpclmulqdq  ymm3, ymm0, [rdx + 256], 0x00       ; C·H^m: A0·K0
+    vpclmulqdq  ymm4, ymm0, [rdx + 256], 0x10       ; C·H^m: A0·K1
+    vpclmulqdq  ymm5, ymm0, [rdx], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  ymm0, ymm0, [rdx], 0x11             ; C·H^m: A1·B1
+    vpxor       ymm3, ymm3, ymm5                    ; C·H^m: LO += it
+    vpxor       ymm4, ymm4, ymm0                    ; C·H^m: HI += it
+    vpxor       xmm0, xmm0, xmm0                    ; C·H^m: X counts once
     add         rdx, 0x20                           ; the next powers
-    add         r9, 0x20                            ; the next blocks
-    sub         r10, 0x20
-    add         rbp, 0x20
-.under_1:
-    cmp         r10, 0x00
-    je          .reduce
-    cmp         r10, 0x10
-    jb          .under_block
-    vpshufb     xmm4, xmm15, xmm1                   ; counter block
-    vmovdqu     xmm5, [rdi + 512]                   ; k_0
-    vpxor       xmm4, xmm4, xmm5                    ; + k_0
-    vmovdqu     xmm5, [rdi + 528]                   ; k_1
-    vaesenc     xmm4, xmm4, xmm5                    ; round 1
-    vmovdqu     xmm5, [rdi + 544]                   ; k_2
-    vaesenc     xmm4, xmm4, xmm5                    ; round 2
-    vmovdqu     xmm5, [rdi + 560]                   ; k_3
-    vaesenc     xmm4, xmm4, xmm5                    ; round 3
-    vmovdqu     xmm5, [rdi + 576]                   ; k_4
-    vaesenc     xmm4, xmm4, xmm5                    ; round 4
-    vmovdqu     xmm5, [rdi + 592]                   ; k_5
-    vaesenc     xmm4, xmm4, xmm5                    ; round 5
-    vmovdqu     xmm5, [rdi + 608]                   ; k_6
-    vaesenc     xmm4, xmm4, xmm5                    ; round 6
-    vmovdqu     xmm5, [rdi + 624]                   ; k_7
-    vaesenc     xmm4, xmm4, xmm5                    ; round 7
-    vmovdqu     xmm5, [rdi + 640]                   ; k_8
-    vaesenc     xmm4, xmm4, xmm5                    ; round 8
-    vmovdqu     xmm5, [rdi + 656]                   ; k_9
-    vaesenc     xmm4, xmm4, xmm5                    ; round 9
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_k_clmul1_x16_one]  ; the next counters
-    vmovdqu     xmm5, [r9]                          ; text, bytes as in memory
-    vmovdqu     xmm6, [rdi + 672]                   ; k_10
-    vpxor       xmm5, xmm6, xmm5                    ; k_Nr + text
-    vaesenclast xmm4, xmm4, xmm5                    ; other text
-    vmovdqu     [rbp], xmm4                         ; written
-    vpshufb     xmm4, xmm4, xmm1                    ; C
-    vpxor       xmm0, xmm4, xmm0                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  xmm4, xmm0, [rdx + 256], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  xmm5, xmm0, [rdx + 256], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  xmm6, xmm0, [rdx], 0x01             ; C·H^i: A1·B0
+    add         r10, 0x20                           ; the next blocks
+    sub         r11, 0x20
+    cmp         r11, 0x20
+    jb          .tail_after_block
+.tail_block:
+    vmovdqu     ymm5, [r10]                         ; C·H^i: C, bytes as in memory
+    vpshufb     ymm5, ymm5, ymm1                    ; C·H^i: C
+    vpclmulqdq  ymm6, ymm5, [rdx + 256], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  ymm7, ymm5, [rdx + 256], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  ymm8, ymm5, [rdx], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  ymm5, ymm5, [rdx], 0x11             ; C·H^i: A1·B1
+    vpxor       ymm3, ymm3, ymm6                    ; C·H^i: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C·H^i: HI += it
+    vpxor       ymm3, ymm3, ymm8                    ; C·H^i: LO += it
+    vpxor       ymm4, ymm4, ymm5                    ; C·H^i: HI += it
+    add         rdx, 0x20                           ; the next powers
+    add         r10, 0x20                           ; the next blocks
+    sub         r11, 0x20
+    cmp         r11, 0x20
+    jae         .tail_block
+.tail_after_block:
+    cmp         r11, 0x00
+    je          .tail_reduce
+.tail_rest:
+    cmp         r11, 0x10
+    jb          .tail_under16
+    vmovdqu     xmm5, [r10]                         ; C, bytes as in memory
+    vpshufb     xmm5, xmm5, xmm1                    ; C
+    vpxor       xmm0, xmm5, xmm0                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  xmm5, xmm0, [rdx + 256], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  xmm6, xmm0, [rdx + 256], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  xmm7, xmm0, [rdx], 0x01             ; C·H^i: A1·B0
     vpclmulqdq  xmm0, xmm0, [rdx], 0x11             ; C·H^i: A1·B1
-    vpxor       ymm2, ymm2, ymm4                    ; C·H^i: LO += it
-    vpxor       ymm3, ymm3, ymm5                    ; C·H^i: HI += it
-    vpxor       ymm2, ymm2, ymm6                    ; C·H^i: LO += it
-    vpxor       ymm3, ymm3, ymm0                    ; C·H^i: HI += it
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
+    vpxor       ymm3, ymm3, ymm5                    ; C·H^i: LO += it
+    vpxor       ymm4, ymm4, ymm6                    ; C·H^i: HI += it
+    vpxor       ymm3, ymm3, ymm7                    ; C·H^i: LO += it
+    vpxor       ymm4, ymm4, ymm0                    ; C·H^i: HI += it
+    vpxor       xmm0, xmm0, xmm0
     add         rdx, 0x10                           ; the next powers
-    add         r9, 0x10                            ; the next blocks
-    sub         r10, 0x10
-    add         rbp, 0x10
-    cmp         r10, 0x00
-    je          .reduce
-.under_block:
-    vpshufb     xmm4, xmm15, xmm1                   ; counter block
-    vmovdqu     xmm5, [rdi + 512]                   ; k_0
-    vpxor       xmm4, xmm4, xmm5                    ; + k_0
-    vmovdqu     xmm5, [rdi + 528]                   ; k_1
-    vaesenc     xmm4, xmm4, xmm5                    ; round 1
-    vmovdqu     xmm5, [rdi + 544]                   ; k_2
-    vaesenc     xmm4, xmm4, xmm5                    ; round 2
-    vmovdqu     xmm5, [rdi + 560]                   ; k_3
-    vaesenc     xmm4, xmm4, xmm5                    ; round 3
-    vmovdqu     xmm5, [rdi + 576]                   ; k_4
-    vaesenc     xmm4, xmm4, xmm5                    ; round 4
-    vmovdqu     xmm5, [rdi + 592]                   ; k_5
-    vaesenc     xmm4, xmm4, xmm5                    ; round 5
-    vmovdqu     xmm5, [rdi + 608]                   ; k_6
-    vaesenc     xmm4, xmm4, xmm5                    ; round 6
-    vmovdqu     xmm5, [rdi + 624]                   ; k_7
-    vaesenc     xmm4, xmm4, xmm5                    ; round 7
-    vmovdqu     xmm5, [rdi + 640]                   ; k_8
-    vaesenc     xmm4, xmm4, xmm5                    ; round 8
-    vmovdqu     xmm5, [rdi + 656]                   ; k_9
-    vaesenc     xmm4, xmm4, xmm5                    ; round 9
-    vpxor       xmm5, xmm5, xmm5
-    cmp         r10, 0x08
-    jb          .under8
-    vmovq       xmm5, [r9]                          ; bytes 0..7
-    vmovq       xmm6, [r9 + r10 - 8]                ; the last 8 bytes
-    mov         rcx, r10
-    shl         rcx, 0x03
-    sub         rcx, 0x78
-    neg         rcx                                 ; 8·(15 - r) bits
-    vmovq       xmm7, rcx
-    vpsrlq      xmm6, xmm6, xmm7                    ; 8·(15 - r) bits
-    vpsrlq      xmm6, xmm6, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm5, xmm5, xmm6                    ; C_last, zero-padded
-    jmp         .padded
-.under8:
-    cmp         r10, 0x04
-    jb          .under4
-    vmovd       xmm5, [r9]                          ; bytes 0..3
-    vmovd       xmm6, [r9 + r10 - 4]                ; the last 4 bytes
-    mov         rcx, r10
-    shl         rcx, 0x03
-    sub         rcx, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm7, rcx
-    vpsllq      xmm6, xmm6, xmm7                    ; into place
-    vpor        xmm5, xmm5, xmm6                    ; C_last, zero-padded
-    jmp         .padded
-.under4:
-    mov         rsi, r10
-    shr         rsi, 0x01
-    movzx       ecx, byte [r9]                      ; byte 0
-    vmovq       xmm5, rcx
-    movzx       ecx, byte [r9 + rsi]                ; byte r >> 1
-    vmovq       xmm6, rcx
-    shl         rsi, 0x03
-    vmovq       xmm7, rsi
-    vpsllq      xmm6, xmm6, xmm7                    ; into place
-    mov         rsi, r10
-    sub         rsi, 0x01
-    movzx       ecx, byte [r9 + rsi]                ; byte r - 1
-    vmovq       xmm7, rcx
-    shl         rsi, 0x03
-    vmovq       xmm8, rsi
-    vpsllq      xmm7, xmm7, xmm8                    ; into place
-    vpor        xmm5, xmm5, xmm6
-    vpor        xmm5, xmm5, xmm7                    ; C_last, zero-padded
-.padded:
-    vmovdqu     xmm6, [rdi + 672]                   ; k_10
-    vpxor       xmm5, xmm6, xmm5                    ; k_Nr + text
-    vaesenclast xmm7, xmm4, xmm5                    ; other text
-    vmovq       xmm4, r10
-    vpxor       xmm5, xmm5, xmm5
-    vpshufb     xmm4, xmm4, xmm5                    ; r in every byte
-    vpcmpgtb    xmm4, xmm4, [rel gcm128_avx2_k_clmul1_x16_positions]  ; ones in bytes 0..r-1
-    vpand       xmm4, xmm7, xmm4                    ; zero-padded
-    vpshufb     xmm4, xmm4, xmm1                    ; C_last
-    vpxor       xmm0, xmm4, xmm0                    ; C·H: A = X + C; X counts once
-    vpclmulqdq  xmm4, xmm0, [rdx + 256], 0x00       ; C·H: A0·K0
+    add         r10, 0x10                           ; the next blocks
+    sub         r11, 0x10
+    cmp         r11, 0x00
+    je          .tail_reduce
+.tail_under16:
+    vpshufb     xmm2, xmm2, xmm1                    ; C_last
+    vpxor       xmm0, xmm2, xmm0                    ; C·H: A = X + C; X counts once
+    vpclmulqdq  xmm2, xmm0, [rdx + 256], 0x00       ; C·H: A0·K0
     vpclmulqdq  xmm5, xmm0, [rdx + 256], 0x10       ; C·H: A0·K1
     vpclmulqdq  xmm6, xmm0, [rdx], 0x01             ; C·H: A1·B0
     vpclmulqdq  xmm0, xmm0, [rdx], 0x11             ; C·H: A1·B1
-    vpxor       ymm2, ymm2, ymm4                    ; C·H: LO += it
-    vpxor       ymm3, ymm3, ymm5                    ; C·H: HI += it
-    vpxor       ymm2, ymm2, ymm6                    ; C·H: LO += it
-    vpxor       ymm3, ymm3, ymm0                    ; C·H: HI += it
-    mov         rcx, r10
-    and         rcx, 0x08
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rcx, 0x00
-    je          .stored_8
-    vmovq       [rbp], xmm7                         ; 8 of its bytes
-    vpsrldq     xmm7, xmm7, 0x08                    ; the bytes after them
-    add         rbp, 0x08
-.stored_8:
-    mov         rcx, r10
-    and         rcx, 0x04
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rcx, 0x00
-    je          .stored_4
-    vmovd       [rbp], xmm7                         ; 4 of its bytes
-    vpsrldq     xmm7, xmm7, 0x04                    ; the bytes after them
-    add         rbp, 0x04
-.stored_4:
-    mov         rcx, r10
-    and         rcx, 0x02
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rcx, 0x00
-    je          .stored_2
-    vpextrw     word [rbp], xmm7, 0x00              ; 2 of its bytes
-    vpsrldq     xmm7, xmm7, 0x02                    ; the bytes after them
-    add         rbp, 0x02
-.stored_2:
-    and         r10, 0x01
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r10, 0x00
-    je          .stored_1
-    vpextrb     byte [rbp], xmm7, 0x00              ; 1 of its bytes
-.stored_1:
-.reduce:
-    vpclmulqdq  ymm0, ymm2, [rel gcm128_avx2_k_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     ymm2, ymm2, 0x4e                    ; reduce: (LO1, LO0)
-    vpxor       ymm2, ymm2, ymm3                    ; reduce: + HI
+    vpxor       ymm2, ymm3, ymm2                    ; C·H: LO += it
+    vpxor       ymm4, ymm4, ymm5                    ; C·H: HI += it
+    vpxor       ymm3, ymm2, ymm6                    ; C·H: LO += it
+    vpxor       ymm4, ymm4, ymm0                    ; C·H: HI += it
+.tail_reduce:
+    vpclmulqdq  ymm0, ymm3, [rel gcm128_avx2_k_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm2, ymm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       ymm2, ymm2, ymm4                    ; reduce: + HI
     vpxor       ymm0, ymm0, ymm2                    ; reduce: RES = fold(LO) + HI
     vextracti128 xmm2, ymm0, 0x01                   ; reduce: upper lanes
     vpxor       xmm0, xmm0, xmm2                    ; reduce: add up the lanes
@@ -3203,14 +3229,13 @@ gcm128_avx2_k_clmul1_x16_seal:
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
     pop         rbx                                 ; callee-saved
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     ret
 .end:
 
 ; int gcm128_avx2_k_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len)
 ;   out = in decrypted; 0, or 1 if the tag differs: out is zero; or 2 if a length is none there may be
-;   stack 72 bytes; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13
-;   secrets may remain in xmm0-15, rdx rsi, 16 bytes of stack
+;   stack 72 bytes; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14
+;   secrets may remain in xmm0-15, r11 rdx rsi, 16 bytes of stack
 global gcm128_avx2_k_clmul1_x16_open:function (gcm128_avx2_k_clmul1_x16_open.end - gcm128_avx2_k_clmul1_x16_open)
 align 32
 gcm128_avx2_k_clmul1_x16_open:
@@ -3219,31 +3244,31 @@ gcm128_avx2_k_clmul1_x16_open:
     push        rbp                                 ; callee-saved
     push        r12                                 ; callee-saved
     push        r13                                 ; callee-saved
-    sub         rsp, 0x28                           ; frame
-    mov         r13, [rsp + 80]                     ; len, from the stack
-    mov         r12, [rsp + 88]                     ; out, from the stack
+    push        r14                                 ; callee-saved
+    sub         rsp, 0x20                           ; frame
+    mov         r14, [rsp + 80]                     ; len, from the stack
+    mov         r13, [rsp + 88]                     ; out, from the stack
     mov         rax, [rsp + 96]                     ; tag, from the stack
     mov         r10, [rsp + 104]                    ; tag_len, from the stack
     cmp         rdx, 0x00
     je          .refused
     mov         r11, 2305843009213693951            ; bytes of AAD or IV, at most
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, r11
     ja          .refused
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, r11
     ja          .refused
     mov         r11, 68719476704                    ; bytes of text, at most
-    cmp         r13, r11
-    ja          .refused
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r14, r11
+    ja          .refused
     cmp         r10, 0x04
     je          .tag_length
     cmp         r10, 0x08
     je          .tag_length
     cmp         r10, 0x0c
     jb          .refused
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x11
     jae         .refused
 .tag_length:
@@ -3609,14 +3634,15 @@ gcm128_avx2_k_clmul1_x16_open:
     vextracti128 xmm2, ymm0, 0x01                   ; reduce: upper lanes
     vpxor       xmm0, xmm0, xmm2                    ; reduce: add up the lanes
 .aad_done:
-    mov         rbx, r13
-    mov         r11, r12
-    cmp         r13, 0x00
+    mov         r12, r14
+    mov         rbp, r13
+    cmp         r14, 0x00
     je          .tag
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rbx, 256
+    cmp         r12, 256
     jb          .rest
 .groups:
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
     vpshufb     ymm2, ymm15, ymm1                   ; AES: counter block
@@ -3800,327 +3826,103 @@ gcm128_avx2_k_clmul1_x16_open:
     vpxor       ymm12, ymm13, [r9]                  ; AES: k_Nr + text
     vaesenclast ymm2, ymm2, ymm12                   ; AES: last round: the other text
     vpclmulqdq  ymm12, ymm0, [rdi + 256], 0x00      ; C1·H^8: A0·K0
-    vmovdqu     [r11], ymm2                         ; AES: written
+    vmovdqu     [rbp], ymm2                         ; AES: written
     vpxor       ymm2, ymm6, ymm12                   ; C1·H^8: LO += it
     vpxor       ymm6, ymm13, [r9 + 32]              ; AES: k_Nr + text
     vaesenclast ymm4, ymm4, ymm6                    ; AES: last round: the other text
     vpclmulqdq  ymm6, ymm0, [rdi + 256], 0x10       ; C1·H^8: A0·K1
-    vmovdqu     [r11 + 32], ymm4                    ; AES: written
+    vmovdqu     [rbp + 32], ymm4                    ; AES: written
     vpxor       ymm3, ymm3, ymm6                    ; C1·H^8: HI += it
     vpxor       ymm4, ymm13, [r9 + 64]              ; AES: k_Nr + text
     vaesenclast ymm4, ymm5, ymm4                    ; AES: last round: the other text
     vpclmulqdq  ymm5, ymm0, [rdi], 0x01             ; C1·H^8: A1·B0
-    vmovdqu     [r11 + 64], ymm4                    ; AES: written
+    vmovdqu     [rbp + 64], ymm4                    ; AES: written
     vpxor       ymm2, ymm2, ymm5                    ; C1·H^8: LO += it
     vpxor       ymm4, ymm13, [r9 + 96]              ; AES: k_Nr + text
     vaesenclast ymm4, ymm8, ymm4                    ; AES: last round: the other text
     vpclmulqdq  ymm0, ymm0, [rdi], 0x11             ; C1·H^8: A1·B1
-    vmovdqu     [r11 + 96], ymm4                    ; AES: written
+    vmovdqu     [rbp + 96], ymm4                    ; AES: written
     vpxor       ymm0, ymm3, ymm0                    ; C1·H^8: HI += it
     vpxor       ymm3, ymm13, [r9 + 128]             ; AES: k_Nr + text
     vaesenclast ymm3, ymm7, ymm3                    ; AES: last round: the other text
     vpshufd     ymm4, ymm2, 0x4e                    ; reduce: (LO1, LO0)
-    vmovdqu     [r11 + 128], ymm3                   ; AES: written
+    vmovdqu     [rbp + 128], ymm3                   ; AES: written
     vpxor       ymm3, ymm13, [r9 + 160]             ; AES: k_Nr + text
     vpxor       ymm0, ymm4, ymm0                    ; reduce: + HI
     vaesenclast ymm3, ymm10, ymm3                   ; AES: last round: the other text
     vpclmulqdq  ymm2, ymm2, [rel gcm128_avx2_k_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
-    vmovdqu     [r11 + 160], ymm3                   ; AES: written
+    vmovdqu     [rbp + 160], ymm3                   ; AES: written
     vpxor       ymm3, ymm13, [r9 + 192]             ; AES: k_Nr + text
     vpxor       ymm0, ymm2, ymm0                    ; reduce: RES = fold(LO) + HI
     vaesenclast ymm2, ymm9, ymm3                    ; AES: last round: the other text
     vextracti128 xmm3, ymm0, 0x01                   ; reduce: upper lanes
-    vmovdqu     [r11 + 192], ymm2                   ; AES: written
+    vmovdqu     [rbp + 192], ymm2                   ; AES: written
     vpxor       ymm2, ymm13, [r9 + 224]             ; AES: k_Nr + text
     vpxor       xmm0, xmm0, xmm3                    ; reduce: add up the lanes
     vaesenclast ymm2, ymm11, ymm2                   ; AES: last round: the other text
-    vmovdqu     [r11 + 224], ymm2                   ; AES: written
+    vmovdqu     [rbp + 224], ymm2                   ; AES: written
     add         r9, 256                             ; next group
-    add         r11, 256
-    sub         rbx, 256
-    cmp         rbx, 256
+    add         rbp, 256
+    sub         r12, 256
+    cmp         r12, 256
     jae         .group
 .after_group:
-    cmp         rbx, 0x00
+    cmp         r12, 0x00
     je          .tag
 .rest:
+    mov         rsi, r9
+    mov         rbx, r12
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 256]
     sub         rdx, rcx                            ; H^m
+    cmp         rbx, 0x20
+    jae         .tail_first
     vpxor       xmm2, xmm2, xmm2
     vpxor       xmm3, xmm3, xmm3
-    cmp         rbx, 0x80
-    jb          .under_4
-    vpshufb     ymm4, ymm15, ymm1                   ; AES: counter block
-    vmovdqu     ymm5, [r9]                          ; C, bytes as in memory
-    vpaddd      ymm6, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_2]  ; AES: 2 blocks ahead
-    vpshufb     ymm5, ymm5, ymm1                    ; C
-    vpshufb     ymm6, ymm6, ymm1                    ; AES: counter block
-    vpaddd      ymm7, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_4]  ; AES: 4 blocks ahead
-    vpxor       ymm0, ymm5, ymm0                    ; C·H^i: A = X + C; X counts once
-    vpshufb     ymm5, ymm7, ymm1                    ; AES: counter block
-    vpclmulqdq  ymm7, ymm0, [rdx + 256], 0x00       ; C·H^i: A0·K0
-    vpaddd      ymm8, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_6]  ; AES: 6 blocks ahead
-    vpshufb     ymm8, ymm8, ymm1                    ; AES: counter block
-    vpxor       ymm2, ymm2, ymm7                    ; C·H^i: LO += it
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_8]  ; AES: the next counters
-    vpclmulqdq  ymm7, ymm0, [rdx + 256], 0x10       ; C·H^i: A0·K1
-    vbroadcasti128 ymm9, [rdi + 512]                ; AES: k_0
-    vpxor       ymm3, ymm3, ymm7                    ; C·H^i: HI += it
-    vpxor       ymm4, ymm4, ymm9                    ; AES: + k_0
-    vpclmulqdq  ymm7, ymm0, [rdx], 0x01             ; C·H^i: A1·B0
-    vpxor       ymm6, ymm6, ymm9                    ; AES: + k_0
-    vpxor       ymm2, ymm2, ymm7                    ; C·H^i: LO += it
-    vpxor       ymm5, ymm5, ymm9                    ; AES: + k_0
-    vpxor       ymm7, ymm8, ymm9                    ; AES: + k_0
-    vpclmulqdq  ymm0, ymm0, [rdx], 0x11             ; C·H^i: A1·B1
-    vbroadcasti128 ymm8, [rdi + 528]                ; AES: k_1
-    vpxor       ymm3, ymm3, ymm0                    ; C·H^i: HI += it
-    vaesenc     ymm0, ymm4, ymm8                    ; AES: round 1
-    vaesenc     ymm4, ymm6, ymm8                    ; AES: round 1
-    vmovdqu     ymm6, [r9 + 32]                     ; C, bytes as in memory
-    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 1
-    vpshufb     ymm6, ymm6, ymm1                    ; C
-    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 1
-    vbroadcasti128 ymm8, [rdi + 544]                ; AES: k_2
-    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 2
-    vpclmulqdq  ymm9, ymm6, [rdx + 288], 0x00       ; C·H^i: A0·K0
-    vaesenc     ymm4, ymm4, ymm8                    ; AES: round 2
-    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 2
-    vpxor       ymm2, ymm2, ymm9                    ; C·H^i: LO += it
-    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 2
-    vbroadcasti128 ymm8, [rdi + 560]                ; AES: k_3
-    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 3
-    vpclmulqdq  ymm9, ymm6, [rdx + 288], 0x10       ; C·H^i: A0·K1
-    vaesenc     ymm4, ymm4, ymm8                    ; AES: round 3
-    vpxor       ymm3, ymm3, ymm9                    ; C·H^i: HI += it
-    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 3
-    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 3
-    vpclmulqdq  ymm8, ymm6, [rdx + 32], 0x01        ; C·H^i: A1·B0
-    vbroadcasti128 ymm9, [rdi + 576]                ; AES: k_4
-    vpxor       ymm2, ymm2, ymm8                    ; C·H^i: LO += it
-    vaesenc     ymm0, ymm0, ymm9                    ; AES: round 4
-    vaesenc     ymm4, ymm4, ymm9                    ; AES: round 4
-    vpclmulqdq  ymm6, ymm6, [rdx + 32], 0x11        ; C·H^i: A1·B1
-    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 4
-    vpxor       ymm3, ymm3, ymm6                    ; C·H^i: HI += it
-    vaesenc     ymm6, ymm7, ymm9                    ; AES: round 4
-    vbroadcasti128 ymm7, [rdi + 592]                ; AES: k_5
-    vmovdqu     ymm8, [r9 + 64]                     ; C, bytes as in memory
-    vaesenc     ymm0, ymm0, ymm7                    ; AES: round 5
-    vpshufb     ymm8, ymm8, ymm1                    ; C
-    vaesenc     ymm4, ymm4, ymm7                    ; AES: round 5
-    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 5
-    vaesenc     ymm6, ymm6, ymm7                    ; AES: round 5
-    vpclmulqdq  ymm7, ymm8, [rdx + 320], 0x00       ; C·H^i: A0·K0
-    vbroadcasti128 ymm9, [rdi + 608]                ; AES: k_6
-    vpxor       ymm2, ymm2, ymm7                    ; C·H^i: LO += it
-    vaesenc     ymm0, ymm0, ymm9                    ; AES: round 6
-    vaesenc     ymm4, ymm4, ymm9                    ; AES: round 6
-    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 6
-    vpclmulqdq  ymm7, ymm8, [rdx + 320], 0x10       ; C·H^i: A0·K1
-    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 6
-    vbroadcasti128 ymm9, [rdi + 624]                ; AES: k_7
-    vpxor       ymm3, ymm3, ymm7                    ; C·H^i: HI += it
-    vaesenc     ymm0, ymm0, ymm9                    ; AES: round 7
-    vpclmulqdq  ymm7, ymm8, [rdx + 64], 0x01        ; C·H^i: A1·B0
-    vaesenc     ymm4, ymm4, ymm9                    ; AES: round 7
-    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 7
-    vpxor       ymm2, ymm2, ymm7                    ; C·H^i: LO += it
-    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 7
-    vpclmulqdq  ymm7, ymm8, [rdx + 64], 0x11        ; C·H^i: A1·B1
-    vbroadcasti128 ymm8, [rdi + 640]                ; AES: k_8
-    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 8
-    vpxor       ymm3, ymm3, ymm7                    ; C·H^i: HI += it
-    vaesenc     ymm4, ymm4, ymm8                    ; AES: round 8
-    vmovdqu     ymm7, [r9 + 96]                     ; C, bytes as in memory
-    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 8
-    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 8
-    vpshufb     ymm7, ymm7, ymm1                    ; C
-    vbroadcasti128 ymm8, [rdi + 656]                ; AES: k_9
-    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 9
-    vaesenc     ymm4, ymm4, ymm8                    ; AES: round 9
-    vpclmulqdq  ymm9, ymm7, [rdx + 352], 0x00       ; C·H^i: A0·K0
-    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 9
-    vpxor       ymm2, ymm2, ymm9                    ; C·H^i: LO += it
-    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 9
-    vbroadcasti128 ymm8, [rdi + 672]                ; AES: k_10
-    vpxor       ymm9, ymm8, [r9]                    ; AES: k_Nr + text
-    vpclmulqdq  ymm10, ymm7, [rdx + 352], 0x10      ; C·H^i: A0·K1
-    vaesenclast ymm0, ymm0, ymm9                    ; AES: last round: the other text
-    vpxor       ymm3, ymm3, ymm10                   ; C·H^i: HI += it
-    vmovdqu     [r11], ymm0                         ; AES: written
-    vpxor       ymm0, ymm8, [r9 + 32]               ; AES: k_Nr + text
-    vpclmulqdq  ymm9, ymm7, [rdx + 96], 0x01        ; C·H^i: A1·B0
-    vaesenclast ymm0, ymm4, ymm0                    ; AES: last round: the other text
-    vpxor       ymm2, ymm2, ymm9                    ; C·H^i: LO += it
-    vmovdqu     [r11 + 32], ymm0                    ; AES: written
-    vpxor       ymm0, ymm8, [r9 + 64]               ; AES: k_Nr + text
-    vpclmulqdq  ymm4, ymm7, [rdx + 96], 0x11        ; C·H^i: A1·B1
-    vaesenclast ymm0, ymm5, ymm0                    ; AES: last round: the other text
-    vpxor       ymm3, ymm3, ymm4                    ; C·H^i: HI += it
-    vmovdqu     [r11 + 64], ymm0                    ; AES: written
-    vpxor       ymm0, ymm8, [r9 + 96]               ; AES: k_Nr + text
-    vaesenclast ymm0, ymm6, ymm0                    ; AES: last round: the other text
-    vmovdqu     [r11 + 96], ymm0                    ; AES: written
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
-    add         rdx, 0x80                           ; the next powers
-    add         r9, 0x80                            ; the next blocks
-    sub         rbx, 0x80
-    add         r11, 0x80
-.under_4:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rbx, 0x40
-    jb          .under_2
-    vpshufb     ymm4, ymm15, ymm1                   ; AES: counter block
-    vmovdqu     ymm5, [r9]                          ; C, bytes as in memory
-    vpaddd      ymm6, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_2]  ; AES: 2 blocks ahead
-    vpshufb     ymm6, ymm6, ymm1                    ; AES: counter block
-    vpshufb     ymm5, ymm5, ymm1                    ; C
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_4]  ; AES: the next counters
-    vpxor       ymm0, ymm5, ymm0                    ; C·H^i: A = X + C; X counts once
-    vbroadcasti128 ymm5, [rdi + 512]                ; AES: k_0
-    vpclmulqdq  ymm7, ymm0, [rdx + 256], 0x00       ; C·H^i: A0·K0
-    vpxor       ymm4, ymm4, ymm5                    ; AES: + k_0
-    vpxor       ymm5, ymm6, ymm5                    ; AES: + k_0
-    vpxor       ymm2, ymm2, ymm7                    ; C·H^i: LO += it
-    vbroadcasti128 ymm6, [rdi + 528]                ; AES: k_1
-    vpclmulqdq  ymm7, ymm0, [rdx + 256], 0x10       ; C·H^i: A0·K1
-    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 1
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 1
-    vpxor       ymm3, ymm3, ymm7                    ; C·H^i: HI += it
-    vbroadcasti128 ymm6, [rdi + 544]                ; AES: k_2
-    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 2
-    vpclmulqdq  ymm7, ymm0, [rdx], 0x01             ; C·H^i: A1·B0
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 2
-    vpxor       ymm2, ymm2, ymm7                    ; C·H^i: LO += it
-    vbroadcasti128 ymm6, [rdi + 560]                ; AES: k_3
-    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 3
-    vpclmulqdq  ymm0, ymm0, [rdx], 0x11             ; C·H^i: A1·B1
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 3
-    vbroadcasti128 ymm6, [rdi + 576]                ; AES: k_4
-    vpxor       ymm3, ymm3, ymm0                    ; C·H^i: HI += it
-    vaesenc     ymm0, ymm4, ymm6                    ; AES: round 4
-    vmovdqu     ymm4, [r9 + 32]                     ; C, bytes as in memory
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 4
-    vbroadcasti128 ymm6, [rdi + 592]                ; AES: k_5
-    vpshufb     ymm4, ymm4, ymm1                    ; C
-    vaesenc     ymm0, ymm0, ymm6                    ; AES: round 5
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 5
-    vbroadcasti128 ymm6, [rdi + 608]                ; AES: k_6
-    vpclmulqdq  ymm7, ymm4, [rdx + 288], 0x00       ; C·H^i: A0·K0
-    vaesenc     ymm0, ymm0, ymm6                    ; AES: round 6
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 6
-    vpxor       ymm2, ymm2, ymm7                    ; C·H^i: LO += it
-    vbroadcasti128 ymm6, [rdi + 624]                ; AES: k_7
-    vaesenc     ymm0, ymm0, ymm6                    ; AES: round 7
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 7
-    vpclmulqdq  ymm6, ymm4, [rdx + 288], 0x10       ; C·H^i: A0·K1
-    vbroadcasti128 ymm7, [rdi + 640]                ; AES: k_8
-    vaesenc     ymm0, ymm0, ymm7                    ; AES: round 8
-    vpxor       ymm3, ymm3, ymm6                    ; C·H^i: HI += it
-    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 8
-    vbroadcasti128 ymm6, [rdi + 656]                ; AES: k_9
-    vpclmulqdq  ymm7, ymm4, [rdx + 32], 0x01        ; C·H^i: A1·B0
-    vaesenc     ymm0, ymm0, ymm6                    ; AES: round 9
-    vpxor       ymm2, ymm2, ymm7                    ; C·H^i: LO += it
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 9
-    vbroadcasti128 ymm6, [rdi + 672]                ; AES: k_10
-    vpclmulqdq  ymm4, ymm4, [rdx + 32], 0x11        ; C·H^i: A1·B1
-    vpxor       ymm7, ymm6, [r9]                    ; AES: k_Nr + text
-    vaesenclast ymm0, ymm0, ymm7                    ; AES: last round: the other text
-    vpxor       ymm3, ymm3, ymm4                    ; C·H^i: HI += it
-    vmovdqu     [r11], ymm0                         ; AES: written
-    vpxor       ymm0, ymm6, [r9 + 32]               ; AES: k_Nr + text
-    vaesenclast ymm0, ymm5, ymm0                    ; AES: last round: the other text
-    vmovdqu     [r11 + 32], ymm0                    ; AES: written
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
-    add         rdx, 0x40                           ; the next powers
-    add         r9, 0x40                            ; the next blocks
-    sub         rbx, 0x40
-    add         r11, 0x40
-.under_2:
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rbx, 0x20
-    jb          .under_1
-    vpshufb     ymm4, ymm15, ymm1                   ; AES: counter block
-    vmovdqu     ymm5, [r9]                          ; C, bytes as in memory
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_2]  ; AES: the next counters
-    vpshufb     ymm5, ymm5, ymm1                    ; C
-    vbroadcasti128 ymm6, [rdi + 512]                ; AES: k_0
-    vpxor       ymm4, ymm4, ymm6                    ; AES: + k_0
-    vpxor       ymm0, ymm5, ymm0                    ; C·H^i: A = X + C; X counts once
-    vbroadcasti128 ymm5, [rdi + 528]                ; AES: k_1
-    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 1
-    vpclmulqdq  ymm5, ymm0, [rdx + 256], 0x00       ; C·H^i: A0·K0
-    vbroadcasti128 ymm6, [rdi + 544]                ; AES: k_2
-    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 2
-    vpxor       ymm2, ymm2, ymm5                    ; C·H^i: LO += it
-    vbroadcasti128 ymm5, [rdi + 560]                ; AES: k_3
-    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 3
-    vpclmulqdq  ymm5, ymm0, [rdx + 256], 0x10       ; C·H^i: A0·K1
-    vbroadcasti128 ymm6, [rdi + 576]                ; AES: k_4
-    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 4
-    vpxor       ymm3, ymm3, ymm5                    ; C·H^i: HI += it
-    vbroadcasti128 ymm5, [rdi + 592]                ; AES: k_5
-    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 5
-    vbroadcasti128 ymm5, [rdi + 608]                ; AES: k_6
-    vpclmulqdq  ymm6, ymm0, [rdx], 0x01             ; C·H^i: A1·B0
-    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 6
-    vbroadcasti128 ymm5, [rdi + 624]                ; AES: k_7
-    vpxor       ymm2, ymm2, ymm6                    ; C·H^i: LO += it
-    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 7
-    vbroadcasti128 ymm5, [rdi + 640]                ; AES: k_8
-    vpclmulqdq  ymm0, ymm0, [rdx], 0x11             ; C·H^i: A1·B1
-    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 8
-    vbroadcasti128 ymm5, [rdi + 656]                ; AES: k_9
-    vpxor       ymm3, ymm3, ymm0                    ; C·H^i: HI += it
-    vaesenc     ymm0, ymm4, ymm5                    ; AES: round 9
-    vbroadcasti128 ymm4, [rdi + 672]                ; AES: k_10
-    vpxor       ymm4, ymm4, [r9]                    ; AES: k_Nr + text
-    vaesenclast ymm0, ymm0, ymm4                    ; AES: last round: the other text
-    vmovdqu     [r11], ymm0                         ; AES: written
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .tail_rest
+.tail_first:
+    vmovdqu     ymm2, [rsi]                         ; C·H^m: C, bytes as in memory
+    vpshufb     ymm2, ymm2, ymm1                    ; C·H^m: C
+    vpxor       ymm0, ymm2, ymm0                    ; C·H^m: A = X + C
+    vpclmulqdq  ymm2, ymm0, [rdx + 256], 0x00       ; C·H^m: A0·K0
+    vpclmulqdq  ymm3, ymm0, [rdx + 256], 0x10       ; C·H^m: A0·K1
+    vpclmulqdq  ymm4, ymm0, [rdx], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  ymm0, ymm0, [rdx], 0x11             ; C·H^m: A1·B1
+    vpxor       ymm2, ymm2, ymm4                    ; C·H^m: LO += it
+    vpxor       ymm3, ymm3, ymm0                    ; C·H^m: HI += it
+    vpxor       xmm0, xmm0, xmm0                    ; C·H^m: X counts once
     add         rdx, 0x20                           ; the next powers
-    add         r9, 0x20                            ; the next blocks
+    add         rsi, 0x20                           ; the next blocks
     sub         rbx, 0x20
-    add         r11, 0x20
-.under_1:
+    cmp         rbx, 0x20
+    jb          .tail_after_block
+.tail_block:
+    vmovdqu     ymm4, [rsi]                         ; C·H^i: C, bytes as in memory
+    vpshufb     ymm4, ymm4, ymm1                    ; C·H^i: C
+    vpclmulqdq  ymm5, ymm4, [rdx + 256], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  ymm6, ymm4, [rdx + 256], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  ymm7, ymm4, [rdx], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  ymm4, ymm4, [rdx], 0x11             ; C·H^i: A1·B1
+    vpxor       ymm2, ymm2, ymm5                    ; C·H^i: LO += it
+    vpxor       ymm3, ymm3, ymm6                    ; C·H^i: HI += it
+    vpxor       ymm2, ymm2, ymm7                    ; C·H^i: LO += it
+    vpxor       ymm3, ymm3, ymm4                    ; C·H^i: HI += it
+    add         rdx, 0x20                           ; the next powers
+    add         rsi, 0x20                           ; the next blocks
+    sub         rbx, 0x20
+    cmp         rbx, 0x20
+    jae         .tail_block
+.tail_after_block:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
-    je          .reduce
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    je          .tail_reduce
+.tail_rest:
     cmp         rbx, 0x10
-    jb          .under_block
-    vpshufb     xmm4, xmm15, xmm1                   ; counter block
-    vmovdqu     xmm5, [rdi + 512]                   ; k_0
-    vpxor       xmm4, xmm4, xmm5                    ; + k_0
-    vmovdqu     xmm5, [rdi + 528]                   ; k_1
-    vaesenc     xmm4, xmm4, xmm5                    ; round 1
-    vmovdqu     xmm5, [rdi + 544]                   ; k_2
-    vaesenc     xmm4, xmm4, xmm5                    ; round 2
-    vmovdqu     xmm5, [rdi + 560]                   ; k_3
-    vaesenc     xmm4, xmm4, xmm5                    ; round 3
-    vmovdqu     xmm5, [rdi + 576]                   ; k_4
-    vaesenc     xmm4, xmm4, xmm5                    ; round 4
-    vmovdqu     xmm5, [rdi + 592]                   ; k_5
-    vaesenc     xmm4, xmm4, xmm5                    ; round 5
-    vmovdqu     xmm5, [rdi + 608]                   ; k_6
-    vaesenc     xmm4, xmm4, xmm5                    ; round 6
-    vmovdqu     xmm5, [rdi + 624]                   ; k_7
-    vaesenc     xmm4, xmm4, xmm5                    ; round 7
-    vmovdqu     xmm5, [rdi + 640]                   ; k_8
-    vaesenc     xmm4, xmm4, xmm5                    ; round 8
-    vmovdqu     xmm5, [rdi + 656]                   ; k_9
-    vaesenc     xmm4, xmm4, xmm5                    ; round 9
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_k_clmul1_x16_one]  ; the next counters
-    vmovdqu     xmm5, [r9]                          ; text, bytes as in memory
-    vmovdqu     xmm6, [rdi + 672]                   ; k_10
-    vpxor       xmm6, xmm6, xmm5                    ; k_Nr + text
-    vaesenclast xmm4, xmm4, xmm6                    ; other text
-    vmovdqu     [r11], xmm4                         ; written
-    vpshufb     xmm4, xmm5, xmm1                    ; C
+    jb          .tail_under16
+    vmovdqu     xmm4, [rsi]                         ; C, bytes as in memory
+    vpshufb     xmm4, xmm4, xmm1                    ; C
     vpxor       xmm0, xmm4, xmm0                    ; C·H^i: A = X + C; X counts once
     vpclmulqdq  xmm4, xmm0, [rdx + 256], 0x00       ; C·H^i: A0·K0
     vpclmulqdq  xmm5, xmm0, [rdx + 256], 0x10       ; C·H^i: A0·K1
@@ -4130,85 +3932,63 @@ gcm128_avx2_k_clmul1_x16_open:
     vpxor       ymm3, ymm3, ymm5                    ; C·H^i: HI += it
     vpxor       ymm2, ymm2, ymm6                    ; C·H^i: LO += it
     vpxor       ymm3, ymm3, ymm0                    ; C·H^i: HI += it
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
+    vpxor       xmm0, xmm0, xmm0
     add         rdx, 0x10                           ; the next powers
-    add         r9, 0x10                            ; the next blocks
+    add         rsi, 0x10                           ; the next blocks
     sub         rbx, 0x10
-    add         r11, 0x10
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
-    je          .reduce
-.under_block:
-    vpshufb     xmm4, xmm15, xmm1                   ; counter block
-    vmovdqu     xmm5, [rdi + 512]                   ; k_0
-    vpxor       xmm4, xmm4, xmm5                    ; + k_0
-    vmovdqu     xmm5, [rdi + 528]                   ; k_1
-    vaesenc     xmm4, xmm4, xmm5                    ; round 1
-    vmovdqu     xmm5, [rdi + 544]                   ; k_2
-    vaesenc     xmm4, xmm4, xmm5                    ; round 2
-    vmovdqu     xmm5, [rdi + 560]                   ; k_3
-    vaesenc     xmm4, xmm4, xmm5                    ; round 3
-    vmovdqu     xmm5, [rdi + 576]                   ; k_4
-    vaesenc     xmm4, xmm4, xmm5                    ; round 4
-    vmovdqu     xmm5, [rdi + 592]                   ; k_5
-    vaesenc     xmm4, xmm4, xmm5                    ; round 5
-    vmovdqu     xmm5, [rdi + 608]                   ; k_6
-    vaesenc     xmm4, xmm4, xmm5                    ; round 6
-    vmovdqu     xmm5, [rdi + 624]                   ; k_7
-    vaesenc     xmm4, xmm4, xmm5                    ; round 7
-    vmovdqu     xmm5, [rdi + 640]                   ; k_8
-    vaesenc     xmm4, xmm4, xmm5                    ; round 8
-    vmovdqu     xmm5, [rdi + 656]                   ; k_9
-    vaesenc     xmm4, xmm4, xmm5                    ; round 9
-    vpxor       xmm5, xmm5, xmm5
+    je          .tail_reduce
+.tail_under16:
+    vpxor       xmm4, xmm4, xmm4
     cmp         rbx, 0x08
-    jb          .under8
-    vmovq       xmm5, [r9]                          ; bytes 0..7
-    vmovq       xmm6, [r9 + rbx - 8]                ; the last 8 bytes
-    mov         rcx, rbx
-    shl         rcx, 0x03
-    sub         rcx, 0x78
-    neg         rcx                                 ; 8·(15 - r) bits
-    vmovq       xmm7, rcx
-    vpsrlq      xmm6, xmm6, xmm7                    ; 8·(15 - r) bits
-    vpsrlq      xmm6, xmm6, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm5, xmm5, xmm6                    ; C_last, zero-padded
-    jmp         .padded
-.under8:
+    jb          .tail_under8
+    vmovq       xmm4, [rsi]                         ; bytes 0..7
+    vmovq       xmm5, [rsi + rbx - 8]               ; the last 8 bytes
+    shl         rbx, 0x03
+    sub         rbx, 0x78
+    neg         rbx                                 ; 8·(15 - r) bits
+    vmovq       xmm6, rbx
+    vpsrlq      xmm5, xmm5, xmm6                    ; 8·(15 - r) bits
+    vpsrlq      xmm5, xmm5, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm4, xmm4, xmm5                    ; C_last, zero-padded
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .tail_padded
+.tail_under8:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x04
-    jb          .under4
-    vmovd       xmm5, [r9]                          ; bytes 0..3
-    vmovd       xmm6, [r9 + rbx - 4]                ; the last 4 bytes
-    mov         rcx, rbx
-    shl         rcx, 0x03
-    sub         rcx, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm7, rcx
-    vpsllq      xmm6, xmm6, xmm7                    ; into place
-    vpor        xmm5, xmm5, xmm6                    ; C_last, zero-padded
-    jmp         .padded
-.under4:
-    mov         rsi, rbx
-    shr         rsi, 0x01
-    movzx       ecx, byte [r9]                      ; byte 0
+    jb          .tail_under4
+    vmovd       xmm4, [rsi]                         ; bytes 0..3
+    vmovd       xmm5, [rsi + rbx - 4]               ; the last 4 bytes
+    shl         rbx, 0x03
+    sub         rbx, 0x20                           ; 8·(r - 4) bits
+    vmovq       xmm6, rbx
+    vpsllq      xmm5, xmm5, xmm6                    ; into place
+    vpor        xmm4, xmm4, xmm5                    ; C_last, zero-padded
+    jmp         .tail_padded
+.tail_under4:
+    mov         r11, rbx
+    shr         r11, 0x01
+    movzx       ecx, byte [rsi]                     ; byte 0
+    vmovq       xmm4, rcx
+    movzx       ecx, byte [rsi + r11]               ; byte r >> 1
     vmovq       xmm5, rcx
-    movzx       ecx, byte [r9 + rsi]                ; byte r >> 1
+    mov         ecx, 0x00                           ; no byte stays
+    shl         r11, 0x03
+    vmovq       xmm6, r11
+    vpsllq      xmm5, xmm5, xmm6                    ; into place
+    sub         rbx, 0x01
+    movzx       ecx, byte [rsi + rbx]               ; byte r - 1
     vmovq       xmm6, rcx
-    shl         rsi, 0x03
-    vmovq       xmm7, rsi
+    mov         ecx, 0x00                           ; no byte stays
+    shl         rbx, 0x03
+    vmovq       xmm7, rbx
     vpsllq      xmm6, xmm6, xmm7                    ; into place
-    mov         rsi, rbx
-    sub         rsi, 0x01
-    movzx       ecx, byte [r9 + rsi]                ; byte r - 1
-    vmovq       xmm7, rcx
-    shl         rsi, 0x03
-    vmovq       xmm8, rsi
-    vpsllq      xmm7, xmm7, xmm8                    ; into place
-    vpor        xmm5, xmm5, xmm6
-    vpor        xmm5, xmm5, xmm7                    ; C_last, zero-padded
-.padded:
-    vmovdqu     xmm6, [rdi + 672]                   ; k_10
-    vpxor       xmm6, xmm6, xmm5                    ; k_Nr + text
-    vaesenclast xmm7, xmm4, xmm6                    ; other text
-    vpshufb     xmm4, xmm5, xmm1                    ; C_last
+    mov         ecx, 0x00                           ; no byte stays
+    vpor        xmm4, xmm4, xmm5
+    vpor        xmm4, xmm4, xmm6                    ; C_last, zero-padded
+.tail_padded:
+    vpshufb     xmm4, xmm4, xmm1                    ; C_last
     vpxor       xmm0, xmm4, xmm0                    ; C·H: A = X + C; X counts once
     vpclmulqdq  xmm4, xmm0, [rdx + 256], 0x00       ; C·H: A0·K0
     vpclmulqdq  xmm5, xmm0, [rdx + 256], 0x10       ; C·H: A0·K1
@@ -4218,44 +3998,325 @@ gcm128_avx2_k_clmul1_x16_open:
     vpxor       ymm3, ymm3, ymm5                    ; C·H: HI += it
     vpxor       ymm2, ymm2, ymm6                    ; C·H: LO += it
     vpxor       ymm3, ymm3, ymm0                    ; C·H: HI += it
-    mov         rcx, rbx
-    and         rcx, 0x08
-    cmp         rcx, 0x00
-    je          .stored_8
-    vmovq       [r11], xmm7                         ; 8 of its bytes
-    vpsrldq     xmm7, xmm7, 0x08                    ; the bytes after them
-    add         r11, 0x08
-.stored_8:
-    mov         rcx, rbx
-    and         rcx, 0x04
-    cmp         rcx, 0x00
-    je          .stored_4
-    vmovd       [r11], xmm7                         ; 4 of its bytes
-    vpsrldq     xmm7, xmm7, 0x04                    ; the bytes after them
-    add         r11, 0x04
-.stored_4:
-    mov         rcx, rbx
-    and         rcx, 0x02
-    cmp         rcx, 0x00
-    je          .stored_2
-    vpextrw     word [r11], xmm7, 0x00              ; 2 of its bytes
-    vpsrldq     xmm7, xmm7, 0x02                    ; the bytes after them
-    add         r11, 0x02
-.stored_2:
-    and         rbx, 0x01
-    cmp         rbx, 0x00
-    je          .stored_1
-    vpextrb     byte [r11], xmm7, 0x00              ; 1 of its bytes
-.stored_1:
-.reduce:
+.tail_reduce:
     vpclmulqdq  ymm0, ymm2, [rel gcm128_avx2_k_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
     vpshufd     ymm2, ymm2, 0x4e                    ; reduce: (LO1, LO0)
     vpxor       ymm2, ymm2, ymm3                    ; reduce: + HI
     vpxor       ymm0, ymm0, ymm2                    ; reduce: RES = fold(LO) + HI
     vextracti128 xmm2, ymm0, 0x01                   ; reduce: upper lanes
     vpxor       xmm0, xmm0, xmm2                    ; reduce: add up the lanes
+    vpxor       xmm2, xmm2, xmm2                    ; reduce
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r12, 0x00
+    je          .written                            ; reduce
+    cmp         r12, 0x80
+    jb          .under_4                            ; reduce
+    vpshufb     ymm2, ymm15, ymm1                   ; AES: counter block
+    vpaddd      ymm3, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     ymm3, ymm3, ymm1                    ; AES: counter block
+    vpaddd      ymm4, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     ymm4, ymm4, ymm1                    ; AES: counter block
+    vpaddd      ymm5, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_6]  ; AES: 6 blocks ahead
+    vpshufb     ymm5, ymm5, ymm1                    ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_8]  ; AES: the next counters
+    vbroadcasti128 ymm6, [rdi + 512]                ; AES: k_0
+    vpxor       ymm2, ymm2, ymm6                    ; AES: + k_0
+    vpxor       ymm3, ymm3, ymm6                    ; AES: + k_0
+    vpxor       ymm4, ymm4, ymm6                    ; AES: + k_0
+    vpxor       ymm5, ymm5, ymm6                    ; AES: + k_0
+    vbroadcasti128 ymm6, [rdi + 528]                ; AES: k_1
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 1
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 1
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 1
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 1
+    vbroadcasti128 ymm6, [rdi + 544]                ; AES: k_2
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 2
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 2
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 2
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 2
+    vbroadcasti128 ymm6, [rdi + 560]                ; AES: k_3
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 3
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 3
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 3
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 3
+    vbroadcasti128 ymm6, [rdi + 576]                ; AES: k_4
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 4
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 4
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 4
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 4
+    vbroadcasti128 ymm6, [rdi + 592]                ; AES: k_5
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 5
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 5
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 5
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 5
+    vbroadcasti128 ymm6, [rdi + 608]                ; AES: k_6
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 6
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 6
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 6
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 6
+    vbroadcasti128 ymm6, [rdi + 624]                ; AES: k_7
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 7
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 7
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 7
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 7
+    vbroadcasti128 ymm6, [rdi + 640]                ; AES: k_8
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 8
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 8
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 8
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 8
+    vbroadcasti128 ymm6, [rdi + 656]                ; AES: k_9
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 9
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 9
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 9
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 9
+    vbroadcasti128 ymm6, [rdi + 672]                ; AES: k_10
+    vpxor       ymm7, ymm6, [r9]                    ; AES: k_Nr + text
+    vaesenclast ymm2, ymm2, ymm7                    ; AES: last round: the other text
+    vmovdqu     [rbp], ymm2                         ; AES: written
+    vpxor       ymm2, ymm6, [r9 + 32]               ; AES: k_Nr + text
+    vaesenclast ymm2, ymm3, ymm2                    ; AES: last round: the other text
+    vmovdqu     [rbp + 32], ymm2                    ; AES: written
+    vpxor       ymm2, ymm6, [r9 + 64]               ; AES: k_Nr + text
+    vaesenclast ymm2, ymm4, ymm2                    ; AES: last round: the other text
+    vmovdqu     [rbp + 64], ymm2                    ; AES: written
+    vpxor       ymm2, ymm6, [r9 + 96]               ; AES: k_Nr + text
+    vaesenclast ymm2, ymm5, ymm2                    ; AES: last round: the other text
+    vmovdqu     [rbp + 96], ymm2                    ; AES: written
+    add         r9, 0x80
+    add         rbp, 0x80
+    sub         r12, 0x80
+.under_4:
+    cmp         r12, 0x40
+    jb          .under_2
+    vpshufb     ymm2, ymm15, ymm1                   ; AES: counter block
+    vpaddd      ymm3, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     ymm3, ymm3, ymm1                    ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_4]  ; AES: the next counters
+    vbroadcasti128 ymm4, [rdi + 512]                ; AES: k_0
+    vpxor       ymm2, ymm2, ymm4                    ; AES: + k_0
+    vpxor       ymm3, ymm3, ymm4                    ; AES: + k_0
+    vbroadcasti128 ymm4, [rdi + 528]                ; AES: k_1
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 1
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 1
+    vbroadcasti128 ymm4, [rdi + 544]                ; AES: k_2
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 2
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 2
+    vbroadcasti128 ymm4, [rdi + 560]                ; AES: k_3
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 3
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 3
+    vbroadcasti128 ymm4, [rdi + 576]                ; AES: k_4
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 4
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 4
+    vbroadcasti128 ymm4, [rdi + 592]                ; AES: k_5
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 5
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 5
+    vbroadcasti128 ymm4, [rdi + 608]                ; AES: k_6
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 6
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 6
+    vbroadcasti128 ymm4, [rdi + 624]                ; AES: k_7
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 7
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 7
+    vbroadcasti128 ymm4, [rdi + 640]                ; AES: k_8
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 8
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 8
+    vbroadcasti128 ymm4, [rdi + 656]                ; AES: k_9
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 9
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 9
+    vbroadcasti128 ymm4, [rdi + 672]                ; AES: k_10
+    vpxor       ymm5, ymm4, [r9]                    ; AES: k_Nr + text
+    vaesenclast ymm2, ymm2, ymm5                    ; AES: last round: the other text
+    vmovdqu     [rbp], ymm2                         ; AES: written
+    vpxor       ymm2, ymm4, [r9 + 32]               ; AES: k_Nr + text
+    vaesenclast ymm2, ymm3, ymm2                    ; AES: last round: the other text
+    vmovdqu     [rbp + 32], ymm2                    ; AES: written
+    add         r9, 0x40
+    add         rbp, 0x40
+    sub         r12, 0x40
+.under_2:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r12, 0x20
+    jb          .under_1
+    vpshufb     ymm2, ymm15, ymm1                   ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_k_clmul1_x16_blocks_2]  ; AES: the next counters
+    vbroadcasti128 ymm3, [rdi + 512]                ; AES: k_0
+    vpxor       ymm2, ymm2, ymm3                    ; AES: + k_0
+    vbroadcasti128 ymm3, [rdi + 528]                ; AES: k_1
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 1
+    vbroadcasti128 ymm3, [rdi + 544]                ; AES: k_2
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 2
+    vbroadcasti128 ymm3, [rdi + 560]                ; AES: k_3
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 3
+    vbroadcasti128 ymm3, [rdi + 576]                ; AES: k_4
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 4
+    vbroadcasti128 ymm3, [rdi + 592]                ; AES: k_5
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 5
+    vbroadcasti128 ymm3, [rdi + 608]                ; AES: k_6
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 6
+    vbroadcasti128 ymm3, [rdi + 624]                ; AES: k_7
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 7
+    vbroadcasti128 ymm3, [rdi + 640]                ; AES: k_8
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 8
+    vbroadcasti128 ymm3, [rdi + 656]                ; AES: k_9
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 9
+    vbroadcasti128 ymm3, [rdi + 672]                ; AES: k_10
+    vpxor       ymm3, ymm3, [r9]                    ; AES: k_Nr + text
+    vaesenclast ymm2, ymm2, ymm3                    ; AES: last round: the other text
+    vmovdqu     [rbp], ymm2                         ; AES: written
+    add         r9, 0x20
+    add         rbp, 0x20
+    sub         r12, 0x20
+.under_1:
+    cmp         r12, 0x00
+    je          .written
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r12, 0x10
+    jb          .under_block                        ; AES
+    vpshufb     xmm2, xmm15, xmm1                   ; AES: counter block
+    vmovdqu     xmm3, [rdi + 512]                   ; AES: k_0
+    vpxor       xmm2, xmm2, xmm3                    ; AES: + k_0
+    vmovdqu     xmm3, [rdi + 528]                   ; AES: k_1
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 1
+    vmovdqu     xmm3, [rdi + 544]                   ; AES: k_2
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
+    vmovdqu     xmm3, [rdi + 560]                   ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 3
+    vmovdqu     xmm3, [rdi + 576]                   ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 4
+    vmovdqu     xmm3, [rdi + 592]                   ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 5
+    vmovdqu     xmm3, [rdi + 608]                   ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 6
+    vmovdqu     xmm3, [rdi + 624]                   ; AES: k_7
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 7
+    vmovdqu     xmm3, [rdi + 640]                   ; AES: k_8
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 8
+    vmovdqu     xmm3, [rdi + 656]                   ; AES: k_9
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 9
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_k_clmul1_x16_one]  ; AES: the next counters
+    vmovdqu     xmm3, [r9]                          ; AES: text, bytes as in memory
+    vmovdqu     xmm4, [rdi + 672]                   ; AES: k_10
+    vpxor       xmm3, xmm4, xmm3                    ; AES: k_Nr + text
+    vaesenclast xmm2, xmm2, xmm3                    ; AES: last round: the other text
+    vmovdqu     [rbp], xmm2                         ; AES: written
+    add         r9, 0x10                            ; AES
+    add         rbp, 0x10                           ; AES
+    sub         r12, 0x10                           ; AES
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r12, 0x00
+    je          .written                            ; AES
+.under_block:
+    vpshufb     xmm2, xmm15, xmm1                   ; AES: counter block
+    vmovdqu     xmm3, [rdi + 512]                   ; AES: k_0
+    vpxor       xmm2, xmm2, xmm3                    ; AES: + k_0
+    vmovdqu     xmm3, [rdi + 528]                   ; AES: k_1
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 1
+    vmovdqu     xmm3, [rdi + 544]                   ; AES: k_2
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
+    vmovdqu     xmm3, [rdi + 560]                   ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 3
+    vmovdqu     xmm3, [rdi + 576]                   ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 4
+    vmovdqu     xmm3, [rdi + 592]                   ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 5
+    vmovdqu     xmm3, [rdi + 608]                   ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 6
+    vmovdqu     xmm3, [rdi + 624]                   ; AES: k_7
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 7
+    vmovdqu     xmm3, [rdi + 640]                   ; AES: k_8
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 8
+    vmovdqu     xmm3, [rdi + 656]                   ; AES: k_9
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 9
+    vpxor       xmm3, xmm3, xmm3                    ; AES
+    cmp         r12, 0x08
+    jb          .under8                             ; AES
+    vmovq       xmm3, [r9]                          ; AES: bytes 0..7
+    vmovq       xmm4, [r9 + r12 - 8]                ; AES: the last 8 bytes
+    mov         rcx, r12
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x78                           ; AES
+    neg         rcx                                 ; AES: 8·(15 - r) bits
+    vmovq       xmm5, rcx                           ; AES
+    vpsrlq      xmm4, xmm4, xmm5                    ; AES: 8·(15 - r) bits
+    vpsrlq      xmm4, xmm4, 0x08                    ; AES: and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm3, xmm3, xmm4                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
+.under8:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r12, 0x04
+    jb          .under4                             ; AES
+    vmovd       xmm3, [r9]                          ; AES: bytes 0..3
+    vmovd       xmm4, [r9 + r12 - 4]                ; AES: the last 4 bytes
+    mov         rcx, r12
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x20                           ; AES: 8·(r - 4) bits
+    vmovq       xmm5, rcx                           ; AES
+    vpsllq      xmm4, xmm4, xmm5                    ; AES: into place
+    vpor        xmm3, xmm3, xmm4                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
+.under4:
+    mov         rdx, r12
+    shr         rdx, 0x01                           ; AES
+    movzx       ecx, byte [r9]                      ; AES: byte 0
+    vmovq       xmm3, rcx                           ; AES
+    movzx       ecx, byte [r9 + rdx]                ; AES: byte r >> 1
+    vmovq       xmm4, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rdx, 0x03                           ; AES
+    vmovq       xmm5, rdx                           ; AES
+    vpsllq      xmm4, xmm4, xmm5                    ; AES: into place
+    mov         rdx, r12
+    sub         rdx, 0x01                           ; AES
+    movzx       ecx, byte [r9 + rdx]                ; AES: byte r - 1
+    vmovq       xmm5, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rdx, 0x03                           ; AES
+    vmovq       xmm6, rdx                           ; AES
+    vpsllq      xmm5, xmm5, xmm6                    ; AES: into place
+    mov         ecx, 0x00                           ; AES: no byte stays
+    vpor        xmm3, xmm3, xmm4                    ; AES
+    vpor        xmm3, xmm3, xmm5                    ; AES: C_last, zero-padded
+.padded:
+    vmovdqu     xmm4, [rdi + 672]                   ; AES: k_10
+    vpxor       xmm3, xmm4, xmm3                    ; AES: k_Nr + text
+    vaesenclast xmm4, xmm2, xmm3                    ; AES: last round: the other text
+    vmovq       xmm2, r12                           ; AES
+    vpxor       xmm3, xmm3, xmm3                    ; AES
+    vpshufb     xmm2, xmm2, xmm3                    ; AES: r in every byte
+    vpcmpgtb    xmm2, xmm2, [rel gcm128_avx2_k_clmul1_x16_positions]  ; AES: ones in bytes 0..r-1
+    vpand       xmm2, xmm4, xmm2                    ; AES: zero-padded
+    mov         rcx, r12
+    and         rcx, 0x08                           ; AES
+    cmp         rcx, 0x00
+    je          .stored_8                           ; AES
+    vmovq       [rbp], xmm4                         ; AES: 8 of its bytes
+    vpsrldq     xmm4, xmm4, 0x08                    ; AES: the bytes after them
+    add         rbp, 0x08                           ; AES
+.stored_8:
+    mov         rcx, r12
+    and         rcx, 0x04                           ; AES
+    cmp         rcx, 0x00
+    je          .stored_4                           ; AES
+    vmovd       [rbp], xmm4                         ; AES: 4 of its bytes
+    vpsrldq     xmm4, xmm4, 0x04                    ; AES: the bytes after them
+    add         rbp, 0x04                           ; AES
+.stored_4:
+    mov         rcx, r12
+    and         rcx, 0x02                           ; AES
+    cmp         rcx, 0x00
+    je          .stored_2                           ; AES
+    vpextrw     word [rbp], xmm4, 0x00              ; AES: 2 of its bytes
+    vpsrldq     xmm4, xmm4, 0x02                    ; AES: the bytes after them
+    add         rbp, 0x02                           ; AES
+.stored_2:
+    and         r12, 0x01                           ; AES
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r12, 0x00
+    je          .stored_1                           ; AES
+    vpextrb     byte [rbp], xmm4, 0x00              ; AES: 1 of its bytes
+.stored_1:
+.written:
 .tag:
-    mov         rcx, r13
+    mov         rcx, r14
     shl         rcx, 0x03                           ; bits
     vmovq       xmm2, rcx
     shl         r8, 0x03                            ; bits
@@ -4275,6 +4336,7 @@ gcm128_avx2_k_clmul1_x16_open:
     vpshufb     xmm0, xmm0, xmm1                    ; lengths: as in memory
     vmovdqu     xmm1, [rsp]                         ; E_K(J_0)
     vpxor       xmm0, xmm0, xmm1                    ; the tag
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x10
     je          .whole
     cmp         r10, 0x08
@@ -4289,6 +4351,7 @@ gcm128_avx2_k_clmul1_x16_open:
     vpsrlq      xmm2, xmm2, xmm3                    ; 8·(15 - r) bits
     vpsrlq      xmm2, xmm2, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
     vpunpcklqdq xmm1, xmm1, xmm2                    ; C_last, zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .truncated
 .four:
     vmovd       xmm1, [rax]                         ; the given tag
@@ -4307,48 +4370,52 @@ gcm128_avx2_k_clmul1_x16_open:
     vpshufd     xmm1, xmm0, 0x4e
     vpor        xmm0, xmm0, xmm1                    ; all differences
     vmovq       rax, xmm0
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .right
     vpxor       xmm0, xmm0, xmm0
-    cmp         r13, 0x10
+    cmp         r14, 0x10
     jb          .clear_last
 .clear_blocks:
-    vmovdqu     [r12], xmm0                         ; zeros
-    add         r12, 0x10
-    sub         r13, 0x10
-    cmp         r13, 0x10
+    vmovdqu     [r13], xmm0                         ; zeros
+    add         r13, 0x10
+    sub         r14, 0x10
+    cmp         r14, 0x10
     jae         .clear_blocks
 .clear_after_blocks:
 .clear_last:
-    mov         rax, r13
+    mov         rax, r14
     and         rax, 0x08
     cmp         rax, 0x00
     je          .clear_cleared_8
-    vmovq       [r12], xmm0                         ; zeros
-    add         r12, 0x08
+    vmovq       [r13], xmm0                         ; zeros
+    add         r13, 0x08
 .clear_cleared_8:
-    mov         rax, r13
+    mov         rax, r14
     and         rax, 0x04
     cmp         rax, 0x00
     je          .clear_cleared_4
-    vmovd       [r12], xmm0                         ; zeros
-    add         r12, 0x04
+    vmovd       [r13], xmm0                         ; zeros
+    add         r13, 0x04
 .clear_cleared_4:
-    mov         rax, r13
+    mov         rax, r14
     and         rax, 0x02
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .clear_cleared_2
-    vpextrw     word [r12], xmm0, 0x00              ; zeros
-    add         r12, 0x02
+    vpextrw     word [r13], xmm0, 0x00              ; zeros
+    add         r13, 0x02
 .clear_cleared_2:
-    and         r13, 0x01
-    cmp         r13, 0x00
+    and         r14, 0x01
+    cmp         r14, 0x00
     je          .clear_cleared_1
-    vpextrb     byte [r12], xmm0, 0x00              ; zeros
+    vpextrb     byte [r13], xmm0, 0x00              ; zeros
 .clear_cleared_1:
     mov         eax, 0x01
     vzeroupper                                      ; upper halves are the caller's
-    add         rsp, 0x28                           ; frame
+    add         rsp, 0x20                           ; frame
+    pop         r14                                 ; callee-saved
     pop         r13                                 ; callee-saved
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
@@ -4357,7 +4424,8 @@ gcm128_avx2_k_clmul1_x16_open:
 .right:
     mov         eax, 0x00
     vzeroupper                                      ; upper halves are the caller's
-    add         rsp, 0x28                           ; frame
+    add         rsp, 0x20                           ; frame
+    pop         r14                                 ; callee-saved
     pop         r13                                 ; callee-saved
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
@@ -4365,7 +4433,8 @@ gcm128_avx2_k_clmul1_x16_open:
     ret
 .refused:
     mov         eax, 0x02
-    add         rsp, 0x28                           ; frame
+    add         rsp, 0x20                           ; frame
+    pop         r14                                 ; callee-saved
     pop         r13                                 ; callee-saved
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved

@@ -538,12 +538,13 @@ gcm128_avx2_winograd_clmul1_x16_wipe_init:
 
 ; void gcm128_avx2_winograd_clmul1_x16_wipe_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
 ;   out = in encrypted, x = GHASH continued over out; the counter steps over the blocks
-;   stack 0 bytes; writes xmm0-15, rax rcx r8 r9 r10 r11
+;   stack 8 bytes; writes xmm0-15, rax rcx rbx r8 r9 r10 r11
 ;   no secret remains in registers or on the stack
 global gcm128_avx2_winograd_clmul1_x16_wipe_encrypt:function (gcm128_avx2_winograd_clmul1_x16_wipe_encrypt.end - gcm128_avx2_winograd_clmul1_x16_wipe_encrypt)
 align 32
 gcm128_avx2_winograd_clmul1_x16_wipe_encrypt:
     endbr64
+    push        rbx                                 ; callee-saved
     cmp         r9, 0x00
     je          .done
     vmovdqu     xmm0, [rdx]                         ; X, bytes as in memory
@@ -686,10 +687,9 @@ gcm128_avx2_winograd_clmul1_x16_wipe_encrypt:
     vaesenclast ymm1, ymm8, ymm1                    ; AES: last round: the other text
     vmovdqu     [r8 + 224], ymm1                    ; AES: written
     add         rcx, 256                            ; next group
-    sub         r9, 256
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r9, 256
-    jb          .last
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 512
+    jb          .rest
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
 .group:
     vpshufb     ymm1, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
@@ -913,517 +913,508 @@ gcm128_avx2_winograd_clmul1_x16_wipe_encrypt:
     add         rcx, 256                            ; next group
     add         r8, 256
     sub         r9, 256
-    cmp         r9, 256
+    cmp         r9, 512
     jae         .group
 .after_group:
-.last:
-    vmovdqu     ymm1, [r8 + 64]                     ; C3·H^6: C, bytes as in memory
-    vpshufb     ymm1, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C3·H^6: C
-    vpxor       ymm2, ymm1, [rdi + 64]              ; C3·H^6: T = A + C1
-    vpxor       ymm3, ymm1, [rdi + 320]             ; C3·H^6: U = A + C2
-    vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; C3·H^6: A0·A1
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C3·H^6: T0·T1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C3·H^6: U0·U1
-    vmovdqu     ymm4, [r8 + 96]                     ; C4·H^5: C, bytes as in memory
-    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C4·H^5: C
-    vpxor       ymm5, ymm4, [rdi + 96]              ; C4·H^5: T = A + C1
-    vpxor       ymm6, ymm4, [rdi + 352]             ; C4·H^5: U = A + C2
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C4·H^5: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C4·H^5: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C4·H^5: U0·U1
-    vmovdqu     ymm7, [r8 + 128]                    ; C5·H^4: C, bytes as in memory
-    vpshufb     ymm7, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C5·H^4: C
-    vpxor       ymm8, ymm7, [rdi + 128]             ; C5·H^4: T = A + C1
-    vpxor       ymm9, ymm7, [rdi + 384]             ; C5·H^4: U = A + C2
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C5·H^4: A0·A1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C5·H^4: T0·T1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C5·H^4: U0·U1
-    vpxor       ymm1, ymm1, ymm4                    ; C5·H^4: S += it
-    vpxor       ymm2, ymm2, ymm5                    ; C5·H^4: LO += it
-    vpxor       ymm3, ymm3, ymm6                    ; C5·H^4: HI += it
-    vmovdqu     ymm4, [r8 + 160]                    ; C6·H^3: C, bytes as in memory
-    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C6·H^3: C
-    vpxor       ymm5, ymm4, [rdi + 160]             ; C6·H^3: T = A + C1
-    vpxor       ymm6, ymm4, [rdi + 416]             ; C6·H^3: U = A + C2
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C6·H^3: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C6·H^3: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C6·H^3: U0·U1
-    vpxor       ymm1, ymm1, ymm7                    ; C6·H^3: S += it
-    vpxor       ymm2, ymm2, ymm8                    ; C6·H^3: LO += it
-    vpxor       ymm3, ymm3, ymm9                    ; C6·H^3: HI += it
-    vmovdqu     ymm7, [r8 + 192]                    ; C7·H^2: C, bytes as in memory
-    vpshufb     ymm7, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C7·H^2: C
-    vpxor       ymm8, ymm7, [rdi + 192]             ; C7·H^2: T = A + C1
-    vpxor       ymm9, ymm7, [rdi + 448]             ; C7·H^2: U = A + C2
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C7·H^2: A0·A1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C7·H^2: T0·T1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C7·H^2: U0·U1
-    vpxor       ymm1, ymm1, ymm4                    ; C7·H^2: S += it
-    vpxor       ymm2, ymm2, ymm5                    ; C7·H^2: LO += it
-    vpxor       ymm3, ymm3, ymm6                    ; C7·H^2: HI += it
-    vmovdqu     ymm4, [r8 + 224]                    ; C8·H^1: C, bytes as in memory
-    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C8·H^1: C
-    vpxor       ymm5, ymm4, [rdi + 224]             ; C8·H^1: T = A + C1
-    vpxor       ymm6, ymm4, [rdi + 480]             ; C8·H^1: U = A + C2
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C8·H^1: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C8·H^1: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C8·H^1: U0·U1
-    vpxor       ymm1, ymm1, ymm7                    ; C8·H^1: S += it
-    vpxor       ymm2, ymm2, ymm8                    ; C8·H^1: LO += it
-    vpxor       ymm3, ymm3, ymm9                    ; C8·H^1: HI += it
-    vmovdqu     ymm7, [r8 + 32]                     ; C2·H^7: C, bytes as in memory
-    vpshufb     ymm7, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C2·H^7: C
-    vpxor       ymm8, ymm7, [rdi + 32]              ; C2·H^7: T = A + C1
-    vpxor       ymm9, ymm7, [rdi + 288]             ; C2·H^7: U = A + C2
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C2·H^7: A0·A1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C2·H^7: T0·T1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C2·H^7: U0·U1
-    vpxor       ymm1, ymm1, ymm4                    ; C2·H^7: S += it
-    vpxor       ymm2, ymm2, ymm5                    ; C2·H^7: LO += it
-    vpxor       ymm3, ymm3, ymm6                    ; C2·H^7: HI += it
-    vmovdqu     ymm4, [r8]                          ; C1·H^8: C, bytes as in memory
-    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C1·H^8: C
-    vpxor       ymm0, ymm4, ymm0                    ; C1·H^8: A = X + C
-    vpxor       ymm4, ymm0, [rdi]                   ; C1·H^8: T = A + C1
-    vpxor       ymm5, ymm0, [rdi + 256]             ; C1·H^8: U = A + C2
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; C1·H^8: A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C1·H^8: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C1·H^8: U0·U1
-    vpxor       ymm1, ymm1, ymm7                    ; C1·H^8: S += it
-    vpxor       ymm2, ymm2, ymm8                    ; C1·H^8: LO += it
-    vpxor       ymm3, ymm3, ymm9                    ; C1·H^8: HI += it
-    vpxor       ymm0, ymm1, ymm0                    ; C1·H^8: S += it
-    vpxor       ymm1, ymm2, ymm4                    ; C1·H^8: LO += it
-    vpxor       ymm2, ymm3, ymm5                    ; C1·H^8: HI += it
-    vpxor       ymm1, ymm1, ymm0                    ; reduce: LO += S
-    vpxor       ymm0, ymm2, ymm0                    ; reduce: HI += S
-    vpclmulqdq  ymm2, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     ymm1, ymm1, 0x4e                    ; reduce: (LO1, LO0)
-    vpxor       ymm0, ymm1, ymm0                    ; reduce: + HI
-    vpxor       ymm0, ymm2, ymm0                    ; reduce: RES = fold(LO) + HI
-    vextracti128 xmm1, ymm0, 0x01                   ; reduce: upper lanes
-    vpxor       xmm0, xmm0, xmm1                    ; reduce: add up the lanes
-    vpxor       xmm0, xmm0, [rdi + 512]             ; reduce: minus the key terms
-    add         r8, 256                             ; reduce
-    cmp         r9, 0x00
-    je          .store                              ; reduce
 .rest:
-    lea         rax, [r9 + 15]                      ; reduce
-    and         rax, -16                            ; reduce
-    lea         r10, [rdi + 256]                    ; reduce
-    sub         r10, rax                            ; reduce: H^m
-    vmovdqu     xmm1, [r10 + 512]                   ; reduce: R_m: the key terms of H^m … H^1
-    vpxor       xmm2, xmm2, xmm2                    ; reduce
-    vpxor       xmm3, xmm3, xmm3                    ; reduce
-    vpxor       xmm4, xmm4, xmm4                    ; reduce
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    mov         r11, r8
+    mov         rbx, r9
+    cmp         rbx, 256
+    jb          .fewer
+    add         r8, 256
+    sub         r9, 256
+.fewer:
+    vpxor       xmm1, xmm1, xmm1
+    cmp         r9, 0x00
+    je          .written
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x80
-    jb          .under_4                            ; reduce
-    vpshufb     ymm5, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
-    vpaddd      ymm6, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_2]  ; AES: 2 blocks ahead
-    vpshufb     ymm6, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
-    vpaddd      ymm7, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     ymm7, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
-    vpaddd      ymm8, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_6]  ; AES: 6 blocks ahead
-    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
+    jb          .under_4
+    vpshufb     ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
+    vpaddd      ymm3, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     ymm3, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
+    vpaddd      ymm4, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
+    vpaddd      ymm5, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_6]  ; AES: 6 blocks ahead
+    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
     vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_8]  ; AES: the next counters
-    vbroadcasti128 ymm9, [rdi + 768]                ; AES: k_0
-    vpxor       ymm5, ymm5, ymm9                    ; AES: + k_0
-    vpxor       ymm6, ymm6, ymm9                    ; AES: + k_0
-    vpxor       ymm7, ymm7, ymm9                    ; AES: + k_0
-    vpxor       ymm8, ymm8, ymm9                    ; AES: + k_0
-    vbroadcasti128 ymm9, [rdi + 784]                ; AES: k_1
-    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 1
-    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 1
-    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 1
-    vaesenc     ymm8, ymm8, ymm9                    ; AES: round 1
-    vbroadcasti128 ymm9, [rdi + 800]                ; AES: k_2
-    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 2
-    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 2
-    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 2
-    vaesenc     ymm8, ymm8, ymm9                    ; AES: round 2
-    vbroadcasti128 ymm9, [rdi + 816]                ; AES: k_3
-    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 3
-    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 3
-    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 3
-    vaesenc     ymm8, ymm8, ymm9                    ; AES: round 3
-    vbroadcasti128 ymm9, [rdi + 832]                ; AES: k_4
-    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 4
-    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 4
-    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 4
-    vaesenc     ymm8, ymm8, ymm9                    ; AES: round 4
-    vbroadcasti128 ymm9, [rdi + 848]                ; AES: k_5
-    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 5
-    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 5
-    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 5
-    vaesenc     ymm8, ymm8, ymm9                    ; AES: round 5
-    vbroadcasti128 ymm9, [rdi + 864]                ; AES: k_6
-    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 6
-    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 6
-    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 6
-    vaesenc     ymm8, ymm8, ymm9                    ; AES: round 6
-    vbroadcasti128 ymm9, [rdi + 880]                ; AES: k_7
-    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 7
-    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 7
-    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 7
-    vaesenc     ymm8, ymm8, ymm9                    ; AES: round 7
-    vbroadcasti128 ymm9, [rdi + 896]                ; AES: k_8
-    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 8
-    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 8
-    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 8
-    vaesenc     ymm8, ymm8, ymm9                    ; AES: round 8
-    vbroadcasti128 ymm9, [rdi + 912]                ; AES: k_9
-    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 9
-    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 9
-    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 9
-    vaesenc     ymm8, ymm8, ymm9                    ; AES: round 9
-    vbroadcasti128 ymm9, [rdi + 928]                ; AES: k_10
-    vpxor       ymm10, ymm9, [rcx]                  ; AES: k_Nr + text
-    vaesenclast ymm5, ymm5, ymm10                   ; AES: last round: the other text
-    vmovdqu     [r8], ymm5                          ; AES: written
-    vpxor       ymm10, ymm9, [rcx + 32]             ; AES: k_Nr + text
-    vaesenclast ymm6, ymm6, ymm10                   ; AES: last round: the other text
-    vmovdqu     [r8 + 32], ymm6                     ; AES: written
-    vpxor       ymm10, ymm9, [rcx + 64]             ; AES: k_Nr + text
-    vaesenclast ymm7, ymm7, ymm10                   ; AES: last round: the other text
-    vmovdqu     [r8 + 64], ymm7                     ; AES: written
-    vpxor       ymm9, ymm9, [rcx + 96]              ; AES: k_Nr + text
-    vaesenclast ymm8, ymm8, ymm9                    ; AES: last round: the other text
-    vmovdqu     [r8 + 96], ymm8                     ; AES: written
-    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C
-    vpshufb     ymm6, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C
-    vpshufb     ymm7, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C
-    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C
-    vpxor       ymm0, ymm5, ymm0                    ; C·H^i: A = X + C; X counts once
-    vpxor       ymm5, ymm0, [r10]                   ; C·H^i: T = A + C1
-    vpxor       ymm9, ymm0, [r10 + 256]             ; C·H^i: U = A + C2
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C·H^i: U0·U1
-    vpxor       ymm2, ymm2, ymm0                    ; C·H^i: S += it
-    vpxor       ymm3, ymm3, ymm5                    ; C·H^i: LO += it
-    vpxor       ymm4, ymm4, ymm9                    ; C·H^i: HI += it
-    vpxor       ymm0, ymm6, [r10 + 32]              ; C·H^i: T = A + C1
-    vpxor       ymm5, ymm6, [r10 + 288]             ; C·H^i: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: U0·U1
-    vpxor       ymm2, ymm2, ymm6                    ; C·H^i: S += it
-    vpxor       ymm3, ymm3, ymm0                    ; C·H^i: LO += it
-    vpxor       ymm4, ymm4, ymm5                    ; C·H^i: HI += it
-    vpxor       ymm0, ymm7, [r10 + 64]              ; C·H^i: T = A + C1
-    vpxor       ymm5, ymm7, [r10 + 320]             ; C·H^i: U = A + C2
-    vpclmulqdq  ymm6, ymm7, ymm7, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: U0·U1
-    vpxor       ymm2, ymm2, ymm6                    ; C·H^i: S += it
-    vpxor       ymm3, ymm3, ymm0                    ; C·H^i: LO += it
-    vpxor       ymm4, ymm4, ymm5                    ; C·H^i: HI += it
-    vpxor       ymm0, ymm8, [r10 + 96]              ; C·H^i: T = A + C1
-    vpxor       ymm5, ymm8, [r10 + 352]             ; C·H^i: U = A + C2
-    vpclmulqdq  ymm6, ymm8, ymm8, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: U0·U1
-    vpxor       ymm2, ymm2, ymm6                    ; C·H^i: S += it
-    vpxor       ymm3, ymm3, ymm0                    ; C·H^i: LO += it
-    vpxor       ymm4, ymm4, ymm5                    ; C·H^i: HI += it
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
-    add         r10, 0x80                           ; the next powers
-    add         rcx, 0x80                           ; the next blocks
-    sub         r9, 0x80
+    vbroadcasti128 ymm6, [rdi + 768]                ; AES: k_0
+    vpxor       ymm2, ymm2, ymm6                    ; AES: + k_0
+    vpxor       ymm3, ymm3, ymm6                    ; AES: + k_0
+    vpxor       ymm4, ymm4, ymm6                    ; AES: + k_0
+    vpxor       ymm5, ymm5, ymm6                    ; AES: + k_0
+    vbroadcasti128 ymm6, [rdi + 784]                ; AES: k_1
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 1
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 1
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 1
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 1
+    vbroadcasti128 ymm6, [rdi + 800]                ; AES: k_2
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 2
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 2
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 2
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 2
+    vbroadcasti128 ymm6, [rdi + 816]                ; AES: k_3
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 3
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 3
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 3
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 3
+    vbroadcasti128 ymm6, [rdi + 832]                ; AES: k_4
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 4
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 4
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 4
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 4
+    vbroadcasti128 ymm6, [rdi + 848]                ; AES: k_5
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 5
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 5
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 5
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 5
+    vbroadcasti128 ymm6, [rdi + 864]                ; AES: k_6
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 6
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 6
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 6
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 6
+    vbroadcasti128 ymm6, [rdi + 880]                ; AES: k_7
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 7
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 7
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 7
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 7
+    vbroadcasti128 ymm6, [rdi + 896]                ; AES: k_8
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 8
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 8
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 8
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 8
+    vbroadcasti128 ymm6, [rdi + 912]                ; AES: k_9
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 9
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 9
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 9
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 9
+    vbroadcasti128 ymm6, [rdi + 928]                ; AES: k_10
+    vpxor       ymm7, ymm6, [rcx]                   ; AES: k_Nr + text
+    vaesenclast ymm2, ymm2, ymm7                    ; AES: last round: the other text
+    vmovdqu     [r8], ymm2                          ; AES: written
+    vpxor       ymm2, ymm6, [rcx + 32]              ; AES: k_Nr + text
+    vaesenclast ymm2, ymm3, ymm2                    ; AES: last round: the other text
+    vmovdqu     [r8 + 32], ymm2                     ; AES: written
+    vpxor       ymm2, ymm6, [rcx + 64]              ; AES: k_Nr + text
+    vaesenclast ymm2, ymm4, ymm2                    ; AES: last round: the other text
+    vmovdqu     [r8 + 64], ymm2                     ; AES: written
+    vpxor       ymm2, ymm6, [rcx + 96]              ; AES: k_Nr + text
+    vaesenclast ymm2, ymm5, ymm2                    ; AES: last round: the other text
+    vmovdqu     [r8 + 96], ymm2                     ; AES: written
+    add         rcx, 0x80
     add         r8, 0x80
+    sub         r9, 0x80
 .under_4:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x40
     jb          .under_2
-    vpshufb     ymm5, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
-    vpaddd      ymm6, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_2]  ; AES: 2 blocks ahead
-    vpshufb     ymm6, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
+    vpshufb     ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
+    vpaddd      ymm3, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     ymm3, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
     vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_4]  ; AES: the next counters
-    vbroadcasti128 ymm7, [rdi + 768]                ; AES: k_0
-    vpxor       ymm5, ymm5, ymm7                    ; AES: + k_0
-    vpxor       ymm6, ymm6, ymm7                    ; AES: + k_0
-    vbroadcasti128 ymm7, [rdi + 784]                ; AES: k_1
-    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 1
-    vaesenc     ymm6, ymm6, ymm7                    ; AES: round 1
-    vbroadcasti128 ymm7, [rdi + 800]                ; AES: k_2
-    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 2
-    vaesenc     ymm6, ymm6, ymm7                    ; AES: round 2
-    vbroadcasti128 ymm7, [rdi + 816]                ; AES: k_3
-    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 3
-    vaesenc     ymm6, ymm6, ymm7                    ; AES: round 3
-    vbroadcasti128 ymm7, [rdi + 832]                ; AES: k_4
-    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 4
-    vaesenc     ymm6, ymm6, ymm7                    ; AES: round 4
-    vbroadcasti128 ymm7, [rdi + 848]                ; AES: k_5
-    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 5
-    vaesenc     ymm6, ymm6, ymm7                    ; AES: round 5
-    vbroadcasti128 ymm7, [rdi + 864]                ; AES: k_6
-    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 6
-    vaesenc     ymm6, ymm6, ymm7                    ; AES: round 6
-    vbroadcasti128 ymm7, [rdi + 880]                ; AES: k_7
-    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 7
-    vaesenc     ymm6, ymm6, ymm7                    ; AES: round 7
-    vbroadcasti128 ymm7, [rdi + 896]                ; AES: k_8
-    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 8
-    vaesenc     ymm6, ymm6, ymm7                    ; AES: round 8
-    vbroadcasti128 ymm7, [rdi + 912]                ; AES: k_9
-    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 9
-    vaesenc     ymm6, ymm6, ymm7                    ; AES: round 9
-    vbroadcasti128 ymm7, [rdi + 928]                ; AES: k_10
-    vpxor       ymm8, ymm7, [rcx]                   ; AES: k_Nr + text
-    vaesenclast ymm5, ymm5, ymm8                    ; AES: last round: the other text
-    vmovdqu     [r8], ymm5                          ; AES: written
-    vpxor       ymm7, ymm7, [rcx + 32]              ; AES: k_Nr + text
-    vaesenclast ymm6, ymm6, ymm7                    ; AES: last round: the other text
-    vmovdqu     [r8 + 32], ymm6                     ; AES: written
-    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C
-    vpshufb     ymm6, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C
-    vpxor       ymm0, ymm5, ymm0                    ; C·H^i: A = X + C; X counts once
-    vpxor       ymm5, ymm0, [r10]                   ; C·H^i: T = A + C1
-    vpxor       ymm7, ymm0, [r10 + 256]             ; C·H^i: U = A + C2
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C·H^i: U0·U1
-    vpxor       ymm2, ymm2, ymm0                    ; C·H^i: S += it
-    vpxor       ymm3, ymm3, ymm5                    ; C·H^i: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C·H^i: HI += it
-    vpxor       ymm0, ymm6, [r10 + 32]              ; C·H^i: T = A + C1
-    vpxor       ymm5, ymm6, [r10 + 288]             ; C·H^i: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: U0·U1
-    vpxor       ymm2, ymm2, ymm6                    ; C·H^i: S += it
-    vpxor       ymm3, ymm3, ymm0                    ; C·H^i: LO += it
-    vpxor       ymm4, ymm4, ymm5                    ; C·H^i: HI += it
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
-    add         r10, 0x40                           ; the next powers
-    add         rcx, 0x40                           ; the next blocks
-    sub         r9, 0x40
+    vbroadcasti128 ymm4, [rdi + 768]                ; AES: k_0
+    vpxor       ymm2, ymm2, ymm4                    ; AES: + k_0
+    vpxor       ymm3, ymm3, ymm4                    ; AES: + k_0
+    vbroadcasti128 ymm4, [rdi + 784]                ; AES: k_1
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 1
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 1
+    vbroadcasti128 ymm4, [rdi + 800]                ; AES: k_2
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 2
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 2
+    vbroadcasti128 ymm4, [rdi + 816]                ; AES: k_3
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 3
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 3
+    vbroadcasti128 ymm4, [rdi + 832]                ; AES: k_4
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 4
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 4
+    vbroadcasti128 ymm4, [rdi + 848]                ; AES: k_5
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 5
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 5
+    vbroadcasti128 ymm4, [rdi + 864]                ; AES: k_6
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 6
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 6
+    vbroadcasti128 ymm4, [rdi + 880]                ; AES: k_7
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 7
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 7
+    vbroadcasti128 ymm4, [rdi + 896]                ; AES: k_8
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 8
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 8
+    vbroadcasti128 ymm4, [rdi + 912]                ; AES: k_9
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 9
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 9
+    vbroadcasti128 ymm4, [rdi + 928]                ; AES: k_10
+    vpxor       ymm5, ymm4, [rcx]                   ; AES: k_Nr + text
+    vaesenclast ymm2, ymm2, ymm5                    ; AES: last round: the other text
+    vmovdqu     [r8], ymm2                          ; AES: written
+    vpxor       ymm2, ymm4, [rcx + 32]              ; AES: k_Nr + text
+    vaesenclast ymm2, ymm3, ymm2                    ; AES: last round: the other text
+    vmovdqu     [r8 + 32], ymm2                     ; AES: written
+    add         rcx, 0x40
     add         r8, 0x40
+    sub         r9, 0x40
 .under_2:
     cmp         r9, 0x20
     jb          .under_1
-    vpshufb     ymm5, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
+    vpshufb     ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
     vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_2]  ; AES: the next counters
-    vbroadcasti128 ymm6, [rdi + 768]                ; AES: k_0
-    vpxor       ymm5, ymm5, ymm6                    ; AES: + k_0
-    vbroadcasti128 ymm6, [rdi + 784]                ; AES: k_1
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 1
-    vbroadcasti128 ymm6, [rdi + 800]                ; AES: k_2
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 2
-    vbroadcasti128 ymm6, [rdi + 816]                ; AES: k_3
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 3
-    vbroadcasti128 ymm6, [rdi + 832]                ; AES: k_4
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 4
-    vbroadcasti128 ymm6, [rdi + 848]                ; AES: k_5
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 5
-    vbroadcasti128 ymm6, [rdi + 864]                ; AES: k_6
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 6
-    vbroadcasti128 ymm6, [rdi + 880]                ; AES: k_7
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 7
-    vbroadcasti128 ymm6, [rdi + 896]                ; AES: k_8
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 8
-    vbroadcasti128 ymm6, [rdi + 912]                ; AES: k_9
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 9
-    vbroadcasti128 ymm6, [rdi + 928]                ; AES: k_10
-    vpxor       ymm6, ymm6, [rcx]                   ; AES: k_Nr + text
-    vaesenclast ymm5, ymm5, ymm6                    ; AES: last round: the other text
-    vmovdqu     [r8], ymm5                          ; AES: written
-    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C
-    vpxor       ymm0, ymm5, ymm0                    ; C·H^i: A = X + C; X counts once
-    vpxor       ymm5, ymm0, [r10]                   ; C·H^i: T = A + C1
-    vpxor       ymm6, ymm0, [r10 + 256]             ; C·H^i: U = A + C2
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: U0·U1
-    vpxor       ymm2, ymm2, ymm0                    ; C·H^i: S += it
-    vpxor       ymm3, ymm3, ymm5                    ; C·H^i: LO += it
-    vpxor       ymm4, ymm4, ymm6                    ; C·H^i: HI += it
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
-    add         r10, 0x20                           ; the next powers
-    add         rcx, 0x20                           ; the next blocks
-    sub         r9, 0x20
+    vbroadcasti128 ymm3, [rdi + 768]                ; AES: k_0
+    vpxor       ymm2, ymm2, ymm3                    ; AES: + k_0
+    vbroadcasti128 ymm3, [rdi + 784]                ; AES: k_1
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 1
+    vbroadcasti128 ymm3, [rdi + 800]                ; AES: k_2
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 2
+    vbroadcasti128 ymm3, [rdi + 816]                ; AES: k_3
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 3
+    vbroadcasti128 ymm3, [rdi + 832]                ; AES: k_4
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 4
+    vbroadcasti128 ymm3, [rdi + 848]                ; AES: k_5
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 5
+    vbroadcasti128 ymm3, [rdi + 864]                ; AES: k_6
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 6
+    vbroadcasti128 ymm3, [rdi + 880]                ; AES: k_7
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 7
+    vbroadcasti128 ymm3, [rdi + 896]                ; AES: k_8
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 8
+    vbroadcasti128 ymm3, [rdi + 912]                ; AES: k_9
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 9
+    vbroadcasti128 ymm3, [rdi + 928]                ; AES: k_10
+    vpxor       ymm3, ymm3, [rcx]                   ; AES: k_Nr + text
+    vaesenclast ymm2, ymm2, ymm3                    ; AES: last round: the other text
+    vmovdqu     [r8], ymm2                          ; AES: written
+    add         rcx, 0x20
     add         r8, 0x20
+    sub         r9, 0x20
 .under_1:
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
-    je          .reduce
+    je          .written
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x10
-    jb          .under_block
-    vpshufb     xmm5, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; counter block
-    vmovdqu     xmm6, [rdi + 768]                   ; k_0
-    vpxor       xmm5, xmm5, xmm6                    ; + k_0
-    vmovdqu     xmm6, [rdi + 784]                   ; k_1
-    vaesenc     xmm5, xmm5, xmm6                    ; round 1
-    vmovdqu     xmm6, [rdi + 800]                   ; k_2
-    vaesenc     xmm5, xmm5, xmm6                    ; round 2
-    vmovdqu     xmm6, [rdi + 816]                   ; k_3
-    vaesenc     xmm5, xmm5, xmm6                    ; round 3
-    vmovdqu     xmm6, [rdi + 832]                   ; k_4
-    vaesenc     xmm5, xmm5, xmm6                    ; round 4
-    vmovdqu     xmm6, [rdi + 848]                   ; k_5
-    vaesenc     xmm5, xmm5, xmm6                    ; round 5
-    vmovdqu     xmm6, [rdi + 864]                   ; k_6
-    vaesenc     xmm5, xmm5, xmm6                    ; round 6
-    vmovdqu     xmm6, [rdi + 880]                   ; k_7
-    vaesenc     xmm5, xmm5, xmm6                    ; round 7
-    vmovdqu     xmm6, [rdi + 896]                   ; k_8
-    vaesenc     xmm5, xmm5, xmm6                    ; round 8
-    vmovdqu     xmm6, [rdi + 912]                   ; k_9
-    vaesenc     xmm5, xmm5, xmm6                    ; round 9
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_one]  ; the next counters
-    vmovdqu     xmm6, [rcx]                         ; text, bytes as in memory
-    vmovdqu     xmm7, [rdi + 928]                   ; k_10
-    vpxor       xmm6, xmm7, xmm6                    ; k_Nr + text
-    vaesenclast xmm5, xmm5, xmm6                    ; other text
-    vmovdqu     [r8], xmm5                          ; written
-    vpshufb     xmm5, xmm5, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C
-    vpxor       xmm0, xmm5, xmm0                    ; C·H^i: A = X + C; X counts once
-    vpxor       xmm5, xmm0, [r10]                   ; C·H^i: T = A + C1
-    vpxor       xmm6, xmm0, [r10 + 256]             ; C·H^i: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: U0·U1
-    vpxor       ymm2, ymm2, ymm0                    ; C·H^i: S += it
-    vpxor       ymm3, ymm3, ymm5                    ; C·H^i: LO += it
-    vpxor       ymm4, ymm4, ymm6                    ; C·H^i: HI += it
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
-    add         r10, 0x10                           ; the next powers
-    add         rcx, 0x10                           ; the next blocks
-    sub         r9, 0x10
-    add         r8, 0x10
+    jb          .under_block                        ; AES
+    vpshufb     xmm2, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
+    vmovdqu     xmm3, [rdi + 768]                   ; AES: k_0
+    vpxor       xmm2, xmm2, xmm3                    ; AES: + k_0
+    vmovdqu     xmm3, [rdi + 784]                   ; AES: k_1
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 1
+    vmovdqu     xmm3, [rdi + 800]                   ; AES: k_2
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
+    vmovdqu     xmm3, [rdi + 816]                   ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 3
+    vmovdqu     xmm3, [rdi + 832]                   ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 4
+    vmovdqu     xmm3, [rdi + 848]                   ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 5
+    vmovdqu     xmm3, [rdi + 864]                   ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 6
+    vmovdqu     xmm3, [rdi + 880]                   ; AES: k_7
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 7
+    vmovdqu     xmm3, [rdi + 896]                   ; AES: k_8
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 8
+    vmovdqu     xmm3, [rdi + 912]                   ; AES: k_9
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 9
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_one]  ; AES: the next counters
+    vmovdqu     xmm3, [rcx]                         ; AES: text, bytes as in memory
+    vmovdqu     xmm4, [rdi + 928]                   ; AES: k_10
+    vpxor       xmm3, xmm4, xmm3                    ; AES: k_Nr + text
+    vaesenclast xmm2, xmm2, xmm3                    ; AES: last round: the other text
+    vmovdqu     [r8], xmm2                          ; AES: written
+    add         rcx, 0x10                           ; AES
+    add         r8, 0x10                            ; AES
+    sub         r9, 0x10                            ; AES
     cmp         r9, 0x00
-    je          .reduce
+    je          .written                            ; AES
 .under_block:
-    vpshufb     xmm5, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; counter block
-    vmovdqu     xmm6, [rdi + 768]                   ; k_0
-    vpxor       xmm5, xmm5, xmm6                    ; + k_0
-    vmovdqu     xmm6, [rdi + 784]                   ; k_1
-    vaesenc     xmm5, xmm5, xmm6                    ; round 1
-    vmovdqu     xmm6, [rdi + 800]                   ; k_2
-    vaesenc     xmm5, xmm5, xmm6                    ; round 2
-    vmovdqu     xmm6, [rdi + 816]                   ; k_3
-    vaesenc     xmm5, xmm5, xmm6                    ; round 3
-    vmovdqu     xmm6, [rdi + 832]                   ; k_4
-    vaesenc     xmm5, xmm5, xmm6                    ; round 4
-    vmovdqu     xmm6, [rdi + 848]                   ; k_5
-    vaesenc     xmm5, xmm5, xmm6                    ; round 5
-    vmovdqu     xmm6, [rdi + 864]                   ; k_6
-    vaesenc     xmm5, xmm5, xmm6                    ; round 6
-    vmovdqu     xmm6, [rdi + 880]                   ; k_7
-    vaesenc     xmm5, xmm5, xmm6                    ; round 7
-    vmovdqu     xmm6, [rdi + 896]                   ; k_8
-    vaesenc     xmm5, xmm5, xmm6                    ; round 8
-    vmovdqu     xmm6, [rdi + 912]                   ; k_9
-    vaesenc     xmm5, xmm5, xmm6                    ; round 9
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_one]  ; the next counters
-    vpxor       xmm6, xmm6, xmm6
+    vpshufb     xmm1, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
+    vmovdqu     xmm2, [rdi + 768]                   ; AES: k_0
+    vpxor       xmm1, xmm1, xmm2                    ; AES: + k_0
+    vmovdqu     xmm2, [rdi + 784]                   ; AES: k_1
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 1
+    vmovdqu     xmm2, [rdi + 800]                   ; AES: k_2
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 2
+    vmovdqu     xmm2, [rdi + 816]                   ; AES: k_3
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 3
+    vmovdqu     xmm2, [rdi + 832]                   ; AES: k_4
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 4
+    vmovdqu     xmm2, [rdi + 848]                   ; AES: k_5
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 5
+    vmovdqu     xmm2, [rdi + 864]                   ; AES: k_6
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 6
+    vmovdqu     xmm2, [rdi + 880]                   ; AES: k_7
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 7
+    vmovdqu     xmm2, [rdi + 896]                   ; AES: k_8
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 8
+    vmovdqu     xmm2, [rdi + 912]                   ; AES: k_9
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 9
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_one]  ; AES: the next counters
+    vpxor       xmm2, xmm2, xmm2                    ; AES
     cmp         r9, 0x08
-    jb          .under8
-    vmovq       xmm6, [rcx]                         ; bytes 0..7
-    vmovq       xmm7, [rcx + r9 - 8]                ; the last 8 bytes
+    jb          .under8                             ; AES
+    vmovq       xmm2, [rcx]                         ; AES: bytes 0..7
+    vmovq       xmm3, [rcx + r9 - 8]                ; AES: the last 8 bytes
     mov         rax, r9
-    shl         rax, 0x03
-    sub         rax, 0x78
-    neg         rax                                 ; 8·(15 - r) bits
-    vmovq       xmm8, rax
-    vpsrlq      xmm7, xmm7, xmm8                    ; 8·(15 - r) bits
-    vpsrlq      xmm7, xmm7, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm6, xmm6, xmm7                    ; C_last, zero-padded
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    jmp         .padded
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x78                           ; AES
+    neg         rax                                 ; AES: 8·(15 - r) bits
+    vmovq       xmm4, rax                           ; AES
+    vpsrlq      xmm3, xmm3, xmm4                    ; AES: 8·(15 - r) bits
+    vpsrlq      xmm3, xmm3, 0x08                    ; AES: and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm2, xmm2, xmm3                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under8:
     cmp         r9, 0x04
-    jb          .under4
-    vmovd       xmm6, [rcx]                         ; bytes 0..3
-    vmovd       xmm7, [rcx + r9 - 4]                ; the last 4 bytes
+    jb          .under4                             ; AES
+    vmovd       xmm2, [rcx]                         ; AES: bytes 0..3
+    vmovd       xmm3, [rcx + r9 - 4]                ; AES: the last 4 bytes
     mov         rax, r9
-    shl         rax, 0x03
-    sub         rax, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm8, rax
-    vpsllq      xmm7, xmm7, xmm8                    ; into place
-    vpor        xmm6, xmm6, xmm7                    ; C_last, zero-padded
-    jmp         .padded
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x20                           ; AES: 8·(r - 4) bits
+    vmovq       xmm4, rax                           ; AES
+    vpsllq      xmm3, xmm3, xmm4                    ; AES: into place
+    vpor        xmm2, xmm2, xmm3                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under4:
-    mov         r11, r9
-    shr         r11, 0x01
-    movzx       eax, byte [rcx]                     ; byte 0
-    vmovq       xmm6, rax
-    movzx       eax, byte [rcx + r11]               ; byte r >> 1
-    vmovq       xmm7, rax
-    shl         r11, 0x03
-    vmovq       xmm8, r11
-    vpsllq      xmm7, xmm7, xmm8                    ; into place
-    mov         r11, r9
-    sub         r11, 0x01
-    movzx       eax, byte [rcx + r11]               ; byte r - 1
-    vmovq       xmm8, rax
-    shl         r11, 0x03
-    vmovq       xmm9, r11
-    vpsllq      xmm8, xmm8, xmm9                    ; into place
-    vpor        xmm6, xmm6, xmm7
-    vpor        xmm6, xmm6, xmm8                    ; C_last, zero-padded
+    mov         r10, r9
+    shr         r10, 0x01                           ; AES
+    movzx       eax, byte [rcx]                     ; AES: byte 0
+    vmovq       xmm2, rax                           ; AES
+    movzx       eax, byte [rcx + r10]               ; AES: byte r >> 1
+    vmovq       xmm3, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r10, 0x03                           ; AES
+    vmovq       xmm4, r10                           ; AES
+    vpsllq      xmm3, xmm3, xmm4                    ; AES: into place
+    mov         r10, r9
+    sub         r10, 0x01                           ; AES
+    movzx       eax, byte [rcx + r10]               ; AES: byte r - 1
+    vmovq       xmm4, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r10, 0x03                           ; AES
+    vmovq       xmm5, r10                           ; AES
+    vpsllq      xmm4, xmm4, xmm5                    ; AES: into place
+    mov         eax, 0x00                           ; AES: no byte stays
+    vpor        xmm2, xmm2, xmm3                    ; AES
+    vpor        xmm2, xmm2, xmm4                    ; AES: C_last, zero-padded
 .padded:
-    vmovdqu     xmm7, [rdi + 928]                   ; k_10
-    vpxor       xmm6, xmm7, xmm6                    ; k_Nr + text
-    vaesenclast xmm7, xmm5, xmm6                    ; other text
-    vmovq       xmm5, r9
-    vpxor       xmm6, xmm6, xmm6
-    vpshufb     xmm5, xmm5, xmm6                    ; r in every byte
-    vpcmpgtb    xmm5, xmm5, [rel gcm128_avx2_winograd_clmul1_x16_wipe_positions]  ; ones in bytes 0..r-1
-    vpand       xmm5, xmm7, xmm5                    ; zero-padded
-    vpshufb     xmm5, xmm5, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C_last
-    vpxor       xmm0, xmm5, xmm0                    ; C·H: A = X + C; X counts once
-    vpxor       xmm5, xmm0, [r10]                   ; C·H: T = A + C1
-    vpxor       xmm6, xmm0, [r10 + 256]             ; C·H: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: U0·U1
-    vpxor       ymm2, ymm2, ymm0                    ; C·H: S += it
-    vpxor       ymm3, ymm3, ymm5                    ; C·H: LO += it
-    vpxor       ymm4, ymm4, ymm6                    ; C·H: HI += it
+    vmovdqu     xmm3, [rdi + 928]                   ; AES: k_10
+    vpxor       xmm2, xmm3, xmm2                    ; AES: k_Nr + text
+    vaesenclast xmm3, xmm1, xmm2                    ; AES: last round: the other text
+    vmovq       xmm1, r9                            ; AES
+    vpxor       xmm2, xmm2, xmm2                    ; AES
+    vpshufb     xmm1, xmm1, xmm2                    ; AES: r in every byte
+    vpcmpgtb    xmm1, xmm1, [rel gcm128_avx2_winograd_clmul1_x16_wipe_positions]  ; AES: ones in bytes 0..r-1
+    vpand       xmm1, xmm3, xmm1                    ; AES: zero-padded
     mov         rax, r9
-    and         rax, 0x08
+    and         rax, 0x08                           ; AES
     cmp         rax, 0x00
-    je          .stored_8
-    vmovq       [r8], xmm7                          ; 8 of its bytes
-    vpsrldq     xmm7, xmm7, 0x08                    ; the bytes after them
-    add         r8, 0x08
+    je          .stored_8                           ; AES
+    vmovq       [r8], xmm3                          ; AES: 8 of its bytes
+    vpsrldq     xmm3, xmm3, 0x08                    ; AES: the bytes after them
+    add         r8, 0x08                            ; AES
 .stored_8:
     mov         rax, r9
-    and         rax, 0x04
+    and         rax, 0x04                           ; AES
     cmp         rax, 0x00
-    je          .stored_4
-    vmovd       [r8], xmm7                          ; 4 of its bytes
-    vpsrldq     xmm7, xmm7, 0x04                    ; the bytes after them
-    add         r8, 0x04
+    je          .stored_4                           ; AES
+    vmovd       [r8], xmm3                          ; AES: 4 of its bytes
+    vpsrldq     xmm3, xmm3, 0x04                    ; AES: the bytes after them
+    add         r8, 0x04                            ; AES
 .stored_4:
     mov         rax, r9
-    and         rax, 0x02
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    and         rax, 0x02                           ; AES
     cmp         rax, 0x00
-    je          .stored_2
-    vpextrw     word [r8], xmm7, 0x00               ; 2 of its bytes
-    vpsrldq     xmm7, xmm7, 0x02                    ; the bytes after them
-    add         r8, 0x02
+    je          .stored_2                           ; AES
+    vpextrw     word [r8], xmm3, 0x00               ; AES: 2 of its bytes
+    vpsrldq     xmm3, xmm3, 0x02                    ; AES: the bytes after them
+    add         r8, 0x02                            ; AES
 .stored_2:
-    and         r9, 0x01
+    and         r9, 0x01                            ; AES
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
-    je          .stored_1
-    vpextrb     byte [r8], xmm7, 0x00               ; 1 of its bytes
+    je          .stored_1                           ; AES
+    vpextrb     byte [r8], xmm3, 0x00               ; AES: 1 of its bytes
 .stored_1:
-.reduce:
-    vpxor       ymm0, ymm3, ymm2                    ; reduce: LO += S
-    vpxor       ymm2, ymm4, ymm2                    ; reduce: HI += S
-    vpclmulqdq  ymm3, ymm0, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     ymm0, ymm0, 0x4e                    ; reduce: (LO1, LO0)
-    vpxor       ymm0, ymm0, ymm2                    ; reduce: + HI
+.written:
+    cmp         rbx, 256
+    jb          .tail
+    vmovdqu     ymm2, [r11 + 64]                    ; C3·H^6: C, bytes as in memory
+    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C3·H^6: C
+    vpxor       ymm3, ymm2, [rdi + 64]              ; C3·H^6: T = A + C1
+    vpxor       ymm4, ymm2, [rdi + 320]             ; C3·H^6: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C3·H^6: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C3·H^6: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C3·H^6: U0·U1
+    vmovdqu     ymm5, [r11 + 96]                    ; C4·H^5: C, bytes as in memory
+    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C4·H^5: C
+    vpxor       ymm6, ymm5, [rdi + 96]              ; C4·H^5: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 352]             ; C4·H^5: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C4·H^5: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C4·H^5: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C4·H^5: U0·U1
+    vmovdqu     ymm8, [r11 + 128]                   ; C5·H^4: C, bytes as in memory
+    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C5·H^4: C
+    vpxor       ymm9, ymm8, [rdi + 128]             ; C5·H^4: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 384]            ; C5·H^4: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C5·H^4: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C5·H^4: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C5·H^4: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C5·H^4: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C5·H^4: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C5·H^4: HI += it
+    vmovdqu     ymm5, [r11 + 160]                   ; C6·H^3: C, bytes as in memory
+    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C6·H^3: C
+    vpxor       ymm6, ymm5, [rdi + 160]             ; C6·H^3: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 416]             ; C6·H^3: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C6·H^3: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C6·H^3: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C6·H^3: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C6·H^3: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C6·H^3: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C6·H^3: HI += it
+    vmovdqu     ymm8, [r11 + 192]                   ; C7·H^2: C, bytes as in memory
+    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C7·H^2: C
+    vpxor       ymm9, ymm8, [rdi + 192]             ; C7·H^2: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 448]            ; C7·H^2: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C7·H^2: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C7·H^2: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C7·H^2: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C7·H^2: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C7·H^2: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C7·H^2: HI += it
+    vmovdqu     ymm5, [r11 + 224]                   ; C8·H^1: C, bytes as in memory
+    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C8·H^1: C
+    vpxor       ymm6, ymm5, [rdi + 224]             ; C8·H^1: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 480]             ; C8·H^1: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C8·H^1: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C8·H^1: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C8·H^1: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C8·H^1: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C8·H^1: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C8·H^1: HI += it
+    vmovdqu     ymm8, [r11 + 32]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C2·H^7: C
+    vpxor       ymm9, ymm8, [rdi + 32]              ; C2·H^7: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 288]            ; C2·H^7: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C2·H^7: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C2·H^7: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C2·H^7: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C2·H^7: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C2·H^7: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C2·H^7: HI += it
+    vmovdqu     ymm5, [r11]                         ; C1·H^8: C, bytes as in memory
+    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C1·H^8: C
+    vpxor       ymm0, ymm5, ymm0                    ; C1·H^8: A = X + C
+    vpxor       ymm5, ymm0, [rdi]                   ; C1·H^8: T = A + C1
+    vpxor       ymm6, ymm0, [rdi + 256]             ; C1·H^8: U = A + C2
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; C1·H^8: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C1·H^8: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C1·H^8: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C1·H^8: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C1·H^8: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C1·H^8: HI += it
+    vpxor       ymm0, ymm2, ymm0                    ; C1·H^8: S += it
+    vpxor       ymm2, ymm3, ymm5                    ; C1·H^8: LO += it
+    vpxor       ymm3, ymm4, ymm6                    ; C1·H^8: HI += it
+    vpxor       ymm2, ymm2, ymm0                    ; reduce: LO += S
+    vpxor       ymm0, ymm3, ymm0                    ; reduce: HI += S
+    vpclmulqdq  ymm3, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm2, ymm2, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       ymm0, ymm2, ymm0                    ; reduce: + HI
     vpxor       ymm0, ymm3, ymm0                    ; reduce: RES = fold(LO) + HI
     vextracti128 xmm2, ymm0, 0x01                   ; reduce: upper lanes
     vpxor       xmm0, xmm0, xmm2                    ; reduce: add up the lanes
-    vpxor       xmm0, xmm0, xmm1                    ; reduce: minus the key terms
+    vpxor       xmm0, xmm0, [rdi + 512]             ; reduce: minus the key terms
+    add         r11, 256                            ; reduce
+    sub         rbx, 256                            ; reduce
+.tail:
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbx, 0x00
+    je          .store                              ; reduce
+    lea         rax, [rbx + 15]                     ; reduce
+    and         rax, -16                            ; reduce
+    lea         rcx, [rdi + 256]                    ; reduce
+    sub         rcx, rax                            ; reduce: H^m
+    vmovdqu     xmm2, [rcx + 512]                   ; reduce: R_m: the key terms of H^m … H^1
+    cmp         rbx, 0x20
+    jae         .tail_first                         ; reduce
+    vpxor       xmm3, xmm3, xmm3                    ; reduce
+    vpxor       xmm4, xmm4, xmm4                    ; reduce
+    vpxor       xmm5, xmm5, xmm5                    ; reduce
+    jmp         .tail_rest                          ; reduce
+.tail_first:
+    vmovdqu     ymm3, [r11]                         ; C·H^m: C, bytes as in memory
+    vpshufb     ymm3, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C·H^m: C
+    vpxor       ymm0, ymm3, ymm0                    ; C·H^m: A = X + C
+    vpxor       ymm4, ymm0, [rcx]                   ; C·H^m: T = A + C1
+    vpxor       ymm5, ymm0, [rcx + 256]             ; C·H^m: U = A + C2
+    vpclmulqdq  ymm3, ymm0, ymm0, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^m: U0·U1
+    vpxor       xmm0, xmm0, xmm0                    ; C·H^m: X counts once
+    add         rcx, 0x20                           ; the next powers
+    add         r11, 0x20                           ; the next blocks
+    sub         rbx, 0x20
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbx, 0x20
+    jb          .tail_after_block
+.tail_block:
+    vmovdqu     ymm6, [r11]                         ; C·H^i: C, bytes as in memory
+    vpshufb     ymm6, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C·H^i: C
+    vpxor       ymm7, ymm6, [rcx]                   ; C·H^i: T = A + C1
+    vpxor       ymm8, ymm6, [rcx + 256]             ; C·H^i: U = A + C2
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C·H^i: U0·U1
+    vpxor       ymm3, ymm3, ymm6                    ; C·H^i: S += it
+    vpxor       ymm4, ymm4, ymm7                    ; C·H^i: LO += it
+    vpxor       ymm5, ymm5, ymm8                    ; C·H^i: HI += it
+    add         rcx, 0x20                           ; the next powers
+    add         r11, 0x20                           ; the next blocks
+    sub         rbx, 0x20
+    cmp         rbx, 0x20
+    jae         .tail_block
+.tail_after_block:
+    cmp         rbx, 0x00
+    je          .tail_reduce
+.tail_rest:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbx, 0x10
+    jb          .tail_under16
+    vmovdqu     xmm6, [r11]                         ; C, bytes as in memory
+    vpshufb     xmm6, xmm6, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C
+    vpxor       xmm0, xmm6, xmm0                    ; C·H^i: A = X + C; X counts once
+    vpxor       xmm6, xmm0, [rcx]                   ; C·H^i: T = A + C1
+    vpxor       xmm7, xmm0, [rcx + 256]             ; C·H^i: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: U0·U1
+    vpxor       ymm3, ymm3, ymm0                    ; C·H^i: S += it
+    vpxor       ymm4, ymm4, ymm6                    ; C·H^i: LO += it
+    vpxor       ymm5, ymm5, ymm7                    ; C·H^i: HI += it
+    vpxor       xmm0, xmm0, xmm0
+    add         rcx, 0x10                           ; the next powers
+    add         r11, 0x10                           ; the next blocks
+    sub         rbx, 0x10
+    cmp         rbx, 0x00
+    je          .tail_reduce
+.tail_under16:
+    vpshufb     xmm1, xmm1, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C_last
+    vpxor       xmm0, xmm1, xmm0                    ; C·H: A = X + C; X counts once
+    vpxor       xmm1, xmm0, [rcx]                   ; C·H: T = A + C1
+    vpxor       xmm6, xmm0, [rcx + 256]             ; C·H: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H: A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: U0·U1
+    vpxor       ymm3, ymm3, ymm0                    ; C·H: S += it
+    vpxor       ymm4, ymm4, ymm1                    ; C·H: LO += it
+    vpxor       ymm5, ymm5, ymm6                    ; C·H: HI += it
+.tail_reduce:
+    vpxor       ymm0, ymm4, ymm3                    ; reduce: LO += S
+    vpxor       ymm1, ymm5, ymm3                    ; reduce: HI += S
+    vpclmulqdq  ymm3, ymm0, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm0, ymm0, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       ymm0, ymm0, ymm1                    ; reduce: + HI
+    vpxor       ymm0, ymm3, ymm0                    ; reduce: RES = fold(LO) + HI
+    vextracti128 xmm1, ymm0, 0x01                   ; reduce: upper lanes
+    vpxor       xmm0, xmm0, xmm1                    ; reduce: add up the lanes
+    vpxor       xmm0, xmm0, xmm2                    ; reduce: minus the key terms
 .store:
     vpshufb     xmm1, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; counter block
     vmovdqu     [rsi], xmm1                         ; counter block
@@ -1448,17 +1439,20 @@ gcm128_avx2_winograd_clmul1_x16_wipe_encrypt:
     vpxor       xmm15, xmm15, xmm15                 ; wipe
     xor         eax, eax                            ; wipe
     vzeroupper                                      ; upper halves are the caller's
+    pop         rbx                                 ; callee-saved
     ret
 .end:
 
 ; void gcm128_avx2_winograd_clmul1_x16_wipe_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
 ;   out = in decrypted, x = GHASH continued over in; the counter steps over the blocks
-;   stack 0 bytes; writes xmm0-15, rax rcx r8 r9 r10 r11
+;   stack 16 bytes; writes xmm0-15, rax rcx rbx rbp r8 r9 r10 r11
 ;   no secret remains in registers or on the stack
 global gcm128_avx2_winograd_clmul1_x16_wipe_decrypt:function (gcm128_avx2_winograd_clmul1_x16_wipe_decrypt.end - gcm128_avx2_winograd_clmul1_x16_wipe_decrypt)
 align 32
 gcm128_avx2_winograd_clmul1_x16_wipe_decrypt:
     endbr64
+    push        rbx                                 ; callee-saved
+    push        rbp                                 ; callee-saved
     cmp         r9, 0x00
     je          .done
     vmovdqu     xmm0, [rdx]                         ; X, bytes as in memory
@@ -1466,10 +1460,11 @@ gcm128_avx2_winograd_clmul1_x16_wipe_decrypt:
     vbroadcasti128 ymm1, [rsi]                      ; counter block
     vpshufb     ymm1, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; counter, last word first
     vpaddd      ymm15, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_wipe_lane_numbers]  ; lane l is l blocks ahead
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 256
     jb          .rest
 .groups:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
 .group:
     vpshufb     ymm1, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
     vmovdqu     ymm2, [rcx + 64]                    ; C3·H^6: C, bytes as in memory
@@ -1695,286 +1690,64 @@ gcm128_avx2_winograd_clmul1_x16_wipe_decrypt:
     cmp         r9, 256
     jae         .group
 .after_group:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .store
 .rest:
-    lea         rax, [r9 + 15]
+    mov         r11, rcx
+    mov         rbp, r9
+    lea         rax, [rbp + 15]
     and         rax, -16
     lea         r10, [rdi + 256]
     sub         r10, rax                            ; H^m
     vmovdqu     xmm1, [r10 + 512]                   ; R_m: the key terms of H^m … H^1
+    cmp         rbp, 0x20
+    jae         .tail_first
     vpxor       xmm2, xmm2, xmm2
     vpxor       xmm3, xmm3, xmm3
     vpxor       xmm4, xmm4, xmm4
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r9, 0x80
-    jb          .under_4
-    vpshufb     ymm5, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
-    vmovdqu     ymm6, [rcx]                         ; C, bytes as in memory
-    vpaddd      ymm7, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_2]  ; AES: 2 blocks ahead
-    vpshufb     ymm6, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C
-    vpshufb     ymm7, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
-    vpxor       ymm0, ymm6, ymm0                    ; C·H^i: A = X + C; X counts once
-    vpaddd      ymm6, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     ymm6, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
-    vpclmulqdq  ymm8, ymm0, ymm0, 0x10              ; C·H^i: A0·A1
-    vpaddd      ymm9, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_6]  ; AES: 6 blocks ahead
-    vpxor       ymm2, ymm2, ymm8                    ; C·H^i: S += it
-    vpshufb     ymm8, ymm9, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
-    vpxor       ymm9, ymm0, [r10]                   ; C·H^i: T = A + C1
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_8]  ; AES: the next counters
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C·H^i: T0·T1
-    vbroadcasti128 ymm10, [rdi + 768]               ; AES: k_0
-    vpxor       ymm3, ymm3, ymm9                    ; C·H^i: LO += it
-    vpxor       ymm5, ymm5, ymm10                   ; AES: + k_0
-    vpxor       ymm7, ymm7, ymm10                   ; AES: + k_0
-    vpxor       ymm0, ymm0, [r10 + 256]             ; C·H^i: U = A + C2
-    vpxor       ymm6, ymm6, ymm10                   ; AES: + k_0
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; C·H^i: U0·U1
-    vpxor       ymm8, ymm8, ymm10                   ; AES: + k_0
-    vpxor       ymm4, ymm4, ymm0                    ; C·H^i: HI += it
-    vbroadcasti128 ymm0, [rdi + 784]                ; AES: k_1
-    vaesenc     ymm5, ymm5, ymm0                    ; AES: round 1
-    vmovdqu     ymm9, [rcx + 32]                    ; C, bytes as in memory
-    vaesenc     ymm7, ymm7, ymm0                    ; AES: round 1
-    vpshufb     ymm9, ymm9, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C
-    vaesenc     ymm6, ymm6, ymm0                    ; AES: round 1
-    vaesenc     ymm0, ymm8, ymm0                    ; AES: round 1
-    vbroadcasti128 ymm8, [rdi + 800]                ; AES: k_2
-    vpclmulqdq  ymm10, ymm9, ymm9, 0x10             ; C·H^i: A0·A1
-    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 2
-    vpxor       ymm2, ymm2, ymm10                   ; C·H^i: S += it
-    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 2
-    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 2
-    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 2
-    vpxor       ymm8, ymm9, [r10 + 32]              ; C·H^i: T = A + C1
-    vbroadcasti128 ymm10, [rdi + 816]               ; AES: k_3
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C·H^i: T0·T1
-    vaesenc     ymm5, ymm5, ymm10                   ; AES: round 3
-    vpxor       ymm3, ymm3, ymm8                    ; C·H^i: LO += it
-    vaesenc     ymm7, ymm7, ymm10                   ; AES: round 3
-    vaesenc     ymm6, ymm6, ymm10                   ; AES: round 3
-    vaesenc     ymm0, ymm0, ymm10                   ; AES: round 3
-    vpxor       ymm8, ymm9, [r10 + 288]             ; C·H^i: U = A + C2
-    vbroadcasti128 ymm9, [rdi + 832]                ; AES: k_4
-    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 4
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C·H^i: U0·U1
-    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 4
-    vpxor       ymm4, ymm4, ymm8                    ; C·H^i: HI += it
-    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 4
-    vmovdqu     ymm8, [rcx + 64]                    ; C, bytes as in memory
-    vaesenc     ymm0, ymm0, ymm9                    ; AES: round 4
-    vbroadcasti128 ymm9, [rdi + 848]                ; AES: k_5
-    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C
-    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 5
-    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 5
-    vpclmulqdq  ymm10, ymm8, ymm8, 0x10             ; C·H^i: A0·A1
-    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 5
-    vaesenc     ymm0, ymm0, ymm9                    ; AES: round 5
-    vpxor       ymm2, ymm2, ymm10                   ; C·H^i: S += it
-    vbroadcasti128 ymm9, [rdi + 864]                ; AES: k_6
-    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 6
-    vpxor       ymm10, ymm8, [r10 + 64]             ; C·H^i: T = A + C1
-    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 6
-    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 6
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C·H^i: T0·T1
-    vaesenc     ymm0, ymm0, ymm9                    ; AES: round 6
-    vpxor       ymm3, ymm3, ymm10                   ; C·H^i: LO += it
-    vbroadcasti128 ymm9, [rdi + 880]                ; AES: k_7
-    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 7
-    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 7
-    vpxor       ymm8, ymm8, [r10 + 320]             ; C·H^i: U = A + C2
-    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 7
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C·H^i: U0·U1
-    vaesenc     ymm0, ymm0, ymm9                    ; AES: round 7
-    vbroadcasti128 ymm9, [rdi + 896]                ; AES: k_8
-    vpxor       ymm4, ymm4, ymm8                    ; C·H^i: HI += it
-    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 8
-    vmovdqu     ymm8, [rcx + 96]                    ; C, bytes as in memory
-    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 8
-    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C
-    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 8
-    vaesenc     ymm0, ymm0, ymm9                    ; AES: round 8
-    vbroadcasti128 ymm9, [rdi + 912]                ; AES: k_9
-    vpclmulqdq  ymm10, ymm8, ymm8, 0x10             ; C·H^i: A0·A1
-    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 9
-    vpxor       ymm2, ymm2, ymm10                   ; C·H^i: S += it
-    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 9
-    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 9
-    vaesenc     ymm0, ymm0, ymm9                    ; AES: round 9
-    vpxor       ymm9, ymm8, [r10 + 96]              ; C·H^i: T = A + C1
-    vbroadcasti128 ymm10, [rdi + 928]               ; AES: k_10
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C·H^i: T0·T1
-    vpxor       ymm11, ymm10, [rcx]                 ; AES: k_Nr + text
-    vaesenclast ymm5, ymm5, ymm11                   ; AES: last round: the other text
-    vpxor       ymm3, ymm3, ymm9                    ; C·H^i: LO += it
-    vmovdqu     [r8], ymm5                          ; AES: written
-    vpxor       ymm5, ymm10, [rcx + 32]             ; AES: k_Nr + text
-    vaesenclast ymm5, ymm7, ymm5                    ; AES: last round: the other text
-    vpxor       ymm7, ymm8, [r10 + 352]             ; C·H^i: U = A + C2
-    vmovdqu     [r8 + 32], ymm5                     ; AES: written
-    vpclmulqdq  ymm5, ymm7, ymm7, 0x10              ; C·H^i: U0·U1
-    vpxor       ymm7, ymm10, [rcx + 64]             ; AES: k_Nr + text
-    vpxor       ymm4, ymm4, ymm5                    ; C·H^i: HI += it
-    vaesenclast ymm5, ymm6, ymm7                    ; AES: last round: the other text
-    vmovdqu     [r8 + 64], ymm5                     ; AES: written
-    vpxor       ymm5, ymm10, [rcx + 96]             ; AES: k_Nr + text
-    vaesenclast ymm0, ymm0, ymm5                    ; AES: last round: the other text
-    vmovdqu     [r8 + 96], ymm0                     ; AES: written
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
-    add         r10, 0x80                           ; the next powers
-    add         rcx, 0x80                           ; the next blocks
-    sub         r9, 0x80
-    add         r8, 0x80
-.under_4:
-    cmp         r9, 0x40
-    jb          .under_2
-    vpshufb     ymm5, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
-    vmovdqu     ymm6, [rcx]                         ; C, bytes as in memory
-    vpaddd      ymm7, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_2]  ; AES: 2 blocks ahead
-    vpshufb     ymm6, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C
-    vpshufb     ymm7, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_4]  ; AES: the next counters
-    vpxor       ymm0, ymm6, ymm0                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  ymm6, ymm0, ymm0, 0x10              ; C·H^i: A0·A1
-    vbroadcasti128 ymm8, [rdi + 768]                ; AES: k_0
-    vpxor       ymm5, ymm5, ymm8                    ; AES: + k_0
-    vpxor       ymm2, ymm2, ymm6                    ; C·H^i: S += it
-    vpxor       ymm6, ymm7, ymm8                    ; AES: + k_0
-    vbroadcasti128 ymm7, [rdi + 784]                ; AES: k_1
-    vpxor       ymm8, ymm0, [r10]                   ; C·H^i: T = A + C1
-    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C·H^i: T0·T1
-    vaesenc     ymm6, ymm6, ymm7                    ; AES: round 1
-    vbroadcasti128 ymm7, [rdi + 800]                ; AES: k_2
-    vpxor       ymm3, ymm3, ymm8                    ; C·H^i: LO += it
-    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 2
-    vpxor       ymm0, ymm0, [r10 + 256]             ; C·H^i: U = A + C2
-    vaesenc     ymm6, ymm6, ymm7                    ; AES: round 2
-    vbroadcasti128 ymm7, [rdi + 816]                ; AES: k_3
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; C·H^i: U0·U1
-    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 3
-    vpxor       ymm4, ymm4, ymm0                    ; C·H^i: HI += it
-    vaesenc     ymm0, ymm6, ymm7                    ; AES: round 3
-    vbroadcasti128 ymm6, [rdi + 832]                ; AES: k_4
-    vmovdqu     ymm7, [rcx + 32]                    ; C, bytes as in memory
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 4
-    vpshufb     ymm7, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C
-    vaesenc     ymm0, ymm0, ymm6                    ; AES: round 4
-    vbroadcasti128 ymm6, [rdi + 848]                ; AES: k_5
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 5
-    vaesenc     ymm0, ymm0, ymm6                    ; AES: round 5
-    vpclmulqdq  ymm6, ymm7, ymm7, 0x10              ; C·H^i: A0·A1
-    vbroadcasti128 ymm8, [rdi + 864]                ; AES: k_6
-    vpxor       ymm2, ymm2, ymm6                    ; C·H^i: S += it
-    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 6
-    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 6
-    vbroadcasti128 ymm6, [rdi + 880]                ; AES: k_7
-    vpxor       ymm8, ymm7, [r10 + 32]              ; C·H^i: T = A + C1
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 7
-    vaesenc     ymm0, ymm0, ymm6                    ; AES: round 7
-    vpclmulqdq  ymm6, ymm8, ymm8, 0x10              ; C·H^i: T0·T1
-    vbroadcasti128 ymm8, [rdi + 896]                ; AES: k_8
-    vpxor       ymm3, ymm3, ymm6                    ; C·H^i: LO += it
-    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 8
-    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 8
-    vbroadcasti128 ymm6, [rdi + 912]                ; AES: k_9
-    vpxor       ymm7, ymm7, [r10 + 288]             ; C·H^i: U = A + C2
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 9
-    vaesenc     ymm0, ymm0, ymm6                    ; AES: round 9
-    vpclmulqdq  ymm6, ymm7, ymm7, 0x10              ; C·H^i: U0·U1
-    vbroadcasti128 ymm7, [rdi + 928]                ; AES: k_10
-    vpxor       ymm8, ymm7, [rcx]                   ; AES: k_Nr + text
-    vpxor       ymm4, ymm4, ymm6                    ; C·H^i: HI += it
-    vaesenclast ymm5, ymm5, ymm8                    ; AES: last round: the other text
-    vmovdqu     [r8], ymm5                          ; AES: written
-    vpxor       ymm5, ymm7, [rcx + 32]              ; AES: k_Nr + text
-    vaesenclast ymm0, ymm0, ymm5                    ; AES: last round: the other text
-    vmovdqu     [r8 + 32], ymm0                     ; AES: written
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
-    add         r10, 0x40                           ; the next powers
-    add         rcx, 0x40                           ; the next blocks
-    sub         r9, 0x40
-    add         r8, 0x40
-.under_2:
-    cmp         r9, 0x20
-    jb          .under_1
-    vpshufb     ymm5, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
-    vmovdqu     ymm6, [rcx]                         ; C, bytes as in memory
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_2]  ; AES: the next counters
-    vpshufb     ymm6, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C
-    vbroadcasti128 ymm7, [rdi + 768]                ; AES: k_0
-    vpxor       ymm5, ymm5, ymm7                    ; AES: + k_0
-    vpxor       ymm0, ymm6, ymm0                    ; C·H^i: A = X + C; X counts once
-    vbroadcasti128 ymm6, [rdi + 784]                ; AES: k_1
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 1
-    vpclmulqdq  ymm6, ymm0, ymm0, 0x10              ; C·H^i: A0·A1
-    vbroadcasti128 ymm7, [rdi + 800]                ; AES: k_2
-    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 2
-    vpxor       ymm2, ymm2, ymm6                    ; C·H^i: S += it
-    vbroadcasti128 ymm6, [rdi + 816]                ; AES: k_3
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 3
-    vpxor       ymm6, ymm0, [r10]                   ; C·H^i: T = A + C1
-    vbroadcasti128 ymm7, [rdi + 832]                ; AES: k_4
-    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 4
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: T0·T1
-    vbroadcasti128 ymm7, [rdi + 848]                ; AES: k_5
-    vpxor       ymm3, ymm3, ymm6                    ; C·H^i: LO += it
-    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 5
-    vbroadcasti128 ymm6, [rdi + 864]                ; AES: k_6
-    vpxor       ymm0, ymm0, [r10 + 256]             ; C·H^i: U = A + C2
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 6
-    vbroadcasti128 ymm6, [rdi + 880]                ; AES: k_7
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; C·H^i: U0·U1
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 7
-    vbroadcasti128 ymm6, [rdi + 896]                ; AES: k_8
-    vpxor       ymm4, ymm4, ymm0                    ; C·H^i: HI += it
-    vaesenc     ymm0, ymm5, ymm6                    ; AES: round 8
-    vbroadcasti128 ymm5, [rdi + 912]                ; AES: k_9
-    vaesenc     ymm0, ymm0, ymm5                    ; AES: round 9
-    vbroadcasti128 ymm5, [rdi + 928]                ; AES: k_10
-    vpxor       ymm5, ymm5, [rcx]                   ; AES: k_Nr + text
-    vaesenclast ymm0, ymm0, ymm5                    ; AES: last round: the other text
-    vmovdqu     [r8], ymm0                          ; AES: written
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .tail_rest
+.tail_first:
+    vmovdqu     ymm2, [r11]                         ; C·H^m: C, bytes as in memory
+    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C·H^m: C
+    vpxor       ymm0, ymm2, ymm0                    ; C·H^m: A = X + C
+    vpxor       ymm3, ymm0, [r10]                   ; C·H^m: T = A + C1
+    vpxor       ymm4, ymm0, [r10 + 256]             ; C·H^m: U = A + C2
+    vpclmulqdq  ymm2, ymm0, ymm0, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C·H^m: U0·U1
+    vpxor       xmm0, xmm0, xmm0                    ; C·H^m: X counts once
     add         r10, 0x20                           ; the next powers
-    add         rcx, 0x20                           ; the next blocks
-    sub         r9, 0x20
-    add         r8, 0x20
-.under_1:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r9, 0x00
-    je          .reduce
-    cmp         r9, 0x10
-    jb          .under_block
-    vpshufb     xmm5, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; counter block
-    vmovdqu     xmm6, [rdi + 768]                   ; k_0
-    vpxor       xmm5, xmm5, xmm6                    ; + k_0
-    vmovdqu     xmm6, [rdi + 784]                   ; k_1
-    vaesenc     xmm5, xmm5, xmm6                    ; round 1
-    vmovdqu     xmm6, [rdi + 800]                   ; k_2
-    vaesenc     xmm5, xmm5, xmm6                    ; round 2
-    vmovdqu     xmm6, [rdi + 816]                   ; k_3
-    vaesenc     xmm5, xmm5, xmm6                    ; round 3
-    vmovdqu     xmm6, [rdi + 832]                   ; k_4
-    vaesenc     xmm5, xmm5, xmm6                    ; round 4
-    vmovdqu     xmm6, [rdi + 848]                   ; k_5
-    vaesenc     xmm5, xmm5, xmm6                    ; round 5
-    vmovdqu     xmm6, [rdi + 864]                   ; k_6
-    vaesenc     xmm5, xmm5, xmm6                    ; round 6
-    vmovdqu     xmm6, [rdi + 880]                   ; k_7
-    vaesenc     xmm5, xmm5, xmm6                    ; round 7
-    vmovdqu     xmm6, [rdi + 896]                   ; k_8
-    vaesenc     xmm5, xmm5, xmm6                    ; round 8
-    vmovdqu     xmm6, [rdi + 912]                   ; k_9
-    vaesenc     xmm5, xmm5, xmm6                    ; round 9
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_one]  ; the next counters
-    vmovdqu     xmm6, [rcx]                         ; text, bytes as in memory
-    vmovdqu     xmm7, [rdi + 928]                   ; k_10
-    vpxor       xmm7, xmm7, xmm6                    ; k_Nr + text
-    vaesenclast xmm5, xmm5, xmm7                    ; other text
-    vmovdqu     [r8], xmm5                          ; written
-    vpshufb     xmm5, xmm6, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C
+    add         r11, 0x20                           ; the next blocks
+    sub         rbp, 0x20
+    cmp         rbp, 0x20
+    jb          .tail_after_block
+.tail_block:
+    vmovdqu     ymm5, [r11]                         ; C·H^i: C, bytes as in memory
+    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C·H^i: C
+    vpxor       ymm6, ymm5, [r10]                   ; C·H^i: T = A + C1
+    vpxor       ymm7, ymm5, [r10 + 256]             ; C·H^i: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C·H^i: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C·H^i: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C·H^i: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C·H^i: HI += it
+    add         r10, 0x20                           ; the next powers
+    add         r11, 0x20                           ; the next blocks
+    sub         rbp, 0x20
+    cmp         rbp, 0x20
+    jae         .tail_block
+.tail_after_block:
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbp, 0x00
+    je          .tail_reduce
+.tail_rest:
+    cmp         rbp, 0x10
+    jb          .tail_under16
+    vmovdqu     xmm5, [r11]                         ; C, bytes as in memory
+    vpshufb     xmm5, xmm5, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C
     vpxor       xmm0, xmm5, xmm0                    ; C·H^i: A = X + C; X counts once
     vpxor       xmm5, xmm0, [r10]                   ; C·H^i: T = A + C1
     vpxor       xmm6, xmm0, [r10 + 256]             ; C·H^i: U = A + C2
@@ -1984,87 +1757,62 @@ gcm128_avx2_winograd_clmul1_x16_wipe_decrypt:
     vpxor       ymm2, ymm2, ymm0                    ; C·H^i: S += it
     vpxor       ymm3, ymm3, ymm5                    ; C·H^i: LO += it
     vpxor       ymm4, ymm4, ymm6                    ; C·H^i: HI += it
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
+    vpxor       xmm0, xmm0, xmm0
     add         r10, 0x10                           ; the next powers
-    add         rcx, 0x10                           ; the next blocks
-    sub         r9, 0x10
-    add         r8, 0x10
-    cmp         r9, 0x00
-    je          .reduce
-.under_block:
-    vpshufb     xmm5, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; counter block
-    vmovdqu     xmm6, [rdi + 768]                   ; k_0
-    vpxor       xmm5, xmm5, xmm6                    ; + k_0
-    vmovdqu     xmm6, [rdi + 784]                   ; k_1
-    vaesenc     xmm5, xmm5, xmm6                    ; round 1
-    vmovdqu     xmm6, [rdi + 800]                   ; k_2
-    vaesenc     xmm5, xmm5, xmm6                    ; round 2
-    vmovdqu     xmm6, [rdi + 816]                   ; k_3
-    vaesenc     xmm5, xmm5, xmm6                    ; round 3
-    vmovdqu     xmm6, [rdi + 832]                   ; k_4
-    vaesenc     xmm5, xmm5, xmm6                    ; round 4
-    vmovdqu     xmm6, [rdi + 848]                   ; k_5
-    vaesenc     xmm5, xmm5, xmm6                    ; round 5
-    vmovdqu     xmm6, [rdi + 864]                   ; k_6
-    vaesenc     xmm5, xmm5, xmm6                    ; round 6
-    vmovdqu     xmm6, [rdi + 880]                   ; k_7
-    vaesenc     xmm5, xmm5, xmm6                    ; round 7
-    vmovdqu     xmm6, [rdi + 896]                   ; k_8
-    vaesenc     xmm5, xmm5, xmm6                    ; round 8
-    vmovdqu     xmm6, [rdi + 912]                   ; k_9
-    vaesenc     xmm5, xmm5, xmm6                    ; round 9
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_one]  ; the next counters
-    vpxor       xmm6, xmm6, xmm6
-    cmp         r9, 0x08
-    jb          .under8
-    vmovq       xmm6, [rcx]                         ; bytes 0..7
-    vmovq       xmm7, [rcx + r9 - 8]                ; the last 8 bytes
-    mov         rax, r9
-    shl         rax, 0x03
-    sub         rax, 0x78
-    neg         rax                                 ; 8·(15 - r) bits
-    vmovq       xmm8, rax
-    vpsrlq      xmm7, xmm7, xmm8                    ; 8·(15 - r) bits
-    vpsrlq      xmm7, xmm7, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm6, xmm6, xmm7                    ; C_last, zero-padded
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    jmp         .padded
-.under8:
-    cmp         r9, 0x04
-    jb          .under4
-    vmovd       xmm6, [rcx]                         ; bytes 0..3
-    vmovd       xmm7, [rcx + r9 - 4]                ; the last 4 bytes
-    mov         rax, r9
-    shl         rax, 0x03
-    sub         rax, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm8, rax
-    vpsllq      xmm7, xmm7, xmm8                    ; into place
-    vpor        xmm6, xmm6, xmm7                    ; C_last, zero-padded
-    jmp         .padded
-.under4:
-    mov         r11, r9
-    shr         r11, 0x01
-    movzx       eax, byte [rcx]                     ; byte 0
+    add         r11, 0x10                           ; the next blocks
+    sub         rbp, 0x10
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbp, 0x00
+    je          .tail_reduce
+.tail_under16:
+    vpxor       xmm5, xmm5, xmm5
+    cmp         rbp, 0x08
+    jb          .tail_under8
+    vmovq       xmm5, [r11]                         ; bytes 0..7
+    vmovq       xmm6, [r11 + rbp - 8]               ; the last 8 bytes
+    shl         rbp, 0x03
+    sub         rbp, 0x78
+    neg         rbp                                 ; 8·(15 - r) bits
+    vmovq       xmm7, rbp
+    vpsrlq      xmm6, xmm6, xmm7                    ; 8·(15 - r) bits
+    vpsrlq      xmm6, xmm6, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; C_last, zero-padded
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .tail_padded
+.tail_under8:
+    cmp         rbp, 0x04
+    jb          .tail_under4
+    vmovd       xmm5, [r11]                         ; bytes 0..3
+    vmovd       xmm6, [r11 + rbp - 4]               ; the last 4 bytes
+    shl         rbp, 0x03
+    sub         rbp, 0x20                           ; 8·(r - 4) bits
+    vmovq       xmm7, rbp
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
+    vpor        xmm5, xmm5, xmm6                    ; C_last, zero-padded
+    jmp         .tail_padded
+.tail_under4:
+    mov         rbx, rbp
+    shr         rbx, 0x01
+    movzx       eax, byte [r11]                     ; byte 0
+    vmovq       xmm5, rax
+    movzx       eax, byte [r11 + rbx]               ; byte r >> 1
     vmovq       xmm6, rax
-    movzx       eax, byte [rcx + r11]               ; byte r >> 1
+    mov         eax, 0x00                           ; no byte stays
+    shl         rbx, 0x03
+    vmovq       xmm7, rbx
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
+    sub         rbp, 0x01
+    movzx       eax, byte [r11 + rbp]               ; byte r - 1
     vmovq       xmm7, rax
-    shl         r11, 0x03
-    vmovq       xmm8, r11
+    mov         eax, 0x00                           ; no byte stays
+    shl         rbp, 0x03
+    vmovq       xmm8, rbp
     vpsllq      xmm7, xmm7, xmm8                    ; into place
-    mov         r11, r9
-    sub         r11, 0x01
-    movzx       eax, byte [rcx + r11]               ; byte r - 1
-    vmovq       xmm8, rax
-    shl         r11, 0x03
-    vmovq       xmm9, r11
-    vpsllq      xmm8, xmm8, xmm9                    ; into place
-    vpor        xmm6, xmm6, xmm7
-    vpor        xmm6, xmm6, xmm8                    ; C_last, zero-padded
-.padded:
-    vmovdqu     xmm7, [rdi + 928]                   ; k_10
-    vpxor       xmm7, xmm7, xmm6                    ; k_Nr + text
-    vaesenclast xmm7, xmm5, xmm7                    ; other text
-    vpshufb     xmm5, xmm6, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C_last
+    mov         eax, 0x00                           ; no byte stays
+    vpor        xmm5, xmm5, xmm6
+    vpor        xmm5, xmm5, xmm7                    ; C_last, zero-padded
+.tail_padded:
+    vpshufb     xmm5, xmm5, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C_last
     vpxor       xmm0, xmm5, xmm0                    ; C·H: A = X + C; X counts once
     vpxor       xmm5, xmm0, [r10]                   ; C·H: T = A + C1
     vpxor       xmm6, xmm0, [r10 + 256]             ; C·H: U = A + C2
@@ -2074,37 +1822,7 @@ gcm128_avx2_winograd_clmul1_x16_wipe_decrypt:
     vpxor       ymm2, ymm2, ymm0                    ; C·H: S += it
     vpxor       ymm3, ymm3, ymm5                    ; C·H: LO += it
     vpxor       ymm4, ymm4, ymm6                    ; C·H: HI += it
-    mov         rax, r9
-    and         rax, 0x08
-    cmp         rax, 0x00
-    je          .stored_8
-    vmovq       [r8], xmm7                          ; 8 of its bytes
-    vpsrldq     xmm7, xmm7, 0x08                    ; the bytes after them
-    add         r8, 0x08
-.stored_8:
-    mov         rax, r9
-    and         rax, 0x04
-    cmp         rax, 0x00
-    je          .stored_4
-    vmovd       [r8], xmm7                          ; 4 of its bytes
-    vpsrldq     xmm7, xmm7, 0x04                    ; the bytes after them
-    add         r8, 0x04
-.stored_4:
-    mov         rax, r9
-    and         rax, 0x02
-    cmp         rax, 0x00
-    je          .stored_2
-    vpextrw     word [r8], xmm7, 0x00               ; 2 of its bytes
-    vpsrldq     xmm7, xmm7, 0x02                    ; the bytes after them
-    add         r8, 0x02
-.stored_2:
-    and         r9, 0x01
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r9, 0x00
-    je          .stored_1
-    vpextrb     byte [r8], xmm7, 0x00               ; 1 of its bytes
-.stored_1:
-.reduce:
+.tail_reduce:
     vpxor       ymm0, ymm3, ymm2                    ; reduce: LO += S
     vpxor       ymm2, ymm4, ymm2                    ; reduce: HI += S
     vpclmulqdq  ymm3, ymm0, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; reduce: LO0·Q'
@@ -2114,6 +1832,314 @@ gcm128_avx2_winograd_clmul1_x16_wipe_decrypt:
     vextracti128 xmm2, ymm0, 0x01                   ; reduce: upper lanes
     vpxor       xmm0, xmm0, xmm2                    ; reduce: add up the lanes
     vpxor       xmm0, xmm0, xmm1                    ; reduce: minus the key terms
+    vpxor       xmm1, xmm1, xmm1                    ; reduce
+    cmp         r9, 0x00
+    je          .written                            ; reduce
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x80
+    jb          .under_4                            ; reduce
+    vpshufb     ymm1, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
+    vpaddd      ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
+    vpaddd      ymm3, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     ymm3, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
+    vpaddd      ymm4, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_6]  ; AES: 6 blocks ahead
+    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_8]  ; AES: the next counters
+    vbroadcasti128 ymm5, [rdi + 768]                ; AES: k_0
+    vpxor       ymm1, ymm1, ymm5                    ; AES: + k_0
+    vpxor       ymm2, ymm2, ymm5                    ; AES: + k_0
+    vpxor       ymm3, ymm3, ymm5                    ; AES: + k_0
+    vpxor       ymm4, ymm4, ymm5                    ; AES: + k_0
+    vbroadcasti128 ymm5, [rdi + 784]                ; AES: k_1
+    vaesenc     ymm1, ymm1, ymm5                    ; AES: round 1
+    vaesenc     ymm2, ymm2, ymm5                    ; AES: round 1
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 1
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 1
+    vbroadcasti128 ymm5, [rdi + 800]                ; AES: k_2
+    vaesenc     ymm1, ymm1, ymm5                    ; AES: round 2
+    vaesenc     ymm2, ymm2, ymm5                    ; AES: round 2
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 2
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 2
+    vbroadcasti128 ymm5, [rdi + 816]                ; AES: k_3
+    vaesenc     ymm1, ymm1, ymm5                    ; AES: round 3
+    vaesenc     ymm2, ymm2, ymm5                    ; AES: round 3
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 3
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 3
+    vbroadcasti128 ymm5, [rdi + 832]                ; AES: k_4
+    vaesenc     ymm1, ymm1, ymm5                    ; AES: round 4
+    vaesenc     ymm2, ymm2, ymm5                    ; AES: round 4
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 4
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 4
+    vbroadcasti128 ymm5, [rdi + 848]                ; AES: k_5
+    vaesenc     ymm1, ymm1, ymm5                    ; AES: round 5
+    vaesenc     ymm2, ymm2, ymm5                    ; AES: round 5
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 5
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 5
+    vbroadcasti128 ymm5, [rdi + 864]                ; AES: k_6
+    vaesenc     ymm1, ymm1, ymm5                    ; AES: round 6
+    vaesenc     ymm2, ymm2, ymm5                    ; AES: round 6
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 6
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 6
+    vbroadcasti128 ymm5, [rdi + 880]                ; AES: k_7
+    vaesenc     ymm1, ymm1, ymm5                    ; AES: round 7
+    vaesenc     ymm2, ymm2, ymm5                    ; AES: round 7
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 7
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 7
+    vbroadcasti128 ymm5, [rdi + 896]                ; AES: k_8
+    vaesenc     ymm1, ymm1, ymm5                    ; AES: round 8
+    vaesenc     ymm2, ymm2, ymm5                    ; AES: round 8
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 8
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 8
+    vbroadcasti128 ymm5, [rdi + 912]                ; AES: k_9
+    vaesenc     ymm1, ymm1, ymm5                    ; AES: round 9
+    vaesenc     ymm2, ymm2, ymm5                    ; AES: round 9
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 9
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 9
+    vbroadcasti128 ymm5, [rdi + 928]                ; AES: k_10
+    vpxor       ymm6, ymm5, [rcx]                   ; AES: k_Nr + text
+    vaesenclast ymm1, ymm1, ymm6                    ; AES: last round: the other text
+    vmovdqu     [r8], ymm1                          ; AES: written
+    vpxor       ymm1, ymm5, [rcx + 32]              ; AES: k_Nr + text
+    vaesenclast ymm1, ymm2, ymm1                    ; AES: last round: the other text
+    vmovdqu     [r8 + 32], ymm1                     ; AES: written
+    vpxor       ymm1, ymm5, [rcx + 64]              ; AES: k_Nr + text
+    vaesenclast ymm1, ymm3, ymm1                    ; AES: last round: the other text
+    vmovdqu     [r8 + 64], ymm1                     ; AES: written
+    vpxor       ymm1, ymm5, [rcx + 96]              ; AES: k_Nr + text
+    vaesenclast ymm1, ymm4, ymm1                    ; AES: last round: the other text
+    vmovdqu     [r8 + 96], ymm1                     ; AES: written
+    add         rcx, 0x80
+    add         r8, 0x80
+    sub         r9, 0x80
+.under_4:
+    cmp         r9, 0x40
+    jb          .under_2
+    vpshufb     ymm1, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
+    vpaddd      ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_4]  ; AES: the next counters
+    vbroadcasti128 ymm3, [rdi + 768]                ; AES: k_0
+    vpxor       ymm1, ymm1, ymm3                    ; AES: + k_0
+    vpxor       ymm2, ymm2, ymm3                    ; AES: + k_0
+    vbroadcasti128 ymm3, [rdi + 784]                ; AES: k_1
+    vaesenc     ymm1, ymm1, ymm3                    ; AES: round 1
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 1
+    vbroadcasti128 ymm3, [rdi + 800]                ; AES: k_2
+    vaesenc     ymm1, ymm1, ymm3                    ; AES: round 2
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 2
+    vbroadcasti128 ymm3, [rdi + 816]                ; AES: k_3
+    vaesenc     ymm1, ymm1, ymm3                    ; AES: round 3
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 3
+    vbroadcasti128 ymm3, [rdi + 832]                ; AES: k_4
+    vaesenc     ymm1, ymm1, ymm3                    ; AES: round 4
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 4
+    vbroadcasti128 ymm3, [rdi + 848]                ; AES: k_5
+    vaesenc     ymm1, ymm1, ymm3                    ; AES: round 5
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 5
+    vbroadcasti128 ymm3, [rdi + 864]                ; AES: k_6
+    vaesenc     ymm1, ymm1, ymm3                    ; AES: round 6
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 6
+    vbroadcasti128 ymm3, [rdi + 880]                ; AES: k_7
+    vaesenc     ymm1, ymm1, ymm3                    ; AES: round 7
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 7
+    vbroadcasti128 ymm3, [rdi + 896]                ; AES: k_8
+    vaesenc     ymm1, ymm1, ymm3                    ; AES: round 8
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 8
+    vbroadcasti128 ymm3, [rdi + 912]                ; AES: k_9
+    vaesenc     ymm1, ymm1, ymm3                    ; AES: round 9
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 9
+    vbroadcasti128 ymm3, [rdi + 928]                ; AES: k_10
+    vpxor       ymm4, ymm3, [rcx]                   ; AES: k_Nr + text
+    vaesenclast ymm1, ymm1, ymm4                    ; AES: last round: the other text
+    vmovdqu     [r8], ymm1                          ; AES: written
+    vpxor       ymm1, ymm3, [rcx + 32]              ; AES: k_Nr + text
+    vaesenclast ymm1, ymm2, ymm1                    ; AES: last round: the other text
+    vmovdqu     [r8 + 32], ymm1                     ; AES: written
+    add         rcx, 0x40
+    add         r8, 0x40
+    sub         r9, 0x40
+.under_2:
+    cmp         r9, 0x20
+    jb          .under_1
+    vpshufb     ymm1, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_2]  ; AES: the next counters
+    vbroadcasti128 ymm2, [rdi + 768]                ; AES: k_0
+    vpxor       ymm1, ymm1, ymm2                    ; AES: + k_0
+    vbroadcasti128 ymm2, [rdi + 784]                ; AES: k_1
+    vaesenc     ymm1, ymm1, ymm2                    ; AES: round 1
+    vbroadcasti128 ymm2, [rdi + 800]                ; AES: k_2
+    vaesenc     ymm1, ymm1, ymm2                    ; AES: round 2
+    vbroadcasti128 ymm2, [rdi + 816]                ; AES: k_3
+    vaesenc     ymm1, ymm1, ymm2                    ; AES: round 3
+    vbroadcasti128 ymm2, [rdi + 832]                ; AES: k_4
+    vaesenc     ymm1, ymm1, ymm2                    ; AES: round 4
+    vbroadcasti128 ymm2, [rdi + 848]                ; AES: k_5
+    vaesenc     ymm1, ymm1, ymm2                    ; AES: round 5
+    vbroadcasti128 ymm2, [rdi + 864]                ; AES: k_6
+    vaesenc     ymm1, ymm1, ymm2                    ; AES: round 6
+    vbroadcasti128 ymm2, [rdi + 880]                ; AES: k_7
+    vaesenc     ymm1, ymm1, ymm2                    ; AES: round 7
+    vbroadcasti128 ymm2, [rdi + 896]                ; AES: k_8
+    vaesenc     ymm1, ymm1, ymm2                    ; AES: round 8
+    vbroadcasti128 ymm2, [rdi + 912]                ; AES: k_9
+    vaesenc     ymm1, ymm1, ymm2                    ; AES: round 9
+    vbroadcasti128 ymm2, [rdi + 928]                ; AES: k_10
+    vpxor       ymm2, ymm2, [rcx]                   ; AES: k_Nr + text
+    vaesenclast ymm1, ymm1, ymm2                    ; AES: last round: the other text
+    vmovdqu     [r8], ymm1                          ; AES: written
+    add         rcx, 0x20
+    add         r8, 0x20
+    sub         r9, 0x20
+.under_1:
+    cmp         r9, 0x00
+    je          .written
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x10
+    jb          .under_block                        ; AES
+    vpshufb     xmm1, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
+    vmovdqu     xmm2, [rdi + 768]                   ; AES: k_0
+    vpxor       xmm1, xmm1, xmm2                    ; AES: + k_0
+    vmovdqu     xmm2, [rdi + 784]                   ; AES: k_1
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 1
+    vmovdqu     xmm2, [rdi + 800]                   ; AES: k_2
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 2
+    vmovdqu     xmm2, [rdi + 816]                   ; AES: k_3
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 3
+    vmovdqu     xmm2, [rdi + 832]                   ; AES: k_4
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 4
+    vmovdqu     xmm2, [rdi + 848]                   ; AES: k_5
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 5
+    vmovdqu     xmm2, [rdi + 864]                   ; AES: k_6
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 6
+    vmovdqu     xmm2, [rdi + 880]                   ; AES: k_7
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 7
+    vmovdqu     xmm2, [rdi + 896]                   ; AES: k_8
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 8
+    vmovdqu     xmm2, [rdi + 912]                   ; AES: k_9
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 9
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_one]  ; AES: the next counters
+    vmovdqu     xmm2, [rcx]                         ; AES: text, bytes as in memory
+    vmovdqu     xmm3, [rdi + 928]                   ; AES: k_10
+    vpxor       xmm2, xmm3, xmm2                    ; AES: k_Nr + text
+    vaesenclast xmm1, xmm1, xmm2                    ; AES: last round: the other text
+    vmovdqu     [r8], xmm1                          ; AES: written
+    add         rcx, 0x10                           ; AES
+    add         r8, 0x10                            ; AES
+    sub         r9, 0x10                            ; AES
+    cmp         r9, 0x00
+    je          .written                            ; AES
+.under_block:
+    vpshufb     xmm1, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
+    vmovdqu     xmm2, [rdi + 768]                   ; AES: k_0
+    vpxor       xmm1, xmm1, xmm2                    ; AES: + k_0
+    vmovdqu     xmm2, [rdi + 784]                   ; AES: k_1
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 1
+    vmovdqu     xmm2, [rdi + 800]                   ; AES: k_2
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 2
+    vmovdqu     xmm2, [rdi + 816]                   ; AES: k_3
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 3
+    vmovdqu     xmm2, [rdi + 832]                   ; AES: k_4
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 4
+    vmovdqu     xmm2, [rdi + 848]                   ; AES: k_5
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 5
+    vmovdqu     xmm2, [rdi + 864]                   ; AES: k_6
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 6
+    vmovdqu     xmm2, [rdi + 880]                   ; AES: k_7
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 7
+    vmovdqu     xmm2, [rdi + 896]                   ; AES: k_8
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 8
+    vmovdqu     xmm2, [rdi + 912]                   ; AES: k_9
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 9
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_one]  ; AES: the next counters
+    vpxor       xmm2, xmm2, xmm2                    ; AES
+    cmp         r9, 0x08
+    jb          .under8                             ; AES
+    vmovq       xmm2, [rcx]                         ; AES: bytes 0..7
+    vmovq       xmm3, [rcx + r9 - 8]                ; AES: the last 8 bytes
+    mov         rax, r9
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x78                           ; AES
+    neg         rax                                 ; AES: 8·(15 - r) bits
+    vmovq       xmm4, rax                           ; AES
+    vpsrlq      xmm3, xmm3, xmm4                    ; AES: 8·(15 - r) bits
+    vpsrlq      xmm3, xmm3, 0x08                    ; AES: and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm2, xmm2, xmm3                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
+.under8:
+    cmp         r9, 0x04
+    jb          .under4                             ; AES
+    vmovd       xmm2, [rcx]                         ; AES: bytes 0..3
+    vmovd       xmm3, [rcx + r9 - 4]                ; AES: the last 4 bytes
+    mov         rax, r9
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x20                           ; AES: 8·(r - 4) bits
+    vmovq       xmm4, rax                           ; AES
+    vpsllq      xmm3, xmm3, xmm4                    ; AES: into place
+    vpor        xmm2, xmm2, xmm3                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
+.under4:
+    mov         r10, r9
+    shr         r10, 0x01                           ; AES
+    movzx       eax, byte [rcx]                     ; AES: byte 0
+    vmovq       xmm2, rax                           ; AES
+    movzx       eax, byte [rcx + r10]               ; AES: byte r >> 1
+    vmovq       xmm3, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r10, 0x03                           ; AES
+    vmovq       xmm4, r10                           ; AES
+    vpsllq      xmm3, xmm3, xmm4                    ; AES: into place
+    mov         r10, r9
+    sub         r10, 0x01                           ; AES
+    movzx       eax, byte [rcx + r10]               ; AES: byte r - 1
+    vmovq       xmm4, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r10, 0x03                           ; AES
+    vmovq       xmm5, r10                           ; AES
+    vpsllq      xmm4, xmm4, xmm5                    ; AES: into place
+    mov         eax, 0x00                           ; AES: no byte stays
+    vpor        xmm2, xmm2, xmm3                    ; AES
+    vpor        xmm2, xmm2, xmm4                    ; AES: C_last, zero-padded
+.padded:
+    vmovdqu     xmm3, [rdi + 928]                   ; AES: k_10
+    vpxor       xmm2, xmm3, xmm2                    ; AES: k_Nr + text
+    vaesenclast xmm3, xmm1, xmm2                    ; AES: last round: the other text
+    vmovq       xmm1, r9                            ; AES
+    vpxor       xmm2, xmm2, xmm2                    ; AES
+    vpshufb     xmm1, xmm1, xmm2                    ; AES: r in every byte
+    vpcmpgtb    xmm1, xmm1, [rel gcm128_avx2_winograd_clmul1_x16_wipe_positions]  ; AES: ones in bytes 0..r-1
+    vpand       xmm1, xmm3, xmm1                    ; AES: zero-padded
+    mov         rax, r9
+    and         rax, 0x08                           ; AES
+    cmp         rax, 0x00
+    je          .stored_8                           ; AES
+    vmovq       [r8], xmm3                          ; AES: 8 of its bytes
+    vpsrldq     xmm3, xmm3, 0x08                    ; AES: the bytes after them
+    add         r8, 0x08                            ; AES
+.stored_8:
+    mov         rax, r9
+    and         rax, 0x04                           ; AES
+    cmp         rax, 0x00
+    je          .stored_4                           ; AES
+    vmovd       [r8], xmm3                          ; AES: 4 of its bytes
+    vpsrldq     xmm3, xmm3, 0x04                    ; AES: the bytes after them
+    add         r8, 0x04                            ; AES
+.stored_4:
+    mov         rax, r9
+    and         rax, 0x02                           ; AES
+    cmp         rax, 0x00
+    je          .stored_2                           ; AES
+    vpextrw     word [r8], xmm3, 0x00               ; AES: 2 of its bytes
+    vpsrldq     xmm3, xmm3, 0x02                    ; AES: the bytes after them
+    add         r8, 0x02                            ; AES
+.stored_2:
+    and         r9, 0x01                            ; AES
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x00
+    je          .stored_1                           ; AES
+    vpextrb     byte [r8], xmm3, 0x00               ; AES: 1 of its bytes
+.stored_1:
+.written:
 .store:
     vpshufb     xmm1, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; counter block
     vmovdqu     [rsi], xmm1                         ; counter block
@@ -2138,6 +2164,8 @@ gcm128_avx2_winograd_clmul1_x16_wipe_decrypt:
     vpxor       xmm15, xmm15, xmm15                 ; wipe
     xor         eax, eax                            ; wipe
     vzeroupper                                      ; upper halves are the caller's
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .end:
 
@@ -2543,10 +2571,10 @@ gcm128_avx2_winograd_clmul1_x16_wipe_seal:
     vpxor       xmm0, xmm0, xmm2                    ; reduce: add up the lanes
     vpxor       xmm0, xmm0, xmm1                    ; reduce: minus the key terms
 .aad_done:
-    mov         r10, r12
+    mov         rsi, r12
     cmp         r12, 0x00
     je          .tag
-    cmp         r10, 256
+    cmp         rsi, 256
     jb          .rest
 .first:
     vpshufb     ymm1, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
@@ -2681,11 +2709,8 @@ gcm128_avx2_winograd_clmul1_x16_wipe_seal:
     vaesenclast ymm1, ymm8, ymm1                    ; AES: last round: the other text
     vmovdqu     [rbp + 224], ymm1                   ; AES: written
     add         r9, 256                             ; next group
-    sub         r10, 256
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r10, 256
-    jb          .last
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 512
+    jb          .rest
 .group:
     vpshufb     ymm1, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
     vpaddd      ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_2]  ; AES: 2 blocks ahead
@@ -2907,516 +2932,512 @@ gcm128_avx2_winograd_clmul1_x16_wipe_seal:
     vpxor       xmm0, xmm0, [rdi + 512]             ; reduce: minus the key terms
     add         r9, 256                             ; next group
     add         rbp, 256
-    sub         r10, 256
-    cmp         r10, 256
+    sub         rsi, 256
+    cmp         rsi, 512
     jae         .group
 .after_group:
-.last:
-    vmovdqu     ymm1, [rbp + 64]                    ; C3·H^6: C, bytes as in memory
-    vpshufb     ymm1, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C3·H^6: C
-    vpxor       ymm2, ymm1, [rdi + 64]              ; C3·H^6: T = A + C1
-    vpxor       ymm3, ymm1, [rdi + 320]             ; C3·H^6: U = A + C2
-    vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; C3·H^6: A0·A1
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C3·H^6: T0·T1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C3·H^6: U0·U1
-    vmovdqu     ymm4, [rbp + 96]                    ; C4·H^5: C, bytes as in memory
-    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C4·H^5: C
-    vpxor       ymm5, ymm4, [rdi + 96]              ; C4·H^5: T = A + C1
-    vpxor       ymm6, ymm4, [rdi + 352]             ; C4·H^5: U = A + C2
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C4·H^5: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C4·H^5: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C4·H^5: U0·U1
-    vmovdqu     ymm7, [rbp + 128]                   ; C5·H^4: C, bytes as in memory
-    vpshufb     ymm7, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C5·H^4: C
-    vpxor       ymm8, ymm7, [rdi + 128]             ; C5·H^4: T = A + C1
-    vpxor       ymm9, ymm7, [rdi + 384]             ; C5·H^4: U = A + C2
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C5·H^4: A0·A1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C5·H^4: T0·T1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C5·H^4: U0·U1
-    vpxor       ymm1, ymm1, ymm4                    ; C5·H^4: S += it
-    vpxor       ymm2, ymm2, ymm5                    ; C5·H^4: LO += it
-    vpxor       ymm3, ymm3, ymm6                    ; C5·H^4: HI += it
-    vmovdqu     ymm4, [rbp + 160]                   ; C6·H^3: C, bytes as in memory
-    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C6·H^3: C
-    vpxor       ymm5, ymm4, [rdi + 160]             ; C6·H^3: T = A + C1
-    vpxor       ymm6, ymm4, [rdi + 416]             ; C6·H^3: U = A + C2
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C6·H^3: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C6·H^3: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C6·H^3: U0·U1
-    vpxor       ymm1, ymm1, ymm7                    ; C6·H^3: S += it
-    vpxor       ymm2, ymm2, ymm8                    ; C6·H^3: LO += it
-    vpxor       ymm3, ymm3, ymm9                    ; C6·H^3: HI += it
-    vmovdqu     ymm7, [rbp + 192]                   ; C7·H^2: C, bytes as in memory
-    vpshufb     ymm7, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C7·H^2: C
-    vpxor       ymm8, ymm7, [rdi + 192]             ; C7·H^2: T = A + C1
-    vpxor       ymm9, ymm7, [rdi + 448]             ; C7·H^2: U = A + C2
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C7·H^2: A0·A1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C7·H^2: T0·T1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C7·H^2: U0·U1
-    vpxor       ymm1, ymm1, ymm4                    ; C7·H^2: S += it
-    vpxor       ymm2, ymm2, ymm5                    ; C7·H^2: LO += it
-    vpxor       ymm3, ymm3, ymm6                    ; C7·H^2: HI += it
-    vmovdqu     ymm4, [rbp + 224]                   ; C8·H^1: C, bytes as in memory
-    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C8·H^1: C
-    vpxor       ymm5, ymm4, [rdi + 224]             ; C8·H^1: T = A + C1
-    vpxor       ymm6, ymm4, [rdi + 480]             ; C8·H^1: U = A + C2
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C8·H^1: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C8·H^1: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C8·H^1: U0·U1
-    vpxor       ymm1, ymm1, ymm7                    ; C8·H^1: S += it
-    vpxor       ymm2, ymm2, ymm8                    ; C8·H^1: LO += it
-    vpxor       ymm3, ymm3, ymm9                    ; C8·H^1: HI += it
-    vmovdqu     ymm7, [rbp + 32]                    ; C2·H^7: C, bytes as in memory
-    vpshufb     ymm7, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C2·H^7: C
-    vpxor       ymm8, ymm7, [rdi + 32]              ; C2·H^7: T = A + C1
-    vpxor       ymm9, ymm7, [rdi + 288]             ; C2·H^7: U = A + C2
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C2·H^7: A0·A1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C2·H^7: T0·T1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C2·H^7: U0·U1
-    vpxor       ymm1, ymm1, ymm4                    ; C2·H^7: S += it
-    vpxor       ymm2, ymm2, ymm5                    ; C2·H^7: LO += it
-    vpxor       ymm3, ymm3, ymm6                    ; C2·H^7: HI += it
-    vmovdqu     ymm4, [rbp]                         ; C1·H^8: C, bytes as in memory
-    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C1·H^8: C
-    vpxor       ymm0, ymm4, ymm0                    ; C1·H^8: A = X + C
-    vpxor       ymm4, ymm0, [rdi]                   ; C1·H^8: T = A + C1
-    vpxor       ymm5, ymm0, [rdi + 256]             ; C1·H^8: U = A + C2
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; C1·H^8: A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C1·H^8: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C1·H^8: U0·U1
-    vpxor       ymm1, ymm1, ymm7                    ; C1·H^8: S += it
-    vpxor       ymm2, ymm2, ymm8                    ; C1·H^8: LO += it
-    vpxor       ymm3, ymm3, ymm9                    ; C1·H^8: HI += it
-    vpxor       ymm0, ymm1, ymm0                    ; C1·H^8: S += it
-    vpxor       ymm1, ymm2, ymm4                    ; C1·H^8: LO += it
-    vpxor       ymm2, ymm3, ymm5                    ; C1·H^8: HI += it
-    vpxor       ymm1, ymm1, ymm0                    ; reduce: LO += S
-    vpxor       ymm0, ymm2, ymm0                    ; reduce: HI += S
-    vpclmulqdq  ymm2, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     ymm1, ymm1, 0x4e                    ; reduce: (LO1, LO0)
-    vpxor       ymm0, ymm1, ymm0                    ; reduce: + HI
-    vpxor       ymm0, ymm2, ymm0                    ; reduce: RES = fold(LO) + HI
-    vextracti128 xmm1, ymm0, 0x01                   ; reduce: upper lanes
-    vpxor       xmm0, xmm0, xmm1                    ; reduce: add up the lanes
-    vpxor       xmm0, xmm0, [rdi + 512]             ; reduce: minus the key terms
-    add         rbp, 256                            ; reduce
-    cmp         r10, 0x00
-    je          .tag                                ; reduce
 .rest:
-    lea         rcx, [r10 + 15]                     ; reduce
-    and         rcx, -16                            ; reduce
-    lea         rdx, [rdi + 256]                    ; reduce
-    sub         rdx, rcx                            ; reduce: H^m
-    vmovdqu     xmm1, [rdx + 512]                   ; reduce: R_m: the key terms of H^m … H^1
-    vpxor       xmm2, xmm2, xmm2                    ; reduce
-    vpxor       xmm3, xmm3, xmm3                    ; reduce
-    vpxor       xmm4, xmm4, xmm4                    ; reduce
-    cmp         r10, 0x80
-    jb          .under_4                            ; reduce
-    vpshufb     ymm5, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
-    vpaddd      ymm6, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_2]  ; AES: 2 blocks ahead
-    vpshufb     ymm6, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
-    vpaddd      ymm7, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     ymm7, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
-    vpaddd      ymm8, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_6]  ; AES: 6 blocks ahead
-    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
+    mov         r10, rbp
+    mov         r11, rsi
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 256
+    jb          .fewer
+    add         rbp, 256
+    sub         rsi, 256
+.fewer:
+    vpxor       xmm1, xmm1, xmm1
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 0x00
+    je          .written
+    cmp         rsi, 0x80
+    jb          .under_4
+    vpshufb     ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
+    vpaddd      ymm3, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     ymm3, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
+    vpaddd      ymm4, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
+    vpaddd      ymm5, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_6]  ; AES: 6 blocks ahead
+    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
     vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_8]  ; AES: the next counters
-    vbroadcasti128 ymm9, [rdi + 768]                ; AES: k_0
-    vpxor       ymm5, ymm5, ymm9                    ; AES: + k_0
-    vpxor       ymm6, ymm6, ymm9                    ; AES: + k_0
-    vpxor       ymm7, ymm7, ymm9                    ; AES: + k_0
-    vpxor       ymm8, ymm8, ymm9                    ; AES: + k_0
-    vbroadcasti128 ymm9, [rdi + 784]                ; AES: k_1
-    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 1
-    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 1
-    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 1
-    vaesenc     ymm8, ymm8, ymm9                    ; AES: round 1
-    vbroadcasti128 ymm9, [rdi + 800]                ; AES: k_2
-    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 2
-    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 2
-    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 2
-    vaesenc     ymm8, ymm8, ymm9                    ; AES: round 2
-    vbroadcasti128 ymm9, [rdi + 816]                ; AES: k_3
-    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 3
-    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 3
-    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 3
-    vaesenc     ymm8, ymm8, ymm9                    ; AES: round 3
-    vbroadcasti128 ymm9, [rdi + 832]                ; AES: k_4
-    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 4
-    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 4
-    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 4
-    vaesenc     ymm8, ymm8, ymm9                    ; AES: round 4
-    vbroadcasti128 ymm9, [rdi + 848]                ; AES: k_5
-    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 5
-    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 5
-    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 5
-    vaesenc     ymm8, ymm8, ymm9                    ; AES: round 5
-    vbroadcasti128 ymm9, [rdi + 864]                ; AES: k_6
-    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 6
-    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 6
-    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 6
-    vaesenc     ymm8, ymm8, ymm9                    ; AES: round 6
-    vbroadcasti128 ymm9, [rdi + 880]                ; AES: k_7
-    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 7
-    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 7
-    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 7
-    vaesenc     ymm8, ymm8, ymm9                    ; AES: round 7
-    vbroadcasti128 ymm9, [rdi + 896]                ; AES: k_8
-    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 8
-    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 8
-    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 8
-    vaesenc     ymm8, ymm8, ymm9                    ; AES: round 8
-    vbroadcasti128 ymm9, [rdi + 912]                ; AES: k_9
-    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 9
-    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 9
-    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 9
-    vaesenc     ymm8, ymm8, ymm9                    ; AES: round 9
-    vbroadcasti128 ymm9, [rdi + 928]                ; AES: k_10
-    vpxor       ymm10, ymm9, [r9]                   ; AES: k_Nr + text
-    vaesenclast ymm5, ymm5, ymm10                   ; AES: last round: the other text
-    vmovdqu     [rbp], ymm5                         ; AES: written
-    vpxor       ymm10, ymm9, [r9 + 32]              ; AES: k_Nr + text
-    vaesenclast ymm6, ymm6, ymm10                   ; AES: last round: the other text
-    vmovdqu     [rbp + 32], ymm6                    ; AES: written
-    vpxor       ymm10, ymm9, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast ymm7, ymm7, ymm10                   ; AES: last round: the other text
-    vmovdqu     [rbp + 64], ymm7                    ; AES: written
-    vpxor       ymm9, ymm9, [r9 + 96]               ; AES: k_Nr + text
-    vaesenclast ymm8, ymm8, ymm9                    ; AES: last round: the other text
-    vmovdqu     [rbp + 96], ymm8                    ; AES: written
-    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C
-    vpshufb     ymm6, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C
-    vpshufb     ymm7, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C
-    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C
-    vpxor       ymm0, ymm5, ymm0                    ; C·H^i: A = X + C; X counts once
-    vpxor       ymm5, ymm0, [rdx]                   ; C·H^i: T = A + C1
-    vpxor       ymm9, ymm0, [rdx + 256]             ; C·H^i: U = A + C2
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C·H^i: U0·U1
-    vpxor       ymm2, ymm2, ymm0                    ; C·H^i: S += it
-    vpxor       ymm3, ymm3, ymm5                    ; C·H^i: LO += it
-    vpxor       ymm4, ymm4, ymm9                    ; C·H^i: HI += it
-    vpxor       ymm0, ymm6, [rdx + 32]              ; C·H^i: T = A + C1
-    vpxor       ymm5, ymm6, [rdx + 288]             ; C·H^i: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: U0·U1
-    vpxor       ymm2, ymm2, ymm6                    ; C·H^i: S += it
-    vpxor       ymm3, ymm3, ymm0                    ; C·H^i: LO += it
-    vpxor       ymm4, ymm4, ymm5                    ; C·H^i: HI += it
-    vpxor       ymm0, ymm7, [rdx + 64]              ; C·H^i: T = A + C1
-    vpxor       ymm5, ymm7, [rdx + 320]             ; C·H^i: U = A + C2
-    vpclmulqdq  ymm6, ymm7, ymm7, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: U0·U1
-    vpxor       ymm2, ymm2, ymm6                    ; C·H^i: S += it
-    vpxor       ymm3, ymm3, ymm0                    ; C·H^i: LO += it
-    vpxor       ymm4, ymm4, ymm5                    ; C·H^i: HI += it
-    vpxor       ymm0, ymm8, [rdx + 96]              ; C·H^i: T = A + C1
-    vpxor       ymm5, ymm8, [rdx + 352]             ; C·H^i: U = A + C2
-    vpclmulqdq  ymm6, ymm8, ymm8, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: U0·U1
-    vpxor       ymm2, ymm2, ymm6                    ; C·H^i: S += it
-    vpxor       ymm3, ymm3, ymm0                    ; C·H^i: LO += it
-    vpxor       ymm4, ymm4, ymm5                    ; C·H^i: HI += it
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
-    add         rdx, 0x80                           ; the next powers
-    add         r9, 0x80                            ; the next blocks
-    sub         r10, 0x80
-    add         rbp, 0x80
-.under_4:
-    cmp         r10, 0x40
-    jb          .under_2
-    vpshufb     ymm5, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
-    vpaddd      ymm6, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_2]  ; AES: 2 blocks ahead
-    vpshufb     ymm6, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_4]  ; AES: the next counters
-    vbroadcasti128 ymm7, [rdi + 768]                ; AES: k_0
-    vpxor       ymm5, ymm5, ymm7                    ; AES: + k_0
-    vpxor       ymm6, ymm6, ymm7                    ; AES: + k_0
-    vbroadcasti128 ymm7, [rdi + 784]                ; AES: k_1
-    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 1
-    vaesenc     ymm6, ymm6, ymm7                    ; AES: round 1
-    vbroadcasti128 ymm7, [rdi + 800]                ; AES: k_2
-    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 2
-    vaesenc     ymm6, ymm6, ymm7                    ; AES: round 2
-    vbroadcasti128 ymm7, [rdi + 816]                ; AES: k_3
-    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 3
-    vaesenc     ymm6, ymm6, ymm7                    ; AES: round 3
-    vbroadcasti128 ymm7, [rdi + 832]                ; AES: k_4
-    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 4
-    vaesenc     ymm6, ymm6, ymm7                    ; AES: round 4
-    vbroadcasti128 ymm7, [rdi + 848]                ; AES: k_5
-    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 5
-    vaesenc     ymm6, ymm6, ymm7                    ; AES: round 5
-    vbroadcasti128 ymm7, [rdi + 864]                ; AES: k_6
-    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 6
-    vaesenc     ymm6, ymm6, ymm7                    ; AES: round 6
-    vbroadcasti128 ymm7, [rdi + 880]                ; AES: k_7
-    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 7
-    vaesenc     ymm6, ymm6, ymm7                    ; AES: round 7
-    vbroadcasti128 ymm7, [rdi + 896]                ; AES: k_8
-    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 8
-    vaesenc     ymm6, ymm6, ymm7                    ; AES: round 8
-    vbroadcasti128 ymm7, [rdi + 912]                ; AES: k_9
-    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 9
-    vaesenc     ymm6, ymm6, ymm7                    ; AES: round 9
-    vbroadcasti128 ymm7, [rdi + 928]                ; AES: k_10
-    vpxor       ymm8, ymm7, [r9]                    ; AES: k_Nr + text
-    vaesenclast ymm5, ymm5, ymm8                    ; AES: last round: the other text
-    vmovdqu     [rbp], ymm5                         ; AES: written
-    vpxor       ymm7, ymm7, [r9 + 32]               ; AES: k_Nr + text
-    vaesenclast ymm6, ymm6, ymm7                    ; AES: last round: the other text
-    vmovdqu     [rbp + 32], ymm6                    ; AES: written
-    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C
-    vpshufb     ymm6, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C
-    vpxor       ymm0, ymm5, ymm0                    ; C·H^i: A = X + C; X counts once
-    vpxor       ymm5, ymm0, [rdx]                   ; C·H^i: T = A + C1
-    vpxor       ymm7, ymm0, [rdx + 256]             ; C·H^i: U = A + C2
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C·H^i: U0·U1
-    vpxor       ymm2, ymm2, ymm0                    ; C·H^i: S += it
-    vpxor       ymm3, ymm3, ymm5                    ; C·H^i: LO += it
-    vpxor       ymm4, ymm4, ymm7                    ; C·H^i: HI += it
-    vpxor       ymm0, ymm6, [rdx + 32]              ; C·H^i: T = A + C1
-    vpxor       ymm5, ymm6, [rdx + 288]             ; C·H^i: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: U0·U1
-    vpxor       ymm2, ymm2, ymm6                    ; C·H^i: S += it
-    vpxor       ymm3, ymm3, ymm0                    ; C·H^i: LO += it
-    vpxor       ymm4, ymm4, ymm5                    ; C·H^i: HI += it
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
-    add         rdx, 0x40                           ; the next powers
-    add         r9, 0x40                            ; the next blocks
-    sub         r10, 0x40
-    add         rbp, 0x40
-.under_2:
-    cmp         r10, 0x20
-    jb          .under_1
-    vpshufb     ymm5, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_2]  ; AES: the next counters
     vbroadcasti128 ymm6, [rdi + 768]                ; AES: k_0
+    vpxor       ymm2, ymm2, ymm6                    ; AES: + k_0
+    vpxor       ymm3, ymm3, ymm6                    ; AES: + k_0
+    vpxor       ymm4, ymm4, ymm6                    ; AES: + k_0
     vpxor       ymm5, ymm5, ymm6                    ; AES: + k_0
     vbroadcasti128 ymm6, [rdi + 784]                ; AES: k_1
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 1
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 1
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 1
     vaesenc     ymm5, ymm5, ymm6                    ; AES: round 1
     vbroadcasti128 ymm6, [rdi + 800]                ; AES: k_2
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 2
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 2
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 2
     vaesenc     ymm5, ymm5, ymm6                    ; AES: round 2
     vbroadcasti128 ymm6, [rdi + 816]                ; AES: k_3
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 3
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 3
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 3
     vaesenc     ymm5, ymm5, ymm6                    ; AES: round 3
     vbroadcasti128 ymm6, [rdi + 832]                ; AES: k_4
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 4
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 4
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 4
     vaesenc     ymm5, ymm5, ymm6                    ; AES: round 4
     vbroadcasti128 ymm6, [rdi + 848]                ; AES: k_5
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 5
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 5
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 5
     vaesenc     ymm5, ymm5, ymm6                    ; AES: round 5
     vbroadcasti128 ymm6, [rdi + 864]                ; AES: k_6
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 6
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 6
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 6
     vaesenc     ymm5, ymm5, ymm6                    ; AES: round 6
     vbroadcasti128 ymm6, [rdi + 880]                ; AES: k_7
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 7
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 7
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 7
     vaesenc     ymm5, ymm5, ymm6                    ; AES: round 7
     vbroadcasti128 ymm6, [rdi + 896]                ; AES: k_8
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 8
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 8
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 8
     vaesenc     ymm5, ymm5, ymm6                    ; AES: round 8
     vbroadcasti128 ymm6, [rdi + 912]                ; AES: k_9
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 9
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 9
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 9
     vaesenc     ymm5, ymm5, ymm6                    ; AES: round 9
     vbroadcasti128 ymm6, [rdi + 928]                ; AES: k_10
-    vpxor       ymm6, ymm6, [r9]                    ; AES: k_Nr + text
-    vaesenclast ymm5, ymm5, ymm6                    ; AES: last round: the other text
-    vmovdqu     [rbp], ymm5                         ; AES: written
-    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C
-    vpxor       ymm0, ymm5, ymm0                    ; C·H^i: A = X + C; X counts once
-    vpxor       ymm5, ymm0, [rdx]                   ; C·H^i: T = A + C1
-    vpxor       ymm6, ymm0, [rdx + 256]             ; C·H^i: U = A + C2
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: U0·U1
-    vpxor       ymm2, ymm2, ymm0                    ; C·H^i: S += it
-    vpxor       ymm3, ymm3, ymm5                    ; C·H^i: LO += it
-    vpxor       ymm4, ymm4, ymm6                    ; C·H^i: HI += it
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
-    add         rdx, 0x20                           ; the next powers
-    add         r9, 0x20                            ; the next blocks
-    sub         r10, 0x20
+    vpxor       ymm7, ymm6, [r9]                    ; AES: k_Nr + text
+    vaesenclast ymm2, ymm2, ymm7                    ; AES: last round: the other text
+    vmovdqu     [rbp], ymm2                         ; AES: written
+    vpxor       ymm2, ymm6, [r9 + 32]               ; AES: k_Nr + text
+    vaesenclast ymm2, ymm3, ymm2                    ; AES: last round: the other text
+    vmovdqu     [rbp + 32], ymm2                    ; AES: written
+    vpxor       ymm2, ymm6, [r9 + 64]               ; AES: k_Nr + text
+    vaesenclast ymm2, ymm4, ymm2                    ; AES: last round: the other text
+    vmovdqu     [rbp + 64], ymm2                    ; AES: written
+    vpxor       ymm2, ymm6, [r9 + 96]               ; AES: k_Nr + text
+    vaesenclast ymm2, ymm5, ymm2                    ; AES: last round: the other text
+    vmovdqu     [rbp + 96], ymm2                    ; AES: written
+    add         r9, 0x80
+    add         rbp, 0x80
+    sub         rsi, 0x80
+.under_4:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 0x40
+    jb          .under_2
+    vpshufb     ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
+    vpaddd      ymm3, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     ymm3, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_4]  ; AES: the next counters
+    vbroadcasti128 ymm4, [rdi + 768]                ; AES: k_0
+    vpxor       ymm2, ymm2, ymm4                    ; AES: + k_0
+    vpxor       ymm3, ymm3, ymm4                    ; AES: + k_0
+    vbroadcasti128 ymm4, [rdi + 784]                ; AES: k_1
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 1
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 1
+    vbroadcasti128 ymm4, [rdi + 800]                ; AES: k_2
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 2
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 2
+    vbroadcasti128 ymm4, [rdi + 816]                ; AES: k_3
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 3
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 3
+    vbroadcasti128 ymm4, [rdi + 832]                ; AES: k_4
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 4
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 4
+    vbroadcasti128 ymm4, [rdi + 848]                ; AES: k_5
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 5
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 5
+    vbroadcasti128 ymm4, [rdi + 864]                ; AES: k_6
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 6
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 6
+    vbroadcasti128 ymm4, [rdi + 880]                ; AES: k_7
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 7
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 7
+    vbroadcasti128 ymm4, [rdi + 896]                ; AES: k_8
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 8
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 8
+    vbroadcasti128 ymm4, [rdi + 912]                ; AES: k_9
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 9
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 9
+    vbroadcasti128 ymm4, [rdi + 928]                ; AES: k_10
+    vpxor       ymm5, ymm4, [r9]                    ; AES: k_Nr + text
+    vaesenclast ymm2, ymm2, ymm5                    ; AES: last round: the other text
+    vmovdqu     [rbp], ymm2                         ; AES: written
+    vpxor       ymm2, ymm4, [r9 + 32]               ; AES: k_Nr + text
+    vaesenclast ymm2, ymm3, ymm2                    ; AES: last round: the other text
+    vmovdqu     [rbp + 32], ymm2                    ; AES: written
+    add         r9, 0x40
+    add         rbp, 0x40
+    sub         rsi, 0x40
+.under_2:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 0x20
+    jb          .under_1
+    vpshufb     ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_2]  ; AES: the next counters
+    vbroadcasti128 ymm3, [rdi + 768]                ; AES: k_0
+    vpxor       ymm2, ymm2, ymm3                    ; AES: + k_0
+    vbroadcasti128 ymm3, [rdi + 784]                ; AES: k_1
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 1
+    vbroadcasti128 ymm3, [rdi + 800]                ; AES: k_2
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 2
+    vbroadcasti128 ymm3, [rdi + 816]                ; AES: k_3
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 3
+    vbroadcasti128 ymm3, [rdi + 832]                ; AES: k_4
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 4
+    vbroadcasti128 ymm3, [rdi + 848]                ; AES: k_5
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 5
+    vbroadcasti128 ymm3, [rdi + 864]                ; AES: k_6
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 6
+    vbroadcasti128 ymm3, [rdi + 880]                ; AES: k_7
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 7
+    vbroadcasti128 ymm3, [rdi + 896]                ; AES: k_8
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 8
+    vbroadcasti128 ymm3, [rdi + 912]                ; AES: k_9
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 9
+    vbroadcasti128 ymm3, [rdi + 928]                ; AES: k_10
+    vpxor       ymm3, ymm3, [r9]                    ; AES: k_Nr + text
+    vaesenclast ymm2, ymm2, ymm3                    ; AES: last round: the other text
+    vmovdqu     [rbp], ymm2                         ; AES: written
+    add         r9, 0x20
     add         rbp, 0x20
+    sub         rsi, 0x20
 .under_1:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r10, 0x00
-    je          .reduce
-    cmp         r10, 0x10
-    jb          .under_block
-    vpshufb     xmm5, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; counter block
-    vmovdqu     xmm6, [rdi + 768]                   ; k_0
-    vpxor       xmm5, xmm5, xmm6                    ; + k_0
-    vmovdqu     xmm6, [rdi + 784]                   ; k_1
-    vaesenc     xmm5, xmm5, xmm6                    ; round 1
-    vmovdqu     xmm6, [rdi + 800]                   ; k_2
-    vaesenc     xmm5, xmm5, xmm6                    ; round 2
-    vmovdqu     xmm6, [rdi + 816]                   ; k_3
-    vaesenc     xmm5, xmm5, xmm6                    ; round 3
-    vmovdqu     xmm6, [rdi + 832]                   ; k_4
-    vaesenc     xmm5, xmm5, xmm6                    ; round 4
-    vmovdqu     xmm6, [rdi + 848]                   ; k_5
-    vaesenc     xmm5, xmm5, xmm6                    ; round 5
-    vmovdqu     xmm6, [rdi + 864]                   ; k_6
-    vaesenc     xmm5, xmm5, xmm6                    ; round 6
-    vmovdqu     xmm6, [rdi + 880]                   ; k_7
-    vaesenc     xmm5, xmm5, xmm6                    ; round 7
-    vmovdqu     xmm6, [rdi + 896]                   ; k_8
-    vaesenc     xmm5, xmm5, xmm6                    ; round 8
-    vmovdqu     xmm6, [rdi + 912]                   ; k_9
-    vaesenc     xmm5, xmm5, xmm6                    ; round 9
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_one]  ; the next counters
-    vmovdqu     xmm6, [r9]                          ; text, bytes as in memory
-    vmovdqu     xmm7, [rdi + 928]                   ; k_10
-    vpxor       xmm6, xmm7, xmm6                    ; k_Nr + text
-    vaesenclast xmm5, xmm5, xmm6                    ; other text
-    vmovdqu     [rbp], xmm5                         ; written
-    vpshufb     xmm5, xmm5, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C
-    vpxor       xmm0, xmm5, xmm0                    ; C·H^i: A = X + C; X counts once
-    vpxor       xmm5, xmm0, [rdx]                   ; C·H^i: T = A + C1
-    vpxor       xmm6, xmm0, [rdx + 256]             ; C·H^i: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: U0·U1
-    vpxor       ymm2, ymm2, ymm0                    ; C·H^i: S += it
-    vpxor       ymm3, ymm3, ymm5                    ; C·H^i: LO += it
-    vpxor       ymm4, ymm4, ymm6                    ; C·H^i: HI += it
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
-    add         rdx, 0x10                           ; the next powers
-    add         r9, 0x10                            ; the next blocks
-    sub         r10, 0x10
-    add         rbp, 0x10
-    cmp         r10, 0x00
-    je          .reduce
+    cmp         rsi, 0x00
+    je          .written
+    cmp         rsi, 0x10
+    jb          .under_block                        ; AES
+    vpshufb     xmm2, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
+    vmovdqu     xmm3, [rdi + 768]                   ; AES: k_0
+    vpxor       xmm2, xmm2, xmm3                    ; AES: + k_0
+    vmovdqu     xmm3, [rdi + 784]                   ; AES: k_1
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 1
+    vmovdqu     xmm3, [rdi + 800]                   ; AES: k_2
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
+    vmovdqu     xmm3, [rdi + 816]                   ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 3
+    vmovdqu     xmm3, [rdi + 832]                   ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 4
+    vmovdqu     xmm3, [rdi + 848]                   ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 5
+    vmovdqu     xmm3, [rdi + 864]                   ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 6
+    vmovdqu     xmm3, [rdi + 880]                   ; AES: k_7
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 7
+    vmovdqu     xmm3, [rdi + 896]                   ; AES: k_8
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 8
+    vmovdqu     xmm3, [rdi + 912]                   ; AES: k_9
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 9
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_one]  ; AES: the next counters
+    vmovdqu     xmm3, [r9]                          ; AES: text, bytes as in memory
+    vmovdqu     xmm4, [rdi + 928]                   ; AES: k_10
+    vpxor       xmm3, xmm4, xmm3                    ; AES: k_Nr + text
+    vaesenclast xmm2, xmm2, xmm3                    ; AES: last round: the other text
+    vmovdqu     [rbp], xmm2                         ; AES: written
+    add         r9, 0x10                            ; AES
+    add         rbp, 0x10                           ; AES
+    sub         rsi, 0x10                           ; AES
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 0x00
+    je          .written                            ; AES
 .under_block:
-    vpshufb     xmm5, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; counter block
-    vmovdqu     xmm6, [rdi + 768]                   ; k_0
-    vpxor       xmm5, xmm5, xmm6                    ; + k_0
-    vmovdqu     xmm6, [rdi + 784]                   ; k_1
-    vaesenc     xmm5, xmm5, xmm6                    ; round 1
-    vmovdqu     xmm6, [rdi + 800]                   ; k_2
-    vaesenc     xmm5, xmm5, xmm6                    ; round 2
-    vmovdqu     xmm6, [rdi + 816]                   ; k_3
-    vaesenc     xmm5, xmm5, xmm6                    ; round 3
-    vmovdqu     xmm6, [rdi + 832]                   ; k_4
-    vaesenc     xmm5, xmm5, xmm6                    ; round 4
-    vmovdqu     xmm6, [rdi + 848]                   ; k_5
-    vaesenc     xmm5, xmm5, xmm6                    ; round 5
-    vmovdqu     xmm6, [rdi + 864]                   ; k_6
-    vaesenc     xmm5, xmm5, xmm6                    ; round 6
-    vmovdqu     xmm6, [rdi + 880]                   ; k_7
-    vaesenc     xmm5, xmm5, xmm6                    ; round 7
-    vmovdqu     xmm6, [rdi + 896]                   ; k_8
-    vaesenc     xmm5, xmm5, xmm6                    ; round 8
-    vmovdqu     xmm6, [rdi + 912]                   ; k_9
-    vaesenc     xmm5, xmm5, xmm6                    ; round 9
-    vpxor       xmm6, xmm6, xmm6
-    cmp         r10, 0x08
-    jb          .under8
-    vmovq       xmm6, [r9]                          ; bytes 0..7
-    vmovq       xmm7, [r9 + r10 - 8]                ; the last 8 bytes
-    mov         rcx, r10
-    shl         rcx, 0x03
-    sub         rcx, 0x78
-    neg         rcx                                 ; 8·(15 - r) bits
-    vmovq       xmm8, rcx
-    vpsrlq      xmm7, xmm7, xmm8                    ; 8·(15 - r) bits
-    vpsrlq      xmm7, xmm7, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm6, xmm6, xmm7                    ; C_last, zero-padded
-    jmp         .padded
+    vpshufb     xmm1, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
+    vmovdqu     xmm2, [rdi + 768]                   ; AES: k_0
+    vpxor       xmm1, xmm1, xmm2                    ; AES: + k_0
+    vmovdqu     xmm2, [rdi + 784]                   ; AES: k_1
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 1
+    vmovdqu     xmm2, [rdi + 800]                   ; AES: k_2
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 2
+    vmovdqu     xmm2, [rdi + 816]                   ; AES: k_3
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 3
+    vmovdqu     xmm2, [rdi + 832]                   ; AES: k_4
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 4
+    vmovdqu     xmm2, [rdi + 848]                   ; AES: k_5
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 5
+    vmovdqu     xmm2, [rdi + 864]                   ; AES: k_6
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 6
+    vmovdqu     xmm2, [rdi + 880]                   ; AES: k_7
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 7
+    vmovdqu     xmm2, [rdi + 896]                   ; AES: k_8
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 8
+    vmovdqu     xmm2, [rdi + 912]                   ; AES: k_9
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 9
+    vpxor       xmm2, xmm2, xmm2                    ; AES
+    cmp         rsi, 0x08
+    jb          .under8                             ; AES
+    vmovq       xmm2, [r9]                          ; AES: bytes 0..7
+    vmovq       xmm3, [r9 + rsi - 8]                ; AES: the last 8 bytes
+    mov         rcx, rsi
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x78                           ; AES
+    neg         rcx                                 ; AES: 8·(15 - r) bits
+    vmovq       xmm4, rcx                           ; AES
+    vpsrlq      xmm3, xmm3, xmm4                    ; AES: 8·(15 - r) bits
+    vpsrlq      xmm3, xmm3, 0x08                    ; AES: and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm2, xmm2, xmm3                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under8:
-    cmp         r10, 0x04
-    jb          .under4
-    vmovd       xmm6, [r9]                          ; bytes 0..3
-    vmovd       xmm7, [r9 + r10 - 4]                ; the last 4 bytes
-    mov         rcx, r10
-    shl         rcx, 0x03
-    sub         rcx, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm8, rcx
-    vpsllq      xmm7, xmm7, xmm8                    ; into place
-    vpor        xmm6, xmm6, xmm7                    ; C_last, zero-padded
-    jmp         .padded
+    cmp         rsi, 0x04
+    jb          .under4                             ; AES
+    vmovd       xmm2, [r9]                          ; AES: bytes 0..3
+    vmovd       xmm3, [r9 + rsi - 4]                ; AES: the last 4 bytes
+    mov         rcx, rsi
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x20                           ; AES: 8·(r - 4) bits
+    vmovq       xmm4, rcx                           ; AES
+    vpsllq      xmm3, xmm3, xmm4                    ; AES: into place
+    vpor        xmm2, xmm2, xmm3                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under4:
-    mov         rsi, r10
-    shr         rsi, 0x01
-    movzx       ecx, byte [r9]                      ; byte 0
-    vmovq       xmm6, rcx
-    movzx       ecx, byte [r9 + rsi]                ; byte r >> 1
-    vmovq       xmm7, rcx
-    shl         rsi, 0x03
-    vmovq       xmm8, rsi
-    vpsllq      xmm7, xmm7, xmm8                    ; into place
-    mov         rsi, r10
-    sub         rsi, 0x01
-    movzx       ecx, byte [r9 + rsi]                ; byte r - 1
-    vmovq       xmm8, rcx
-    shl         rsi, 0x03
-    vmovq       xmm9, rsi
-    vpsllq      xmm8, xmm8, xmm9                    ; into place
-    vpor        xmm6, xmm6, xmm7
-    vpor        xmm6, xmm6, xmm8                    ; C_last, zero-padded
+    mov         rdx, rsi
+    shr         rdx, 0x01                           ; AES
+    movzx       ecx, byte [r9]                      ; AES: byte 0
+    vmovq       xmm2, rcx                           ; AES
+    movzx       ecx, byte [r9 + rdx]                ; AES: byte r >> 1
+    vmovq       xmm3, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rdx, 0x03                           ; AES
+    vmovq       xmm4, rdx                           ; AES
+    vpsllq      xmm3, xmm3, xmm4                    ; AES: into place
+    mov         rdx, rsi
+    sub         rdx, 0x01                           ; AES
+    movzx       ecx, byte [r9 + rdx]                ; AES: byte r - 1
+    vmovq       xmm4, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rdx, 0x03                           ; AES
+    vmovq       xmm5, rdx                           ; AES
+    vpsllq      xmm4, xmm4, xmm5                    ; AES: into place
+    mov         ecx, 0x00                           ; AES: no byte stays
+    vpor        xmm2, xmm2, xmm3                    ; AES
+    vpor        xmm2, xmm2, xmm4                    ; AES: C_last, zero-padded
 .padded:
-    vmovdqu     xmm7, [rdi + 928]                   ; k_10
-    vpxor       xmm6, xmm7, xmm6                    ; k_Nr + text
-    vaesenclast xmm7, xmm5, xmm6                    ; other text
-    vmovq       xmm5, r10
-    vpxor       xmm6, xmm6, xmm6
-    vpshufb     xmm5, xmm5, xmm6                    ; r in every byte
-    vpcmpgtb    xmm5, xmm5, [rel gcm128_avx2_winograd_clmul1_x16_wipe_positions]  ; ones in bytes 0..r-1
-    vpand       xmm5, xmm7, xmm5                    ; zero-padded
-    vpshufb     xmm5, xmm5, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C_last
-    vpxor       xmm0, xmm5, xmm0                    ; C·H: A = X + C; X counts once
-    vpxor       xmm5, xmm0, [rdx]                   ; C·H: T = A + C1
-    vpxor       xmm6, xmm0, [rdx + 256]             ; C·H: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: U0·U1
-    vpxor       ymm2, ymm2, ymm0                    ; C·H: S += it
-    vpxor       ymm3, ymm3, ymm5                    ; C·H: LO += it
-    vpxor       ymm4, ymm4, ymm6                    ; C·H: HI += it
-    mov         rcx, r10
-    and         rcx, 0x08
+    vmovdqu     xmm3, [rdi + 928]                   ; AES: k_10
+    vpxor       xmm2, xmm3, xmm2                    ; AES: k_Nr + text
+    vaesenclast xmm3, xmm1, xmm2                    ; AES: last round: the other text
+    vmovq       xmm1, rsi                           ; AES
+    vpxor       xmm2, xmm2, xmm2                    ; AES
+    vpshufb     xmm1, xmm1, xmm2                    ; AES: r in every byte
+    vpcmpgtb    xmm1, xmm1, [rel gcm128_avx2_winograd_clmul1_x16_wipe_positions]  ; AES: ones in bytes 0..r-1
+    vpand       xmm1, xmm3, xmm1                    ; AES: zero-padded
+    mov         rcx, rsi
+    and         rcx, 0x08                           ; AES
+    cmp         rcx, 0x00
+    je          .stored_8                           ; AES
+    vmovq       [rbp], xmm3                         ; AES: 8 of its bytes
+    vpsrldq     xmm3, xmm3, 0x08                    ; AES: the bytes after them
+    add         rbp, 0x08                           ; AES
+.stored_8:
+    mov         rcx, rsi
+    and         rcx, 0x04                           ; AES
+    cmp         rcx, 0x00
+    je          .stored_4                           ; AES
+    vmovd       [rbp], xmm3                         ; AES: 4 of its bytes
+    vpsrldq     xmm3, xmm3, 0x04                    ; AES: the bytes after them
+    add         rbp, 0x04                           ; AES
+.stored_4:
+    mov         rcx, rsi
+    and         rcx, 0x02                           ; AES
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
-    je          .stored_8
-    vmovq       [rbp], xmm7                         ; 8 of its bytes
-    vpsrldq     xmm7, xmm7, 0x08                    ; the bytes after them
-    add         rbp, 0x08
-.stored_8:
-    mov         rcx, r10
-    and         rcx, 0x04
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rcx, 0x00
-    je          .stored_4
-    vmovd       [rbp], xmm7                         ; 4 of its bytes
-    vpsrldq     xmm7, xmm7, 0x04                    ; the bytes after them
-    add         rbp, 0x04
-.stored_4:
-    mov         rcx, r10
-    and         rcx, 0x02
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rcx, 0x00
-    je          .stored_2
-    vpextrw     word [rbp], xmm7, 0x00              ; 2 of its bytes
-    vpsrldq     xmm7, xmm7, 0x02                    ; the bytes after them
-    add         rbp, 0x02
+    je          .stored_2                           ; AES
+    vpextrw     word [rbp], xmm3, 0x00              ; AES: 2 of its bytes
+    vpsrldq     xmm3, xmm3, 0x02                    ; AES: the bytes after them
+    add         rbp, 0x02                           ; AES
 .stored_2:
-    and         r10, 0x01
+    and         rsi, 0x01                           ; AES
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r10, 0x00
-    je          .stored_1
-    vpextrb     byte [rbp], xmm7, 0x00              ; 1 of its bytes
+    cmp         rsi, 0x00
+    je          .stored_1                           ; AES
+    vpextrb     byte [rbp], xmm3, 0x00              ; AES: 1 of its bytes
 .stored_1:
-.reduce:
-    vpxor       ymm0, ymm3, ymm2                    ; reduce: LO += S
-    vpxor       ymm2, ymm4, ymm2                    ; reduce: HI += S
-    vpclmulqdq  ymm3, ymm0, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     ymm0, ymm0, 0x4e                    ; reduce: (LO1, LO0)
-    vpxor       ymm0, ymm0, ymm2                    ; reduce: + HI
+.written:
+    cmp         r11, 256
+    jb          .tail
+    vmovdqu     ymm2, [r10 + 64]                    ; C3·H^6: C, bytes as in memory
+    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C3·H^6: C
+    vpxor       ymm3, ymm2, [rdi + 64]              ; C3·H^6: T = A + C1
+    vpxor       ymm4, ymm2, [rdi + 320]             ; C3·H^6: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C3·H^6: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C3·H^6: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C3·H^6: U0·U1
+    vmovdqu     ymm5, [r10 + 96]                    ; C4·H^5: C, bytes as in memory
+    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C4·H^5: C
+    vpxor       ymm6, ymm5, [rdi + 96]              ; C4·H^5: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 352]             ; C4·H^5: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C4·H^5: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C4·H^5: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C4·H^5: U0·U1
+    vmovdqu     ymm8, [r10 + 128]                   ; C5·H^4: C, bytes as in memory
+    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C5·H^4: C
+    vpxor       ymm9, ymm8, [rdi + 128]             ; C5·H^4: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 384]            ; C5·H^4: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C5·H^4: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C5·H^4: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C5·H^4: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C5·H^4: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C5·H^4: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C5·H^4: HI += it
+    vmovdqu     ymm5, [r10 + 160]                   ; C6·H^3: C, bytes as in memory
+    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C6·H^3: C
+    vpxor       ymm6, ymm5, [rdi + 160]             ; C6·H^3: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 416]             ; C6·H^3: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C6·H^3: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C6·H^3: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C6·H^3: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C6·H^3: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C6·H^3: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C6·H^3: HI += it
+    vmovdqu     ymm8, [r10 + 192]                   ; C7·H^2: C, bytes as in memory
+    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C7·H^2: C
+    vpxor       ymm9, ymm8, [rdi + 192]             ; C7·H^2: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 448]            ; C7·H^2: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C7·H^2: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C7·H^2: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C7·H^2: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C7·H^2: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C7·H^2: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C7·H^2: HI += it
+    vmovdqu     ymm5, [r10 + 224]                   ; C8·H^1: C, bytes as in memory
+    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C8·H^1: C
+    vpxor       ymm6, ymm5, [rdi + 224]             ; C8·H^1: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 480]             ; C8·H^1: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C8·H^1: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C8·H^1: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C8·H^1: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C8·H^1: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C8·H^1: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C8·H^1: HI += it
+    vmovdqu     ymm8, [r10 + 32]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C2·H^7: C
+    vpxor       ymm9, ymm8, [rdi + 32]              ; C2·H^7: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 288]            ; C2·H^7: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C2·H^7: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C2·H^7: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C2·H^7: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C2·H^7: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C2·H^7: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C2·H^7: HI += it
+    vmovdqu     ymm5, [r10]                         ; C1·H^8: C, bytes as in memory
+    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C1·H^8: C
+    vpxor       ymm0, ymm5, ymm0                    ; C1·H^8: A = X + C
+    vpxor       ymm5, ymm0, [rdi]                   ; C1·H^8: T = A + C1
+    vpxor       ymm6, ymm0, [rdi + 256]             ; C1·H^8: U = A + C2
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; C1·H^8: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C1·H^8: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C1·H^8: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C1·H^8: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C1·H^8: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C1·H^8: HI += it
+    vpxor       ymm0, ymm2, ymm0                    ; C1·H^8: S += it
+    vpxor       ymm2, ymm3, ymm5                    ; C1·H^8: LO += it
+    vpxor       ymm3, ymm4, ymm6                    ; C1·H^8: HI += it
+    vpxor       ymm2, ymm2, ymm0                    ; reduce: LO += S
+    vpxor       ymm0, ymm3, ymm0                    ; reduce: HI += S
+    vpclmulqdq  ymm3, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm2, ymm2, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       ymm0, ymm2, ymm0                    ; reduce: + HI
     vpxor       ymm0, ymm3, ymm0                    ; reduce: RES = fold(LO) + HI
     vextracti128 xmm2, ymm0, 0x01                   ; reduce: upper lanes
     vpxor       xmm0, xmm0, xmm2                    ; reduce: add up the lanes
-    vpxor       xmm0, xmm0, xmm1                    ; reduce: minus the key terms
+    vpxor       xmm0, xmm0, [rdi + 512]             ; reduce: minus the key terms
+    add         r10, 256                            ; reduce
+    sub         r11, 256                            ; reduce
+.tail:
+    cmp         r11, 0x00
+    je          .tag                                ; reduce
+    lea         rcx, [r11 + 15]                     ; reduce
+    and         rcx, -16                            ; reduce
+    lea         rdx, [rdi + 256]                    ; reduce
+    sub         rdx, rcx                            ; reduce: H^m
+    vmovdqu     xmm2, [rdx + 512]                   ; reduce: R_m: the key terms of H^m … H^1
+    cmp         r11, 0x20
+    jae         .tail_first                         ; reduce
+    vpxor       xmm3, xmm3, xmm3                    ; reduce
+    vpxor       xmm4, xmm4, xmm4                    ; reduce
+    vpxor       xmm5, xmm5, xmm5                    ; reduce
+    jmp         .tail_rest                          ; reduce
+.tail_first:
+    vmovdqu     ymm3, [r10]                         ; C·H^m: C, bytes as in memory
+    vpshufb     ymm3, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C·H^m: C
+    vpxor       ymm0, ymm3, ymm0                    ; C·H^m: A = X + C
+    vpxor       ymm4, ymm0, [rdx]                   ; C·H^m: T = A + C1
+    vpxor       ymm5, ymm0, [rdx + 256]             ; C·H^m: U = A + C2
+    vpclmulqdq  ymm3, ymm0, ymm0, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^m: U0·U1
+    vpxor       xmm0, xmm0, xmm0                    ; C·H^m: X counts once
+    add         rdx, 0x20                           ; the next powers
+    add         r10, 0x20                           ; the next blocks
+    sub         r11, 0x20
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 0x20
+    jb          .tail_after_block
+.tail_block:
+    vmovdqu     ymm6, [r10]                         ; C·H^i: C, bytes as in memory
+    vpshufb     ymm6, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C·H^i: C
+    vpxor       ymm7, ymm6, [rdx]                   ; C·H^i: T = A + C1
+    vpxor       ymm8, ymm6, [rdx + 256]             ; C·H^i: U = A + C2
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C·H^i: U0·U1
+    vpxor       ymm3, ymm3, ymm6                    ; C·H^i: S += it
+    vpxor       ymm4, ymm4, ymm7                    ; C·H^i: LO += it
+    vpxor       ymm5, ymm5, ymm8                    ; C·H^i: HI += it
+    add         rdx, 0x20                           ; the next powers
+    add         r10, 0x20                           ; the next blocks
+    sub         r11, 0x20
+    cmp         r11, 0x20
+    jae         .tail_block
+.tail_after_block:
+    cmp         r11, 0x00
+    je          .tail_reduce
+.tail_rest:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 0x10
+    jb          .tail_under16
+    vmovdqu     xmm6, [r10]                         ; C, bytes as in memory
+    vpshufb     xmm6, xmm6, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C
+    vpxor       xmm0, xmm6, xmm0                    ; C·H^i: A = X + C; X counts once
+    vpxor       xmm6, xmm0, [rdx]                   ; C·H^i: T = A + C1
+    vpxor       xmm7, xmm0, [rdx + 256]             ; C·H^i: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: U0·U1
+    vpxor       ymm3, ymm3, ymm0                    ; C·H^i: S += it
+    vpxor       ymm4, ymm4, ymm6                    ; C·H^i: LO += it
+    vpxor       ymm5, ymm5, ymm7                    ; C·H^i: HI += it
+    vpxor       xmm0, xmm0, xmm0
+    add         rdx, 0x10                           ; the next powers
+    add         r10, 0x10                           ; the next blocks
+    sub         r11, 0x10
+    cmp         r11, 0x00
+    je          .tail_reduce
+.tail_under16:
+    vpshufb     xmm1, xmm1, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C_last
+    vpxor       xmm0, xmm1, xmm0                    ; C·H: A = X + C; X counts once
+    vpxor       xmm1, xmm0, [rdx]                   ; C·H: T = A + C1
+    vpxor       xmm6, xmm0, [rdx + 256]             ; C·H: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H: A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: U0·U1
+    vpxor       ymm3, ymm3, ymm0                    ; C·H: S += it
+    vpxor       ymm4, ymm4, ymm1                    ; C·H: LO += it
+    vpxor       ymm5, ymm5, ymm6                    ; C·H: HI += it
+.tail_reduce:
+    vpxor       ymm0, ymm4, ymm3                    ; reduce: LO += S
+    vpxor       ymm1, ymm5, ymm3                    ; reduce: HI += S
+    vpclmulqdq  ymm3, ymm0, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm0, ymm0, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       ymm0, ymm0, ymm1                    ; reduce: + HI
+    vpxor       ymm0, ymm3, ymm0                    ; reduce: RES = fold(LO) + HI
+    vextracti128 xmm1, ymm0, 0x01                   ; reduce: upper lanes
+    vpxor       xmm0, xmm0, xmm1                    ; reduce: add up the lanes
+    vpxor       xmm0, xmm0, xmm2                    ; reduce: minus the key terms
 .tag:
     shl         r12, 0x03                           ; bits
     vmovq       xmm1, r12
@@ -3504,7 +3525,7 @@ gcm128_avx2_winograd_clmul1_x16_wipe_seal:
 
 ; int gcm128_avx2_winograd_clmul1_x16_wipe_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len)
 ;   out = in decrypted; 0, or 1 if the tag differs: out is zero; or 2 if a length is none there may be
-;   stack 72 bytes; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13
+;   stack 72 bytes; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14
 ;   no secret remains in registers or on the stack
 global gcm128_avx2_winograd_clmul1_x16_wipe_open:function (gcm128_avx2_winograd_clmul1_x16_wipe_open.end - gcm128_avx2_winograd_clmul1_x16_wipe_open)
 align 32
@@ -3514,31 +3535,31 @@ gcm128_avx2_winograd_clmul1_x16_wipe_open:
     push        rbp                                 ; callee-saved
     push        r12                                 ; callee-saved
     push        r13                                 ; callee-saved
-    sub         rsp, 0x28                           ; frame
-    mov         r13, [rsp + 80]                     ; len, from the stack
-    mov         r12, [rsp + 88]                     ; out, from the stack
+    push        r14                                 ; callee-saved
+    sub         rsp, 0x20                           ; frame
+    mov         r14, [rsp + 80]                     ; len, from the stack
+    mov         r13, [rsp + 88]                     ; out, from the stack
     mov         rax, [rsp + 96]                     ; tag, from the stack
     mov         r10, [rsp + 104]                    ; tag_len, from the stack
     cmp         rdx, 0x00
     je          .refused
     mov         r11, 2305843009213693951            ; bytes of AAD or IV, at most
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, r11
     ja          .refused
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, r11
     ja          .refused
     mov         r11, 68719476704                    ; bytes of text, at most
-    cmp         r13, r11
-    ja          .refused
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r14, r11
+    ja          .refused
     cmp         r10, 0x04
     je          .tag_length
     cmp         r10, 0x08
     je          .tag_length
     cmp         r10, 0x0c
     jb          .refused
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x11
     jae         .refused
 .tag_length:
@@ -3914,11 +3935,11 @@ gcm128_avx2_winograd_clmul1_x16_wipe_open:
     vpxor       xmm0, xmm0, xmm2                    ; reduce: add up the lanes
     vpxor       xmm0, xmm0, xmm1                    ; reduce: minus the key terms
 .aad_done:
-    mov         rbx, r13
-    mov         r11, r12
-    cmp         r13, 0x00
+    mov         r12, r14
+    mov         rbp, r13
+    cmp         r14, 0x00
     je          .tag
-    cmp         rbx, 256
+    cmp         r12, 256
     jb          .rest
 .groups:
 .group:
@@ -4105,329 +4126,103 @@ gcm128_avx2_winograd_clmul1_x16_wipe_open:
     vpxor       ymm14, ymm0, [rdi]                  ; C1·H^8: T = A + C1
     vaesenclast ymm1, ymm1, ymm13                   ; AES: last round: the other text
     vpclmulqdq  ymm13, ymm14, ymm14, 0x10           ; C1·H^8: T0·T1
-    vmovdqu     [r11], ymm1                         ; AES: written
+    vmovdqu     [rbp], ymm1                         ; AES: written
     vpxor       ymm1, ymm12, [r9 + 32]              ; AES: k_Nr + text
     vpxor       ymm10, ymm10, ymm13                 ; C1·H^8: LO += it
     vaesenclast ymm1, ymm3, ymm1                    ; AES: last round: the other text
     vpxor       ymm0, ymm0, [rdi + 256]             ; C1·H^8: U = A + C2
-    vmovdqu     [r11 + 32], ymm1                    ; AES: written
+    vmovdqu     [rbp + 32], ymm1                    ; AES: written
     vpxor       ymm1, ymm12, [r9 + 64]              ; AES: k_Nr + text
     vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; C1·H^8: U0·U1
     vaesenclast ymm1, ymm4, ymm1                    ; AES: last round: the other text
     vpxor       ymm0, ymm2, ymm0                    ; C1·H^8: HI += it
-    vmovdqu     [r11 + 64], ymm1                    ; AES: written
+    vmovdqu     [rbp + 64], ymm1                    ; AES: written
     vpxor       ymm1, ymm12, [r9 + 96]              ; AES: k_Nr + text
     vpxor       ymm2, ymm10, ymm7                   ; reduce: LO += S
     vaesenclast ymm1, ymm6, ymm1                    ; AES: last round: the other text
     vpxor       ymm0, ymm0, ymm7                    ; reduce: HI += S
-    vmovdqu     [r11 + 96], ymm1                    ; AES: written
+    vmovdqu     [rbp + 96], ymm1                    ; AES: written
     vpxor       ymm1, ymm12, [r9 + 128]             ; AES: k_Nr + text
     vpshufd     ymm3, ymm2, 0x4e                    ; reduce: (LO1, LO0)
     vaesenclast ymm1, ymm8, ymm1                    ; AES: last round: the other text
     vpxor       ymm0, ymm3, ymm0                    ; reduce: + HI
-    vmovdqu     [r11 + 128], ymm1                   ; AES: written
+    vmovdqu     [rbp + 128], ymm1                   ; AES: written
     vpxor       ymm1, ymm12, [r9 + 160]             ; AES: k_Nr + text
     vpclmulqdq  ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; reduce: LO0·Q'
     vaesenclast ymm1, ymm9, ymm1                    ; AES: last round: the other text
     vpxor       ymm0, ymm2, ymm0                    ; reduce: RES = fold(LO) + HI
-    vmovdqu     [r11 + 160], ymm1                   ; AES: written
+    vmovdqu     [rbp + 160], ymm1                   ; AES: written
     vpxor       ymm1, ymm12, [r9 + 192]             ; AES: k_Nr + text
     vextracti128 xmm2, ymm0, 0x01                   ; reduce: upper lanes
     vaesenclast ymm1, ymm11, ymm1                   ; AES: last round: the other text
     vpxor       xmm0, xmm0, xmm2                    ; reduce: add up the lanes
-    vmovdqu     [r11 + 192], ymm1                   ; AES: written
+    vmovdqu     [rbp + 192], ymm1                   ; AES: written
     vpxor       ymm1, ymm12, [r9 + 224]             ; AES: k_Nr + text
     vpxor       xmm0, xmm0, [rdi + 512]             ; reduce: minus the key terms
     vaesenclast ymm1, ymm5, ymm1                    ; AES: last round: the other text
-    vmovdqu     [r11 + 224], ymm1                   ; AES: written
+    vmovdqu     [rbp + 224], ymm1                   ; AES: written
     add         r9, 256                             ; next group
-    add         r11, 256
-    sub         rbx, 256
-    cmp         rbx, 256
+    add         rbp, 256
+    sub         r12, 256
+    cmp         r12, 256
     jae         .group
 .after_group:
-    cmp         rbx, 0x00
+    cmp         r12, 0x00
     je          .tag
 .rest:
+    mov         rsi, r9
+    mov         rbx, r12
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 256]
     sub         rdx, rcx                            ; H^m
     vmovdqu     xmm1, [rdx + 512]                   ; R_m: the key terms of H^m … H^1
+    cmp         rbx, 0x20
+    jae         .tail_first
     vpxor       xmm2, xmm2, xmm2
     vpxor       xmm3, xmm3, xmm3
     vpxor       xmm4, xmm4, xmm4
-    cmp         rbx, 0x80
-    jb          .under_4
-    vpshufb     ymm5, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
-    vmovdqu     ymm6, [r9]                          ; C, bytes as in memory
-    vpaddd      ymm7, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_2]  ; AES: 2 blocks ahead
-    vpshufb     ymm6, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C
-    vpshufb     ymm7, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
-    vpxor       ymm0, ymm6, ymm0                    ; C·H^i: A = X + C; X counts once
-    vpaddd      ymm6, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     ymm6, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
-    vpclmulqdq  ymm8, ymm0, ymm0, 0x10              ; C·H^i: A0·A1
-    vpaddd      ymm9, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_6]  ; AES: 6 blocks ahead
-    vpxor       ymm2, ymm2, ymm8                    ; C·H^i: S += it
-    vpshufb     ymm8, ymm9, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
-    vpxor       ymm9, ymm0, [rdx]                   ; C·H^i: T = A + C1
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_8]  ; AES: the next counters
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C·H^i: T0·T1
-    vbroadcasti128 ymm10, [rdi + 768]               ; AES: k_0
-    vpxor       ymm3, ymm3, ymm9                    ; C·H^i: LO += it
-    vpxor       ymm5, ymm5, ymm10                   ; AES: + k_0
-    vpxor       ymm7, ymm7, ymm10                   ; AES: + k_0
-    vpxor       ymm0, ymm0, [rdx + 256]             ; C·H^i: U = A + C2
-    vpxor       ymm6, ymm6, ymm10                   ; AES: + k_0
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; C·H^i: U0·U1
-    vpxor       ymm8, ymm8, ymm10                   ; AES: + k_0
-    vpxor       ymm4, ymm4, ymm0                    ; C·H^i: HI += it
-    vbroadcasti128 ymm0, [rdi + 784]                ; AES: k_1
-    vaesenc     ymm5, ymm5, ymm0                    ; AES: round 1
-    vmovdqu     ymm9, [r9 + 32]                     ; C, bytes as in memory
-    vaesenc     ymm7, ymm7, ymm0                    ; AES: round 1
-    vpshufb     ymm9, ymm9, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C
-    vaesenc     ymm6, ymm6, ymm0                    ; AES: round 1
-    vaesenc     ymm0, ymm8, ymm0                    ; AES: round 1
-    vbroadcasti128 ymm8, [rdi + 800]                ; AES: k_2
-    vpclmulqdq  ymm10, ymm9, ymm9, 0x10             ; C·H^i: A0·A1
-    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 2
-    vpxor       ymm2, ymm2, ymm10                   ; C·H^i: S += it
-    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 2
-    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 2
-    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 2
-    vpxor       ymm8, ymm9, [rdx + 32]              ; C·H^i: T = A + C1
-    vbroadcasti128 ymm10, [rdi + 816]               ; AES: k_3
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C·H^i: T0·T1
-    vaesenc     ymm5, ymm5, ymm10                   ; AES: round 3
-    vpxor       ymm3, ymm3, ymm8                    ; C·H^i: LO += it
-    vaesenc     ymm7, ymm7, ymm10                   ; AES: round 3
-    vaesenc     ymm6, ymm6, ymm10                   ; AES: round 3
-    vaesenc     ymm0, ymm0, ymm10                   ; AES: round 3
-    vpxor       ymm8, ymm9, [rdx + 288]             ; C·H^i: U = A + C2
-    vbroadcasti128 ymm9, [rdi + 832]                ; AES: k_4
-    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 4
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C·H^i: U0·U1
-    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 4
-    vpxor       ymm4, ymm4, ymm8                    ; C·H^i: HI += it
-    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 4
-    vmovdqu     ymm8, [r9 + 64]                     ; C, bytes as in memory
-    vaesenc     ymm0, ymm0, ymm9                    ; AES: round 4
-    vbroadcasti128 ymm9, [rdi + 848]                ; AES: k_5
-    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C
-    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 5
-    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 5
-    vpclmulqdq  ymm10, ymm8, ymm8, 0x10             ; C·H^i: A0·A1
-    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 5
-    vaesenc     ymm0, ymm0, ymm9                    ; AES: round 5
-    vpxor       ymm2, ymm2, ymm10                   ; C·H^i: S += it
-    vbroadcasti128 ymm9, [rdi + 864]                ; AES: k_6
-    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 6
-    vpxor       ymm10, ymm8, [rdx + 64]             ; C·H^i: T = A + C1
-    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 6
-    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 6
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C·H^i: T0·T1
-    vaesenc     ymm0, ymm0, ymm9                    ; AES: round 6
-    vpxor       ymm3, ymm3, ymm10                   ; C·H^i: LO += it
-    vbroadcasti128 ymm9, [rdi + 880]                ; AES: k_7
-    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 7
-    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 7
-    vpxor       ymm8, ymm8, [rdx + 320]             ; C·H^i: U = A + C2
-    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 7
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C·H^i: U0·U1
-    vaesenc     ymm0, ymm0, ymm9                    ; AES: round 7
-    vbroadcasti128 ymm9, [rdi + 896]                ; AES: k_8
-    vpxor       ymm4, ymm4, ymm8                    ; C·H^i: HI += it
-    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 8
-    vmovdqu     ymm8, [r9 + 96]                     ; C, bytes as in memory
-    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 8
-    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C
-    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 8
-    vaesenc     ymm0, ymm0, ymm9                    ; AES: round 8
-    vbroadcasti128 ymm9, [rdi + 912]                ; AES: k_9
-    vpclmulqdq  ymm10, ymm8, ymm8, 0x10             ; C·H^i: A0·A1
-    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 9
-    vpxor       ymm2, ymm2, ymm10                   ; C·H^i: S += it
-    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 9
-    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 9
-    vaesenc     ymm0, ymm0, ymm9                    ; AES: round 9
-    vpxor       ymm9, ymm8, [rdx + 96]              ; C·H^i: T = A + C1
-    vbroadcasti128 ymm10, [rdi + 928]               ; AES: k_10
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C·H^i: T0·T1
-    vpxor       ymm11, ymm10, [r9]                  ; AES: k_Nr + text
-    vaesenclast ymm5, ymm5, ymm11                   ; AES: last round: the other text
-    vpxor       ymm3, ymm3, ymm9                    ; C·H^i: LO += it
-    vmovdqu     [r11], ymm5                         ; AES: written
-    vpxor       ymm5, ymm10, [r9 + 32]              ; AES: k_Nr + text
-    vaesenclast ymm5, ymm7, ymm5                    ; AES: last round: the other text
-    vpxor       ymm7, ymm8, [rdx + 352]             ; C·H^i: U = A + C2
-    vmovdqu     [r11 + 32], ymm5                    ; AES: written
-    vpclmulqdq  ymm5, ymm7, ymm7, 0x10              ; C·H^i: U0·U1
-    vpxor       ymm7, ymm10, [r9 + 64]              ; AES: k_Nr + text
-    vpxor       ymm4, ymm4, ymm5                    ; C·H^i: HI += it
-    vaesenclast ymm5, ymm6, ymm7                    ; AES: last round: the other text
-    vmovdqu     [r11 + 64], ymm5                    ; AES: written
-    vpxor       ymm5, ymm10, [r9 + 96]              ; AES: k_Nr + text
-    vaesenclast ymm0, ymm0, ymm5                    ; AES: last round: the other text
-    vmovdqu     [r11 + 96], ymm0                    ; AES: written
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
-    add         rdx, 0x80                           ; the next powers
-    add         r9, 0x80                            ; the next blocks
-    sub         rbx, 0x80
-    add         r11, 0x80
-.under_4:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rbx, 0x40
-    jb          .under_2
-    vpshufb     ymm5, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
-    vmovdqu     ymm6, [r9]                          ; C, bytes as in memory
-    vpaddd      ymm7, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_2]  ; AES: 2 blocks ahead
-    vpshufb     ymm6, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C
-    vpshufb     ymm7, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_4]  ; AES: the next counters
-    vpxor       ymm0, ymm6, ymm0                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  ymm6, ymm0, ymm0, 0x10              ; C·H^i: A0·A1
-    vbroadcasti128 ymm8, [rdi + 768]                ; AES: k_0
-    vpxor       ymm5, ymm5, ymm8                    ; AES: + k_0
-    vpxor       ymm2, ymm2, ymm6                    ; C·H^i: S += it
-    vpxor       ymm6, ymm7, ymm8                    ; AES: + k_0
-    vbroadcasti128 ymm7, [rdi + 784]                ; AES: k_1
-    vpxor       ymm8, ymm0, [rdx]                   ; C·H^i: T = A + C1
-    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C·H^i: T0·T1
-    vaesenc     ymm6, ymm6, ymm7                    ; AES: round 1
-    vbroadcasti128 ymm7, [rdi + 800]                ; AES: k_2
-    vpxor       ymm3, ymm3, ymm8                    ; C·H^i: LO += it
-    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 2
-    vpxor       ymm0, ymm0, [rdx + 256]             ; C·H^i: U = A + C2
-    vaesenc     ymm6, ymm6, ymm7                    ; AES: round 2
-    vbroadcasti128 ymm7, [rdi + 816]                ; AES: k_3
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; C·H^i: U0·U1
-    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 3
-    vpxor       ymm4, ymm4, ymm0                    ; C·H^i: HI += it
-    vaesenc     ymm0, ymm6, ymm7                    ; AES: round 3
-    vbroadcasti128 ymm6, [rdi + 832]                ; AES: k_4
-    vmovdqu     ymm7, [r9 + 32]                     ; C, bytes as in memory
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 4
-    vpshufb     ymm7, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C
-    vaesenc     ymm0, ymm0, ymm6                    ; AES: round 4
-    vbroadcasti128 ymm6, [rdi + 848]                ; AES: k_5
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 5
-    vaesenc     ymm0, ymm0, ymm6                    ; AES: round 5
-    vpclmulqdq  ymm6, ymm7, ymm7, 0x10              ; C·H^i: A0·A1
-    vbroadcasti128 ymm8, [rdi + 864]                ; AES: k_6
-    vpxor       ymm2, ymm2, ymm6                    ; C·H^i: S += it
-    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 6
-    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 6
-    vbroadcasti128 ymm6, [rdi + 880]                ; AES: k_7
-    vpxor       ymm8, ymm7, [rdx + 32]              ; C·H^i: T = A + C1
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 7
-    vaesenc     ymm0, ymm0, ymm6                    ; AES: round 7
-    vpclmulqdq  ymm6, ymm8, ymm8, 0x10              ; C·H^i: T0·T1
-    vbroadcasti128 ymm8, [rdi + 896]                ; AES: k_8
-    vpxor       ymm3, ymm3, ymm6                    ; C·H^i: LO += it
-    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 8
-    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 8
-    vbroadcasti128 ymm6, [rdi + 912]                ; AES: k_9
-    vpxor       ymm7, ymm7, [rdx + 288]             ; C·H^i: U = A + C2
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 9
-    vaesenc     ymm0, ymm0, ymm6                    ; AES: round 9
-    vpclmulqdq  ymm6, ymm7, ymm7, 0x10              ; C·H^i: U0·U1
-    vbroadcasti128 ymm7, [rdi + 928]                ; AES: k_10
-    vpxor       ymm8, ymm7, [r9]                    ; AES: k_Nr + text
-    vpxor       ymm4, ymm4, ymm6                    ; C·H^i: HI += it
-    vaesenclast ymm5, ymm5, ymm8                    ; AES: last round: the other text
-    vmovdqu     [r11], ymm5                         ; AES: written
-    vpxor       ymm5, ymm7, [r9 + 32]               ; AES: k_Nr + text
-    vaesenclast ymm0, ymm0, ymm5                    ; AES: last round: the other text
-    vmovdqu     [r11 + 32], ymm0                    ; AES: written
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
-    add         rdx, 0x40                           ; the next powers
-    add         r9, 0x40                            ; the next blocks
-    sub         rbx, 0x40
-    add         r11, 0x40
-.under_2:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rbx, 0x20
-    jb          .under_1
-    vpshufb     ymm5, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
-    vmovdqu     ymm6, [r9]                          ; C, bytes as in memory
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_2]  ; AES: the next counters
-    vpshufb     ymm6, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C
-    vbroadcasti128 ymm7, [rdi + 768]                ; AES: k_0
-    vpxor       ymm5, ymm5, ymm7                    ; AES: + k_0
-    vpxor       ymm0, ymm6, ymm0                    ; C·H^i: A = X + C; X counts once
-    vbroadcasti128 ymm6, [rdi + 784]                ; AES: k_1
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 1
-    vpclmulqdq  ymm6, ymm0, ymm0, 0x10              ; C·H^i: A0·A1
-    vbroadcasti128 ymm7, [rdi + 800]                ; AES: k_2
-    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 2
-    vpxor       ymm2, ymm2, ymm6                    ; C·H^i: S += it
-    vbroadcasti128 ymm6, [rdi + 816]                ; AES: k_3
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 3
-    vpxor       ymm6, ymm0, [rdx]                   ; C·H^i: T = A + C1
-    vbroadcasti128 ymm7, [rdi + 832]                ; AES: k_4
-    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 4
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: T0·T1
-    vbroadcasti128 ymm7, [rdi + 848]                ; AES: k_5
-    vpxor       ymm3, ymm3, ymm6                    ; C·H^i: LO += it
-    vaesenc     ymm5, ymm5, ymm7                    ; AES: round 5
-    vbroadcasti128 ymm6, [rdi + 864]                ; AES: k_6
-    vpxor       ymm0, ymm0, [rdx + 256]             ; C·H^i: U = A + C2
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 6
-    vbroadcasti128 ymm6, [rdi + 880]                ; AES: k_7
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; C·H^i: U0·U1
-    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 7
-    vbroadcasti128 ymm6, [rdi + 896]                ; AES: k_8
-    vpxor       ymm4, ymm4, ymm0                    ; C·H^i: HI += it
-    vaesenc     ymm0, ymm5, ymm6                    ; AES: round 8
-    vbroadcasti128 ymm5, [rdi + 912]                ; AES: k_9
-    vaesenc     ymm0, ymm0, ymm5                    ; AES: round 9
-    vbroadcasti128 ymm5, [rdi + 928]                ; AES: k_10
-    vpxor       ymm5, ymm5, [r9]                    ; AES: k_Nr + text
-    vaesenclast ymm0, ymm0, ymm5                    ; AES: last round: the other text
-    vmovdqu     [r11], ymm0                         ; AES: written
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
+    jmp         .tail_rest
+.tail_first:
+    vmovdqu     ymm2, [rsi]                         ; C·H^m: C, bytes as in memory
+    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C·H^m: C
+    vpxor       ymm0, ymm2, ymm0                    ; C·H^m: A = X + C
+    vpxor       ymm3, ymm0, [rdx]                   ; C·H^m: T = A + C1
+    vpxor       ymm4, ymm0, [rdx + 256]             ; C·H^m: U = A + C2
+    vpclmulqdq  ymm2, ymm0, ymm0, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C·H^m: U0·U1
+    vpxor       xmm0, xmm0, xmm0                    ; C·H^m: X counts once
     add         rdx, 0x20                           ; the next powers
-    add         r9, 0x20                            ; the next blocks
+    add         rsi, 0x20                           ; the next blocks
     sub         rbx, 0x20
-    add         r11, 0x20
-.under_1:
+    cmp         rbx, 0x20
+    jb          .tail_after_block
+.tail_block:
+    vmovdqu     ymm5, [rsi]                         ; C·H^i: C, bytes as in memory
+    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C·H^i: C
+    vpxor       ymm6, ymm5, [rdx]                   ; C·H^i: T = A + C1
+    vpxor       ymm7, ymm5, [rdx + 256]             ; C·H^i: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C·H^i: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C·H^i: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C·H^i: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C·H^i: HI += it
+    add         rdx, 0x20                           ; the next powers
+    add         rsi, 0x20                           ; the next blocks
+    sub         rbx, 0x20
+    cmp         rbx, 0x20
+    jae         .tail_block
+.tail_after_block:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
-    je          .reduce
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    je          .tail_reduce
+.tail_rest:
     cmp         rbx, 0x10
-    jb          .under_block
-    vpshufb     xmm5, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; counter block
-    vmovdqu     xmm6, [rdi + 768]                   ; k_0
-    vpxor       xmm5, xmm5, xmm6                    ; + k_0
-    vmovdqu     xmm6, [rdi + 784]                   ; k_1
-    vaesenc     xmm5, xmm5, xmm6                    ; round 1
-    vmovdqu     xmm6, [rdi + 800]                   ; k_2
-    vaesenc     xmm5, xmm5, xmm6                    ; round 2
-    vmovdqu     xmm6, [rdi + 816]                   ; k_3
-    vaesenc     xmm5, xmm5, xmm6                    ; round 3
-    vmovdqu     xmm6, [rdi + 832]                   ; k_4
-    vaesenc     xmm5, xmm5, xmm6                    ; round 4
-    vmovdqu     xmm6, [rdi + 848]                   ; k_5
-    vaesenc     xmm5, xmm5, xmm6                    ; round 5
-    vmovdqu     xmm6, [rdi + 864]                   ; k_6
-    vaesenc     xmm5, xmm5, xmm6                    ; round 6
-    vmovdqu     xmm6, [rdi + 880]                   ; k_7
-    vaesenc     xmm5, xmm5, xmm6                    ; round 7
-    vmovdqu     xmm6, [rdi + 896]                   ; k_8
-    vaesenc     xmm5, xmm5, xmm6                    ; round 8
-    vmovdqu     xmm6, [rdi + 912]                   ; k_9
-    vaesenc     xmm5, xmm5, xmm6                    ; round 9
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_one]  ; the next counters
-    vmovdqu     xmm6, [r9]                          ; text, bytes as in memory
-    vmovdqu     xmm7, [rdi + 928]                   ; k_10
-    vpxor       xmm7, xmm7, xmm6                    ; k_Nr + text
-    vaesenclast xmm5, xmm5, xmm7                    ; other text
-    vmovdqu     [r11], xmm5                         ; written
-    vpshufb     xmm5, xmm6, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C
+    jb          .tail_under16
+    vmovdqu     xmm5, [rsi]                         ; C, bytes as in memory
+    vpshufb     xmm5, xmm5, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C
     vpxor       xmm0, xmm5, xmm0                    ; C·H^i: A = X + C; X counts once
     vpxor       xmm5, xmm0, [rdx]                   ; C·H^i: T = A + C1
     vpxor       xmm6, xmm0, [rdx + 256]             ; C·H^i: U = A + C2
@@ -4437,86 +4232,63 @@ gcm128_avx2_winograd_clmul1_x16_wipe_open:
     vpxor       ymm2, ymm2, ymm0                    ; C·H^i: S += it
     vpxor       ymm3, ymm3, ymm5                    ; C·H^i: LO += it
     vpxor       ymm4, ymm4, ymm6                    ; C·H^i: HI += it
-    vpxor       xmm0, xmm0, xmm0                    ; X counts once
+    vpxor       xmm0, xmm0, xmm0
     add         rdx, 0x10                           ; the next powers
-    add         r9, 0x10                            ; the next blocks
+    add         rsi, 0x10                           ; the next blocks
     sub         rbx, 0x10
-    add         r11, 0x10
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
-    je          .reduce
-.under_block:
-    vpshufb     xmm5, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; counter block
-    vmovdqu     xmm6, [rdi + 768]                   ; k_0
-    vpxor       xmm5, xmm5, xmm6                    ; + k_0
-    vmovdqu     xmm6, [rdi + 784]                   ; k_1
-    vaesenc     xmm5, xmm5, xmm6                    ; round 1
-    vmovdqu     xmm6, [rdi + 800]                   ; k_2
-    vaesenc     xmm5, xmm5, xmm6                    ; round 2
-    vmovdqu     xmm6, [rdi + 816]                   ; k_3
-    vaesenc     xmm5, xmm5, xmm6                    ; round 3
-    vmovdqu     xmm6, [rdi + 832]                   ; k_4
-    vaesenc     xmm5, xmm5, xmm6                    ; round 4
-    vmovdqu     xmm6, [rdi + 848]                   ; k_5
-    vaesenc     xmm5, xmm5, xmm6                    ; round 5
-    vmovdqu     xmm6, [rdi + 864]                   ; k_6
-    vaesenc     xmm5, xmm5, xmm6                    ; round 6
-    vmovdqu     xmm6, [rdi + 880]                   ; k_7
-    vaesenc     xmm5, xmm5, xmm6                    ; round 7
-    vmovdqu     xmm6, [rdi + 896]                   ; k_8
-    vaesenc     xmm5, xmm5, xmm6                    ; round 8
-    vmovdqu     xmm6, [rdi + 912]                   ; k_9
-    vaesenc     xmm5, xmm5, xmm6                    ; round 9
-    vpxor       xmm6, xmm6, xmm6
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    je          .tail_reduce
+.tail_under16:
+    vpxor       xmm5, xmm5, xmm5
     cmp         rbx, 0x08
-    jb          .under8
-    vmovq       xmm6, [r9]                          ; bytes 0..7
-    vmovq       xmm7, [r9 + rbx - 8]                ; the last 8 bytes
-    mov         rcx, rbx
-    shl         rcx, 0x03
-    sub         rcx, 0x78
-    neg         rcx                                 ; 8·(15 - r) bits
-    vmovq       xmm8, rcx
-    vpsrlq      xmm7, xmm7, xmm8                    ; 8·(15 - r) bits
-    vpsrlq      xmm7, xmm7, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm6, xmm6, xmm7                    ; C_last, zero-padded
-    jmp         .padded
-.under8:
+    jb          .tail_under8
+    vmovq       xmm5, [rsi]                         ; bytes 0..7
+    vmovq       xmm6, [rsi + rbx - 8]               ; the last 8 bytes
+    shl         rbx, 0x03
+    sub         rbx, 0x78
+    neg         rbx                                 ; 8·(15 - r) bits
+    vmovq       xmm7, rbx
+    vpsrlq      xmm6, xmm6, xmm7                    ; 8·(15 - r) bits
+    vpsrlq      xmm6, xmm6, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; C_last, zero-padded
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .tail_padded
+.tail_under8:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x04
-    jb          .under4
-    vmovd       xmm6, [r9]                          ; bytes 0..3
-    vmovd       xmm7, [r9 + rbx - 4]                ; the last 4 bytes
-    mov         rcx, rbx
-    shl         rcx, 0x03
-    sub         rcx, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm8, rcx
-    vpsllq      xmm7, xmm7, xmm8                    ; into place
-    vpor        xmm6, xmm6, xmm7                    ; C_last, zero-padded
-    jmp         .padded
-.under4:
-    mov         rsi, rbx
-    shr         rsi, 0x01
-    movzx       ecx, byte [r9]                      ; byte 0
+    jb          .tail_under4
+    vmovd       xmm5, [rsi]                         ; bytes 0..3
+    vmovd       xmm6, [rsi + rbx - 4]               ; the last 4 bytes
+    shl         rbx, 0x03
+    sub         rbx, 0x20                           ; 8·(r - 4) bits
+    vmovq       xmm7, rbx
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
+    vpor        xmm5, xmm5, xmm6                    ; C_last, zero-padded
+    jmp         .tail_padded
+.tail_under4:
+    mov         r11, rbx
+    shr         r11, 0x01
+    movzx       ecx, byte [rsi]                     ; byte 0
+    vmovq       xmm5, rcx
+    movzx       ecx, byte [rsi + r11]               ; byte r >> 1
     vmovq       xmm6, rcx
-    movzx       ecx, byte [r9 + rsi]                ; byte r >> 1
+    mov         ecx, 0x00                           ; no byte stays
+    shl         r11, 0x03
+    vmovq       xmm7, r11
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
+    sub         rbx, 0x01
+    movzx       ecx, byte [rsi + rbx]               ; byte r - 1
     vmovq       xmm7, rcx
-    shl         rsi, 0x03
-    vmovq       xmm8, rsi
+    mov         ecx, 0x00                           ; no byte stays
+    shl         rbx, 0x03
+    vmovq       xmm8, rbx
     vpsllq      xmm7, xmm7, xmm8                    ; into place
-    mov         rsi, rbx
-    sub         rsi, 0x01
-    movzx       ecx, byte [r9 + rsi]                ; byte r - 1
-    vmovq       xmm8, rcx
-    shl         rsi, 0x03
-    vmovq       xmm9, rsi
-    vpsllq      xmm8, xmm8, xmm9                    ; into place
-    vpor        xmm6, xmm6, xmm7
-    vpor        xmm6, xmm6, xmm8                    ; C_last, zero-padded
-.padded:
-    vmovdqu     xmm7, [rdi + 928]                   ; k_10
-    vpxor       xmm7, xmm7, xmm6                    ; k_Nr + text
-    vaesenclast xmm7, xmm5, xmm7                    ; other text
-    vpshufb     xmm5, xmm6, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C_last
+    mov         ecx, 0x00                           ; no byte stays
+    vpor        xmm5, xmm5, xmm6
+    vpor        xmm5, xmm5, xmm7                    ; C_last, zero-padded
+.tail_padded:
+    vpshufb     xmm5, xmm5, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; C_last
     vpxor       xmm0, xmm5, xmm0                    ; C·H: A = X + C; X counts once
     vpxor       xmm5, xmm0, [rdx]                   ; C·H: T = A + C1
     vpxor       xmm6, xmm0, [rdx + 256]             ; C·H: U = A + C2
@@ -4526,38 +4298,7 @@ gcm128_avx2_winograd_clmul1_x16_wipe_open:
     vpxor       ymm2, ymm2, ymm0                    ; C·H: S += it
     vpxor       ymm3, ymm3, ymm5                    ; C·H: LO += it
     vpxor       ymm4, ymm4, ymm6                    ; C·H: HI += it
-    mov         rcx, rbx
-    and         rcx, 0x08
-    cmp         rcx, 0x00
-    je          .stored_8
-    vmovq       [r11], xmm7                         ; 8 of its bytes
-    vpsrldq     xmm7, xmm7, 0x08                    ; the bytes after them
-    add         r11, 0x08
-.stored_8:
-    mov         rcx, rbx
-    and         rcx, 0x04
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rcx, 0x00
-    je          .stored_4
-    vmovd       [r11], xmm7                         ; 4 of its bytes
-    vpsrldq     xmm7, xmm7, 0x04                    ; the bytes after them
-    add         r11, 0x04
-.stored_4:
-    mov         rcx, rbx
-    and         rcx, 0x02
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rcx, 0x00
-    je          .stored_2
-    vpextrw     word [r11], xmm7, 0x00              ; 2 of its bytes
-    vpsrldq     xmm7, xmm7, 0x02                    ; the bytes after them
-    add         r11, 0x02
-.stored_2:
-    and         rbx, 0x01
-    cmp         rbx, 0x00
-    je          .stored_1
-    vpextrb     byte [r11], xmm7, 0x00              ; 1 of its bytes
-.stored_1:
-.reduce:
+.tail_reduce:
     vpxor       ymm0, ymm3, ymm2                    ; reduce: LO += S
     vpxor       ymm2, ymm4, ymm2                    ; reduce: HI += S
     vpclmulqdq  ymm3, ymm0, [rel gcm128_avx2_winograd_clmul1_x16_wipe_fold_q], 0x10  ; reduce: LO0·Q'
@@ -4567,8 +4308,321 @@ gcm128_avx2_winograd_clmul1_x16_wipe_open:
     vextracti128 xmm2, ymm0, 0x01                   ; reduce: upper lanes
     vpxor       xmm0, xmm0, xmm2                    ; reduce: add up the lanes
     vpxor       xmm0, xmm0, xmm1                    ; reduce: minus the key terms
+    vpxor       xmm1, xmm1, xmm1                    ; reduce
+    cmp         r12, 0x00
+    je          .written                            ; reduce
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r12, 0x80
+    jb          .under_4                            ; reduce
+    vpshufb     ymm1, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
+    vpaddd      ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
+    vpaddd      ymm3, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     ymm3, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
+    vpaddd      ymm4, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_6]  ; AES: 6 blocks ahead
+    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_8]  ; AES: the next counters
+    vbroadcasti128 ymm5, [rdi + 768]                ; AES: k_0
+    vpxor       ymm1, ymm1, ymm5                    ; AES: + k_0
+    vpxor       ymm2, ymm2, ymm5                    ; AES: + k_0
+    vpxor       ymm3, ymm3, ymm5                    ; AES: + k_0
+    vpxor       ymm4, ymm4, ymm5                    ; AES: + k_0
+    vbroadcasti128 ymm5, [rdi + 784]                ; AES: k_1
+    vaesenc     ymm1, ymm1, ymm5                    ; AES: round 1
+    vaesenc     ymm2, ymm2, ymm5                    ; AES: round 1
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 1
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 1
+    vbroadcasti128 ymm5, [rdi + 800]                ; AES: k_2
+    vaesenc     ymm1, ymm1, ymm5                    ; AES: round 2
+    vaesenc     ymm2, ymm2, ymm5                    ; AES: round 2
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 2
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 2
+    vbroadcasti128 ymm5, [rdi + 816]                ; AES: k_3
+    vaesenc     ymm1, ymm1, ymm5                    ; AES: round 3
+    vaesenc     ymm2, ymm2, ymm5                    ; AES: round 3
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 3
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 3
+    vbroadcasti128 ymm5, [rdi + 832]                ; AES: k_4
+    vaesenc     ymm1, ymm1, ymm5                    ; AES: round 4
+    vaesenc     ymm2, ymm2, ymm5                    ; AES: round 4
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 4
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 4
+    vbroadcasti128 ymm5, [rdi + 848]                ; AES: k_5
+    vaesenc     ymm1, ymm1, ymm5                    ; AES: round 5
+    vaesenc     ymm2, ymm2, ymm5                    ; AES: round 5
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 5
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 5
+    vbroadcasti128 ymm5, [rdi + 864]                ; AES: k_6
+    vaesenc     ymm1, ymm1, ymm5                    ; AES: round 6
+    vaesenc     ymm2, ymm2, ymm5                    ; AES: round 6
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 6
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 6
+    vbroadcasti128 ymm5, [rdi + 880]                ; AES: k_7
+    vaesenc     ymm1, ymm1, ymm5                    ; AES: round 7
+    vaesenc     ymm2, ymm2, ymm5                    ; AES: round 7
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 7
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 7
+    vbroadcasti128 ymm5, [rdi + 896]                ; AES: k_8
+    vaesenc     ymm1, ymm1, ymm5                    ; AES: round 8
+    vaesenc     ymm2, ymm2, ymm5                    ; AES: round 8
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 8
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 8
+    vbroadcasti128 ymm5, [rdi + 912]                ; AES: k_9
+    vaesenc     ymm1, ymm1, ymm5                    ; AES: round 9
+    vaesenc     ymm2, ymm2, ymm5                    ; AES: round 9
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 9
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 9
+    vbroadcasti128 ymm5, [rdi + 928]                ; AES: k_10
+    vpxor       ymm6, ymm5, [r9]                    ; AES: k_Nr + text
+    vaesenclast ymm1, ymm1, ymm6                    ; AES: last round: the other text
+    vmovdqu     [rbp], ymm1                         ; AES: written
+    vpxor       ymm1, ymm5, [r9 + 32]               ; AES: k_Nr + text
+    vaesenclast ymm1, ymm2, ymm1                    ; AES: last round: the other text
+    vmovdqu     [rbp + 32], ymm1                    ; AES: written
+    vpxor       ymm1, ymm5, [r9 + 64]               ; AES: k_Nr + text
+    vaesenclast ymm1, ymm3, ymm1                    ; AES: last round: the other text
+    vmovdqu     [rbp + 64], ymm1                    ; AES: written
+    vpxor       ymm1, ymm5, [r9 + 96]               ; AES: k_Nr + text
+    vaesenclast ymm1, ymm4, ymm1                    ; AES: last round: the other text
+    vmovdqu     [rbp + 96], ymm1                    ; AES: written
+    add         r9, 0x80
+    add         rbp, 0x80
+    sub         r12, 0x80
+.under_4:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r12, 0x40
+    jb          .under_2
+    vpshufb     ymm1, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
+    vpaddd      ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_4]  ; AES: the next counters
+    vbroadcasti128 ymm3, [rdi + 768]                ; AES: k_0
+    vpxor       ymm1, ymm1, ymm3                    ; AES: + k_0
+    vpxor       ymm2, ymm2, ymm3                    ; AES: + k_0
+    vbroadcasti128 ymm3, [rdi + 784]                ; AES: k_1
+    vaesenc     ymm1, ymm1, ymm3                    ; AES: round 1
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 1
+    vbroadcasti128 ymm3, [rdi + 800]                ; AES: k_2
+    vaesenc     ymm1, ymm1, ymm3                    ; AES: round 2
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 2
+    vbroadcasti128 ymm3, [rdi + 816]                ; AES: k_3
+    vaesenc     ymm1, ymm1, ymm3                    ; AES: round 3
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 3
+    vbroadcasti128 ymm3, [rdi + 832]                ; AES: k_4
+    vaesenc     ymm1, ymm1, ymm3                    ; AES: round 4
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 4
+    vbroadcasti128 ymm3, [rdi + 848]                ; AES: k_5
+    vaesenc     ymm1, ymm1, ymm3                    ; AES: round 5
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 5
+    vbroadcasti128 ymm3, [rdi + 864]                ; AES: k_6
+    vaesenc     ymm1, ymm1, ymm3                    ; AES: round 6
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 6
+    vbroadcasti128 ymm3, [rdi + 880]                ; AES: k_7
+    vaesenc     ymm1, ymm1, ymm3                    ; AES: round 7
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 7
+    vbroadcasti128 ymm3, [rdi + 896]                ; AES: k_8
+    vaesenc     ymm1, ymm1, ymm3                    ; AES: round 8
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 8
+    vbroadcasti128 ymm3, [rdi + 912]                ; AES: k_9
+    vaesenc     ymm1, ymm1, ymm3                    ; AES: round 9
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 9
+    vbroadcasti128 ymm3, [rdi + 928]                ; AES: k_10
+    vpxor       ymm4, ymm3, [r9]                    ; AES: k_Nr + text
+    vaesenclast ymm1, ymm1, ymm4                    ; AES: last round: the other text
+    vmovdqu     [rbp], ymm1                         ; AES: written
+    vpxor       ymm1, ymm3, [r9 + 32]               ; AES: k_Nr + text
+    vaesenclast ymm1, ymm2, ymm1                    ; AES: last round: the other text
+    vmovdqu     [rbp + 32], ymm1                    ; AES: written
+    add         r9, 0x40
+    add         rbp, 0x40
+    sub         r12, 0x40
+.under_2:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r12, 0x20
+    jb          .under_1
+    vpshufb     ymm1, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_blocks_2]  ; AES: the next counters
+    vbroadcasti128 ymm2, [rdi + 768]                ; AES: k_0
+    vpxor       ymm1, ymm1, ymm2                    ; AES: + k_0
+    vbroadcasti128 ymm2, [rdi + 784]                ; AES: k_1
+    vaesenc     ymm1, ymm1, ymm2                    ; AES: round 1
+    vbroadcasti128 ymm2, [rdi + 800]                ; AES: k_2
+    vaesenc     ymm1, ymm1, ymm2                    ; AES: round 2
+    vbroadcasti128 ymm2, [rdi + 816]                ; AES: k_3
+    vaesenc     ymm1, ymm1, ymm2                    ; AES: round 3
+    vbroadcasti128 ymm2, [rdi + 832]                ; AES: k_4
+    vaesenc     ymm1, ymm1, ymm2                    ; AES: round 4
+    vbroadcasti128 ymm2, [rdi + 848]                ; AES: k_5
+    vaesenc     ymm1, ymm1, ymm2                    ; AES: round 5
+    vbroadcasti128 ymm2, [rdi + 864]                ; AES: k_6
+    vaesenc     ymm1, ymm1, ymm2                    ; AES: round 6
+    vbroadcasti128 ymm2, [rdi + 880]                ; AES: k_7
+    vaesenc     ymm1, ymm1, ymm2                    ; AES: round 7
+    vbroadcasti128 ymm2, [rdi + 896]                ; AES: k_8
+    vaesenc     ymm1, ymm1, ymm2                    ; AES: round 8
+    vbroadcasti128 ymm2, [rdi + 912]                ; AES: k_9
+    vaesenc     ymm1, ymm1, ymm2                    ; AES: round 9
+    vbroadcasti128 ymm2, [rdi + 928]                ; AES: k_10
+    vpxor       ymm2, ymm2, [r9]                    ; AES: k_Nr + text
+    vaesenclast ymm1, ymm1, ymm2                    ; AES: last round: the other text
+    vmovdqu     [rbp], ymm1                         ; AES: written
+    add         r9, 0x20
+    add         rbp, 0x20
+    sub         r12, 0x20
+.under_1:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r12, 0x00
+    je          .written
+    cmp         r12, 0x10
+    jb          .under_block                        ; AES
+    vpshufb     xmm1, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
+    vmovdqu     xmm2, [rdi + 768]                   ; AES: k_0
+    vpxor       xmm1, xmm1, xmm2                    ; AES: + k_0
+    vmovdqu     xmm2, [rdi + 784]                   ; AES: k_1
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 1
+    vmovdqu     xmm2, [rdi + 800]                   ; AES: k_2
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 2
+    vmovdqu     xmm2, [rdi + 816]                   ; AES: k_3
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 3
+    vmovdqu     xmm2, [rdi + 832]                   ; AES: k_4
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 4
+    vmovdqu     xmm2, [rdi + 848]                   ; AES: k_5
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 5
+    vmovdqu     xmm2, [rdi + 864]                   ; AES: k_6
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 6
+    vmovdqu     xmm2, [rdi + 880]                   ; AES: k_7
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 7
+    vmovdqu     xmm2, [rdi + 896]                   ; AES: k_8
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 8
+    vmovdqu     xmm2, [rdi + 912]                   ; AES: k_9
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 9
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_one]  ; AES: the next counters
+    vmovdqu     xmm2, [r9]                          ; AES: text, bytes as in memory
+    vmovdqu     xmm3, [rdi + 928]                   ; AES: k_10
+    vpxor       xmm2, xmm3, xmm2                    ; AES: k_Nr + text
+    vaesenclast xmm1, xmm1, xmm2                    ; AES: last round: the other text
+    vmovdqu     [rbp], xmm1                         ; AES: written
+    add         r9, 0x10                            ; AES
+    add         rbp, 0x10                           ; AES
+    sub         r12, 0x10                           ; AES
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r12, 0x00
+    je          .written                            ; AES
+.under_block:
+    vpshufb     xmm1, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_wipe_byte_swap]  ; AES: counter block
+    vmovdqu     xmm2, [rdi + 768]                   ; AES: k_0
+    vpxor       xmm1, xmm1, xmm2                    ; AES: + k_0
+    vmovdqu     xmm2, [rdi + 784]                   ; AES: k_1
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 1
+    vmovdqu     xmm2, [rdi + 800]                   ; AES: k_2
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 2
+    vmovdqu     xmm2, [rdi + 816]                   ; AES: k_3
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 3
+    vmovdqu     xmm2, [rdi + 832]                   ; AES: k_4
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 4
+    vmovdqu     xmm2, [rdi + 848]                   ; AES: k_5
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 5
+    vmovdqu     xmm2, [rdi + 864]                   ; AES: k_6
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 6
+    vmovdqu     xmm2, [rdi + 880]                   ; AES: k_7
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 7
+    vmovdqu     xmm2, [rdi + 896]                   ; AES: k_8
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 8
+    vmovdqu     xmm2, [rdi + 912]                   ; AES: k_9
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 9
+    vpxor       xmm2, xmm2, xmm2                    ; AES
+    cmp         r12, 0x08
+    jb          .under8                             ; AES
+    vmovq       xmm2, [r9]                          ; AES: bytes 0..7
+    vmovq       xmm3, [r9 + r12 - 8]                ; AES: the last 8 bytes
+    mov         rcx, r12
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x78                           ; AES
+    neg         rcx                                 ; AES: 8·(15 - r) bits
+    vmovq       xmm4, rcx                           ; AES
+    vpsrlq      xmm3, xmm3, xmm4                    ; AES: 8·(15 - r) bits
+    vpsrlq      xmm3, xmm3, 0x08                    ; AES: and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm2, xmm2, xmm3                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
+.under8:
+    cmp         r12, 0x04
+    jb          .under4                             ; AES
+    vmovd       xmm2, [r9]                          ; AES: bytes 0..3
+    vmovd       xmm3, [r9 + r12 - 4]                ; AES: the last 4 bytes
+    mov         rcx, r12
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x20                           ; AES: 8·(r - 4) bits
+    vmovq       xmm4, rcx                           ; AES
+    vpsllq      xmm3, xmm3, xmm4                    ; AES: into place
+    vpor        xmm2, xmm2, xmm3                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
+.under4:
+    mov         rdx, r12
+    shr         rdx, 0x01                           ; AES
+    movzx       ecx, byte [r9]                      ; AES: byte 0
+    vmovq       xmm2, rcx                           ; AES
+    movzx       ecx, byte [r9 + rdx]                ; AES: byte r >> 1
+    vmovq       xmm3, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rdx, 0x03                           ; AES
+    vmovq       xmm4, rdx                           ; AES
+    vpsllq      xmm3, xmm3, xmm4                    ; AES: into place
+    mov         rdx, r12
+    sub         rdx, 0x01                           ; AES
+    movzx       ecx, byte [r9 + rdx]                ; AES: byte r - 1
+    vmovq       xmm4, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rdx, 0x03                           ; AES
+    vmovq       xmm5, rdx                           ; AES
+    vpsllq      xmm4, xmm4, xmm5                    ; AES: into place
+    mov         ecx, 0x00                           ; AES: no byte stays
+    vpor        xmm2, xmm2, xmm3                    ; AES
+    vpor        xmm2, xmm2, xmm4                    ; AES: C_last, zero-padded
+.padded:
+    vmovdqu     xmm3, [rdi + 928]                   ; AES: k_10
+    vpxor       xmm2, xmm3, xmm2                    ; AES: k_Nr + text
+    vaesenclast xmm3, xmm1, xmm2                    ; AES: last round: the other text
+    vmovq       xmm1, r12                           ; AES
+    vpxor       xmm2, xmm2, xmm2                    ; AES
+    vpshufb     xmm1, xmm1, xmm2                    ; AES: r in every byte
+    vpcmpgtb    xmm1, xmm1, [rel gcm128_avx2_winograd_clmul1_x16_wipe_positions]  ; AES: ones in bytes 0..r-1
+    vpand       xmm1, xmm3, xmm1                    ; AES: zero-padded
+    mov         rcx, r12
+    and         rcx, 0x08                           ; AES
+    cmp         rcx, 0x00
+    je          .stored_8                           ; AES
+    vmovq       [rbp], xmm3                         ; AES: 8 of its bytes
+    vpsrldq     xmm3, xmm3, 0x08                    ; AES: the bytes after them
+    add         rbp, 0x08                           ; AES
+.stored_8:
+    mov         rcx, r12
+    and         rcx, 0x04                           ; AES
+    cmp         rcx, 0x00
+    je          .stored_4                           ; AES
+    vmovd       [rbp], xmm3                         ; AES: 4 of its bytes
+    vpsrldq     xmm3, xmm3, 0x04                    ; AES: the bytes after them
+    add         rbp, 0x04                           ; AES
+.stored_4:
+    mov         rcx, r12
+    and         rcx, 0x02                           ; AES
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x00
+    je          .stored_2                           ; AES
+    vpextrw     word [rbp], xmm3, 0x00              ; AES: 2 of its bytes
+    vpsrldq     xmm3, xmm3, 0x02                    ; AES: the bytes after them
+    add         rbp, 0x02                           ; AES
+.stored_2:
+    and         r12, 0x01                           ; AES
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r12, 0x00
+    je          .stored_1                           ; AES
+    vpextrb     byte [rbp], xmm3, 0x00              ; AES: 1 of its bytes
+.stored_1:
+.written:
 .tag:
-    mov         rcx, r13
+    mov         rcx, r14
     shl         rcx, 0x03                           ; bits
     vmovq       xmm1, rcx
     shl         r8, 0x03                            ; bits
@@ -4622,46 +4676,46 @@ gcm128_avx2_winograd_clmul1_x16_wipe_open:
     vpshufd     xmm1, xmm0, 0x4e
     vpor        xmm0, xmm0, xmm1                    ; all differences
     vmovq       rax, xmm0
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .right
     vpxor       xmm0, xmm0, xmm0
-    cmp         r13, 0x10
+    cmp         r14, 0x10
     jb          .clear_last
 .clear_blocks:
-    vmovdqu     [r12], xmm0                         ; zeros
-    add         r12, 0x10
-    sub         r13, 0x10
-    cmp         r13, 0x10
+    vmovdqu     [r13], xmm0                         ; zeros
+    add         r13, 0x10
+    sub         r14, 0x10
+    cmp         r14, 0x10
     jae         .clear_blocks
 .clear_after_blocks:
 .clear_last:
-    mov         rax, r13
+    mov         rax, r14
     and         rax, 0x08
     cmp         rax, 0x00
     je          .clear_cleared_8
-    vmovq       [r12], xmm0                         ; zeros
-    add         r12, 0x08
+    vmovq       [r13], xmm0                         ; zeros
+    add         r13, 0x08
 .clear_cleared_8:
-    mov         rax, r13
+    mov         rax, r14
     and         rax, 0x04
     cmp         rax, 0x00
     je          .clear_cleared_4
-    vmovd       [r12], xmm0                         ; zeros
-    add         r12, 0x04
+    vmovd       [r13], xmm0                         ; zeros
+    add         r13, 0x04
 .clear_cleared_4:
-    mov         rax, r13
+    mov         rax, r14
     and         rax, 0x02
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .clear_cleared_2
-    vpextrw     word [r12], xmm0, 0x00              ; zeros
-    add         r12, 0x02
+    vpextrw     word [r13], xmm0, 0x00              ; zeros
+    add         r13, 0x02
 .clear_cleared_2:
-    and         r13, 0x01
-    cmp         r13, 0x00
+    and         r14, 0x01
+    cmp         r14, 0x00
     je          .clear_cleared_1
-    vpextrb     byte [r12], xmm0, 0x00              ; zeros
+    vpextrb     byte [r13], xmm0, 0x00              ; zeros
 .clear_cleared_1:
     mov         eax, 0x01
     vpxor       xmm0, xmm0, xmm0                    ; wipe
@@ -4686,10 +4740,11 @@ gcm128_avx2_winograd_clmul1_x16_wipe_open:
     xor         esi, esi                            ; wipe
     xor         r10d, r10d                          ; wipe
     xor         r11d, r11d                          ; wipe
-    xor         r12d, r12d                          ; wipe
     xor         r13d, r13d                          ; wipe
+    xor         r14d, r14d                          ; wipe
     vzeroupper                                      ; upper halves are the caller's
-    add         rsp, 0x28                           ; frame
+    add         rsp, 0x20                           ; frame
+    pop         r14                                 ; callee-saved
     pop         r13                                 ; callee-saved
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
@@ -4719,10 +4774,11 @@ gcm128_avx2_winograd_clmul1_x16_wipe_open:
     xor         esi, esi                            ; wipe
     xor         r10d, r10d                          ; wipe
     xor         r11d, r11d                          ; wipe
-    xor         r12d, r12d                          ; wipe
     xor         r13d, r13d                          ; wipe
+    xor         r14d, r14d                          ; wipe
     vzeroupper                                      ; upper halves are the caller's
-    add         rsp, 0x28                           ; frame
+    add         rsp, 0x20                           ; frame
+    pop         r14                                 ; callee-saved
     pop         r13                                 ; callee-saved
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
@@ -4752,9 +4808,10 @@ gcm128_avx2_winograd_clmul1_x16_wipe_open:
     xor         esi, esi                            ; wipe
     xor         r10d, r10d                          ; wipe
     xor         r11d, r11d                          ; wipe
-    xor         r12d, r12d                          ; wipe
     xor         r13d, r13d                          ; wipe
-    add         rsp, 0x28                           ; frame
+    xor         r14d, r14d                          ; wipe
+    add         rsp, 0x20                           ; frame
+    pop         r14                                 ; callee-saved
     pop         r13                                 ; callee-saved
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved

@@ -555,702 +555,680 @@ gcm128_avx512_winograd_clmul1_x32_init:
 
 ; void gcm128_avx512_winograd_clmul1_x32_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
 ;   out = in encrypted, x = GHASH continued over out; the counter steps over the blocks
-;   stack 0 bytes; writes xmm0-31, rax rcx rdi r8 r9
+;   stack 0 bytes; writes xmm0-31, rax rcx r8 r9 r10 r11
 ;   secrets may remain in xmm0-31
 global gcm128_avx512_winograd_clmul1_x32_encrypt:function (gcm128_avx512_winograd_clmul1_x32_encrypt.end - gcm128_avx512_winograd_clmul1_x32_encrypt)
 align 32
 gcm128_avx512_winograd_clmul1_x32_encrypt:
     endbr64
+    vmovdqu64   zmm0, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; byte_swap
     cmp         r9, 0x00
     je          .done
-    vmovdqu64   xmm0, [rdx]                         ; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; X
-    vbroadcasti64x2 zmm1, [rsi]                     ; counter block
-    vpshufb     zmm1, zmm1, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; counter, last word first
-    vpaddd      zmm31, zmm1, [rel gcm128_avx512_winograd_clmul1_x32_lane_numbers]  ; lane l is l blocks ahead
-    vbroadcasti64x2 zmm1, [rdi + 1664]              ; k_0
-    vbroadcasti64x2 zmm2, [rdi + 1680]              ; k_1
-    vbroadcasti64x2 zmm3, [rdi + 1696]              ; k_2
-    vbroadcasti64x2 zmm4, [rdi + 1712]              ; k_3
-    vbroadcasti64x2 zmm5, [rdi + 1728]              ; k_4
-    vbroadcasti64x2 zmm6, [rdi + 1744]              ; k_5
-    vbroadcasti64x2 zmm7, [rdi + 1760]              ; k_6
-    vbroadcasti64x2 zmm8, [rdi + 1776]              ; k_7
-    vbroadcasti64x2 zmm9, [rdi + 1792]              ; k_8
-    vbroadcasti64x2 zmm10, [rdi + 1808]             ; k_9
-    vbroadcasti64x2 zmm11, [rdi + 1824]             ; k_10
+    vmovdqu64   xmm1, [rdx]                         ; X, bytes as in memory
+    vpshufb     xmm1, xmm1, xmm0                    ; X
+    vbroadcasti64x2 zmm2, [rsi]                     ; counter block
+    vpshufb     zmm2, zmm2, zmm0                    ; counter, last word first
+    vpaddd      zmm31, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_lane_numbers]  ; lane l is l blocks ahead
+    vbroadcasti64x2 zmm2, [rdi + 1664]              ; k_0
+    vbroadcasti64x2 zmm3, [rdi + 1680]              ; k_1
+    vbroadcasti64x2 zmm4, [rdi + 1696]              ; k_2
+    vbroadcasti64x2 zmm5, [rdi + 1712]              ; k_3
+    vbroadcasti64x2 zmm6, [rdi + 1728]              ; k_4
+    vbroadcasti64x2 zmm7, [rdi + 1744]              ; k_5
+    vbroadcasti64x2 zmm8, [rdi + 1760]              ; k_6
+    vbroadcasti64x2 zmm9, [rdi + 1776]              ; k_7
+    vbroadcasti64x2 zmm10, [rdi + 1792]             ; k_8
+    vbroadcasti64x2 zmm11, [rdi + 1808]             ; k_9
+    vbroadcasti64x2 zmm12, [rdi + 1824]             ; k_10
     cmp         r9, 512
     jb          .rest
 .first:
-    vmovdqu64   zmm12, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; blocks_12
-    vmovdqu64   zmm13, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; blocks_16
-    vmovdqu64   zmm14, [rel gcm128_avx512_winograd_clmul1_x32_blocks_20]  ; blocks_20
-    vmovdqu64   zmm15, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; byte_swap
-    vpshufb     zmm16, zmm31, zmm15                 ; AES: counter block
+    vmovdqu64   zmm13, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; blocks_12
+    vmovdqu64   zmm14, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; blocks_16
+    vmovdqu64   zmm15, [rel gcm128_avx512_winograd_clmul1_x32_blocks_20]  ; blocks_20
+    vpshufb     zmm16, zmm31, zmm0                  ; AES: counter block
     vpaddd      zmm17, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm17, zmm17, zmm15                 ; AES: counter block
+    vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
     vpaddd      zmm18, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm18, zmm18, zmm15                 ; AES: counter block
-    vpaddd      zmm19, zmm31, zmm12                 ; AES: 12 blocks ahead
-    vpshufb     zmm19, zmm19, zmm15                 ; AES: counter block
-    vpaddd      zmm20, zmm31, zmm13                 ; AES: 16 blocks ahead
-    vpshufb     zmm20, zmm20, zmm15                 ; AES: counter block
-    vpaddd      zmm21, zmm31, zmm14                 ; AES: 20 blocks ahead
-    vpshufb     zmm21, zmm21, zmm15                 ; AES: counter block
+    vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
+    vpaddd      zmm19, zmm31, zmm13                 ; AES: 12 blocks ahead
+    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
+    vpaddd      zmm20, zmm31, zmm14                 ; AES: 16 blocks ahead
+    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
+    vpaddd      zmm21, zmm31, zmm15                 ; AES: 20 blocks ahead
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
     vpaddd      zmm22, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_24]  ; AES: 24 blocks ahead
-    vpshufb     zmm22, zmm22, zmm15                 ; AES: counter block
+    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
     vpaddd      zmm23, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_28]  ; AES: 28 blocks ahead
-    vpshufb     zmm23, zmm23, zmm15                 ; AES: counter block
+    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
     vpaddd      zmm31, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_32]  ; AES: the next counters
-    vpxorq      zmm16, zmm16, zmm1                  ; AES: + k_0
-    vpxorq      zmm17, zmm17, zmm1                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm1                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm1                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm1                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm1                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm1                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm1                  ; AES: + k_0
-    vaesenc     zmm16, zmm16, zmm2                  ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm2                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm2                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm2                  ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm2                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm2                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm2                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm2                  ; AES: round 1
-    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 2
-    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 2
-    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 2
-    vaesenc     zmm23, zmm23, zmm3                  ; AES: round 2
-    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 3
-    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 3
-    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 4
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 4
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 4
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 4
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 5
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 5
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 5
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 5
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 5
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 5
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 6
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 6
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 6
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 6
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 6
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 6
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 7
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 7
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 7
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 7
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 7
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 7
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 8
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 8
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 8
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 8
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 8
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 8
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 8
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 9
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 9
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 9
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 9
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 9
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 9
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 9
-    vpxorq      zmm24, zmm11, [rcx]                 ; AES: k_Nr + text
+    vpxorq      zmm16, zmm16, zmm2                  ; AES: + k_0
+    vpxorq      zmm17, zmm17, zmm2                  ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
+    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
+    vpxorq      zmm23, zmm23, zmm2                  ; AES: + k_0
+    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 1
+    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
+    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
+    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
+    vaesenc     zmm23, zmm23, zmm3                  ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 2
+    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
+    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
+    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
+    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 2
+    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 2
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
+    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
+    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 3
+    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 3
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 4
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 4
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 4
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 4
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 4
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 4
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 4
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 5
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 5
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 5
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 5
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 5
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 5
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 5
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 6
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 6
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 6
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 6
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 6
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 6
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 6
+    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 6
+    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 7
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 7
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 7
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 7
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 7
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 7
+    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 7
+    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 7
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 8
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 8
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 8
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 8
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 8
+    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 8
+    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 8
+    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 8
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 9
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 9
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 9
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 9
+    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 9
+    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 9
+    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 9
+    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 9
+    vpxorq      zmm24, zmm12, [rcx]                 ; AES: k_Nr + text
     vaesenclast zmm16, zmm16, zmm24                 ; AES: last round: the other text
     vmovdqu64   [r8], zmm16                         ; AES: written
-    vpxorq      zmm16, zmm11, [rcx + 64]            ; AES: k_Nr + text
+    vpxorq      zmm16, zmm12, [rcx + 64]            ; AES: k_Nr + text
     vaesenclast zmm16, zmm17, zmm16                 ; AES: last round: the other text
     vmovdqu64   [r8 + 64], zmm16                    ; AES: written
-    vpxorq      zmm16, zmm11, [rcx + 128]           ; AES: k_Nr + text
+    vpxorq      zmm16, zmm12, [rcx + 128]           ; AES: k_Nr + text
     vaesenclast zmm16, zmm18, zmm16                 ; AES: last round: the other text
     vmovdqu64   [r8 + 128], zmm16                   ; AES: written
-    vpxorq      zmm16, zmm11, [rcx + 192]           ; AES: k_Nr + text
+    vpxorq      zmm16, zmm12, [rcx + 192]           ; AES: k_Nr + text
     vaesenclast zmm16, zmm19, zmm16                 ; AES: last round: the other text
     vmovdqu64   [r8 + 192], zmm16                   ; AES: written
-    vpxorq      zmm16, zmm11, [rcx + 256]           ; AES: k_Nr + text
+    vpxorq      zmm16, zmm12, [rcx + 256]           ; AES: k_Nr + text
     vaesenclast zmm16, zmm20, zmm16                 ; AES: last round: the other text
     vmovdqu64   [r8 + 256], zmm16                   ; AES: written
-    vpxorq      zmm16, zmm11, [rcx + 320]           ; AES: k_Nr + text
+    vpxorq      zmm16, zmm12, [rcx + 320]           ; AES: k_Nr + text
     vaesenclast zmm16, zmm21, zmm16                 ; AES: last round: the other text
     vmovdqu64   [r8 + 320], zmm16                   ; AES: written
-    vpxorq      zmm16, zmm11, [rcx + 384]           ; AES: k_Nr + text
+    vpxorq      zmm16, zmm12, [rcx + 384]           ; AES: k_Nr + text
     vaesenclast zmm16, zmm22, zmm16                 ; AES: last round: the other text
     vmovdqu64   [r8 + 384], zmm16                   ; AES: written
-    vpxorq      zmm16, zmm11, [rcx + 448]           ; AES: k_Nr + text
+    vpxorq      zmm16, zmm12, [rcx + 448]           ; AES: k_Nr + text
     vaesenclast zmm16, zmm23, zmm16                 ; AES: last round: the other text
     vmovdqu64   [r8 + 448], zmm16                   ; AES: written
     add         rcx, 512                            ; next group
-    sub         r9, 512
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r9, 512
-    jb          .last
+    cmp         r9, 1024
+    jb          .rest
 .group:
-    vpshufb     zmm16, zmm31, zmm15                 ; AES: counter block
+    vpshufb     zmm16, zmm31, zmm0                  ; AES: counter block
     vpaddd      zmm17, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm17, zmm17, zmm15                 ; AES: counter block
+    vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
     vpaddd      zmm18, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm18, zmm18, zmm15                 ; AES: counter block
-    vpaddd      zmm19, zmm31, zmm12                 ; AES: 12 blocks ahead
-    vpshufb     zmm19, zmm19, zmm15                 ; AES: counter block
-    vpaddd      zmm20, zmm31, zmm13                 ; AES: 16 blocks ahead
-    vpshufb     zmm20, zmm20, zmm15                 ; AES: counter block
-    vpaddd      zmm21, zmm31, zmm14                 ; AES: 20 blocks ahead
-    vpshufb     zmm21, zmm21, zmm15                 ; AES: counter block
+    vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
+    vpaddd      zmm19, zmm31, zmm13                 ; AES: 12 blocks ahead
+    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
+    vpaddd      zmm20, zmm31, zmm14                 ; AES: 16 blocks ahead
+    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
+    vpaddd      zmm21, zmm31, zmm15                 ; AES: 20 blocks ahead
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
     vpaddd      zmm22, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_24]  ; AES: 24 blocks ahead
-    vpshufb     zmm22, zmm22, zmm15                 ; AES: counter block
+    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
     vpaddd      zmm23, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_28]  ; AES: 28 blocks ahead
-    vpshufb     zmm23, zmm23, zmm15                 ; AES: counter block
+    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
     vpaddd      zmm31, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_32]  ; AES: the next counters
-    vpxorq      zmm16, zmm16, zmm1                  ; AES: + k_0
-    vpxorq      zmm17, zmm17, zmm1                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm1                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm1                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm1                  ; AES: + k_0
+    vpxorq      zmm16, zmm16, zmm2                  ; AES: + k_0
+    vpxorq      zmm17, zmm17, zmm2                  ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
     vmovdqu64   zmm24, [r8 + 128]                   ; C3·H^6: C, bytes as in memory
-    vpxorq      zmm21, zmm21, zmm1                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm1                  ; AES: + k_0
-    vpshufb     zmm24, zmm24, zmm15                 ; C3·H^6: C
-    vpxorq      zmm23, zmm23, zmm1                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
+    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
+    vpshufb     zmm24, zmm24, zmm0                  ; C3·H^6: C
+    vpxorq      zmm23, zmm23, zmm2                  ; AES: + k_0
     vmovdqu64   zmm25, [r8 + 192]                   ; C4·H^5: C, bytes as in memory
-    vaesenc     zmm16, zmm16, zmm2                  ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm2                  ; AES: round 1
-    vpshufb     zmm25, zmm25, zmm15                 ; C4·H^5: C
-    vaesenc     zmm18, zmm18, zmm2                  ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 1
+    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 1
+    vpshufb     zmm25, zmm25, zmm0                  ; C4·H^5: C
+    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
     vmovdqu64   zmm26, [r8 + 256]                   ; C5·H^4: C, bytes as in memory
-    vaesenc     zmm19, zmm19, zmm2                  ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm2                  ; AES: round 1
-    vpshufb     zmm26, zmm26, zmm15                 ; C5·H^4: C
-    vaesenc     zmm21, zmm21, zmm2                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm2                  ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
+    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
+    vpshufb     zmm26, zmm26, zmm0                  ; C5·H^4: C
+    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
+    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
     vpclmulqdq  zmm29, zmm24, zmm24, 0x10           ; C3·H^6: A0·A1
-    vaesenc     zmm23, zmm23, zmm2                  ; AES: round 1
+    vaesenc     zmm23, zmm23, zmm3                  ; AES: round 1
     vpclmulqdq  zmm27, zmm25, zmm25, 0x10           ; C4·H^5: A0·A1
-    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 2
-    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 2
+    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 2
+    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 2
     vpclmulqdq  zmm28, zmm26, zmm26, 0x10           ; C5·H^4: A0·A1
-    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
     vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C6·H^3: S += it
-    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 2
+    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
     vpxorq      zmm27, zmm24, [rdi + 128]           ; C3·H^6: T = A + C1
-    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 2
+    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
     vpclmulqdq  zmm30, zmm27, zmm27, 0x10           ; C3·H^6: T0·T1
-    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 2
-    vaesenc     zmm23, zmm23, zmm3                  ; AES: round 2
+    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 2
+    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 2
     vpxorq      zmm27, zmm25, [rdi + 192]           ; C4·H^5: T = A + C1
-    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 3
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 3
     vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C4·H^5: T0·T1
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
     vpxorq      zmm28, zmm26, [rdi + 256]           ; C5·H^4: T = A + C1
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 3
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
     vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C5·H^4: T0·T1
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 3
+    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
     vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C6·H^3: LO += it
-    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 3
+    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 3
+    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 3
     vpxorq      zmm24, zmm24, [rdi + 704]           ; C3·H^6: U = A + C2
-    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 4
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 4
     vpclmulqdq  zmm28, zmm24, zmm24, 0x10           ; C3·H^6: U0·U1
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 4
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 4
     vpxorq      zmm24, zmm25, [rdi + 768]           ; C4·H^5: U = A + C2
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 4
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 4
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 4
     vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C4·H^5: U0·U1
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 4
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 4
     vpxorq      zmm25, zmm26, [rdi + 832]           ; C5·H^4: U = A + C2
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 4
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 4
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 4
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 4
     vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C5·H^4: U0·U1
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 5
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 5
     vpternlogq  zmm28, zmm24, zmm25, 0x96           ; C6·H^3: HI += it
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 5
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 5
     vmovdqu64   zmm24, [r8 + 320]                   ; C6·H^3: C, bytes as in memory
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 5
-    vpshufb     zmm24, zmm24, zmm15                 ; C6·H^3: C
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 5
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 5
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 5
+    vpshufb     zmm24, zmm24, zmm0                  ; C6·H^3: C
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 5
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 5
     vmovdqu64   zmm25, [r8 + 384]                   ; C7·H^2: C, bytes as in memory
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 5
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 5
-    vpshufb     zmm25, zmm25, zmm15                 ; C7·H^2: C
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 6
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 5
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 5
+    vpshufb     zmm25, zmm25, zmm0                  ; C7·H^2: C
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 6
     vpclmulqdq  zmm26, zmm24, zmm24, 0x10           ; C6·H^3: A0·A1
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 6
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 6
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 6
     vpclmulqdq  zmm27, zmm25, zmm25, 0x10           ; C7·H^2: A0·A1
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 6
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 6
     vpternlogq  zmm29, zmm26, zmm27, 0x96           ; C8·H^1: S += it
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 6
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 6
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 6
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 6
     vpxorq      zmm26, zmm24, [rdi + 320]           ; C6·H^3: T = A + C1
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 6
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 6
     vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C6·H^3: T0·T1
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 6
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 7
+    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 6
+    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 7
     vpxorq      zmm27, zmm25, [rdi + 384]           ; C7·H^2: T = A + C1
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 7
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 7
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 7
     vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C7·H^2: T0·T1
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 7
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 7
     vpternlogq  zmm30, zmm26, zmm27, 0x96           ; C8·H^1: LO += it
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 7
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 7
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 7
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 7
     vpxorq      zmm24, zmm24, [rdi + 896]           ; C6·H^3: U = A + C2
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 7
+    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 7
     vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C6·H^3: U0·U1
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 7
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 8
+    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 7
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 8
     vpxorq      zmm25, zmm25, [rdi + 960]           ; C7·H^2: U = A + C2
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 8
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 8
     vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C7·H^2: U0·U1
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 8
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 8
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 8
     vpternlogq  zmm28, zmm24, zmm25, 0x96           ; C8·H^1: HI += it
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 8
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 8
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 8
+    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 8
     vmovdqu64   zmm24, [r8 + 448]                   ; C8·H^1: C, bytes as in memory
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 8
-    vpshufb     zmm24, zmm24, zmm15                 ; C8·H^1: C
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 8
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 9
+    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 8
+    vpshufb     zmm24, zmm24, zmm0                  ; C8·H^1: C
+    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 8
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 9
     vmovdqu64   zmm25, [r8 + 64]                    ; C2·H^7: C, bytes as in memory
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 9
-    vpshufb     zmm25, zmm25, zmm15                 ; C2·H^7: C
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 9
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 9
+    vpshufb     zmm25, zmm25, zmm0                  ; C2·H^7: C
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 9
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 9
     vpclmulqdq  zmm26, zmm24, zmm24, 0x10           ; C8·H^1: A0·A1
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 9
+    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 9
     vpclmulqdq  zmm27, zmm25, zmm25, 0x10           ; C2·H^7: A0·A1
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 9
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 9
+    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 9
+    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 9
     vpternlogq  zmm29, zmm26, zmm27, 0x96           ; C1·H^8: S += it
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 9
-    vpxorq      zmm26, zmm11, [rcx]                 ; AES: k_Nr + text
+    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 9
+    vpxorq      zmm26, zmm12, [rcx]                 ; AES: k_Nr + text
     vpxorq      zmm27, zmm24, [rdi + 448]           ; C8·H^1: T = A + C1
     vaesenclast zmm16, zmm16, zmm26                 ; AES: last round: the other text
     vpclmulqdq  zmm26, zmm27, zmm27, 0x10           ; C8·H^1: T0·T1
     vmovdqu64   [r8 + 512], zmm16                   ; AES: written
-    vpxorq      zmm16, zmm11, [rcx + 64]            ; AES: k_Nr + text
+    vpxorq      zmm16, zmm12, [rcx + 64]            ; AES: k_Nr + text
     vpxorq      zmm27, zmm25, [rdi + 64]            ; C2·H^7: T = A + C1
     vaesenclast zmm16, zmm17, zmm16                 ; AES: last round: the other text
     vpclmulqdq  zmm17, zmm27, zmm27, 0x10           ; C2·H^7: T0·T1
     vmovdqu64   [r8 + 576], zmm16                   ; AES: written
-    vpxorq      zmm16, zmm11, [rcx + 128]           ; AES: k_Nr + text
+    vpxorq      zmm16, zmm12, [rcx + 128]           ; AES: k_Nr + text
     vpternlogq  zmm30, zmm26, zmm17, 0x96           ; C1·H^8: LO += it
     vaesenclast zmm16, zmm18, zmm16                 ; AES: last round: the other text
     vpxorq      zmm17, zmm24, [rdi + 1024]          ; C8·H^1: U = A + C2
     vmovdqu64   [r8 + 640], zmm16                   ; AES: written
-    vpxorq      zmm16, zmm11, [rcx + 192]           ; AES: k_Nr + text
+    vpxorq      zmm16, zmm12, [rcx + 192]           ; AES: k_Nr + text
     vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C8·H^1: U0·U1
     vaesenclast zmm16, zmm19, zmm16                 ; AES: last round: the other text
     vmovdqu64   [r8 + 704], zmm16                   ; AES: written
     vpxorq      zmm16, zmm25, [rdi + 640]           ; C2·H^7: U = A + C2
-    vpxorq      zmm18, zmm11, [rcx + 256]           ; AES: k_Nr + text
+    vpxorq      zmm18, zmm12, [rcx + 256]           ; AES: k_Nr + text
     vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C2·H^7: U0·U1
     vaesenclast zmm18, zmm20, zmm18                 ; AES: last round: the other text
     vmovdqu64   [r8 + 768], zmm18                   ; AES: written
     vpternlogq  zmm28, zmm17, zmm16, 0x96           ; C1·H^8: HI += it
-    vpxorq      zmm16, zmm11, [rcx + 320]           ; AES: k_Nr + text
+    vpxorq      zmm16, zmm12, [rcx + 320]           ; AES: k_Nr + text
     vmovdqu64   zmm17, [r8]                         ; C1·H^8: C, bytes as in memory
     vaesenclast zmm16, zmm21, zmm16                 ; AES: last round: the other text
     vmovdqu64   [r8 + 832], zmm16                   ; AES: written
-    vpshufb     zmm16, zmm17, zmm15                 ; C1·H^8: C
-    vpxorq      zmm17, zmm11, [rcx + 384]           ; AES: k_Nr + text
-    vpxorq      zmm0, zmm16, zmm0                   ; C1·H^8: A = X + C
+    vpshufb     zmm16, zmm17, zmm0                  ; C1·H^8: C
+    vpxorq      zmm17, zmm12, [rcx + 384]           ; AES: k_Nr + text
+    vpxorq      zmm1, zmm16, zmm1                   ; C1·H^8: A = X + C
     vaesenclast zmm16, zmm22, zmm17                 ; AES: last round: the other text
     vmovdqu64   [r8 + 896], zmm16                   ; AES: written
-    vpclmulqdq  zmm16, zmm0, zmm0, 0x10             ; C1·H^8: A0·A1
-    vpxorq      zmm17, zmm11, [rcx + 448]           ; AES: k_Nr + text
+    vpclmulqdq  zmm16, zmm1, zmm1, 0x10             ; C1·H^8: A0·A1
+    vpxorq      zmm17, zmm12, [rcx + 448]           ; AES: k_Nr + text
     vaesenclast zmm17, zmm23, zmm17                 ; AES: last round: the other text
     vpxorq      zmm16, zmm29, zmm16                 ; C1·H^8: S += it
     vmovdqu64   [r8 + 960], zmm17                   ; AES: written
-    vpxorq      zmm17, zmm0, [rdi]                  ; C1·H^8: T = A + C1
+    vpxorq      zmm17, zmm1, [rdi]                  ; C1·H^8: T = A + C1
     vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C1·H^8: T0·T1
     vpternlogq  zmm30, zmm17, zmm16, 0x96           ; reduce: LO += S
-    vpxorq      zmm0, zmm0, [rdi + 576]             ; C1·H^8: U = A + C2
-    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1·H^8: U0·U1
-    vpternlogq  zmm28, zmm0, zmm16, 0x96            ; reduce: HI += S
-    vpclmulqdq  zmm0, zmm30, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
+    vpxorq      zmm1, zmm1, [rdi + 576]             ; C1·H^8: U = A + C2
+    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1·H^8: U0·U1
+    vpternlogq  zmm28, zmm1, zmm16, 0x96            ; reduce: HI += S
+    vpclmulqdq  zmm1, zmm30, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
     vpshufd     zmm16, zmm30, 0x4e                  ; reduce: (LO1, LO0)
-    vpternlogq  zmm16, zmm28, zmm0, 0x96            ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm0, zmm16, 0x01                 ; reduce: upper lanes
-    vpxorq      ymm0, ymm16, ymm0                   ; reduce: add up the lanes
-    vextracti64x2 xmm16, ymm0, 0x01                 ; reduce: upper lanes
-    vpternlogq  xmm0, xmm16, [rdi + 1152], 0x96     ; reduce: minus the key terms
+    vpternlogq  zmm16, zmm28, zmm1, 0x96            ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm1, zmm16, 0x01                 ; reduce: upper lanes
+    vpxorq      ymm1, ymm16, ymm1                   ; reduce: add up the lanes
+    vextracti64x2 xmm16, ymm1, 0x01                 ; reduce: upper lanes
+    vpternlogq  xmm1, xmm16, [rdi + 1152], 0x96     ; reduce: minus the key terms
     add         rcx, 512                            ; next group
     add         r8, 512
     sub         r9, 512
-    cmp         r9, 512
+    cmp         r9, 1024
     jae         .group
 .after_group:
-.last:
-    vmovdqu64   zmm12, [r8 + 128]                   ; C3·H^6: C, bytes as in memory
-    vpshufb     zmm12, zmm12, zmm15                 ; C3·H^6: C
-    vpxorq      zmm13, zmm12, [rdi + 128]           ; C3·H^6: T = A + C1
-    vpxorq      zmm14, zmm12, [rdi + 704]           ; C3·H^6: U = A + C2
-    vpclmulqdq  zmm22, zmm12, zmm12, 0x10           ; C3·H^6: A0·A1
-    vpclmulqdq  zmm23, zmm13, zmm13, 0x10           ; C3·H^6: T0·T1
-    vpclmulqdq  zmm24, zmm14, zmm14, 0x10           ; C3·H^6: U0·U1
-    vmovdqu64   zmm12, [r8 + 192]                   ; C4·H^5: C, bytes as in memory
-    vpshufb     zmm12, zmm12, zmm15                 ; C4·H^5: C
-    vpxorq      zmm13, zmm12, [rdi + 192]           ; C4·H^5: T = A + C1
-    vpxorq      zmm14, zmm12, [rdi + 768]           ; C4·H^5: U = A + C2
-    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C4·H^5: A0·A1
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C4·H^5: T0·T1
-    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C4·H^5: U0·U1
-    vmovdqu64   zmm16, [r8 + 256]                   ; C5·H^4: C, bytes as in memory
-    vpshufb     zmm16, zmm16, zmm15                 ; C5·H^4: C
-    vpxorq      zmm17, zmm16, [rdi + 256]           ; C5·H^4: T = A + C1
-    vpxorq      zmm18, zmm16, [rdi + 832]           ; C5·H^4: U = A + C2
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C5·H^4: A0·A1
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C5·H^4: T0·T1
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C5·H^4: U0·U1
-    vmovdqu64   zmm19, [r8 + 320]                   ; C6·H^3: C, bytes as in memory
-    vpshufb     zmm19, zmm19, zmm15                 ; C6·H^3: C
-    vpxorq      zmm20, zmm19, [rdi + 320]           ; C6·H^3: T = A + C1
-    vpxorq      zmm21, zmm19, [rdi + 896]           ; C6·H^3: U = A + C2
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C6·H^3: A0·A1
-    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C6·H^3: T0·T1
-    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C6·H^3: U0·U1
-    vpternlogq  zmm22, zmm12, zmm16, 0x96           ; C6·H^3: S += it
-    vpternlogq  zmm23, zmm13, zmm17, 0x96           ; C6·H^3: LO += it
-    vpternlogq  zmm24, zmm14, zmm18, 0x96           ; C6·H^3: HI += it
-    vmovdqu64   zmm12, [r8 + 384]                   ; C7·H^2: C, bytes as in memory
-    vpshufb     zmm12, zmm12, zmm15                 ; C7·H^2: C
-    vpxorq      zmm13, zmm12, [rdi + 384]           ; C7·H^2: T = A + C1
-    vpxorq      zmm14, zmm12, [rdi + 960]           ; C7·H^2: U = A + C2
-    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C7·H^2: A0·A1
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C7·H^2: T0·T1
-    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C7·H^2: U0·U1
-    vmovdqu64   zmm16, [r8 + 448]                   ; C8·H^1: C, bytes as in memory
-    vpshufb     zmm16, zmm16, zmm15                 ; C8·H^1: C
-    vpxorq      zmm17, zmm16, [rdi + 448]           ; C8·H^1: T = A + C1
-    vpxorq      zmm18, zmm16, [rdi + 1024]          ; C8·H^1: U = A + C2
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C8·H^1: A0·A1
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C8·H^1: T0·T1
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C8·H^1: U0·U1
-    vpternlogq  zmm22, zmm19, zmm12, 0x96           ; C8·H^1: S += it
-    vpternlogq  zmm23, zmm20, zmm13, 0x96           ; C8·H^1: LO += it
-    vpternlogq  zmm24, zmm21, zmm14, 0x96           ; C8·H^1: HI += it
-    vmovdqu64   zmm12, [r8 + 64]                    ; C2·H^7: C, bytes as in memory
-    vpshufb     zmm12, zmm12, zmm15                 ; C2·H^7: C
-    vpxorq      zmm13, zmm12, [rdi + 64]            ; C2·H^7: T = A + C1
-    vpxorq      zmm14, zmm12, [rdi + 640]           ; C2·H^7: U = A + C2
-    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C2·H^7: A0·A1
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C2·H^7: T0·T1
-    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C2·H^7: U0·U1
-    vmovdqu64   zmm19, [r8]                         ; C1·H^8: C, bytes as in memory
-    vpshufb     zmm15, zmm19, zmm15                 ; C1·H^8: C
-    vpxorq      zmm0, zmm15, zmm0                   ; C1·H^8: A = X + C
-    vpxorq      zmm15, zmm0, [rdi]                  ; C1·H^8: T = A + C1
-    vpxorq      zmm19, zmm0, [rdi + 576]            ; C1·H^8: U = A + C2
-    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1·H^8: A0·A1
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C1·H^8: T0·T1
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C1·H^8: U0·U1
-    vpternlogq  zmm22, zmm16, zmm12, 0x96           ; C1·H^8: S += it
-    vpternlogq  zmm23, zmm17, zmm13, 0x96           ; C1·H^8: LO += it
-    vpternlogq  zmm24, zmm18, zmm14, 0x96           ; C1·H^8: HI += it
-    vpxorq      zmm0, zmm22, zmm0                   ; C1·H^8: S += it
-    vpternlogq  zmm23, zmm15, zmm0, 0x96            ; reduce: LO += S
-    vpternlogq  zmm24, zmm19, zmm0, 0x96            ; reduce: HI += S
-    vpclmulqdq  zmm0, zmm23, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm12, zmm23, 0x4e                  ; reduce: (LO1, LO0)
-    vpternlogq  zmm12, zmm24, zmm0, 0x96            ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm0, zmm12, 0x01                 ; reduce: upper lanes
-    vpxorq      ymm0, ymm12, ymm0                   ; reduce: add up the lanes
-    vextracti64x2 xmm12, ymm0, 0x01                 ; reduce: upper lanes
-    vpternlogq  xmm0, xmm12, [rdi + 1152], 0x96     ; reduce: minus the key terms
-    add         r8, 512                             ; reduce
-    cmp         r9, 0x00
-    je          .store                              ; reduce
 .rest:
-    lea         rax, [r9 + 15]                      ; reduce
-    and         rax, -16                            ; reduce
-    lea         rdi, [rdi + 512]                    ; reduce
-    sub         rdi, rax                            ; reduce: H^m
-    vmovdqu64   xmm12, [rdi + 1152]                 ; reduce: R_m: the key terms of H^m … H^1
-    vpxorq      xmm13, xmm13, xmm13                 ; reduce
-    vpxorq      xmm14, xmm14, xmm14                 ; reduce
-    vpxorq      xmm20, xmm20, xmm20                 ; reduce
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r9, 256
-    jb          .under_4                            ; reduce
-    vpshufb     zmm15, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpaddd      zmm16, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm16, zmm16, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpaddd      zmm17, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm17, zmm17, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpaddd      zmm18, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm18, zmm18, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpaddd      zmm31, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; AES: the next counters
-    vpxorq      zmm15, zmm15, zmm1                  ; AES: + k_0
-    vpxorq      zmm16, zmm16, zmm1                  ; AES: + k_0
-    vpxorq      zmm17, zmm17, zmm1                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm1                  ; AES: + k_0
-    vaesenc     zmm15, zmm15, zmm2                  ; AES: round 1
-    vaesenc     zmm16, zmm16, zmm2                  ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm2                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm2                  ; AES: round 1
-    vaesenc     zmm15, zmm15, zmm3                  ; AES: round 2
-    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 2
-    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 2
-    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 3
-    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 3
-    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 4
-    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 4
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 4
-    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 5
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 5
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 5
-    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 6
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 6
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 6
-    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 7
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 7
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 7
-    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 8
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 8
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 8
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 8
-    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 9
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 9
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 9
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 9
-    vpxorq      zmm19, zmm11, [rcx]                 ; AES: k_Nr + text
-    vaesenclast zmm15, zmm15, zmm19                 ; AES: last round: the other text
-    vmovdqu64   [r8], zmm15                         ; AES: written
-    vpxorq      zmm19, zmm11, [rcx + 64]            ; AES: k_Nr + text
-    vaesenclast zmm16, zmm16, zmm19                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 64], zmm16                    ; AES: written
-    vpxorq      zmm19, zmm11, [rcx + 128]           ; AES: k_Nr + text
-    vaesenclast zmm17, zmm17, zmm19                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 128], zmm17                   ; AES: written
-    vpxorq      zmm19, zmm11, [rcx + 192]           ; AES: k_Nr + text
-    vaesenclast zmm18, zmm18, zmm19                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 192], zmm18                   ; AES: written
-    vpshufb     zmm15, zmm15, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpshufb     zmm16, zmm16, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpshufb     zmm17, zmm17, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpshufb     zmm18, zmm18, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpxorq      zmm0, zmm15, zmm0                   ; C·H^i: A = X + C; X counts once
-    vpxorq      zmm15, zmm0, [rdi]                  ; C·H^i: T = A + C1
-    vpxorq      zmm19, zmm0, [rdi + 576]            ; C·H^i: U = A + C2
-    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C·H^i: T0·T1
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C·H^i: U0·U1
-    vpxorq      zmm13, zmm13, zmm0                  ; C·H^i: S += it
-    vpxorq      zmm14, zmm14, zmm15                 ; C·H^i: LO += it
-    vpxorq      zmm20, zmm20, zmm19                 ; C·H^i: HI += it
-    vpxorq      zmm0, zmm16, [rdi + 64]             ; C·H^i: T = A + C1
-    vpxorq      zmm15, zmm16, [rdi + 640]           ; C·H^i: U = A + C2
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C·H^i: A0·A1
-    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C·H^i: U0·U1
-    vpxorq      zmm13, zmm13, zmm16                 ; C·H^i: S += it
-    vpxorq      zmm14, zmm14, zmm0                  ; C·H^i: LO += it
-    vpxorq      zmm20, zmm20, zmm15                 ; C·H^i: HI += it
-    vpxorq      zmm0, zmm17, [rdi + 128]            ; C·H^i: T = A + C1
-    vpxorq      zmm15, zmm17, [rdi + 704]           ; C·H^i: U = A + C2
-    vpclmulqdq  zmm16, zmm17, zmm17, 0x10           ; C·H^i: A0·A1
-    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C·H^i: U0·U1
-    vpxorq      zmm13, zmm13, zmm16                 ; C·H^i: S += it
-    vpxorq      zmm14, zmm14, zmm0                  ; C·H^i: LO += it
-    vpxorq      zmm20, zmm20, zmm15                 ; C·H^i: HI += it
-    vpxorq      zmm0, zmm18, [rdi + 192]            ; C·H^i: T = A + C1
-    vpxorq      zmm15, zmm18, [rdi + 768]           ; C·H^i: U = A + C2
-    vpclmulqdq  zmm16, zmm18, zmm18, 0x10           ; C·H^i: A0·A1
-    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C·H^i: U0·U1
-    vpxorq      zmm13, zmm13, zmm16                 ; C·H^i: S += it
-    vpxorq      zmm14, zmm14, zmm0                  ; C·H^i: LO += it
-    vpxorq      zmm20, zmm20, zmm15                 ; C·H^i: HI += it
-    vpxorq      xmm0, xmm0, xmm0                    ; X counts once
-    add         rdi, 256                            ; the next powers
-    add         rcx, 256                            ; the next blocks
-    sub         r9, 256
-    add         r8, 256
-.under_4:
+    mov         r10, r8
+    mov         r11, r9
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 512
+    jb          .fewer
+    add         r8, 512
+    sub         r9, 512
+.fewer:
+    vpxorq      xmm13, xmm13, xmm13
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x00
+    je          .written
+    cmp         r9, 256
+    jb          .under_4
+    vpshufb     zmm14, zmm31, zmm0                  ; AES: counter block
+    vpaddd      zmm15, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm15, zmm15, zmm0                  ; AES: counter block
+    vpaddd      zmm16, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm16, zmm16, zmm0                  ; AES: counter block
+    vpaddd      zmm17, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
+    vpaddd      zmm31, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; AES: the next counters
+    vpxorq      zmm14, zmm14, zmm2                  ; AES: + k_0
+    vpxorq      zmm15, zmm15, zmm2                  ; AES: + k_0
+    vpxorq      zmm16, zmm16, zmm2                  ; AES: + k_0
+    vpxorq      zmm17, zmm17, zmm2                  ; AES: + k_0
+    vaesenc     zmm14, zmm14, zmm3                  ; AES: round 1
+    vaesenc     zmm15, zmm15, zmm3                  ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 1
+    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 1
+    vaesenc     zmm14, zmm14, zmm4                  ; AES: round 2
+    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 2
+    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 2
+    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 2
+    vaesenc     zmm14, zmm14, zmm5                  ; AES: round 3
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 3
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 3
+    vaesenc     zmm14, zmm14, zmm6                  ; AES: round 4
+    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 4
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 4
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 4
+    vaesenc     zmm14, zmm14, zmm7                  ; AES: round 5
+    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 5
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 5
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 5
+    vaesenc     zmm14, zmm14, zmm8                  ; AES: round 6
+    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 6
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 6
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 6
+    vaesenc     zmm14, zmm14, zmm9                  ; AES: round 7
+    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 7
+    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 7
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 7
+    vaesenc     zmm14, zmm14, zmm10                 ; AES: round 8
+    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 8
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 8
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 8
+    vaesenc     zmm14, zmm14, zmm11                 ; AES: round 9
+    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 9
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 9
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 9
+    vpxorq      zmm18, zmm12, [rcx]                 ; AES: k_Nr + text
+    vaesenclast zmm14, zmm14, zmm18                 ; AES: last round: the other text
+    vmovdqu64   [r8], zmm14                         ; AES: written
+    vpxorq      zmm14, zmm12, [rcx + 64]            ; AES: k_Nr + text
+    vaesenclast zmm14, zmm15, zmm14                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 64], zmm14                    ; AES: written
+    vpxorq      zmm14, zmm12, [rcx + 128]           ; AES: k_Nr + text
+    vaesenclast zmm14, zmm16, zmm14                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 128], zmm14                   ; AES: written
+    vpxorq      zmm14, zmm12, [rcx + 192]           ; AES: k_Nr + text
+    vaesenclast zmm14, zmm17, zmm14                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 192], zmm14                   ; AES: written
+    add         rcx, 256
+    add         r8, 256
+    sub         r9, 256
+.under_4:
     cmp         r9, 0x80
     jb          .under_2
-    vpshufb     zmm15, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpaddd      zmm16, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm16, zmm16, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
+    vpshufb     zmm14, zmm31, zmm0                  ; AES: counter block
+    vpaddd      zmm15, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm15, zmm15, zmm0                  ; AES: counter block
     vpaddd      zmm31, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: the next counters
-    vpxorq      zmm15, zmm15, zmm1                  ; AES: + k_0
-    vpxorq      zmm16, zmm16, zmm1                  ; AES: + k_0
-    vaesenc     zmm15, zmm15, zmm2                  ; AES: round 1
-    vaesenc     zmm16, zmm16, zmm2                  ; AES: round 1
-    vaesenc     zmm15, zmm15, zmm3                  ; AES: round 2
-    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 2
-    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 3
-    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 3
-    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 4
-    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 4
-    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 5
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 5
-    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 6
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 6
-    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 7
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 7
-    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 8
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 8
-    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 9
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 9
-    vpxorq      zmm17, zmm11, [rcx]                 ; AES: k_Nr + text
-    vaesenclast zmm15, zmm15, zmm17                 ; AES: last round: the other text
-    vmovdqu64   [r8], zmm15                         ; AES: written
-    vpxorq      zmm17, zmm11, [rcx + 64]            ; AES: k_Nr + text
-    vaesenclast zmm16, zmm16, zmm17                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 64], zmm16                    ; AES: written
-    vpshufb     zmm15, zmm15, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpshufb     zmm16, zmm16, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpxorq      zmm0, zmm15, zmm0                   ; C·H^i: A = X + C; X counts once
-    vpxorq      zmm15, zmm0, [rdi]                  ; C·H^i: T = A + C1
-    vpxorq      zmm17, zmm0, [rdi + 576]            ; C·H^i: U = A + C2
-    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C·H^i: T0·T1
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C·H^i: U0·U1
-    vpxorq      zmm13, zmm13, zmm0                  ; C·H^i: S += it
-    vpxorq      zmm14, zmm14, zmm15                 ; C·H^i: LO += it
-    vpxorq      zmm20, zmm20, zmm17                 ; C·H^i: HI += it
-    vpxorq      zmm0, zmm16, [rdi + 64]             ; C·H^i: T = A + C1
-    vpxorq      zmm15, zmm16, [rdi + 640]           ; C·H^i: U = A + C2
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C·H^i: A0·A1
-    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C·H^i: U0·U1
-    vpxorq      zmm13, zmm13, zmm16                 ; C·H^i: S += it
-    vpxorq      zmm14, zmm14, zmm0                  ; C·H^i: LO += it
-    vpxorq      zmm20, zmm20, zmm15                 ; C·H^i: HI += it
-    vpxorq      xmm0, xmm0, xmm0                    ; X counts once
-    add         rdi, 0x80                           ; the next powers
-    add         rcx, 0x80                           ; the next blocks
-    sub         r9, 0x80
+    vpxorq      zmm14, zmm14, zmm2                  ; AES: + k_0
+    vpxorq      zmm15, zmm15, zmm2                  ; AES: + k_0
+    vaesenc     zmm14, zmm14, zmm3                  ; AES: round 1
+    vaesenc     zmm15, zmm15, zmm3                  ; AES: round 1
+    vaesenc     zmm14, zmm14, zmm4                  ; AES: round 2
+    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 2
+    vaesenc     zmm14, zmm14, zmm5                  ; AES: round 3
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 3
+    vaesenc     zmm14, zmm14, zmm6                  ; AES: round 4
+    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 4
+    vaesenc     zmm14, zmm14, zmm7                  ; AES: round 5
+    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 5
+    vaesenc     zmm14, zmm14, zmm8                  ; AES: round 6
+    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 6
+    vaesenc     zmm14, zmm14, zmm9                  ; AES: round 7
+    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 7
+    vaesenc     zmm14, zmm14, zmm10                 ; AES: round 8
+    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 8
+    vaesenc     zmm14, zmm14, zmm11                 ; AES: round 9
+    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 9
+    vpxorq      zmm16, zmm12, [rcx]                 ; AES: k_Nr + text
+    vaesenclast zmm14, zmm14, zmm16                 ; AES: last round: the other text
+    vmovdqu64   [r8], zmm14                         ; AES: written
+    vpxorq      zmm14, zmm12, [rcx + 64]            ; AES: k_Nr + text
+    vaesenclast zmm14, zmm15, zmm14                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 64], zmm14                    ; AES: written
+    add         rcx, 0x80
     add         r8, 0x80
+    sub         r9, 0x80
 .under_2:
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x40
     jb          .under_1
-    vpshufb     zmm15, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
+    vpshufb     zmm14, zmm31, zmm0                  ; AES: counter block
     vpaddd      zmm31, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: the next counters
-    vpxorq      zmm15, zmm15, zmm1                  ; AES: + k_0
-    vaesenc     zmm15, zmm15, zmm2                  ; AES: round 1
-    vaesenc     zmm15, zmm15, zmm3                  ; AES: round 2
-    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 3
-    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 4
-    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 5
-    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 6
-    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 7
-    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 8
-    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 9
-    vpxorq      zmm16, zmm11, [rcx]                 ; AES: k_Nr + text
-    vaesenclast zmm15, zmm15, zmm16                 ; AES: last round: the other text
-    vmovdqu64   [r8], zmm15                         ; AES: written
-    vpshufb     zmm15, zmm15, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpxorq      zmm0, zmm15, zmm0                   ; C·H^i: A = X + C; X counts once
-    vpxorq      zmm15, zmm0, [rdi]                  ; C·H^i: T = A + C1
-    vpxorq      zmm16, zmm0, [rdi + 576]            ; C·H^i: U = A + C2
-    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C·H^i: T0·T1
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C·H^i: U0·U1
-    vpxorq      zmm13, zmm13, zmm0                  ; C·H^i: S += it
-    vpxorq      zmm14, zmm14, zmm15                 ; C·H^i: LO += it
-    vpxorq      zmm20, zmm20, zmm16                 ; C·H^i: HI += it
-    vpxorq      xmm0, xmm0, xmm0                    ; X counts once
-    add         rdi, 0x40                           ; the next powers
-    add         rcx, 0x40                           ; the next blocks
-    sub         r9, 0x40
+    vpxorq      zmm14, zmm14, zmm2                  ; AES: + k_0
+    vaesenc     zmm14, zmm14, zmm3                  ; AES: round 1
+    vaesenc     zmm14, zmm14, zmm4                  ; AES: round 2
+    vaesenc     zmm14, zmm14, zmm5                  ; AES: round 3
+    vaesenc     zmm14, zmm14, zmm6                  ; AES: round 4
+    vaesenc     zmm14, zmm14, zmm7                  ; AES: round 5
+    vaesenc     zmm14, zmm14, zmm8                  ; AES: round 6
+    vaesenc     zmm14, zmm14, zmm9                  ; AES: round 7
+    vaesenc     zmm14, zmm14, zmm10                 ; AES: round 8
+    vaesenc     zmm14, zmm14, zmm11                 ; AES: round 9
+    vpxorq      zmm15, zmm12, [rcx]                 ; AES: k_Nr + text
+    vaesenclast zmm14, zmm14, zmm15                 ; AES: last round: the other text
+    vmovdqu64   [r8], zmm14                         ; AES: written
+    add         rcx, 0x40
     add         r8, 0x40
+    sub         r9, 0x40
 .under_1:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
-    je          .reduce
-    vpshufb     zmm15, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; counter block
-    vpxorq      zmm1, zmm15, zmm1                   ; + k_0
-    vaesenc     zmm1, zmm1, zmm2                    ; round 1
-    vaesenc     zmm1, zmm1, zmm3                    ; round 2
-    vaesenc     zmm1, zmm1, zmm4                    ; round 3
-    vaesenc     zmm1, zmm1, zmm5                    ; round 4
-    vaesenc     zmm1, zmm1, zmm6                    ; round 5
-    vaesenc     zmm1, zmm1, zmm7                    ; round 6
-    vaesenc     zmm1, zmm1, zmm8                    ; round 7
-    vaesenc     zmm1, zmm1, zmm9                    ; round 8
-    vaesenc     zmm1, zmm1, zmm10                   ; round 9
+    je          .written
+    vpshufb     zmm13, zmm31, zmm0                  ; AES: counter block
+    vpxorq      zmm2, zmm13, zmm2                   ; AES: + k_0
+    vaesenc     zmm2, zmm2, zmm3                    ; AES: round 1
+    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 9
     mov         rax, -1
     bzhi        rax, rax, r9
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    zmm2{k1}{z}, [rcx]                  ; text, zero-padded
-    vpxorq      zmm2, zmm11, zmm2                   ; k_Nr + text
-    vaesenclast zmm1, zmm1, zmm2                    ; other text
-    vmovdqu8    [r8]{k1}, zmm1                      ; written
-    vmovdqu8    zmm1{k1}{z}, zmm1                   ; C, zero-padded
-    vpshufb     zmm1, zmm1, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpxorq      zmm0, zmm1, zmm0                    ; C·H^i: A = X + C; X counts once
-    vpxorq      zmm1, zmm0, [rdi]                   ; C·H^i: T = A + C1
-    vpxorq      zmm2, zmm0, [rdi + 576]             ; C·H^i: U = A + C2
-    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C·H^i: U0·U1
-    vpxorq      zmm13, zmm13, zmm0                  ; C·H^i: S += it
-    vpxorq      zmm14, zmm14, zmm1                  ; C·H^i: LO += it
-    vpxorq      zmm20, zmm20, zmm2                  ; C·H^i: HI += it
-    add         r9, 0x0f
-    shr         r9, 0x04                            ; blocks, the partial one too
-    vmovq       xmm0, r9
-    vpaddd      zmm31, zmm31, zmm0                  ; blocks done
-.reduce:
-    vpxorq      zmm0, zmm14, zmm13                  ; reduce: LO += S
-    vpclmulqdq  zmm1, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm0, zmm0, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm20, zmm13, zmm0, 0x96            ; reduce: + HI
-    vpxorq      zmm0, zmm1, zmm20                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm1, zmm0, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm0, ymm0, ymm1                    ; reduce: add up the lanes
-    vextracti64x2 xmm1, ymm0, 0x01                  ; reduce: upper lanes
-    vpternlogq  xmm0, xmm1, xmm12, 0x96             ; reduce: minus the key terms
+    kmovq       k1, rax                             ; AES: one bit a byte that is left
+    vmovdqu8    zmm3{k1}{z}, [rcx]                  ; AES: text, zero-padded
+    vpxorq      zmm3, zmm12, zmm3                   ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm3                    ; AES: last round: the other text
+    vmovdqu8    [r8]{k1}, zmm2                      ; AES: written
+    vmovdqu8    zmm13{k1}{z}, zmm2                  ; AES: zero-padded
+    add         r9, 0x0f                            ; AES
+    shr         r9, 0x04                            ; AES: blocks, the partial one too
+    vmovq       xmm2, r9                            ; AES
+    vpaddd      zmm31, zmm31, zmm2                  ; AES: blocks done
+.written:
+    cmp         r11, 512
+    jb          .tail
+    vmovdqu64   zmm2, [r10 + 128]                   ; C3·H^6: C, bytes as in memory
+    vpshufb     zmm2, zmm2, zmm0                    ; C3·H^6: C
+    vpxorq      zmm3, zmm2, [rdi + 128]             ; C3·H^6: T = A + C1
+    vpxorq      zmm4, zmm2, [rdi + 704]             ; C3·H^6: U = A + C2
+    vpclmulqdq  zmm11, zmm2, zmm2, 0x10             ; C3·H^6: A0·A1
+    vpclmulqdq  zmm12, zmm3, zmm3, 0x10             ; C3·H^6: T0·T1
+    vpclmulqdq  zmm14, zmm4, zmm4, 0x10             ; C3·H^6: U0·U1
+    vmovdqu64   zmm2, [r10 + 192]                   ; C4·H^5: C, bytes as in memory
+    vpshufb     zmm2, zmm2, zmm0                    ; C4·H^5: C
+    vpxorq      zmm3, zmm2, [rdi + 192]             ; C4·H^5: T = A + C1
+    vpxorq      zmm4, zmm2, [rdi + 768]             ; C4·H^5: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C4·H^5: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4·H^5: T0·T1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^5: U0·U1
+    vmovdqu64   zmm5, [r10 + 256]                   ; C5·H^4: C, bytes as in memory
+    vpshufb     zmm5, zmm5, zmm0                    ; C5·H^4: C
+    vpxorq      zmm6, zmm5, [rdi + 256]             ; C5·H^4: T = A + C1
+    vpxorq      zmm7, zmm5, [rdi + 832]             ; C5·H^4: U = A + C2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C5·H^4: A0·A1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C5·H^4: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5·H^4: U0·U1
+    vmovdqu64   zmm8, [r10 + 320]                   ; C6·H^3: C, bytes as in memory
+    vpshufb     zmm8, zmm8, zmm0                    ; C6·H^3: C
+    vpxorq      zmm9, zmm8, [rdi + 320]             ; C6·H^3: T = A + C1
+    vpxorq      zmm10, zmm8, [rdi + 896]            ; C6·H^3: U = A + C2
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C6·H^3: A0·A1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C6·H^3: T0·T1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C6·H^3: U0·U1
+    vpternlogq  zmm11, zmm2, zmm5, 0x96             ; C6·H^3: S += it
+    vpternlogq  zmm12, zmm3, zmm6, 0x96             ; C6·H^3: LO += it
+    vpternlogq  zmm14, zmm4, zmm7, 0x96             ; C6·H^3: HI += it
+    vmovdqu64   zmm2, [r10 + 384]                   ; C7·H^2: C, bytes as in memory
+    vpshufb     zmm2, zmm2, zmm0                    ; C7·H^2: C
+    vpxorq      zmm3, zmm2, [rdi + 384]             ; C7·H^2: T = A + C1
+    vpxorq      zmm4, zmm2, [rdi + 960]             ; C7·H^2: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C7·H^2: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C7·H^2: T0·T1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C7·H^2: U0·U1
+    vmovdqu64   zmm5, [r10 + 448]                   ; C8·H^1: C, bytes as in memory
+    vpshufb     zmm5, zmm5, zmm0                    ; C8·H^1: C
+    vpxorq      zmm6, zmm5, [rdi + 448]             ; C8·H^1: T = A + C1
+    vpxorq      zmm7, zmm5, [rdi + 1024]            ; C8·H^1: U = A + C2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C8·H^1: A0·A1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C8·H^1: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C8·H^1: U0·U1
+    vpternlogq  zmm11, zmm8, zmm2, 0x96             ; C8·H^1: S += it
+    vpternlogq  zmm12, zmm9, zmm3, 0x96             ; C8·H^1: LO += it
+    vpternlogq  zmm14, zmm10, zmm4, 0x96            ; C8·H^1: HI += it
+    vmovdqu64   zmm2, [r10 + 64]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     zmm2, zmm2, zmm0                    ; C2·H^7: C
+    vpxorq      zmm3, zmm2, [rdi + 64]              ; C2·H^7: T = A + C1
+    vpxorq      zmm4, zmm2, [rdi + 640]             ; C2·H^7: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2·H^7: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2·H^7: T0·T1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2·H^7: U0·U1
+    vmovdqu64   zmm8, [r10]                         ; C1·H^8: C, bytes as in memory
+    vpshufb     zmm8, zmm8, zmm0                    ; C1·H^8: C
+    vpxorq      zmm1, zmm8, zmm1                    ; C1·H^8: A = X + C
+    vpxorq      zmm8, zmm1, [rdi]                   ; C1·H^8: T = A + C1
+    vpxorq      zmm9, zmm1, [rdi + 576]             ; C1·H^8: U = A + C2
+    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1·H^8: A0·A1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1·H^8: T0·T1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C1·H^8: U0·U1
+    vpternlogq  zmm11, zmm5, zmm2, 0x96             ; C1·H^8: S += it
+    vpternlogq  zmm12, zmm6, zmm3, 0x96             ; C1·H^8: LO += it
+    vpternlogq  zmm14, zmm7, zmm4, 0x96             ; C1·H^8: HI += it
+    vpxorq      zmm1, zmm11, zmm1                   ; C1·H^8: S += it
+    vpternlogq  zmm12, zmm8, zmm1, 0x96             ; reduce: LO += S
+    vpternlogq  zmm14, zmm9, zmm1, 0x96             ; reduce: HI += S
+    vpclmulqdq  zmm1, zmm12, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm12, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  zmm2, zmm14, zmm1, 0x96             ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm1, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm2, ymm1                    ; reduce: add up the lanes
+    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm1, xmm2, [rdi + 1152], 0x96      ; reduce: minus the key terms
+    add         r10, 512                            ; reduce
+    sub         r11, 512                            ; reduce
+.tail:
+    cmp         r11, 0x00
+    je          .store                              ; reduce
+    lea         rax, [r11 + 15]                     ; reduce
+    and         rax, -16                            ; reduce
+    lea         rcx, [rdi + 512]                    ; reduce
+    sub         rcx, rax                            ; reduce: H^m
+    vmovdqu64   xmm2, [rcx + 1152]                  ; reduce: R_m: the key terms of H^m … H^1
+    cmp         r11, 0x40
+    jae         .tail_first                         ; reduce
+    vpxorq      xmm3, xmm3, xmm3                    ; reduce
+    vpxorq      xmm4, xmm4, xmm4                    ; reduce
+    vpxorq      xmm8, xmm8, xmm8                    ; reduce
+    jmp         .tail_rest                          ; reduce
+.tail_first:
+    vmovdqu64   zmm3, [r10]                         ; C·H^m: C, bytes as in memory
+    vpshufb     zmm3, zmm3, zmm0                    ; C·H^m: C
+    vpxorq      zmm1, zmm3, zmm1                    ; C·H^m: A = X + C
+    vpxorq      zmm4, zmm1, [rcx]                   ; C·H^m: T = A + C1
+    vpxorq      zmm5, zmm1, [rcx + 576]             ; C·H^m: U = A + C2
+    vpclmulqdq  zmm3, zmm1, zmm1, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  zmm8, zmm5, zmm5, 0x10              ; C·H^m: U0·U1
+    vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rcx, 0x40                           ; the next powers
+    add         r10, 0x40                           ; the next blocks
+    sub         r11, 0x40
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 0x40
+    jb          .tail_after_block
+.tail_block:
+    vmovdqu64   zmm5, [r10]                         ; C·H^i: C, bytes as in memory
+    vpshufb     zmm5, zmm5, zmm0                    ; C·H^i: C
+    vpxorq      zmm6, zmm5, [rcx]                   ; C·H^i: T = A + C1
+    vpxorq      zmm7, zmm5, [rcx + 576]             ; C·H^i: U = A + C2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C·H^i: U0·U1
+    vpxorq      zmm3, zmm3, zmm5                    ; C·H^i: S += it
+    vpxorq      zmm4, zmm4, zmm6                    ; C·H^i: LO += it
+    vpxorq      zmm8, zmm8, zmm7                    ; C·H^i: HI += it
+    add         rcx, 0x40                           ; the next powers
+    add         r10, 0x40                           ; the next blocks
+    sub         r11, 0x40
+    cmp         r11, 0x40
+    jae         .tail_block
+.tail_after_block:
+    cmp         r11, 0x00
+    je          .tail_reduce
+.tail_rest:
+    vpshufb     zmm5, zmm13, zmm0                   ; C
+    vpxorq      zmm1, zmm5, zmm1                    ; C·H^i: A = X + C; X counts once
+    vpxorq      zmm5, zmm1, [rcx]                   ; C·H^i: T = A + C1
+    vpxorq      zmm6, zmm1, [rcx + 576]             ; C·H^i: U = A + C2
+    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^i: U0·U1
+    vpxorq      zmm3, zmm3, zmm1                    ; C·H^i: S += it
+    vpxorq      zmm4, zmm4, zmm5                    ; C·H^i: LO += it
+    vpxorq      zmm8, zmm8, zmm6                    ; C·H^i: HI += it
+.tail_reduce:
+    vpxorq      zmm1, zmm4, zmm3                    ; reduce: LO += S
+    vpclmulqdq  zmm4, zmm1, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm1, zmm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm8, zmm3, zmm1, 0x96              ; reduce: + HI
+    vpxorq      zmm1, zmm4, zmm8                    ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm3, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm1, ymm3                    ; reduce: add up the lanes
+    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm1, xmm3, xmm2, 0x96              ; reduce: minus the key terms
 .store:
-    vpshufb     xmm1, xmm31, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; counter block
-    vmovdqu64   [rsi], xmm1                         ; counter block
-    vpshufb     xmm0, xmm0, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; X, bytes as in memory
+    vpshufb     xmm2, xmm31, xmm0                   ; counter block
+    vmovdqu64   [rsi], xmm2                         ; counter block
+    vpshufb     xmm0, xmm1, xmm0                    ; X, bytes as in memory
     vmovdqu64   [rdx], xmm0                         ; X
 .done:
     vzeroupper                                      ; upper halves are the caller's
@@ -1259,232 +1237,232 @@ gcm128_avx512_winograd_clmul1_x32_encrypt:
 
 ; void gcm128_avx512_winograd_clmul1_x32_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
 ;   out = in decrypted, x = GHASH continued over in; the counter steps over the blocks
-;   stack 0 bytes; writes xmm0-31, rax rcx rdi r8 r9
+;   stack 0 bytes; writes xmm0-31, rax rcx rdi r8 r9 r10 r11
 ;   secrets may remain in xmm0-31
 global gcm128_avx512_winograd_clmul1_x32_decrypt:function (gcm128_avx512_winograd_clmul1_x32_decrypt.end - gcm128_avx512_winograd_clmul1_x32_decrypt)
 align 32
 gcm128_avx512_winograd_clmul1_x32_decrypt:
     endbr64
+    vmovdqu64   zmm0, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; byte_swap
     cmp         r9, 0x00
     je          .done
-    vmovdqu64   xmm0, [rdx]                         ; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; X
-    vbroadcasti64x2 zmm1, [rsi]                     ; counter block
-    vpshufb     zmm1, zmm1, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; counter, last word first
-    vpaddd      zmm31, zmm1, [rel gcm128_avx512_winograd_clmul1_x32_lane_numbers]  ; lane l is l blocks ahead
-    vbroadcasti64x2 zmm1, [rdi + 1664]              ; k_0
-    vbroadcasti64x2 zmm2, [rdi + 1680]              ; k_1
-    vbroadcasti64x2 zmm3, [rdi + 1696]              ; k_2
-    vbroadcasti64x2 zmm4, [rdi + 1712]              ; k_3
-    vbroadcasti64x2 zmm5, [rdi + 1728]              ; k_4
-    vbroadcasti64x2 zmm6, [rdi + 1744]              ; k_5
-    vbroadcasti64x2 zmm7, [rdi + 1760]              ; k_6
-    vbroadcasti64x2 zmm8, [rdi + 1776]              ; k_7
-    vbroadcasti64x2 zmm9, [rdi + 1792]              ; k_8
-    vbroadcasti64x2 zmm10, [rdi + 1808]             ; k_9
-    vbroadcasti64x2 zmm11, [rdi + 1824]             ; k_10
+    vmovdqu64   xmm1, [rdx]                         ; X, bytes as in memory
+    vpshufb     xmm1, xmm1, xmm0                    ; X
+    vbroadcasti64x2 zmm2, [rsi]                     ; counter block
+    vpshufb     zmm2, zmm2, zmm0                    ; counter, last word first
+    vpaddd      zmm31, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_lane_numbers]  ; lane l is l blocks ahead
+    vbroadcasti64x2 zmm2, [rdi + 1664]              ; k_0
+    vbroadcasti64x2 zmm3, [rdi + 1680]              ; k_1
+    vbroadcasti64x2 zmm4, [rdi + 1696]              ; k_2
+    vbroadcasti64x2 zmm5, [rdi + 1712]              ; k_3
+    vbroadcasti64x2 zmm6, [rdi + 1728]              ; k_4
+    vbroadcasti64x2 zmm7, [rdi + 1744]              ; k_5
+    vbroadcasti64x2 zmm8, [rdi + 1760]              ; k_6
+    vbroadcasti64x2 zmm9, [rdi + 1776]              ; k_7
+    vbroadcasti64x2 zmm10, [rdi + 1792]             ; k_8
+    vbroadcasti64x2 zmm11, [rdi + 1808]             ; k_9
+    vbroadcasti64x2 zmm12, [rdi + 1824]             ; k_10
     cmp         r9, 512
     jb          .rest
 .groups:
-    vmovdqu64   zmm12, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; blocks_12
-    vmovdqu64   zmm13, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; blocks_16
-    vmovdqu64   zmm14, [rel gcm128_avx512_winograd_clmul1_x32_blocks_20]  ; blocks_20
-    vmovdqu64   zmm15, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; byte_swap
+    vmovdqu64   zmm13, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; blocks_12
+    vmovdqu64   zmm14, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; blocks_16
+    vmovdqu64   zmm15, [rel gcm128_avx512_winograd_clmul1_x32_blocks_20]  ; blocks_20
 .group:
-    vpshufb     zmm21, zmm31, zmm15                 ; AES: counter block
+    vpshufb     zmm21, zmm31, zmm0                  ; AES: counter block
     vmovdqu64   zmm16, [rcx + 128]                  ; C3·H^6: C, bytes as in memory
     vpaddd      zmm17, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm16, zmm16, zmm15                 ; C3·H^6: C
-    vpshufb     zmm22, zmm17, zmm15                 ; AES: counter block
+    vpshufb     zmm16, zmm16, zmm0                  ; C3·H^6: C
+    vpshufb     zmm22, zmm17, zmm0                  ; AES: counter block
     vpaddd      zmm18, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
     vmovdqu64   zmm17, [rcx + 192]                  ; C4·H^5: C, bytes as in memory
-    vpshufb     zmm23, zmm18, zmm15                 ; AES: counter block
-    vpshufb     zmm17, zmm17, zmm15                 ; C4·H^5: C
-    vpaddd      zmm18, zmm31, zmm12                 ; AES: 12 blocks ahead
-    vpshufb     zmm24, zmm18, zmm15                 ; AES: counter block
+    vpshufb     zmm23, zmm18, zmm0                  ; AES: counter block
+    vpshufb     zmm17, zmm17, zmm0                  ; C4·H^5: C
+    vpaddd      zmm18, zmm31, zmm13                 ; AES: 12 blocks ahead
+    vpshufb     zmm24, zmm18, zmm0                  ; AES: counter block
     vmovdqu64   zmm18, [rcx + 256]                  ; C5·H^4: C, bytes as in memory
-    vpaddd      zmm19, zmm31, zmm13                 ; AES: 16 blocks ahead
-    vpshufb     zmm26, zmm19, zmm15                 ; AES: counter block
-    vpshufb     zmm18, zmm18, zmm15                 ; C5·H^4: C
-    vpaddd      zmm19, zmm31, zmm14                 ; AES: 20 blocks ahead
+    vpaddd      zmm19, zmm31, zmm14                 ; AES: 16 blocks ahead
+    vpshufb     zmm26, zmm19, zmm0                  ; AES: counter block
+    vpshufb     zmm18, zmm18, zmm0                  ; C5·H^4: C
+    vpaddd      zmm19, zmm31, zmm15                 ; AES: 20 blocks ahead
     vpclmulqdq  zmm29, zmm16, zmm16, 0x10           ; C3·H^6: A0·A1
-    vpshufb     zmm27, zmm19, zmm15                 ; AES: counter block
+    vpshufb     zmm27, zmm19, zmm0                  ; AES: counter block
     vpaddd      zmm19, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_24]  ; AES: 24 blocks ahead
     vpclmulqdq  zmm25, zmm17, zmm17, 0x10           ; C4·H^5: A0·A1
-    vpshufb     zmm19, zmm19, zmm15                 ; AES: counter block
+    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
     vpclmulqdq  zmm28, zmm18, zmm18, 0x10           ; C5·H^4: A0·A1
     vpaddd      zmm20, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_28]  ; AES: 28 blocks ahead
-    vpshufb     zmm20, zmm20, zmm15                 ; AES: counter block
+    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
     vpternlogq  zmm29, zmm25, zmm28, 0x96           ; C6·H^3: S += it
     vpaddd      zmm31, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_32]  ; AES: the next counters
     vpxorq      zmm25, zmm16, [rdi + 128]           ; C3·H^6: T = A + C1
-    vpxorq      zmm21, zmm21, zmm1                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
     vpclmulqdq  zmm30, zmm25, zmm25, 0x10           ; C3·H^6: T0·T1
-    vpxorq      zmm22, zmm22, zmm1                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm1                  ; AES: + k_0
+    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
+    vpxorq      zmm23, zmm23, zmm2                  ; AES: + k_0
     vpxorq      zmm25, zmm17, [rdi + 192]           ; C4·H^5: T = A + C1
-    vpxorq      zmm24, zmm24, zmm1                  ; AES: + k_0
+    vpxorq      zmm24, zmm24, zmm2                  ; AES: + k_0
     vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C4·H^5: T0·T1
-    vpxorq      zmm26, zmm26, zmm1                  ; AES: + k_0
-    vpxorq      zmm27, zmm27, zmm1                  ; AES: + k_0
+    vpxorq      zmm26, zmm26, zmm2                  ; AES: + k_0
+    vpxorq      zmm27, zmm27, zmm2                  ; AES: + k_0
     vpxorq      zmm28, zmm18, [rdi + 256]           ; C5·H^4: T = A + C1
-    vpxorq      zmm19, zmm19, zmm1                  ; AES: + k_0
+    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
     vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C5·H^4: T0·T1
-    vpxorq      zmm20, zmm20, zmm1                  ; AES: + k_0
-    vaesenc     zmm21, zmm21, zmm2                  ; AES: round 1
+    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
+    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
     vpternlogq  zmm30, zmm25, zmm28, 0x96           ; C6·H^3: LO += it
-    vaesenc     zmm22, zmm22, zmm2                  ; AES: round 1
+    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
     vpxorq      zmm16, zmm16, [rdi + 704]           ; C3·H^6: U = A + C2
-    vaesenc     zmm23, zmm23, zmm2                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm2                  ; AES: round 1
+    vaesenc     zmm23, zmm23, zmm3                  ; AES: round 1
+    vaesenc     zmm24, zmm24, zmm3                  ; AES: round 1
     vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C3·H^6: U0·U1
-    vaesenc     zmm25, zmm26, zmm2                  ; AES: round 1
-    vaesenc     zmm26, zmm27, zmm2                  ; AES: round 1
+    vaesenc     zmm25, zmm26, zmm3                  ; AES: round 1
+    vaesenc     zmm26, zmm27, zmm3                  ; AES: round 1
     vpxorq      zmm27, zmm17, [rdi + 768]           ; C4·H^5: U = A + C2
-    vaesenc     zmm17, zmm19, zmm2                  ; AES: round 1
+    vaesenc     zmm17, zmm19, zmm3                  ; AES: round 1
     vpclmulqdq  zmm19, zmm27, zmm27, 0x10           ; C4·H^5: U0·U1
-    vaesenc     zmm20, zmm20, zmm2                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
     vpxorq      zmm27, zmm18, [rdi + 832]           ; C5·H^4: U = A + C2
-    vaesenc     zmm18, zmm22, zmm3                  ; AES: round 2
+    vaesenc     zmm18, zmm22, zmm4                  ; AES: round 2
     vpclmulqdq  zmm22, zmm27, zmm27, 0x10           ; C5·H^4: U0·U1
-    vaesenc     zmm23, zmm23, zmm3                  ; AES: round 2
-    vaesenc     zmm24, zmm24, zmm3                  ; AES: round 2
+    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 2
+    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 2
     vpternlogq  zmm16, zmm19, zmm22, 0x96           ; C6·H^3: HI += it
-    vaesenc     zmm19, zmm25, zmm3                  ; AES: round 2
+    vaesenc     zmm19, zmm25, zmm4                  ; AES: round 2
     vmovdqu64   zmm25, [rcx + 320]                  ; C6·H^3: C, bytes as in memory
-    vaesenc     zmm22, zmm26, zmm3                  ; AES: round 2
-    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 2
-    vpshufb     zmm25, zmm25, zmm15                 ; C6·H^3: C
-    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 3
+    vaesenc     zmm22, zmm26, zmm4                  ; AES: round 2
+    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 2
+    vpshufb     zmm25, zmm25, zmm0                  ; C6·H^3: C
+    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
+    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
     vmovdqu64   zmm26, [rcx + 384]                  ; C7·H^2: C, bytes as in memory
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 3
-    vpshufb     zmm26, zmm26, zmm15                 ; C7·H^2: C
-    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 3
-    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
+    vpshufb     zmm26, zmm26, zmm0                  ; C7·H^2: C
+    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 3
+    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 3
     vpclmulqdq  zmm27, zmm25, zmm25, 0x10           ; C6·H^3: A0·A1
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 3
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 3
     vpclmulqdq  zmm28, zmm26, zmm26, 0x10           ; C7·H^2: A0·A1
-    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 3
+    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 3
     vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C8·H^1: S += it
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
     vpxorq      zmm27, zmm25, [rdi + 320]           ; C6·H^3: T = A + C1
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 4
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 4
     vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C6·H^3: T0·T1
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 4
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 4
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 4
+    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 4
     vpxorq      zmm28, zmm26, [rdi + 384]           ; C7·H^2: T = A + C1
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 4
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 4
     vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C7·H^2: T0·T1
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 4
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 4
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 4
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 4
     vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C8·H^1: LO += it
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 4
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 4
     vpxorq      zmm25, zmm25, [rdi + 896]           ; C6·H^3: U = A + C2
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 5
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 5
     vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C6·H^3: U0·U1
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 5
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 5
     vpxorq      zmm26, zmm26, [rdi + 960]           ; C7·H^2: U = A + C2
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 5
+    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 5
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 5
     vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C7·H^2: U0·U1
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 5
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 5
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 5
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 5
     vpternlogq  zmm16, zmm25, zmm26, 0x96           ; C8·H^1: HI += it
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 5
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 5
     vmovdqu64   zmm25, [rcx + 448]                  ; C8·H^1: C, bytes as in memory
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 6
-    vpshufb     zmm25, zmm25, zmm15                 ; C8·H^1: C
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 6
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 6
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 6
+    vpshufb     zmm25, zmm25, zmm0                  ; C8·H^1: C
+    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 6
     vmovdqu64   zmm26, [rcx + 64]                   ; C2·H^7: C, bytes as in memory
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 6
-    vpshufb     zmm26, zmm26, zmm15                 ; C2·H^7: C
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 6
+    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 6
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 6
+    vpshufb     zmm26, zmm26, zmm0                  ; C2·H^7: C
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 6
     vpclmulqdq  zmm27, zmm25, zmm25, 0x10           ; C8·H^1: A0·A1
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 6
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 6
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 6
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 6
     vpclmulqdq  zmm28, zmm26, zmm26, 0x10           ; C2·H^7: A0·A1
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 7
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 7
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 7
     vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C1·H^8: S += it
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 7
+    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 7
     vpxorq      zmm27, zmm25, [rdi + 448]           ; C8·H^1: T = A + C1
-    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 7
+    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 7
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 7
     vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C8·H^1: T0·T1
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 7
+    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 7
     vpxorq      zmm28, zmm26, [rdi + 64]            ; C2·H^7: T = A + C1
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 7
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 7
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 7
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 7
     vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C2·H^7: T0·T1
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 8
+    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 8
     vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C1·H^8: LO += it
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 8
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 8
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 8
+    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 8
     vpxorq      zmm25, zmm25, [rdi + 1024]          ; C8·H^1: U = A + C2
-    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 8
+    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 8
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 8
     vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C8·H^1: U0·U1
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 8
+    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 8
     vpxorq      zmm26, zmm26, [rdi + 640]           ; C2·H^7: U = A + C2
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 8
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 8
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 8
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 8
     vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C2·H^7: U0·U1
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 9
+    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 9
     vpternlogq  zmm16, zmm25, zmm26, 0x96           ; C1·H^8: HI += it
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 9
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 9
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 9
+    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 9
     vmovdqu64   zmm25, [rcx]                        ; C1·H^8: C, bytes as in memory
-    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 9
-    vpshufb     zmm25, zmm25, zmm15                 ; C1·H^8: C
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 9
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 9
-    vpxorq      zmm0, zmm25, zmm0                   ; C1·H^8: A = X + C
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 9
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 9
-    vpclmulqdq  zmm25, zmm0, zmm0, 0x10             ; C1·H^8: A0·A1
-    vpxorq      zmm26, zmm11, [rcx]                 ; AES: k_Nr + text
+    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 9
+    vpshufb     zmm25, zmm25, zmm0                  ; C1·H^8: C
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 9
+    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 9
+    vpxorq      zmm1, zmm25, zmm1                   ; C1·H^8: A = X + C
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 9
+    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 9
+    vpclmulqdq  zmm25, zmm1, zmm1, 0x10             ; C1·H^8: A0·A1
+    vpxorq      zmm26, zmm12, [rcx]                 ; AES: k_Nr + text
     vpxorq      zmm25, zmm29, zmm25                 ; C1·H^8: S += it
     vaesenclast zmm21, zmm21, zmm26                 ; AES: last round: the other text
     vmovdqu64   [r8], zmm21                         ; AES: written
-    vpxorq      zmm21, zmm0, [rdi]                  ; C1·H^8: T = A + C1
-    vpxorq      zmm26, zmm11, [rcx + 64]            ; AES: k_Nr + text
+    vpxorq      zmm21, zmm1, [rdi]                  ; C1·H^8: T = A + C1
+    vpxorq      zmm26, zmm12, [rcx + 64]            ; AES: k_Nr + text
     vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C1·H^8: T0·T1
     vaesenclast zmm18, zmm18, zmm26                 ; AES: last round: the other text
     vmovdqu64   [r8 + 64], zmm18                    ; AES: written
     vpternlogq  zmm30, zmm21, zmm25, 0x96           ; reduce: LO += S
-    vpxorq      zmm18, zmm11, [rcx + 128]           ; AES: k_Nr + text
-    vpxorq      zmm0, zmm0, [rdi + 576]             ; C1·H^8: U = A + C2
+    vpxorq      zmm18, zmm12, [rcx + 128]           ; AES: k_Nr + text
+    vpxorq      zmm1, zmm1, [rdi + 576]             ; C1·H^8: U = A + C2
     vaesenclast zmm18, zmm23, zmm18                 ; AES: last round: the other text
     vmovdqu64   [r8 + 128], zmm18                   ; AES: written
-    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1·H^8: U0·U1
-    vpxorq      zmm18, zmm11, [rcx + 192]           ; AES: k_Nr + text
+    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1·H^8: U0·U1
+    vpxorq      zmm18, zmm12, [rcx + 192]           ; AES: k_Nr + text
     vaesenclast zmm18, zmm24, zmm18                 ; AES: last round: the other text
-    vpternlogq  zmm16, zmm0, zmm25, 0x96            ; reduce: HI += S
+    vpternlogq  zmm16, zmm1, zmm25, 0x96            ; reduce: HI += S
     vmovdqu64   [r8 + 192], zmm18                   ; AES: written
-    vpclmulqdq  zmm0, zmm30, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
-    vpxorq      zmm18, zmm11, [rcx + 256]           ; AES: k_Nr + text
+    vpclmulqdq  zmm1, zmm30, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
+    vpxorq      zmm18, zmm12, [rcx + 256]           ; AES: k_Nr + text
     vaesenclast zmm18, zmm19, zmm18                 ; AES: last round: the other text
     vpshufd     zmm19, zmm30, 0x4e                  ; reduce: (LO1, LO0)
     vmovdqu64   [r8 + 256], zmm18                   ; AES: written
-    vpternlogq  zmm19, zmm16, zmm0, 0x96            ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm0, zmm11, [rcx + 320]            ; AES: k_Nr + text
-    vaesenclast zmm0, zmm22, zmm0                   ; AES: last round: the other text
+    vpternlogq  zmm19, zmm16, zmm1, 0x96            ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm1, zmm12, [rcx + 320]            ; AES: k_Nr + text
+    vaesenclast zmm1, zmm22, zmm1                   ; AES: last round: the other text
     vextracti64x4 ymm16, zmm19, 0x01                ; reduce: upper lanes
-    vmovdqu64   [r8 + 320], zmm0                    ; AES: written
-    vpxorq      ymm0, ymm19, ymm16                  ; reduce: add up the lanes
-    vpxorq      zmm16, zmm11, [rcx + 384]           ; AES: k_Nr + text
+    vmovdqu64   [r8 + 320], zmm1                    ; AES: written
+    vpxorq      ymm1, ymm19, ymm16                  ; reduce: add up the lanes
+    vpxorq      zmm16, zmm12, [rcx + 384]           ; AES: k_Nr + text
     vaesenclast zmm16, zmm17, zmm16                 ; AES: last round: the other text
-    vextracti64x2 xmm17, ymm0, 0x01                 ; reduce: upper lanes
+    vextracti64x2 xmm17, ymm1, 0x01                 ; reduce: upper lanes
     vmovdqu64   [r8 + 384], zmm16                   ; AES: written
-    vpxorq      zmm16, zmm11, [rcx + 448]           ; AES: k_Nr + text
-    vpternlogq  xmm0, xmm17, [rdi + 1152], 0x96     ; reduce: minus the key terms
+    vpxorq      zmm16, zmm12, [rcx + 448]           ; AES: k_Nr + text
+    vpternlogq  xmm1, xmm17, [rdi + 1152], 0x96     ; reduce: minus the key terms
     vaesenclast zmm16, zmm20, zmm16                 ; AES: last round: the other text
     vmovdqu64   [r8 + 448], zmm16                   ; AES: written
     add         rcx, 512                            ; next group
@@ -1493,271 +1471,240 @@ gcm128_avx512_winograd_clmul1_x32_decrypt:
     cmp         r9, 512
     jae         .group
 .after_group:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .store
 .rest:
-    lea         rax, [r9 + 15]
+    mov         r10, rcx
+    mov         r11, r9
+    lea         rax, [r11 + 15]
     and         rax, -16
     lea         rdi, [rdi + 512]
     sub         rdi, rax                            ; H^m
-    vmovdqu64   xmm12, [rdi + 1152]                 ; R_m: the key terms of H^m … H^1
-    vpxorq      xmm13, xmm13, xmm13
+    vmovdqu64   xmm13, [rdi + 1152]                 ; R_m: the key terms of H^m … H^1
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 0x40
+    jae         .tail_first
     vpxorq      xmm14, xmm14, xmm14
     vpxorq      xmm15, xmm15, xmm15
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r9, 256
-    jb          .under_4
-    vpshufb     zmm16, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vmovdqu64   zmm18, [rcx]                        ; C, bytes as in memory
-    vpaddd      zmm17, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm18, zmm18, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpshufb     zmm17, zmm17, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpxorq      zmm19, zmm18, zmm0                  ; C·H^i: A = X + C; X counts once
-    vpaddd      zmm0, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  zmm18, zmm19, zmm19, 0x10           ; C·H^i: A0·A1
-    vpshufb     zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpxorq      zmm13, zmm13, zmm18                 ; C·H^i: S += it
-    vpaddd      zmm18, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
-    vpxorq      zmm20, zmm19, [rdi]                 ; C·H^i: T = A + C1
-    vpshufb     zmm18, zmm18, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C·H^i: T0·T1
-    vpaddd      zmm31, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; AES: the next counters
-    vpxorq      zmm14, zmm14, zmm20                 ; C·H^i: LO += it
-    vpxorq      zmm16, zmm16, zmm1                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, [rdi + 576]           ; C·H^i: U = A + C2
-    vpxorq      zmm17, zmm17, zmm1                  ; AES: + k_0
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C·H^i: U0·U1
-    vpxorq      zmm0, zmm0, zmm1                    ; AES: + k_0
-    vpxorq      zmm15, zmm15, zmm19                 ; C·H^i: HI += it
-    vpxorq      zmm18, zmm18, zmm1                  ; AES: + k_0
-    vmovdqu64   zmm20, [rcx + 64]                   ; C, bytes as in memory
-    vaesenc     zmm19, zmm16, zmm2                  ; AES: round 1
-    vpshufb     zmm16, zmm20, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vaesenc     zmm17, zmm17, zmm2                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm2                    ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm2                  ; AES: round 1
-    vpclmulqdq  zmm20, zmm16, zmm16, 0x10           ; C·H^i: A0·A1
-    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 2
-    vpxorq      zmm13, zmm13, zmm20                 ; C·H^i: S += it
-    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 2
-    vpxorq      zmm20, zmm16, [rdi + 64]            ; C·H^i: T = A + C1
-    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 2
-    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C·H^i: T0·T1
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 3
-    vpxorq      zmm14, zmm14, zmm20                 ; C·H^i: LO += it
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 3
-    vpxorq      zmm20, zmm16, [rdi + 640]           ; C·H^i: U = A + C2
-    vaesenc     zmm16, zmm19, zmm5                  ; AES: round 4
-    vpclmulqdq  zmm19, zmm20, zmm20, 0x10           ; C·H^i: U0·U1
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 4
-    vpxorq      zmm15, zmm15, zmm19                 ; C·H^i: HI += it
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 4
-    vmovdqu64   zmm20, [rcx + 128]                  ; C, bytes as in memory
-    vaesenc     zmm19, zmm18, zmm5                  ; AES: round 4
-    vpshufb     zmm18, zmm20, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 5
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 5
-    vpclmulqdq  zmm20, zmm18, zmm18, 0x10           ; C·H^i: A0·A1
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 5
-    vpxorq      zmm13, zmm13, zmm20                 ; C·H^i: S += it
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 6
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 6
-    vpxorq      zmm20, zmm18, [rdi + 128]           ; C·H^i: T = A + C1
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 6
-    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C·H^i: T0·T1
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 6
-    vpxorq      zmm14, zmm14, zmm20                 ; C·H^i: LO += it
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 7
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 7
-    vpxorq      zmm18, zmm18, [rdi + 704]           ; C·H^i: U = A + C2
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 7
+    vpxorq      xmm19, xmm19, xmm19
+    jmp         .tail_rest
+.tail_first:
+    vmovdqu64   zmm14, [r10]                        ; C·H^m: C, bytes as in memory
+    vpshufb     zmm14, zmm14, zmm0                  ; C·H^m: C
+    vpxorq      zmm14, zmm14, zmm1                  ; C·H^m: A = X + C
+    vpxorq      zmm15, zmm14, [rdi]                 ; C·H^m: T = A + C1
+    vpxorq      zmm1, zmm14, [rdi + 576]            ; C·H^m: U = A + C2
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C·H^m: A0·A1
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C·H^m: T0·T1
+    vpclmulqdq  zmm19, zmm1, zmm1, 0x10             ; C·H^m: U0·U1
+    vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rdi, 0x40                           ; the next powers
+    add         r10, 0x40                           ; the next blocks
+    sub         r11, 0x40
+    cmp         r11, 0x40
+    jb          .tail_after_block
+.tail_block:
+    vmovdqu64   zmm16, [r10]                        ; C·H^i: C, bytes as in memory
+    vpshufb     zmm16, zmm16, zmm0                  ; C·H^i: C
+    vpxorq      zmm17, zmm16, [rdi]                 ; C·H^i: T = A + C1
+    vpxorq      zmm18, zmm16, [rdi + 576]           ; C·H^i: U = A + C2
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C·H^i: A0·A1
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C·H^i: T0·T1
     vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C·H^i: U0·U1
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 8
-    vpxorq      zmm15, zmm15, zmm18                 ; C·H^i: HI += it
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 8
-    vmovdqu64   zmm20, [rcx + 192]                  ; C, bytes as in memory
-    vaesenc     zmm18, zmm0, zmm9                   ; AES: round 8
-    vpshufb     zmm0, zmm20, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 8
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 9
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 9
-    vpclmulqdq  zmm20, zmm0, zmm0, 0x10             ; C·H^i: A0·A1
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 9
-    vpxorq      zmm13, zmm13, zmm20                 ; C·H^i: S += it
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 9
-    vpxorq      zmm20, zmm11, [rcx]                 ; AES: k_Nr + text
-    vpxorq      zmm21, zmm0, [rdi + 192]            ; C·H^i: T = A + C1
-    vaesenclast zmm16, zmm16, zmm20                 ; AES: last round: the other text
-    vpclmulqdq  zmm20, zmm21, zmm21, 0x10           ; C·H^i: T0·T1
-    vmovdqu64   [r8], zmm16                         ; AES: written
-    vpxorq      zmm14, zmm14, zmm20                 ; C·H^i: LO += it
-    vpxorq      zmm16, zmm11, [rcx + 64]            ; AES: k_Nr + text
-    vaesenclast zmm16, zmm17, zmm16                 ; AES: last round: the other text
-    vmovdqu64   [r8 + 64], zmm16                    ; AES: written
-    vpxorq      zmm0, zmm0, [rdi + 768]             ; C·H^i: U = A + C2
-    vpxorq      zmm16, zmm11, [rcx + 128]           ; AES: k_Nr + text
-    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C·H^i: U0·U1
-    vaesenclast zmm16, zmm18, zmm16                 ; AES: last round: the other text
-    vpxorq      zmm15, zmm15, zmm0                  ; C·H^i: HI += it
-    vmovdqu64   [r8 + 128], zmm16                   ; AES: written
-    vpxorq      zmm0, zmm11, [rcx + 192]            ; AES: k_Nr + text
-    vaesenclast zmm0, zmm19, zmm0                   ; AES: last round: the other text
-    vmovdqu64   [r8 + 192], zmm0                    ; AES: written
-    vpxorq      xmm0, xmm0, xmm0                    ; X counts once
-    add         rdi, 256                            ; the next powers
-    add         rcx, 256                            ; the next blocks
-    sub         r9, 256
+    vpxorq      zmm14, zmm14, zmm16                 ; C·H^i: S += it
+    vpxorq      zmm15, zmm15, zmm17                 ; C·H^i: LO += it
+    vpxorq      zmm19, zmm19, zmm18                 ; C·H^i: HI += it
+    add         rdi, 0x40                           ; the next powers
+    add         r10, 0x40                           ; the next blocks
+    sub         r11, 0x40
+    cmp         r11, 0x40
+    jae         .tail_block
+.tail_after_block:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 0x00
+    je          .tail_reduce
+.tail_rest:
+    mov         rax, -1
+    bzhi        rax, rax, r11
+    kmovq       k1, rax                             ; one bit a byte that is left
+    vmovdqu8    zmm16{k1}{z}, [r10]                 ; C, zero-padded
+    vpshufb     zmm16, zmm16, zmm0                  ; C
+    vpxorq      zmm1, zmm16, zmm1                   ; C·H^i: A = X + C; X counts once
+    vpxorq      zmm16, zmm1, [rdi]                  ; C·H^i: T = A + C1
+    vpxorq      zmm17, zmm1, [rdi + 576]            ; C·H^i: U = A + C2
+    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C·H^i: T0·T1
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C·H^i: U0·U1
+    vpxorq      zmm14, zmm14, zmm1                  ; C·H^i: S += it
+    vpxorq      zmm15, zmm15, zmm16                 ; C·H^i: LO += it
+    vpxorq      zmm19, zmm19, zmm17                 ; C·H^i: HI += it
+.tail_reduce:
+    vpxorq      zmm1, zmm15, zmm14                  ; reduce: LO += S
+    vpclmulqdq  zmm15, zmm1, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm1, zmm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm19, zmm14, zmm1, 0x96            ; reduce: + HI
+    vpxorq      zmm1, zmm15, zmm19                  ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm14, zmm1, 0x01                 ; reduce: upper lanes
+    vpxorq      ymm1, ymm1, ymm14                   ; reduce: add up the lanes
+    vextracti64x2 xmm14, ymm1, 0x01                 ; reduce: upper lanes
+    vpternlogq  xmm1, xmm14, xmm13, 0x96            ; reduce: minus the key terms
+    vpxorq      xmm13, xmm13, xmm13                 ; reduce
+    cmp         r9, 0x00
+    je          .written                            ; reduce
+    cmp         r9, 256
+    jb          .under_4                            ; reduce
+    vpshufb     zmm13, zmm31, zmm0                  ; AES: counter block
+    vpaddd      zmm14, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm14, zmm14, zmm0                  ; AES: counter block
+    vpaddd      zmm15, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm15, zmm15, zmm0                  ; AES: counter block
+    vpaddd      zmm16, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm16, zmm16, zmm0                  ; AES: counter block
+    vpaddd      zmm31, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; AES: the next counters
+    vpxorq      zmm13, zmm13, zmm2                  ; AES: + k_0
+    vpxorq      zmm14, zmm14, zmm2                  ; AES: + k_0
+    vpxorq      zmm15, zmm15, zmm2                  ; AES: + k_0
+    vpxorq      zmm16, zmm16, zmm2                  ; AES: + k_0
+    vaesenc     zmm13, zmm13, zmm3                  ; AES: round 1
+    vaesenc     zmm14, zmm14, zmm3                  ; AES: round 1
+    vaesenc     zmm15, zmm15, zmm3                  ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 1
+    vaesenc     zmm13, zmm13, zmm4                  ; AES: round 2
+    vaesenc     zmm14, zmm14, zmm4                  ; AES: round 2
+    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 2
+    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 2
+    vaesenc     zmm13, zmm13, zmm5                  ; AES: round 3
+    vaesenc     zmm14, zmm14, zmm5                  ; AES: round 3
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 3
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 3
+    vaesenc     zmm13, zmm13, zmm6                  ; AES: round 4
+    vaesenc     zmm14, zmm14, zmm6                  ; AES: round 4
+    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 4
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 4
+    vaesenc     zmm13, zmm13, zmm7                  ; AES: round 5
+    vaesenc     zmm14, zmm14, zmm7                  ; AES: round 5
+    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 5
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 5
+    vaesenc     zmm13, zmm13, zmm8                  ; AES: round 6
+    vaesenc     zmm14, zmm14, zmm8                  ; AES: round 6
+    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 6
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 6
+    vaesenc     zmm13, zmm13, zmm9                  ; AES: round 7
+    vaesenc     zmm14, zmm14, zmm9                  ; AES: round 7
+    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 7
+    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 7
+    vaesenc     zmm13, zmm13, zmm10                 ; AES: round 8
+    vaesenc     zmm14, zmm14, zmm10                 ; AES: round 8
+    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 8
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 8
+    vaesenc     zmm13, zmm13, zmm11                 ; AES: round 9
+    vaesenc     zmm14, zmm14, zmm11                 ; AES: round 9
+    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 9
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 9
+    vpxorq      zmm17, zmm12, [rcx]                 ; AES: k_Nr + text
+    vaesenclast zmm13, zmm13, zmm17                 ; AES: last round: the other text
+    vmovdqu64   [r8], zmm13                         ; AES: written
+    vpxorq      zmm13, zmm12, [rcx + 64]            ; AES: k_Nr + text
+    vaesenclast zmm13, zmm14, zmm13                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 64], zmm13                    ; AES: written
+    vpxorq      zmm13, zmm12, [rcx + 128]           ; AES: k_Nr + text
+    vaesenclast zmm13, zmm15, zmm13                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 128], zmm13                   ; AES: written
+    vpxorq      zmm13, zmm12, [rcx + 192]           ; AES: k_Nr + text
+    vaesenclast zmm13, zmm16, zmm13                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 192], zmm13                   ; AES: written
+    add         rcx, 256
     add         r8, 256
+    sub         r9, 256
 .under_4:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x80
     jb          .under_2
-    vpshufb     zmm16, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vmovdqu64   zmm17, [rcx]                        ; C, bytes as in memory
-    vpaddd      zmm18, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm17, zmm17, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpshufb     zmm18, zmm18, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vpxorq      zmm0, zmm17, zmm0                   ; C·H^i: A = X + C; X counts once
+    vpshufb     zmm13, zmm31, zmm0                  ; AES: counter block
+    vpaddd      zmm14, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm14, zmm14, zmm0                  ; AES: counter block
     vpaddd      zmm31, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: the next counters
-    vpclmulqdq  zmm17, zmm0, zmm0, 0x10             ; C·H^i: A0·A1
-    vpxorq      zmm13, zmm13, zmm17                 ; C·H^i: S += it
-    vpxorq      zmm16, zmm16, zmm1                  ; AES: + k_0
-    vpxorq      zmm17, zmm0, [rdi]                  ; C·H^i: T = A + C1
-    vpxorq      zmm18, zmm18, zmm1                  ; AES: + k_0
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C·H^i: T0·T1
-    vaesenc     zmm16, zmm16, zmm2                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm2                  ; AES: round 1
-    vpxorq      zmm14, zmm14, zmm17                 ; C·H^i: LO += it
-    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 2
-    vpxorq      zmm0, zmm0, [rdi + 576]             ; C·H^i: U = A + C2
-    vaesenc     zmm17, zmm18, zmm3                  ; AES: round 2
-    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C·H^i: U0·U1
-    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 3
-    vpxorq      zmm15, zmm15, zmm0                  ; C·H^i: HI += it
-    vaesenc     zmm0, zmm17, zmm4                   ; AES: round 3
-    vmovdqu64   zmm17, [rcx + 64]                   ; C, bytes as in memory
-    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 4
-    vpshufb     zmm17, zmm17, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 4
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 5
-    vpclmulqdq  zmm18, zmm17, zmm17, 0x10           ; C·H^i: A0·A1
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 6
-    vpxorq      zmm13, zmm13, zmm18                 ; C·H^i: S += it
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 6
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 7
-    vpxorq      zmm18, zmm17, [rdi + 64]            ; C·H^i: T = A + C1
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 7
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C·H^i: T0·T1
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 8
-    vpxorq      zmm14, zmm14, zmm18                 ; C·H^i: LO += it
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 8
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 9
-    vpxorq      zmm17, zmm17, [rdi + 640]           ; C·H^i: U = A + C2
-    vpxorq      zmm18, zmm11, [rcx]                 ; AES: k_Nr + text
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C·H^i: U0·U1
-    vaesenclast zmm16, zmm16, zmm18                 ; AES: last round: the other text
-    vpxorq      zmm15, zmm15, zmm17                 ; C·H^i: HI += it
-    vmovdqu64   [r8], zmm16                         ; AES: written
-    vpxorq      zmm16, zmm11, [rcx + 64]            ; AES: k_Nr + text
-    vaesenclast zmm0, zmm0, zmm16                   ; AES: last round: the other text
-    vmovdqu64   [r8 + 64], zmm0                     ; AES: written
-    vpxorq      xmm0, xmm0, xmm0                    ; X counts once
-    add         rdi, 0x80                           ; the next powers
-    add         rcx, 0x80                           ; the next blocks
-    sub         r9, 0x80
+    vpxorq      zmm13, zmm13, zmm2                  ; AES: + k_0
+    vpxorq      zmm14, zmm14, zmm2                  ; AES: + k_0
+    vaesenc     zmm13, zmm13, zmm3                  ; AES: round 1
+    vaesenc     zmm14, zmm14, zmm3                  ; AES: round 1
+    vaesenc     zmm13, zmm13, zmm4                  ; AES: round 2
+    vaesenc     zmm14, zmm14, zmm4                  ; AES: round 2
+    vaesenc     zmm13, zmm13, zmm5                  ; AES: round 3
+    vaesenc     zmm14, zmm14, zmm5                  ; AES: round 3
+    vaesenc     zmm13, zmm13, zmm6                  ; AES: round 4
+    vaesenc     zmm14, zmm14, zmm6                  ; AES: round 4
+    vaesenc     zmm13, zmm13, zmm7                  ; AES: round 5
+    vaesenc     zmm14, zmm14, zmm7                  ; AES: round 5
+    vaesenc     zmm13, zmm13, zmm8                  ; AES: round 6
+    vaesenc     zmm14, zmm14, zmm8                  ; AES: round 6
+    vaesenc     zmm13, zmm13, zmm9                  ; AES: round 7
+    vaesenc     zmm14, zmm14, zmm9                  ; AES: round 7
+    vaesenc     zmm13, zmm13, zmm10                 ; AES: round 8
+    vaesenc     zmm14, zmm14, zmm10                 ; AES: round 8
+    vaesenc     zmm13, zmm13, zmm11                 ; AES: round 9
+    vaesenc     zmm14, zmm14, zmm11                 ; AES: round 9
+    vpxorq      zmm15, zmm12, [rcx]                 ; AES: k_Nr + text
+    vaesenclast zmm13, zmm13, zmm15                 ; AES: last round: the other text
+    vmovdqu64   [r8], zmm13                         ; AES: written
+    vpxorq      zmm13, zmm12, [rcx + 64]            ; AES: k_Nr + text
+    vaesenclast zmm13, zmm14, zmm13                 ; AES: last round: the other text
+    vmovdqu64   [r8 + 64], zmm13                    ; AES: written
+    add         rcx, 0x80
     add         r8, 0x80
+    sub         r9, 0x80
 .under_2:
     cmp         r9, 0x40
     jb          .under_1
-    vpshufb     zmm16, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
-    vmovdqu64   zmm17, [rcx]                        ; C, bytes as in memory
+    vpshufb     zmm13, zmm31, zmm0                  ; AES: counter block
     vpaddd      zmm31, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: the next counters
-    vpshufb     zmm17, zmm17, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpxorq      zmm0, zmm17, zmm0                   ; C·H^i: A = X + C; X counts once
-    vpxorq      zmm16, zmm16, zmm1                  ; AES: + k_0
-    vpclmulqdq  zmm17, zmm0, zmm0, 0x10             ; C·H^i: A0·A1
-    vaesenc     zmm16, zmm16, zmm2                  ; AES: round 1
-    vpxorq      zmm13, zmm13, zmm17                 ; C·H^i: S += it
-    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 2
-    vpxorq      zmm17, zmm0, [rdi]                  ; C·H^i: T = A + C1
-    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 3
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C·H^i: T0·T1
-    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 4
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 5
-    vpxorq      zmm14, zmm14, zmm17                 ; C·H^i: LO += it
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 6
-    vpxorq      zmm0, zmm0, [rdi + 576]             ; C·H^i: U = A + C2
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 7
-    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C·H^i: U0·U1
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 8
-    vpxorq      zmm15, zmm15, zmm0                  ; C·H^i: HI += it
-    vaesenc     zmm0, zmm16, zmm10                  ; AES: round 9
-    vpxorq      zmm16, zmm11, [rcx]                 ; AES: k_Nr + text
-    vaesenclast zmm0, zmm0, zmm16                   ; AES: last round: the other text
-    vmovdqu64   [r8], zmm0                          ; AES: written
-    vpxorq      xmm0, xmm0, xmm0                    ; X counts once
-    add         rdi, 0x40                           ; the next powers
-    add         rcx, 0x40                           ; the next blocks
-    sub         r9, 0x40
+    vpxorq      zmm13, zmm13, zmm2                  ; AES: + k_0
+    vaesenc     zmm13, zmm13, zmm3                  ; AES: round 1
+    vaesenc     zmm13, zmm13, zmm4                  ; AES: round 2
+    vaesenc     zmm13, zmm13, zmm5                  ; AES: round 3
+    vaesenc     zmm13, zmm13, zmm6                  ; AES: round 4
+    vaesenc     zmm13, zmm13, zmm7                  ; AES: round 5
+    vaesenc     zmm13, zmm13, zmm8                  ; AES: round 6
+    vaesenc     zmm13, zmm13, zmm9                  ; AES: round 7
+    vaesenc     zmm13, zmm13, zmm10                 ; AES: round 8
+    vaesenc     zmm13, zmm13, zmm11                 ; AES: round 9
+    vpxorq      zmm14, zmm12, [rcx]                 ; AES: k_Nr + text
+    vaesenclast zmm13, zmm13, zmm14                 ; AES: last round: the other text
+    vmovdqu64   [r8], zmm13                         ; AES: written
+    add         rcx, 0x40
     add         r8, 0x40
+    sub         r9, 0x40
 .under_1:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
-    je          .reduce
-    vpshufb     zmm16, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; counter block
-    vpxorq      zmm1, zmm16, zmm1                   ; + k_0
-    vaesenc     zmm1, zmm1, zmm2                    ; round 1
-    vaesenc     zmm1, zmm1, zmm3                    ; round 2
-    vaesenc     zmm1, zmm1, zmm4                    ; round 3
-    vaesenc     zmm1, zmm1, zmm5                    ; round 4
-    vaesenc     zmm1, zmm1, zmm6                    ; round 5
-    vaesenc     zmm1, zmm1, zmm7                    ; round 6
-    vaesenc     zmm1, zmm1, zmm8                    ; round 7
-    vaesenc     zmm1, zmm1, zmm9                    ; round 8
-    vaesenc     zmm1, zmm1, zmm10                   ; round 9
+    je          .written
+    vpshufb     zmm13, zmm31, zmm0                  ; AES: counter block
+    vpxorq      zmm2, zmm13, zmm2                   ; AES: + k_0
+    vaesenc     zmm2, zmm2, zmm3                    ; AES: round 1
+    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 9
     mov         rax, -1
     bzhi        rax, rax, r9
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    zmm2{k1}{z}, [rcx]                  ; text, zero-padded
-    vpxorq      zmm3, zmm11, zmm2                   ; k_Nr + text
-    vaesenclast zmm1, zmm1, zmm3                    ; other text
-    vmovdqu8    [r8]{k1}, zmm1                      ; written
-    vpshufb     zmm1, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; C
-    vpxorq      zmm0, zmm1, zmm0                    ; C·H^i: A = X + C; X counts once
-    vpxorq      zmm1, zmm0, [rdi]                   ; C·H^i: T = A + C1
-    vpxorq      zmm2, zmm0, [rdi + 576]             ; C·H^i: U = A + C2
-    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C·H^i: U0·U1
-    vpxorq      zmm13, zmm13, zmm0                  ; C·H^i: S += it
-    vpxorq      zmm14, zmm14, zmm1                  ; C·H^i: LO += it
-    vpxorq      zmm15, zmm15, zmm2                  ; C·H^i: HI += it
-    add         r9, 0x0f
-    shr         r9, 0x04                            ; blocks, the partial one too
-    vmovq       xmm0, r9
-    vpaddd      zmm31, zmm31, zmm0                  ; blocks done
-.reduce:
-    vpxorq      zmm0, zmm14, zmm13                  ; reduce: LO += S
-    vpclmulqdq  zmm1, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm0, zmm0, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm15, zmm13, zmm0, 0x96            ; reduce: + HI
-    vpxorq      zmm0, zmm1, zmm15                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm1, zmm0, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm0, ymm0, ymm1                    ; reduce: add up the lanes
-    vextracti64x2 xmm1, ymm0, 0x01                  ; reduce: upper lanes
-    vpternlogq  xmm0, xmm1, xmm12, 0x96             ; reduce: minus the key terms
+    kmovq       k1, rax                             ; AES: one bit a byte that is left
+    vmovdqu8    zmm3{k1}{z}, [rcx]                  ; AES: text, zero-padded
+    vpxorq      zmm3, zmm12, zmm3                   ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm3                    ; AES: last round: the other text
+    vmovdqu8    [r8]{k1}, zmm2                      ; AES: written
+    vmovdqu8    zmm13{k1}{z}, zmm2                  ; AES: zero-padded
+    add         r9, 0x0f                            ; AES
+    shr         r9, 0x04                            ; AES: blocks, the partial one too
+    vmovq       xmm2, r9                            ; AES
+    vpaddd      zmm31, zmm31, zmm2                  ; AES: blocks done
+.written:
 .store:
-    vpshufb     xmm1, xmm31, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; counter block
-    vmovdqu64   [rsi], xmm1                         ; counter block
-    vpshufb     xmm0, xmm0, [rel gcm128_avx512_winograd_clmul1_x32_byte_swap]  ; X, bytes as in memory
+    vpshufb     xmm2, xmm31, xmm0                   ; counter block
+    vmovdqu64   [rsi], xmm2                         ; counter block
+    vpshufb     xmm0, xmm1, xmm0                    ; X, bytes as in memory
     vmovdqu64   [rdx], xmm0                         ; X
 .done:
     vzeroupper                                      ; upper halves are the caller's
@@ -2052,7 +1999,7 @@ gcm128_avx512_winograd_clmul1_x32_seal:
     vextracti64x2 xmm5, ymm3, 0x01                  ; reduce: upper lanes
     vpternlogq  xmm3, xmm5, xmm4, 0x96              ; reduce: minus the key terms
 .aad_done:
-    mov         rsi, rbp
+    mov         rcx, rbp
     vbroadcasti64x2 zmm4, [rdi + 1664]              ; k_0
     vbroadcasti64x2 zmm5, [rdi + 1680]              ; k_1
     vbroadcasti64x2 zmm6, [rdi + 1696]              ; k_2
@@ -2067,7 +2014,7 @@ gcm128_avx512_winograd_clmul1_x32_seal:
     cmp         rbp, 0x00
     je          .tag
     db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 512
+    cmp         rcx, 512
     jb          .rest
 .first:
     vmovdqu64   zmm15, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; blocks_12
@@ -2193,9 +2140,9 @@ gcm128_avx512_winograd_clmul1_x32_seal:
     vaesenclast zmm17, zmm24, zmm17                 ; AES: last round: the other text
     vmovdqu64   [rbx + 448], zmm17                  ; AES: written
     add         r9, 512                             ; next group
-    sub         rsi, 512
-    cmp         rsi, 512
-    jb          .last
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 1024
+    jb          .rest
 .group:
     vpshufb     zmm17, zmm0, zmm1                   ; AES: counter block
     vpaddd      zmm18, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
@@ -2395,337 +2342,316 @@ gcm128_avx512_winograd_clmul1_x32_seal:
     vpternlogq  xmm3, xmm17, [rdi + 1152], 0x96     ; reduce: minus the key terms
     add         r9, 512                             ; next group
     add         rbx, 512
-    sub         rsi, 512
-    cmp         rsi, 512
+    sub         rcx, 512
+    cmp         rcx, 1024
     jae         .group
 .after_group:
-.last:
-    vmovdqu64   zmm15, [rbx + 128]                  ; C3·H^6: C, bytes as in memory
-    vpshufb     zmm15, zmm15, zmm1                  ; C3·H^6: C
-    vpxorq      zmm16, zmm15, [rdi + 128]           ; C3·H^6: T = A + C1
-    vpxorq      zmm17, zmm15, [rdi + 704]           ; C3·H^6: U = A + C2
-    vpclmulqdq  zmm24, zmm15, zmm15, 0x10           ; C3·H^6: A0·A1
-    vpclmulqdq  zmm25, zmm16, zmm16, 0x10           ; C3·H^6: T0·T1
-    vpclmulqdq  zmm26, zmm17, zmm17, 0x10           ; C3·H^6: U0·U1
-    vmovdqu64   zmm15, [rbx + 192]                  ; C4·H^5: C, bytes as in memory
-    vpshufb     zmm15, zmm15, zmm1                  ; C4·H^5: C
-    vpxorq      zmm16, zmm15, [rdi + 192]           ; C4·H^5: T = A + C1
-    vpxorq      zmm17, zmm15, [rdi + 768]           ; C4·H^5: U = A + C2
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C4·H^5: A0·A1
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C4·H^5: T0·T1
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C4·H^5: U0·U1
-    vmovdqu64   zmm18, [rbx + 256]                  ; C5·H^4: C, bytes as in memory
-    vpshufb     zmm18, zmm18, zmm1                  ; C5·H^4: C
-    vpxorq      zmm19, zmm18, [rdi + 256]           ; C5·H^4: T = A + C1
-    vpxorq      zmm20, zmm18, [rdi + 832]           ; C5·H^4: U = A + C2
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C5·H^4: A0·A1
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C5·H^4: T0·T1
-    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C5·H^4: U0·U1
-    vmovdqu64   zmm21, [rbx + 320]                  ; C6·H^3: C, bytes as in memory
-    vpshufb     zmm21, zmm21, zmm1                  ; C6·H^3: C
-    vpxorq      zmm22, zmm21, [rdi + 320]           ; C6·H^3: T = A + C1
-    vpxorq      zmm23, zmm21, [rdi + 896]           ; C6·H^3: U = A + C2
-    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C6·H^3: A0·A1
-    vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C6·H^3: T0·T1
-    vpclmulqdq  zmm23, zmm23, zmm23, 0x10           ; C6·H^3: U0·U1
-    vpternlogq  zmm24, zmm15, zmm18, 0x96           ; C6·H^3: S += it
-    vpternlogq  zmm25, zmm16, zmm19, 0x96           ; C6·H^3: LO += it
-    vpternlogq  zmm26, zmm17, zmm20, 0x96           ; C6·H^3: HI += it
-    vmovdqu64   zmm15, [rbx + 384]                  ; C7·H^2: C, bytes as in memory
-    vpshufb     zmm15, zmm15, zmm1                  ; C7·H^2: C
-    vpxorq      zmm16, zmm15, [rdi + 384]           ; C7·H^2: T = A + C1
-    vpxorq      zmm17, zmm15, [rdi + 960]           ; C7·H^2: U = A + C2
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C7·H^2: A0·A1
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C7·H^2: T0·T1
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C7·H^2: U0·U1
-    vmovdqu64   zmm18, [rbx + 448]                  ; C8·H^1: C, bytes as in memory
-    vpshufb     zmm18, zmm18, zmm1                  ; C8·H^1: C
-    vpxorq      zmm19, zmm18, [rdi + 448]           ; C8·H^1: T = A + C1
-    vpxorq      zmm20, zmm18, [rdi + 1024]          ; C8·H^1: U = A + C2
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C8·H^1: A0·A1
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C8·H^1: T0·T1
-    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C8·H^1: U0·U1
-    vpternlogq  zmm24, zmm21, zmm15, 0x96           ; C8·H^1: S += it
-    vpternlogq  zmm25, zmm22, zmm16, 0x96           ; C8·H^1: LO += it
-    vpternlogq  zmm26, zmm23, zmm17, 0x96           ; C8·H^1: HI += it
-    vmovdqu64   zmm15, [rbx + 64]                   ; C2·H^7: C, bytes as in memory
-    vpshufb     zmm15, zmm15, zmm1                  ; C2·H^7: C
-    vpxorq      zmm16, zmm15, [rdi + 64]            ; C2·H^7: T = A + C1
-    vpxorq      zmm17, zmm15, [rdi + 640]           ; C2·H^7: U = A + C2
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C2·H^7: A0·A1
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C2·H^7: T0·T1
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C2·H^7: U0·U1
-    vmovdqu64   zmm21, [rbx]                        ; C1·H^8: C, bytes as in memory
-    vpshufb     zmm21, zmm21, zmm1                  ; C1·H^8: C
-    vpxorq      zmm3, zmm21, zmm3                   ; C1·H^8: A = X + C
-    vpxorq      zmm21, zmm3, [rdi]                  ; C1·H^8: T = A + C1
-    vpxorq      zmm22, zmm3, [rdi + 576]            ; C1·H^8: U = A + C2
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1·H^8: A0·A1
-    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C1·H^8: T0·T1
-    vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C1·H^8: U0·U1
-    vpternlogq  zmm24, zmm18, zmm15, 0x96           ; C1·H^8: S += it
-    vpternlogq  zmm25, zmm19, zmm16, 0x96           ; C1·H^8: LO += it
-    vpternlogq  zmm26, zmm20, zmm17, 0x96           ; C1·H^8: HI += it
-    vpxorq      zmm3, zmm24, zmm3                   ; C1·H^8: S += it
-    vpternlogq  zmm25, zmm21, zmm3, 0x96            ; reduce: LO += S
-    vpternlogq  zmm26, zmm22, zmm3, 0x96            ; reduce: HI += S
-    vpclmulqdq  zmm3, zmm25, zmm2, 0x10             ; reduce: LO0·Q'
-    vpshufd     zmm15, zmm25, 0x4e                  ; reduce: (LO1, LO0)
-    vpternlogq  zmm15, zmm26, zmm3, 0x96            ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm3, zmm15, 0x01                 ; reduce: upper lanes
-    vpxorq      ymm3, ymm15, ymm3                   ; reduce: add up the lanes
-    vextracti64x2 xmm15, ymm3, 0x01                 ; reduce: upper lanes
-    vpternlogq  xmm3, xmm15, [rdi + 1152], 0x96     ; reduce: minus the key terms
-    add         rbx, 512                            ; reduce
-    cmp         rsi, 0x00
-    je          .tag                                ; reduce
 .rest:
-    lea         rcx, [rsi + 15]                     ; reduce
-    and         rcx, -16                            ; reduce
-    lea         rdx, [rdi + 512]                    ; reduce
-    sub         rdx, rcx                            ; reduce: H^m
-    vmovdqu64   xmm15, [rdx + 1152]                 ; reduce: R_m: the key terms of H^m … H^1
-    vpxorq      xmm16, xmm16, xmm16                 ; reduce
-    vpxorq      xmm17, xmm17, xmm17                 ; reduce
-    vpxorq      xmm23, xmm23, xmm23                 ; reduce
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 256
-    jb          .under_4                            ; reduce
-    vpshufb     zmm18, zmm0, zmm1                   ; AES: counter block
-    vpaddd      zmm19, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    mov         rsi, rbx
+    mov         r10, rcx
+    cmp         r10, 512
+    jb          .fewer
+    add         rbx, 512
+    sub         rcx, 512
+.fewer:
+    vpxorq      xmm15, xmm15, xmm15
+    cmp         rcx, 0x00
+    je          .written
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 256
+    jb          .under_4
+    vpshufb     zmm16, zmm0, zmm1                   ; AES: counter block
+    vpaddd      zmm17, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm17, zmm17, zmm1                  ; AES: counter block
+    vpaddd      zmm18, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm18, zmm18, zmm1                  ; AES: counter block
+    vpaddd      zmm19, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
     vpshufb     zmm19, zmm19, zmm1                  ; AES: counter block
-    vpaddd      zmm20, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm20, zmm20, zmm1                  ; AES: counter block
-    vpaddd      zmm21, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm21, zmm21, zmm1                  ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; AES: the next counters
+    vpxorq      zmm16, zmm16, zmm4                  ; AES: + k_0
+    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
     vpxorq      zmm18, zmm18, zmm4                  ; AES: + k_0
     vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 1
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 1
     vaesenc     zmm18, zmm18, zmm5                  ; AES: round 1
     vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 2
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 2
     vaesenc     zmm18, zmm18, zmm6                  ; AES: round 2
     vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 2
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
     vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
     vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 3
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 4
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 4
     vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
     vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 4
+    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 5
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 5
     vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
     vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 5
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 5
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 6
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 6
     vaesenc     zmm18, zmm18, zmm10                 ; AES: round 6
     vaesenc     zmm19, zmm19, zmm10                 ; AES: round 6
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 6
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 6
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 7
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 7
     vaesenc     zmm18, zmm18, zmm11                 ; AES: round 7
     vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 7
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 7
+    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 8
+    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 8
     vaesenc     zmm18, zmm18, zmm12                 ; AES: round 8
     vaesenc     zmm19, zmm19, zmm12                 ; AES: round 8
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 8
-    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 8
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 9
-    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 9
-    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 9
-    vpxorq      zmm22, zmm14, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm18, zmm18, zmm22                 ; AES: last round: the other text
-    vmovdqu64   [rbx], zmm18                        ; AES: written
-    vpxorq      zmm22, zmm14, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm19, zmm19, zmm22                 ; AES: last round: the other text
-    vmovdqu64   [rbx + 64], zmm19                   ; AES: written
-    vpxorq      zmm22, zmm14, [r9 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm20, zmm20, zmm22                 ; AES: last round: the other text
-    vmovdqu64   [rbx + 128], zmm20                  ; AES: written
-    vpxorq      zmm22, zmm14, [r9 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm21, zmm21, zmm22                 ; AES: last round: the other text
-    vmovdqu64   [rbx + 192], zmm21                  ; AES: written
-    vpshufb     zmm18, zmm18, zmm1                  ; C
-    vpshufb     zmm19, zmm19, zmm1                  ; C
-    vpshufb     zmm20, zmm20, zmm1                  ; C
-    vpshufb     zmm21, zmm21, zmm1                  ; C
-    vpxorq      zmm3, zmm18, zmm3                   ; C·H^i: A = X + C; X counts once
-    vpxorq      zmm18, zmm3, [rdx]                  ; C·H^i: T = A + C1
-    vpxorq      zmm22, zmm3, [rdx + 576]            ; C·H^i: U = A + C2
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C·H^i: T0·T1
-    vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C·H^i: U0·U1
-    vpxorq      zmm16, zmm16, zmm3                  ; C·H^i: S += it
-    vpxorq      zmm17, zmm17, zmm18                 ; C·H^i: LO += it
-    vpxorq      zmm23, zmm23, zmm22                 ; C·H^i: HI += it
-    vpxorq      zmm3, zmm19, [rdx + 64]             ; C·H^i: T = A + C1
-    vpxorq      zmm18, zmm19, [rdx + 640]           ; C·H^i: U = A + C2
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C·H^i: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C·H^i: U0·U1
-    vpxorq      zmm16, zmm16, zmm19                 ; C·H^i: S += it
-    vpxorq      zmm17, zmm17, zmm3                  ; C·H^i: LO += it
-    vpxorq      zmm23, zmm23, zmm18                 ; C·H^i: HI += it
-    vpxorq      zmm3, zmm20, [rdx + 128]            ; C·H^i: T = A + C1
-    vpxorq      zmm18, zmm20, [rdx + 704]           ; C·H^i: U = A + C2
-    vpclmulqdq  zmm19, zmm20, zmm20, 0x10           ; C·H^i: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C·H^i: U0·U1
-    vpxorq      zmm16, zmm16, zmm19                 ; C·H^i: S += it
-    vpxorq      zmm17, zmm17, zmm3                  ; C·H^i: LO += it
-    vpxorq      zmm23, zmm23, zmm18                 ; C·H^i: HI += it
-    vpxorq      zmm3, zmm21, [rdx + 192]            ; C·H^i: T = A + C1
-    vpxorq      zmm18, zmm21, [rdx + 768]           ; C·H^i: U = A + C2
-    vpclmulqdq  zmm19, zmm21, zmm21, 0x10           ; C·H^i: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C·H^i: U0·U1
-    vpxorq      zmm16, zmm16, zmm19                 ; C·H^i: S += it
-    vpxorq      zmm17, zmm17, zmm3                  ; C·H^i: LO += it
-    vpxorq      zmm23, zmm23, zmm18                 ; C·H^i: HI += it
-    vpxorq      xmm3, xmm3, xmm3                    ; X counts once
-    add         rdx, 256                            ; the next powers
-    add         r9, 256                             ; the next blocks
-    sub         rsi, 256
-    add         rbx, 256
-.under_4:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 0x80
-    jb          .under_2
-    vpshufb     zmm18, zmm0, zmm1                   ; AES: counter block
-    vpaddd      zmm19, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm1                  ; AES: counter block
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: the next counters
-    vpxorq      zmm18, zmm18, zmm4                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 8
+    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 9
+    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 9
     vaesenc     zmm18, zmm18, zmm13                 ; AES: round 9
     vaesenc     zmm19, zmm19, zmm13                 ; AES: round 9
     vpxorq      zmm20, zmm14, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm18, zmm18, zmm20                 ; AES: last round: the other text
-    vmovdqu64   [rbx], zmm18                        ; AES: written
-    vpxorq      zmm20, zmm14, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm19, zmm19, zmm20                 ; AES: last round: the other text
-    vmovdqu64   [rbx + 64], zmm19                   ; AES: written
-    vpshufb     zmm18, zmm18, zmm1                  ; C
-    vpshufb     zmm19, zmm19, zmm1                  ; C
-    vpxorq      zmm3, zmm18, zmm3                   ; C·H^i: A = X + C; X counts once
-    vpxorq      zmm18, zmm3, [rdx]                  ; C·H^i: T = A + C1
-    vpxorq      zmm20, zmm3, [rdx + 576]            ; C·H^i: U = A + C2
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C·H^i: T0·T1
-    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C·H^i: U0·U1
-    vpxorq      zmm16, zmm16, zmm3                  ; C·H^i: S += it
-    vpxorq      zmm17, zmm17, zmm18                 ; C·H^i: LO += it
-    vpxorq      zmm23, zmm23, zmm20                 ; C·H^i: HI += it
-    vpxorq      zmm3, zmm19, [rdx + 64]             ; C·H^i: T = A + C1
-    vpxorq      zmm18, zmm19, [rdx + 640]           ; C·H^i: U = A + C2
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C·H^i: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C·H^i: U0·U1
-    vpxorq      zmm16, zmm16, zmm19                 ; C·H^i: S += it
-    vpxorq      zmm17, zmm17, zmm3                  ; C·H^i: LO += it
-    vpxorq      zmm23, zmm23, zmm18                 ; C·H^i: HI += it
-    vpxorq      xmm3, xmm3, xmm3                    ; X counts once
-    add         rdx, 0x80                           ; the next powers
-    add         r9, 0x80                            ; the next blocks
-    sub         rsi, 0x80
+    vaesenclast zmm16, zmm16, zmm20                 ; AES: last round: the other text
+    vmovdqu64   [rbx], zmm16                        ; AES: written
+    vpxorq      zmm16, zmm14, [r9 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm16, zmm17, zmm16                 ; AES: last round: the other text
+    vmovdqu64   [rbx + 64], zmm16                   ; AES: written
+    vpxorq      zmm16, zmm14, [r9 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm16, zmm18, zmm16                 ; AES: last round: the other text
+    vmovdqu64   [rbx + 128], zmm16                  ; AES: written
+    vpxorq      zmm16, zmm14, [r9 + 192]            ; AES: k_Nr + text
+    vaesenclast zmm16, zmm19, zmm16                 ; AES: last round: the other text
+    vmovdqu64   [rbx + 192], zmm16                  ; AES: written
+    add         r9, 256
+    add         rbx, 256
+    sub         rcx, 256
+.under_4:
+    cmp         rcx, 0x80
+    jb          .under_2
+    vpshufb     zmm16, zmm0, zmm1                   ; AES: counter block
+    vpaddd      zmm17, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm17, zmm17, zmm1                  ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: the next counters
+    vpxorq      zmm16, zmm16, zmm4                  ; AES: + k_0
+    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 1
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 2
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 2
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 4
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 4
+    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 5
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 5
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 6
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 6
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 7
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 7
+    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 8
+    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 8
+    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 9
+    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 9
+    vpxorq      zmm18, zmm14, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm16, zmm16, zmm18                 ; AES: last round: the other text
+    vmovdqu64   [rbx], zmm16                        ; AES: written
+    vpxorq      zmm16, zmm14, [r9 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm16, zmm17, zmm16                 ; AES: last round: the other text
+    vmovdqu64   [rbx + 64], zmm16                   ; AES: written
+    add         r9, 0x80
     add         rbx, 0x80
+    sub         rcx, 0x80
 .under_2:
-    cmp         rsi, 0x40
+    cmp         rcx, 0x40
     jb          .under_1
-    vpshufb     zmm18, zmm0, zmm1                   ; AES: counter block
+    vpshufb     zmm16, zmm0, zmm1                   ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: the next counters
-    vpxorq      zmm18, zmm18, zmm4                  ; AES: + k_0
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 8
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 9
-    vpxorq      zmm19, zmm14, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm18, zmm18, zmm19                 ; AES: last round: the other text
-    vmovdqu64   [rbx], zmm18                        ; AES: written
-    vpshufb     zmm18, zmm18, zmm1                  ; C
-    vpxorq      zmm3, zmm18, zmm3                   ; C·H^i: A = X + C; X counts once
-    vpxorq      zmm18, zmm3, [rdx]                  ; C·H^i: T = A + C1
-    vpxorq      zmm19, zmm3, [rdx + 576]            ; C·H^i: U = A + C2
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C·H^i: T0·T1
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C·H^i: U0·U1
-    vpxorq      zmm16, zmm16, zmm3                  ; C·H^i: S += it
-    vpxorq      zmm17, zmm17, zmm18                 ; C·H^i: LO += it
-    vpxorq      zmm23, zmm23, zmm19                 ; C·H^i: HI += it
-    vpxorq      xmm3, xmm3, xmm3                    ; X counts once
-    add         rdx, 0x40                           ; the next powers
-    add         r9, 0x40                            ; the next blocks
-    sub         rsi, 0x40
+    vpxorq      zmm16, zmm16, zmm4                  ; AES: + k_0
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 2
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 3
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 4
+    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 5
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 6
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 7
+    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 8
+    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 9
+    vpxorq      zmm17, zmm14, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm16, zmm16, zmm17                 ; AES: last round: the other text
+    vmovdqu64   [rbx], zmm16                        ; AES: written
+    add         r9, 0x40
     add         rbx, 0x40
+    sub         rcx, 0x40
 .under_1:
-    cmp         rsi, 0x00
-    je          .reduce
-    vpshufb     zmm0, zmm0, zmm1                    ; counter block
-    vpxorq      zmm0, zmm0, zmm4                    ; + k_0
-    vaesenc     zmm0, zmm0, zmm5                    ; round 1
-    vaesenc     zmm0, zmm0, zmm6                    ; round 2
-    vaesenc     zmm0, zmm0, zmm7                    ; round 3
-    vaesenc     zmm0, zmm0, zmm8                    ; round 4
-    vaesenc     zmm0, zmm0, zmm9                    ; round 5
-    vaesenc     zmm0, zmm0, zmm10                   ; round 6
-    vaesenc     zmm0, zmm0, zmm11                   ; round 7
-    vaesenc     zmm0, zmm0, zmm12                   ; round 8
-    vaesenc     zmm0, zmm0, zmm13                   ; round 9
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    vmovdqu8    zmm4{k1}{z}, [r9]                   ; text, zero-padded
-    vpxorq      zmm4, zmm14, zmm4                   ; k_Nr + text
-    vaesenclast zmm0, zmm0, zmm4                    ; other text
-    vmovdqu8    [rbx]{k1}, zmm0                     ; written
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; C, zero-padded
-    vpshufb     zmm0, zmm0, zmm1                    ; C
-    vpxorq      zmm0, zmm0, zmm3                    ; C·H^i: A = X + C; X counts once
-    vpxorq      zmm3, zmm0, [rdx]                   ; C·H^i: T = A + C1
-    vpxorq      zmm4, zmm0, [rdx + 576]             ; C·H^i: U = A + C2
-    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C·H^i: U0·U1
-    vpxorq      zmm16, zmm16, zmm0                  ; C·H^i: S += it
-    vpxorq      zmm17, zmm17, zmm3                  ; C·H^i: LO += it
-    vpxorq      zmm23, zmm23, zmm4                  ; C·H^i: HI += it
-.reduce:
-    vpxorq      zmm0, zmm17, zmm16                  ; reduce: LO += S
-    vpclmulqdq  zmm3, zmm0, zmm2, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm0, zmm0, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm23, zmm16, zmm0, 0x96            ; reduce: + HI
-    vpxorq      zmm0, zmm3, zmm23                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm3, zmm0, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm3, ymm0, ymm3                    ; reduce: add up the lanes
+    cmp         rcx, 0x00
+    je          .written
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    mov         rdx, -1
+    bzhi        rdx, rdx, rcx
+    kmovq       k1, rdx                             ; AES: one bit a byte that is left
+    vmovdqu8    zmm4{k1}{z}, [r9]                   ; AES: text, zero-padded
+    vpxorq      zmm4, zmm14, zmm4                   ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm4                    ; AES: last round: the other text
+    vmovdqu8    [rbx]{k1}, zmm0                     ; AES: written
+    vmovdqu8    zmm15{k1}{z}, zmm0                  ; AES: zero-padded
+.written:
+    cmp         r10, 512
+    jb          .tail
+    vmovdqu64   zmm0, [rsi + 128]                   ; C3·H^6: C, bytes as in memory
+    vpshufb     zmm0, zmm0, zmm1                    ; C3·H^6: C
+    vpxorq      zmm4, zmm0, [rdi + 128]             ; C3·H^6: T = A + C1
+    vpxorq      zmm5, zmm0, [rdi + 704]             ; C3·H^6: U = A + C2
+    vpclmulqdq  zmm12, zmm0, zmm0, 0x10             ; C3·H^6: A0·A1
+    vpclmulqdq  zmm13, zmm4, zmm4, 0x10             ; C3·H^6: T0·T1
+    vpclmulqdq  zmm14, zmm5, zmm5, 0x10             ; C3·H^6: U0·U1
+    vmovdqu64   zmm0, [rsi + 192]                   ; C4·H^5: C, bytes as in memory
+    vpshufb     zmm0, zmm0, zmm1                    ; C4·H^5: C
+    vpxorq      zmm4, zmm0, [rdi + 192]             ; C4·H^5: T = A + C1
+    vpxorq      zmm5, zmm0, [rdi + 768]             ; C4·H^5: U = A + C2
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C4·H^5: A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^5: T0·T1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4·H^5: U0·U1
+    vmovdqu64   zmm6, [rsi + 256]                   ; C5·H^4: C, bytes as in memory
+    vpshufb     zmm6, zmm6, zmm1                    ; C5·H^4: C
+    vpxorq      zmm7, zmm6, [rdi + 256]             ; C5·H^4: T = A + C1
+    vpxorq      zmm8, zmm6, [rdi + 832]             ; C5·H^4: U = A + C2
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C5·H^4: A0·A1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5·H^4: T0·T1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5·H^4: U0·U1
+    vmovdqu64   zmm9, [rsi + 320]                   ; C6·H^3: C, bytes as in memory
+    vpshufb     zmm9, zmm9, zmm1                    ; C6·H^3: C
+    vpxorq      zmm10, zmm9, [rdi + 320]            ; C6·H^3: T = A + C1
+    vpxorq      zmm11, zmm9, [rdi + 896]            ; C6·H^3: U = A + C2
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C6·H^3: A0·A1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C6·H^3: T0·T1
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C6·H^3: U0·U1
+    vpternlogq  zmm12, zmm0, zmm6, 0x96             ; C6·H^3: S += it
+    vpternlogq  zmm13, zmm4, zmm7, 0x96             ; C6·H^3: LO += it
+    vpternlogq  zmm14, zmm5, zmm8, 0x96             ; C6·H^3: HI += it
+    vmovdqu64   zmm0, [rsi + 384]                   ; C7·H^2: C, bytes as in memory
+    vpshufb     zmm0, zmm0, zmm1                    ; C7·H^2: C
+    vpxorq      zmm4, zmm0, [rdi + 384]             ; C7·H^2: T = A + C1
+    vpxorq      zmm5, zmm0, [rdi + 960]             ; C7·H^2: U = A + C2
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C7·H^2: A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C7·H^2: T0·T1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C7·H^2: U0·U1
+    vmovdqu64   zmm6, [rsi + 448]                   ; C8·H^1: C, bytes as in memory
+    vpshufb     zmm6, zmm6, zmm1                    ; C8·H^1: C
+    vpxorq      zmm7, zmm6, [rdi + 448]             ; C8·H^1: T = A + C1
+    vpxorq      zmm8, zmm6, [rdi + 1024]            ; C8·H^1: U = A + C2
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C8·H^1: A0·A1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C8·H^1: T0·T1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C8·H^1: U0·U1
+    vpternlogq  zmm12, zmm9, zmm0, 0x96             ; C8·H^1: S += it
+    vpternlogq  zmm13, zmm10, zmm4, 0x96            ; C8·H^1: LO += it
+    vpternlogq  zmm14, zmm11, zmm5, 0x96            ; C8·H^1: HI += it
+    vmovdqu64   zmm0, [rsi + 64]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     zmm0, zmm0, zmm1                    ; C2·H^7: C
+    vpxorq      zmm4, zmm0, [rdi + 64]              ; C2·H^7: T = A + C1
+    vpxorq      zmm5, zmm0, [rdi + 640]             ; C2·H^7: U = A + C2
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C2·H^7: A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2·H^7: T0·T1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2·H^7: U0·U1
+    vmovdqu64   zmm9, [rsi]                         ; C1·H^8: C, bytes as in memory
+    vpshufb     zmm9, zmm9, zmm1                    ; C1·H^8: C
+    vpxorq      zmm3, zmm9, zmm3                    ; C1·H^8: A = X + C
+    vpxorq      zmm9, zmm3, [rdi]                   ; C1·H^8: T = A + C1
+    vpxorq      zmm10, zmm3, [rdi + 576]            ; C1·H^8: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1·H^8: A0·A1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C1·H^8: T0·T1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C1·H^8: U0·U1
+    vpternlogq  zmm12, zmm6, zmm0, 0x96             ; C1·H^8: S += it
+    vpternlogq  zmm13, zmm7, zmm4, 0x96             ; C1·H^8: LO += it
+    vpternlogq  zmm14, zmm8, zmm5, 0x96             ; C1·H^8: HI += it
+    vpxorq      zmm0, zmm12, zmm3                   ; C1·H^8: S += it
+    vpternlogq  zmm13, zmm9, zmm0, 0x96             ; reduce: LO += S
+    vpternlogq  zmm14, zmm10, zmm0, 0x96            ; reduce: HI += S
+    vpclmulqdq  zmm0, zmm13, zmm2, 0x10             ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm13, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  zmm3, zmm14, zmm0, 0x96             ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm0, zmm3, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm3, ymm3, ymm0                    ; reduce: add up the lanes
     vextracti64x2 xmm0, ymm3, 0x01                  ; reduce: upper lanes
-    vpternlogq  xmm3, xmm0, xmm15, 0x96             ; reduce: minus the key terms
+    vpternlogq  xmm3, xmm0, [rdi + 1152], 0x96      ; reduce: minus the key terms
+    add         rsi, 512                            ; reduce
+    sub         r10, 512                            ; reduce
+.tail:
+    cmp         r10, 0x00
+    je          .tag                                ; reduce
+    lea         rcx, [r10 + 15]                     ; reduce
+    and         rcx, -16                            ; reduce
+    lea         rdx, [rdi + 512]                    ; reduce
+    sub         rdx, rcx                            ; reduce: H^m
+    vmovdqu64   xmm0, [rdx + 1152]                  ; reduce: R_m: the key terms of H^m … H^1
+    cmp         r10, 0x40
+    jae         .tail_first                         ; reduce
+    vpxorq      xmm4, xmm4, xmm4                    ; reduce
+    vpxorq      xmm5, xmm5, xmm5                    ; reduce
+    vpxorq      xmm9, xmm9, xmm9                    ; reduce
+    jmp         .tail_rest                          ; reduce
+.tail_first:
+    vmovdqu64   zmm4, [rsi]                         ; C·H^m: C, bytes as in memory
+    vpshufb     zmm4, zmm4, zmm1                    ; C·H^m: C
+    vpxorq      zmm3, zmm4, zmm3                    ; C·H^m: A = X + C
+    vpxorq      zmm5, zmm3, [rdx]                   ; C·H^m: T = A + C1
+    vpxorq      zmm6, zmm3, [rdx + 576]             ; C·H^m: U = A + C2
+    vpclmulqdq  zmm4, zmm3, zmm3, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  zmm9, zmm6, zmm6, 0x10              ; C·H^m: U0·U1
+    vpxorq      xmm3, xmm3, xmm3                    ; C·H^m: X counts once
+    add         rdx, 0x40                           ; the next powers
+    add         rsi, 0x40                           ; the next blocks
+    sub         r10, 0x40
+    cmp         r10, 0x40
+    jb          .tail_after_block
+.tail_block:
+    vmovdqu64   zmm6, [rsi]                         ; C·H^i: C, bytes as in memory
+    vpshufb     zmm6, zmm6, zmm1                    ; C·H^i: C
+    vpxorq      zmm7, zmm6, [rdx]                   ; C·H^i: T = A + C1
+    vpxorq      zmm8, zmm6, [rdx + 576]             ; C·H^i: U = A + C2
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C·H^i: U0·U1
+    vpxorq      zmm4, zmm4, zmm6                    ; C·H^i: S += it
+    vpxorq      zmm5, zmm5, zmm7                    ; C·H^i: LO += it
+    vpxorq      zmm9, zmm9, zmm8                    ; C·H^i: HI += it
+    add         rdx, 0x40                           ; the next powers
+    add         rsi, 0x40                           ; the next blocks
+    sub         r10, 0x40
+    cmp         r10, 0x40
+    jae         .tail_block
+.tail_after_block:
+    cmp         r10, 0x00
+    je          .tail_reduce
+.tail_rest:
+    vpshufb     zmm6, zmm15, zmm1                   ; C
+    vpxorq      zmm3, zmm6, zmm3                    ; C·H^i: A = X + C; X counts once
+    vpxorq      zmm6, zmm3, [rdx]                   ; C·H^i: T = A + C1
+    vpxorq      zmm7, zmm3, [rdx + 576]             ; C·H^i: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C·H^i: U0·U1
+    vpxorq      zmm4, zmm4, zmm3                    ; C·H^i: S += it
+    vpxorq      zmm5, zmm5, zmm6                    ; C·H^i: LO += it
+    vpxorq      zmm9, zmm9, zmm7                    ; C·H^i: HI += it
+.tail_reduce:
+    vpxorq      zmm3, zmm5, zmm4                    ; reduce: LO += S
+    vpclmulqdq  zmm5, zmm3, zmm2, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm9, zmm4, zmm3, 0x96              ; reduce: + HI
+    vpxorq      zmm3, zmm5, zmm9                    ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm4, zmm3, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm3, ymm3, ymm4                    ; reduce: add up the lanes
+    vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm3, xmm4, xmm0, 0x96              ; reduce: minus the key terms
 .tag:
     shl         rbp, 0x03                           ; bits
     vmovq       xmm0, rbp
@@ -2752,7 +2678,6 @@ gcm128_avx512_winograd_clmul1_x32_seal:
     add         rsp, 0x48                           ; frame
     pop         rbp                                 ; callee-saved
     pop         rbx                                 ; callee-saved
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     ret
 .refused:
     mov         eax, 0x02
@@ -2764,7 +2689,7 @@ gcm128_avx512_winograd_clmul1_x32_seal:
 
 ; int gcm128_avx512_winograd_clmul1_x32_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len)
 ;   out = in decrypted; 0, or 1 if the tag differs: out is zero; or 2 if a length is none there may be
-;   stack 88 bytes; writes xmm0-31, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12
+;   stack 104 bytes; writes xmm0-31, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13
 ;   secrets may remain in xmm0-31, 16 bytes of stack
 global gcm128_avx512_winograd_clmul1_x32_open:function (gcm128_avx512_winograd_clmul1_x32_open.end - gcm128_avx512_winograd_clmul1_x32_open)
 align 32
@@ -2773,31 +2698,31 @@ gcm128_avx512_winograd_clmul1_x32_open:
     push        rbx                                 ; callee-saved
     push        rbp                                 ; callee-saved
     push        r12                                 ; callee-saved
-    sub         rsp, 0x40                           ; frame
-    mov         r12, [rsp + 96]                     ; len, from the stack
-    mov         rbp, [rsp + 104]                    ; out, from the stack
-    mov         rax, [rsp + 112]                    ; tag, from the stack
-    mov         r10, [rsp + 120]                    ; tag_len, from the stack
+    push        r13                                 ; callee-saved
+    sub         rsp, 0x48                           ; frame
+    mov         r13, [rsp + 112]                    ; len, from the stack
+    mov         r12, [rsp + 120]                    ; out, from the stack
+    mov         rax, [rsp + 128]                    ; tag, from the stack
+    mov         r10, [rsp + 136]                    ; tag_len, from the stack
     cmp         rdx, 0x00
     je          .refused
     mov         r11, 2305843009213693951            ; bytes of AAD or IV, at most
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, r11
     ja          .refused
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, r11
     ja          .refused
     mov         r11, 68719476704                    ; bytes of text, at most
-    cmp         r12, r11
-    ja          .refused
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r13, r11
+    ja          .refused
     cmp         r10, 0x04
     je          .tag_length
     cmp         r10, 0x08
     je          .tag_length
     cmp         r10, 0x0c
     jb          .refused
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x11
     jae         .refused
 .tag_length:
@@ -3061,8 +2986,8 @@ gcm128_avx512_winograd_clmul1_x32_open:
     vextracti64x2 xmm5, ymm3, 0x01                  ; reduce: upper lanes
     vpternlogq  xmm3, xmm5, xmm4, 0x96              ; reduce: minus the key terms
 .aad_done:
-    mov         rsi, r12
-    mov         r11, rbp
+    mov         rbp, r13
+    mov         rbx, r12
     vbroadcasti64x2 zmm4, [rdi + 1664]              ; k_0
     vbroadcasti64x2 zmm5, [rdi + 1680]              ; k_1
     vbroadcasti64x2 zmm6, [rdi + 1696]              ; k_2
@@ -3075,9 +3000,9 @@ gcm128_avx512_winograd_clmul1_x32_open:
     vbroadcasti64x2 zmm13, [rdi + 1808]             ; k_9
     vbroadcasti64x2 zmm14, [rdi + 1824]             ; k_10
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r12, 0x00
+    cmp         r13, 0x00
     je          .tag
-    cmp         rsi, 512
+    cmp         rbp, 512
     jb          .rest
 .groups:
     vmovdqu64   zmm15, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; blocks_12
@@ -3245,304 +3170,273 @@ gcm128_avx512_winograd_clmul1_x32_open:
     vpxorq      zmm27, zmm14, [r9]                  ; AES: k_Nr + text
     vpxorq      zmm26, zmm30, zmm26                 ; C1·H^8: S += it
     vaesenclast zmm22, zmm22, zmm27                 ; AES: last round: the other text
-    vmovdqu64   [r11], zmm22                        ; AES: written
+    vmovdqu64   [rbx], zmm22                        ; AES: written
     vpxorq      zmm22, zmm3, [rdi]                  ; C1·H^8: T = A + C1
     vpxorq      zmm27, zmm14, [r9 + 64]             ; AES: k_Nr + text
     vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C1·H^8: T0·T1
     vaesenclast zmm19, zmm19, zmm27                 ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm19                   ; AES: written
+    vmovdqu64   [rbx + 64], zmm19                   ; AES: written
     vpternlogq  zmm31, zmm22, zmm26, 0x96           ; reduce: LO += S
     vpxorq      zmm19, zmm14, [r9 + 128]            ; AES: k_Nr + text
     vpxorq      zmm3, zmm3, [rdi + 576]             ; C1·H^8: U = A + C2
     vaesenclast zmm19, zmm24, zmm19                 ; AES: last round: the other text
-    vmovdqu64   [r11 + 128], zmm19                  ; AES: written
+    vmovdqu64   [rbx + 128], zmm19                  ; AES: written
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1·H^8: U0·U1
     vpxorq      zmm19, zmm14, [r9 + 192]            ; AES: k_Nr + text
     vaesenclast zmm19, zmm25, zmm19                 ; AES: last round: the other text
     vpternlogq  zmm17, zmm3, zmm26, 0x96            ; reduce: HI += S
-    vmovdqu64   [r11 + 192], zmm19                  ; AES: written
+    vmovdqu64   [rbx + 192], zmm19                  ; AES: written
     vpclmulqdq  zmm3, zmm31, zmm1, 0x10             ; reduce: LO0·Q'
     vpxorq      zmm19, zmm14, [r9 + 256]            ; AES: k_Nr + text
     vaesenclast zmm19, zmm20, zmm19                 ; AES: last round: the other text
     vpshufd     zmm20, zmm31, 0x4e                  ; reduce: (LO1, LO0)
-    vmovdqu64   [r11 + 256], zmm19                  ; AES: written
+    vmovdqu64   [rbx + 256], zmm19                  ; AES: written
     vpternlogq  zmm20, zmm17, zmm3, 0x96            ; reduce: RES = fold(LO) + HI
     vpxorq      zmm3, zmm14, [r9 + 320]             ; AES: k_Nr + text
     vaesenclast zmm3, zmm23, zmm3                   ; AES: last round: the other text
     vextracti64x4 ymm17, zmm20, 0x01                ; reduce: upper lanes
-    vmovdqu64   [r11 + 320], zmm3                   ; AES: written
+    vmovdqu64   [rbx + 320], zmm3                   ; AES: written
     vpxorq      ymm3, ymm20, ymm17                  ; reduce: add up the lanes
     vpxorq      zmm17, zmm14, [r9 + 384]            ; AES: k_Nr + text
     vaesenclast zmm17, zmm18, zmm17                 ; AES: last round: the other text
     vextracti64x2 xmm18, ymm3, 0x01                 ; reduce: upper lanes
-    vmovdqu64   [r11 + 384], zmm17                  ; AES: written
+    vmovdqu64   [rbx + 384], zmm17                  ; AES: written
     vpxorq      zmm17, zmm14, [r9 + 448]            ; AES: k_Nr + text
     vpternlogq  xmm3, xmm18, [rdi + 1152], 0x96     ; reduce: minus the key terms
     vaesenclast zmm17, zmm21, zmm17                 ; AES: last round: the other text
-    vmovdqu64   [r11 + 448], zmm17                  ; AES: written
+    vmovdqu64   [rbx + 448], zmm17                  ; AES: written
     add         r9, 512                             ; next group
-    add         r11, 512
-    sub         rsi, 512
-    cmp         rsi, 512
+    add         rbx, 512
+    sub         rbp, 512
+    cmp         rbp, 512
     jae         .group
 .after_group:
-    cmp         rsi, 0x00
+    cmp         rbp, 0x00
     je          .tag
 .rest:
-    lea         rcx, [rsi + 15]
+    mov         rsi, r9
+    mov         r11, rbp
+    lea         rcx, [r11 + 15]
     and         rcx, -16
     lea         rdx, [rdi + 512]
     sub         rdx, rcx                            ; H^m
     vmovdqu64   xmm15, [rdx + 1152]                 ; R_m: the key terms of H^m … H^1
+    cmp         r11, 0x40
+    jae         .tail_first
     vpxorq      xmm16, xmm16, xmm16
     vpxorq      xmm17, xmm17, xmm17
-    vpxorq      xmm18, xmm18, xmm18
-    cmp         rsi, 256
-    jb          .under_4
-    vpshufb     zmm19, zmm2, zmm0                   ; AES: counter block
-    vmovdqu64   zmm21, [r9]                         ; C, bytes as in memory
-    vpaddd      zmm20, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm21, zmm21, zmm0                  ; C
-    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
-    vpxorq      zmm22, zmm21, zmm3                  ; C·H^i: A = X + C; X counts once
-    vpaddd      zmm3, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  zmm21, zmm22, zmm22, 0x10           ; C·H^i: A0·A1
-    vpshufb     zmm3, zmm3, zmm0                    ; AES: counter block
-    vpxorq      zmm16, zmm16, zmm21                 ; C·H^i: S += it
-    vpaddd      zmm21, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
-    vpxorq      zmm23, zmm22, [rdx]                 ; C·H^i: T = A + C1
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm23, zmm23, zmm23, 0x10           ; C·H^i: T0·T1
-    vpaddd      zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; AES: the next counters
-    vpxorq      zmm17, zmm17, zmm23                 ; C·H^i: LO += it
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, [rdx + 576]           ; C·H^i: U = A + C2
-    vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C·H^i: U0·U1
-    vpxorq      zmm3, zmm3, zmm4                    ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm22                 ; C·H^i: HI += it
-    vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
-    vmovdqu64   zmm23, [r9 + 64]                    ; C, bytes as in memory
-    vaesenc     zmm22, zmm19, zmm5                  ; AES: round 1
-    vpshufb     zmm19, zmm23, zmm0                  ; C
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm23, zmm19, zmm19, 0x10           ; C·H^i: A0·A1
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 2
-    vpxorq      zmm16, zmm16, zmm23                 ; C·H^i: S += it
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 2
-    vpxorq      zmm23, zmm19, [rdx + 64]            ; C·H^i: T = A + C1
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 2
-    vpclmulqdq  zmm23, zmm23, zmm23, 0x10           ; C·H^i: T0·T1
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 3
-    vpxorq      zmm17, zmm17, zmm23                 ; C·H^i: LO += it
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 3
-    vpxorq      zmm23, zmm19, [rdx + 640]           ; C·H^i: U = A + C2
-    vaesenc     zmm19, zmm22, zmm8                  ; AES: round 4
-    vpclmulqdq  zmm22, zmm23, zmm23, 0x10           ; C·H^i: U0·U1
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
-    vpxorq      zmm18, zmm18, zmm22                 ; C·H^i: HI += it
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 4
-    vmovdqu64   zmm23, [r9 + 128]                   ; C, bytes as in memory
-    vaesenc     zmm22, zmm21, zmm8                  ; AES: round 4
-    vpshufb     zmm21, zmm23, zmm0                  ; C
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm23, zmm21, zmm21, 0x10           ; C·H^i: A0·A1
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 5
-    vpxorq      zmm16, zmm16, zmm23                 ; C·H^i: S += it
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 6
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 6
-    vpxorq      zmm23, zmm21, [rdx + 128]           ; C·H^i: T = A + C1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm23, zmm23, zmm23, 0x10           ; C·H^i: T0·T1
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 6
-    vpxorq      zmm17, zmm17, zmm23                 ; C·H^i: LO += it
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vpxorq      zmm21, zmm21, [rdx + 704]           ; C·H^i: U = A + C2
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 7
-    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C·H^i: U0·U1
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 8
-    vpxorq      zmm18, zmm18, zmm21                 ; C·H^i: HI += it
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 8
-    vmovdqu64   zmm23, [r9 + 192]                   ; C, bytes as in memory
-    vaesenc     zmm21, zmm3, zmm12                  ; AES: round 8
-    vpshufb     zmm3, zmm23, zmm0                   ; C
-    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 9
-    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 9
-    vpclmulqdq  zmm23, zmm3, zmm3, 0x10             ; C·H^i: A0·A1
-    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 9
-    vpxorq      zmm16, zmm16, zmm23                 ; C·H^i: S += it
-    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 9
-    vpxorq      zmm23, zmm14, [r9]                  ; AES: k_Nr + text
-    vpxorq      zmm24, zmm3, [rdx + 192]            ; C·H^i: T = A + C1
-    vaesenclast zmm19, zmm19, zmm23                 ; AES: last round: the other text
-    vpclmulqdq  zmm23, zmm24, zmm24, 0x10           ; C·H^i: T0·T1
-    vmovdqu64   [r11], zmm19                        ; AES: written
-    vpxorq      zmm17, zmm17, zmm23                 ; C·H^i: LO += it
-    vpxorq      zmm19, zmm14, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm19, zmm20, zmm19                 ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm19                   ; AES: written
-    vpxorq      zmm3, zmm3, [rdx + 768]             ; C·H^i: U = A + C2
-    vpxorq      zmm19, zmm14, [r9 + 128]            ; AES: k_Nr + text
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C·H^i: U0·U1
-    vaesenclast zmm19, zmm21, zmm19                 ; AES: last round: the other text
-    vpxorq      zmm18, zmm18, zmm3                  ; C·H^i: HI += it
-    vmovdqu64   [r11 + 128], zmm19                  ; AES: written
-    vpxorq      zmm3, zmm14, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm22, zmm3                   ; AES: last round: the other text
-    vmovdqu64   [r11 + 192], zmm3                   ; AES: written
-    vpxorq      xmm3, xmm3, xmm3                    ; X counts once
-    add         rdx, 256                            ; the next powers
-    add         r9, 256                             ; the next blocks
-    sub         rsi, 256
-    add         r11, 256
-.under_4:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 0x80
-    jb          .under_2
-    vpshufb     zmm19, zmm2, zmm0                   ; AES: counter block
-    vmovdqu64   zmm20, [r9]                         ; C, bytes as in memory
-    vpaddd      zmm21, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm20, zmm20, zmm0                  ; C
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpxorq      zmm3, zmm20, zmm3                   ; C·H^i: A = X + C; X counts once
-    vpaddd      zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: the next counters
-    vpclmulqdq  zmm20, zmm3, zmm3, 0x10             ; C·H^i: A0·A1
-    vpxorq      zmm16, zmm16, zmm20                 ; C·H^i: S += it
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm20, zmm3, [rdx]                  ; C·H^i: T = A + C1
-    vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C·H^i: T0·T1
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 1
-    vpxorq      zmm17, zmm17, zmm20                 ; C·H^i: LO += it
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
-    vpxorq      zmm3, zmm3, [rdx + 576]             ; C·H^i: U = A + C2
-    vaesenc     zmm20, zmm21, zmm6                  ; AES: round 2
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C·H^i: U0·U1
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
-    vpxorq      zmm18, zmm18, zmm3                  ; C·H^i: HI += it
-    vaesenc     zmm3, zmm20, zmm7                   ; AES: round 3
-    vmovdqu64   zmm20, [r9 + 64]                    ; C, bytes as in memory
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
-    vpshufb     zmm20, zmm20, zmm0                  ; C
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm21, zmm20, zmm20, 0x10           ; C·H^i: A0·A1
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 6
-    vpxorq      zmm16, zmm16, zmm21                 ; C·H^i: S += it
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
-    vpxorq      zmm21, zmm20, [rdx + 64]            ; C·H^i: T = A + C1
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C·H^i: T0·T1
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 8
-    vpxorq      zmm17, zmm17, zmm21                 ; C·H^i: LO += it
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vpxorq      zmm20, zmm20, [rdx + 640]           ; C·H^i: U = A + C2
-    vpxorq      zmm21, zmm14, [r9]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C·H^i: U0·U1
-    vaesenclast zmm19, zmm19, zmm21                 ; AES: last round: the other text
-    vpxorq      zmm18, zmm18, zmm20                 ; C·H^i: HI += it
-    vmovdqu64   [r11], zmm19                        ; AES: written
-    vpxorq      zmm19, zmm14, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm19                   ; AES: last round: the other text
-    vmovdqu64   [r11 + 64], zmm3                    ; AES: written
-    vpxorq      xmm3, xmm3, xmm3                    ; X counts once
-    add         rdx, 0x80                           ; the next powers
-    add         r9, 0x80                            ; the next blocks
-    sub         rsi, 0x80
-    add         r11, 0x80
-.under_2:
-    cmp         rsi, 0x40
-    jb          .under_1
-    vpshufb     zmm19, zmm2, zmm0                   ; AES: counter block
-    vmovdqu64   zmm20, [r9]                         ; C, bytes as in memory
-    vpaddd      zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: the next counters
-    vpshufb     zmm20, zmm20, zmm0                  ; C
-    vpxorq      zmm3, zmm20, zmm3                   ; C·H^i: A = X + C; X counts once
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm20, zmm3, zmm3, 0x10             ; C·H^i: A0·A1
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vpxorq      zmm16, zmm16, zmm20                 ; C·H^i: S += it
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
-    vpxorq      zmm20, zmm3, [rdx]                  ; C·H^i: T = A + C1
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
-    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C·H^i: T0·T1
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
-    vpxorq      zmm17, zmm17, zmm20                 ; C·H^i: LO += it
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 6
-    vpxorq      zmm3, zmm3, [rdx + 576]             ; C·H^i: U = A + C2
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C·H^i: U0·U1
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 8
-    vpxorq      zmm18, zmm18, zmm3                  ; C·H^i: HI += it
-    vaesenc     zmm3, zmm19, zmm13                  ; AES: round 9
-    vpxorq      zmm19, zmm14, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm19                   ; AES: last round: the other text
-    vmovdqu64   [r11], zmm3                         ; AES: written
-    vpxorq      xmm3, xmm3, xmm3                    ; X counts once
+    vpxorq      xmm21, xmm21, xmm21
+    jmp         .tail_rest
+.tail_first:
+    vmovdqu64   zmm16, [rsi]                        ; C·H^m: C, bytes as in memory
+    vpshufb     zmm16, zmm16, zmm0                  ; C·H^m: C
+    vpxorq      zmm16, zmm16, zmm3                  ; C·H^m: A = X + C
+    vpxorq      zmm17, zmm16, [rdx]                 ; C·H^m: T = A + C1
+    vpxorq      zmm3, zmm16, [rdx + 576]            ; C·H^m: U = A + C2
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C·H^m: A0·A1
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C·H^m: T0·T1
+    vpclmulqdq  zmm21, zmm3, zmm3, 0x10             ; C·H^m: U0·U1
+    vpxorq      xmm3, xmm3, xmm3                    ; C·H^m: X counts once
     add         rdx, 0x40                           ; the next powers
-    add         r9, 0x40                            ; the next blocks
-    sub         rsi, 0x40
-    add         r11, 0x40
-.under_1:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 0x00
-    je          .reduce
-    vpshufb     zmm2, zmm2, zmm0                    ; counter block
-    vpxorq      zmm2, zmm2, zmm4                    ; + k_0
-    vaesenc     zmm2, zmm2, zmm5                    ; round 1
-    vaesenc     zmm2, zmm2, zmm6                    ; round 2
-    vaesenc     zmm2, zmm2, zmm7                    ; round 3
-    vaesenc     zmm2, zmm2, zmm8                    ; round 4
-    vaesenc     zmm2, zmm2, zmm9                    ; round 5
-    vaesenc     zmm2, zmm2, zmm10                   ; round 6
-    vaesenc     zmm2, zmm2, zmm11                   ; round 7
-    vaesenc     zmm2, zmm2, zmm12                   ; round 8
-    vaesenc     zmm2, zmm2, zmm13                   ; round 9
+    add         rsi, 0x40                           ; the next blocks
+    sub         r11, 0x40
+    cmp         r11, 0x40
+    jb          .tail_after_block
+.tail_block:
+    vmovdqu64   zmm18, [rsi]                        ; C·H^i: C, bytes as in memory
+    vpshufb     zmm18, zmm18, zmm0                  ; C·H^i: C
+    vpxorq      zmm19, zmm18, [rdx]                 ; C·H^i: T = A + C1
+    vpxorq      zmm20, zmm18, [rdx + 576]           ; C·H^i: U = A + C2
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C·H^i: A0·A1
+    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C·H^i: T0·T1
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C·H^i: U0·U1
+    vpxorq      zmm16, zmm16, zmm18                 ; C·H^i: S += it
+    vpxorq      zmm17, zmm17, zmm19                 ; C·H^i: LO += it
+    vpxorq      zmm21, zmm21, zmm20                 ; C·H^i: HI += it
+    add         rdx, 0x40                           ; the next powers
+    add         rsi, 0x40                           ; the next blocks
+    sub         r11, 0x40
+    cmp         r11, 0x40
+    jae         .tail_block
+.tail_after_block:
+    cmp         r11, 0x00
+    je          .tail_reduce
+.tail_rest:
     mov         rcx, -1
-    bzhi        rcx, rcx, rsi
+    bzhi        rcx, rcx, r11
     kmovq       k1, rcx                             ; one bit a byte that is left
-    vmovdqu8    zmm4{k1}{z}, [r9]                   ; text, zero-padded
-    vpxorq      zmm5, zmm14, zmm4                   ; k_Nr + text
-    vaesenclast zmm2, zmm2, zmm5                    ; other text
-    vmovdqu8    [r11]{k1}, zmm2                     ; written
-    vpshufb     zmm2, zmm4, zmm0                    ; C
-    vpxorq      zmm2, zmm2, zmm3                    ; C·H^i: A = X + C; X counts once
-    vpxorq      zmm3, zmm2, [rdx]                   ; C·H^i: T = A + C1
-    vpxorq      zmm4, zmm2, [rdx + 576]             ; C·H^i: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C·H^i: U0·U1
-    vpxorq      zmm16, zmm16, zmm2                  ; C·H^i: S += it
-    vpxorq      zmm17, zmm17, zmm3                  ; C·H^i: LO += it
-    vpxorq      zmm18, zmm18, zmm4                  ; C·H^i: HI += it
-.reduce:
-    vpxorq      zmm2, zmm17, zmm16                  ; reduce: LO += S
-    vpclmulqdq  zmm3, zmm2, zmm1, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm18, zmm16, zmm2, 0x96            ; reduce: + HI
-    vpxorq      zmm2, zmm3, zmm18                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm3, zmm2, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm3, ymm2, ymm3                    ; reduce: add up the lanes
-    vextracti64x2 xmm2, ymm3, 0x01                  ; reduce: upper lanes
-    vpternlogq  xmm3, xmm2, xmm15, 0x96             ; reduce: minus the key terms
+    vmovdqu8    zmm18{k1}{z}, [rsi]                 ; C, zero-padded
+    vpshufb     zmm18, zmm18, zmm0                  ; C
+    vpxorq      zmm3, zmm18, zmm3                   ; C·H^i: A = X + C; X counts once
+    vpxorq      zmm18, zmm3, [rdx]                  ; C·H^i: T = A + C1
+    vpxorq      zmm19, zmm3, [rdx + 576]            ; C·H^i: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C·H^i: T0·T1
+    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C·H^i: U0·U1
+    vpxorq      zmm16, zmm16, zmm3                  ; C·H^i: S += it
+    vpxorq      zmm17, zmm17, zmm18                 ; C·H^i: LO += it
+    vpxorq      zmm21, zmm21, zmm19                 ; C·H^i: HI += it
+.tail_reduce:
+    vpxorq      zmm3, zmm17, zmm16                  ; reduce: LO += S
+    vpclmulqdq  zmm17, zmm3, zmm1, 0x10             ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm21, zmm16, zmm3, 0x96            ; reduce: + HI
+    vpxorq      zmm3, zmm17, zmm21                  ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm16, zmm3, 0x01                 ; reduce: upper lanes
+    vpxorq      ymm3, ymm3, ymm16                   ; reduce: add up the lanes
+    vextracti64x2 xmm16, ymm3, 0x01                 ; reduce: upper lanes
+    vpternlogq  xmm3, xmm16, xmm15, 0x96            ; reduce: minus the key terms
+    vpxorq      xmm15, xmm15, xmm15                 ; reduce
+    cmp         rbp, 0x00
+    je          .written                            ; reduce
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbp, 256
+    jb          .under_4                            ; reduce
+    vpshufb     zmm15, zmm2, zmm0                   ; AES: counter block
+    vpaddd      zmm16, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm16, zmm16, zmm0                  ; AES: counter block
+    vpaddd      zmm17, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
+    vpaddd      zmm18, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
+    vpaddd      zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_16]  ; AES: the next counters
+    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
+    vpxorq      zmm16, zmm16, zmm4                  ; AES: + k_0
+    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm4                  ; AES: + k_0
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 1
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 1
+    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 2
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 2
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 2
+    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 3
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
+    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 4
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 4
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
+    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 5
+    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 5
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
+    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 6
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 6
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 6
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 6
+    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 7
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 7
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 7
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 7
+    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 8
+    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 8
+    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 8
+    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 8
+    vaesenc     zmm15, zmm15, zmm13                 ; AES: round 9
+    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 9
+    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 9
+    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 9
+    vpxorq      zmm19, zmm14, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm15, zmm15, zmm19                 ; AES: last round: the other text
+    vmovdqu64   [rbx], zmm15                        ; AES: written
+    vpxorq      zmm15, zmm14, [r9 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm15, zmm16, zmm15                 ; AES: last round: the other text
+    vmovdqu64   [rbx + 64], zmm15                   ; AES: written
+    vpxorq      zmm15, zmm14, [r9 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm15, zmm17, zmm15                 ; AES: last round: the other text
+    vmovdqu64   [rbx + 128], zmm15                  ; AES: written
+    vpxorq      zmm15, zmm14, [r9 + 192]            ; AES: k_Nr + text
+    vaesenclast zmm15, zmm18, zmm15                 ; AES: last round: the other text
+    vmovdqu64   [rbx + 192], zmm15                  ; AES: written
+    add         r9, 256
+    add         rbx, 256
+    sub         rbp, 256
+.under_4:
+    cmp         rbp, 0x80
+    jb          .under_2
+    vpshufb     zmm15, zmm2, zmm0                   ; AES: counter block
+    vpaddd      zmm16, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm16, zmm16, zmm0                  ; AES: counter block
+    vpaddd      zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_8]  ; AES: the next counters
+    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
+    vpxorq      zmm16, zmm16, zmm4                  ; AES: + k_0
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 1
+    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 2
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 2
+    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 3
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 3
+    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 4
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 4
+    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 5
+    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 5
+    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 6
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 6
+    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 7
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 7
+    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 8
+    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 8
+    vaesenc     zmm15, zmm15, zmm13                 ; AES: round 9
+    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 9
+    vpxorq      zmm17, zmm14, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm15, zmm15, zmm17                 ; AES: last round: the other text
+    vmovdqu64   [rbx], zmm15                        ; AES: written
+    vpxorq      zmm15, zmm14, [r9 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm15, zmm16, zmm15                 ; AES: last round: the other text
+    vmovdqu64   [rbx + 64], zmm15                   ; AES: written
+    add         r9, 0x80
+    add         rbx, 0x80
+    sub         rbp, 0x80
+.under_2:
+    cmp         rbp, 0x40
+    jb          .under_1
+    vpshufb     zmm15, zmm2, zmm0                   ; AES: counter block
+    vpaddd      zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_blocks_4]  ; AES: the next counters
+    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
+    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 2
+    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 3
+    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 4
+    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 5
+    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 6
+    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 7
+    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 8
+    vaesenc     zmm15, zmm15, zmm13                 ; AES: round 9
+    vpxorq      zmm16, zmm14, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm15, zmm15, zmm16                 ; AES: last round: the other text
+    vmovdqu64   [rbx], zmm15                        ; AES: written
+    add         r9, 0x40
+    add         rbx, 0x40
+    sub         rbp, 0x40
+.under_1:
+    cmp         rbp, 0x00
+    je          .written
+    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
+    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
+    mov         rcx, -1
+    bzhi        rcx, rcx, rbp
+    kmovq       k1, rcx                             ; AES: one bit a byte that is left
+    vmovdqu8    zmm4{k1}{z}, [r9]                   ; AES: text, zero-padded
+    vpxorq      zmm4, zmm14, zmm4                   ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm4                    ; AES: last round: the other text
+    vmovdqu8    [rbx]{k1}, zmm2                     ; AES: written
+    vmovdqu8    zmm15{k1}{z}, zmm2                  ; AES: zero-padded
+.written:
 .tag:
-    mov         rcx, r12
+    mov         rcx, r13
     shl         rcx, 0x03                           ; bits
     vmovq       xmm2, rcx
     shl         r8, 0x03                            ; bits
@@ -3573,24 +3467,24 @@ gcm128_avx512_winograd_clmul1_x32_open:
     cmp         rax, 0x00
     je          .right
     vpxorq      xmm0, xmm0, xmm0
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r12, 0x10
+    cmp         r13, 0x10
     jb          .clear_last
 .clear_blocks:
-    vmovdqu64   [rbp], xmm0                         ; zeros
-    add         rbp, 0x10
-    sub         r12, 0x10
-    cmp         r12, 0x10
+    vmovdqu64   [r12], xmm0                         ; zeros
+    add         r12, 0x10
+    sub         r13, 0x10
+    cmp         r13, 0x10
     jae         .clear_blocks
 .clear_after_blocks:
 .clear_last:
     mov         rax, -1
-    bzhi        rax, rax, r12
+    bzhi        rax, rax, r13
     kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    [rbp]{k1}, xmm0                     ; zeros
+    vmovdqu8    [r12]{k1}, xmm0                     ; zeros
     mov         eax, 0x01
     vzeroupper                                      ; upper halves are the caller's
-    add         rsp, 0x40                           ; frame
+    add         rsp, 0x48                           ; frame
+    pop         r13                                 ; callee-saved
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
     pop         rbx                                 ; callee-saved
@@ -3598,14 +3492,16 @@ gcm128_avx512_winograd_clmul1_x32_open:
 .right:
     mov         eax, 0x00
     vzeroupper                                      ; upper halves are the caller's
-    add         rsp, 0x40                           ; frame
+    add         rsp, 0x48                           ; frame
+    pop         r13                                 ; callee-saved
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
     pop         rbx                                 ; callee-saved
     ret
 .refused:
     mov         eax, 0x02
-    add         rsp, 0x40                           ; frame
+    add         rsp, 0x48                           ; frame
+    pop         r13                                 ; callee-saved
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
     pop         rbx                                 ; callee-saved

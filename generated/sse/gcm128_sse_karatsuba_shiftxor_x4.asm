@@ -8,7 +8,7 @@
 ; reduce     shift-xor: shifts and xors, no product
 ;            papers/tls-aes-gcm-results, section 5
 ; order      reflected
-; wipe       no: secrets may remain in xmm0-15, rcx rsi, 16 bytes of stack; see each function
+; wipe       no: secrets may remain in xmm0-15, r10 r11 rcx rsi, 16 bytes of stack; see each function
 ; cpu        aesni pclmulqdq sse2 sse4_1 ssse3
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      154 instructions: clmul 12, load 18, other 64, shuffle 22, store 4, xor 34
@@ -351,41 +351,42 @@ gcm128_sse_karatsuba_shiftxor_x4_init:
 
 ; void gcm128_sse_karatsuba_shiftxor_x4_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
 ;   out = in encrypted, x = GHASH continued over out; the counter steps over the blocks
-;   stack 0 bytes; writes xmm0-15, rax rcx r8 r9 r10 r11
-;   secrets may remain in xmm0-15, rcx
+;   stack 8 bytes; writes xmm0-15, rax rcx rbx r8 r9 r10 r11
+;   secrets may remain in xmm1-15
 global gcm128_sse_karatsuba_shiftxor_x4_encrypt:function (gcm128_sse_karatsuba_shiftxor_x4_encrypt.end - gcm128_sse_karatsuba_shiftxor_x4_encrypt)
 align 32
 gcm128_sse_karatsuba_shiftxor_x4_encrypt:
     endbr64
+    push        rbx                                 ; callee-saved
+    movdqa      xmm0, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]  ; byte_swap
     cmp         r9, 0x00
     je          .done
     movdqu      xmm15, [rdx]                        ; X, bytes as in memory
-    pshufb      xmm15, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]  ; X
+    pshufb      xmm15, xmm0                         ; X
     movdqu      xmm14, [rsi]                        ; counter block
-    pshufb      xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]  ; counter, last word first
-    movdqu      xmm0, [rdi + 128]                   ; k_0
+    pshufb      xmm14, xmm0                         ; counter, last word first
+    movdqu      xmm1, [rdi + 128]                   ; k_0
     cmp         r9, 0x40
     jb          .rest
 .first:
-    movdqa      xmm1, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_2]  ; blocks_2
-    movdqa      xmm2, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_3]  ; blocks_3
-    movdqa      xmm3, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]  ; byte_swap
+    movdqa      xmm2, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_2]  ; blocks_2
+    movdqa      xmm3, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_3]  ; blocks_3
     movdqa      xmm6, xmm14
-    pshufb      xmm6, xmm3                          ; AES: counter block
+    pshufb      xmm6, xmm0                          ; AES: counter block
     movdqa      xmm7, xmm14
     paddd       xmm7, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; AES: 1 blocks ahead
-    pshufb      xmm7, xmm3                          ; AES: counter block
+    pshufb      xmm7, xmm0                          ; AES: counter block
     movdqa      xmm8, xmm14
-    paddd       xmm8, xmm1                          ; AES: 2 blocks ahead
-    pshufb      xmm8, xmm3                          ; AES: counter block
+    paddd       xmm8, xmm2                          ; AES: 2 blocks ahead
+    pshufb      xmm8, xmm0                          ; AES: counter block
     movdqa      xmm9, xmm14
-    paddd       xmm9, xmm2                          ; AES: 3 blocks ahead
-    pshufb      xmm9, xmm3                          ; AES: counter block
+    paddd       xmm9, xmm3                          ; AES: 3 blocks ahead
+    pshufb      xmm9, xmm0                          ; AES: counter block
     paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_4]  ; AES: the next counters
-    pxor        xmm6, xmm0                          ; AES: + k_0
-    pxor        xmm7, xmm0                          ; AES: + k_0
-    pxor        xmm8, xmm0                          ; AES: + k_0
-    pxor        xmm9, xmm0                          ; AES: + k_0
+    pxor        xmm6, xmm1                          ; AES: + k_0
+    pxor        xmm7, xmm1                          ; AES: + k_0
+    pxor        xmm8, xmm1                          ; AES: + k_0
+    pxor        xmm9, xmm1                          ; AES: + k_0
     movdqu      xmm4, [rdi + 144]                   ; AES: k_1
     aesenc      xmm6, xmm4                          ; AES: round 1
     aesenc      xmm7, xmm4                          ; AES: round 1
@@ -449,35 +450,35 @@ gcm128_sse_karatsuba_shiftxor_x4_encrypt:
     aesenclast  xmm9, xmm5                          ; AES: last round: the other text
     movdqu      [r8 + 48], xmm9                     ; AES: written
     add         rcx, 0x40                           ; next group
-    sub         r9, 0x40
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r9, 0x40
-    jb          .last
+    cmp         r9, 0x80
+    jb          .rest
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
     movdqa      xmm7, xmm14
-    pshufb      xmm7, xmm3                          ; AES: counter block
+    pshufb      xmm7, xmm0                          ; AES: counter block
     movdqa      xmm9, xmm14
     paddd       xmm9, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; AES: 1 blocks ahead
-    pshufb      xmm9, xmm3                          ; AES: counter block
+    pshufb      xmm9, xmm0                          ; AES: counter block
     movdqa      xmm10, xmm14
-    paddd       xmm10, xmm1                         ; AES: 2 blocks ahead
-    pshufb      xmm10, xmm3                         ; AES: counter block
+    paddd       xmm10, xmm2                         ; AES: 2 blocks ahead
+    pshufb      xmm10, xmm0                         ; AES: counter block
     movdqa      xmm11, xmm14
-    paddd       xmm11, xmm2                         ; AES: 3 blocks ahead
-    pshufb      xmm11, xmm3                         ; AES: counter block
+    paddd       xmm11, xmm3                         ; AES: 3 blocks ahead
+    pshufb      xmm11, xmm0                         ; AES: counter block
     paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_4]  ; AES: the next counters
-    pxor        xmm7, xmm0                          ; AES: + k_0
-    pxor        xmm9, xmm0                          ; AES: + k_0
-    pxor        xmm10, xmm0                         ; AES: + k_0
-    pxor        xmm11, xmm0                         ; AES: + k_0
+    pxor        xmm7, xmm1                          ; AES: + k_0
+    pxor        xmm9, xmm1                          ; AES: + k_0
+    pxor        xmm10, xmm1                         ; AES: + k_0
+    pxor        xmm11, xmm1                         ; AES: + k_0
     movdqu      xmm13, [r8 + 32]                    ; C3·H^2: C, bytes as in memory
     movdqu      xmm4, [rdi + 144]                   ; AES: k_1
-    pshufb      xmm13, xmm3                         ; C3·H^2: C
+    pshufb      xmm13, xmm0                         ; C3·H^2: C
     aesenc      xmm7, xmm4                          ; AES: round 1
     movdqu      xmm5, [r8 + 48]                     ; C4·H^1: C, bytes as in memory
     aesenc      xmm9, xmm4                          ; AES: round 1
     aesenc      xmm10, xmm4                         ; AES: round 1
-    pshufb      xmm5, xmm3                          ; C4·H^1: C
+    pshufb      xmm5, xmm0                          ; C4·H^1: C
     aesenc      xmm11, xmm4                         ; AES: round 1
     movdqa      xmm12, xmm13
     pclmulqdq   xmm12, [rdi + 32], 0x11             ; C3·H^2: A1·B1
@@ -511,14 +512,14 @@ gcm128_sse_karatsuba_shiftxor_x4_encrypt:
     aesenc      xmm11, xmm4                         ; AES: round 4
     movdqu      xmm5, [r8]                          ; C1·H^4: C, bytes as in memory
     movdqu      xmm4, [rdi + 208]                   ; AES: k_5
-    pshufb      xmm5, xmm3                          ; C1·H^4: C
+    pshufb      xmm5, xmm0                          ; C1·H^4: C
     aesenc      xmm7, xmm4                          ; AES: round 5
     pxor        xmm5, xmm15                         ; C1·H^4: A = X + C
     aesenc      xmm9, xmm4                          ; AES: round 5
     movdqu      xmm6, [r8 + 16]                     ; C2·H^3: C, bytes as in memory
     aesenc      xmm10, xmm4                         ; AES: round 5
     aesenc      xmm11, xmm4                         ; AES: round 5
-    pshufb      xmm6, xmm3                          ; C2·H^3: C
+    pshufb      xmm6, xmm0                          ; C2·H^3: C
     movdqu      xmm4, [rdi + 224]                   ; AES: k_6
     movdqa      xmm15, xmm6
     pclmulqdq   xmm15, [rdi + 16], 0x11             ; C2·H^3: A1·B1
@@ -606,28 +607,238 @@ gcm128_sse_karatsuba_shiftxor_x4_encrypt:
     add         rcx, 0x40                           ; next group
     add         r8, 0x40
     sub         r9, 0x40
-    cmp         r9, 0x40
+    cmp         r9, 0x80
     jae         .group
 .after_group:
-.last:
-    movdqu      xmm10, [r8 + 32]                    ; C3·H^2: C, bytes as in memory
-    pshufb      xmm10, xmm3                         ; C3·H^2: C
+.rest:
+    mov         r11, r8
+    mov         rbx, r9
+    cmp         rbx, 0x40
+    jb          .fewer
+    add         r8, 0x40
+    sub         r9, 0x40
+.fewer:
+    pxor        xmm2, xmm2
+    cmp         r9, 0x00
+    je          .written
+    cmp         r9, 0x20
+    jb          .under_2
+    movdqa      xmm5, xmm14
+    pshufb      xmm5, xmm0                          ; AES: counter block
+    movdqa      xmm6, xmm14
+    paddd       xmm6, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; AES: 1 blocks ahead
+    pshufb      xmm6, xmm0                          ; AES: counter block
+    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_2]  ; AES: the next counters
+    pxor        xmm5, xmm1                          ; AES: + k_0
+    pxor        xmm6, xmm1                          ; AES: + k_0
+    movdqu      xmm3, [rdi + 144]                   ; AES: k_1
+    aesenc      xmm5, xmm3                          ; AES: round 1
+    aesenc      xmm6, xmm3                          ; AES: round 1
+    movdqu      xmm3, [rdi + 160]                   ; AES: k_2
+    aesenc      xmm5, xmm3                          ; AES: round 2
+    aesenc      xmm6, xmm3                          ; AES: round 2
+    movdqu      xmm3, [rdi + 176]                   ; AES: k_3
+    aesenc      xmm5, xmm3                          ; AES: round 3
+    aesenc      xmm6, xmm3                          ; AES: round 3
+    movdqu      xmm3, [rdi + 192]                   ; AES: k_4
+    aesenc      xmm5, xmm3                          ; AES: round 4
+    aesenc      xmm6, xmm3                          ; AES: round 4
+    movdqu      xmm3, [rdi + 208]                   ; AES: k_5
+    aesenc      xmm5, xmm3                          ; AES: round 5
+    aesenc      xmm6, xmm3                          ; AES: round 5
+    movdqu      xmm3, [rdi + 224]                   ; AES: k_6
+    aesenc      xmm5, xmm3                          ; AES: round 6
+    aesenc      xmm6, xmm3                          ; AES: round 6
+    movdqu      xmm3, [rdi + 240]                   ; AES: k_7
+    aesenc      xmm5, xmm3                          ; AES: round 7
+    aesenc      xmm6, xmm3                          ; AES: round 7
+    movdqu      xmm3, [rdi + 256]                   ; AES: k_8
+    aesenc      xmm5, xmm3                          ; AES: round 8
+    aesenc      xmm6, xmm3                          ; AES: round 8
+    movdqu      xmm3, [rdi + 272]                   ; AES: k_9
+    aesenc      xmm5, xmm3                          ; AES: round 9
+    aesenc      xmm6, xmm3                          ; AES: round 9
+    movdqu      xmm3, [rdi + 288]                   ; AES: k_10
+    movdqu      xmm4, [rcx]
+    pxor        xmm4, xmm3                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm4                          ; AES: last round: the other text
+    movdqu      [r8], xmm5                          ; AES: written
+    movdqu      xmm4, [rcx + 16]
+    pxor        xmm4, xmm3                          ; AES: k_Nr + text
+    aesenclast  xmm6, xmm4                          ; AES: last round: the other text
+    movdqu      [r8 + 16], xmm6                     ; AES: written
+    add         rcx, 0x20
+    add         r8, 0x20
+    sub         r9, 0x20
+.under_2:
+    cmp         r9, 0x10
+    jb          .under_1
+    movdqa      xmm5, xmm14
+    pshufb      xmm5, xmm0                          ; AES: counter block
+    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; AES: the next counters
+    pxor        xmm5, xmm1                          ; AES: + k_0
+    movdqu      xmm3, [rdi + 144]                   ; AES: k_1
+    aesenc      xmm5, xmm3                          ; AES: round 1
+    movdqu      xmm3, [rdi + 160]                   ; AES: k_2
+    aesenc      xmm5, xmm3                          ; AES: round 2
+    movdqu      xmm3, [rdi + 176]                   ; AES: k_3
+    aesenc      xmm5, xmm3                          ; AES: round 3
+    movdqu      xmm3, [rdi + 192]                   ; AES: k_4
+    aesenc      xmm5, xmm3                          ; AES: round 4
+    movdqu      xmm3, [rdi + 208]                   ; AES: k_5
+    aesenc      xmm5, xmm3                          ; AES: round 5
+    movdqu      xmm3, [rdi + 224]                   ; AES: k_6
+    aesenc      xmm5, xmm3                          ; AES: round 6
+    movdqu      xmm3, [rdi + 240]                   ; AES: k_7
+    aesenc      xmm5, xmm3                          ; AES: round 7
+    movdqu      xmm3, [rdi + 256]                   ; AES: k_8
+    aesenc      xmm5, xmm3                          ; AES: round 8
+    movdqu      xmm3, [rdi + 272]                   ; AES: k_9
+    aesenc      xmm5, xmm3                          ; AES: round 9
+    movdqu      xmm3, [rdi + 288]                   ; AES: k_10
+    movdqu      xmm4, [rcx]
+    pxor        xmm4, xmm3                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm4                          ; AES: last round: the other text
+    movdqu      [r8], xmm5                          ; AES: written
+    add         rcx, 0x10
+    add         r8, 0x10
+    sub         r9, 0x10
+.under_1:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x00
+    je          .written
+    movdqa      xmm3, xmm14
+    pshufb      xmm3, xmm0                          ; AES: counter block
+    pxor        xmm3, xmm1                          ; AES: + k_0
+    movdqu      xmm1, [rdi + 144]                   ; AES: k_1
+    aesenc      xmm3, xmm1                          ; AES: round 1
+    movdqu      xmm1, [rdi + 160]                   ; AES: k_2
+    aesenc      xmm3, xmm1                          ; AES: round 2
+    movdqu      xmm1, [rdi + 176]                   ; AES: k_3
+    aesenc      xmm3, xmm1                          ; AES: round 3
+    movdqu      xmm1, [rdi + 192]                   ; AES: k_4
+    aesenc      xmm3, xmm1                          ; AES: round 4
+    movdqu      xmm1, [rdi + 208]                   ; AES: k_5
+    aesenc      xmm3, xmm1                          ; AES: round 5
+    movdqu      xmm1, [rdi + 224]                   ; AES: k_6
+    aesenc      xmm3, xmm1                          ; AES: round 6
+    movdqu      xmm1, [rdi + 240]                   ; AES: k_7
+    aesenc      xmm3, xmm1                          ; AES: round 7
+    movdqu      xmm1, [rdi + 256]                   ; AES: k_8
+    aesenc      xmm3, xmm1                          ; AES: round 8
+    movdqu      xmm1, [rdi + 272]                   ; AES: k_9
+    aesenc      xmm3, xmm1                          ; AES: round 9
+    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; AES: the next counters
+    pxor        xmm1, xmm1                          ; AES
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x08
+    jb          .under8                             ; AES
+    movq        xmm1, [rcx]                         ; AES: bytes 0..7
+    movq        xmm4, [rcx + r9 - 8]                ; AES: the last 8 bytes
+    mov         rax, r9
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x78                           ; AES
+    neg         rax                                 ; AES: 8·(15 - r) bits
+    movq        xmm2, rax                           ; AES
+    psrlq       xmm4, xmm2                          ; AES: 8·(15 - r) bits
+    psrlq       xmm4, 0x08                          ; AES: and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm1, xmm4                          ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
+.under8:
+    cmp         r9, 0x04
+    jb          .under4                             ; AES
+    movd        xmm1, [rcx]                         ; AES: bytes 0..3
+    movd        xmm4, [rcx + r9 - 4]                ; AES: the last 4 bytes
+    mov         rax, r9
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x20                           ; AES: 8·(r - 4) bits
+    movq        xmm2, rax                           ; AES
+    psllq       xmm4, xmm2                          ; AES: into place
+    por         xmm1, xmm4                          ; AES: C_last, zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .padded                             ; AES
+.under4:
+    mov         r10, r9
+    shr         r10, 0x01                           ; AES
+    movzx       eax, byte [rcx]                     ; AES: byte 0
+    movq        xmm1, rax                           ; AES
+    movzx       eax, byte [rcx + r10]               ; AES: byte r >> 1
+    movq        xmm2, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r10, 0x03                           ; AES
+    movq        xmm4, r10                           ; AES
+    psllq       xmm2, xmm4                          ; AES: into place
+    mov         rax, r9
+    sub         rax, 0x01                           ; AES
+    movzx       ecx, byte [rcx + rax]               ; AES: byte r - 1
+    movq        xmm5, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rax, 0x03                           ; AES
+    movq        xmm4, rax                           ; AES
+    psllq       xmm5, xmm4                          ; AES: into place
+    mov         eax, 0x00                           ; AES: no byte stays
+    por         xmm1, xmm2                          ; AES
+    por         xmm1, xmm5                          ; AES: C_last, zero-padded
+.padded:
+    movdqu      xmm2, [rdi + 288]                   ; AES: k_10
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm3, xmm2                          ; AES: last round: the other text
+    movq        xmm2, r9                            ; AES
+    pxor        xmm1, xmm1                          ; AES
+    pshufb      xmm2, xmm1                          ; AES: r in every byte
+    pcmpgtb     xmm2, [rel gcm128_sse_karatsuba_shiftxor_x4_positions]  ; AES: ones in bytes 0..r-1
+    pand        xmm2, xmm3                          ; AES: zero-padded
+    mov         rax, r9
+    and         rax, 0x08                           ; AES
+    cmp         rax, 0x00
+    je          .stored_8                           ; AES
+    movq        [r8], xmm3                          ; AES: 8 of its bytes
+    psrldq      xmm3, 0x08                          ; AES: the bytes after them
+    add         r8, 0x08                            ; AES
+.stored_8:
+    mov         rax, r9
+    and         rax, 0x04                           ; AES
+    cmp         rax, 0x00
+    je          .stored_4                           ; AES
+    movd        [r8], xmm3                          ; AES: 4 of its bytes
+    psrldq      xmm3, 0x04                          ; AES: the bytes after them
+    add         r8, 0x04                            ; AES
+.stored_4:
+    mov         rax, r9
+    and         rax, 0x02                           ; AES
+    cmp         rax, 0x00
+    je          .stored_2                           ; AES
+    pextrw      word [r8], xmm3, 0x00               ; AES: 2 of its bytes
+    psrldq      xmm3, 0x02                          ; AES: the bytes after them
+    add         r8, 0x02                            ; AES
+.stored_2:
+    and         r9, 0x01                            ; AES
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x00
+    je          .stored_1                           ; AES
+    pextrb      byte [r8], xmm3, 0x00               ; AES: 1 of its bytes
+.stored_1:
+.written:
+    cmp         rbx, 0x40
+    jb          .tail
+    movdqu      xmm10, [r11 + 32]                   ; C3·H^2: C, bytes as in memory
+    pshufb      xmm10, xmm0                         ; C3·H^2: C
     pshufd      xmm8, xmm10, 0x4e                   ; C3·H^2: (A1, A0)
     pxor        xmm8, xmm10                         ; C3·H^2: A0 + A1
     movdqa      xmm9, xmm10
     pclmulqdq   xmm9, [rdi + 32], 0x11              ; C3·H^2: A1·B1
     pclmulqdq   xmm10, [rdi + 32], 0x00             ; C3·H^2: A0·B0
     pclmulqdq   xmm8, [rdi + 96], 0x00              ; C3·H^2: (A0 + A1)·(B0 + B1)
-    movdqu      xmm2, [r8 + 48]                     ; C4·H^1: C, bytes as in memory
-    pshufb      xmm2, xmm3                          ; C4·H^1: C
-    pshufd      xmm4, xmm2, 0x4e                    ; C4·H^1: (A1, A0)
-    pxor        xmm4, xmm2                          ; C4·H^1: A0 + A1
-    movdqa      xmm1, xmm2
+    movdqu      xmm3, [r11 + 48]                    ; C4·H^1: C, bytes as in memory
+    pshufb      xmm3, xmm0                          ; C4·H^1: C
+    pshufd      xmm4, xmm3, 0x4e                    ; C4·H^1: (A1, A0)
+    pxor        xmm4, xmm3                          ; C4·H^1: A0 + A1
+    movdqa      xmm1, xmm3
     pclmulqdq   xmm1, [rdi + 48], 0x11              ; C4·H^1: A1·B1
-    pclmulqdq   xmm2, [rdi + 48], 0x00              ; C4·H^1: A0·B0
+    pclmulqdq   xmm3, [rdi + 48], 0x00              ; C4·H^1: A0·B0
     pclmulqdq   xmm4, [rdi + 112], 0x00             ; C4·H^1: (A0 + A1)·(B0 + B1)
-    movdqu      xmm6, [r8 + 16]                     ; C2·H^3: C, bytes as in memory
-    pshufb      xmm6, xmm3                          ; C2·H^3: C
+    movdqu      xmm6, [r11 + 16]                    ; C2·H^3: C, bytes as in memory
+    pshufb      xmm6, xmm0                          ; C2·H^3: C
     pshufd      xmm7, xmm6, 0x4e                    ; C2·H^3: (A1, A0)
     pxor        xmm7, xmm6                          ; C2·H^3: A0 + A1
     movdqa      xmm5, xmm6
@@ -635,23 +846,23 @@ gcm128_sse_karatsuba_shiftxor_x4_encrypt:
     pclmulqdq   xmm6, [rdi + 16], 0x00              ; C2·H^3: A0·B0
     pclmulqdq   xmm7, [rdi + 80], 0x00              ; C2·H^3: (A0 + A1)·(B0 + B1)
     pxor        xmm9, xmm1                          ; C2·H^3: HI += it
-    pxor        xmm10, xmm2                         ; C2·H^3: LO += it
+    pxor        xmm10, xmm3                         ; C2·H^3: LO += it
     pxor        xmm8, xmm4                          ; C2·H^3: MI += it
-    movdqu      xmm1, [r8]                          ; C1·H^4: C, bytes as in memory
-    pshufb      xmm1, xmm3                          ; C1·H^4: C
+    movdqu      xmm1, [r11]                         ; C1·H^4: C, bytes as in memory
+    pshufb      xmm1, xmm0                          ; C1·H^4: C
     pxor        xmm1, xmm15                         ; C1·H^4: A = X + C
-    pshufd      xmm3, xmm1, 0x4e                    ; C1·H^4: (A1, A0)
-    pxor        xmm3, xmm1                          ; C1·H^4: A0 + A1
-    movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, [rdi], 0x11                   ; C1·H^4: A1·B1
+    pshufd      xmm4, xmm1, 0x4e                    ; C1·H^4: (A1, A0)
+    pxor        xmm4, xmm1                          ; C1·H^4: A0 + A1
+    movdqa      xmm3, xmm1
+    pclmulqdq   xmm3, [rdi], 0x11                   ; C1·H^4: A1·B1
     pclmulqdq   xmm1, [rdi], 0x00                   ; C1·H^4: A0·B0
-    pclmulqdq   xmm3, [rdi + 64], 0x00              ; C1·H^4: (A0 + A1)·(B0 + B1)
+    pclmulqdq   xmm4, [rdi + 64], 0x00              ; C1·H^4: (A0 + A1)·(B0 + B1)
     pxor        xmm9, xmm5                          ; C1·H^4: HI += it
     pxor        xmm10, xmm6                         ; C1·H^4: LO += it
     pxor        xmm8, xmm7                          ; C1·H^4: MI += it
-    pxor        xmm9, xmm2                          ; C1·H^4: HI += it
+    pxor        xmm9, xmm3                          ; C1·H^4: HI += it
     pxor        xmm10, xmm1                         ; C1·H^4: LO += it
-    pxor        xmm8, xmm3                          ; C1·H^4: MI += it
+    pxor        xmm8, xmm4                          ; C1·H^4: MI += it
     pxor        xmm8, xmm10                         ; reduce: MI += LO
     pxor        xmm8, xmm9                          ; reduce: MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm1, xmm8
@@ -659,19 +870,19 @@ gcm128_sse_karatsuba_shiftxor_x4_encrypt:
     pxor        xmm9, xmm1                          ; reduce: HI += MI1
     pslldq      xmm8, 0x08                          ; reduce: MI0·x^64
     pxor        xmm10, xmm8                         ; reduce: LO += MI0·x^64
-    movdqa      xmm2, xmm10
-    psllq       xmm2, 0x3f                          ; reduce
+    movdqa      xmm3, xmm10
+    psllq       xmm3, 0x3f                          ; reduce
     movdqa      xmm1, xmm10
     psllq       xmm1, 0x3e                          ; reduce
-    pxor        xmm2, xmm1                          ; reduce
+    pxor        xmm3, xmm1                          ; reduce
     movdqa      xmm1, xmm10
     psllq       xmm1, 0x39                          ; reduce
-    pxor        xmm2, xmm1                          ; reduce: bits that leave each half of LO
-    movdqa      xmm1, xmm2
+    pxor        xmm3, xmm1                          ; reduce: bits that leave each half of LO
+    movdqa      xmm1, xmm3
     pslldq      xmm1, 0x08                          ; reduce: out0·x^64
     pxor        xmm10, xmm1                         ; reduce: LO += out0·x^64
-    psrldq      xmm2, 0x08                          ; reduce: out1
-    pxor        xmm9, xmm2                          ; reduce: HI += out1
+    psrldq      xmm3, 0x08                          ; reduce: out1
+    pxor        xmm9, xmm3                          ; reduce: HI += out1
     movdqa      xmm15, xmm10
     psrlq       xmm15, 0x01                         ; reduce
     pxor        xmm15, xmm10                        ; reduce: LO + LO >> 1
@@ -681,348 +892,166 @@ gcm128_sse_karatsuba_shiftxor_x4_encrypt:
     psrlq       xmm10, 0x07                         ; reduce
     pxor        xmm15, xmm10                        ; reduce:   + LO >> 7
     pxor        xmm15, xmm9                         ; reduce: RES
-    add         r8, 0x40                            ; reduce
-    cmp         r9, 0x00
+    add         r11, 0x40                           ; reduce
+    sub         rbx, 0x40                           ; reduce
+.tail:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbx, 0x00
     je          .store                              ; reduce
-.rest:
-    lea         r10, [r9 + 15]                      ; reduce
-    and         r10, -16                            ; reduce
-    lea         rax, [rdi + 64]                     ; reduce
-    sub         rax, r10                            ; reduce: H^m
+    lea         rax, [rbx + 15]                     ; reduce
+    and         rax, -16                            ; reduce
+    lea         rcx, [rdi + 64]                     ; reduce
+    sub         rcx, rax                            ; reduce: H^m
+    cmp         rbx, 0x10
+    jae         .tail_first                         ; reduce
     pxor        xmm7, xmm7                          ; reduce
     pxor        xmm5, xmm5                          ; reduce
     pxor        xmm6, xmm6                          ; reduce
-    cmp         r9, 0x20
-    jb          .under_2                            ; reduce
-    movdqa      xmm3, xmm14
-    pshufb      xmm3, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]  ; AES: counter block
-    movdqa      xmm4, xmm14
-    paddd       xmm4, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; AES: 1 blocks ahead
-    pshufb      xmm4, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]  ; AES: counter block
-    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_2]  ; AES: the next counters
-    pxor        xmm3, xmm0                          ; AES: + k_0
-    pxor        xmm4, xmm0                          ; AES: + k_0
-    movdqu      xmm1, [rdi + 144]                   ; AES: k_1
-    aesenc      xmm3, xmm1                          ; AES: round 1
-    aesenc      xmm4, xmm1                          ; AES: round 1
-    movdqu      xmm1, [rdi + 160]                   ; AES: k_2
-    aesenc      xmm3, xmm1                          ; AES: round 2
-    aesenc      xmm4, xmm1                          ; AES: round 2
-    movdqu      xmm1, [rdi + 176]                   ; AES: k_3
-    aesenc      xmm3, xmm1                          ; AES: round 3
-    aesenc      xmm4, xmm1                          ; AES: round 3
-    movdqu      xmm1, [rdi + 192]                   ; AES: k_4
-    aesenc      xmm3, xmm1                          ; AES: round 4
-    aesenc      xmm4, xmm1                          ; AES: round 4
-    movdqu      xmm1, [rdi + 208]                   ; AES: k_5
-    aesenc      xmm3, xmm1                          ; AES: round 5
-    aesenc      xmm4, xmm1                          ; AES: round 5
-    movdqu      xmm1, [rdi + 224]                   ; AES: k_6
-    aesenc      xmm3, xmm1                          ; AES: round 6
-    aesenc      xmm4, xmm1                          ; AES: round 6
-    movdqu      xmm1, [rdi + 240]                   ; AES: k_7
-    aesenc      xmm3, xmm1                          ; AES: round 7
-    aesenc      xmm4, xmm1                          ; AES: round 7
-    movdqu      xmm1, [rdi + 256]                   ; AES: k_8
-    aesenc      xmm3, xmm1                          ; AES: round 8
-    aesenc      xmm4, xmm1                          ; AES: round 8
-    movdqu      xmm1, [rdi + 272]                   ; AES: k_9
-    aesenc      xmm3, xmm1                          ; AES: round 9
-    aesenc      xmm4, xmm1                          ; AES: round 9
-    movdqu      xmm1, [rdi + 288]                   ; AES: k_10
-    movdqu      xmm2, [rcx]
-    pxor        xmm2, xmm1                          ; AES: k_Nr + text
-    aesenclast  xmm3, xmm2                          ; AES: last round: the other text
-    movdqu      [r8], xmm3                          ; AES: written
-    movdqu      xmm2, [rcx + 16]
-    pxor        xmm2, xmm1                          ; AES: k_Nr + text
-    aesenclast  xmm4, xmm2                          ; AES: last round: the other text
-    movdqu      [r8 + 16], xmm4                     ; AES: written
-    pshufb      xmm3, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]  ; C
-    pshufb      xmm4, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]  ; C
-    pxor        xmm3, xmm15                         ; C·H^i: A = X + C; X counts once
-    pshufd      xmm2, xmm3, 0x4e                    ; C·H^i: (A1, A0)
-    pxor        xmm2, xmm3                          ; C·H^i: A0 + A1
+    jmp         .tail_rest                          ; reduce
+.tail_first:
+    movdqu      xmm7, [r11]                         ; C·H^m: C, bytes as in memory
+    pshufb      xmm7, xmm0                          ; C·H^m: C
+    pxor        xmm7, xmm15                         ; C·H^m: A = X + C
+    pshufd      xmm5, xmm7, 0x4e                    ; C·H^m: (A1, A0)
+    pxor        xmm5, xmm7                          ; C·H^m: A0 + A1
+    movdqa      xmm6, xmm7
+    pclmulqdq   xmm6, [rcx], 0x11                   ; C·H^m: A1·B1
+    pclmulqdq   xmm7, [rcx], 0x00                   ; C·H^m: A0·B0
+    pclmulqdq   xmm5, [rcx + 64], 0x00              ; C·H^m: (A0 + A1)·(B0 + B1)
+    pxor        xmm15, xmm15                        ; C·H^m: X counts once
+    add         rcx, 0x10                           ; the next powers
+    add         r11, 0x10                           ; the next blocks
+    sub         rbx, 0x10
+    cmp         rbx, 0x10
+    jb          .tail_after_block
+.tail_block:
+    movdqu      xmm3, [r11]                         ; C·H^i: C, bytes as in memory
+    pshufb      xmm3, xmm0                          ; C·H^i: C
+    pshufd      xmm4, xmm3, 0x4e                    ; C·H^i: (A1, A0)
+    pxor        xmm4, xmm3                          ; C·H^i: A0 + A1
     movdqa      xmm1, xmm3
-    pclmulqdq   xmm1, [rax], 0x11                   ; C·H^i: A1·B1
-    pclmulqdq   xmm3, [rax], 0x00                   ; C·H^i: A0·B0
-    pclmulqdq   xmm2, [rax + 64], 0x00              ; C·H^i: (A0 + A1)·(B0 + B1)
+    pclmulqdq   xmm1, [rcx], 0x11                   ; C·H^i: A1·B1
+    pclmulqdq   xmm3, [rcx], 0x00                   ; C·H^i: A0·B0
+    pclmulqdq   xmm4, [rcx + 64], 0x00              ; C·H^i: (A0 + A1)·(B0 + B1)
     pxor        xmm6, xmm1                          ; C·H^i: HI += it
     pxor        xmm7, xmm3                          ; C·H^i: LO += it
-    pxor        xmm5, xmm2                          ; C·H^i: MI += it
-    pshufd      xmm2, xmm4, 0x4e                    ; C·H^i: (A1, A0)
-    pxor        xmm2, xmm4                          ; C·H^i: A0 + A1
-    movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rax + 16], 0x11              ; C·H^i: A1·B1
-    pclmulqdq   xmm4, [rax + 16], 0x00              ; C·H^i: A0·B0
-    pclmulqdq   xmm2, [rax + 80], 0x00              ; C·H^i: (A0 + A1)·(B0 + B1)
-    pxor        xmm6, xmm1                          ; C·H^i: HI += it
-    pxor        xmm7, xmm4                          ; C·H^i: LO += it
-    pxor        xmm5, xmm2                          ; C·H^i: MI += it
-    pxor        xmm15, xmm15                        ; X counts once
-    add         rax, 0x20                           ; the next powers
-    add         rcx, 0x20                           ; the next blocks
-    sub         r9, 0x20
-    add         r8, 0x20
-.under_2:
-    cmp         r9, 0x10
-    jb          .under_1
-    movdqa      xmm3, xmm14
-    pshufb      xmm3, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]  ; AES: counter block
-    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; AES: the next counters
-    pxor        xmm3, xmm0                          ; AES: + k_0
-    movdqu      xmm1, [rdi + 144]                   ; AES: k_1
-    aesenc      xmm3, xmm1                          ; AES: round 1
-    movdqu      xmm1, [rdi + 160]                   ; AES: k_2
-    aesenc      xmm3, xmm1                          ; AES: round 2
-    movdqu      xmm1, [rdi + 176]                   ; AES: k_3
-    aesenc      xmm3, xmm1                          ; AES: round 3
-    movdqu      xmm1, [rdi + 192]                   ; AES: k_4
-    aesenc      xmm3, xmm1                          ; AES: round 4
-    movdqu      xmm1, [rdi + 208]                   ; AES: k_5
-    aesenc      xmm3, xmm1                          ; AES: round 5
-    movdqu      xmm1, [rdi + 224]                   ; AES: k_6
-    aesenc      xmm3, xmm1                          ; AES: round 6
-    movdqu      xmm1, [rdi + 240]                   ; AES: k_7
-    aesenc      xmm3, xmm1                          ; AES: round 7
-    movdqu      xmm1, [rdi + 256]                   ; AES: k_8
-    aesenc      xmm3, xmm1                          ; AES: round 8
-    movdqu      xmm1, [rdi + 272]                   ; AES: k_9
-    aesenc      xmm3, xmm1                          ; AES: round 9
-    movdqu      xmm1, [rdi + 288]                   ; AES: k_10
-    movdqu      xmm2, [rcx]
-    pxor        xmm2, xmm1                          ; AES: k_Nr + text
-    aesenclast  xmm3, xmm2                          ; AES: last round: the other text
-    movdqu      [r8], xmm3                          ; AES: written
-    pshufb      xmm3, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]  ; C
-    pxor        xmm3, xmm15                         ; C·H^i: A = X + C; X counts once
-    pshufd      xmm2, xmm3, 0x4e                    ; C·H^i: (A1, A0)
-    pxor        xmm2, xmm3                          ; C·H^i: A0 + A1
-    movdqa      xmm1, xmm3
-    pclmulqdq   xmm1, [rax], 0x11                   ; C·H^i: A1·B1
-    pclmulqdq   xmm3, [rax], 0x00                   ; C·H^i: A0·B0
-    pclmulqdq   xmm2, [rax + 64], 0x00              ; C·H^i: (A0 + A1)·(B0 + B1)
-    pxor        xmm6, xmm1                          ; C·H^i: HI += it
-    pxor        xmm7, xmm3                          ; C·H^i: LO += it
-    pxor        xmm5, xmm2                          ; C·H^i: MI += it
-    pxor        xmm15, xmm15                        ; X counts once
-    add         rax, 0x10                           ; the next powers
-    add         rcx, 0x10                           ; the next blocks
-    sub         r9, 0x10
-    add         r8, 0x10
-.under_1:
-    cmp         r9, 0x00
-    je          .reduce
-    movdqa      xmm1, xmm14
-    pshufb      xmm1, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]  ; counter block
-    pxor        xmm1, xmm0                          ; + k_0
-    movdqu      xmm0, [rdi + 144]                   ; k_1
-    aesenc      xmm1, xmm0                          ; round 1
-    movdqu      xmm0, [rdi + 160]                   ; k_2
-    aesenc      xmm1, xmm0                          ; round 2
-    movdqu      xmm0, [rdi + 176]                   ; k_3
-    aesenc      xmm1, xmm0                          ; round 3
-    movdqu      xmm0, [rdi + 192]                   ; k_4
-    aesenc      xmm1, xmm0                          ; round 4
-    movdqu      xmm0, [rdi + 208]                   ; k_5
-    aesenc      xmm1, xmm0                          ; round 5
-    movdqu      xmm0, [rdi + 224]                   ; k_6
-    aesenc      xmm1, xmm0                          ; round 6
-    movdqu      xmm0, [rdi + 240]                   ; k_7
-    aesenc      xmm1, xmm0                          ; round 7
-    movdqu      xmm0, [rdi + 256]                   ; k_8
-    aesenc      xmm1, xmm0                          ; round 8
-    movdqu      xmm0, [rdi + 272]                   ; k_9
-    aesenc      xmm1, xmm0                          ; round 9
-    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; the next counters
-    pxor        xmm0, xmm0
-    cmp         r9, 0x08
-    jb          .under8
-    movq        xmm0, [rcx]                         ; bytes 0..7
-    movq        xmm3, [rcx + r9 - 8]                ; the last 8 bytes
-    mov         rcx, r9
-    shl         rcx, 0x03
-    sub         rcx, 0x78
-    neg         rcx                                 ; 8·(15 - r) bits
-    movq        xmm2, rcx
-    psrlq       xmm3, xmm2                          ; 8·(15 - r) bits
-    psrlq       xmm3, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm0, xmm3                          ; C_last, zero-padded
-    jmp         .padded
-.under8:
-    cmp         r9, 0x04
-    jb          .under4
-    movd        xmm0, [rcx]                         ; bytes 0..3
-    movd        xmm3, [rcx + r9 - 4]                ; the last 4 bytes
-    mov         rcx, r9
-    shl         rcx, 0x03
-    sub         rcx, 0x20                           ; 8·(r - 4) bits
-    movq        xmm2, rcx
-    psllq       xmm3, xmm2                          ; into place
-    por         xmm0, xmm3                          ; C_last, zero-padded
-    jmp         .padded
-.under4:
-    mov         r11, r9
-    shr         r11, 0x01
-    movzx       r10d, byte [rcx]                    ; byte 0
-    movq        xmm0, r10
-    movzx       r10d, byte [rcx + r11]              ; byte r >> 1
-    movq        xmm2, r10
-    shl         r11, 0x03
-    movq        xmm3, r11
-    psllq       xmm2, xmm3                          ; into place
-    mov         r10, r9
-    sub         r10, 0x01
-    movzx       ecx, byte [rcx + r10]               ; byte r - 1
-    movq        xmm4, rcx
-    shl         r10, 0x03
-    movq        xmm3, r10
-    psllq       xmm4, xmm3                          ; into place
-    por         xmm0, xmm2
-    por         xmm0, xmm4                          ; C_last, zero-padded
-.padded:
-    movdqu      xmm2, [rdi + 288]                   ; k_10
-    pxor        xmm2, xmm0                          ; k_Nr + text
-    aesenclast  xmm1, xmm2                          ; other text
-    movq        xmm2, r9
-    pxor        xmm0, xmm0
-    pshufb      xmm2, xmm0                          ; r in every byte
-    pcmpgtb     xmm2, [rel gcm128_sse_karatsuba_shiftxor_x4_positions]  ; ones in bytes 0..r-1
-    pand        xmm2, xmm1                          ; zero-padded
-    pshufb      xmm2, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]  ; C_last
+    pxor        xmm5, xmm4                          ; C·H^i: MI += it
+    add         rcx, 0x10                           ; the next powers
+    add         r11, 0x10                           ; the next blocks
+    sub         rbx, 0x10
+    cmp         rbx, 0x10
+    jae         .tail_block
+.tail_after_block:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbx, 0x00
+    je          .tail_reduce
+.tail_rest:
+    pshufb      xmm2, xmm0                          ; C_last
     pxor        xmm2, xmm15                         ; C·H: A = X + C; X counts once
     pshufd      xmm3, xmm2, 0x4e                    ; C·H: (A1, A0)
     pxor        xmm3, xmm2                          ; C·H: A0 + A1
-    movdqa      xmm0, xmm2
-    pclmulqdq   xmm0, [rax], 0x11                   ; C·H: A1·B1
-    pclmulqdq   xmm2, [rax], 0x00                   ; C·H: A0·B0
-    pclmulqdq   xmm3, [rax + 64], 0x00              ; C·H: (A0 + A1)·(B0 + B1)
-    pxor        xmm6, xmm0                          ; C·H: HI += it
+    movdqa      xmm1, xmm2
+    pclmulqdq   xmm1, [rcx], 0x11                   ; C·H: A1·B1
+    pclmulqdq   xmm2, [rcx], 0x00                   ; C·H: A0·B0
+    pclmulqdq   xmm3, [rcx + 64], 0x00              ; C·H: (A0 + A1)·(B0 + B1)
+    pxor        xmm6, xmm1                          ; C·H: HI += it
     pxor        xmm7, xmm2                          ; C·H: LO += it
     pxor        xmm5, xmm3                          ; C·H: MI += it
-    mov         rax, r9
-    and         rax, 0x08
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rax, 0x00
-    je          .stored_8
-    movq        [r8], xmm1                          ; 8 of its bytes
-    psrldq      xmm1, 0x08                          ; the bytes after them
-    add         r8, 0x08
-.stored_8:
-    mov         rax, r9
-    and         rax, 0x04
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rax, 0x00
-    je          .stored_4
-    movd        [r8], xmm1                          ; 4 of its bytes
-    psrldq      xmm1, 0x04                          ; the bytes after them
-    add         r8, 0x04
-.stored_4:
-    mov         rax, r9
-    and         rax, 0x02
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rax, 0x00
-    je          .stored_2
-    pextrw      word [r8], xmm1, 0x00               ; 2 of its bytes
-    psrldq      xmm1, 0x02                          ; the bytes after them
-    add         r8, 0x02
-.stored_2:
-    and         r9, 0x01
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r9, 0x00
-    je          .stored_1
-    pextrb      byte [r8], xmm1, 0x00               ; 1 of its bytes
-.stored_1:
-.reduce:
+.tail_reduce:
     pxor        xmm5, xmm7                          ; reduce: MI += LO
     pxor        xmm5, xmm6                          ; reduce: MI += HI: Σ A0·B1 + A1·B0
-    movdqa      xmm0, xmm5
-    psrldq      xmm0, 0x08                          ; reduce: MI1
-    pxor        xmm6, xmm0                          ; reduce: HI += MI1
+    movdqa      xmm1, xmm5
+    psrldq      xmm1, 0x08                          ; reduce: MI1
+    pxor        xmm6, xmm1                          ; reduce: HI += MI1
     pslldq      xmm5, 0x08                          ; reduce: MI0·x^64
     pxor        xmm7, xmm5                          ; reduce: LO += MI0·x^64
+    movdqa      xmm2, xmm7
+    psllq       xmm2, 0x3f                          ; reduce
     movdqa      xmm1, xmm7
-    psllq       xmm1, 0x3f                          ; reduce
-    movdqa      xmm0, xmm7
-    psllq       xmm0, 0x3e                          ; reduce
-    pxor        xmm1, xmm0                          ; reduce
-    movdqa      xmm0, xmm7
-    psllq       xmm0, 0x39                          ; reduce
-    pxor        xmm1, xmm0                          ; reduce: bits that leave each half of LO
-    movdqa      xmm0, xmm1
-    pslldq      xmm0, 0x08                          ; reduce: out0·x^64
-    pxor        xmm7, xmm0                          ; reduce: LO += out0·x^64
-    psrldq      xmm1, 0x08                          ; reduce: out1
-    pxor        xmm6, xmm1                          ; reduce: HI += out1
+    psllq       xmm1, 0x3e                          ; reduce
+    pxor        xmm2, xmm1                          ; reduce
+    movdqa      xmm1, xmm7
+    psllq       xmm1, 0x39                          ; reduce
+    pxor        xmm2, xmm1                          ; reduce: bits that leave each half of LO
+    movdqa      xmm1, xmm2
+    pslldq      xmm1, 0x08                          ; reduce: out0·x^64
+    pxor        xmm7, xmm1                          ; reduce: LO += out0·x^64
+    psrldq      xmm2, 0x08                          ; reduce: out1
+    pxor        xmm6, xmm2                          ; reduce: HI += out1
     movdqa      xmm15, xmm7
     psrlq       xmm15, 0x01                         ; reduce
     pxor        xmm15, xmm7                         ; reduce: LO + LO >> 1
-    movdqa      xmm0, xmm7
-    psrlq       xmm0, 0x02                          ; reduce
-    pxor        xmm15, xmm0                         ; reduce:   + LO >> 2
+    movdqa      xmm1, xmm7
+    psrlq       xmm1, 0x02                          ; reduce
+    pxor        xmm15, xmm1                         ; reduce:   + LO >> 2
     psrlq       xmm7, 0x07                          ; reduce
     pxor        xmm15, xmm7                         ; reduce:   + LO >> 7
     pxor        xmm15, xmm6                         ; reduce: RES
 .store:
-    pshufb      xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]  ; counter block
+    pshufb      xmm14, xmm0                         ; counter block
     movdqu      [rsi], xmm14                        ; counter block
-    pshufb      xmm15, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]  ; X, bytes as in memory
+    pshufb      xmm15, xmm0                         ; X, bytes as in memory
     movdqu      [rdx], xmm15                        ; X
 .done:
+    pop         rbx                                 ; callee-saved
     ret
 .end:
 
 ; void gcm128_sse_karatsuba_shiftxor_x4_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
 ;   out = in decrypted, x = GHASH continued over in; the counter steps over the blocks
-;   stack 0 bytes; writes xmm0-15, rax rcx r8 r9 r10 r11
-;   secrets may remain in xmm0-15, rcx
+;   stack 16 bytes; writes xmm0-15, rax rcx rbx rbp r8 r9 r10 r11
+;   secrets may remain in xmm1-15
 global gcm128_sse_karatsuba_shiftxor_x4_decrypt:function (gcm128_sse_karatsuba_shiftxor_x4_decrypt.end - gcm128_sse_karatsuba_shiftxor_x4_decrypt)
 align 32
 gcm128_sse_karatsuba_shiftxor_x4_decrypt:
     endbr64
+    push        rbx                                 ; callee-saved
+    push        rbp                                 ; callee-saved
+    movdqa      xmm0, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]  ; byte_swap
     cmp         r9, 0x00
     je          .done
     movdqu      xmm15, [rdx]                        ; X, bytes as in memory
-    pshufb      xmm15, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]  ; X
+    pshufb      xmm15, xmm0                         ; X
     movdqu      xmm14, [rsi]                        ; counter block
-    pshufb      xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]  ; counter, last word first
-    movdqu      xmm0, [rdi + 128]                   ; k_0
+    pshufb      xmm14, xmm0                         ; counter, last word first
+    movdqu      xmm1, [rdi + 128]                   ; k_0
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x40
     jb          .rest
 .groups:
-    movdqa      xmm1, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_2]  ; blocks_2
-    movdqa      xmm2, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_3]  ; blocks_3
-    movdqa      xmm3, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]  ; byte_swap
+    movdqa      xmm2, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_2]  ; blocks_2
+    movdqa      xmm3, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_3]  ; blocks_3
 .group:
     movdqa      xmm8, xmm14
-    pshufb      xmm8, xmm3                          ; AES: counter block
+    pshufb      xmm8, xmm0                          ; AES: counter block
     movdqu      xmm12, [rcx + 32]                   ; C3·H^2: C, bytes as in memory
     movdqa      xmm10, xmm14
     paddd       xmm10, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; AES: 1 blocks ahead
-    pshufb      xmm12, xmm3                         ; C3·H^2: C
-    pshufb      xmm10, xmm3                         ; AES: counter block
+    pshufb      xmm12, xmm0                         ; C3·H^2: C
+    pshufb      xmm10, xmm0                         ; AES: counter block
     movdqu      xmm5, [rcx + 48]                    ; C4·H^1: C, bytes as in memory
     movdqa      xmm11, xmm14
-    paddd       xmm11, xmm1                         ; AES: 2 blocks ahead
-    pshufb      xmm5, xmm3                          ; C4·H^1: C
-    pshufb      xmm11, xmm3                         ; AES: counter block
+    paddd       xmm11, xmm2                         ; AES: 2 blocks ahead
+    pshufb      xmm5, xmm0                          ; C4·H^1: C
+    pshufb      xmm11, xmm0                         ; AES: counter block
     movdqa      xmm9, xmm12
     pclmulqdq   xmm9, [rdi + 32], 0x11              ; C3·H^2: A1·B1
     movdqa      xmm13, xmm14
-    paddd       xmm13, xmm2                         ; AES: 3 blocks ahead
+    paddd       xmm13, xmm3                         ; AES: 3 blocks ahead
     movdqa      xmm4, xmm5
     pclmulqdq   xmm4, [rdi + 48], 0x11              ; C4·H^1: A1·B1
-    pshufb      xmm13, xmm3                         ; AES: counter block
+    pshufb      xmm13, xmm0                         ; AES: counter block
     paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_4]  ; AES: the next counters
     pxor        xmm9, xmm4                          ; C2·H^3: HI += it
     pshufd      xmm7, xmm12, 0x4e                   ; C3·H^2: (A1, A0)
-    pxor        xmm8, xmm0                          ; AES: + k_0
+    pxor        xmm8, xmm1                          ; AES: + k_0
     pxor        xmm7, xmm12                         ; C3·H^2: A0 + A1
-    pxor        xmm10, xmm0                         ; AES: + k_0
+    pxor        xmm10, xmm1                         ; AES: + k_0
     pclmulqdq   xmm12, [rdi + 32], 0x00             ; C3·H^2: A0·B0
-    pxor        xmm11, xmm0                         ; AES: + k_0
+    pxor        xmm11, xmm1                         ; AES: + k_0
     pshufd      xmm6, xmm5, 0x4e                    ; C4·H^1: (A1, A0)
-    pxor        xmm13, xmm0                         ; AES: + k_0
+    pxor        xmm13, xmm1                         ; AES: + k_0
     pxor        xmm6, xmm5                          ; C4·H^1: A0 + A1
     movdqu      xmm4, [rdi + 144]                   ; AES: k_1
     aesenc      xmm8, xmm4                          ; AES: round 1
@@ -1039,13 +1068,13 @@ gcm128_sse_karatsuba_shiftxor_x4_decrypt:
     movdqu      xmm5, [rcx]                         ; C1·H^4: C, bytes as in memory
     aesenc      xmm10, xmm4                         ; AES: round 2
     aesenc      xmm11, xmm4                         ; AES: round 2
-    pshufb      xmm5, xmm3                          ; C1·H^4: C
+    pshufb      xmm5, xmm0                          ; C1·H^4: C
     aesenc      xmm13, xmm4                         ; AES: round 2
     pxor        xmm5, xmm15                         ; C1·H^4: A = X + C
     movdqu      xmm4, [rdi + 176]                   ; AES: k_3
     movdqu      xmm15, [rcx + 16]                   ; C2·H^3: C, bytes as in memory
     aesenc      xmm8, xmm4                          ; AES: round 3
-    pshufb      xmm15, xmm3                         ; C2·H^3: C
+    pshufb      xmm15, xmm0                         ; C2·H^3: C
     aesenc      xmm10, xmm4                         ; AES: round 3
     movdqa      xmm6, xmm15
     pclmulqdq   xmm6, [rdi + 16], 0x11              ; C2·H^3: A1·B1
@@ -1149,301 +1178,367 @@ gcm128_sse_karatsuba_shiftxor_x4_decrypt:
     cmp         r9, 0x40
     jae         .group
 .after_group:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .store
 .rest:
-    lea         r10, [r9 + 15]
-    and         r10, -16
+    mov         r10, rcx
+    mov         rbp, r9
+    lea         r11, [rbp + 15]
+    and         r11, -16
     lea         rax, [rdi + 64]
-    sub         rax, r10                            ; H^m
+    sub         rax, r11                            ; H^m
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbp, 0x10
+    jae         .tail_first
+    pxor        xmm8, xmm8
     pxor        xmm6, xmm6
-    pxor        xmm4, xmm4
+    pxor        xmm7, xmm7
+    jmp         .tail_rest
+.tail_first:
+    movdqu      xmm8, [r10]                         ; C·H^m: C, bytes as in memory
+    pshufb      xmm8, xmm0                          ; C·H^m: C
+    pxor        xmm8, xmm15                         ; C·H^m: A = X + C
+    pshufd      xmm6, xmm8, 0x4e                    ; C·H^m: (A1, A0)
+    pxor        xmm6, xmm8                          ; C·H^m: A0 + A1
+    movdqa      xmm7, xmm8
+    pclmulqdq   xmm7, [rax], 0x11                   ; C·H^m: A1·B1
+    pclmulqdq   xmm8, [rax], 0x00                   ; C·H^m: A0·B0
+    pclmulqdq   xmm6, [rax + 64], 0x00              ; C·H^m: (A0 + A1)·(B0 + B1)
+    pxor        xmm15, xmm15                        ; C·H^m: X counts once
+    add         rax, 0x10                           ; the next powers
+    add         r10, 0x10                           ; the next blocks
+    sub         rbp, 0x10
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbp, 0x10
+    jb          .tail_after_block
+.tail_block:
+    movdqu      xmm3, [r10]                         ; C·H^i: C, bytes as in memory
+    pshufb      xmm3, xmm0                          ; C·H^i: C
+    pshufd      xmm4, xmm3, 0x4e                    ; C·H^i: (A1, A0)
+    pxor        xmm4, xmm3                          ; C·H^i: A0 + A1
+    movdqa      xmm2, xmm3
+    pclmulqdq   xmm2, [rax], 0x11                   ; C·H^i: A1·B1
+    pclmulqdq   xmm3, [rax], 0x00                   ; C·H^i: A0·B0
+    pclmulqdq   xmm4, [rax + 64], 0x00              ; C·H^i: (A0 + A1)·(B0 + B1)
+    pxor        xmm7, xmm2                          ; C·H^i: HI += it
+    pxor        xmm8, xmm3                          ; C·H^i: LO += it
+    pxor        xmm6, xmm4                          ; C·H^i: MI += it
+    add         rax, 0x10                           ; the next powers
+    add         r10, 0x10                           ; the next blocks
+    sub         rbp, 0x10
+    cmp         rbp, 0x10
+    jae         .tail_block
+.tail_after_block:
+    cmp         rbp, 0x00
+    je          .tail_reduce
+.tail_rest:
     pxor        xmm5, xmm5
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbp, 0x08
+    jb          .tail_under8
+    movq        xmm5, [r10]                         ; bytes 0..7
+    movq        xmm3, [r10 + rbp - 8]               ; the last 8 bytes
+    shl         rbp, 0x03
+    sub         rbp, 0x78
+    neg         rbp                                 ; 8·(15 - r) bits
+    movq        xmm2, rbp
+    psrlq       xmm3, xmm2                          ; 8·(15 - r) bits
+    psrlq       xmm3, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm5, xmm3                          ; C_last, zero-padded
+    jmp         .tail_padded
+.tail_under8:
+    cmp         rbp, 0x04
+    jb          .tail_under4
+    movd        xmm5, [r10]                         ; bytes 0..3
+    movd        xmm3, [r10 + rbp - 4]               ; the last 4 bytes
+    shl         rbp, 0x03
+    sub         rbp, 0x20                           ; 8·(r - 4) bits
+    movq        xmm2, rbp
+    psllq       xmm3, xmm2                          ; into place
+    por         xmm5, xmm3                          ; C_last, zero-padded
+    jmp         .tail_padded
+.tail_under4:
+    mov         rbx, rbp
+    shr         rbx, 0x01
+    movzx       r11d, byte [r10]                    ; byte 0
+    movq        xmm5, r11
+    movzx       r11d, byte [r10 + rbx]              ; byte r >> 1
+    movq        xmm2, r11
+    mov         r11d, 0x00                          ; no byte stays
+    shl         rbx, 0x03
+    movq        xmm3, rbx
+    psllq       xmm2, xmm3                          ; into place
+    sub         rbp, 0x01
+    movzx       r10d, byte [r10 + rbp]              ; byte r - 1
+    movq        xmm4, r10
+    mov         r10d, 0x00                          ; no byte stays
+    shl         rbp, 0x03
+    movq        xmm3, rbp
+    psllq       xmm4, xmm3                          ; into place
+    mov         r11d, 0x00                          ; no byte stays
+    por         xmm5, xmm2
+    por         xmm5, xmm4                          ; C_last, zero-padded
+.tail_padded:
+    pshufb      xmm5, xmm0                          ; C_last
+    pxor        xmm5, xmm15                         ; C·H: A = X + C; X counts once
+    pshufd      xmm3, xmm5, 0x4e                    ; C·H: (A1, A0)
+    pxor        xmm3, xmm5                          ; C·H: A0 + A1
+    movdqa      xmm2, xmm5
+    pclmulqdq   xmm2, [rax], 0x11                   ; C·H: A1·B1
+    pclmulqdq   xmm5, [rax], 0x00                   ; C·H: A0·B0
+    pclmulqdq   xmm3, [rax + 64], 0x00              ; C·H: (A0 + A1)·(B0 + B1)
+    pxor        xmm7, xmm2                          ; C·H: HI += it
+    pxor        xmm8, xmm5                          ; C·H: LO += it
+    pxor        xmm6, xmm3                          ; C·H: MI += it
+.tail_reduce:
+    pxor        xmm6, xmm8                          ; reduce: MI += LO
+    pxor        xmm6, xmm7                          ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    movdqa      xmm2, xmm6
+    psrldq      xmm2, 0x08                          ; reduce: MI1
+    pxor        xmm7, xmm2                          ; reduce: HI += MI1
+    pslldq      xmm6, 0x08                          ; reduce: MI0·x^64
+    pxor        xmm8, xmm6                          ; reduce: LO += MI0·x^64
+    movdqa      xmm3, xmm8
+    psllq       xmm3, 0x3f                          ; reduce
+    movdqa      xmm2, xmm8
+    psllq       xmm2, 0x3e                          ; reduce
+    pxor        xmm3, xmm2                          ; reduce
+    movdqa      xmm2, xmm8
+    psllq       xmm2, 0x39                          ; reduce
+    pxor        xmm3, xmm2                          ; reduce: bits that leave each half of LO
+    movdqa      xmm2, xmm3
+    pslldq      xmm2, 0x08                          ; reduce: out0·x^64
+    pxor        xmm8, xmm2                          ; reduce: LO += out0·x^64
+    psrldq      xmm3, 0x08                          ; reduce: out1
+    pxor        xmm7, xmm3                          ; reduce: HI += out1
+    movdqa      xmm15, xmm8
+    psrlq       xmm15, 0x01                         ; reduce
+    pxor        xmm15, xmm8                         ; reduce: LO + LO >> 1
+    movdqa      xmm2, xmm8
+    psrlq       xmm2, 0x02                          ; reduce
+    pxor        xmm15, xmm2                         ; reduce:   + LO >> 2
+    psrlq       xmm8, 0x07                          ; reduce
+    pxor        xmm15, xmm8                         ; reduce:   + LO >> 7
+    pxor        xmm15, xmm7                         ; reduce: RES
+    pxor        xmm3, xmm3                          ; reduce
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x00
+    je          .written                            ; reduce
     cmp         r9, 0x20
-    jb          .under_2
-    movdqa      xmm2, xmm14
-    pshufb      xmm2, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]  ; AES: counter block
-    movdqu      xmm1, [rcx]                         ; C, bytes as in memory
-    movdqa      xmm3, xmm14
-    paddd       xmm3, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; AES: 1 blocks ahead
-    pshufb      xmm1, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]  ; C
-    pshufb      xmm3, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]  ; AES: counter block
+    jb          .under_2                            ; reduce
+    movdqa      xmm4, xmm14
+    pshufb      xmm4, xmm0                          ; AES: counter block
+    movdqa      xmm5, xmm14
+    paddd       xmm5, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; AES: 1 blocks ahead
+    pshufb      xmm5, xmm0                          ; AES: counter block
     paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_2]  ; AES: the next counters
-    pxor        xmm1, xmm15                         ; C·H^i: A = X + C; X counts once
-    movdqa      xmm7, xmm1
-    pclmulqdq   xmm7, [rax], 0x11                   ; C·H^i: A1·B1
-    pxor        xmm2, xmm0                          ; AES: + k_0
-    pxor        xmm3, xmm0                          ; AES: + k_0
-    pxor        xmm5, xmm7                          ; C·H^i: HI += it
-    movdqu      xmm7, [rdi + 144]                   ; AES: k_1
-    pshufd      xmm8, xmm1, 0x4e                    ; C·H^i: (A1, A0)
-    aesenc      xmm2, xmm7                          ; AES: round 1
-    aesenc      xmm3, xmm7                          ; AES: round 1
-    pxor        xmm8, xmm1                          ; C·H^i: A0 + A1
-    movdqu      xmm7, [rdi + 160]                   ; AES: k_2
-    pclmulqdq   xmm1, [rax], 0x00                   ; C·H^i: A0·B0
-    aesenc      xmm2, xmm7                          ; AES: round 2
-    aesenc      xmm3, xmm7                          ; AES: round 2
-    pxor        xmm6, xmm1                          ; C·H^i: LO += it
-    movdqu      xmm1, [rdi + 176]                   ; AES: k_3
-    pclmulqdq   xmm8, [rax + 64], 0x00              ; C·H^i: (A0 + A1)·(B0 + B1)
-    aesenc      xmm2, xmm1                          ; AES: round 3
-    aesenc      xmm3, xmm1                          ; AES: round 3
-    pxor        xmm4, xmm8                          ; C·H^i: MI += it
-    movdqu      xmm1, [rdi + 192]                   ; AES: k_4
-    movdqu      xmm8, [rcx + 16]                    ; C, bytes as in memory
-    aesenc      xmm2, xmm1                          ; AES: round 4
-    aesenc      xmm3, xmm1                          ; AES: round 4
-    pshufb      xmm8, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]  ; C
-    movdqu      xmm1, [rdi + 208]                   ; AES: k_5
-    aesenc      xmm2, xmm1                          ; AES: round 5
-    aesenc      xmm3, xmm1                          ; AES: round 5
-    movdqa      xmm1, xmm8
-    pclmulqdq   xmm1, [rax + 16], 0x11              ; C·H^i: A1·B1
-    movdqu      xmm7, [rdi + 224]                   ; AES: k_6
-    aesenc      xmm2, xmm7                          ; AES: round 6
-    pxor        xmm5, xmm1                          ; C·H^i: HI += it
-    aesenc      xmm3, xmm7                          ; AES: round 6
-    movdqu      xmm1, [rdi + 240]                   ; AES: k_7
-    aesenc      xmm2, xmm1                          ; AES: round 7
-    pshufd      xmm7, xmm8, 0x4e                    ; C·H^i: (A1, A0)
-    aesenc      xmm3, xmm1                          ; AES: round 7
-    pxor        xmm7, xmm8                          ; C·H^i: A0 + A1
-    movdqu      xmm1, [rdi + 256]                   ; AES: k_8
-    aesenc      xmm2, xmm1                          ; AES: round 8
-    pclmulqdq   xmm8, [rax + 16], 0x00              ; C·H^i: A0·B0
-    aesenc      xmm3, xmm1                          ; AES: round 8
-    pxor        xmm6, xmm8                          ; C·H^i: LO += it
-    movdqu      xmm1, [rdi + 272]                   ; AES: k_9
-    aesenc      xmm2, xmm1                          ; AES: round 9
-    aesenc      xmm3, xmm1                          ; AES: round 9
-    pclmulqdq   xmm7, [rax + 80], 0x00              ; C·H^i: (A0 + A1)·(B0 + B1)
-    movdqu      xmm1, [rdi + 288]                   ; AES: k_10
-    movdqu      xmm8, [rcx]
-    pxor        xmm8, xmm1                          ; AES: k_Nr + text
-    pxor        xmm4, xmm7                          ; C·H^i: MI += it
-    aesenclast  xmm2, xmm8                          ; AES: last round: the other text
-    movdqu      [r8], xmm2                          ; AES: written
-    movdqu      xmm2, [rcx + 16]
-    pxor        xmm2, xmm1                          ; AES: k_Nr + text
-    aesenclast  xmm3, xmm2                          ; AES: last round: the other text
-    movdqu      [r8 + 16], xmm3                     ; AES: written
-    pxor        xmm15, xmm15                        ; X counts once
-    add         rax, 0x20                           ; the next powers
-    add         rcx, 0x20                           ; the next blocks
-    sub         r9, 0x20
+    pxor        xmm4, xmm1                          ; AES: + k_0
+    pxor        xmm5, xmm1                          ; AES: + k_0
+    movdqu      xmm2, [rdi + 144]                   ; AES: k_1
+    aesenc      xmm4, xmm2                          ; AES: round 1
+    aesenc      xmm5, xmm2                          ; AES: round 1
+    movdqu      xmm2, [rdi + 160]                   ; AES: k_2
+    aesenc      xmm4, xmm2                          ; AES: round 2
+    aesenc      xmm5, xmm2                          ; AES: round 2
+    movdqu      xmm2, [rdi + 176]                   ; AES: k_3
+    aesenc      xmm4, xmm2                          ; AES: round 3
+    aesenc      xmm5, xmm2                          ; AES: round 3
+    movdqu      xmm2, [rdi + 192]                   ; AES: k_4
+    aesenc      xmm4, xmm2                          ; AES: round 4
+    aesenc      xmm5, xmm2                          ; AES: round 4
+    movdqu      xmm2, [rdi + 208]                   ; AES: k_5
+    aesenc      xmm4, xmm2                          ; AES: round 5
+    aesenc      xmm5, xmm2                          ; AES: round 5
+    movdqu      xmm2, [rdi + 224]                   ; AES: k_6
+    aesenc      xmm4, xmm2                          ; AES: round 6
+    aesenc      xmm5, xmm2                          ; AES: round 6
+    movdqu      xmm2, [rdi + 240]                   ; AES: k_7
+    aesenc      xmm4, xmm2                          ; AES: round 7
+    aesenc      xmm5, xmm2                          ; AES: round 7
+    movdqu      xmm2, [rdi + 256]                   ; AES: k_8
+    aesenc      xmm4, xmm2                          ; AES: round 8
+    aesenc      xmm5, xmm2                          ; AES: round 8
+    movdqu      xmm2, [rdi + 272]                   ; AES: k_9
+    aesenc      xmm4, xmm2                          ; AES: round 9
+    aesenc      xmm5, xmm2                          ; AES: round 9
+    movdqu      xmm2, [rdi + 288]                   ; AES: k_10
+    movdqu      xmm3, [rcx]
+    pxor        xmm3, xmm2                          ; AES: k_Nr + text
+    aesenclast  xmm4, xmm3                          ; AES: last round: the other text
+    movdqu      [r8], xmm4                          ; AES: written
+    movdqu      xmm3, [rcx + 16]
+    pxor        xmm3, xmm2                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm3                          ; AES: last round: the other text
+    movdqu      [r8 + 16], xmm5                     ; AES: written
+    add         rcx, 0x20
     add         r8, 0x20
+    sub         r9, 0x20
 .under_2:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x10
     jb          .under_1
-    movdqa      xmm3, xmm14
-    pshufb      xmm3, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]  ; AES: counter block
-    movdqu      xmm2, [rcx]                         ; C, bytes as in memory
+    movdqa      xmm4, xmm14
+    pshufb      xmm4, xmm0                          ; AES: counter block
     paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; AES: the next counters
-    pshufb      xmm2, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]  ; C
-    pxor        xmm3, xmm0                          ; AES: + k_0
-    movdqu      xmm1, [rdi + 144]                   ; AES: k_1
-    pxor        xmm2, xmm15                         ; C·H^i: A = X + C; X counts once
-    aesenc      xmm3, xmm1                          ; AES: round 1
-    movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rax], 0x11                   ; C·H^i: A1·B1
-    movdqu      xmm7, [rdi + 160]                   ; AES: k_2
-    aesenc      xmm3, xmm7                          ; AES: round 2
-    pxor        xmm5, xmm1                          ; C·H^i: HI += it
-    movdqu      xmm1, [rdi + 176]                   ; AES: k_3
-    aesenc      xmm3, xmm1                          ; AES: round 3
-    pshufd      xmm7, xmm2, 0x4e                    ; C·H^i: (A1, A0)
-    movdqu      xmm1, [rdi + 192]                   ; AES: k_4
-    aesenc      xmm3, xmm1                          ; AES: round 4
-    pxor        xmm7, xmm2                          ; C·H^i: A0 + A1
-    movdqu      xmm1, [rdi + 208]                   ; AES: k_5
-    aesenc      xmm3, xmm1                          ; AES: round 5
-    pclmulqdq   xmm2, [rax], 0x00                   ; C·H^i: A0·B0
-    movdqu      xmm1, [rdi + 224]                   ; AES: k_6
-    aesenc      xmm3, xmm1                          ; AES: round 6
-    pxor        xmm6, xmm2                          ; C·H^i: LO += it
-    movdqu      xmm1, [rdi + 240]                   ; AES: k_7
-    aesenc      xmm3, xmm1                          ; AES: round 7
-    pclmulqdq   xmm7, [rax + 64], 0x00              ; C·H^i: (A0 + A1)·(B0 + B1)
-    movdqu      xmm1, [rdi + 256]                   ; AES: k_8
-    pxor        xmm4, xmm7                          ; C·H^i: MI += it
-    aesenc      xmm3, xmm1                          ; AES: round 8
-    movdqu      xmm1, [rdi + 272]                   ; AES: k_9
-    aesenc      xmm3, xmm1                          ; AES: round 9
-    movdqu      xmm1, [rdi + 288]                   ; AES: k_10
-    movdqu      xmm2, [rcx]
-    pxor        xmm2, xmm1                          ; AES: k_Nr + text
-    aesenclast  xmm3, xmm2                          ; AES: last round: the other text
-    movdqu      [r8], xmm3                          ; AES: written
-    pxor        xmm15, xmm15                        ; X counts once
-    add         rax, 0x10                           ; the next powers
-    add         rcx, 0x10                           ; the next blocks
-    sub         r9, 0x10
+    pxor        xmm4, xmm1                          ; AES: + k_0
+    movdqu      xmm2, [rdi + 144]                   ; AES: k_1
+    aesenc      xmm4, xmm2                          ; AES: round 1
+    movdqu      xmm2, [rdi + 160]                   ; AES: k_2
+    aesenc      xmm4, xmm2                          ; AES: round 2
+    movdqu      xmm2, [rdi + 176]                   ; AES: k_3
+    aesenc      xmm4, xmm2                          ; AES: round 3
+    movdqu      xmm2, [rdi + 192]                   ; AES: k_4
+    aesenc      xmm4, xmm2                          ; AES: round 4
+    movdqu      xmm2, [rdi + 208]                   ; AES: k_5
+    aesenc      xmm4, xmm2                          ; AES: round 5
+    movdqu      xmm2, [rdi + 224]                   ; AES: k_6
+    aesenc      xmm4, xmm2                          ; AES: round 6
+    movdqu      xmm2, [rdi + 240]                   ; AES: k_7
+    aesenc      xmm4, xmm2                          ; AES: round 7
+    movdqu      xmm2, [rdi + 256]                   ; AES: k_8
+    aesenc      xmm4, xmm2                          ; AES: round 8
+    movdqu      xmm2, [rdi + 272]                   ; AES: k_9
+    aesenc      xmm4, xmm2                          ; AES: round 9
+    movdqu      xmm2, [rdi + 288]                   ; AES: k_10
+    movdqu      xmm3, [rcx]
+    pxor        xmm3, xmm2                          ; AES: k_Nr + text
+    aesenclast  xmm4, xmm3                          ; AES: last round: the other text
+    movdqu      [r8], xmm4                          ; AES: written
+    add         rcx, 0x10
     add         r8, 0x10
+    sub         r9, 0x10
 .under_1:
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
-    je          .reduce
-    movdqa      xmm1, xmm14
-    pshufb      xmm1, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]  ; counter block
-    pxor        xmm1, xmm0                          ; + k_0
-    movdqu      xmm0, [rdi + 144]                   ; k_1
-    aesenc      xmm1, xmm0                          ; round 1
-    movdqu      xmm0, [rdi + 160]                   ; k_2
-    aesenc      xmm1, xmm0                          ; round 2
-    movdqu      xmm0, [rdi + 176]                   ; k_3
-    aesenc      xmm1, xmm0                          ; round 3
-    movdqu      xmm0, [rdi + 192]                   ; k_4
-    aesenc      xmm1, xmm0                          ; round 4
-    movdqu      xmm0, [rdi + 208]                   ; k_5
-    aesenc      xmm1, xmm0                          ; round 5
-    movdqu      xmm0, [rdi + 224]                   ; k_6
-    aesenc      xmm1, xmm0                          ; round 6
-    movdqu      xmm0, [rdi + 240]                   ; k_7
-    aesenc      xmm1, xmm0                          ; round 7
-    movdqu      xmm0, [rdi + 256]                   ; k_8
-    aesenc      xmm1, xmm0                          ; round 8
-    movdqu      xmm0, [rdi + 272]                   ; k_9
-    aesenc      xmm1, xmm0                          ; round 9
-    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; the next counters
-    pxor        xmm7, xmm7
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    je          .written
+    movdqa      xmm2, xmm14
+    pshufb      xmm2, xmm0                          ; AES: counter block
+    pxor        xmm2, xmm1                          ; AES: + k_0
+    movdqu      xmm1, [rdi + 144]                   ; AES: k_1
+    aesenc      xmm2, xmm1                          ; AES: round 1
+    movdqu      xmm1, [rdi + 160]                   ; AES: k_2
+    aesenc      xmm2, xmm1                          ; AES: round 2
+    movdqu      xmm1, [rdi + 176]                   ; AES: k_3
+    aesenc      xmm2, xmm1                          ; AES: round 3
+    movdqu      xmm1, [rdi + 192]                   ; AES: k_4
+    aesenc      xmm2, xmm1                          ; AES: round 4
+    movdqu      xmm1, [rdi + 208]                   ; AES: k_5
+    aesenc      xmm2, xmm1                          ; AES: round 5
+    movdqu      xmm1, [rdi + 224]                   ; AES: k_6
+    aesenc      xmm2, xmm1                          ; AES: round 6
+    movdqu      xmm1, [rdi + 240]                   ; AES: k_7
+    aesenc      xmm2, xmm1                          ; AES: round 7
+    movdqu      xmm1, [rdi + 256]                   ; AES: k_8
+    aesenc      xmm2, xmm1                          ; AES: round 8
+    movdqu      xmm1, [rdi + 272]                   ; AES: k_9
+    aesenc      xmm2, xmm1                          ; AES: round 9
+    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; AES: the next counters
+    pxor        xmm1, xmm1                          ; AES
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x08
-    jb          .under8
-    movq        xmm7, [rcx]                         ; bytes 0..7
-    movq        xmm2, [rcx + r9 - 8]                ; the last 8 bytes
-    mov         rcx, r9
-    shl         rcx, 0x03
-    sub         rcx, 0x78
-    neg         rcx                                 ; 8·(15 - r) bits
-    movq        xmm0, rcx
-    psrlq       xmm2, xmm0                          ; 8·(15 - r) bits
-    psrlq       xmm2, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm7, xmm2                          ; C_last, zero-padded
-    jmp         .padded
+    jb          .under8                             ; AES
+    movq        xmm1, [rcx]                         ; AES: bytes 0..7
+    movq        xmm4, [rcx + r9 - 8]                ; AES: the last 8 bytes
+    mov         rax, r9
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x78                           ; AES
+    neg         rax                                 ; AES: 8·(15 - r) bits
+    movq        xmm3, rax                           ; AES
+    psrlq       xmm4, xmm3                          ; AES: 8·(15 - r) bits
+    psrlq       xmm4, 0x08                          ; AES: and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm1, xmm4                          ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under8:
     cmp         r9, 0x04
-    jb          .under4
-    movd        xmm7, [rcx]                         ; bytes 0..3
-    movd        xmm2, [rcx + r9 - 4]                ; the last 4 bytes
-    mov         rcx, r9
-    shl         rcx, 0x03
-    sub         rcx, 0x20                           ; 8·(r - 4) bits
-    movq        xmm0, rcx
-    psllq       xmm2, xmm0                          ; into place
-    por         xmm7, xmm2                          ; C_last, zero-padded
-    jmp         .padded
-.under4:
-    mov         r11, r9
-    shr         r11, 0x01
-    movzx       r10d, byte [rcx]                    ; byte 0
-    movq        xmm7, r10
-    movzx       r10d, byte [rcx + r11]              ; byte r >> 1
-    movq        xmm0, r10
-    shl         r11, 0x03
-    movq        xmm2, r11
-    psllq       xmm0, xmm2                          ; into place
-    mov         r10, r9
-    sub         r10, 0x01
-    movzx       ecx, byte [rcx + r10]               ; byte r - 1
-    movq        xmm3, rcx
-    shl         r10, 0x03
-    movq        xmm2, r10
-    psllq       xmm3, xmm2                          ; into place
-    por         xmm7, xmm0
-    por         xmm7, xmm3                          ; C_last, zero-padded
-.padded:
-    movdqu      xmm0, [rdi + 288]                   ; k_10
-    pxor        xmm0, xmm7                          ; k_Nr + text
-    aesenclast  xmm1, xmm0                          ; other text
-    pshufb      xmm7, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]  ; C_last
-    pxor        xmm7, xmm15                         ; C·H: A = X + C; X counts once
-    pshufd      xmm2, xmm7, 0x4e                    ; C·H: (A1, A0)
-    pxor        xmm2, xmm7                          ; C·H: A0 + A1
-    movdqa      xmm0, xmm7
-    pclmulqdq   xmm0, [rax], 0x11                   ; C·H: A1·B1
-    pclmulqdq   xmm7, [rax], 0x00                   ; C·H: A0·B0
-    pclmulqdq   xmm2, [rax + 64], 0x00              ; C·H: (A0 + A1)·(B0 + B1)
-    pxor        xmm5, xmm0                          ; C·H: HI += it
-    pxor        xmm6, xmm7                          ; C·H: LO += it
-    pxor        xmm4, xmm2                          ; C·H: MI += it
+    jb          .under4                             ; AES
+    movd        xmm1, [rcx]                         ; AES: bytes 0..3
+    movd        xmm4, [rcx + r9 - 4]                ; AES: the last 4 bytes
     mov         rax, r9
-    and         rax, 0x08
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x20                           ; AES: 8·(r - 4) bits
+    movq        xmm3, rax                           ; AES
+    psllq       xmm4, xmm3                          ; AES: into place
+    por         xmm1, xmm4                          ; AES: C_last, zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .padded                             ; AES
+.under4:
+    mov         r10, r9
+    shr         r10, 0x01                           ; AES
+    movzx       eax, byte [rcx]                     ; AES: byte 0
+    movq        xmm1, rax                           ; AES
+    movzx       eax, byte [rcx + r10]               ; AES: byte r >> 1
+    movq        xmm3, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r10, 0x03                           ; AES
+    movq        xmm4, r10                           ; AES
+    psllq       xmm3, xmm4                          ; AES: into place
+    mov         rax, r9
+    sub         rax, 0x01                           ; AES
+    movzx       ecx, byte [rcx + rax]               ; AES: byte r - 1
+    movq        xmm5, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rax, 0x03                           ; AES
+    movq        xmm4, rax                           ; AES
+    psllq       xmm5, xmm4                          ; AES: into place
+    mov         eax, 0x00                           ; AES: no byte stays
+    por         xmm1, xmm3                          ; AES
+    por         xmm1, xmm5                          ; AES: C_last, zero-padded
+.padded:
+    movdqu      xmm3, [rdi + 288]                   ; AES: k_10
+    pxor        xmm3, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm2, xmm3                          ; AES: last round: the other text
+    movq        xmm3, r9                            ; AES
+    pxor        xmm1, xmm1                          ; AES
+    pshufb      xmm3, xmm1                          ; AES: r in every byte
+    pcmpgtb     xmm3, [rel gcm128_sse_karatsuba_shiftxor_x4_positions]  ; AES: ones in bytes 0..r-1
+    pand        xmm3, xmm2                          ; AES: zero-padded
+    mov         rax, r9
+    and         rax, 0x08                           ; AES
     cmp         rax, 0x00
-    je          .stored_8
-    movq        [r8], xmm1                          ; 8 of its bytes
-    psrldq      xmm1, 0x08                          ; the bytes after them
-    add         r8, 0x08
+    je          .stored_8                           ; AES
+    movq        [r8], xmm2                          ; AES: 8 of its bytes
+    psrldq      xmm2, 0x08                          ; AES: the bytes after them
+    add         r8, 0x08                            ; AES
 .stored_8:
     mov         rax, r9
-    and         rax, 0x04
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    and         rax, 0x04                           ; AES
     cmp         rax, 0x00
-    je          .stored_4
-    movd        [r8], xmm1                          ; 4 of its bytes
-    psrldq      xmm1, 0x04                          ; the bytes after them
-    add         r8, 0x04
+    je          .stored_4                           ; AES
+    movd        [r8], xmm2                          ; AES: 4 of its bytes
+    psrldq      xmm2, 0x04                          ; AES: the bytes after them
+    add         r8, 0x04                            ; AES
 .stored_4:
     mov         rax, r9
-    and         rax, 0x02
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    and         rax, 0x02                           ; AES
     cmp         rax, 0x00
-    je          .stored_2
-    pextrw      word [r8], xmm1, 0x00               ; 2 of its bytes
-    psrldq      xmm1, 0x02                          ; the bytes after them
-    add         r8, 0x02
+    je          .stored_2                           ; AES
+    pextrw      word [r8], xmm2, 0x00               ; AES: 2 of its bytes
+    psrldq      xmm2, 0x02                          ; AES: the bytes after them
+    add         r8, 0x02                            ; AES
 .stored_2:
-    and         r9, 0x01
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    and         r9, 0x01                            ; AES
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
-    je          .stored_1
-    pextrb      byte [r8], xmm1, 0x00               ; 1 of its bytes
+    je          .stored_1                           ; AES
+    pextrb      byte [r8], xmm2, 0x00               ; AES: 1 of its bytes
 .stored_1:
-.reduce:
-    pxor        xmm4, xmm6                          ; reduce: MI += LO
-    pxor        xmm4, xmm5                          ; reduce: MI += HI: Σ A0·B1 + A1·B0
-    movdqa      xmm0, xmm4
-    psrldq      xmm0, 0x08                          ; reduce: MI1
-    pxor        xmm5, xmm0                          ; reduce: HI += MI1
-    pslldq      xmm4, 0x08                          ; reduce: MI0·x^64
-    pxor        xmm6, xmm4                          ; reduce: LO += MI0·x^64
-    movdqa      xmm1, xmm6
-    psllq       xmm1, 0x3f                          ; reduce
-    movdqa      xmm0, xmm6
-    psllq       xmm0, 0x3e                          ; reduce
-    pxor        xmm1, xmm0                          ; reduce
-    movdqa      xmm0, xmm6
-    psllq       xmm0, 0x39                          ; reduce
-    pxor        xmm1, xmm0                          ; reduce: bits that leave each half of LO
-    movdqa      xmm0, xmm1
-    pslldq      xmm0, 0x08                          ; reduce: out0·x^64
-    pxor        xmm6, xmm0                          ; reduce: LO += out0·x^64
-    psrldq      xmm1, 0x08                          ; reduce: out1
-    pxor        xmm5, xmm1                          ; reduce: HI += out1
-    movdqa      xmm15, xmm6
-    psrlq       xmm15, 0x01                         ; reduce
-    pxor        xmm15, xmm6                         ; reduce: LO + LO >> 1
-    movdqa      xmm0, xmm6
-    psrlq       xmm0, 0x02                          ; reduce
-    pxor        xmm15, xmm0                         ; reduce:   + LO >> 2
-    psrlq       xmm6, 0x07                          ; reduce
-    pxor        xmm15, xmm6                         ; reduce:   + LO >> 7
-    pxor        xmm15, xmm5                         ; reduce: RES
+.written:
 .store:
-    pshufb      xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]  ; counter block
+    pshufb      xmm14, xmm0                         ; counter block
     movdqu      [rsi], xmm14                        ; counter block
-    pshufb      xmm15, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]  ; X, bytes as in memory
+    pshufb      xmm15, xmm0                         ; X, bytes as in memory
     movdqu      [rdx], xmm15                        ; X
 .done:
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .end:
 
 ; int gcm128_sse_karatsuba_shiftxor_x4_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16])
 ;   out = in encrypted, and the tag of it and aad; 0, or 2 if a length is none there may be
 ;   stack 40 bytes; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12
-;   secrets may remain in xmm0-15, rcx rsi, 16 bytes of stack
+;   secrets may remain in xmm0-15, r10 rcx, 16 bytes of stack
 global gcm128_sse_karatsuba_shiftxor_x4_seal:function (gcm128_sse_karatsuba_shiftxor_x4_seal.end - gcm128_sse_karatsuba_shiftxor_x4_seal)
 align 32
 gcm128_sse_karatsuba_shiftxor_x4_seal:
@@ -1896,12 +1991,12 @@ gcm128_sse_karatsuba_shiftxor_x4_seal:
     pxor        xmm15, xmm7                         ; reduce:   + LO >> 7
     pxor        xmm15, xmm6                         ; reduce: RES
 .aad_done:
-    mov         r10, r12
+    mov         rsi, r12
     movdqu      xmm1, [rdi + 128]                   ; k_0
     cmp         r12, 0x00
     je          .tag
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r10, 0x40
+    cmp         rsi, 0x40
     jb          .rest
 .first:
     movdqa      xmm2, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_2]  ; blocks_2
@@ -1985,9 +2080,9 @@ gcm128_sse_karatsuba_shiftxor_x4_seal:
     aesenclast  xmm9, xmm5                          ; AES: last round: the other text
     movdqu      [rbp + 48], xmm9                    ; AES: written
     add         r9, 0x40                            ; next group
-    sub         r10, 0x40
-    cmp         r10, 0x40
-    jb          .last
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 0x80
+    jb          .rest
 .group:
     movdqa      xmm7, xmm14
     pshufb      xmm7, xmm0                          ; AES: counter block
@@ -2140,12 +2235,219 @@ gcm128_sse_karatsuba_shiftxor_x4_seal:
     pxor        xmm15, xmm12                        ; reduce: RES
     add         r9, 0x40                            ; next group
     add         rbp, 0x40
-    sub         r10, 0x40
-    cmp         r10, 0x40
+    sub         rsi, 0x40
+    cmp         rsi, 0x80
     jae         .group
 .after_group:
-.last:
-    movdqu      xmm10, [rbp + 32]                   ; C3·H^2: C, bytes as in memory
+.rest:
+    mov         r10, rbp
+    mov         r11, rsi
+    cmp         r11, 0x40
+    jb          .fewer
+    add         rbp, 0x40
+    sub         rsi, 0x40
+.fewer:
+    pxor        xmm2, xmm2
+    cmp         rsi, 0x00
+    je          .written
+    cmp         rsi, 0x20
+    jb          .under_2
+    movdqa      xmm5, xmm14
+    pshufb      xmm5, xmm0                          ; AES: counter block
+    movdqa      xmm6, xmm14
+    paddd       xmm6, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; AES: 1 blocks ahead
+    pshufb      xmm6, xmm0                          ; AES: counter block
+    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_2]  ; AES: the next counters
+    pxor        xmm5, xmm1                          ; AES: + k_0
+    pxor        xmm6, xmm1                          ; AES: + k_0
+    movdqu      xmm3, [rdi + 144]                   ; AES: k_1
+    aesenc      xmm5, xmm3                          ; AES: round 1
+    aesenc      xmm6, xmm3                          ; AES: round 1
+    movdqu      xmm3, [rdi + 160]                   ; AES: k_2
+    aesenc      xmm5, xmm3                          ; AES: round 2
+    aesenc      xmm6, xmm3                          ; AES: round 2
+    movdqu      xmm3, [rdi + 176]                   ; AES: k_3
+    aesenc      xmm5, xmm3                          ; AES: round 3
+    aesenc      xmm6, xmm3                          ; AES: round 3
+    movdqu      xmm3, [rdi + 192]                   ; AES: k_4
+    aesenc      xmm5, xmm3                          ; AES: round 4
+    aesenc      xmm6, xmm3                          ; AES: round 4
+    movdqu      xmm3, [rdi + 208]                   ; AES: k_5
+    aesenc      xmm5, xmm3                          ; AES: round 5
+    aesenc      xmm6, xmm3                          ; AES: round 5
+    movdqu      xmm3, [rdi + 224]                   ; AES: k_6
+    aesenc      xmm5, xmm3                          ; AES: round 6
+    aesenc      xmm6, xmm3                          ; AES: round 6
+    movdqu      xmm3, [rdi + 240]                   ; AES: k_7
+    aesenc      xmm5, xmm3                          ; AES: round 7
+    aesenc      xmm6, xmm3                          ; AES: round 7
+    movdqu      xmm3, [rdi + 256]                   ; AES: k_8
+    aesenc      xmm5, xmm3                          ; AES: round 8
+    aesenc      xmm6, xmm3                          ; AES: round 8
+    movdqu      xmm3, [rdi + 272]                   ; AES: k_9
+    aesenc      xmm5, xmm3                          ; AES: round 9
+    aesenc      xmm6, xmm3                          ; AES: round 9
+    movdqu      xmm3, [rdi + 288]                   ; AES: k_10
+    movdqu      xmm4, [r9]
+    pxor        xmm4, xmm3                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm4                          ; AES: last round: the other text
+    movdqu      [rbp], xmm5                         ; AES: written
+    movdqu      xmm4, [r9 + 16]
+    pxor        xmm4, xmm3                          ; AES: k_Nr + text
+    aesenclast  xmm6, xmm4                          ; AES: last round: the other text
+    movdqu      [rbp + 16], xmm6                    ; AES: written
+    add         r9, 0x20
+    add         rbp, 0x20
+    sub         rsi, 0x20
+.under_2:
+    cmp         rsi, 0x10
+    jb          .under_1
+    movdqa      xmm5, xmm14
+    pshufb      xmm5, xmm0                          ; AES: counter block
+    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; AES: the next counters
+    pxor        xmm5, xmm1                          ; AES: + k_0
+    movdqu      xmm3, [rdi + 144]                   ; AES: k_1
+    aesenc      xmm5, xmm3                          ; AES: round 1
+    movdqu      xmm3, [rdi + 160]                   ; AES: k_2
+    aesenc      xmm5, xmm3                          ; AES: round 2
+    movdqu      xmm3, [rdi + 176]                   ; AES: k_3
+    aesenc      xmm5, xmm3                          ; AES: round 3
+    movdqu      xmm3, [rdi + 192]                   ; AES: k_4
+    aesenc      xmm5, xmm3                          ; AES: round 4
+    movdqu      xmm3, [rdi + 208]                   ; AES: k_5
+    aesenc      xmm5, xmm3                          ; AES: round 5
+    movdqu      xmm3, [rdi + 224]                   ; AES: k_6
+    aesenc      xmm5, xmm3                          ; AES: round 6
+    movdqu      xmm3, [rdi + 240]                   ; AES: k_7
+    aesenc      xmm5, xmm3                          ; AES: round 7
+    movdqu      xmm3, [rdi + 256]                   ; AES: k_8
+    aesenc      xmm5, xmm3                          ; AES: round 8
+    movdqu      xmm3, [rdi + 272]                   ; AES: k_9
+    aesenc      xmm5, xmm3                          ; AES: round 9
+    movdqu      xmm3, [rdi + 288]                   ; AES: k_10
+    movdqu      xmm4, [r9]
+    pxor        xmm4, xmm3                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm4                          ; AES: last round: the other text
+    movdqu      [rbp], xmm5                         ; AES: written
+    add         r9, 0x10
+    add         rbp, 0x10
+    sub         rsi, 0x10
+.under_1:
+    cmp         rsi, 0x00
+    je          .written
+    pshufb      xmm14, xmm0                         ; AES: counter block
+    pxor        xmm14, xmm1                         ; AES: + k_0
+    movdqu      xmm1, [rdi + 144]                   ; AES: k_1
+    aesenc      xmm14, xmm1                         ; AES: round 1
+    movdqu      xmm1, [rdi + 160]                   ; AES: k_2
+    aesenc      xmm14, xmm1                         ; AES: round 2
+    movdqu      xmm1, [rdi + 176]                   ; AES: k_3
+    aesenc      xmm14, xmm1                         ; AES: round 3
+    movdqu      xmm1, [rdi + 192]                   ; AES: k_4
+    aesenc      xmm14, xmm1                         ; AES: round 4
+    movdqu      xmm1, [rdi + 208]                   ; AES: k_5
+    aesenc      xmm14, xmm1                         ; AES: round 5
+    movdqu      xmm1, [rdi + 224]                   ; AES: k_6
+    aesenc      xmm14, xmm1                         ; AES: round 6
+    movdqu      xmm1, [rdi + 240]                   ; AES: k_7
+    aesenc      xmm14, xmm1                         ; AES: round 7
+    movdqu      xmm1, [rdi + 256]                   ; AES: k_8
+    aesenc      xmm14, xmm1                         ; AES: round 8
+    movdqu      xmm1, [rdi + 272]                   ; AES: k_9
+    aesenc      xmm14, xmm1                         ; AES: round 9
+    pxor        xmm1, xmm1                          ; AES
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 0x08
+    jb          .under8                             ; AES
+    movq        xmm1, [r9]                          ; AES: bytes 0..7
+    movq        xmm3, [r9 + rsi - 8]                ; AES: the last 8 bytes
+    mov         rcx, rsi
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x78                           ; AES
+    neg         rcx                                 ; AES: 8·(15 - r) bits
+    movq        xmm2, rcx                           ; AES
+    psrlq       xmm3, xmm2                          ; AES: 8·(15 - r) bits
+    psrlq       xmm3, 0x08                          ; AES: and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm1, xmm3                          ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
+.under8:
+    cmp         rsi, 0x04
+    jb          .under4                             ; AES
+    movd        xmm1, [r9]                          ; AES: bytes 0..3
+    movd        xmm3, [r9 + rsi - 4]                ; AES: the last 4 bytes
+    mov         rcx, rsi
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x20                           ; AES: 8·(r - 4) bits
+    movq        xmm2, rcx                           ; AES
+    psllq       xmm3, xmm2                          ; AES: into place
+    por         xmm1, xmm3                          ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
+.under4:
+    mov         rdx, rsi
+    shr         rdx, 0x01                           ; AES
+    movzx       ecx, byte [r9]                      ; AES: byte 0
+    movq        xmm1, rcx                           ; AES
+    movzx       ecx, byte [r9 + rdx]                ; AES: byte r >> 1
+    movq        xmm2, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rdx, 0x03                           ; AES
+    movq        xmm3, rdx                           ; AES
+    psllq       xmm2, xmm3                          ; AES: into place
+    mov         rcx, rsi
+    sub         rcx, 0x01                           ; AES
+    movzx       edx, byte [r9 + rcx]                ; AES: byte r - 1
+    movq        xmm4, rdx                           ; AES
+    mov         edx, 0x00                           ; AES: no byte stays
+    shl         rcx, 0x03                           ; AES
+    movq        xmm3, rcx                           ; AES
+    psllq       xmm4, xmm3                          ; AES: into place
+    mov         ecx, 0x00                           ; AES: no byte stays
+    por         xmm1, xmm2                          ; AES
+    por         xmm1, xmm4                          ; AES: C_last, zero-padded
+.padded:
+    movdqu      xmm2, [rdi + 288]                   ; AES: k_10
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm14, xmm2                         ; AES: last round: the other text
+    movq        xmm2, rsi                           ; AES
+    pxor        xmm1, xmm1                          ; AES
+    pshufb      xmm2, xmm1                          ; AES: r in every byte
+    pcmpgtb     xmm2, [rel gcm128_sse_karatsuba_shiftxor_x4_positions]  ; AES: ones in bytes 0..r-1
+    pand        xmm2, xmm14                         ; AES: zero-padded
+    mov         rcx, rsi
+    and         rcx, 0x08                           ; AES
+    cmp         rcx, 0x00
+    je          .stored_8                           ; AES
+    movq        [rbp], xmm14                        ; AES: 8 of its bytes
+    psrldq      xmm14, 0x08                         ; AES: the bytes after them
+    add         rbp, 0x08                           ; AES
+.stored_8:
+    mov         rcx, rsi
+    and         rcx, 0x04                           ; AES
+    cmp         rcx, 0x00
+    je          .stored_4                           ; AES
+    movd        [rbp], xmm14                        ; AES: 4 of its bytes
+    psrldq      xmm14, 0x04                         ; AES: the bytes after them
+    add         rbp, 0x04                           ; AES
+.stored_4:
+    mov         rcx, rsi
+    and         rcx, 0x02                           ; AES
+    cmp         rcx, 0x00
+    je          .stored_2                           ; AES
+    pextrw      word [rbp], xmm14, 0x00             ; AES: 2 of its bytes
+    psrldq      xmm14, 0x02                         ; AES: the bytes after them
+    add         rbp, 0x02                           ; AES
+.stored_2:
+    and         rsi, 0x01                           ; AES
+    cmp         rsi, 0x00
+    je          .stored_1                           ; AES
+    pextrb      byte [rbp], xmm14, 0x00             ; AES: 1 of its bytes
+.stored_1:
+.written:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 0x40
+    jb          .tail
+    movdqu      xmm10, [r10 + 32]                   ; C3·H^2: C, bytes as in memory
     pshufb      xmm10, xmm0                         ; C3·H^2: C
     pshufd      xmm8, xmm10, 0x4e                   ; C3·H^2: (A1, A0)
     pxor        xmm8, xmm10                         ; C3·H^2: A0 + A1
@@ -2153,15 +2455,15 @@ gcm128_sse_karatsuba_shiftxor_x4_seal:
     pclmulqdq   xmm9, [rdi + 32], 0x11              ; C3·H^2: A1·B1
     pclmulqdq   xmm10, [rdi + 32], 0x00             ; C3·H^2: A0·B0
     pclmulqdq   xmm8, [rdi + 96], 0x00              ; C3·H^2: (A0 + A1)·(B0 + B1)
-    movdqu      xmm3, [rbp + 48]                    ; C4·H^1: C, bytes as in memory
+    movdqu      xmm3, [r10 + 48]                    ; C4·H^1: C, bytes as in memory
     pshufb      xmm3, xmm0                          ; C4·H^1: C
     pshufd      xmm4, xmm3, 0x4e                    ; C4·H^1: (A1, A0)
     pxor        xmm4, xmm3                          ; C4·H^1: A0 + A1
-    movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 48], 0x11              ; C4·H^1: A1·B1
+    movdqa      xmm1, xmm3
+    pclmulqdq   xmm1, [rdi + 48], 0x11              ; C4·H^1: A1·B1
     pclmulqdq   xmm3, [rdi + 48], 0x00              ; C4·H^1: A0·B0
     pclmulqdq   xmm4, [rdi + 112], 0x00             ; C4·H^1: (A0 + A1)·(B0 + B1)
-    movdqu      xmm6, [rbp + 16]                    ; C2·H^3: C, bytes as in memory
+    movdqu      xmm6, [r10 + 16]                    ; C2·H^3: C, bytes as in memory
     pshufb      xmm6, xmm0                          ; C2·H^3: C
     pshufd      xmm7, xmm6, 0x4e                    ; C2·H^3: (A1, A0)
     pxor        xmm7, xmm6                          ; C2·H^3: A0 + A1
@@ -2169,331 +2471,147 @@ gcm128_sse_karatsuba_shiftxor_x4_seal:
     pclmulqdq   xmm5, [rdi + 16], 0x11              ; C2·H^3: A1·B1
     pclmulqdq   xmm6, [rdi + 16], 0x00              ; C2·H^3: A0·B0
     pclmulqdq   xmm7, [rdi + 80], 0x00              ; C2·H^3: (A0 + A1)·(B0 + B1)
-    pxor        xmm9, xmm2                          ; C2·H^3: HI += it
+    pxor        xmm9, xmm1                          ; C2·H^3: HI += it
     pxor        xmm10, xmm3                         ; C2·H^3: LO += it
     pxor        xmm8, xmm4                          ; C2·H^3: MI += it
-    movdqu      xmm2, [rbp]                         ; C1·H^4: C, bytes as in memory
-    pshufb      xmm2, xmm0                          ; C1·H^4: C
-    pxor        xmm2, xmm15                         ; C1·H^4: A = X + C
-    pshufd      xmm4, xmm2, 0x4e                    ; C1·H^4: (A1, A0)
-    pxor        xmm4, xmm2                          ; C1·H^4: A0 + A1
-    movdqa      xmm3, xmm2
+    movdqu      xmm1, [r10]                         ; C1·H^4: C, bytes as in memory
+    pshufb      xmm1, xmm0                          ; C1·H^4: C
+    pxor        xmm1, xmm15                         ; C1·H^4: A = X + C
+    pshufd      xmm4, xmm1, 0x4e                    ; C1·H^4: (A1, A0)
+    pxor        xmm4, xmm1                          ; C1·H^4: A0 + A1
+    movdqa      xmm3, xmm1
     pclmulqdq   xmm3, [rdi], 0x11                   ; C1·H^4: A1·B1
-    pclmulqdq   xmm2, [rdi], 0x00                   ; C1·H^4: A0·B0
+    pclmulqdq   xmm1, [rdi], 0x00                   ; C1·H^4: A0·B0
     pclmulqdq   xmm4, [rdi + 64], 0x00              ; C1·H^4: (A0 + A1)·(B0 + B1)
     pxor        xmm9, xmm5                          ; C1·H^4: HI += it
     pxor        xmm10, xmm6                         ; C1·H^4: LO += it
     pxor        xmm8, xmm7                          ; C1·H^4: MI += it
     pxor        xmm9, xmm3                          ; C1·H^4: HI += it
-    pxor        xmm10, xmm2                         ; C1·H^4: LO += it
+    pxor        xmm10, xmm1                         ; C1·H^4: LO += it
     pxor        xmm8, xmm4                          ; C1·H^4: MI += it
     pxor        xmm8, xmm10                         ; reduce: MI += LO
     pxor        xmm8, xmm9                          ; reduce: MI += HI: Σ A0·B1 + A1·B0
-    movdqa      xmm2, xmm8
-    psrldq      xmm2, 0x08                          ; reduce: MI1
-    pxor        xmm9, xmm2                          ; reduce: HI += MI1
+    movdqa      xmm1, xmm8
+    psrldq      xmm1, 0x08                          ; reduce: MI1
+    pxor        xmm9, xmm1                          ; reduce: HI += MI1
     pslldq      xmm8, 0x08                          ; reduce: MI0·x^64
     pxor        xmm10, xmm8                         ; reduce: LO += MI0·x^64
     movdqa      xmm3, xmm10
     psllq       xmm3, 0x3f                          ; reduce
-    movdqa      xmm2, xmm10
-    psllq       xmm2, 0x3e                          ; reduce
-    pxor        xmm3, xmm2                          ; reduce
-    movdqa      xmm2, xmm10
-    psllq       xmm2, 0x39                          ; reduce
-    pxor        xmm3, xmm2                          ; reduce: bits that leave each half of LO
-    movdqa      xmm2, xmm3
-    pslldq      xmm2, 0x08                          ; reduce: out0·x^64
-    pxor        xmm10, xmm2                         ; reduce: LO += out0·x^64
+    movdqa      xmm1, xmm10
+    psllq       xmm1, 0x3e                          ; reduce
+    pxor        xmm3, xmm1                          ; reduce
+    movdqa      xmm1, xmm10
+    psllq       xmm1, 0x39                          ; reduce
+    pxor        xmm3, xmm1                          ; reduce: bits that leave each half of LO
+    movdqa      xmm1, xmm3
+    pslldq      xmm1, 0x08                          ; reduce: out0·x^64
+    pxor        xmm10, xmm1                         ; reduce: LO += out0·x^64
     psrldq      xmm3, 0x08                          ; reduce: out1
     pxor        xmm9, xmm3                          ; reduce: HI += out1
     movdqa      xmm15, xmm10
     psrlq       xmm15, 0x01                         ; reduce
     pxor        xmm15, xmm10                        ; reduce: LO + LO >> 1
-    movdqa      xmm2, xmm10
-    psrlq       xmm2, 0x02                          ; reduce
-    pxor        xmm15, xmm2                         ; reduce:   + LO >> 2
+    movdqa      xmm1, xmm10
+    psrlq       xmm1, 0x02                          ; reduce
+    pxor        xmm15, xmm1                         ; reduce:   + LO >> 2
     psrlq       xmm10, 0x07                         ; reduce
     pxor        xmm15, xmm10                        ; reduce:   + LO >> 7
     pxor        xmm15, xmm9                         ; reduce: RES
-    add         rbp, 0x40                           ; reduce
-    cmp         r10, 0x00
+    add         r10, 0x40                           ; reduce
+    sub         r11, 0x40                           ; reduce
+.tail:
+    cmp         r11, 0x00
     je          .tag                                ; reduce
-.rest:
-    lea         rdx, [r10 + 15]                     ; reduce
-    and         rdx, -16                            ; reduce
-    lea         rcx, [rdi + 64]                     ; reduce
-    sub         rcx, rdx                            ; reduce: H^m
-    pxor        xmm8, xmm8                          ; reduce
-    pxor        xmm6, xmm6                          ; reduce
+    lea         rcx, [r11 + 15]                     ; reduce
+    and         rcx, -16                            ; reduce
+    lea         rdx, [rdi + 64]                     ; reduce
+    sub         rdx, rcx                            ; reduce: H^m
+    cmp         r11, 0x10
+    jae         .tail_first                         ; reduce
     pxor        xmm7, xmm7                          ; reduce
-    cmp         r10, 0x20
-    jb          .under_2                            ; reduce
-    movdqa      xmm4, xmm14
-    pshufb      xmm4, xmm0                          ; AES: counter block
-    movdqa      xmm5, xmm14
-    paddd       xmm5, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; AES: 1 blocks ahead
-    pshufb      xmm5, xmm0                          ; AES: counter block
-    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_2]  ; AES: the next counters
-    pxor        xmm4, xmm1                          ; AES: + k_0
-    pxor        xmm5, xmm1                          ; AES: + k_0
-    movdqu      xmm2, [rdi + 144]                   ; AES: k_1
-    aesenc      xmm4, xmm2                          ; AES: round 1
-    aesenc      xmm5, xmm2                          ; AES: round 1
-    movdqu      xmm2, [rdi + 160]                   ; AES: k_2
-    aesenc      xmm4, xmm2                          ; AES: round 2
-    aesenc      xmm5, xmm2                          ; AES: round 2
-    movdqu      xmm2, [rdi + 176]                   ; AES: k_3
-    aesenc      xmm4, xmm2                          ; AES: round 3
-    aesenc      xmm5, xmm2                          ; AES: round 3
-    movdqu      xmm2, [rdi + 192]                   ; AES: k_4
-    aesenc      xmm4, xmm2                          ; AES: round 4
-    aesenc      xmm5, xmm2                          ; AES: round 4
-    movdqu      xmm2, [rdi + 208]                   ; AES: k_5
-    aesenc      xmm4, xmm2                          ; AES: round 5
-    aesenc      xmm5, xmm2                          ; AES: round 5
-    movdqu      xmm2, [rdi + 224]                   ; AES: k_6
-    aesenc      xmm4, xmm2                          ; AES: round 6
-    aesenc      xmm5, xmm2                          ; AES: round 6
-    movdqu      xmm2, [rdi + 240]                   ; AES: k_7
-    aesenc      xmm4, xmm2                          ; AES: round 7
-    aesenc      xmm5, xmm2                          ; AES: round 7
-    movdqu      xmm2, [rdi + 256]                   ; AES: k_8
-    aesenc      xmm4, xmm2                          ; AES: round 8
-    aesenc      xmm5, xmm2                          ; AES: round 8
-    movdqu      xmm2, [rdi + 272]                   ; AES: k_9
-    aesenc      xmm4, xmm2                          ; AES: round 9
-    aesenc      xmm5, xmm2                          ; AES: round 9
-    movdqu      xmm2, [rdi + 288]                   ; AES: k_10
-    movdqu      xmm3, [r9]
-    pxor        xmm3, xmm2                          ; AES: k_Nr + text
-    aesenclast  xmm4, xmm3                          ; AES: last round: the other text
-    movdqu      [rbp], xmm4                         ; AES: written
-    movdqu      xmm3, [r9 + 16]
-    pxor        xmm3, xmm2                          ; AES: k_Nr + text
-    aesenclast  xmm5, xmm3                          ; AES: last round: the other text
-    movdqu      [rbp + 16], xmm5                    ; AES: written
-    pshufb      xmm4, xmm0                          ; C
-    pshufb      xmm5, xmm0                          ; C
-    pxor        xmm4, xmm15                         ; C·H^i: A = X + C; X counts once
-    pshufd      xmm3, xmm4, 0x4e                    ; C·H^i: (A1, A0)
-    pxor        xmm3, xmm4                          ; C·H^i: A0 + A1
-    movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rcx], 0x11                   ; C·H^i: A1·B1
-    pclmulqdq   xmm4, [rcx], 0x00                   ; C·H^i: A0·B0
-    pclmulqdq   xmm3, [rcx + 64], 0x00              ; C·H^i: (A0 + A1)·(B0 + B1)
-    pxor        xmm7, xmm2                          ; C·H^i: HI += it
-    pxor        xmm8, xmm4                          ; C·H^i: LO += it
-    pxor        xmm6, xmm3                          ; C·H^i: MI += it
-    pshufd      xmm3, xmm5, 0x4e                    ; C·H^i: (A1, A0)
-    pxor        xmm3, xmm5                          ; C·H^i: A0 + A1
-    movdqa      xmm2, xmm5
-    pclmulqdq   xmm2, [rcx + 16], 0x11              ; C·H^i: A1·B1
-    pclmulqdq   xmm5, [rcx + 16], 0x00              ; C·H^i: A0·B0
-    pclmulqdq   xmm3, [rcx + 80], 0x00              ; C·H^i: (A0 + A1)·(B0 + B1)
-    pxor        xmm7, xmm2                          ; C·H^i: HI += it
-    pxor        xmm8, xmm5                          ; C·H^i: LO += it
-    pxor        xmm6, xmm3                          ; C·H^i: MI += it
-    pxor        xmm15, xmm15                        ; X counts once
-    add         rcx, 0x20                           ; the next powers
-    add         r9, 0x20                            ; the next blocks
-    sub         r10, 0x20
-    add         rbp, 0x20
-.under_2:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r10, 0x10
-    jb          .under_1
-    movdqa      xmm4, xmm14
-    pshufb      xmm4, xmm0                          ; AES: counter block
-    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; AES: the next counters
-    pxor        xmm4, xmm1                          ; AES: + k_0
-    movdqu      xmm2, [rdi + 144]                   ; AES: k_1
-    aesenc      xmm4, xmm2                          ; AES: round 1
-    movdqu      xmm2, [rdi + 160]                   ; AES: k_2
-    aesenc      xmm4, xmm2                          ; AES: round 2
-    movdqu      xmm2, [rdi + 176]                   ; AES: k_3
-    aesenc      xmm4, xmm2                          ; AES: round 3
-    movdqu      xmm2, [rdi + 192]                   ; AES: k_4
-    aesenc      xmm4, xmm2                          ; AES: round 4
-    movdqu      xmm2, [rdi + 208]                   ; AES: k_5
-    aesenc      xmm4, xmm2                          ; AES: round 5
-    movdqu      xmm2, [rdi + 224]                   ; AES: k_6
-    aesenc      xmm4, xmm2                          ; AES: round 6
-    movdqu      xmm2, [rdi + 240]                   ; AES: k_7
-    aesenc      xmm4, xmm2                          ; AES: round 7
-    movdqu      xmm2, [rdi + 256]                   ; AES: k_8
-    aesenc      xmm4, xmm2                          ; AES: round 8
-    movdqu      xmm2, [rdi + 272]                   ; AES: k_9
-    aesenc      xmm4, xmm2                          ; AES: round 9
-    movdqu      xmm2, [rdi + 288]                   ; AES: k_10
-    movdqu      xmm3, [r9]
-    pxor        xmm3, xmm2                          ; AES: k_Nr + text
-    aesenclast  xmm4, xmm3                          ; AES: last round: the other text
-    movdqu      [rbp], xmm4                         ; AES: written
-    pshufb      xmm4, xmm0                          ; C
-    pxor        xmm4, xmm15                         ; C·H^i: A = X + C; X counts once
-    pshufd      xmm3, xmm4, 0x4e                    ; C·H^i: (A1, A0)
-    pxor        xmm3, xmm4                          ; C·H^i: A0 + A1
-    movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rcx], 0x11                   ; C·H^i: A1·B1
-    pclmulqdq   xmm4, [rcx], 0x00                   ; C·H^i: A0·B0
-    pclmulqdq   xmm3, [rcx + 64], 0x00              ; C·H^i: (A0 + A1)·(B0 + B1)
-    pxor        xmm7, xmm2                          ; C·H^i: HI += it
-    pxor        xmm8, xmm4                          ; C·H^i: LO += it
-    pxor        xmm6, xmm3                          ; C·H^i: MI += it
-    pxor        xmm15, xmm15                        ; X counts once
-    add         rcx, 0x10                           ; the next powers
-    add         r9, 0x10                            ; the next blocks
-    sub         r10, 0x10
-    add         rbp, 0x10
-.under_1:
+    pxor        xmm5, xmm5                          ; reduce
+    pxor        xmm6, xmm6                          ; reduce
+    jmp         .tail_rest                          ; reduce
+.tail_first:
+    movdqu      xmm7, [r10]                         ; C·H^m: C, bytes as in memory
+    pshufb      xmm7, xmm0                          ; C·H^m: C
+    pxor        xmm7, xmm15                         ; C·H^m: A = X + C
+    pshufd      xmm5, xmm7, 0x4e                    ; C·H^m: (A1, A0)
+    pxor        xmm5, xmm7                          ; C·H^m: A0 + A1
+    movdqa      xmm6, xmm7
+    pclmulqdq   xmm6, [rdx], 0x11                   ; C·H^m: A1·B1
+    pclmulqdq   xmm7, [rdx], 0x00                   ; C·H^m: A0·B0
+    pclmulqdq   xmm5, [rdx + 64], 0x00              ; C·H^m: (A0 + A1)·(B0 + B1)
+    pxor        xmm15, xmm15                        ; C·H^m: X counts once
+    add         rdx, 0x10                           ; the next powers
+    add         r10, 0x10                           ; the next blocks
+    sub         r11, 0x10
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r10, 0x00
-    je          .reduce
-    pshufb      xmm14, xmm0                         ; counter block
-    pxor        xmm14, xmm1                         ; + k_0
-    movdqu      xmm1, [rdi + 144]                   ; k_1
-    aesenc      xmm14, xmm1                         ; round 1
-    movdqu      xmm1, [rdi + 160]                   ; k_2
-    aesenc      xmm14, xmm1                         ; round 2
-    movdqu      xmm1, [rdi + 176]                   ; k_3
-    aesenc      xmm14, xmm1                         ; round 3
-    movdqu      xmm1, [rdi + 192]                   ; k_4
-    aesenc      xmm14, xmm1                         ; round 4
-    movdqu      xmm1, [rdi + 208]                   ; k_5
-    aesenc      xmm14, xmm1                         ; round 5
-    movdqu      xmm1, [rdi + 224]                   ; k_6
-    aesenc      xmm14, xmm1                         ; round 6
-    movdqu      xmm1, [rdi + 240]                   ; k_7
-    aesenc      xmm14, xmm1                         ; round 7
-    movdqu      xmm1, [rdi + 256]                   ; k_8
-    aesenc      xmm14, xmm1                         ; round 8
-    movdqu      xmm1, [rdi + 272]                   ; k_9
-    aesenc      xmm14, xmm1                         ; round 9
-    pxor        xmm1, xmm1
-    cmp         r10, 0x08
-    jb          .under8
-    movq        xmm1, [r9]                          ; bytes 0..7
-    movq        xmm3, [r9 + r10 - 8]                ; the last 8 bytes
-    mov         rdx, r10
-    shl         rdx, 0x03
-    sub         rdx, 0x78
-    neg         rdx                                 ; 8·(15 - r) bits
-    movq        xmm2, rdx
-    psrlq       xmm3, xmm2                          ; 8·(15 - r) bits
-    psrlq       xmm3, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm1, xmm3                          ; C_last, zero-padded
-    jmp         .padded
-.under8:
-    cmp         r10, 0x04
-    jb          .under4
-    movd        xmm1, [r9]                          ; bytes 0..3
-    movd        xmm3, [r9 + r10 - 4]                ; the last 4 bytes
-    mov         rdx, r10
-    shl         rdx, 0x03
-    sub         rdx, 0x20                           ; 8·(r - 4) bits
-    movq        xmm2, rdx
-    psllq       xmm3, xmm2                          ; into place
-    por         xmm1, xmm3                          ; C_last, zero-padded
-    jmp         .padded
-.under4:
-    mov         rsi, r10
-    shr         rsi, 0x01
-    movzx       edx, byte [r9]                      ; byte 0
-    movq        xmm1, rdx
-    movzx       edx, byte [r9 + rsi]                ; byte r >> 1
-    movq        xmm2, rdx
-    shl         rsi, 0x03
-    movq        xmm3, rsi
-    psllq       xmm2, xmm3                          ; into place
-    mov         rdx, r10
-    sub         rdx, 0x01
-    movzx       esi, byte [r9 + rdx]                ; byte r - 1
-    movq        xmm4, rsi
-    shl         rdx, 0x03
-    movq        xmm3, rdx
-    psllq       xmm4, xmm3                          ; into place
-    por         xmm1, xmm2
-    por         xmm1, xmm4                          ; C_last, zero-padded
-.padded:
-    movdqu      xmm2, [rdi + 288]                   ; k_10
-    pxor        xmm2, xmm1                          ; k_Nr + text
-    aesenclast  xmm14, xmm2                         ; other text
-    movq        xmm2, r10
-    pxor        xmm1, xmm1
-    pshufb      xmm2, xmm1                          ; r in every byte
-    pcmpgtb     xmm2, [rel gcm128_sse_karatsuba_shiftxor_x4_positions]  ; ones in bytes 0..r-1
-    pand        xmm2, xmm14                         ; zero-padded
+    cmp         r11, 0x10
+    jb          .tail_after_block
+.tail_block:
+    movdqu      xmm3, [r10]                         ; C·H^i: C, bytes as in memory
+    pshufb      xmm3, xmm0                          ; C·H^i: C
+    pshufd      xmm4, xmm3, 0x4e                    ; C·H^i: (A1, A0)
+    pxor        xmm4, xmm3                          ; C·H^i: A0 + A1
+    movdqa      xmm1, xmm3
+    pclmulqdq   xmm1, [rdx], 0x11                   ; C·H^i: A1·B1
+    pclmulqdq   xmm3, [rdx], 0x00                   ; C·H^i: A0·B0
+    pclmulqdq   xmm4, [rdx + 64], 0x00              ; C·H^i: (A0 + A1)·(B0 + B1)
+    pxor        xmm6, xmm1                          ; C·H^i: HI += it
+    pxor        xmm7, xmm3                          ; C·H^i: LO += it
+    pxor        xmm5, xmm4                          ; C·H^i: MI += it
+    add         rdx, 0x10                           ; the next powers
+    add         r10, 0x10                           ; the next blocks
+    sub         r11, 0x10
+    cmp         r11, 0x10
+    jae         .tail_block
+.tail_after_block:
+    cmp         r11, 0x00
+    je          .tail_reduce
+.tail_rest:
     pshufb      xmm2, xmm0                          ; C_last
     pxor        xmm2, xmm15                         ; C·H: A = X + C; X counts once
     pshufd      xmm3, xmm2, 0x4e                    ; C·H: (A1, A0)
     pxor        xmm3, xmm2                          ; C·H: A0 + A1
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rcx], 0x11                   ; C·H: A1·B1
-    pclmulqdq   xmm2, [rcx], 0x00                   ; C·H: A0·B0
-    pclmulqdq   xmm3, [rcx + 64], 0x00              ; C·H: (A0 + A1)·(B0 + B1)
-    pxor        xmm7, xmm1                          ; C·H: HI += it
-    pxor        xmm8, xmm2                          ; C·H: LO += it
-    pxor        xmm6, xmm3                          ; C·H: MI += it
-    mov         rcx, r10
-    and         rcx, 0x08
-    cmp         rcx, 0x00
-    je          .stored_8
-    movq        [rbp], xmm14                        ; 8 of its bytes
-    psrldq      xmm14, 0x08                         ; the bytes after them
-    add         rbp, 0x08
-.stored_8:
-    mov         rcx, r10
-    and         rcx, 0x04
-    cmp         rcx, 0x00
-    je          .stored_4
-    movd        [rbp], xmm14                        ; 4 of its bytes
-    psrldq      xmm14, 0x04                         ; the bytes after them
-    add         rbp, 0x04
-.stored_4:
-    mov         rcx, r10
-    and         rcx, 0x02
-    cmp         rcx, 0x00
-    je          .stored_2
-    pextrw      word [rbp], xmm14, 0x00             ; 2 of its bytes
-    psrldq      xmm14, 0x02                         ; the bytes after them
-    add         rbp, 0x02
-.stored_2:
-    and         r10, 0x01
-    cmp         r10, 0x00
-    je          .stored_1
-    pextrb      byte [rbp], xmm14, 0x00             ; 1 of its bytes
-.stored_1:
-.reduce:
-    pxor        xmm6, xmm8                          ; reduce: MI += LO
-    pxor        xmm6, xmm7                          ; reduce: MI += HI: Σ A0·B1 + A1·B0
-    movdqa      xmm1, xmm6
+    pclmulqdq   xmm1, [rdx], 0x11                   ; C·H: A1·B1
+    pclmulqdq   xmm2, [rdx], 0x00                   ; C·H: A0·B0
+    pclmulqdq   xmm3, [rdx + 64], 0x00              ; C·H: (A0 + A1)·(B0 + B1)
+    pxor        xmm6, xmm1                          ; C·H: HI += it
+    pxor        xmm7, xmm2                          ; C·H: LO += it
+    pxor        xmm5, xmm3                          ; C·H: MI += it
+.tail_reduce:
+    pxor        xmm5, xmm7                          ; reduce: MI += LO
+    pxor        xmm5, xmm6                          ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    movdqa      xmm1, xmm5
     psrldq      xmm1, 0x08                          ; reduce: MI1
-    pxor        xmm7, xmm1                          ; reduce: HI += MI1
-    pslldq      xmm6, 0x08                          ; reduce: MI0·x^64
-    pxor        xmm8, xmm6                          ; reduce: LO += MI0·x^64
-    movdqa      xmm2, xmm8
+    pxor        xmm6, xmm1                          ; reduce: HI += MI1
+    pslldq      xmm5, 0x08                          ; reduce: MI0·x^64
+    pxor        xmm7, xmm5                          ; reduce: LO += MI0·x^64
+    movdqa      xmm2, xmm7
     psllq       xmm2, 0x3f                          ; reduce
-    movdqa      xmm1, xmm8
+    movdqa      xmm1, xmm7
     psllq       xmm1, 0x3e                          ; reduce
     pxor        xmm2, xmm1                          ; reduce
-    movdqa      xmm1, xmm8
+    movdqa      xmm1, xmm7
     psllq       xmm1, 0x39                          ; reduce
     pxor        xmm2, xmm1                          ; reduce: bits that leave each half of LO
     movdqa      xmm1, xmm2
     pslldq      xmm1, 0x08                          ; reduce: out0·x^64
-    pxor        xmm8, xmm1                          ; reduce: LO += out0·x^64
+    pxor        xmm7, xmm1                          ; reduce: LO += out0·x^64
     psrldq      xmm2, 0x08                          ; reduce: out1
-    pxor        xmm7, xmm2                          ; reduce: HI += out1
-    movdqa      xmm15, xmm8
+    pxor        xmm6, xmm2                          ; reduce: HI += out1
+    movdqa      xmm15, xmm7
     psrlq       xmm15, 0x01                         ; reduce
-    pxor        xmm15, xmm8                         ; reduce: LO + LO >> 1
-    movdqa      xmm1, xmm8
+    pxor        xmm15, xmm7                         ; reduce: LO + LO >> 1
+    movdqa      xmm1, xmm7
     psrlq       xmm1, 0x02                          ; reduce
     pxor        xmm15, xmm1                         ; reduce:   + LO >> 2
-    psrlq       xmm8, 0x07                          ; reduce
-    pxor        xmm15, xmm8                         ; reduce:   + LO >> 7
-    pxor        xmm15, xmm7                         ; reduce: RES
+    psrlq       xmm7, 0x07                          ; reduce
+    pxor        xmm15, xmm7                         ; reduce:   + LO >> 7
+    pxor        xmm15, xmm6                         ; reduce: RES
 .tag:
     shl         r12, 0x03                           ; bits
     movq        xmm2, r12
@@ -2557,8 +2675,8 @@ gcm128_sse_karatsuba_shiftxor_x4_seal:
 
 ; int gcm128_sse_karatsuba_shiftxor_x4_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len)
 ;   out = in decrypted; 0, or 1 if the tag differs: out is zero; or 2 if a length is none there may be
-;   stack 56 bytes; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13
-;   secrets may remain in xmm0-15, rsi, 16 bytes of stack
+;   stack 56 bytes; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14
+;   secrets may remain in xmm0-15, r11 rsi, 16 bytes of stack
 global gcm128_sse_karatsuba_shiftxor_x4_open:function (gcm128_sse_karatsuba_shiftxor_x4_open.end - gcm128_sse_karatsuba_shiftxor_x4_open)
 align 32
 gcm128_sse_karatsuba_shiftxor_x4_open:
@@ -2567,31 +2685,31 @@ gcm128_sse_karatsuba_shiftxor_x4_open:
     push        rbp                                 ; callee-saved
     push        r12                                 ; callee-saved
     push        r13                                 ; callee-saved
-    sub         rsp, 0x18                           ; frame
-    mov         r13, [rsp + 64]                     ; len, from the stack
-    mov         r12, [rsp + 72]                     ; out, from the stack
+    push        r14                                 ; callee-saved
+    sub         rsp, 0x10                           ; frame
+    mov         r14, [rsp + 64]                     ; len, from the stack
+    mov         r13, [rsp + 72]                     ; out, from the stack
     mov         rax, [rsp + 80]                     ; tag, from the stack
     mov         r10, [rsp + 88]                     ; tag_len, from the stack
     cmp         rdx, 0x00
     je          .refused
     mov         r11, 2305843009213693951            ; bytes of AAD or IV, at most
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, r11
     ja          .refused
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, r11
     ja          .refused
     mov         r11, 68719476704                    ; bytes of text, at most
-    cmp         r13, r11
-    ja          .refused
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r14, r11
+    ja          .refused
     cmp         r10, 0x04
     je          .tag_length
     cmp         r10, 0x08
     je          .tag_length
     cmp         r10, 0x0c
     jb          .refused
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x11
     jae         .refused
 .tag_length:
@@ -3026,12 +3144,12 @@ gcm128_sse_karatsuba_shiftxor_x4_open:
     pxor        xmm15, xmm7                         ; reduce:   + LO >> 7
     pxor        xmm15, xmm6                         ; reduce: RES
 .aad_done:
-    mov         rbx, r13
-    mov         r11, r12
+    mov         r12, r14
+    mov         rbp, r13
     movdqu      xmm1, [rdi + 128]                   ; k_0
-    cmp         r13, 0x00
+    cmp         r14, 0x00
     je          .tag
-    cmp         rbx, 0x40
+    cmp         r12, 0x40
     jb          .rest
 .groups:
     movdqa      xmm2, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_2]  ; blocks_2
@@ -3164,14 +3282,14 @@ gcm128_sse_karatsuba_shiftxor_x4_open:
     psrldq      xmm5, 0x08                          ; reduce: out1
     aesenclast  xmm8, xmm6                          ; AES: last round: the other text
     pxor        xmm9, xmm5                          ; reduce: HI += out1
-    movdqu      [r11], xmm8                         ; AES: written
+    movdqu      [rbp], xmm8                         ; AES: written
     movdqa      xmm15, xmm12
     psrlq       xmm15, 0x01                         ; reduce
     movdqu      xmm5, [r9 + 16]
     pxor        xmm5, xmm4                          ; AES: k_Nr + text
     pxor        xmm15, xmm12                        ; reduce: LO + LO >> 1
     aesenclast  xmm10, xmm5                         ; AES: last round: the other text
-    movdqu      [r11 + 16], xmm10                   ; AES: written
+    movdqu      [rbp + 16], xmm10                   ; AES: written
     movdqa      xmm5, xmm12
     psrlq       xmm5, 0x02                          ; reduce
     movdqu      xmm6, [r9 + 32]
@@ -3179,138 +3297,237 @@ gcm128_sse_karatsuba_shiftxor_x4_open:
     pxor        xmm15, xmm5                         ; reduce:   + LO >> 2
     aesenclast  xmm11, xmm6                         ; AES: last round: the other text
     psrlq       xmm12, 0x07                         ; reduce
-    movdqu      [r11 + 32], xmm11                   ; AES: written
+    movdqu      [rbp + 32], xmm11                   ; AES: written
     pxor        xmm15, xmm12                        ; reduce:   + LO >> 7
     movdqu      xmm5, [r9 + 48]
     pxor        xmm5, xmm4                          ; AES: k_Nr + text
     pxor        xmm15, xmm9                         ; reduce: RES
     aesenclast  xmm13, xmm5                         ; AES: last round: the other text
-    movdqu      [r11 + 48], xmm13                   ; AES: written
+    movdqu      [rbp + 48], xmm13                   ; AES: written
     add         r9, 0x40                            ; next group
-    add         r11, 0x40
-    sub         rbx, 0x40
-    cmp         rbx, 0x40
+    add         rbp, 0x40
+    sub         r12, 0x40
+    cmp         r12, 0x40
     jae         .group
 .after_group:
-    cmp         rbx, 0x00
+    cmp         r12, 0x00
     je          .tag
 .rest:
-    lea         rdx, [rbx + 15]
-    and         rdx, -16
+    mov         rdx, r9
+    mov         rbx, r12
+    lea         rsi, [rbx + 15]
+    and         rsi, -16
     lea         rcx, [rdi + 64]
-    sub         rcx, rdx                            ; H^m
-    pxor        xmm7, xmm7
-    pxor        xmm5, xmm5
+    sub         rcx, rsi                            ; H^m
+    cmp         rbx, 0x10
+    jae         .tail_first
+    pxor        xmm8, xmm8
     pxor        xmm6, xmm6
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rbx, 0x20
-    jb          .under_2
-    movdqa      xmm3, xmm14
-    pshufb      xmm3, xmm0                          ; AES: counter block
-    movdqu      xmm2, [r9]                          ; C, bytes as in memory
+    pxor        xmm7, xmm7
+    jmp         .tail_rest
+.tail_first:
+    movdqu      xmm8, [rdx]                         ; C·H^m: C, bytes as in memory
+    pshufb      xmm8, xmm0                          ; C·H^m: C
+    pxor        xmm8, xmm15                         ; C·H^m: A = X + C
+    pshufd      xmm6, xmm8, 0x4e                    ; C·H^m: (A1, A0)
+    pxor        xmm6, xmm8                          ; C·H^m: A0 + A1
+    movdqa      xmm7, xmm8
+    pclmulqdq   xmm7, [rcx], 0x11                   ; C·H^m: A1·B1
+    pclmulqdq   xmm8, [rcx], 0x00                   ; C·H^m: A0·B0
+    pclmulqdq   xmm6, [rcx + 64], 0x00              ; C·H^m: (A0 + A1)·(B0 + B1)
+    pxor        xmm15, xmm15                        ; C·H^m: X counts once
+    add         rcx, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
+    sub         rbx, 0x10
+    cmp         rbx, 0x10
+    jb          .tail_after_block
+.tail_block:
+    movdqu      xmm3, [rdx]                         ; C·H^i: C, bytes as in memory
+    pshufb      xmm3, xmm0                          ; C·H^i: C
+    pshufd      xmm4, xmm3, 0x4e                    ; C·H^i: (A1, A0)
+    pxor        xmm4, xmm3                          ; C·H^i: A0 + A1
+    movdqa      xmm2, xmm3
+    pclmulqdq   xmm2, [rcx], 0x11                   ; C·H^i: A1·B1
+    pclmulqdq   xmm3, [rcx], 0x00                   ; C·H^i: A0·B0
+    pclmulqdq   xmm4, [rcx + 64], 0x00              ; C·H^i: (A0 + A1)·(B0 + B1)
+    pxor        xmm7, xmm2                          ; C·H^i: HI += it
+    pxor        xmm8, xmm3                          ; C·H^i: LO += it
+    pxor        xmm6, xmm4                          ; C·H^i: MI += it
+    add         rcx, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
+    sub         rbx, 0x10
+    cmp         rbx, 0x10
+    jae         .tail_block
+.tail_after_block:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbx, 0x00
+    je          .tail_reduce
+.tail_rest:
+    pxor        xmm5, xmm5
+    cmp         rbx, 0x08
+    jb          .tail_under8
+    movq        xmm5, [rdx]                         ; bytes 0..7
+    movq        xmm3, [rdx + rbx - 8]               ; the last 8 bytes
+    shl         rbx, 0x03
+    sub         rbx, 0x78
+    neg         rbx                                 ; 8·(15 - r) bits
+    movq        xmm2, rbx
+    psrlq       xmm3, xmm2                          ; 8·(15 - r) bits
+    psrlq       xmm3, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm5, xmm3                          ; C_last, zero-padded
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .tail_padded
+.tail_under8:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbx, 0x04
+    jb          .tail_under4
+    movd        xmm5, [rdx]                         ; bytes 0..3
+    movd        xmm3, [rdx + rbx - 4]               ; the last 4 bytes
+    shl         rbx, 0x03
+    sub         rbx, 0x20                           ; 8·(r - 4) bits
+    movq        xmm2, rbx
+    psllq       xmm3, xmm2                          ; into place
+    por         xmm5, xmm3                          ; C_last, zero-padded
+    jmp         .tail_padded
+.tail_under4:
+    mov         r11, rbx
+    shr         r11, 0x01
+    movzx       esi, byte [rdx]                     ; byte 0
+    movq        xmm5, rsi
+    movzx       esi, byte [rdx + r11]               ; byte r >> 1
+    movq        xmm2, rsi
+    mov         esi, 0x00                           ; no byte stays
+    shl         r11, 0x03
+    movq        xmm3, r11
+    psllq       xmm2, xmm3                          ; into place
+    sub         rbx, 0x01
+    movzx       edx, byte [rdx + rbx]               ; byte r - 1
+    movq        xmm4, rdx
+    mov         edx, 0x00                           ; no byte stays
+    shl         rbx, 0x03
+    movq        xmm3, rbx
+    psllq       xmm4, xmm3                          ; into place
+    mov         esi, 0x00                           ; no byte stays
+    por         xmm5, xmm2
+    por         xmm5, xmm4                          ; C_last, zero-padded
+.tail_padded:
+    pshufb      xmm5, xmm0                          ; C_last
+    pxor        xmm5, xmm15                         ; C·H: A = X + C; X counts once
+    pshufd      xmm3, xmm5, 0x4e                    ; C·H: (A1, A0)
+    pxor        xmm3, xmm5                          ; C·H: A0 + A1
+    movdqa      xmm2, xmm5
+    pclmulqdq   xmm2, [rcx], 0x11                   ; C·H: A1·B1
+    pclmulqdq   xmm5, [rcx], 0x00                   ; C·H: A0·B0
+    pclmulqdq   xmm3, [rcx + 64], 0x00              ; C·H: (A0 + A1)·(B0 + B1)
+    pxor        xmm7, xmm2                          ; C·H: HI += it
+    pxor        xmm8, xmm5                          ; C·H: LO += it
+    pxor        xmm6, xmm3                          ; C·H: MI += it
+.tail_reduce:
+    pxor        xmm6, xmm8                          ; reduce: MI += LO
+    pxor        xmm6, xmm7                          ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    movdqa      xmm2, xmm6
+    psrldq      xmm2, 0x08                          ; reduce: MI1
+    pxor        xmm7, xmm2                          ; reduce: HI += MI1
+    pslldq      xmm6, 0x08                          ; reduce: MI0·x^64
+    pxor        xmm8, xmm6                          ; reduce: LO += MI0·x^64
+    movdqa      xmm3, xmm8
+    psllq       xmm3, 0x3f                          ; reduce
+    movdqa      xmm2, xmm8
+    psllq       xmm2, 0x3e                          ; reduce
+    pxor        xmm3, xmm2                          ; reduce
+    movdqa      xmm2, xmm8
+    psllq       xmm2, 0x39                          ; reduce
+    pxor        xmm3, xmm2                          ; reduce: bits that leave each half of LO
+    movdqa      xmm2, xmm3
+    pslldq      xmm2, 0x08                          ; reduce: out0·x^64
+    pxor        xmm8, xmm2                          ; reduce: LO += out0·x^64
+    psrldq      xmm3, 0x08                          ; reduce: out1
+    pxor        xmm7, xmm3                          ; reduce: HI += out1
+    movdqa      xmm15, xmm8
+    psrlq       xmm15, 0x01                         ; reduce
+    pxor        xmm15, xmm8                         ; reduce: LO + LO >> 1
+    movdqa      xmm2, xmm8
+    psrlq       xmm2, 0x02                          ; reduce
+    pxor        xmm15, xmm2                         ; reduce:   + LO >> 2
+    psrlq       xmm8, 0x07                          ; reduce
+    pxor        xmm15, xmm8                         ; reduce:   + LO >> 7
+    pxor        xmm15, xmm7                         ; reduce: RES
+    pxor        xmm2, xmm2                          ; reduce
+    cmp         r12, 0x00
+    je          .written                            ; reduce
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r12, 0x20
+    jb          .under_2                            ; reduce
     movdqa      xmm4, xmm14
-    paddd       xmm4, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; AES: 1 blocks ahead
-    pshufb      xmm2, xmm0                          ; C
     pshufb      xmm4, xmm0                          ; AES: counter block
+    movdqa      xmm5, xmm14
+    paddd       xmm5, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; AES: 1 blocks ahead
+    pshufb      xmm5, xmm0                          ; AES: counter block
     paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_2]  ; AES: the next counters
-    pxor        xmm2, xmm15                         ; C·H^i: A = X + C; X counts once
-    movdqa      xmm8, xmm2
-    pclmulqdq   xmm8, [rcx], 0x11                   ; C·H^i: A1·B1
-    pxor        xmm3, xmm1                          ; AES: + k_0
     pxor        xmm4, xmm1                          ; AES: + k_0
-    pxor        xmm6, xmm8                          ; C·H^i: HI += it
-    movdqu      xmm8, [rdi + 144]                   ; AES: k_1
-    pshufd      xmm9, xmm2, 0x4e                    ; C·H^i: (A1, A0)
-    aesenc      xmm3, xmm8                          ; AES: round 1
-    aesenc      xmm4, xmm8                          ; AES: round 1
-    pxor        xmm9, xmm2                          ; C·H^i: A0 + A1
-    movdqu      xmm8, [rdi + 160]                   ; AES: k_2
-    pclmulqdq   xmm2, [rcx], 0x00                   ; C·H^i: A0·B0
-    aesenc      xmm3, xmm8                          ; AES: round 2
-    aesenc      xmm4, xmm8                          ; AES: round 2
-    pxor        xmm7, xmm2                          ; C·H^i: LO += it
+    pxor        xmm5, xmm1                          ; AES: + k_0
+    movdqu      xmm2, [rdi + 144]                   ; AES: k_1
+    aesenc      xmm4, xmm2                          ; AES: round 1
+    aesenc      xmm5, xmm2                          ; AES: round 1
+    movdqu      xmm2, [rdi + 160]                   ; AES: k_2
+    aesenc      xmm4, xmm2                          ; AES: round 2
+    aesenc      xmm5, xmm2                          ; AES: round 2
     movdqu      xmm2, [rdi + 176]                   ; AES: k_3
-    pclmulqdq   xmm9, [rcx + 64], 0x00              ; C·H^i: (A0 + A1)·(B0 + B1)
-    aesenc      xmm3, xmm2                          ; AES: round 3
     aesenc      xmm4, xmm2                          ; AES: round 3
-    pxor        xmm5, xmm9                          ; C·H^i: MI += it
+    aesenc      xmm5, xmm2                          ; AES: round 3
     movdqu      xmm2, [rdi + 192]                   ; AES: k_4
-    movdqu      xmm9, [r9 + 16]                     ; C, bytes as in memory
-    aesenc      xmm3, xmm2                          ; AES: round 4
     aesenc      xmm4, xmm2                          ; AES: round 4
-    pshufb      xmm9, xmm0                          ; C
+    aesenc      xmm5, xmm2                          ; AES: round 4
     movdqu      xmm2, [rdi + 208]                   ; AES: k_5
-    aesenc      xmm3, xmm2                          ; AES: round 5
     aesenc      xmm4, xmm2                          ; AES: round 5
-    movdqa      xmm2, xmm9
-    pclmulqdq   xmm2, [rcx + 16], 0x11              ; C·H^i: A1·B1
-    movdqu      xmm8, [rdi + 224]                   ; AES: k_6
-    aesenc      xmm3, xmm8                          ; AES: round 6
-    pxor        xmm6, xmm2                          ; C·H^i: HI += it
-    aesenc      xmm4, xmm8                          ; AES: round 6
+    aesenc      xmm5, xmm2                          ; AES: round 5
+    movdqu      xmm2, [rdi + 224]                   ; AES: k_6
+    aesenc      xmm4, xmm2                          ; AES: round 6
+    aesenc      xmm5, xmm2                          ; AES: round 6
     movdqu      xmm2, [rdi + 240]                   ; AES: k_7
-    aesenc      xmm3, xmm2                          ; AES: round 7
-    pshufd      xmm8, xmm9, 0x4e                    ; C·H^i: (A1, A0)
     aesenc      xmm4, xmm2                          ; AES: round 7
-    pxor        xmm8, xmm9                          ; C·H^i: A0 + A1
+    aesenc      xmm5, xmm2                          ; AES: round 7
     movdqu      xmm2, [rdi + 256]                   ; AES: k_8
-    aesenc      xmm3, xmm2                          ; AES: round 8
-    pclmulqdq   xmm9, [rcx + 16], 0x00              ; C·H^i: A0·B0
     aesenc      xmm4, xmm2                          ; AES: round 8
-    pxor        xmm7, xmm9                          ; C·H^i: LO += it
+    aesenc      xmm5, xmm2                          ; AES: round 8
     movdqu      xmm2, [rdi + 272]                   ; AES: k_9
-    aesenc      xmm3, xmm2                          ; AES: round 9
     aesenc      xmm4, xmm2                          ; AES: round 9
-    pclmulqdq   xmm8, [rcx + 80], 0x00              ; C·H^i: (A0 + A1)·(B0 + B1)
+    aesenc      xmm5, xmm2                          ; AES: round 9
     movdqu      xmm2, [rdi + 288]                   ; AES: k_10
-    movdqu      xmm9, [r9]
-    pxor        xmm9, xmm2                          ; AES: k_Nr + text
-    pxor        xmm5, xmm8                          ; C·H^i: MI += it
-    aesenclast  xmm3, xmm9                          ; AES: last round: the other text
-    movdqu      [r11], xmm3                         ; AES: written
-    movdqu      xmm3, [r9 + 16]
+    movdqu      xmm3, [r9]
     pxor        xmm3, xmm2                          ; AES: k_Nr + text
     aesenclast  xmm4, xmm3                          ; AES: last round: the other text
-    movdqu      [r11 + 16], xmm4                    ; AES: written
-    pxor        xmm15, xmm15                        ; X counts once
-    add         rcx, 0x20                           ; the next powers
-    add         r9, 0x20                            ; the next blocks
-    sub         rbx, 0x20
-    add         r11, 0x20
+    movdqu      [rbp], xmm4                         ; AES: written
+    movdqu      xmm3, [r9 + 16]
+    pxor        xmm3, xmm2                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm3                          ; AES: last round: the other text
+    movdqu      [rbp + 16], xmm5                    ; AES: written
+    add         r9, 0x20
+    add         rbp, 0x20
+    sub         r12, 0x20
 .under_2:
-    cmp         rbx, 0x10
+    cmp         r12, 0x10
     jb          .under_1
     movdqa      xmm4, xmm14
     pshufb      xmm4, xmm0                          ; AES: counter block
-    movdqu      xmm3, [r9]                          ; C, bytes as in memory
     paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; AES: the next counters
-    pshufb      xmm3, xmm0                          ; C
     pxor        xmm4, xmm1                          ; AES: + k_0
     movdqu      xmm2, [rdi + 144]                   ; AES: k_1
-    pxor        xmm3, xmm15                         ; C·H^i: A = X + C; X counts once
     aesenc      xmm4, xmm2                          ; AES: round 1
-    movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rcx], 0x11                   ; C·H^i: A1·B1
-    movdqu      xmm8, [rdi + 160]                   ; AES: k_2
-    aesenc      xmm4, xmm8                          ; AES: round 2
-    pxor        xmm6, xmm2                          ; C·H^i: HI += it
+    movdqu      xmm2, [rdi + 160]                   ; AES: k_2
+    aesenc      xmm4, xmm2                          ; AES: round 2
     movdqu      xmm2, [rdi + 176]                   ; AES: k_3
     aesenc      xmm4, xmm2                          ; AES: round 3
-    pshufd      xmm8, xmm3, 0x4e                    ; C·H^i: (A1, A0)
     movdqu      xmm2, [rdi + 192]                   ; AES: k_4
     aesenc      xmm4, xmm2                          ; AES: round 4
-    pxor        xmm8, xmm3                          ; C·H^i: A0 + A1
     movdqu      xmm2, [rdi + 208]                   ; AES: k_5
     aesenc      xmm4, xmm2                          ; AES: round 5
-    pclmulqdq   xmm3, [rcx], 0x00                   ; C·H^i: A0·B0
     movdqu      xmm2, [rdi + 224]                   ; AES: k_6
     aesenc      xmm4, xmm2                          ; AES: round 6
-    pxor        xmm7, xmm3                          ; C·H^i: LO += it
     movdqu      xmm2, [rdi + 240]                   ; AES: k_7
     aesenc      xmm4, xmm2                          ; AES: round 7
-    pclmulqdq   xmm8, [rcx + 64], 0x00              ; C·H^i: (A0 + A1)·(B0 + B1)
     movdqu      xmm2, [rdi + 256]                   ; AES: k_8
-    pxor        xmm5, xmm8                          ; C·H^i: MI += it
     aesenc      xmm4, xmm2                          ; AES: round 8
     movdqu      xmm2, [rdi + 272]                   ; AES: k_9
     aesenc      xmm4, xmm2                          ; AES: round 9
@@ -3318,159 +3535,128 @@ gcm128_sse_karatsuba_shiftxor_x4_open:
     movdqu      xmm3, [r9]
     pxor        xmm3, xmm2                          ; AES: k_Nr + text
     aesenclast  xmm4, xmm3                          ; AES: last round: the other text
-    movdqu      [r11], xmm4                         ; AES: written
-    pxor        xmm15, xmm15                        ; X counts once
-    add         rcx, 0x10                           ; the next powers
-    add         r9, 0x10                            ; the next blocks
-    sub         rbx, 0x10
-    add         r11, 0x10
+    movdqu      [rbp], xmm4                         ; AES: written
+    add         r9, 0x10
+    add         rbp, 0x10
+    sub         r12, 0x10
 .under_1:
-    cmp         rbx, 0x00
-    je          .reduce
-    pshufb      xmm14, xmm0                         ; counter block
-    pxor        xmm14, xmm1                         ; + k_0
-    movdqu      xmm1, [rdi + 144]                   ; k_1
-    aesenc      xmm14, xmm1                         ; round 1
-    movdqu      xmm1, [rdi + 160]                   ; k_2
-    aesenc      xmm14, xmm1                         ; round 2
-    movdqu      xmm1, [rdi + 176]                   ; k_3
-    aesenc      xmm14, xmm1                         ; round 3
-    movdqu      xmm1, [rdi + 192]                   ; k_4
-    aesenc      xmm14, xmm1                         ; round 4
-    movdqu      xmm1, [rdi + 208]                   ; k_5
-    aesenc      xmm14, xmm1                         ; round 5
-    movdqu      xmm1, [rdi + 224]                   ; k_6
-    aesenc      xmm14, xmm1                         ; round 6
-    movdqu      xmm1, [rdi + 240]                   ; k_7
-    aesenc      xmm14, xmm1                         ; round 7
-    movdqu      xmm1, [rdi + 256]                   ; k_8
-    aesenc      xmm14, xmm1                         ; round 8
-    movdqu      xmm1, [rdi + 272]                   ; k_9
-    aesenc      xmm14, xmm1                         ; round 9
-    pxor        xmm4, xmm4
-    cmp         rbx, 0x08
-    jb          .under8
-    movq        xmm4, [r9]                          ; bytes 0..7
-    movq        xmm2, [r9 + rbx - 8]                ; the last 8 bytes
-    mov         rdx, rbx
-    shl         rdx, 0x03
-    sub         rdx, 0x78
-    neg         rdx                                 ; 8·(15 - r) bits
-    movq        xmm1, rdx
-    psrlq       xmm2, xmm1                          ; 8·(15 - r) bits
-    psrlq       xmm2, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm4, xmm2                          ; C_last, zero-padded
-    jmp         .padded
-.under8:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rbx, 0x04
-    jb          .under4
-    movd        xmm4, [r9]                          ; bytes 0..3
-    movd        xmm2, [r9 + rbx - 4]                ; the last 4 bytes
-    mov         rdx, rbx
-    shl         rdx, 0x03
-    sub         rdx, 0x20                           ; 8·(r - 4) bits
-    movq        xmm1, rdx
-    psllq       xmm2, xmm1                          ; into place
-    por         xmm4, xmm2                          ; C_last, zero-padded
-    jmp         .padded
-.under4:
-    mov         rsi, rbx
-    shr         rsi, 0x01
-    movzx       edx, byte [r9]                      ; byte 0
-    movq        xmm4, rdx
-    movzx       edx, byte [r9 + rsi]                ; byte r >> 1
-    movq        xmm1, rdx
-    shl         rsi, 0x03
-    movq        xmm2, rsi
-    psllq       xmm1, xmm2                          ; into place
-    mov         rdx, rbx
-    sub         rdx, 0x01
-    movzx       esi, byte [r9 + rdx]                ; byte r - 1
-    movq        xmm3, rsi
-    shl         rdx, 0x03
-    movq        xmm2, rdx
-    psllq       xmm3, xmm2                          ; into place
-    por         xmm4, xmm1
-    por         xmm4, xmm3                          ; C_last, zero-padded
-.padded:
-    movdqu      xmm1, [rdi + 288]                   ; k_10
-    pxor        xmm1, xmm4                          ; k_Nr + text
-    aesenclast  xmm14, xmm1                         ; other text
-    pshufb      xmm4, xmm0                          ; C_last
-    pxor        xmm4, xmm15                         ; C·H: A = X + C; X counts once
-    pshufd      xmm2, xmm4, 0x4e                    ; C·H: (A1, A0)
-    pxor        xmm2, xmm4                          ; C·H: A0 + A1
-    movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rcx], 0x11                   ; C·H: A1·B1
-    pclmulqdq   xmm4, [rcx], 0x00                   ; C·H: A0·B0
-    pclmulqdq   xmm2, [rcx + 64], 0x00              ; C·H: (A0 + A1)·(B0 + B1)
-    pxor        xmm6, xmm1                          ; C·H: HI += it
-    pxor        xmm7, xmm4                          ; C·H: LO += it
-    pxor        xmm5, xmm2                          ; C·H: MI += it
-    mov         rcx, rbx
-    and         rcx, 0x08
-    cmp         rcx, 0x00
-    je          .stored_8
-    movq        [r11], xmm14                        ; 8 of its bytes
-    psrldq      xmm14, 0x08                         ; the bytes after them
-    add         r11, 0x08
-.stored_8:
-    mov         rcx, rbx
-    and         rcx, 0x04
-    cmp         rcx, 0x00
-    je          .stored_4
-    movd        [r11], xmm14                        ; 4 of its bytes
-    psrldq      xmm14, 0x04                         ; the bytes after them
-    add         r11, 0x04
-.stored_4:
-    mov         rcx, rbx
-    and         rcx, 0x02
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rcx, 0x00
-    je          .stored_2
-    pextrw      word [r11], xmm14, 0x00             ; 2 of its bytes
-    psrldq      xmm14, 0x02                         ; the bytes after them
-    add         r11, 0x02
-.stored_2:
-    and         rbx, 0x01
+    cmp         r12, 0x00
+    je          .written
+    pshufb      xmm14, xmm0                         ; AES: counter block
+    pxor        xmm14, xmm1                         ; AES: + k_0
+    movdqu      xmm1, [rdi + 144]                   ; AES: k_1
+    aesenc      xmm14, xmm1                         ; AES: round 1
+    movdqu      xmm1, [rdi + 160]                   ; AES: k_2
+    aesenc      xmm14, xmm1                         ; AES: round 2
+    movdqu      xmm1, [rdi + 176]                   ; AES: k_3
+    aesenc      xmm14, xmm1                         ; AES: round 3
+    movdqu      xmm1, [rdi + 192]                   ; AES: k_4
+    aesenc      xmm14, xmm1                         ; AES: round 4
+    movdqu      xmm1, [rdi + 208]                   ; AES: k_5
+    aesenc      xmm14, xmm1                         ; AES: round 5
+    movdqu      xmm1, [rdi + 224]                   ; AES: k_6
+    aesenc      xmm14, xmm1                         ; AES: round 6
+    movdqu      xmm1, [rdi + 240]                   ; AES: k_7
+    aesenc      xmm14, xmm1                         ; AES: round 7
+    movdqu      xmm1, [rdi + 256]                   ; AES: k_8
+    aesenc      xmm14, xmm1                         ; AES: round 8
+    movdqu      xmm1, [rdi + 272]                   ; AES: k_9
+    aesenc      xmm14, xmm1                         ; AES: round 9
+    pxor        xmm1, xmm1                          ; AES
+    cmp         r12, 0x08
+    jb          .under8                             ; AES
+    movq        xmm1, [r9]                          ; AES: bytes 0..7
+    movq        xmm3, [r9 + r12 - 8]                ; AES: the last 8 bytes
+    mov         rcx, r12
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x78                           ; AES
+    neg         rcx                                 ; AES: 8·(15 - r) bits
+    movq        xmm2, rcx                           ; AES
+    psrlq       xmm3, xmm2                          ; AES: 8·(15 - r) bits
+    psrlq       xmm3, 0x08                          ; AES: and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm1, xmm3                          ; AES: C_last, zero-padded
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rbx, 0x00
-    je          .stored_1
-    pextrb      byte [r11], xmm14, 0x00             ; 1 of its bytes
+    jmp         .padded                             ; AES
+.under8:
+    cmp         r12, 0x04
+    jb          .under4                             ; AES
+    movd        xmm1, [r9]                          ; AES: bytes 0..3
+    movd        xmm3, [r9 + r12 - 4]                ; AES: the last 4 bytes
+    mov         rcx, r12
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x20                           ; AES: 8·(r - 4) bits
+    movq        xmm2, rcx                           ; AES
+    psllq       xmm3, xmm2                          ; AES: into place
+    por         xmm1, xmm3                          ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
+.under4:
+    mov         rdx, r12
+    shr         rdx, 0x01                           ; AES
+    movzx       ecx, byte [r9]                      ; AES: byte 0
+    movq        xmm1, rcx                           ; AES
+    movzx       ecx, byte [r9 + rdx]                ; AES: byte r >> 1
+    movq        xmm2, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rdx, 0x03                           ; AES
+    movq        xmm3, rdx                           ; AES
+    psllq       xmm2, xmm3                          ; AES: into place
+    mov         rcx, r12
+    sub         rcx, 0x01                           ; AES
+    movzx       edx, byte [r9 + rcx]                ; AES: byte r - 1
+    movq        xmm4, rdx                           ; AES
+    mov         edx, 0x00                           ; AES: no byte stays
+    shl         rcx, 0x03                           ; AES
+    movq        xmm3, rcx                           ; AES
+    psllq       xmm4, xmm3                          ; AES: into place
+    mov         ecx, 0x00                           ; AES: no byte stays
+    por         xmm1, xmm2                          ; AES
+    por         xmm1, xmm4                          ; AES: C_last, zero-padded
+.padded:
+    movdqu      xmm2, [rdi + 288]                   ; AES: k_10
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm14, xmm2                         ; AES: last round: the other text
+    movq        xmm2, r12                           ; AES
+    pxor        xmm1, xmm1                          ; AES
+    pshufb      xmm2, xmm1                          ; AES: r in every byte
+    pcmpgtb     xmm2, [rel gcm128_sse_karatsuba_shiftxor_x4_positions]  ; AES: ones in bytes 0..r-1
+    pand        xmm2, xmm14                         ; AES: zero-padded
+    mov         rcx, r12
+    and         rcx, 0x08                           ; AES
+    cmp         rcx, 0x00
+    je          .stored_8                           ; AES
+    movq        [rbp], xmm14                        ; AES: 8 of its bytes
+    psrldq      xmm14, 0x08                         ; AES: the bytes after them
+    add         rbp, 0x08                           ; AES
+.stored_8:
+    mov         rcx, r12
+    and         rcx, 0x04                           ; AES
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x00
+    je          .stored_4                           ; AES
+    movd        [rbp], xmm14                        ; AES: 4 of its bytes
+    psrldq      xmm14, 0x04                         ; AES: the bytes after them
+    add         rbp, 0x04                           ; AES
+.stored_4:
+    mov         rcx, r12
+    and         rcx, 0x02                           ; AES
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x00
+    je          .stored_2                           ; AES
+    pextrw      word [rbp], xmm14, 0x00             ; AES: 2 of its bytes
+    psrldq      xmm14, 0x02                         ; AES: the bytes after them
+    add         rbp, 0x02                           ; AES
+.stored_2:
+    and         r12, 0x01                           ; AES
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r12, 0x00
+    je          .stored_1                           ; AES
+    pextrb      byte [rbp], xmm14, 0x00             ; AES: 1 of its bytes
 .stored_1:
-.reduce:
-    pxor        xmm5, xmm7                          ; reduce: MI += LO
-    pxor        xmm5, xmm6                          ; reduce: MI += HI: Σ A0·B1 + A1·B0
-    movdqa      xmm1, xmm5
-    psrldq      xmm1, 0x08                          ; reduce: MI1
-    pxor        xmm6, xmm1                          ; reduce: HI += MI1
-    pslldq      xmm5, 0x08                          ; reduce: MI0·x^64
-    pxor        xmm7, xmm5                          ; reduce: LO += MI0·x^64
-    movdqa      xmm2, xmm7
-    psllq       xmm2, 0x3f                          ; reduce
-    movdqa      xmm1, xmm7
-    psllq       xmm1, 0x3e                          ; reduce
-    pxor        xmm2, xmm1                          ; reduce
-    movdqa      xmm1, xmm7
-    psllq       xmm1, 0x39                          ; reduce
-    pxor        xmm2, xmm1                          ; reduce: bits that leave each half of LO
-    movdqa      xmm1, xmm2
-    pslldq      xmm1, 0x08                          ; reduce: out0·x^64
-    pxor        xmm7, xmm1                          ; reduce: LO += out0·x^64
-    psrldq      xmm2, 0x08                          ; reduce: out1
-    pxor        xmm6, xmm2                          ; reduce: HI += out1
-    movdqa      xmm15, xmm7
-    psrlq       xmm15, 0x01                         ; reduce
-    pxor        xmm15, xmm7                         ; reduce: LO + LO >> 1
-    movdqa      xmm1, xmm7
-    psrlq       xmm1, 0x02                          ; reduce
-    pxor        xmm15, xmm1                         ; reduce:   + LO >> 2
-    psrlq       xmm7, 0x07                          ; reduce
-    pxor        xmm15, xmm7                         ; reduce:   + LO >> 7
-    pxor        xmm15, xmm6                         ; reduce: RES
+.written:
 .tag:
-    mov         rcx, r13
+    mov         rcx, r14
     shl         rcx, 0x03                           ; bits
     movq        xmm2, rcx
     shl         r8, 0x03                            ; bits
@@ -3547,49 +3733,50 @@ gcm128_sse_karatsuba_shiftxor_x4_open:
     pshufd      xmm0, xmm2, 0x4e
     por         xmm2, xmm0                          ; all differences
     movq        rax, xmm2
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .right
     pxor        xmm0, xmm0
-    cmp         r13, 0x10
+    cmp         r14, 0x10
     jb          .clear_last
 .clear_blocks:
-    movdqu      [r12], xmm0                         ; zeros
-    add         r12, 0x10
-    sub         r13, 0x10
-    cmp         r13, 0x10
+    movdqu      [r13], xmm0                         ; zeros
+    add         r13, 0x10
+    sub         r14, 0x10
+    cmp         r14, 0x10
     jae         .clear_blocks
 .clear_after_blocks:
 .clear_last:
-    mov         rax, r13
+    mov         rax, r14
     and         rax, 0x08
     cmp         rax, 0x00
     je          .clear_cleared_8
-    movq        [r12], xmm0                         ; zeros
-    add         r12, 0x08
+    movq        [r13], xmm0                         ; zeros
+    add         r13, 0x08
 .clear_cleared_8:
-    mov         rax, r13
+    mov         rax, r14
     and         rax, 0x04
     cmp         rax, 0x00
     je          .clear_cleared_4
-    movd        [r12], xmm0                         ; zeros
-    add         r12, 0x04
+    movd        [r13], xmm0                         ; zeros
+    add         r13, 0x04
 .clear_cleared_4:
-    mov         rax, r13
+    mov         rax, r14
     and         rax, 0x02
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .clear_cleared_2
-    pextrw      word [r12], xmm0, 0x00              ; zeros
-    add         r12, 0x02
+    pextrw      word [r13], xmm0, 0x00              ; zeros
+    add         r13, 0x02
 .clear_cleared_2:
-    and         r13, 0x01
-    cmp         r13, 0x00
+    and         r14, 0x01
+    cmp         r14, 0x00
     je          .clear_cleared_1
-    pextrb      byte [r12], xmm0, 0x00              ; zeros
+    pextrb      byte [r13], xmm0, 0x00              ; zeros
 .clear_cleared_1:
     mov         eax, 0x01
-    add         rsp, 0x18                           ; frame
+    add         rsp, 0x10                           ; frame
+    pop         r14                                 ; callee-saved
     pop         r13                                 ; callee-saved
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
@@ -3597,7 +3784,8 @@ gcm128_sse_karatsuba_shiftxor_x4_open:
     ret
 .right:
     mov         eax, 0x00
-    add         rsp, 0x18                           ; frame
+    add         rsp, 0x10                           ; frame
+    pop         r14                                 ; callee-saved
     pop         r13                                 ; callee-saved
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
@@ -3605,7 +3793,8 @@ gcm128_sse_karatsuba_shiftxor_x4_open:
     ret
 .refused:
     mov         eax, 0x02
-    add         rsp, 0x18                           ; frame
+    add         rsp, 0x10                           ; frame
+    pop         r14                                 ; callee-saved
     pop         r13                                 ; callee-saved
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved

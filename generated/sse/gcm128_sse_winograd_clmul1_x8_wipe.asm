@@ -540,12 +540,13 @@ gcm128_sse_winograd_clmul1_x8_wipe_init:
 
 ; void gcm128_sse_winograd_clmul1_x8_wipe_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
 ;   out = in encrypted, x = GHASH continued over out; the counter steps over the blocks
-;   stack 0 bytes; writes xmm0-15, rax rcx r8 r9 r10 r11
+;   stack 8 bytes; writes xmm0-15, rax rcx rbx r8 r9 r10 r11
 ;   no secret remains in registers or on the stack
 global gcm128_sse_winograd_clmul1_x8_wipe_encrypt:function (gcm128_sse_winograd_clmul1_x8_wipe_encrypt.end - gcm128_sse_winograd_clmul1_x8_wipe_encrypt)
 align 32
 gcm128_sse_winograd_clmul1_x8_wipe_encrypt:
     endbr64
+    push        rbx                                 ; callee-saved
     cmp         r9, 0x00
     je          .done
     movdqu      xmm15, [rdx]                        ; X, bytes as in memory
@@ -703,10 +704,8 @@ gcm128_sse_winograd_clmul1_x8_wipe_encrypt:
     aesenclast  xmm9, xmm1                          ; AES: last round: the other text
     movdqu      [r8 + 112], xmm9                    ; AES: written
     add         rcx, 0x80                           ; next group
-    sub         r9, 0x80
-    cmp         r9, 0x80
-    jb          .last
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 256
+    jb          .rest
 .group:
     movdqa      xmm3, xmm14
     pshufb      xmm3, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
@@ -960,11 +959,308 @@ gcm128_sse_winograd_clmul1_x8_wipe_encrypt:
     add         rcx, 0x80                           ; next group
     add         r8, 0x80
     sub         r9, 0x80
-    cmp         r9, 0x80
+    cmp         r9, 256
     jae         .group
 .after_group:
-.last:
-    movdqu      xmm6, [r8 + 32]                     ; C3·H^6: C, bytes as in memory
+.rest:
+    mov         r11, r8
+    mov         rbx, r9
+    cmp         rbx, 0x80
+    jb          .fewer
+    add         r8, 0x80
+    sub         r9, 0x80
+.fewer:
+    pxor        xmm9, xmm9
+    cmp         r9, 0x00
+    je          .written
+    cmp         r9, 0x40
+    jb          .under_4
+    movdqa      xmm2, xmm14
+    pshufb      xmm2, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
+    movdqa      xmm3, xmm14
+    paddd       xmm3, [rel gcm128_sse_winograd_clmul1_x8_wipe_one]  ; AES: 1 blocks ahead
+    pshufb      xmm3, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
+    movdqa      xmm4, xmm14
+    paddd       xmm4, [rel gcm128_sse_winograd_clmul1_x8_wipe_blocks_2]  ; AES: 2 blocks ahead
+    pshufb      xmm4, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
+    movdqa      xmm5, xmm14
+    paddd       xmm5, [rel gcm128_sse_winograd_clmul1_x8_wipe_blocks_3]  ; AES: 3 blocks ahead
+    pshufb      xmm5, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
+    paddd       xmm14, [rel gcm128_sse_winograd_clmul1_x8_wipe_blocks_4]  ; AES: the next counters
+    movdqu      xmm0, [rdi + 384]                   ; AES: k_0
+    pxor        xmm2, xmm0                          ; AES: + k_0
+    pxor        xmm3, xmm0                          ; AES: + k_0
+    pxor        xmm4, xmm0                          ; AES: + k_0
+    pxor        xmm5, xmm0                          ; AES: + k_0
+    movdqu      xmm0, [rdi + 400]                   ; AES: k_1
+    aesenc      xmm2, xmm0                          ; AES: round 1
+    aesenc      xmm3, xmm0                          ; AES: round 1
+    aesenc      xmm4, xmm0                          ; AES: round 1
+    aesenc      xmm5, xmm0                          ; AES: round 1
+    movdqu      xmm0, [rdi + 416]                   ; AES: k_2
+    aesenc      xmm2, xmm0                          ; AES: round 2
+    aesenc      xmm3, xmm0                          ; AES: round 2
+    aesenc      xmm4, xmm0                          ; AES: round 2
+    aesenc      xmm5, xmm0                          ; AES: round 2
+    movdqu      xmm0, [rdi + 432]                   ; AES: k_3
+    aesenc      xmm2, xmm0                          ; AES: round 3
+    aesenc      xmm3, xmm0                          ; AES: round 3
+    aesenc      xmm4, xmm0                          ; AES: round 3
+    aesenc      xmm5, xmm0                          ; AES: round 3
+    movdqu      xmm0, [rdi + 448]                   ; AES: k_4
+    aesenc      xmm2, xmm0                          ; AES: round 4
+    aesenc      xmm3, xmm0                          ; AES: round 4
+    aesenc      xmm4, xmm0                          ; AES: round 4
+    aesenc      xmm5, xmm0                          ; AES: round 4
+    movdqu      xmm0, [rdi + 464]                   ; AES: k_5
+    aesenc      xmm2, xmm0                          ; AES: round 5
+    aesenc      xmm3, xmm0                          ; AES: round 5
+    aesenc      xmm4, xmm0                          ; AES: round 5
+    aesenc      xmm5, xmm0                          ; AES: round 5
+    movdqu      xmm0, [rdi + 480]                   ; AES: k_6
+    aesenc      xmm2, xmm0                          ; AES: round 6
+    aesenc      xmm3, xmm0                          ; AES: round 6
+    aesenc      xmm4, xmm0                          ; AES: round 6
+    aesenc      xmm5, xmm0                          ; AES: round 6
+    movdqu      xmm0, [rdi + 496]                   ; AES: k_7
+    aesenc      xmm2, xmm0                          ; AES: round 7
+    aesenc      xmm3, xmm0                          ; AES: round 7
+    aesenc      xmm4, xmm0                          ; AES: round 7
+    aesenc      xmm5, xmm0                          ; AES: round 7
+    movdqu      xmm0, [rdi + 512]                   ; AES: k_8
+    aesenc      xmm2, xmm0                          ; AES: round 8
+    aesenc      xmm3, xmm0                          ; AES: round 8
+    aesenc      xmm4, xmm0                          ; AES: round 8
+    aesenc      xmm5, xmm0                          ; AES: round 8
+    movdqu      xmm0, [rdi + 528]                   ; AES: k_9
+    aesenc      xmm2, xmm0                          ; AES: round 9
+    aesenc      xmm3, xmm0                          ; AES: round 9
+    aesenc      xmm4, xmm0                          ; AES: round 9
+    aesenc      xmm5, xmm0                          ; AES: round 9
+    movdqu      xmm0, [rdi + 544]                   ; AES: k_10
+    movdqu      xmm1, [rcx]
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm2, xmm1                          ; AES: last round: the other text
+    movdqu      [r8], xmm2                          ; AES: written
+    movdqu      xmm1, [rcx + 16]
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm3, xmm1                          ; AES: last round: the other text
+    movdqu      [r8 + 16], xmm3                     ; AES: written
+    movdqu      xmm1, [rcx + 32]
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm4, xmm1                          ; AES: last round: the other text
+    movdqu      [r8 + 32], xmm4                     ; AES: written
+    movdqu      xmm1, [rcx + 48]
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm1                          ; AES: last round: the other text
+    movdqu      [r8 + 48], xmm5                     ; AES: written
+    add         rcx, 0x40
+    add         r8, 0x40
+    sub         r9, 0x40
+.under_4:
+    cmp         r9, 0x20
+    jb          .under_2
+    movdqa      xmm2, xmm14
+    pshufb      xmm2, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
+    movdqa      xmm3, xmm14
+    paddd       xmm3, [rel gcm128_sse_winograd_clmul1_x8_wipe_one]  ; AES: 1 blocks ahead
+    pshufb      xmm3, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
+    paddd       xmm14, [rel gcm128_sse_winograd_clmul1_x8_wipe_blocks_2]  ; AES: the next counters
+    movdqu      xmm0, [rdi + 384]                   ; AES: k_0
+    pxor        xmm2, xmm0                          ; AES: + k_0
+    pxor        xmm3, xmm0                          ; AES: + k_0
+    movdqu      xmm0, [rdi + 400]                   ; AES: k_1
+    aesenc      xmm2, xmm0                          ; AES: round 1
+    aesenc      xmm3, xmm0                          ; AES: round 1
+    movdqu      xmm0, [rdi + 416]                   ; AES: k_2
+    aesenc      xmm2, xmm0                          ; AES: round 2
+    aesenc      xmm3, xmm0                          ; AES: round 2
+    movdqu      xmm0, [rdi + 432]                   ; AES: k_3
+    aesenc      xmm2, xmm0                          ; AES: round 3
+    aesenc      xmm3, xmm0                          ; AES: round 3
+    movdqu      xmm0, [rdi + 448]                   ; AES: k_4
+    aesenc      xmm2, xmm0                          ; AES: round 4
+    aesenc      xmm3, xmm0                          ; AES: round 4
+    movdqu      xmm0, [rdi + 464]                   ; AES: k_5
+    aesenc      xmm2, xmm0                          ; AES: round 5
+    aesenc      xmm3, xmm0                          ; AES: round 5
+    movdqu      xmm0, [rdi + 480]                   ; AES: k_6
+    aesenc      xmm2, xmm0                          ; AES: round 6
+    aesenc      xmm3, xmm0                          ; AES: round 6
+    movdqu      xmm0, [rdi + 496]                   ; AES: k_7
+    aesenc      xmm2, xmm0                          ; AES: round 7
+    aesenc      xmm3, xmm0                          ; AES: round 7
+    movdqu      xmm0, [rdi + 512]                   ; AES: k_8
+    aesenc      xmm2, xmm0                          ; AES: round 8
+    aesenc      xmm3, xmm0                          ; AES: round 8
+    movdqu      xmm0, [rdi + 528]                   ; AES: k_9
+    aesenc      xmm2, xmm0                          ; AES: round 9
+    aesenc      xmm3, xmm0                          ; AES: round 9
+    movdqu      xmm0, [rdi + 544]                   ; AES: k_10
+    movdqu      xmm1, [rcx]
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm2, xmm1                          ; AES: last round: the other text
+    movdqu      [r8], xmm2                          ; AES: written
+    movdqu      xmm1, [rcx + 16]
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm3, xmm1                          ; AES: last round: the other text
+    movdqu      [r8 + 16], xmm3                     ; AES: written
+    add         rcx, 0x20
+    add         r8, 0x20
+    sub         r9, 0x20
+.under_2:
+    cmp         r9, 0x10
+    jb          .under_1
+    movdqa      xmm2, xmm14
+    pshufb      xmm2, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
+    paddd       xmm14, [rel gcm128_sse_winograd_clmul1_x8_wipe_one]  ; AES: the next counters
+    movdqu      xmm0, [rdi + 384]                   ; AES: k_0
+    pxor        xmm2, xmm0                          ; AES: + k_0
+    movdqu      xmm0, [rdi + 400]                   ; AES: k_1
+    aesenc      xmm2, xmm0                          ; AES: round 1
+    movdqu      xmm0, [rdi + 416]                   ; AES: k_2
+    aesenc      xmm2, xmm0                          ; AES: round 2
+    movdqu      xmm0, [rdi + 432]                   ; AES: k_3
+    aesenc      xmm2, xmm0                          ; AES: round 3
+    movdqu      xmm0, [rdi + 448]                   ; AES: k_4
+    aesenc      xmm2, xmm0                          ; AES: round 4
+    movdqu      xmm0, [rdi + 464]                   ; AES: k_5
+    aesenc      xmm2, xmm0                          ; AES: round 5
+    movdqu      xmm0, [rdi + 480]                   ; AES: k_6
+    aesenc      xmm2, xmm0                          ; AES: round 6
+    movdqu      xmm0, [rdi + 496]                   ; AES: k_7
+    aesenc      xmm2, xmm0                          ; AES: round 7
+    movdqu      xmm0, [rdi + 512]                   ; AES: k_8
+    aesenc      xmm2, xmm0                          ; AES: round 8
+    movdqu      xmm0, [rdi + 528]                   ; AES: k_9
+    aesenc      xmm2, xmm0                          ; AES: round 9
+    movdqu      xmm0, [rdi + 544]                   ; AES: k_10
+    movdqu      xmm1, [rcx]
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm2, xmm1                          ; AES: last round: the other text
+    movdqu      [r8], xmm2                          ; AES: written
+    add         rcx, 0x10
+    add         r8, 0x10
+    sub         r9, 0x10
+.under_1:
+    cmp         r9, 0x00
+    je          .written
+    movdqa      xmm0, xmm14
+    pshufb      xmm0, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
+    movdqu      xmm1, [rdi + 384]                   ; AES: k_0
+    pxor        xmm0, xmm1                          ; AES: + k_0
+    movdqu      xmm1, [rdi + 400]                   ; AES: k_1
+    aesenc      xmm0, xmm1                          ; AES: round 1
+    movdqu      xmm1, [rdi + 416]                   ; AES: k_2
+    aesenc      xmm0, xmm1                          ; AES: round 2
+    movdqu      xmm1, [rdi + 432]                   ; AES: k_3
+    aesenc      xmm0, xmm1                          ; AES: round 3
+    movdqu      xmm1, [rdi + 448]                   ; AES: k_4
+    aesenc      xmm0, xmm1                          ; AES: round 4
+    movdqu      xmm1, [rdi + 464]                   ; AES: k_5
+    aesenc      xmm0, xmm1                          ; AES: round 5
+    movdqu      xmm1, [rdi + 480]                   ; AES: k_6
+    aesenc      xmm0, xmm1                          ; AES: round 6
+    movdqu      xmm1, [rdi + 496]                   ; AES: k_7
+    aesenc      xmm0, xmm1                          ; AES: round 7
+    movdqu      xmm1, [rdi + 512]                   ; AES: k_8
+    aesenc      xmm0, xmm1                          ; AES: round 8
+    movdqu      xmm1, [rdi + 528]                   ; AES: k_9
+    aesenc      xmm0, xmm1                          ; AES: round 9
+    paddd       xmm14, [rel gcm128_sse_winograd_clmul1_x8_wipe_one]  ; AES: the next counters
+    pxor        xmm1, xmm1                          ; AES
+    cmp         r9, 0x08
+    jb          .under8                             ; AES
+    movq        xmm1, [rcx]                         ; AES: bytes 0..7
+    movq        xmm3, [rcx + r9 - 8]                ; AES: the last 8 bytes
+    mov         rax, r9
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x78                           ; AES
+    neg         rax                                 ; AES: 8·(15 - r) bits
+    movq        xmm2, rax                           ; AES
+    psrlq       xmm3, xmm2                          ; AES: 8·(15 - r) bits
+    psrlq       xmm3, 0x08                          ; AES: and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm1, xmm3                          ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
+.under8:
+    cmp         r9, 0x04
+    jb          .under4                             ; AES
+    movd        xmm1, [rcx]                         ; AES: bytes 0..3
+    movd        xmm3, [rcx + r9 - 4]                ; AES: the last 4 bytes
+    mov         rax, r9
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x20                           ; AES: 8·(r - 4) bits
+    movq        xmm2, rax                           ; AES
+    psllq       xmm3, xmm2                          ; AES: into place
+    por         xmm1, xmm3                          ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
+.under4:
+    mov         r10, r9
+    shr         r10, 0x01                           ; AES
+    movzx       eax, byte [rcx]                     ; AES: byte 0
+    movq        xmm1, rax                           ; AES
+    movzx       eax, byte [rcx + r10]               ; AES: byte r >> 1
+    movq        xmm2, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r10, 0x03                           ; AES
+    movq        xmm3, r10                           ; AES
+    psllq       xmm2, xmm3                          ; AES: into place
+    mov         rax, r9
+    sub         rax, 0x01                           ; AES
+    movzx       ecx, byte [rcx + rax]               ; AES: byte r - 1
+    movq        xmm4, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rax, 0x03                           ; AES
+    movq        xmm3, rax                           ; AES
+    psllq       xmm4, xmm3                          ; AES: into place
+    mov         eax, 0x00                           ; AES: no byte stays
+    por         xmm1, xmm2                          ; AES
+    por         xmm1, xmm4                          ; AES: C_last, zero-padded
+.padded:
+    movdqu      xmm2, [rdi + 544]                   ; AES: k_10
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm0, xmm2                          ; AES: last round: the other text
+    movq        xmm9, r9                            ; AES
+    pxor        xmm1, xmm1                          ; AES
+    pshufb      xmm9, xmm1                          ; AES: r in every byte
+    pcmpgtb     xmm9, [rel gcm128_sse_winograd_clmul1_x8_wipe_positions]  ; AES: ones in bytes 0..r-1
+    pand        xmm9, xmm0                          ; AES: zero-padded
+    mov         rax, r9
+    and         rax, 0x08                           ; AES
+    cmp         rax, 0x00
+    je          .stored_8                           ; AES
+    movq        [r8], xmm0                          ; AES: 8 of its bytes
+    psrldq      xmm0, 0x08                          ; AES: the bytes after them
+    add         r8, 0x08                            ; AES
+.stored_8:
+    mov         rax, r9
+    and         rax, 0x04                           ; AES
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, 0x00
+    je          .stored_4                           ; AES
+    movd        [r8], xmm0                          ; AES: 4 of its bytes
+    psrldq      xmm0, 0x04                          ; AES: the bytes after them
+    add         r8, 0x04                            ; AES
+.stored_4:
+    mov         rax, r9
+    and         rax, 0x02                           ; AES
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, 0x00
+    je          .stored_2                           ; AES
+    pextrw      word [r8], xmm0, 0x00               ; AES: 2 of its bytes
+    psrldq      xmm0, 0x02                          ; AES: the bytes after them
+    add         r8, 0x02                            ; AES
+.stored_2:
+    and         r9, 0x01                            ; AES
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x00
+    je          .stored_1                           ; AES
+    pextrb      byte [r8], xmm0, 0x00               ; AES: 1 of its bytes
+.stored_1:
+.written:
+    cmp         rbx, 0x80
+    jb          .tail
+    movdqu      xmm6, [r11 + 32]                    ; C3·H^6: C, bytes as in memory
     pshufb      xmm6, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C3·H^6: C
     movdqa      xmm7, xmm6
     pxor        xmm7, [rdi + 32]                    ; C3·H^6: T = A + C1
@@ -973,7 +1269,7 @@ gcm128_sse_winograd_clmul1_x8_wipe_encrypt:
     pclmulqdq   xmm6, xmm6, 0x10                    ; C3·H^6: A0·A1
     pclmulqdq   xmm7, xmm7, 0x10                    ; C3·H^6: T0·T1
     pclmulqdq   xmm8, xmm8, 0x10                    ; C3·H^6: U0·U1
-    movdqu      xmm0, [r8 + 48]                     ; C4·H^5: C, bytes as in memory
+    movdqu      xmm0, [r11 + 48]                    ; C4·H^5: C, bytes as in memory
     pshufb      xmm0, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C4·H^5: C
     movdqa      xmm1, xmm0
     pxor        xmm1, [rdi + 48]                    ; C4·H^5: T = A + C1
@@ -982,7 +1278,7 @@ gcm128_sse_winograd_clmul1_x8_wipe_encrypt:
     pclmulqdq   xmm0, xmm0, 0x10                    ; C4·H^5: A0·A1
     pclmulqdq   xmm1, xmm1, 0x10                    ; C4·H^5: T0·T1
     pclmulqdq   xmm2, xmm2, 0x10                    ; C4·H^5: U0·U1
-    movdqu      xmm3, [r8 + 64]                     ; C5·H^4: C, bytes as in memory
+    movdqu      xmm3, [r11 + 64]                    ; C5·H^4: C, bytes as in memory
     pshufb      xmm3, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C5·H^4: C
     movdqa      xmm4, xmm3
     pxor        xmm4, [rdi + 64]                    ; C5·H^4: T = A + C1
@@ -994,7 +1290,7 @@ gcm128_sse_winograd_clmul1_x8_wipe_encrypt:
     pxor        xmm6, xmm0                          ; C5·H^4: S += it
     pxor        xmm7, xmm1                          ; C5·H^4: LO += it
     pxor        xmm8, xmm2                          ; C5·H^4: HI += it
-    movdqu      xmm0, [r8 + 80]                     ; C6·H^3: C, bytes as in memory
+    movdqu      xmm0, [r11 + 80]                    ; C6·H^3: C, bytes as in memory
     pshufb      xmm0, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C6·H^3: C
     movdqa      xmm1, xmm0
     pxor        xmm1, [rdi + 80]                    ; C6·H^3: T = A + C1
@@ -1006,7 +1302,7 @@ gcm128_sse_winograd_clmul1_x8_wipe_encrypt:
     pxor        xmm6, xmm3                          ; C6·H^3: S += it
     pxor        xmm7, xmm4                          ; C6·H^3: LO += it
     pxor        xmm8, xmm5                          ; C6·H^3: HI += it
-    movdqu      xmm3, [r8 + 96]                     ; C7·H^2: C, bytes as in memory
+    movdqu      xmm3, [r11 + 96]                    ; C7·H^2: C, bytes as in memory
     pshufb      xmm3, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C7·H^2: C
     movdqa      xmm4, xmm3
     pxor        xmm4, [rdi + 96]                    ; C7·H^2: T = A + C1
@@ -1018,7 +1314,7 @@ gcm128_sse_winograd_clmul1_x8_wipe_encrypt:
     pxor        xmm6, xmm0                          ; C7·H^2: S += it
     pxor        xmm7, xmm1                          ; C7·H^2: LO += it
     pxor        xmm8, xmm2                          ; C7·H^2: HI += it
-    movdqu      xmm0, [r8 + 112]                    ; C8·H^1: C, bytes as in memory
+    movdqu      xmm0, [r11 + 112]                   ; C8·H^1: C, bytes as in memory
     pshufb      xmm0, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C8·H^1: C
     movdqa      xmm1, xmm0
     pxor        xmm1, [rdi + 112]                   ; C8·H^1: T = A + C1
@@ -1030,7 +1326,7 @@ gcm128_sse_winograd_clmul1_x8_wipe_encrypt:
     pxor        xmm6, xmm3                          ; C8·H^1: S += it
     pxor        xmm7, xmm4                          ; C8·H^1: LO += it
     pxor        xmm8, xmm5                          ; C8·H^1: HI += it
-    movdqu      xmm3, [r8 + 16]                     ; C2·H^7: C, bytes as in memory
+    movdqu      xmm3, [r11 + 16]                    ; C2·H^7: C, bytes as in memory
     pshufb      xmm3, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C2·H^7: C
     movdqa      xmm4, xmm3
     pxor        xmm4, [rdi + 16]                    ; C2·H^7: T = A + C1
@@ -1042,7 +1338,7 @@ gcm128_sse_winograd_clmul1_x8_wipe_encrypt:
     pxor        xmm6, xmm0                          ; C2·H^7: S += it
     pxor        xmm7, xmm1                          ; C2·H^7: LO += it
     pxor        xmm8, xmm2                          ; C2·H^7: HI += it
-    movdqu      xmm0, [r8]                          ; C1·H^8: C, bytes as in memory
+    movdqu      xmm0, [r11]                         ; C1·H^8: C, bytes as in memory
     pshufb      xmm0, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C1·H^8: C
     pxor        xmm0, xmm15                         ; C1·H^8: A = X + C
     movdqa      xmm1, xmm0
@@ -1066,405 +1362,81 @@ gcm128_sse_winograd_clmul1_x8_wipe_encrypt:
     pshufd      xmm0, xmm7, 0x4e                    ; reduce: (LO1, LO0)
     pxor        xmm0, xmm8                          ; reduce: + HI
     pxor        xmm15, xmm0                         ; reduce: RES = fold(LO) + HI
-    add         r8, 0x80                            ; reduce
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r9, 0x00
+    add         r11, 0x80                           ; reduce
+    sub         rbx, 0x80                           ; reduce
+.tail:
+    cmp         rbx, 0x00
     je          .store                              ; reduce
-.rest:
-    lea         r10, [r9 + 15]                      ; reduce
-    and         r10, -16                            ; reduce
-    lea         rax, [rdi + 128]                    ; reduce
-    sub         rax, r10                            ; reduce: H^m
-    movdqu      xmm0, [rax + 256]                   ; reduce: R_m: the key terms of H^m … H^1
-    pxor        xmm7, xmm7                          ; reduce
-    pxor        xmm8, xmm8                          ; reduce
-    pxor        xmm9, xmm9                          ; reduce
-    cmp         r9, 0x40
-    jb          .under_4                            ; reduce
-    movdqa      xmm3, xmm14
-    pshufb      xmm3, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
-    movdqa      xmm4, xmm14
-    paddd       xmm4, [rel gcm128_sse_winograd_clmul1_x8_wipe_one]  ; AES: 1 blocks ahead
-    pshufb      xmm4, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
-    movdqa      xmm5, xmm14
-    paddd       xmm5, [rel gcm128_sse_winograd_clmul1_x8_wipe_blocks_2]  ; AES: 2 blocks ahead
-    pshufb      xmm5, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
-    movdqa      xmm6, xmm14
-    paddd       xmm6, [rel gcm128_sse_winograd_clmul1_x8_wipe_blocks_3]  ; AES: 3 blocks ahead
-    pshufb      xmm6, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
-    paddd       xmm14, [rel gcm128_sse_winograd_clmul1_x8_wipe_blocks_4]  ; AES: the next counters
-    movdqu      xmm1, [rdi + 384]                   ; AES: k_0
-    pxor        xmm3, xmm1                          ; AES: + k_0
-    pxor        xmm4, xmm1                          ; AES: + k_0
-    pxor        xmm5, xmm1                          ; AES: + k_0
-    pxor        xmm6, xmm1                          ; AES: + k_0
-    movdqu      xmm1, [rdi + 400]                   ; AES: k_1
-    aesenc      xmm3, xmm1                          ; AES: round 1
-    aesenc      xmm4, xmm1                          ; AES: round 1
-    aesenc      xmm5, xmm1                          ; AES: round 1
-    aesenc      xmm6, xmm1                          ; AES: round 1
-    movdqu      xmm1, [rdi + 416]                   ; AES: k_2
-    aesenc      xmm3, xmm1                          ; AES: round 2
-    aesenc      xmm4, xmm1                          ; AES: round 2
-    aesenc      xmm5, xmm1                          ; AES: round 2
-    aesenc      xmm6, xmm1                          ; AES: round 2
-    movdqu      xmm1, [rdi + 432]                   ; AES: k_3
-    aesenc      xmm3, xmm1                          ; AES: round 3
-    aesenc      xmm4, xmm1                          ; AES: round 3
-    aesenc      xmm5, xmm1                          ; AES: round 3
-    aesenc      xmm6, xmm1                          ; AES: round 3
-    movdqu      xmm1, [rdi + 448]                   ; AES: k_4
-    aesenc      xmm3, xmm1                          ; AES: round 4
-    aesenc      xmm4, xmm1                          ; AES: round 4
-    aesenc      xmm5, xmm1                          ; AES: round 4
-    aesenc      xmm6, xmm1                          ; AES: round 4
-    movdqu      xmm1, [rdi + 464]                   ; AES: k_5
-    aesenc      xmm3, xmm1                          ; AES: round 5
-    aesenc      xmm4, xmm1                          ; AES: round 5
-    aesenc      xmm5, xmm1                          ; AES: round 5
-    aesenc      xmm6, xmm1                          ; AES: round 5
-    movdqu      xmm1, [rdi + 480]                   ; AES: k_6
-    aesenc      xmm3, xmm1                          ; AES: round 6
-    aesenc      xmm4, xmm1                          ; AES: round 6
-    aesenc      xmm5, xmm1                          ; AES: round 6
-    aesenc      xmm6, xmm1                          ; AES: round 6
-    movdqu      xmm1, [rdi + 496]                   ; AES: k_7
-    aesenc      xmm3, xmm1                          ; AES: round 7
-    aesenc      xmm4, xmm1                          ; AES: round 7
-    aesenc      xmm5, xmm1                          ; AES: round 7
-    aesenc      xmm6, xmm1                          ; AES: round 7
-    movdqu      xmm1, [rdi + 512]                   ; AES: k_8
-    aesenc      xmm3, xmm1                          ; AES: round 8
-    aesenc      xmm4, xmm1                          ; AES: round 8
-    aesenc      xmm5, xmm1                          ; AES: round 8
-    aesenc      xmm6, xmm1                          ; AES: round 8
-    movdqu      xmm1, [rdi + 528]                   ; AES: k_9
-    aesenc      xmm3, xmm1                          ; AES: round 9
-    aesenc      xmm4, xmm1                          ; AES: round 9
-    aesenc      xmm5, xmm1                          ; AES: round 9
-    aesenc      xmm6, xmm1                          ; AES: round 9
-    movdqu      xmm1, [rdi + 544]                   ; AES: k_10
-    movdqu      xmm2, [rcx]
-    pxor        xmm2, xmm1                          ; AES: k_Nr + text
-    aesenclast  xmm3, xmm2                          ; AES: last round: the other text
-    movdqu      [r8], xmm3                          ; AES: written
-    movdqu      xmm2, [rcx + 16]
-    pxor        xmm2, xmm1                          ; AES: k_Nr + text
-    aesenclast  xmm4, xmm2                          ; AES: last round: the other text
-    movdqu      [r8 + 16], xmm4                     ; AES: written
-    movdqu      xmm2, [rcx + 32]
-    pxor        xmm2, xmm1                          ; AES: k_Nr + text
-    aesenclast  xmm5, xmm2                          ; AES: last round: the other text
-    movdqu      [r8 + 32], xmm5                     ; AES: written
-    movdqu      xmm2, [rcx + 48]
-    pxor        xmm2, xmm1                          ; AES: k_Nr + text
-    aesenclast  xmm6, xmm2                          ; AES: last round: the other text
-    movdqu      [r8 + 48], xmm6                     ; AES: written
-    pshufb      xmm3, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C
-    pshufb      xmm4, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C
-    pshufb      xmm5, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C
-    pshufb      xmm6, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C
-    pxor        xmm3, xmm15                         ; C·H^i: A = X + C; X counts once
-    movdqa      xmm1, xmm3
-    pxor        xmm1, [rax]                         ; C·H^i: T = A + C1
-    movdqa      xmm2, xmm3
-    pxor        xmm2, [rax + 128]                   ; C·H^i: U = A + C2
-    pclmulqdq   xmm3, xmm3, 0x10                    ; C·H^i: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10                    ; C·H^i: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H^i: U0·U1
-    pxor        xmm7, xmm3                          ; C·H^i: S += it
-    pxor        xmm8, xmm1                          ; C·H^i: LO += it
-    pxor        xmm9, xmm2                          ; C·H^i: HI += it
-    movdqa      xmm1, xmm4
-    pxor        xmm1, [rax + 16]                    ; C·H^i: T = A + C1
-    movdqa      xmm2, xmm4
-    pxor        xmm2, [rax + 144]                   ; C·H^i: U = A + C2
-    pclmulqdq   xmm4, xmm4, 0x10                    ; C·H^i: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10                    ; C·H^i: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H^i: U0·U1
-    pxor        xmm7, xmm4                          ; C·H^i: S += it
-    pxor        xmm8, xmm1                          ; C·H^i: LO += it
-    pxor        xmm9, xmm2                          ; C·H^i: HI += it
-    movdqa      xmm1, xmm5
-    pxor        xmm1, [rax + 32]                    ; C·H^i: T = A + C1
-    movdqa      xmm2, xmm5
-    pxor        xmm2, [rax + 160]                   ; C·H^i: U = A + C2
-    pclmulqdq   xmm5, xmm5, 0x10                    ; C·H^i: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10                    ; C·H^i: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H^i: U0·U1
-    pxor        xmm7, xmm5                          ; C·H^i: S += it
-    pxor        xmm8, xmm1                          ; C·H^i: LO += it
-    pxor        xmm9, xmm2                          ; C·H^i: HI += it
-    movdqa      xmm1, xmm6
-    pxor        xmm1, [rax + 48]                    ; C·H^i: T = A + C1
-    movdqa      xmm2, xmm6
-    pxor        xmm2, [rax + 176]                   ; C·H^i: U = A + C2
-    pclmulqdq   xmm6, xmm6, 0x10                    ; C·H^i: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10                    ; C·H^i: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H^i: U0·U1
-    pxor        xmm7, xmm6                          ; C·H^i: S += it
-    pxor        xmm8, xmm1                          ; C·H^i: LO += it
-    pxor        xmm9, xmm2                          ; C·H^i: HI += it
-    pxor        xmm15, xmm15                        ; X counts once
-    add         rax, 0x40                           ; the next powers
-    add         rcx, 0x40                           ; the next blocks
-    sub         r9, 0x40
-    add         r8, 0x40
-.under_4:
-    cmp         r9, 0x20
-    jb          .under_2
-    movdqa      xmm3, xmm14
-    pshufb      xmm3, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
-    movdqa      xmm4, xmm14
-    paddd       xmm4, [rel gcm128_sse_winograd_clmul1_x8_wipe_one]  ; AES: 1 blocks ahead
-    pshufb      xmm4, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
-    paddd       xmm14, [rel gcm128_sse_winograd_clmul1_x8_wipe_blocks_2]  ; AES: the next counters
-    movdqu      xmm1, [rdi + 384]                   ; AES: k_0
-    pxor        xmm3, xmm1                          ; AES: + k_0
-    pxor        xmm4, xmm1                          ; AES: + k_0
-    movdqu      xmm1, [rdi + 400]                   ; AES: k_1
-    aesenc      xmm3, xmm1                          ; AES: round 1
-    aesenc      xmm4, xmm1                          ; AES: round 1
-    movdqu      xmm1, [rdi + 416]                   ; AES: k_2
-    aesenc      xmm3, xmm1                          ; AES: round 2
-    aesenc      xmm4, xmm1                          ; AES: round 2
-    movdqu      xmm1, [rdi + 432]                   ; AES: k_3
-    aesenc      xmm3, xmm1                          ; AES: round 3
-    aesenc      xmm4, xmm1                          ; AES: round 3
-    movdqu      xmm1, [rdi + 448]                   ; AES: k_4
-    aesenc      xmm3, xmm1                          ; AES: round 4
-    aesenc      xmm4, xmm1                          ; AES: round 4
-    movdqu      xmm1, [rdi + 464]                   ; AES: k_5
-    aesenc      xmm3, xmm1                          ; AES: round 5
-    aesenc      xmm4, xmm1                          ; AES: round 5
-    movdqu      xmm1, [rdi + 480]                   ; AES: k_6
-    aesenc      xmm3, xmm1                          ; AES: round 6
-    aesenc      xmm4, xmm1                          ; AES: round 6
-    movdqu      xmm1, [rdi + 496]                   ; AES: k_7
-    aesenc      xmm3, xmm1                          ; AES: round 7
-    aesenc      xmm4, xmm1                          ; AES: round 7
-    movdqu      xmm1, [rdi + 512]                   ; AES: k_8
-    aesenc      xmm3, xmm1                          ; AES: round 8
-    aesenc      xmm4, xmm1                          ; AES: round 8
-    movdqu      xmm1, [rdi + 528]                   ; AES: k_9
-    aesenc      xmm3, xmm1                          ; AES: round 9
-    aesenc      xmm4, xmm1                          ; AES: round 9
-    movdqu      xmm1, [rdi + 544]                   ; AES: k_10
-    movdqu      xmm2, [rcx]
-    pxor        xmm2, xmm1                          ; AES: k_Nr + text
-    aesenclast  xmm3, xmm2                          ; AES: last round: the other text
-    movdqu      [r8], xmm3                          ; AES: written
-    movdqu      xmm2, [rcx + 16]
-    pxor        xmm2, xmm1                          ; AES: k_Nr + text
-    aesenclast  xmm4, xmm2                          ; AES: last round: the other text
-    movdqu      [r8 + 16], xmm4                     ; AES: written
-    pshufb      xmm3, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C
-    pshufb      xmm4, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C
-    pxor        xmm3, xmm15                         ; C·H^i: A = X + C; X counts once
-    movdqa      xmm1, xmm3
-    pxor        xmm1, [rax]                         ; C·H^i: T = A + C1
-    movdqa      xmm2, xmm3
-    pxor        xmm2, [rax + 128]                   ; C·H^i: U = A + C2
-    pclmulqdq   xmm3, xmm3, 0x10                    ; C·H^i: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10                    ; C·H^i: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H^i: U0·U1
-    pxor        xmm7, xmm3                          ; C·H^i: S += it
-    pxor        xmm8, xmm1                          ; C·H^i: LO += it
-    pxor        xmm9, xmm2                          ; C·H^i: HI += it
-    movdqa      xmm1, xmm4
-    pxor        xmm1, [rax + 16]                    ; C·H^i: T = A + C1
-    movdqa      xmm2, xmm4
-    pxor        xmm2, [rax + 144]                   ; C·H^i: U = A + C2
-    pclmulqdq   xmm4, xmm4, 0x10                    ; C·H^i: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10                    ; C·H^i: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H^i: U0·U1
-    pxor        xmm7, xmm4                          ; C·H^i: S += it
-    pxor        xmm8, xmm1                          ; C·H^i: LO += it
-    pxor        xmm9, xmm2                          ; C·H^i: HI += it
-    pxor        xmm15, xmm15                        ; X counts once
-    add         rax, 0x20                           ; the next powers
-    add         rcx, 0x20                           ; the next blocks
-    sub         r9, 0x20
-    add         r8, 0x20
-.under_2:
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r9, 0x10
-    jb          .under_1
-    movdqa      xmm3, xmm14
-    pshufb      xmm3, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
-    paddd       xmm14, [rel gcm128_sse_winograd_clmul1_x8_wipe_one]  ; AES: the next counters
-    movdqu      xmm1, [rdi + 384]                   ; AES: k_0
-    pxor        xmm3, xmm1                          ; AES: + k_0
-    movdqu      xmm1, [rdi + 400]                   ; AES: k_1
-    aesenc      xmm3, xmm1                          ; AES: round 1
-    movdqu      xmm1, [rdi + 416]                   ; AES: k_2
-    aesenc      xmm3, xmm1                          ; AES: round 2
-    movdqu      xmm1, [rdi + 432]                   ; AES: k_3
-    aesenc      xmm3, xmm1                          ; AES: round 3
-    movdqu      xmm1, [rdi + 448]                   ; AES: k_4
-    aesenc      xmm3, xmm1                          ; AES: round 4
-    movdqu      xmm1, [rdi + 464]                   ; AES: k_5
-    aesenc      xmm3, xmm1                          ; AES: round 5
-    movdqu      xmm1, [rdi + 480]                   ; AES: k_6
-    aesenc      xmm3, xmm1                          ; AES: round 6
-    movdqu      xmm1, [rdi + 496]                   ; AES: k_7
-    aesenc      xmm3, xmm1                          ; AES: round 7
-    movdqu      xmm1, [rdi + 512]                   ; AES: k_8
-    aesenc      xmm3, xmm1                          ; AES: round 8
-    movdqu      xmm1, [rdi + 528]                   ; AES: k_9
-    aesenc      xmm3, xmm1                          ; AES: round 9
-    movdqu      xmm1, [rdi + 544]                   ; AES: k_10
-    movdqu      xmm2, [rcx]
-    pxor        xmm2, xmm1                          ; AES: k_Nr + text
-    aesenclast  xmm3, xmm2                          ; AES: last round: the other text
-    movdqu      [r8], xmm3                          ; AES: written
-    pshufb      xmm3, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C
-    pxor        xmm3, xmm15                         ; C·H^i: A = X + C; X counts once
-    movdqa      xmm1, xmm3
-    pxor        xmm1, [rax]                         ; C·H^i: T = A + C1
-    movdqa      xmm2, xmm3
-    pxor        xmm2, [rax + 128]                   ; C·H^i: U = A + C2
-    pclmulqdq   xmm3, xmm3, 0x10                    ; C·H^i: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10                    ; C·H^i: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H^i: U0·U1
-    pxor        xmm7, xmm3                          ; C·H^i: S += it
-    pxor        xmm8, xmm1                          ; C·H^i: LO += it
-    pxor        xmm9, xmm2                          ; C·H^i: HI += it
-    pxor        xmm15, xmm15                        ; X counts once
-    add         rax, 0x10                           ; the next powers
-    add         rcx, 0x10                           ; the next blocks
-    sub         r9, 0x10
-    add         r8, 0x10
-.under_1:
-    cmp         r9, 0x00
-    je          .reduce
-    movdqa      xmm5, xmm14
-    pshufb      xmm5, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; counter block
-    movdqu      xmm1, [rdi + 384]                   ; k_0
-    pxor        xmm5, xmm1                          ; + k_0
-    movdqu      xmm1, [rdi + 400]                   ; k_1
-    aesenc      xmm5, xmm1                          ; round 1
-    movdqu      xmm1, [rdi + 416]                   ; k_2
-    aesenc      xmm5, xmm1                          ; round 2
-    movdqu      xmm1, [rdi + 432]                   ; k_3
-    aesenc      xmm5, xmm1                          ; round 3
-    movdqu      xmm1, [rdi + 448]                   ; k_4
-    aesenc      xmm5, xmm1                          ; round 4
-    movdqu      xmm1, [rdi + 464]                   ; k_5
-    aesenc      xmm5, xmm1                          ; round 5
-    movdqu      xmm1, [rdi + 480]                   ; k_6
-    aesenc      xmm5, xmm1                          ; round 6
-    movdqu      xmm1, [rdi + 496]                   ; k_7
-    aesenc      xmm5, xmm1                          ; round 7
-    movdqu      xmm1, [rdi + 512]                   ; k_8
-    aesenc      xmm5, xmm1                          ; round 8
-    movdqu      xmm1, [rdi + 528]                   ; k_9
-    aesenc      xmm5, xmm1                          ; round 9
-    paddd       xmm14, [rel gcm128_sse_winograd_clmul1_x8_wipe_one]  ; the next counters
-    pxor        xmm1, xmm1
-    cmp         r9, 0x08
-    jb          .under8
-    movq        xmm1, [rcx]                         ; bytes 0..7
-    movq        xmm3, [rcx + r9 - 8]                ; the last 8 bytes
-    mov         rcx, r9
-    shl         rcx, 0x03
-    sub         rcx, 0x78
-    neg         rcx                                 ; 8·(15 - r) bits
-    movq        xmm2, rcx
-    psrlq       xmm3, xmm2                          ; 8·(15 - r) bits
-    psrlq       xmm3, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm1, xmm3                          ; C_last, zero-padded
-    jmp         .padded
-.under8:
-    cmp         r9, 0x04
-    jb          .under4
-    movd        xmm1, [rcx]                         ; bytes 0..3
-    movd        xmm3, [rcx + r9 - 4]                ; the last 4 bytes
-    mov         rcx, r9
-    shl         rcx, 0x03
-    sub         rcx, 0x20                           ; 8·(r - 4) bits
-    movq        xmm2, rcx
-    psllq       xmm3, xmm2                          ; into place
-    por         xmm1, xmm3                          ; C_last, zero-padded
-    jmp         .padded
-.under4:
-    mov         r11, r9
-    shr         r11, 0x01
-    movzx       r10d, byte [rcx]                    ; byte 0
-    movq        xmm1, r10
-    movzx       r10d, byte [rcx + r11]              ; byte r >> 1
-    movq        xmm2, r10
-    shl         r11, 0x03
-    movq        xmm3, r11
-    psllq       xmm2, xmm3                          ; into place
-    mov         r10, r9
-    sub         r10, 0x01
-    movzx       ecx, byte [rcx + r10]               ; byte r - 1
-    movq        xmm4, rcx
-    shl         r10, 0x03
-    movq        xmm3, r10
-    psllq       xmm4, xmm3                          ; into place
-    por         xmm1, xmm2
-    por         xmm1, xmm4                          ; C_last, zero-padded
-.padded:
-    movdqu      xmm2, [rdi + 544]                   ; k_10
-    pxor        xmm2, xmm1                          ; k_Nr + text
-    aesenclast  xmm5, xmm2                          ; other text
-    movq        xmm2, r9
-    pxor        xmm1, xmm1
-    pshufb      xmm2, xmm1                          ; r in every byte
-    pcmpgtb     xmm2, [rel gcm128_sse_winograd_clmul1_x8_wipe_positions]  ; ones in bytes 0..r-1
-    pand        xmm2, xmm5                          ; zero-padded
-    pshufb      xmm2, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C_last
-    pxor        xmm2, xmm15                         ; C·H: A = X + C; X counts once
-    movdqa      xmm1, xmm2
-    pxor        xmm1, [rax]                         ; C·H: T = A + C1
-    movdqa      xmm3, xmm2
-    pxor        xmm3, [rax + 128]                   ; C·H: U = A + C2
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H: A0·A1
+    lea         rax, [rbx + 15]                     ; reduce
+    and         rax, -16                            ; reduce
+    lea         rcx, [rdi + 128]                    ; reduce
+    sub         rcx, rax                            ; reduce: H^m
+    movdqu      xmm0, [rcx + 256]                   ; reduce: R_m: the key terms of H^m … H^1
+    cmp         rbx, 0x10
+    jae         .tail_first                         ; reduce
+    pxor        xmm4, xmm4                          ; reduce
+    pxor        xmm5, xmm5                          ; reduce
+    pxor        xmm6, xmm6                          ; reduce
+    jmp         .tail_rest                          ; reduce
+.tail_first:
+    movdqu      xmm4, [r11]                         ; C·H^m: C, bytes as in memory
+    pshufb      xmm4, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C·H^m: C
+    pxor        xmm4, xmm15                         ; C·H^m: A = X + C
+    movdqa      xmm5, xmm4
+    pxor        xmm5, [rcx]                         ; C·H^m: T = A + C1
+    movdqa      xmm6, xmm4
+    pxor        xmm6, [rcx + 128]                   ; C·H^m: U = A + C2
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C·H^m: A0·A1
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C·H^m: T0·T1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C·H^m: U0·U1
+    pxor        xmm15, xmm15                        ; C·H^m: X counts once
+    add         rcx, 0x10                           ; the next powers
+    add         r11, 0x10                           ; the next blocks
+    sub         rbx, 0x10
+    cmp         rbx, 0x10
+    jb          .tail_after_block
+.tail_block:
+    movdqu      xmm1, [r11]                         ; C·H^i: C, bytes as in memory
+    pshufb      xmm1, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C·H^i: C
+    movdqa      xmm2, xmm1
+    pxor        xmm2, [rcx]                         ; C·H^i: T = A + C1
+    movdqa      xmm3, xmm1
+    pxor        xmm3, [rcx + 128]                   ; C·H^i: U = A + C2
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C·H^i: A0·A1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H^i: T0·T1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C·H^i: U0·U1
+    pxor        xmm4, xmm1                          ; C·H^i: S += it
+    pxor        xmm5, xmm2                          ; C·H^i: LO += it
+    pxor        xmm6, xmm3                          ; C·H^i: HI += it
+    add         rcx, 0x10                           ; the next powers
+    add         r11, 0x10                           ; the next blocks
+    sub         rbx, 0x10
+    cmp         rbx, 0x10
+    jae         .tail_block
+.tail_after_block:
+    cmp         rbx, 0x00
+    je          .tail_reduce
+.tail_rest:
+    pshufb      xmm9, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C_last
+    pxor        xmm9, xmm15                         ; C·H: A = X + C; X counts once
+    movdqa      xmm1, xmm9
+    pxor        xmm1, [rcx]                         ; C·H: T = A + C1
+    movdqa      xmm2, xmm9
+    pxor        xmm2, [rcx + 128]                   ; C·H: U = A + C2
+    pclmulqdq   xmm9, xmm9, 0x10                    ; C·H: A0·A1
     pclmulqdq   xmm1, xmm1, 0x10                    ; C·H: T0·T1
-    pclmulqdq   xmm3, xmm3, 0x10                    ; C·H: U0·U1
-    pxor        xmm7, xmm2                          ; C·H: S += it
-    pxor        xmm8, xmm1                          ; C·H: LO += it
-    pxor        xmm9, xmm3                          ; C·H: HI += it
-    mov         rax, r9
-    and         rax, 0x08
-    cmp         rax, 0x00
-    je          .stored_8
-    movq        [r8], xmm5                          ; 8 of its bytes
-    psrldq      xmm5, 0x08                          ; the bytes after them
-    add         r8, 0x08
-.stored_8:
-    mov         rax, r9
-    and         rax, 0x04
-    cmp         rax, 0x00
-    je          .stored_4
-    movd        [r8], xmm5                          ; 4 of its bytes
-    psrldq      xmm5, 0x04                          ; the bytes after them
-    add         r8, 0x04
-.stored_4:
-    mov         rax, r9
-    and         rax, 0x02
-    cmp         rax, 0x00
-    je          .stored_2
-    pextrw      word [r8], xmm5, 0x00               ; 2 of its bytes
-    psrldq      xmm5, 0x02                          ; the bytes after them
-    add         r8, 0x02
-.stored_2:
-    and         r9, 0x01
-    cmp         r9, 0x00
-    je          .stored_1
-    pextrb      byte [r8], xmm5, 0x00               ; 1 of its bytes
-.stored_1:
-.reduce:
-    pxor        xmm8, xmm7                          ; reduce: LO += S
-    pxor        xmm9, xmm7                          ; reduce: HI += S
-    pxor        xmm9, xmm0                          ; reduce: HI minus the key terms
-    movdqa      xmm15, xmm8
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H: U0·U1
+    pxor        xmm4, xmm9                          ; C·H: S += it
+    pxor        xmm5, xmm1                          ; C·H: LO += it
+    pxor        xmm6, xmm2                          ; C·H: HI += it
+.tail_reduce:
+    pxor        xmm5, xmm4                          ; reduce: LO += S
+    pxor        xmm6, xmm4                          ; reduce: HI += S
+    pxor        xmm6, xmm0                          ; reduce: HI minus the key terms
+    movdqa      xmm15, xmm5
     pclmulqdq   xmm15, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; reduce: LO0·Q'
-    pshufd      xmm0, xmm8, 0x4e                    ; reduce: (LO1, LO0)
-    pxor        xmm0, xmm9                          ; reduce: + HI
+    pshufd      xmm0, xmm5, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm0, xmm6                          ; reduce: + HI
     pxor        xmm15, xmm0                         ; reduce: RES = fold(LO) + HI
 .store:
     pshufb      xmm14, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; counter block
@@ -1488,19 +1460,22 @@ gcm128_sse_winograd_clmul1_x8_wipe_encrypt:
     pxor        xmm13, xmm13                        ; wipe
     pxor        xmm14, xmm14                        ; wipe
     pxor        xmm15, xmm15                        ; wipe
+    xor         eax, eax                            ; wipe
     xor         ecx, ecx                            ; wipe
-    xor         r10d, r10d                          ; wipe
+    pop         rbx                                 ; callee-saved
     ret
 .end:
 
 ; void gcm128_sse_winograd_clmul1_x8_wipe_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
 ;   out = in decrypted, x = GHASH continued over in; the counter steps over the blocks
-;   stack 0 bytes; writes xmm0-15, rax rcx r8 r9 r10 r11
+;   stack 16 bytes; writes xmm0-15, rax rcx rbx rbp r8 r9 r10 r11
 ;   no secret remains in registers or on the stack
 global gcm128_sse_winograd_clmul1_x8_wipe_decrypt:function (gcm128_sse_winograd_clmul1_x8_wipe_decrypt.end - gcm128_sse_winograd_clmul1_x8_wipe_decrypt)
 align 32
 gcm128_sse_winograd_clmul1_x8_wipe_decrypt:
     endbr64
+    push        rbx                                 ; callee-saved
+    push        rbp                                 ; callee-saved
     cmp         r9, 0x00
     je          .done
     movdqu      xmm15, [rdx]                        ; X, bytes as in memory
@@ -1769,403 +1744,417 @@ gcm128_sse_winograd_clmul1_x8_wipe_decrypt:
     cmp         r9, 0x00
     je          .store
 .rest:
-    lea         r10, [r9 + 15]
-    and         r10, -16
+    mov         r10, rcx
+    mov         rbp, r9
+    lea         r11, [rbp + 15]
+    and         r11, -16
     lea         rax, [rdi + 128]
-    sub         rax, r10                            ; H^m
+    sub         rax, r11                            ; H^m
     movdqu      xmm0, [rax + 256]                   ; R_m: the key terms of H^m … H^1
-    pxor        xmm3, xmm3
-    pxor        xmm4, xmm4
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbp, 0x10
+    jae         .tail_first
     pxor        xmm5, xmm5
+    pxor        xmm6, xmm6
+    pxor        xmm7, xmm7
+    jmp         .tail_rest
+.tail_first:
+    movdqu      xmm5, [r10]                         ; C·H^m: C, bytes as in memory
+    pshufb      xmm5, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C·H^m: C
+    pxor        xmm5, xmm15                         ; C·H^m: A = X + C
+    movdqa      xmm6, xmm5
+    pxor        xmm6, [rax]                         ; C·H^m: T = A + C1
+    movdqa      xmm7, xmm5
+    pxor        xmm7, [rax + 128]                   ; C·H^m: U = A + C2
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C·H^m: A0·A1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C·H^m: T0·T1
+    pclmulqdq   xmm7, xmm7, 0x10                    ; C·H^m: U0·U1
+    pxor        xmm15, xmm15                        ; C·H^m: X counts once
+    add         rax, 0x10                           ; the next powers
+    add         r10, 0x10                           ; the next blocks
+    sub         rbp, 0x10
+    cmp         rbp, 0x10
+    jb          .tail_after_block
+.tail_block:
+    movdqu      xmm1, [r10]                         ; C·H^i: C, bytes as in memory
+    pshufb      xmm1, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C·H^i: C
+    movdqa      xmm2, xmm1
+    pxor        xmm2, [rax]                         ; C·H^i: T = A + C1
+    movdqa      xmm3, xmm1
+    pxor        xmm3, [rax + 128]                   ; C·H^i: U = A + C2
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C·H^i: A0·A1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H^i: T0·T1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C·H^i: U0·U1
+    pxor        xmm5, xmm1                          ; C·H^i: S += it
+    pxor        xmm6, xmm2                          ; C·H^i: LO += it
+    pxor        xmm7, xmm3                          ; C·H^i: HI += it
+    add         rax, 0x10                           ; the next powers
+    add         r10, 0x10                           ; the next blocks
+    sub         rbp, 0x10
+    cmp         rbp, 0x10
+    jae         .tail_block
+.tail_after_block:
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbp, 0x00
+    je          .tail_reduce
+.tail_rest:
+    pxor        xmm4, xmm4
+    cmp         rbp, 0x08
+    jb          .tail_under8
+    movq        xmm4, [r10]                         ; bytes 0..7
+    movq        xmm2, [r10 + rbp - 8]               ; the last 8 bytes
+    shl         rbp, 0x03
+    sub         rbp, 0x78
+    neg         rbp                                 ; 8·(15 - r) bits
+    movq        xmm1, rbp
+    psrlq       xmm2, xmm1                          ; 8·(15 - r) bits
+    psrlq       xmm2, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm4, xmm2                          ; C_last, zero-padded
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .tail_padded
+.tail_under8:
+    cmp         rbp, 0x04
+    jb          .tail_under4
+    movd        xmm4, [r10]                         ; bytes 0..3
+    movd        xmm2, [r10 + rbp - 4]               ; the last 4 bytes
+    shl         rbp, 0x03
+    sub         rbp, 0x20                           ; 8·(r - 4) bits
+    movq        xmm1, rbp
+    psllq       xmm2, xmm1                          ; into place
+    por         xmm4, xmm2                          ; C_last, zero-padded
+    jmp         .tail_padded
+.tail_under4:
+    mov         rbx, rbp
+    shr         rbx, 0x01
+    movzx       r11d, byte [r10]                    ; byte 0
+    movq        xmm4, r11
+    movzx       r11d, byte [r10 + rbx]              ; byte r >> 1
+    movq        xmm1, r11
+    mov         r11d, 0x00                          ; no byte stays
+    shl         rbx, 0x03
+    movq        xmm2, rbx
+    psllq       xmm1, xmm2                          ; into place
+    sub         rbp, 0x01
+    movzx       r10d, byte [r10 + rbp]              ; byte r - 1
+    movq        xmm3, r10
+    mov         r10d, 0x00                          ; no byte stays
+    shl         rbp, 0x03
+    movq        xmm2, rbp
+    psllq       xmm3, xmm2                          ; into place
+    mov         r11d, 0x00                          ; no byte stays
+    por         xmm4, xmm1
+    por         xmm4, xmm3                          ; C_last, zero-padded
+.tail_padded:
+    pshufb      xmm4, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C_last
+    pxor        xmm4, xmm15                         ; C·H: A = X + C; X counts once
+    movdqa      xmm1, xmm4
+    pxor        xmm1, [rax]                         ; C·H: T = A + C1
+    movdqa      xmm2, xmm4
+    pxor        xmm2, [rax + 128]                   ; C·H: U = A + C2
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C·H: A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C·H: T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H: U0·U1
+    pxor        xmm5, xmm4                          ; C·H: S += it
+    pxor        xmm6, xmm1                          ; C·H: LO += it
+    pxor        xmm7, xmm2                          ; C·H: HI += it
+.tail_reduce:
+    pxor        xmm6, xmm5                          ; reduce: LO += S
+    pxor        xmm7, xmm5                          ; reduce: HI += S
+    pxor        xmm7, xmm0                          ; reduce: HI minus the key terms
+    movdqa      xmm15, xmm6
+    pclmulqdq   xmm15, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; reduce: LO0·Q'
+    pshufd      xmm0, xmm6, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm0, xmm7                          ; reduce: + HI
+    pxor        xmm15, xmm0                         ; reduce: RES = fold(LO) + HI
+    pxor        xmm0, xmm0                          ; reduce
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x00
+    je          .written                            ; reduce
     cmp         r9, 0x40
-    jb          .under_4
-    movdqa      xmm1, xmm14
-    pshufb      xmm1, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
-    movdqu      xmm6, [rcx]                         ; C, bytes as in memory
+    jb          .under_4                            ; reduce
     movdqa      xmm2, xmm14
-    paddd       xmm2, [rel gcm128_sse_winograd_clmul1_x8_wipe_one]  ; AES: 1 blocks ahead
-    pshufb      xmm6, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C
     pshufb      xmm2, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
-    pxor        xmm6, xmm15                         ; C·H^i: A = X + C; X counts once
-    movdqa      xmm10, xmm14
-    paddd       xmm10, [rel gcm128_sse_winograd_clmul1_x8_wipe_blocks_2]  ; AES: 2 blocks ahead
-    pshufb      xmm10, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
-    movdqa      xmm7, xmm6
-    pclmulqdq   xmm7, xmm6, 0x10                    ; C·H^i: A0·A1
-    movdqa      xmm11, xmm14
-    paddd       xmm11, [rel gcm128_sse_winograd_clmul1_x8_wipe_blocks_3]  ; AES: 3 blocks ahead
-    pxor        xmm3, xmm7                          ; C·H^i: S += it
-    pshufb      xmm11, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
-    movdqa      xmm7, xmm6
-    pxor        xmm7, [rax]                         ; C·H^i: T = A + C1
+    movdqa      xmm3, xmm14
+    paddd       xmm3, [rel gcm128_sse_winograd_clmul1_x8_wipe_one]  ; AES: 1 blocks ahead
+    pshufb      xmm3, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
+    movdqa      xmm4, xmm14
+    paddd       xmm4, [rel gcm128_sse_winograd_clmul1_x8_wipe_blocks_2]  ; AES: 2 blocks ahead
+    pshufb      xmm4, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
+    movdqa      xmm5, xmm14
+    paddd       xmm5, [rel gcm128_sse_winograd_clmul1_x8_wipe_blocks_3]  ; AES: 3 blocks ahead
+    pshufb      xmm5, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
     paddd       xmm14, [rel gcm128_sse_winograd_clmul1_x8_wipe_blocks_4]  ; AES: the next counters
-    pclmulqdq   xmm7, xmm7, 0x10                    ; C·H^i: T0·T1
-    movdqu      xmm8, [rdi + 384]                   ; AES: k_0
-    pxor        xmm4, xmm7                          ; C·H^i: LO += it
-    pxor        xmm1, xmm8                          ; AES: + k_0
-    pxor        xmm2, xmm8                          ; AES: + k_0
-    pxor        xmm6, [rax + 128]                   ; C·H^i: U = A + C2
-    pxor        xmm10, xmm8                         ; AES: + k_0
-    pclmulqdq   xmm6, xmm6, 0x10                    ; C·H^i: U0·U1
-    pxor        xmm11, xmm8                         ; AES: + k_0
-    pxor        xmm5, xmm6                          ; C·H^i: HI += it
-    movdqu      xmm6, [rdi + 400]                   ; AES: k_1
-    aesenc      xmm1, xmm6                          ; AES: round 1
-    movdqu      xmm8, [rcx + 16]                    ; C, bytes as in memory
-    aesenc      xmm2, xmm6                          ; AES: round 1
-    pshufb      xmm8, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C
-    aesenc      xmm10, xmm6                         ; AES: round 1
-    aesenc      xmm11, xmm6                         ; AES: round 1
-    movdqu      xmm6, [rdi + 416]                   ; AES: k_2
-    movdqa      xmm7, xmm8
-    pclmulqdq   xmm7, xmm8, 0x10                    ; C·H^i: A0·A1
-    aesenc      xmm1, xmm6                          ; AES: round 2
-    pxor        xmm3, xmm7                          ; C·H^i: S += it
-    aesenc      xmm2, xmm6                          ; AES: round 2
-    aesenc      xmm10, xmm6                         ; AES: round 2
-    aesenc      xmm11, xmm6                         ; AES: round 2
-    movdqa      xmm7, xmm8
-    pxor        xmm7, [rax + 16]                    ; C·H^i: T = A + C1
-    movdqu      xmm6, [rdi + 432]                   ; AES: k_3
-    pclmulqdq   xmm7, xmm7, 0x10                    ; C·H^i: T0·T1
-    aesenc      xmm1, xmm6                          ; AES: round 3
-    pxor        xmm4, xmm7                          ; C·H^i: LO += it
-    aesenc      xmm2, xmm6                          ; AES: round 3
-    aesenc      xmm10, xmm6                         ; AES: round 3
-    aesenc      xmm11, xmm6                         ; AES: round 3
-    pxor        xmm8, [rax + 144]                   ; C·H^i: U = A + C2
-    movdqu      xmm6, [rdi + 448]                   ; AES: k_4
-    aesenc      xmm1, xmm6                          ; AES: round 4
-    pclmulqdq   xmm8, xmm8, 0x10                    ; C·H^i: U0·U1
-    aesenc      xmm2, xmm6                          ; AES: round 4
-    pxor        xmm5, xmm8                          ; C·H^i: HI += it
-    aesenc      xmm10, xmm6                         ; AES: round 4
-    movdqu      xmm7, [rcx + 32]                    ; C, bytes as in memory
-    aesenc      xmm11, xmm6                         ; AES: round 4
-    movdqu      xmm6, [rdi + 464]                   ; AES: k_5
-    pshufb      xmm7, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C
-    aesenc      xmm1, xmm6                          ; AES: round 5
-    aesenc      xmm2, xmm6                          ; AES: round 5
-    movdqa      xmm8, xmm7
-    pclmulqdq   xmm8, xmm7, 0x10                    ; C·H^i: A0·A1
-    aesenc      xmm10, xmm6                         ; AES: round 5
-    aesenc      xmm11, xmm6                         ; AES: round 5
-    pxor        xmm3, xmm8                          ; C·H^i: S += it
-    movdqu      xmm6, [rdi + 480]                   ; AES: k_6
-    aesenc      xmm1, xmm6                          ; AES: round 6
-    movdqa      xmm8, xmm7
-    pxor        xmm8, [rax + 32]                    ; C·H^i: T = A + C1
-    aesenc      xmm2, xmm6                          ; AES: round 6
-    aesenc      xmm10, xmm6                         ; AES: round 6
-    pclmulqdq   xmm8, xmm8, 0x10                    ; C·H^i: T0·T1
-    aesenc      xmm11, xmm6                         ; AES: round 6
-    pxor        xmm4, xmm8                          ; C·H^i: LO += it
-    movdqu      xmm6, [rdi + 496]                   ; AES: k_7
-    aesenc      xmm1, xmm6                          ; AES: round 7
-    aesenc      xmm2, xmm6                          ; AES: round 7
-    pxor        xmm7, [rax + 160]                   ; C·H^i: U = A + C2
-    aesenc      xmm10, xmm6                         ; AES: round 7
-    pclmulqdq   xmm7, xmm7, 0x10                    ; C·H^i: U0·U1
-    aesenc      xmm11, xmm6                         ; AES: round 7
-    movdqu      xmm6, [rdi + 512]                   ; AES: k_8
-    pxor        xmm5, xmm7                          ; C·H^i: HI += it
-    aesenc      xmm1, xmm6                          ; AES: round 8
-    movdqu      xmm9, [rcx + 48]                    ; C, bytes as in memory
-    aesenc      xmm2, xmm6                          ; AES: round 8
-    pshufb      xmm9, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C
-    aesenc      xmm10, xmm6                         ; AES: round 8
-    aesenc      xmm11, xmm6                         ; AES: round 8
-    movdqu      xmm6, [rdi + 528]                   ; AES: k_9
-    movdqa      xmm7, xmm9
-    pclmulqdq   xmm7, xmm9, 0x10                    ; C·H^i: A0·A1
-    aesenc      xmm1, xmm6                          ; AES: round 9
-    pxor        xmm3, xmm7                          ; C·H^i: S += it
-    aesenc      xmm2, xmm6                          ; AES: round 9
-    aesenc      xmm10, xmm6                         ; AES: round 9
-    aesenc      xmm11, xmm6                         ; AES: round 9
-    movdqa      xmm7, xmm9
-    pxor        xmm7, [rax + 48]                    ; C·H^i: T = A + C1
-    movdqu      xmm6, [rdi + 544]                   ; AES: k_10
-    pclmulqdq   xmm7, xmm7, 0x10                    ; C·H^i: T0·T1
-    movdqu      xmm8, [rcx]
-    pxor        xmm8, xmm6                          ; AES: k_Nr + text
-    aesenclast  xmm1, xmm8                          ; AES: last round: the other text
-    pxor        xmm4, xmm7                          ; C·H^i: LO += it
-    movdqu      [r8], xmm1                          ; AES: written
-    movdqu      xmm1, [rcx + 16]
-    pxor        xmm1, xmm6                          ; AES: k_Nr + text
+    movdqu      xmm0, [rdi + 384]                   ; AES: k_0
+    pxor        xmm2, xmm0                          ; AES: + k_0
+    pxor        xmm3, xmm0                          ; AES: + k_0
+    pxor        xmm4, xmm0                          ; AES: + k_0
+    pxor        xmm5, xmm0                          ; AES: + k_0
+    movdqu      xmm0, [rdi + 400]                   ; AES: k_1
+    aesenc      xmm2, xmm0                          ; AES: round 1
+    aesenc      xmm3, xmm0                          ; AES: round 1
+    aesenc      xmm4, xmm0                          ; AES: round 1
+    aesenc      xmm5, xmm0                          ; AES: round 1
+    movdqu      xmm0, [rdi + 416]                   ; AES: k_2
+    aesenc      xmm2, xmm0                          ; AES: round 2
+    aesenc      xmm3, xmm0                          ; AES: round 2
+    aesenc      xmm4, xmm0                          ; AES: round 2
+    aesenc      xmm5, xmm0                          ; AES: round 2
+    movdqu      xmm0, [rdi + 432]                   ; AES: k_3
+    aesenc      xmm2, xmm0                          ; AES: round 3
+    aesenc      xmm3, xmm0                          ; AES: round 3
+    aesenc      xmm4, xmm0                          ; AES: round 3
+    aesenc      xmm5, xmm0                          ; AES: round 3
+    movdqu      xmm0, [rdi + 448]                   ; AES: k_4
+    aesenc      xmm2, xmm0                          ; AES: round 4
+    aesenc      xmm3, xmm0                          ; AES: round 4
+    aesenc      xmm4, xmm0                          ; AES: round 4
+    aesenc      xmm5, xmm0                          ; AES: round 4
+    movdqu      xmm0, [rdi + 464]                   ; AES: k_5
+    aesenc      xmm2, xmm0                          ; AES: round 5
+    aesenc      xmm3, xmm0                          ; AES: round 5
+    aesenc      xmm4, xmm0                          ; AES: round 5
+    aesenc      xmm5, xmm0                          ; AES: round 5
+    movdqu      xmm0, [rdi + 480]                   ; AES: k_6
+    aesenc      xmm2, xmm0                          ; AES: round 6
+    aesenc      xmm3, xmm0                          ; AES: round 6
+    aesenc      xmm4, xmm0                          ; AES: round 6
+    aesenc      xmm5, xmm0                          ; AES: round 6
+    movdqu      xmm0, [rdi + 496]                   ; AES: k_7
+    aesenc      xmm2, xmm0                          ; AES: round 7
+    aesenc      xmm3, xmm0                          ; AES: round 7
+    aesenc      xmm4, xmm0                          ; AES: round 7
+    aesenc      xmm5, xmm0                          ; AES: round 7
+    movdqu      xmm0, [rdi + 512]                   ; AES: k_8
+    aesenc      xmm2, xmm0                          ; AES: round 8
+    aesenc      xmm3, xmm0                          ; AES: round 8
+    aesenc      xmm4, xmm0                          ; AES: round 8
+    aesenc      xmm5, xmm0                          ; AES: round 8
+    movdqu      xmm0, [rdi + 528]                   ; AES: k_9
+    aesenc      xmm2, xmm0                          ; AES: round 9
+    aesenc      xmm3, xmm0                          ; AES: round 9
+    aesenc      xmm4, xmm0                          ; AES: round 9
+    aesenc      xmm5, xmm0                          ; AES: round 9
+    movdqu      xmm0, [rdi + 544]                   ; AES: k_10
+    movdqu      xmm1, [rcx]
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
     aesenclast  xmm2, xmm1                          ; AES: last round: the other text
-    pxor        xmm9, [rax + 176]                   ; C·H^i: U = A + C2
-    movdqu      [r8 + 16], xmm2                     ; AES: written
-    pclmulqdq   xmm9, xmm9, 0x10                    ; C·H^i: U0·U1
+    movdqu      [r8], xmm2                          ; AES: written
+    movdqu      xmm1, [rcx + 16]
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm3, xmm1                          ; AES: last round: the other text
+    movdqu      [r8 + 16], xmm3                     ; AES: written
     movdqu      xmm1, [rcx + 32]
-    pxor        xmm1, xmm6                          ; AES: k_Nr + text
-    pxor        xmm5, xmm9                          ; C·H^i: HI += it
-    aesenclast  xmm10, xmm1                         ; AES: last round: the other text
-    movdqu      [r8 + 32], xmm10                    ; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm4, xmm1                          ; AES: last round: the other text
+    movdqu      [r8 + 32], xmm4                     ; AES: written
     movdqu      xmm1, [rcx + 48]
-    pxor        xmm1, xmm6                          ; AES: k_Nr + text
-    aesenclast  xmm11, xmm1                         ; AES: last round: the other text
-    movdqu      [r8 + 48], xmm11                    ; AES: written
-    pxor        xmm15, xmm15                        ; X counts once
-    add         rax, 0x40                           ; the next powers
-    add         rcx, 0x40                           ; the next blocks
-    sub         r9, 0x40
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm1                          ; AES: last round: the other text
+    movdqu      [r8 + 48], xmm5                     ; AES: written
+    add         rcx, 0x40
     add         r8, 0x40
+    sub         r9, 0x40
 .under_4:
     cmp         r9, 0x20
     jb          .under_2
     movdqa      xmm2, xmm14
     pshufb      xmm2, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
-    movdqu      xmm1, [rcx]                         ; C, bytes as in memory
-    movdqa      xmm6, xmm14
-    paddd       xmm6, [rel gcm128_sse_winograd_clmul1_x8_wipe_one]  ; AES: 1 blocks ahead
-    pshufb      xmm1, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C
-    pshufb      xmm6, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
+    movdqa      xmm3, xmm14
+    paddd       xmm3, [rel gcm128_sse_winograd_clmul1_x8_wipe_one]  ; AES: 1 blocks ahead
+    pshufb      xmm3, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
     paddd       xmm14, [rel gcm128_sse_winograd_clmul1_x8_wipe_blocks_2]  ; AES: the next counters
-    pxor        xmm1, xmm15                         ; C·H^i: A = X + C; X counts once
-    movdqa      xmm7, xmm1
-    pclmulqdq   xmm7, xmm1, 0x10                    ; C·H^i: A0·A1
-    movdqu      xmm8, [rdi + 384]                   ; AES: k_0
-    pxor        xmm2, xmm8                          ; AES: + k_0
-    pxor        xmm3, xmm7                          ; C·H^i: S += it
-    pxor        xmm6, xmm8                          ; AES: + k_0
-    movdqu      xmm7, [rdi + 400]                   ; AES: k_1
-    movdqa      xmm8, xmm1
-    pxor        xmm8, [rax]                         ; C·H^i: T = A + C1
-    aesenc      xmm2, xmm7                          ; AES: round 1
-    pclmulqdq   xmm8, xmm8, 0x10                    ; C·H^i: T0·T1
-    aesenc      xmm6, xmm7                          ; AES: round 1
-    movdqu      xmm7, [rdi + 416]                   ; AES: k_2
-    pxor        xmm4, xmm8                          ; C·H^i: LO += it
-    aesenc      xmm2, xmm7                          ; AES: round 2
-    pxor        xmm1, [rax + 128]                   ; C·H^i: U = A + C2
-    aesenc      xmm6, xmm7                          ; AES: round 2
-    movdqu      xmm7, [rdi + 432]                   ; AES: k_3
-    pclmulqdq   xmm1, xmm1, 0x10                    ; C·H^i: U0·U1
-    aesenc      xmm2, xmm7                          ; AES: round 3
-    pxor        xmm5, xmm1                          ; C·H^i: HI += it
-    aesenc      xmm6, xmm7                          ; AES: round 3
-    movdqu      xmm1, [rdi + 448]                   ; AES: k_4
-    movdqu      xmm8, [rcx + 16]                    ; C, bytes as in memory
-    aesenc      xmm2, xmm1                          ; AES: round 4
-    pshufb      xmm8, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C
-    aesenc      xmm6, xmm1                          ; AES: round 4
-    movdqu      xmm1, [rdi + 464]                   ; AES: k_5
-    aesenc      xmm2, xmm1                          ; AES: round 5
-    aesenc      xmm6, xmm1                          ; AES: round 5
-    movdqa      xmm1, xmm8
-    pclmulqdq   xmm1, xmm8, 0x10                    ; C·H^i: A0·A1
-    movdqu      xmm7, [rdi + 480]                   ; AES: k_6
-    pxor        xmm3, xmm1                          ; C·H^i: S += it
-    aesenc      xmm2, xmm7                          ; AES: round 6
-    aesenc      xmm6, xmm7                          ; AES: round 6
-    movdqu      xmm1, [rdi + 496]                   ; AES: k_7
-    movdqa      xmm7, xmm8
-    pxor        xmm7, [rax + 16]                    ; C·H^i: T = A + C1
-    aesenc      xmm2, xmm1                          ; AES: round 7
-    aesenc      xmm6, xmm1                          ; AES: round 7
-    pclmulqdq   xmm7, xmm7, 0x10                    ; C·H^i: T0·T1
-    movdqu      xmm1, [rdi + 512]                   ; AES: k_8
-    pxor        xmm4, xmm7                          ; C·H^i: LO += it
-    aesenc      xmm2, xmm1                          ; AES: round 8
-    aesenc      xmm6, xmm1                          ; AES: round 8
-    movdqu      xmm1, [rdi + 528]                   ; AES: k_9
-    pxor        xmm8, [rax + 144]                   ; C·H^i: U = A + C2
-    aesenc      xmm2, xmm1                          ; AES: round 9
-    aesenc      xmm6, xmm1                          ; AES: round 9
-    pclmulqdq   xmm8, xmm8, 0x10                    ; C·H^i: U0·U1
-    movdqu      xmm1, [rdi + 544]                   ; AES: k_10
-    movdqu      xmm7, [rcx]
-    pxor        xmm7, xmm1                          ; AES: k_Nr + text
-    pxor        xmm5, xmm8                          ; C·H^i: HI += it
-    aesenclast  xmm2, xmm7                          ; AES: last round: the other text
+    movdqu      xmm0, [rdi + 384]                   ; AES: k_0
+    pxor        xmm2, xmm0                          ; AES: + k_0
+    pxor        xmm3, xmm0                          ; AES: + k_0
+    movdqu      xmm0, [rdi + 400]                   ; AES: k_1
+    aesenc      xmm2, xmm0                          ; AES: round 1
+    aesenc      xmm3, xmm0                          ; AES: round 1
+    movdqu      xmm0, [rdi + 416]                   ; AES: k_2
+    aesenc      xmm2, xmm0                          ; AES: round 2
+    aesenc      xmm3, xmm0                          ; AES: round 2
+    movdqu      xmm0, [rdi + 432]                   ; AES: k_3
+    aesenc      xmm2, xmm0                          ; AES: round 3
+    aesenc      xmm3, xmm0                          ; AES: round 3
+    movdqu      xmm0, [rdi + 448]                   ; AES: k_4
+    aesenc      xmm2, xmm0                          ; AES: round 4
+    aesenc      xmm3, xmm0                          ; AES: round 4
+    movdqu      xmm0, [rdi + 464]                   ; AES: k_5
+    aesenc      xmm2, xmm0                          ; AES: round 5
+    aesenc      xmm3, xmm0                          ; AES: round 5
+    movdqu      xmm0, [rdi + 480]                   ; AES: k_6
+    aesenc      xmm2, xmm0                          ; AES: round 6
+    aesenc      xmm3, xmm0                          ; AES: round 6
+    movdqu      xmm0, [rdi + 496]                   ; AES: k_7
+    aesenc      xmm2, xmm0                          ; AES: round 7
+    aesenc      xmm3, xmm0                          ; AES: round 7
+    movdqu      xmm0, [rdi + 512]                   ; AES: k_8
+    aesenc      xmm2, xmm0                          ; AES: round 8
+    aesenc      xmm3, xmm0                          ; AES: round 8
+    movdqu      xmm0, [rdi + 528]                   ; AES: k_9
+    aesenc      xmm2, xmm0                          ; AES: round 9
+    aesenc      xmm3, xmm0                          ; AES: round 9
+    movdqu      xmm0, [rdi + 544]                   ; AES: k_10
+    movdqu      xmm1, [rcx]
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm2, xmm1                          ; AES: last round: the other text
     movdqu      [r8], xmm2                          ; AES: written
-    movdqu      xmm2, [rcx + 16]
-    pxor        xmm2, xmm1                          ; AES: k_Nr + text
-    aesenclast  xmm6, xmm2                          ; AES: last round: the other text
-    movdqu      [r8 + 16], xmm6                     ; AES: written
-    pxor        xmm15, xmm15                        ; X counts once
-    add         rax, 0x20                           ; the next powers
-    add         rcx, 0x20                           ; the next blocks
-    sub         r9, 0x20
+    movdqu      xmm1, [rcx + 16]
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm3, xmm1                          ; AES: last round: the other text
+    movdqu      [r8 + 16], xmm3                     ; AES: written
+    add         rcx, 0x20
     add         r8, 0x20
+    sub         r9, 0x20
 .under_2:
     cmp         r9, 0x10
     jb          .under_1
-    movdqa      xmm6, xmm14
-    pshufb      xmm6, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
-    movdqu      xmm2, [rcx]                         ; C, bytes as in memory
+    movdqa      xmm2, xmm14
+    pshufb      xmm2, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
     paddd       xmm14, [rel gcm128_sse_winograd_clmul1_x8_wipe_one]  ; AES: the next counters
-    pshufb      xmm2, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C
-    movdqu      xmm1, [rdi + 384]                   ; AES: k_0
-    pxor        xmm6, xmm1                          ; AES: + k_0
-    pxor        xmm2, xmm15                         ; C·H^i: A = X + C; X counts once
-    movdqu      xmm1, [rdi + 400]                   ; AES: k_1
-    aesenc      xmm6, xmm1                          ; AES: round 1
-    movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, xmm2, 0x10                    ; C·H^i: A0·A1
-    movdqu      xmm7, [rdi + 416]                   ; AES: k_2
-    aesenc      xmm6, xmm7                          ; AES: round 2
-    pxor        xmm3, xmm1                          ; C·H^i: S += it
-    movdqu      xmm1, [rdi + 432]                   ; AES: k_3
-    aesenc      xmm6, xmm1                          ; AES: round 3
-    movdqa      xmm7, xmm2
-    pxor        xmm7, [rax]                         ; C·H^i: T = A + C1
-    movdqu      xmm1, [rdi + 448]                   ; AES: k_4
-    aesenc      xmm6, xmm1                          ; AES: round 4
-    pclmulqdq   xmm7, xmm7, 0x10                    ; C·H^i: T0·T1
-    movdqu      xmm1, [rdi + 464]                   ; AES: k_5
-    pxor        xmm4, xmm7                          ; C·H^i: LO += it
-    aesenc      xmm6, xmm1                          ; AES: round 5
-    movdqu      xmm1, [rdi + 480]                   ; AES: k_6
-    pxor        xmm2, [rax + 128]                   ; C·H^i: U = A + C2
-    aesenc      xmm6, xmm1                          ; AES: round 6
-    movdqu      xmm1, [rdi + 496]                   ; AES: k_7
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H^i: U0·U1
-    aesenc      xmm6, xmm1                          ; AES: round 7
-    movdqu      xmm1, [rdi + 512]                   ; AES: k_8
-    pxor        xmm5, xmm2                          ; C·H^i: HI += it
-    aesenc      xmm6, xmm1                          ; AES: round 8
-    movdqu      xmm1, [rdi + 528]                   ; AES: k_9
-    aesenc      xmm6, xmm1                          ; AES: round 9
-    movdqu      xmm1, [rdi + 544]                   ; AES: k_10
-    movdqu      xmm2, [rcx]
-    pxor        xmm2, xmm1                          ; AES: k_Nr + text
-    aesenclast  xmm6, xmm2                          ; AES: last round: the other text
-    movdqu      [r8], xmm6                          ; AES: written
-    pxor        xmm15, xmm15                        ; X counts once
-    add         rax, 0x10                           ; the next powers
-    add         rcx, 0x10                           ; the next blocks
-    sub         r9, 0x10
+    movdqu      xmm0, [rdi + 384]                   ; AES: k_0
+    pxor        xmm2, xmm0                          ; AES: + k_0
+    movdqu      xmm0, [rdi + 400]                   ; AES: k_1
+    aesenc      xmm2, xmm0                          ; AES: round 1
+    movdqu      xmm0, [rdi + 416]                   ; AES: k_2
+    aesenc      xmm2, xmm0                          ; AES: round 2
+    movdqu      xmm0, [rdi + 432]                   ; AES: k_3
+    aesenc      xmm2, xmm0                          ; AES: round 3
+    movdqu      xmm0, [rdi + 448]                   ; AES: k_4
+    aesenc      xmm2, xmm0                          ; AES: round 4
+    movdqu      xmm0, [rdi + 464]                   ; AES: k_5
+    aesenc      xmm2, xmm0                          ; AES: round 5
+    movdqu      xmm0, [rdi + 480]                   ; AES: k_6
+    aesenc      xmm2, xmm0                          ; AES: round 6
+    movdqu      xmm0, [rdi + 496]                   ; AES: k_7
+    aesenc      xmm2, xmm0                          ; AES: round 7
+    movdqu      xmm0, [rdi + 512]                   ; AES: k_8
+    aesenc      xmm2, xmm0                          ; AES: round 8
+    movdqu      xmm0, [rdi + 528]                   ; AES: k_9
+    aesenc      xmm2, xmm0                          ; AES: round 9
+    movdqu      xmm0, [rdi + 544]                   ; AES: k_10
+    movdqu      xmm1, [rcx]
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm2, xmm1                          ; AES: last round: the other text
+    movdqu      [r8], xmm2                          ; AES: written
+    add         rcx, 0x10
     add         r8, 0x10
+    sub         r9, 0x10
 .under_1:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
-    je          .reduce
-    movdqa      xmm8, xmm14
-    pshufb      xmm8, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; counter block
-    movdqu      xmm1, [rdi + 384]                   ; k_0
-    pxor        xmm8, xmm1                          ; + k_0
-    movdqu      xmm1, [rdi + 400]                   ; k_1
-    aesenc      xmm8, xmm1                          ; round 1
-    movdqu      xmm1, [rdi + 416]                   ; k_2
-    aesenc      xmm8, xmm1                          ; round 2
-    movdqu      xmm1, [rdi + 432]                   ; k_3
-    aesenc      xmm8, xmm1                          ; round 3
-    movdqu      xmm1, [rdi + 448]                   ; k_4
-    aesenc      xmm8, xmm1                          ; round 4
-    movdqu      xmm1, [rdi + 464]                   ; k_5
-    aesenc      xmm8, xmm1                          ; round 5
-    movdqu      xmm1, [rdi + 480]                   ; k_6
-    aesenc      xmm8, xmm1                          ; round 6
-    movdqu      xmm1, [rdi + 496]                   ; k_7
-    aesenc      xmm8, xmm1                          ; round 7
-    movdqu      xmm1, [rdi + 512]                   ; k_8
-    aesenc      xmm8, xmm1                          ; round 8
-    movdqu      xmm1, [rdi + 528]                   ; k_9
-    aesenc      xmm8, xmm1                          ; round 9
-    paddd       xmm14, [rel gcm128_sse_winograd_clmul1_x8_wipe_one]  ; the next counters
-    pxor        xmm7, xmm7
+    je          .written
+    movdqa      xmm4, xmm14
+    pshufb      xmm4, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
+    movdqu      xmm0, [rdi + 384]                   ; AES: k_0
+    pxor        xmm4, xmm0                          ; AES: + k_0
+    movdqu      xmm0, [rdi + 400]                   ; AES: k_1
+    aesenc      xmm4, xmm0                          ; AES: round 1
+    movdqu      xmm0, [rdi + 416]                   ; AES: k_2
+    aesenc      xmm4, xmm0                          ; AES: round 2
+    movdqu      xmm0, [rdi + 432]                   ; AES: k_3
+    aesenc      xmm4, xmm0                          ; AES: round 3
+    movdqu      xmm0, [rdi + 448]                   ; AES: k_4
+    aesenc      xmm4, xmm0                          ; AES: round 4
+    movdqu      xmm0, [rdi + 464]                   ; AES: k_5
+    aesenc      xmm4, xmm0                          ; AES: round 5
+    movdqu      xmm0, [rdi + 480]                   ; AES: k_6
+    aesenc      xmm4, xmm0                          ; AES: round 6
+    movdqu      xmm0, [rdi + 496]                   ; AES: k_7
+    aesenc      xmm4, xmm0                          ; AES: round 7
+    movdqu      xmm0, [rdi + 512]                   ; AES: k_8
+    aesenc      xmm4, xmm0                          ; AES: round 8
+    movdqu      xmm0, [rdi + 528]                   ; AES: k_9
+    aesenc      xmm4, xmm0                          ; AES: round 9
+    paddd       xmm14, [rel gcm128_sse_winograd_clmul1_x8_wipe_one]  ; AES: the next counters
+    pxor        xmm0, xmm0                          ; AES
     cmp         r9, 0x08
-    jb          .under8
-    movq        xmm7, [rcx]                         ; bytes 0..7
-    movq        xmm2, [rcx + r9 - 8]                ; the last 8 bytes
-    mov         rcx, r9
-    shl         rcx, 0x03
-    sub         rcx, 0x78
-    neg         rcx                                 ; 8·(15 - r) bits
-    movq        xmm1, rcx
-    psrlq       xmm2, xmm1                          ; 8·(15 - r) bits
-    psrlq       xmm2, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm7, xmm2                          ; C_last, zero-padded
-    jmp         .padded
+    jb          .under8                             ; AES
+    movq        xmm0, [rcx]                         ; AES: bytes 0..7
+    movq        xmm2, [rcx + r9 - 8]                ; AES: the last 8 bytes
+    mov         rax, r9
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x78                           ; AES
+    neg         rax                                 ; AES: 8·(15 - r) bits
+    movq        xmm1, rax                           ; AES
+    psrlq       xmm2, xmm1                          ; AES: 8·(15 - r) bits
+    psrlq       xmm2, 0x08                          ; AES: and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm0, xmm2                          ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under8:
     cmp         r9, 0x04
-    jb          .under4
-    movd        xmm7, [rcx]                         ; bytes 0..3
-    movd        xmm2, [rcx + r9 - 4]                ; the last 4 bytes
-    mov         rcx, r9
-    shl         rcx, 0x03
-    sub         rcx, 0x20                           ; 8·(r - 4) bits
-    movq        xmm1, rcx
-    psllq       xmm2, xmm1                          ; into place
-    por         xmm7, xmm2                          ; C_last, zero-padded
-    jmp         .padded
-.under4:
-    mov         r11, r9
-    shr         r11, 0x01
-    movzx       r10d, byte [rcx]                    ; byte 0
-    movq        xmm7, r10
-    movzx       r10d, byte [rcx + r11]              ; byte r >> 1
-    movq        xmm1, r10
-    shl         r11, 0x03
-    movq        xmm2, r11
-    psllq       xmm1, xmm2                          ; into place
-    mov         r10, r9
-    sub         r10, 0x01
-    movzx       ecx, byte [rcx + r10]               ; byte r - 1
-    movq        xmm6, rcx
-    shl         r10, 0x03
-    movq        xmm2, r10
-    psllq       xmm6, xmm2                          ; into place
-    por         xmm7, xmm1
-    por         xmm7, xmm6                          ; C_last, zero-padded
-.padded:
-    movdqu      xmm1, [rdi + 544]                   ; k_10
-    pxor        xmm1, xmm7                          ; k_Nr + text
-    aesenclast  xmm8, xmm1                          ; other text
-    pshufb      xmm7, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C_last
-    pxor        xmm7, xmm15                         ; C·H: A = X + C; X counts once
-    movdqa      xmm1, xmm7
-    pxor        xmm1, [rax]                         ; C·H: T = A + C1
-    movdqa      xmm2, xmm7
-    pxor        xmm2, [rax + 128]                   ; C·H: U = A + C2
-    pclmulqdq   xmm7, xmm7, 0x10                    ; C·H: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10                    ; C·H: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H: U0·U1
-    pxor        xmm3, xmm7                          ; C·H: S += it
-    pxor        xmm4, xmm1                          ; C·H: LO += it
-    pxor        xmm5, xmm2                          ; C·H: HI += it
+    jb          .under4                             ; AES
+    movd        xmm0, [rcx]                         ; AES: bytes 0..3
+    movd        xmm2, [rcx + r9 - 4]                ; AES: the last 4 bytes
     mov         rax, r9
-    and         rax, 0x08
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x20                           ; AES: 8·(r - 4) bits
+    movq        xmm1, rax                           ; AES
+    psllq       xmm2, xmm1                          ; AES: into place
+    por         xmm0, xmm2                          ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
+.under4:
+    mov         r10, r9
+    shr         r10, 0x01                           ; AES
+    movzx       eax, byte [rcx]                     ; AES: byte 0
+    movq        xmm0, rax                           ; AES
+    movzx       eax, byte [rcx + r10]               ; AES: byte r >> 1
+    movq        xmm1, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r10, 0x03                           ; AES
+    movq        xmm2, r10                           ; AES
+    psllq       xmm1, xmm2                          ; AES: into place
+    mov         rax, r9
+    sub         rax, 0x01                           ; AES
+    movzx       ecx, byte [rcx + rax]               ; AES: byte r - 1
+    movq        xmm3, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rax, 0x03                           ; AES
+    movq        xmm2, rax                           ; AES
+    psllq       xmm3, xmm2                          ; AES: into place
+    mov         eax, 0x00                           ; AES: no byte stays
+    por         xmm0, xmm1                          ; AES
+    por         xmm0, xmm3                          ; AES: C_last, zero-padded
+.padded:
+    movdqu      xmm1, [rdi + 544]                   ; AES: k_10
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm4, xmm1                          ; AES: last round: the other text
+    movq        xmm0, r9                            ; AES
+    pxor        xmm1, xmm1                          ; AES
+    pshufb      xmm0, xmm1                          ; AES: r in every byte
+    pcmpgtb     xmm0, [rel gcm128_sse_winograd_clmul1_x8_wipe_positions]  ; AES: ones in bytes 0..r-1
+    pand        xmm0, xmm4                          ; AES: zero-padded
+    mov         rax, r9
+    and         rax, 0x08                           ; AES
     cmp         rax, 0x00
-    je          .stored_8
-    movq        [r8], xmm8                          ; 8 of its bytes
-    psrldq      xmm8, 0x08                          ; the bytes after them
-    add         r8, 0x08
+    je          .stored_8                           ; AES
+    movq        [r8], xmm4                          ; AES: 8 of its bytes
+    psrldq      xmm4, 0x08                          ; AES: the bytes after them
+    add         r8, 0x08                            ; AES
 .stored_8:
     mov         rax, r9
-    and         rax, 0x04
+    and         rax, 0x04                           ; AES
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
-    je          .stored_4
-    movd        [r8], xmm8                          ; 4 of its bytes
-    psrldq      xmm8, 0x04                          ; the bytes after them
-    add         r8, 0x04
+    je          .stored_4                           ; AES
+    movd        [r8], xmm4                          ; AES: 4 of its bytes
+    psrldq      xmm4, 0x04                          ; AES: the bytes after them
+    add         r8, 0x04                            ; AES
 .stored_4:
     mov         rax, r9
-    and         rax, 0x02
+    and         rax, 0x02                           ; AES
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
-    je          .stored_2
-    pextrw      word [r8], xmm8, 0x00               ; 2 of its bytes
-    psrldq      xmm8, 0x02                          ; the bytes after them
-    add         r8, 0x02
+    je          .stored_2                           ; AES
+    pextrw      word [r8], xmm4, 0x00               ; AES: 2 of its bytes
+    psrldq      xmm4, 0x02                          ; AES: the bytes after them
+    add         r8, 0x02                            ; AES
 .stored_2:
-    and         r9, 0x01
+    and         r9, 0x01                            ; AES
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
-    je          .stored_1
-    pextrb      byte [r8], xmm8, 0x00               ; 1 of its bytes
+    je          .stored_1                           ; AES
+    pextrb      byte [r8], xmm4, 0x00               ; AES: 1 of its bytes
 .stored_1:
-.reduce:
-    pxor        xmm4, xmm3                          ; reduce: LO += S
-    pxor        xmm5, xmm3                          ; reduce: HI += S
-    pxor        xmm5, xmm0                          ; reduce: HI minus the key terms
-    movdqa      xmm15, xmm4
-    pclmulqdq   xmm15, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; reduce: LO0·Q'
-    pshufd      xmm0, xmm4, 0x4e                    ; reduce: (LO1, LO0)
-    pxor        xmm0, xmm5                          ; reduce: + HI
-    pxor        xmm15, xmm0                         ; reduce: RES = fold(LO) + HI
+.written:
 .store:
     pshufb      xmm14, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; counter block
     movdqu      [rsi], xmm14                        ; counter block
@@ -2188,8 +2177,13 @@ gcm128_sse_winograd_clmul1_x8_wipe_decrypt:
     pxor        xmm13, xmm13                        ; wipe
     pxor        xmm14, xmm14                        ; wipe
     pxor        xmm15, xmm15                        ; wipe
+    xor         eax, eax                            ; wipe
     xor         ecx, ecx                            ; wipe
     xor         r10d, r10d                          ; wipe
+    xor         r11d, r11d                          ; wipe
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     ret
 .end:
 
@@ -2600,10 +2594,10 @@ gcm128_sse_winograd_clmul1_x8_wipe_seal:
     pxor        xmm0, xmm7                          ; reduce: + HI
     pxor        xmm15, xmm0                         ; reduce: RES = fold(LO) + HI
 .aad_done:
-    mov         r10, r12
+    mov         rsi, r12
     cmp         r12, 0x00
     je          .tag
-    cmp         r10, 0x80
+    cmp         rsi, 0x80
     jb          .rest
 .first:
     movdqa      xmm2, xmm14
@@ -2754,11 +2748,8 @@ gcm128_sse_winograd_clmul1_x8_wipe_seal:
     aesenclast  xmm9, xmm1                          ; AES: last round: the other text
     movdqu      [rbp + 112], xmm9                   ; AES: written
     add         r9, 0x80                            ; next group
-    sub         r10, 0x80
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r10, 0x80
-    jb          .last
+    cmp         rsi, 256
+    jb          .rest
 .group:
     movdqa      xmm3, xmm14
     pshufb      xmm3, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
@@ -3011,127 +3002,23 @@ gcm128_sse_winograd_clmul1_x8_wipe_seal:
     movdqa      xmm15, xmm13                        ; reduce
     add         r9, 0x80                            ; next group
     add         rbp, 0x80
-    sub         r10, 0x80
-    cmp         r10, 0x80
+    sub         rsi, 0x80
+    cmp         rsi, 256
     jae         .group
 .after_group:
-.last:
-    movdqu      xmm6, [rbp + 32]                    ; C3·H^6: C, bytes as in memory
-    pshufb      xmm6, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C3·H^6: C
-    movdqa      xmm7, xmm6
-    pxor        xmm7, [rdi + 32]                    ; C3·H^6: T = A + C1
-    movdqa      xmm8, xmm6
-    pxor        xmm8, [rdi + 160]                   ; C3·H^6: U = A + C2
-    pclmulqdq   xmm6, xmm6, 0x10                    ; C3·H^6: A0·A1
-    pclmulqdq   xmm7, xmm7, 0x10                    ; C3·H^6: T0·T1
-    pclmulqdq   xmm8, xmm8, 0x10                    ; C3·H^6: U0·U1
-    movdqu      xmm0, [rbp + 48]                    ; C4·H^5: C, bytes as in memory
-    pshufb      xmm0, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C4·H^5: C
-    movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + 48]                    ; C4·H^5: T = A + C1
-    movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + 176]                   ; C4·H^5: U = A + C2
-    pclmulqdq   xmm0, xmm0, 0x10                    ; C4·H^5: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10                    ; C4·H^5: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C4·H^5: U0·U1
-    movdqu      xmm3, [rbp + 64]                    ; C5·H^4: C, bytes as in memory
-    pshufb      xmm3, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C5·H^4: C
-    movdqa      xmm4, xmm3
-    pxor        xmm4, [rdi + 64]                    ; C5·H^4: T = A + C1
-    movdqa      xmm5, xmm3
-    pxor        xmm5, [rdi + 192]                   ; C5·H^4: U = A + C2
-    pclmulqdq   xmm3, xmm3, 0x10                    ; C5·H^4: A0·A1
-    pclmulqdq   xmm4, xmm4, 0x10                    ; C5·H^4: T0·T1
-    pclmulqdq   xmm5, xmm5, 0x10                    ; C5·H^4: U0·U1
-    pxor        xmm6, xmm0                          ; C5·H^4: S += it
-    pxor        xmm7, xmm1                          ; C5·H^4: LO += it
-    pxor        xmm8, xmm2                          ; C5·H^4: HI += it
-    movdqu      xmm0, [rbp + 80]                    ; C6·H^3: C, bytes as in memory
-    pshufb      xmm0, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C6·H^3: C
-    movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + 80]                    ; C6·H^3: T = A + C1
-    movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + 208]                   ; C6·H^3: U = A + C2
-    pclmulqdq   xmm0, xmm0, 0x10                    ; C6·H^3: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10                    ; C6·H^3: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C6·H^3: U0·U1
-    pxor        xmm6, xmm3                          ; C6·H^3: S += it
-    pxor        xmm7, xmm4                          ; C6·H^3: LO += it
-    pxor        xmm8, xmm5                          ; C6·H^3: HI += it
-    movdqu      xmm3, [rbp + 96]                    ; C7·H^2: C, bytes as in memory
-    pshufb      xmm3, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C7·H^2: C
-    movdqa      xmm4, xmm3
-    pxor        xmm4, [rdi + 96]                    ; C7·H^2: T = A + C1
-    movdqa      xmm5, xmm3
-    pxor        xmm5, [rdi + 224]                   ; C7·H^2: U = A + C2
-    pclmulqdq   xmm3, xmm3, 0x10                    ; C7·H^2: A0·A1
-    pclmulqdq   xmm4, xmm4, 0x10                    ; C7·H^2: T0·T1
-    pclmulqdq   xmm5, xmm5, 0x10                    ; C7·H^2: U0·U1
-    pxor        xmm6, xmm0                          ; C7·H^2: S += it
-    pxor        xmm7, xmm1                          ; C7·H^2: LO += it
-    pxor        xmm8, xmm2                          ; C7·H^2: HI += it
-    movdqu      xmm0, [rbp + 112]                   ; C8·H^1: C, bytes as in memory
-    pshufb      xmm0, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C8·H^1: C
-    movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + 112]                   ; C8·H^1: T = A + C1
-    movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + 240]                   ; C8·H^1: U = A + C2
-    pclmulqdq   xmm0, xmm0, 0x10                    ; C8·H^1: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10                    ; C8·H^1: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C8·H^1: U0·U1
-    pxor        xmm6, xmm3                          ; C8·H^1: S += it
-    pxor        xmm7, xmm4                          ; C8·H^1: LO += it
-    pxor        xmm8, xmm5                          ; C8·H^1: HI += it
-    movdqu      xmm3, [rbp + 16]                    ; C2·H^7: C, bytes as in memory
-    pshufb      xmm3, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C2·H^7: C
-    movdqa      xmm4, xmm3
-    pxor        xmm4, [rdi + 16]                    ; C2·H^7: T = A + C1
-    movdqa      xmm5, xmm3
-    pxor        xmm5, [rdi + 144]                   ; C2·H^7: U = A + C2
-    pclmulqdq   xmm3, xmm3, 0x10                    ; C2·H^7: A0·A1
-    pclmulqdq   xmm4, xmm4, 0x10                    ; C2·H^7: T0·T1
-    pclmulqdq   xmm5, xmm5, 0x10                    ; C2·H^7: U0·U1
-    pxor        xmm6, xmm0                          ; C2·H^7: S += it
-    pxor        xmm7, xmm1                          ; C2·H^7: LO += it
-    pxor        xmm8, xmm2                          ; C2·H^7: HI += it
-    movdqu      xmm0, [rbp]                         ; C1·H^8: C, bytes as in memory
-    pshufb      xmm0, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C1·H^8: C
-    pxor        xmm0, xmm15                         ; C1·H^8: A = X + C
-    movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi]                         ; C1·H^8: T = A + C1
-    movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + 128]                   ; C1·H^8: U = A + C2
-    pclmulqdq   xmm0, xmm0, 0x10                    ; C1·H^8: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10                    ; C1·H^8: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C1·H^8: U0·U1
-    pxor        xmm6, xmm3                          ; C1·H^8: S += it
-    pxor        xmm7, xmm4                          ; C1·H^8: LO += it
-    pxor        xmm8, xmm5                          ; C1·H^8: HI += it
-    pxor        xmm6, xmm0                          ; C1·H^8: S += it
-    pxor        xmm7, xmm1                          ; C1·H^8: LO += it
-    pxor        xmm8, xmm2                          ; C1·H^8: HI += it
-    pxor        xmm7, xmm6                          ; reduce: LO += S
-    pxor        xmm8, xmm6                          ; reduce: HI += S
-    pxor        xmm8, [rdi + 256]                   ; reduce: HI minus the key terms
-    movdqa      xmm15, xmm7
-    pclmulqdq   xmm15, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; reduce: LO0·Q'
-    pshufd      xmm0, xmm7, 0x4e                    ; reduce: (LO1, LO0)
-    pxor        xmm0, xmm8                          ; reduce: + HI
-    pxor        xmm15, xmm0                         ; reduce: RES = fold(LO) + HI
-    add         rbp, 0x80                           ; reduce
-    cmp         r10, 0x00
-    je          .tag                                ; reduce
 .rest:
-    lea         rdx, [r10 + 15]                     ; reduce
-    and         rdx, -16                            ; reduce
-    lea         rcx, [rdi + 128]                    ; reduce
-    sub         rcx, rdx                            ; reduce: H^m
-    movdqu      xmm0, [rcx + 256]                   ; reduce: R_m: the key terms of H^m … H^1
-    pxor        xmm7, xmm7                          ; reduce
-    pxor        xmm8, xmm8                          ; reduce
-    pxor        xmm9, xmm9                          ; reduce
-    cmp         r10, 0x40
-    jb          .under_4                            ; reduce
+    mov         r10, rbp
+    mov         r11, rsi
+    cmp         r11, 0x80
+    jb          .fewer
+    add         rbp, 0x80
+    sub         rsi, 0x80
+.fewer:
+    pxor        xmm0, xmm0
+    cmp         rsi, 0x00
+    je          .written
+    cmp         rsi, 0x40
+    jb          .under_4
     movdqa      xmm3, xmm14
     pshufb      xmm3, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
     movdqa      xmm4, xmm14
@@ -3211,58 +3098,11 @@ gcm128_sse_winograd_clmul1_x8_wipe_seal:
     pxor        xmm2, xmm1                          ; AES: k_Nr + text
     aesenclast  xmm6, xmm2                          ; AES: last round: the other text
     movdqu      [rbp + 48], xmm6                    ; AES: written
-    pshufb      xmm3, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C
-    pshufb      xmm4, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C
-    pshufb      xmm5, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C
-    pshufb      xmm6, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C
-    pxor        xmm3, xmm15                         ; C·H^i: A = X + C; X counts once
-    movdqa      xmm1, xmm3
-    pxor        xmm1, [rcx]                         ; C·H^i: T = A + C1
-    movdqa      xmm2, xmm3
-    pxor        xmm2, [rcx + 128]                   ; C·H^i: U = A + C2
-    pclmulqdq   xmm3, xmm3, 0x10                    ; C·H^i: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10                    ; C·H^i: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H^i: U0·U1
-    pxor        xmm7, xmm3                          ; C·H^i: S += it
-    pxor        xmm8, xmm1                          ; C·H^i: LO += it
-    pxor        xmm9, xmm2                          ; C·H^i: HI += it
-    movdqa      xmm1, xmm4
-    pxor        xmm1, [rcx + 16]                    ; C·H^i: T = A + C1
-    movdqa      xmm2, xmm4
-    pxor        xmm2, [rcx + 144]                   ; C·H^i: U = A + C2
-    pclmulqdq   xmm4, xmm4, 0x10                    ; C·H^i: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10                    ; C·H^i: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H^i: U0·U1
-    pxor        xmm7, xmm4                          ; C·H^i: S += it
-    pxor        xmm8, xmm1                          ; C·H^i: LO += it
-    pxor        xmm9, xmm2                          ; C·H^i: HI += it
-    movdqa      xmm1, xmm5
-    pxor        xmm1, [rcx + 32]                    ; C·H^i: T = A + C1
-    movdqa      xmm2, xmm5
-    pxor        xmm2, [rcx + 160]                   ; C·H^i: U = A + C2
-    pclmulqdq   xmm5, xmm5, 0x10                    ; C·H^i: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10                    ; C·H^i: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H^i: U0·U1
-    pxor        xmm7, xmm5                          ; C·H^i: S += it
-    pxor        xmm8, xmm1                          ; C·H^i: LO += it
-    pxor        xmm9, xmm2                          ; C·H^i: HI += it
-    movdqa      xmm1, xmm6
-    pxor        xmm1, [rcx + 48]                    ; C·H^i: T = A + C1
-    movdqa      xmm2, xmm6
-    pxor        xmm2, [rcx + 176]                   ; C·H^i: U = A + C2
-    pclmulqdq   xmm6, xmm6, 0x10                    ; C·H^i: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10                    ; C·H^i: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H^i: U0·U1
-    pxor        xmm7, xmm6                          ; C·H^i: S += it
-    pxor        xmm8, xmm1                          ; C·H^i: LO += it
-    pxor        xmm9, xmm2                          ; C·H^i: HI += it
-    pxor        xmm15, xmm15                        ; X counts once
-    add         rcx, 0x40                           ; the next powers
-    add         r9, 0x40                            ; the next blocks
-    sub         r10, 0x40
+    add         r9, 0x40
     add         rbp, 0x40
+    sub         rsi, 0x40
 .under_4:
-    cmp         r10, 0x20
+    cmp         rsi, 0x20
     jb          .under_2
     movdqa      xmm3, xmm14
     pshufb      xmm3, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
@@ -3309,36 +3149,11 @@ gcm128_sse_winograd_clmul1_x8_wipe_seal:
     pxor        xmm2, xmm1                          ; AES: k_Nr + text
     aesenclast  xmm4, xmm2                          ; AES: last round: the other text
     movdqu      [rbp + 16], xmm4                    ; AES: written
-    pshufb      xmm3, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C
-    pshufb      xmm4, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C
-    pxor        xmm3, xmm15                         ; C·H^i: A = X + C; X counts once
-    movdqa      xmm1, xmm3
-    pxor        xmm1, [rcx]                         ; C·H^i: T = A + C1
-    movdqa      xmm2, xmm3
-    pxor        xmm2, [rcx + 128]                   ; C·H^i: U = A + C2
-    pclmulqdq   xmm3, xmm3, 0x10                    ; C·H^i: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10                    ; C·H^i: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H^i: U0·U1
-    pxor        xmm7, xmm3                          ; C·H^i: S += it
-    pxor        xmm8, xmm1                          ; C·H^i: LO += it
-    pxor        xmm9, xmm2                          ; C·H^i: HI += it
-    movdqa      xmm1, xmm4
-    pxor        xmm1, [rcx + 16]                    ; C·H^i: T = A + C1
-    movdqa      xmm2, xmm4
-    pxor        xmm2, [rcx + 144]                   ; C·H^i: U = A + C2
-    pclmulqdq   xmm4, xmm4, 0x10                    ; C·H^i: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10                    ; C·H^i: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H^i: U0·U1
-    pxor        xmm7, xmm4                          ; C·H^i: S += it
-    pxor        xmm8, xmm1                          ; C·H^i: LO += it
-    pxor        xmm9, xmm2                          ; C·H^i: HI += it
-    pxor        xmm15, xmm15                        ; X counts once
-    add         rcx, 0x20                           ; the next powers
-    add         r9, 0x20                            ; the next blocks
-    sub         r10, 0x20
+    add         r9, 0x20
     add         rbp, 0x20
+    sub         rsi, 0x20
 .under_2:
-    cmp         r10, 0x10
+    cmp         rsi, 0x10
     jb          .under_1
     movdqa      xmm3, xmm14
     pshufb      xmm3, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
@@ -3368,151 +3183,302 @@ gcm128_sse_winograd_clmul1_x8_wipe_seal:
     pxor        xmm2, xmm1                          ; AES: k_Nr + text
     aesenclast  xmm3, xmm2                          ; AES: last round: the other text
     movdqu      [rbp], xmm3                         ; AES: written
-    pshufb      xmm3, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C
-    pxor        xmm3, xmm15                         ; C·H^i: A = X + C; X counts once
-    movdqa      xmm1, xmm3
-    pxor        xmm1, [rcx]                         ; C·H^i: T = A + C1
-    movdqa      xmm2, xmm3
-    pxor        xmm2, [rcx + 128]                   ; C·H^i: U = A + C2
-    pclmulqdq   xmm3, xmm3, 0x10                    ; C·H^i: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10                    ; C·H^i: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H^i: U0·U1
-    pxor        xmm7, xmm3                          ; C·H^i: S += it
-    pxor        xmm8, xmm1                          ; C·H^i: LO += it
-    pxor        xmm9, xmm2                          ; C·H^i: HI += it
-    pxor        xmm15, xmm15                        ; X counts once
-    add         rcx, 0x10                           ; the next powers
-    add         r9, 0x10                            ; the next blocks
-    sub         r10, 0x10
+    add         r9, 0x10
     add         rbp, 0x10
+    sub         rsi, 0x10
 .under_1:
-    cmp         r10, 0x00
-    je          .reduce
-    pshufb      xmm14, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; counter block
-    movdqu      xmm1, [rdi + 384]                   ; k_0
-    pxor        xmm14, xmm1                         ; + k_0
-    movdqu      xmm1, [rdi + 400]                   ; k_1
-    aesenc      xmm14, xmm1                         ; round 1
-    movdqu      xmm1, [rdi + 416]                   ; k_2
-    aesenc      xmm14, xmm1                         ; round 2
-    movdqu      xmm1, [rdi + 432]                   ; k_3
-    aesenc      xmm14, xmm1                         ; round 3
-    movdqu      xmm1, [rdi + 448]                   ; k_4
-    aesenc      xmm14, xmm1                         ; round 4
-    movdqu      xmm1, [rdi + 464]                   ; k_5
-    aesenc      xmm14, xmm1                         ; round 5
-    movdqu      xmm1, [rdi + 480]                   ; k_6
-    aesenc      xmm14, xmm1                         ; round 6
-    movdqu      xmm1, [rdi + 496]                   ; k_7
-    aesenc      xmm14, xmm1                         ; round 7
-    movdqu      xmm1, [rdi + 512]                   ; k_8
-    aesenc      xmm14, xmm1                         ; round 8
-    movdqu      xmm1, [rdi + 528]                   ; k_9
-    aesenc      xmm14, xmm1                         ; round 9
-    pxor        xmm1, xmm1
-    cmp         r10, 0x08
-    jb          .under8
-    movq        xmm1, [r9]                          ; bytes 0..7
-    movq        xmm3, [r9 + r10 - 8]                ; the last 8 bytes
-    mov         rdx, r10
-    shl         rdx, 0x03
-    sub         rdx, 0x78
-    neg         rdx                                 ; 8·(15 - r) bits
-    movq        xmm2, rdx
-    psrlq       xmm3, xmm2                          ; 8·(15 - r) bits
-    psrlq       xmm3, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm1, xmm3                          ; C_last, zero-padded
-    jmp         .padded
+    cmp         rsi, 0x00
+    je          .written
+    pshufb      xmm14, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
+    movdqu      xmm0, [rdi + 384]                   ; AES: k_0
+    pxor        xmm14, xmm0                         ; AES: + k_0
+    movdqu      xmm0, [rdi + 400]                   ; AES: k_1
+    aesenc      xmm14, xmm0                         ; AES: round 1
+    movdqu      xmm0, [rdi + 416]                   ; AES: k_2
+    aesenc      xmm14, xmm0                         ; AES: round 2
+    movdqu      xmm0, [rdi + 432]                   ; AES: k_3
+    aesenc      xmm14, xmm0                         ; AES: round 3
+    movdqu      xmm0, [rdi + 448]                   ; AES: k_4
+    aesenc      xmm14, xmm0                         ; AES: round 4
+    movdqu      xmm0, [rdi + 464]                   ; AES: k_5
+    aesenc      xmm14, xmm0                         ; AES: round 5
+    movdqu      xmm0, [rdi + 480]                   ; AES: k_6
+    aesenc      xmm14, xmm0                         ; AES: round 6
+    movdqu      xmm0, [rdi + 496]                   ; AES: k_7
+    aesenc      xmm14, xmm0                         ; AES: round 7
+    movdqu      xmm0, [rdi + 512]                   ; AES: k_8
+    aesenc      xmm14, xmm0                         ; AES: round 8
+    movdqu      xmm0, [rdi + 528]                   ; AES: k_9
+    aesenc      xmm14, xmm0                         ; AES: round 9
+    pxor        xmm0, xmm0                          ; AES
+    cmp         rsi, 0x08
+    jb          .under8                             ; AES
+    movq        xmm0, [r9]                          ; AES: bytes 0..7
+    movq        xmm2, [r9 + rsi - 8]                ; AES: the last 8 bytes
+    mov         rcx, rsi
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x78                           ; AES
+    neg         rcx                                 ; AES: 8·(15 - r) bits
+    movq        xmm1, rcx                           ; AES
+    psrlq       xmm2, xmm1                          ; AES: 8·(15 - r) bits
+    psrlq       xmm2, 0x08                          ; AES: and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm0, xmm2                          ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under8:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r10, 0x04
-    jb          .under4
-    movd        xmm1, [r9]                          ; bytes 0..3
-    movd        xmm3, [r9 + r10 - 4]                ; the last 4 bytes
-    mov         rdx, r10
-    shl         rdx, 0x03
-    sub         rdx, 0x20                           ; 8·(r - 4) bits
-    movq        xmm2, rdx
-    psllq       xmm3, xmm2                          ; into place
-    por         xmm1, xmm3                          ; C_last, zero-padded
-    jmp         .padded
+    cmp         rsi, 0x04
+    jb          .under4                             ; AES
+    movd        xmm0, [r9]                          ; AES: bytes 0..3
+    movd        xmm2, [r9 + rsi - 4]                ; AES: the last 4 bytes
+    mov         rcx, rsi
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x20                           ; AES: 8·(r - 4) bits
+    movq        xmm1, rcx                           ; AES
+    psllq       xmm2, xmm1                          ; AES: into place
+    por         xmm0, xmm2                          ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under4:
-    mov         rsi, r10
-    shr         rsi, 0x01
-    movzx       edx, byte [r9]                      ; byte 0
-    movq        xmm1, rdx
-    movzx       edx, byte [r9 + rsi]                ; byte r >> 1
-    movq        xmm2, rdx
-    shl         rsi, 0x03
-    movq        xmm3, rsi
-    psllq       xmm2, xmm3                          ; into place
-    mov         rdx, r10
-    sub         rdx, 0x01
-    movzx       esi, byte [r9 + rdx]                ; byte r - 1
-    movq        xmm4, rsi
-    shl         rdx, 0x03
-    movq        xmm3, rdx
-    psllq       xmm4, xmm3                          ; into place
-    por         xmm1, xmm2
-    por         xmm1, xmm4                          ; C_last, zero-padded
+    mov         rdx, rsi
+    shr         rdx, 0x01                           ; AES
+    movzx       ecx, byte [r9]                      ; AES: byte 0
+    movq        xmm0, rcx                           ; AES
+    movzx       ecx, byte [r9 + rdx]                ; AES: byte r >> 1
+    movq        xmm1, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rdx, 0x03                           ; AES
+    movq        xmm2, rdx                           ; AES
+    psllq       xmm1, xmm2                          ; AES: into place
+    mov         rcx, rsi
+    sub         rcx, 0x01                           ; AES
+    movzx       edx, byte [r9 + rcx]                ; AES: byte r - 1
+    movq        xmm3, rdx                           ; AES
+    mov         edx, 0x00                           ; AES: no byte stays
+    shl         rcx, 0x03                           ; AES
+    movq        xmm2, rcx                           ; AES
+    psllq       xmm3, xmm2                          ; AES: into place
+    mov         ecx, 0x00                           ; AES: no byte stays
+    por         xmm0, xmm1                          ; AES
+    por         xmm0, xmm3                          ; AES: C_last, zero-padded
 .padded:
-    movdqu      xmm2, [rdi + 544]                   ; k_10
-    pxor        xmm2, xmm1                          ; k_Nr + text
-    aesenclast  xmm14, xmm2                         ; other text
-    movq        xmm2, r10
-    pxor        xmm1, xmm1
-    pshufb      xmm2, xmm1                          ; r in every byte
-    pcmpgtb     xmm2, [rel gcm128_sse_winograd_clmul1_x8_wipe_positions]  ; ones in bytes 0..r-1
-    pand        xmm2, xmm14                         ; zero-padded
-    pshufb      xmm2, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C_last
-    pxor        xmm2, xmm15                         ; C·H: A = X + C; X counts once
-    movdqa      xmm1, xmm2
-    pxor        xmm1, [rcx]                         ; C·H: T = A + C1
-    movdqa      xmm3, xmm2
-    pxor        xmm3, [rcx + 128]                   ; C·H: U = A + C2
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10                    ; C·H: T0·T1
-    pclmulqdq   xmm3, xmm3, 0x10                    ; C·H: U0·U1
-    pxor        xmm7, xmm2                          ; C·H: S += it
-    pxor        xmm8, xmm1                          ; C·H: LO += it
-    pxor        xmm9, xmm3                          ; C·H: HI += it
-    mov         rcx, r10
-    and         rcx, 0x08
+    movdqu      xmm1, [rdi + 544]                   ; AES: k_10
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm14, xmm1                         ; AES: last round: the other text
+    movq        xmm0, rsi                           ; AES
+    pxor        xmm1, xmm1                          ; AES
+    pshufb      xmm0, xmm1                          ; AES: r in every byte
+    pcmpgtb     xmm0, [rel gcm128_sse_winograd_clmul1_x8_wipe_positions]  ; AES: ones in bytes 0..r-1
+    pand        xmm0, xmm14                         ; AES: zero-padded
+    mov         rcx, rsi
+    and         rcx, 0x08                           ; AES
     cmp         rcx, 0x00
-    je          .stored_8
-    movq        [rbp], xmm14                        ; 8 of its bytes
-    psrldq      xmm14, 0x08                         ; the bytes after them
-    add         rbp, 0x08
+    je          .stored_8                           ; AES
+    movq        [rbp], xmm14                        ; AES: 8 of its bytes
+    psrldq      xmm14, 0x08                         ; AES: the bytes after them
+    add         rbp, 0x08                           ; AES
 .stored_8:
-    mov         rcx, r10
-    and         rcx, 0x04
+    mov         rcx, rsi
+    and         rcx, 0x04                           ; AES
     cmp         rcx, 0x00
-    je          .stored_4
-    movd        [rbp], xmm14                        ; 4 of its bytes
-    psrldq      xmm14, 0x04                         ; the bytes after them
-    add         rbp, 0x04
+    je          .stored_4                           ; AES
+    movd        [rbp], xmm14                        ; AES: 4 of its bytes
+    psrldq      xmm14, 0x04                         ; AES: the bytes after them
+    add         rbp, 0x04                           ; AES
 .stored_4:
-    mov         rcx, r10
-    and         rcx, 0x02
+    mov         rcx, rsi
+    and         rcx, 0x02                           ; AES
     cmp         rcx, 0x00
-    je          .stored_2
-    pextrw      word [rbp], xmm14, 0x00             ; 2 of its bytes
-    psrldq      xmm14, 0x02                         ; the bytes after them
-    add         rbp, 0x02
+    je          .stored_2                           ; AES
+    pextrw      word [rbp], xmm14, 0x00             ; AES: 2 of its bytes
+    psrldq      xmm14, 0x02                         ; AES: the bytes after them
+    add         rbp, 0x02                           ; AES
 .stored_2:
-    and         r10, 0x01
-    cmp         r10, 0x00
-    je          .stored_1
-    pextrb      byte [rbp], xmm14, 0x00             ; 1 of its bytes
+    and         rsi, 0x01                           ; AES
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 0x00
+    je          .stored_1                           ; AES
+    pextrb      byte [rbp], xmm14, 0x00             ; AES: 1 of its bytes
 .stored_1:
-.reduce:
+.written:
+    cmp         r11, 0x80
+    jb          .tail
+    movdqu      xmm7, [r10 + 32]                    ; C3·H^6: C, bytes as in memory
+    pshufb      xmm7, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C3·H^6: C
+    movdqa      xmm8, xmm7
+    pxor        xmm8, [rdi + 32]                    ; C3·H^6: T = A + C1
+    movdqa      xmm9, xmm7
+    pxor        xmm9, [rdi + 160]                   ; C3·H^6: U = A + C2
+    pclmulqdq   xmm7, xmm7, 0x10                    ; C3·H^6: A0·A1
+    pclmulqdq   xmm8, xmm8, 0x10                    ; C3·H^6: T0·T1
+    pclmulqdq   xmm9, xmm9, 0x10                    ; C3·H^6: U0·U1
+    movdqu      xmm1, [r10 + 48]                    ; C4·H^5: C, bytes as in memory
+    pshufb      xmm1, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C4·H^5: C
+    movdqa      xmm2, xmm1
+    pxor        xmm2, [rdi + 48]                    ; C4·H^5: T = A + C1
+    movdqa      xmm3, xmm1
+    pxor        xmm3, [rdi + 176]                   ; C4·H^5: U = A + C2
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C4·H^5: A0·A1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C4·H^5: T0·T1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C4·H^5: U0·U1
+    movdqu      xmm4, [r10 + 64]                    ; C5·H^4: C, bytes as in memory
+    pshufb      xmm4, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C5·H^4: C
+    movdqa      xmm5, xmm4
+    pxor        xmm5, [rdi + 64]                    ; C5·H^4: T = A + C1
+    movdqa      xmm6, xmm4
+    pxor        xmm6, [rdi + 192]                   ; C5·H^4: U = A + C2
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C5·H^4: A0·A1
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C5·H^4: T0·T1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C5·H^4: U0·U1
+    pxor        xmm7, xmm1                          ; C5·H^4: S += it
+    pxor        xmm8, xmm2                          ; C5·H^4: LO += it
+    pxor        xmm9, xmm3                          ; C5·H^4: HI += it
+    movdqu      xmm1, [r10 + 80]                    ; C6·H^3: C, bytes as in memory
+    pshufb      xmm1, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C6·H^3: C
+    movdqa      xmm2, xmm1
+    pxor        xmm2, [rdi + 80]                    ; C6·H^3: T = A + C1
+    movdqa      xmm3, xmm1
+    pxor        xmm3, [rdi + 208]                   ; C6·H^3: U = A + C2
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C6·H^3: A0·A1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C6·H^3: T0·T1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C6·H^3: U0·U1
+    pxor        xmm7, xmm4                          ; C6·H^3: S += it
+    pxor        xmm8, xmm5                          ; C6·H^3: LO += it
+    pxor        xmm9, xmm6                          ; C6·H^3: HI += it
+    movdqu      xmm4, [r10 + 96]                    ; C7·H^2: C, bytes as in memory
+    pshufb      xmm4, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C7·H^2: C
+    movdqa      xmm5, xmm4
+    pxor        xmm5, [rdi + 96]                    ; C7·H^2: T = A + C1
+    movdqa      xmm6, xmm4
+    pxor        xmm6, [rdi + 224]                   ; C7·H^2: U = A + C2
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C7·H^2: A0·A1
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C7·H^2: T0·T1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C7·H^2: U0·U1
+    pxor        xmm7, xmm1                          ; C7·H^2: S += it
+    pxor        xmm8, xmm2                          ; C7·H^2: LO += it
+    pxor        xmm9, xmm3                          ; C7·H^2: HI += it
+    movdqu      xmm1, [r10 + 112]                   ; C8·H^1: C, bytes as in memory
+    pshufb      xmm1, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C8·H^1: C
+    movdqa      xmm2, xmm1
+    pxor        xmm2, [rdi + 112]                   ; C8·H^1: T = A + C1
+    movdqa      xmm3, xmm1
+    pxor        xmm3, [rdi + 240]                   ; C8·H^1: U = A + C2
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C8·H^1: A0·A1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C8·H^1: T0·T1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C8·H^1: U0·U1
+    pxor        xmm7, xmm4                          ; C8·H^1: S += it
+    pxor        xmm8, xmm5                          ; C8·H^1: LO += it
+    pxor        xmm9, xmm6                          ; C8·H^1: HI += it
+    movdqu      xmm4, [r10 + 16]                    ; C2·H^7: C, bytes as in memory
+    pshufb      xmm4, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C2·H^7: C
+    movdqa      xmm5, xmm4
+    pxor        xmm5, [rdi + 16]                    ; C2·H^7: T = A + C1
+    movdqa      xmm6, xmm4
+    pxor        xmm6, [rdi + 144]                   ; C2·H^7: U = A + C2
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C2·H^7: A0·A1
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C2·H^7: T0·T1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C2·H^7: U0·U1
+    pxor        xmm7, xmm1                          ; C2·H^7: S += it
+    pxor        xmm8, xmm2                          ; C2·H^7: LO += it
+    pxor        xmm9, xmm3                          ; C2·H^7: HI += it
+    movdqu      xmm1, [r10]                         ; C1·H^8: C, bytes as in memory
+    pshufb      xmm1, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C1·H^8: C
+    pxor        xmm1, xmm15                         ; C1·H^8: A = X + C
+    movdqa      xmm2, xmm1
+    pxor        xmm2, [rdi]                         ; C1·H^8: T = A + C1
+    movdqa      xmm3, xmm1
+    pxor        xmm3, [rdi + 128]                   ; C1·H^8: U = A + C2
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C1·H^8: A0·A1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C1·H^8: T0·T1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C1·H^8: U0·U1
+    pxor        xmm7, xmm4                          ; C1·H^8: S += it
+    pxor        xmm8, xmm5                          ; C1·H^8: LO += it
+    pxor        xmm9, xmm6                          ; C1·H^8: HI += it
+    pxor        xmm7, xmm1                          ; C1·H^8: S += it
+    pxor        xmm8, xmm2                          ; C1·H^8: LO += it
+    pxor        xmm9, xmm3                          ; C1·H^8: HI += it
     pxor        xmm8, xmm7                          ; reduce: LO += S
     pxor        xmm9, xmm7                          ; reduce: HI += S
-    pxor        xmm9, xmm0                          ; reduce: HI minus the key terms
+    pxor        xmm9, [rdi + 256]                   ; reduce: HI minus the key terms
     movdqa      xmm15, xmm8
     pclmulqdq   xmm15, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; reduce: LO0·Q'
-    pshufd      xmm0, xmm8, 0x4e                    ; reduce: (LO1, LO0)
-    pxor        xmm0, xmm9                          ; reduce: + HI
+    pshufd      xmm1, xmm8, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm1, xmm9                          ; reduce: + HI
+    pxor        xmm15, xmm1                         ; reduce: RES = fold(LO) + HI
+    add         r10, 0x80                           ; reduce
+    sub         r11, 0x80                           ; reduce
+.tail:
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 0x00
+    je          .tag                                ; reduce
+    lea         rcx, [r11 + 15]                     ; reduce
+    and         rcx, -16                            ; reduce
+    lea         rdx, [rdi + 128]                    ; reduce
+    sub         rdx, rcx                            ; reduce: H^m
+    movdqu      xmm1, [rdx + 256]                   ; reduce: R_m: the key terms of H^m … H^1
+    cmp         r11, 0x10
+    jae         .tail_first                         ; reduce
+    pxor        xmm5, xmm5                          ; reduce
+    pxor        xmm6, xmm6                          ; reduce
+    pxor        xmm7, xmm7                          ; reduce
+    jmp         .tail_rest                          ; reduce
+.tail_first:
+    movdqu      xmm5, [r10]                         ; C·H^m: C, bytes as in memory
+    pshufb      xmm5, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C·H^m: C
+    pxor        xmm5, xmm15                         ; C·H^m: A = X + C
+    movdqa      xmm6, xmm5
+    pxor        xmm6, [rdx]                         ; C·H^m: T = A + C1
+    movdqa      xmm7, xmm5
+    pxor        xmm7, [rdx + 128]                   ; C·H^m: U = A + C2
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C·H^m: A0·A1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C·H^m: T0·T1
+    pclmulqdq   xmm7, xmm7, 0x10                    ; C·H^m: U0·U1
+    pxor        xmm15, xmm15                        ; C·H^m: X counts once
+    add         rdx, 0x10                           ; the next powers
+    add         r10, 0x10                           ; the next blocks
+    sub         r11, 0x10
+    cmp         r11, 0x10
+    jb          .tail_after_block
+.tail_block:
+    movdqu      xmm2, [r10]                         ; C·H^i: C, bytes as in memory
+    pshufb      xmm2, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C·H^i: C
+    movdqa      xmm3, xmm2
+    pxor        xmm3, [rdx]                         ; C·H^i: T = A + C1
+    movdqa      xmm4, xmm2
+    pxor        xmm4, [rdx + 128]                   ; C·H^i: U = A + C2
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H^i: A0·A1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C·H^i: T0·T1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C·H^i: U0·U1
+    pxor        xmm5, xmm2                          ; C·H^i: S += it
+    pxor        xmm6, xmm3                          ; C·H^i: LO += it
+    pxor        xmm7, xmm4                          ; C·H^i: HI += it
+    add         rdx, 0x10                           ; the next powers
+    add         r10, 0x10                           ; the next blocks
+    sub         r11, 0x10
+    cmp         r11, 0x10
+    jae         .tail_block
+.tail_after_block:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 0x00
+    je          .tail_reduce
+.tail_rest:
+    pshufb      xmm0, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C_last
+    pxor        xmm0, xmm15                         ; C·H: A = X + C; X counts once
+    movdqa      xmm2, xmm0
+    pxor        xmm2, [rdx]                         ; C·H: T = A + C1
+    movdqa      xmm3, xmm0
+    pxor        xmm3, [rdx + 128]                   ; C·H: U = A + C2
+    pclmulqdq   xmm0, xmm0, 0x10                    ; C·H: A0·A1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H: T0·T1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C·H: U0·U1
+    pxor        xmm5, xmm0                          ; C·H: S += it
+    pxor        xmm6, xmm2                          ; C·H: LO += it
+    pxor        xmm7, xmm3                          ; C·H: HI += it
+.tail_reduce:
+    pxor        xmm6, xmm5                          ; reduce: LO += S
+    pxor        xmm7, xmm5                          ; reduce: HI += S
+    pxor        xmm7, xmm1                          ; reduce: HI minus the key terms
+    movdqa      xmm15, xmm6
+    pclmulqdq   xmm15, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; reduce: LO0·Q'
+    pshufd      xmm0, xmm6, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm0, xmm7                          ; reduce: + HI
     pxor        xmm15, xmm0                         ; reduce: RES = fold(LO) + HI
 .tag:
     shl         r12, 0x03                           ; bits
@@ -3603,7 +3569,7 @@ gcm128_sse_winograd_clmul1_x8_wipe_seal:
 
 ; int gcm128_sse_winograd_clmul1_x8_wipe_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len)
 ;   out = in decrypted; 0, or 1 if the tag differs: out is zero; or 2 if a length is none there may be
-;   stack 56 bytes; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13
+;   stack 56 bytes; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14
 ;   no secret remains in registers or on the stack
 global gcm128_sse_winograd_clmul1_x8_wipe_open:function (gcm128_sse_winograd_clmul1_x8_wipe_open.end - gcm128_sse_winograd_clmul1_x8_wipe_open)
 align 32
@@ -3613,31 +3579,31 @@ gcm128_sse_winograd_clmul1_x8_wipe_open:
     push        rbp                                 ; callee-saved
     push        r12                                 ; callee-saved
     push        r13                                 ; callee-saved
-    sub         rsp, 0x18                           ; frame
-    mov         r13, [rsp + 64]                     ; len, from the stack
-    mov         r12, [rsp + 72]                     ; out, from the stack
+    push        r14                                 ; callee-saved
+    sub         rsp, 0x10                           ; frame
+    mov         r14, [rsp + 64]                     ; len, from the stack
+    mov         r13, [rsp + 72]                     ; out, from the stack
     mov         rax, [rsp + 80]                     ; tag, from the stack
     mov         r10, [rsp + 88]                     ; tag_len, from the stack
     cmp         rdx, 0x00
     je          .refused
     mov         r11, 2305843009213693951            ; bytes of AAD or IV, at most
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, r11
     ja          .refused
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, r11
     ja          .refused
     mov         r11, 68719476704                    ; bytes of text, at most
-    cmp         r13, r11
-    ja          .refused
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r14, r11
+    ja          .refused
     cmp         r10, 0x04
     je          .tag_length
     cmp         r10, 0x08
     je          .tag_length
     cmp         r10, 0x0c
     jb          .refused
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x11
     jae         .refused
 .tag_length:
@@ -4022,11 +3988,11 @@ gcm128_sse_winograd_clmul1_x8_wipe_open:
     pxor        xmm0, xmm7                          ; reduce: + HI
     pxor        xmm15, xmm0                         ; reduce: RES = fold(LO) + HI
 .aad_done:
-    mov         rbx, r13
-    mov         r11, r12
-    cmp         r13, 0x00
+    mov         r12, r14
+    mov         rbp, r13
+    cmp         r14, 0x00
     je          .tag
-    cmp         rbx, 0x80
+    cmp         r12, 0x80
     jb          .rest
 .groups:
 .group:
@@ -4235,458 +4201,471 @@ gcm128_sse_winograd_clmul1_x8_wipe_open:
     pxor        xmm15, xmm0                         ; AES: k_Nr + text
     aesenclast  xmm3, xmm15                         ; AES: last round: the other text
     pxor        xmm4, xmm2                          ; C1·H^8: S += it
-    movdqu      [r11], xmm3                         ; AES: written
+    movdqu      [rbp], xmm3                         ; AES: written
     movdqa      xmm3, xmm1
     pxor        xmm3, [rdi]                         ; C1·H^8: T = A + C1
     movdqu      xmm2, [r9 + 16]
     pxor        xmm2, xmm0                          ; AES: k_Nr + text
     aesenclast  xmm5, xmm2                          ; AES: last round: the other text
     pclmulqdq   xmm3, xmm3, 0x10                    ; C1·H^8: T0·T1
-    movdqu      [r11 + 16], xmm5                    ; AES: written
+    movdqu      [rbp + 16], xmm5                    ; AES: written
     pxor        xmm12, xmm3                         ; C1·H^8: LO += it
     movdqu      xmm2, [r9 + 32]
     pxor        xmm2, xmm0                          ; AES: k_Nr + text
     aesenclast  xmm6, xmm2                          ; AES: last round: the other text
     pxor        xmm1, [rdi + 128]                   ; C1·H^8: U = A + C2
-    movdqu      [r11 + 32], xmm6                    ; AES: written
+    movdqu      [rbp + 32], xmm6                    ; AES: written
     pclmulqdq   xmm1, xmm1, 0x10                    ; C1·H^8: U0·U1
     movdqu      xmm2, [r9 + 48]
     pxor        xmm2, xmm0                          ; AES: k_Nr + text
     aesenclast  xmm7, xmm2                          ; AES: last round: the other text
     pxor        xmm9, xmm1                          ; C1·H^8: HI += it
-    movdqu      [r11 + 48], xmm7                    ; AES: written
+    movdqu      [rbp + 48], xmm7                    ; AES: written
     pxor        xmm12, xmm4                         ; reduce: LO += S
     movdqu      xmm1, [r9 + 64]
     pxor        xmm1, xmm0                          ; AES: k_Nr + text
     aesenclast  xmm8, xmm1                          ; AES: last round: the other text
     pxor        xmm9, xmm4                          ; reduce: HI += S
-    movdqu      [r11 + 64], xmm8                    ; AES: written
+    movdqu      [rbp + 64], xmm8                    ; AES: written
     movdqu      xmm1, [r9 + 80]
     pxor        xmm1, xmm0                          ; AES: k_Nr + text
     pxor        xmm9, [rdi + 256]                   ; reduce: HI minus the key terms
     aesenclast  xmm10, xmm1                         ; AES: last round: the other text
     pshufd      xmm1, xmm12, 0x4e                   ; reduce: (LO1, LO0)
-    movdqu      [r11 + 80], xmm10                   ; AES: written
+    movdqu      [rbp + 80], xmm10                   ; AES: written
     movdqu      xmm2, [r9 + 96]
     pxor        xmm2, xmm0                          ; AES: k_Nr + text
     pxor        xmm1, xmm9                          ; reduce: + HI
     aesenclast  xmm11, xmm2                         ; AES: last round: the other text
     pclmulqdq   xmm12, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; reduce: LO0·Q'
-    movdqu      [r11 + 96], xmm11                   ; AES: written
+    movdqu      [rbp + 96], xmm11                   ; AES: written
     movdqu      xmm2, [r9 + 112]
     pxor        xmm2, xmm0                          ; AES: k_Nr + text
     pxor        xmm12, xmm1                         ; reduce: RES = fold(LO) + HI
     aesenclast  xmm13, xmm2                         ; AES: last round: the other text
     movdqa      xmm15, xmm12                        ; reduce
-    movdqu      [r11 + 112], xmm13                  ; AES: written
+    movdqu      [rbp + 112], xmm13                  ; AES: written
     add         r9, 0x80                            ; next group
-    add         r11, 0x80
-    sub         rbx, 0x80
-    cmp         rbx, 0x80
+    add         rbp, 0x80
+    sub         r12, 0x80
+    cmp         r12, 0x80
     jae         .group
 .after_group:
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rbx, 0x00
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r12, 0x00
     je          .tag
 .rest:
-    lea         rdx, [rbx + 15]
-    and         rdx, -16
+    mov         rdx, r9
+    mov         rbx, r12
+    lea         rsi, [rbx + 15]
+    and         rsi, -16
     lea         rcx, [rdi + 128]
-    sub         rcx, rdx                            ; H^m
+    sub         rcx, rsi                            ; H^m
     movdqu      xmm0, [rcx + 256]                   ; R_m: the key terms of H^m … H^1
-    pxor        xmm3, xmm3
-    pxor        xmm4, xmm4
+    cmp         rbx, 0x10
+    jae         .tail_first
     pxor        xmm5, xmm5
-    cmp         rbx, 0x40
-    jb          .under_4
-    movdqa      xmm1, xmm14
-    pshufb      xmm1, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
-    movdqu      xmm6, [r9]                          ; C, bytes as in memory
+    pxor        xmm6, xmm6
+    pxor        xmm7, xmm7
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .tail_rest
+.tail_first:
+    movdqu      xmm5, [rdx]                         ; C·H^m: C, bytes as in memory
+    pshufb      xmm5, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C·H^m: C
+    pxor        xmm5, xmm15                         ; C·H^m: A = X + C
+    movdqa      xmm6, xmm5
+    pxor        xmm6, [rcx]                         ; C·H^m: T = A + C1
+    movdqa      xmm7, xmm5
+    pxor        xmm7, [rcx + 128]                   ; C·H^m: U = A + C2
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C·H^m: A0·A1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C·H^m: T0·T1
+    pclmulqdq   xmm7, xmm7, 0x10                    ; C·H^m: U0·U1
+    pxor        xmm15, xmm15                        ; C·H^m: X counts once
+    add         rcx, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
+    sub         rbx, 0x10
+    cmp         rbx, 0x10
+    jb          .tail_after_block
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+.tail_block:
+    movdqu      xmm1, [rdx]                         ; C·H^i: C, bytes as in memory
+    pshufb      xmm1, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C·H^i: C
+    movdqa      xmm2, xmm1
+    pxor        xmm2, [rcx]                         ; C·H^i: T = A + C1
+    movdqa      xmm3, xmm1
+    pxor        xmm3, [rcx + 128]                   ; C·H^i: U = A + C2
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C·H^i: A0·A1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H^i: T0·T1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C·H^i: U0·U1
+    pxor        xmm5, xmm1                          ; C·H^i: S += it
+    pxor        xmm6, xmm2                          ; C·H^i: LO += it
+    pxor        xmm7, xmm3                          ; C·H^i: HI += it
+    add         rcx, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
+    sub         rbx, 0x10
+    cmp         rbx, 0x10
+    jae         .tail_block
+.tail_after_block:
+    cmp         rbx, 0x00
+    je          .tail_reduce
+.tail_rest:
+    pxor        xmm4, xmm4
+    cmp         rbx, 0x08
+    jb          .tail_under8
+    movq        xmm4, [rdx]                         ; bytes 0..7
+    movq        xmm2, [rdx + rbx - 8]               ; the last 8 bytes
+    shl         rbx, 0x03
+    sub         rbx, 0x78
+    neg         rbx                                 ; 8·(15 - r) bits
+    movq        xmm1, rbx
+    psrlq       xmm2, xmm1                          ; 8·(15 - r) bits
+    psrlq       xmm2, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm4, xmm2                          ; C_last, zero-padded
+    jmp         short .tail_padded
+.tail_under8:
+    cmp         rbx, 0x04
+    jb          .tail_under4
+    movd        xmm4, [rdx]                         ; bytes 0..3
+    movd        xmm2, [rdx + rbx - 4]               ; the last 4 bytes
+    shl         rbx, 0x03
+    sub         rbx, 0x20                           ; 8·(r - 4) bits
+    movq        xmm1, rbx
+    psllq       xmm2, xmm1                          ; into place
+    por         xmm4, xmm2                          ; C_last, zero-padded
+    jmp         .tail_padded
+.tail_under4:
+    mov         r11, rbx
+    shr         r11, 0x01
+    movzx       esi, byte [rdx]                     ; byte 0
+    movq        xmm4, rsi
+    movzx       esi, byte [rdx + r11]               ; byte r >> 1
+    movq        xmm1, rsi
+    mov         esi, 0x00                           ; no byte stays
+    shl         r11, 0x03
+    movq        xmm2, r11
+    psllq       xmm1, xmm2                          ; into place
+    sub         rbx, 0x01
+    movzx       edx, byte [rdx + rbx]               ; byte r - 1
+    movq        xmm3, rdx
+    mov         edx, 0x00                           ; no byte stays
+    shl         rbx, 0x03
+    movq        xmm2, rbx
+    psllq       xmm3, xmm2                          ; into place
+    mov         esi, 0x00                           ; no byte stays
+    por         xmm4, xmm1
+    por         xmm4, xmm3                          ; C_last, zero-padded
+.tail_padded:
+    pshufb      xmm4, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C_last
+    pxor        xmm4, xmm15                         ; C·H: A = X + C; X counts once
+    movdqa      xmm1, xmm4
+    pxor        xmm1, [rcx]                         ; C·H: T = A + C1
+    movdqa      xmm2, xmm4
+    pxor        xmm2, [rcx + 128]                   ; C·H: U = A + C2
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C·H: A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C·H: T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H: U0·U1
+    pxor        xmm5, xmm4                          ; C·H: S += it
+    pxor        xmm6, xmm1                          ; C·H: LO += it
+    pxor        xmm7, xmm2                          ; C·H: HI += it
+.tail_reduce:
+    pxor        xmm6, xmm5                          ; reduce: LO += S
+    pxor        xmm7, xmm5                          ; reduce: HI += S
+    pxor        xmm7, xmm0                          ; reduce: HI minus the key terms
+    movdqa      xmm15, xmm6
+    pclmulqdq   xmm15, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; reduce: LO0·Q'
+    pshufd      xmm0, xmm6, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm0, xmm7                          ; reduce: + HI
+    pxor        xmm15, xmm0                         ; reduce: RES = fold(LO) + HI
+    pxor        xmm0, xmm0                          ; reduce
+    cmp         r12, 0x00
+    je          .written                            ; reduce
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r12, 0x40
+    jb          .under_4                            ; reduce
     movdqa      xmm2, xmm14
-    paddd       xmm2, [rel gcm128_sse_winograd_clmul1_x8_wipe_one]  ; AES: 1 blocks ahead
-    pshufb      xmm6, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C
     pshufb      xmm2, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
-    pxor        xmm6, xmm15                         ; C·H^i: A = X + C; X counts once
-    movdqa      xmm10, xmm14
-    paddd       xmm10, [rel gcm128_sse_winograd_clmul1_x8_wipe_blocks_2]  ; AES: 2 blocks ahead
-    pshufb      xmm10, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
-    movdqa      xmm7, xmm6
-    pclmulqdq   xmm7, xmm6, 0x10                    ; C·H^i: A0·A1
-    movdqa      xmm11, xmm14
-    paddd       xmm11, [rel gcm128_sse_winograd_clmul1_x8_wipe_blocks_3]  ; AES: 3 blocks ahead
-    pxor        xmm3, xmm7                          ; C·H^i: S += it
-    pshufb      xmm11, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
-    movdqa      xmm7, xmm6
-    pxor        xmm7, [rcx]                         ; C·H^i: T = A + C1
+    movdqa      xmm3, xmm14
+    paddd       xmm3, [rel gcm128_sse_winograd_clmul1_x8_wipe_one]  ; AES: 1 blocks ahead
+    pshufb      xmm3, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
+    movdqa      xmm4, xmm14
+    paddd       xmm4, [rel gcm128_sse_winograd_clmul1_x8_wipe_blocks_2]  ; AES: 2 blocks ahead
+    pshufb      xmm4, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
+    movdqa      xmm5, xmm14
+    paddd       xmm5, [rel gcm128_sse_winograd_clmul1_x8_wipe_blocks_3]  ; AES: 3 blocks ahead
+    pshufb      xmm5, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
     paddd       xmm14, [rel gcm128_sse_winograd_clmul1_x8_wipe_blocks_4]  ; AES: the next counters
-    pclmulqdq   xmm7, xmm7, 0x10                    ; C·H^i: T0·T1
-    movdqu      xmm8, [rdi + 384]                   ; AES: k_0
-    pxor        xmm4, xmm7                          ; C·H^i: LO += it
-    pxor        xmm1, xmm8                          ; AES: + k_0
-    pxor        xmm2, xmm8                          ; AES: + k_0
-    pxor        xmm6, [rcx + 128]                   ; C·H^i: U = A + C2
-    pxor        xmm10, xmm8                         ; AES: + k_0
-    pclmulqdq   xmm6, xmm6, 0x10                    ; C·H^i: U0·U1
-    pxor        xmm11, xmm8                         ; AES: + k_0
-    pxor        xmm5, xmm6                          ; C·H^i: HI += it
-    movdqu      xmm6, [rdi + 400]                   ; AES: k_1
-    aesenc      xmm1, xmm6                          ; AES: round 1
-    movdqu      xmm8, [r9 + 16]                     ; C, bytes as in memory
-    aesenc      xmm2, xmm6                          ; AES: round 1
-    pshufb      xmm8, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C
-    aesenc      xmm10, xmm6                         ; AES: round 1
-    aesenc      xmm11, xmm6                         ; AES: round 1
-    movdqu      xmm6, [rdi + 416]                   ; AES: k_2
-    movdqa      xmm7, xmm8
-    pclmulqdq   xmm7, xmm8, 0x10                    ; C·H^i: A0·A1
-    aesenc      xmm1, xmm6                          ; AES: round 2
-    pxor        xmm3, xmm7                          ; C·H^i: S += it
-    aesenc      xmm2, xmm6                          ; AES: round 2
-    aesenc      xmm10, xmm6                         ; AES: round 2
-    aesenc      xmm11, xmm6                         ; AES: round 2
-    movdqa      xmm7, xmm8
-    pxor        xmm7, [rcx + 16]                    ; C·H^i: T = A + C1
-    movdqu      xmm6, [rdi + 432]                   ; AES: k_3
-    pclmulqdq   xmm7, xmm7, 0x10                    ; C·H^i: T0·T1
-    aesenc      xmm1, xmm6                          ; AES: round 3
-    pxor        xmm4, xmm7                          ; C·H^i: LO += it
-    aesenc      xmm2, xmm6                          ; AES: round 3
-    aesenc      xmm10, xmm6                         ; AES: round 3
-    aesenc      xmm11, xmm6                         ; AES: round 3
-    pxor        xmm8, [rcx + 144]                   ; C·H^i: U = A + C2
-    movdqu      xmm6, [rdi + 448]                   ; AES: k_4
-    aesenc      xmm1, xmm6                          ; AES: round 4
-    pclmulqdq   xmm8, xmm8, 0x10                    ; C·H^i: U0·U1
-    aesenc      xmm2, xmm6                          ; AES: round 4
-    pxor        xmm5, xmm8                          ; C·H^i: HI += it
-    aesenc      xmm10, xmm6                         ; AES: round 4
-    movdqu      xmm7, [r9 + 32]                     ; C, bytes as in memory
-    aesenc      xmm11, xmm6                         ; AES: round 4
-    movdqu      xmm6, [rdi + 464]                   ; AES: k_5
-    pshufb      xmm7, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C
-    aesenc      xmm1, xmm6                          ; AES: round 5
-    aesenc      xmm2, xmm6                          ; AES: round 5
-    movdqa      xmm8, xmm7
-    pclmulqdq   xmm8, xmm7, 0x10                    ; C·H^i: A0·A1
-    aesenc      xmm10, xmm6                         ; AES: round 5
-    aesenc      xmm11, xmm6                         ; AES: round 5
-    pxor        xmm3, xmm8                          ; C·H^i: S += it
-    movdqu      xmm6, [rdi + 480]                   ; AES: k_6
-    aesenc      xmm1, xmm6                          ; AES: round 6
-    movdqa      xmm8, xmm7
-    pxor        xmm8, [rcx + 32]                    ; C·H^i: T = A + C1
-    aesenc      xmm2, xmm6                          ; AES: round 6
-    aesenc      xmm10, xmm6                         ; AES: round 6
-    pclmulqdq   xmm8, xmm8, 0x10                    ; C·H^i: T0·T1
-    aesenc      xmm11, xmm6                         ; AES: round 6
-    pxor        xmm4, xmm8                          ; C·H^i: LO += it
-    movdqu      xmm6, [rdi + 496]                   ; AES: k_7
-    aesenc      xmm1, xmm6                          ; AES: round 7
-    aesenc      xmm2, xmm6                          ; AES: round 7
-    pxor        xmm7, [rcx + 160]                   ; C·H^i: U = A + C2
-    aesenc      xmm10, xmm6                         ; AES: round 7
-    pclmulqdq   xmm7, xmm7, 0x10                    ; C·H^i: U0·U1
-    aesenc      xmm11, xmm6                         ; AES: round 7
-    movdqu      xmm6, [rdi + 512]                   ; AES: k_8
-    pxor        xmm5, xmm7                          ; C·H^i: HI += it
-    aesenc      xmm1, xmm6                          ; AES: round 8
-    movdqu      xmm9, [r9 + 48]                     ; C, bytes as in memory
-    aesenc      xmm2, xmm6                          ; AES: round 8
-    pshufb      xmm9, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C
-    aesenc      xmm10, xmm6                         ; AES: round 8
-    aesenc      xmm11, xmm6                         ; AES: round 8
-    movdqu      xmm6, [rdi + 528]                   ; AES: k_9
-    movdqa      xmm7, xmm9
-    pclmulqdq   xmm7, xmm9, 0x10                    ; C·H^i: A0·A1
-    aesenc      xmm1, xmm6                          ; AES: round 9
-    pxor        xmm3, xmm7                          ; C·H^i: S += it
-    aesenc      xmm2, xmm6                          ; AES: round 9
-    aesenc      xmm10, xmm6                         ; AES: round 9
-    aesenc      xmm11, xmm6                         ; AES: round 9
-    movdqa      xmm7, xmm9
-    pxor        xmm7, [rcx + 48]                    ; C·H^i: T = A + C1
-    movdqu      xmm6, [rdi + 544]                   ; AES: k_10
-    pclmulqdq   xmm7, xmm7, 0x10                    ; C·H^i: T0·T1
-    movdqu      xmm8, [r9]
-    pxor        xmm8, xmm6                          ; AES: k_Nr + text
-    aesenclast  xmm1, xmm8                          ; AES: last round: the other text
-    pxor        xmm4, xmm7                          ; C·H^i: LO += it
-    movdqu      [r11], xmm1                         ; AES: written
-    movdqu      xmm1, [r9 + 16]
-    pxor        xmm1, xmm6                          ; AES: k_Nr + text
+    movdqu      xmm0, [rdi + 384]                   ; AES: k_0
+    pxor        xmm2, xmm0                          ; AES: + k_0
+    pxor        xmm3, xmm0                          ; AES: + k_0
+    pxor        xmm4, xmm0                          ; AES: + k_0
+    pxor        xmm5, xmm0                          ; AES: + k_0
+    movdqu      xmm0, [rdi + 400]                   ; AES: k_1
+    aesenc      xmm2, xmm0                          ; AES: round 1
+    aesenc      xmm3, xmm0                          ; AES: round 1
+    aesenc      xmm4, xmm0                          ; AES: round 1
+    aesenc      xmm5, xmm0                          ; AES: round 1
+    movdqu      xmm0, [rdi + 416]                   ; AES: k_2
+    aesenc      xmm2, xmm0                          ; AES: round 2
+    aesenc      xmm3, xmm0                          ; AES: round 2
+    aesenc      xmm4, xmm0                          ; AES: round 2
+    aesenc      xmm5, xmm0                          ; AES: round 2
+    movdqu      xmm0, [rdi + 432]                   ; AES: k_3
+    aesenc      xmm2, xmm0                          ; AES: round 3
+    aesenc      xmm3, xmm0                          ; AES: round 3
+    aesenc      xmm4, xmm0                          ; AES: round 3
+    aesenc      xmm5, xmm0                          ; AES: round 3
+    movdqu      xmm0, [rdi + 448]                   ; AES: k_4
+    aesenc      xmm2, xmm0                          ; AES: round 4
+    aesenc      xmm3, xmm0                          ; AES: round 4
+    aesenc      xmm4, xmm0                          ; AES: round 4
+    aesenc      xmm5, xmm0                          ; AES: round 4
+    movdqu      xmm0, [rdi + 464]                   ; AES: k_5
+    aesenc      xmm2, xmm0                          ; AES: round 5
+    aesenc      xmm3, xmm0                          ; AES: round 5
+    aesenc      xmm4, xmm0                          ; AES: round 5
+    aesenc      xmm5, xmm0                          ; AES: round 5
+    movdqu      xmm0, [rdi + 480]                   ; AES: k_6
+    aesenc      xmm2, xmm0                          ; AES: round 6
+    aesenc      xmm3, xmm0                          ; AES: round 6
+    aesenc      xmm4, xmm0                          ; AES: round 6
+    aesenc      xmm5, xmm0                          ; AES: round 6
+    movdqu      xmm0, [rdi + 496]                   ; AES: k_7
+    aesenc      xmm2, xmm0                          ; AES: round 7
+    aesenc      xmm3, xmm0                          ; AES: round 7
+    aesenc      xmm4, xmm0                          ; AES: round 7
+    aesenc      xmm5, xmm0                          ; AES: round 7
+    movdqu      xmm0, [rdi + 512]                   ; AES: k_8
+    aesenc      xmm2, xmm0                          ; AES: round 8
+    aesenc      xmm3, xmm0                          ; AES: round 8
+    aesenc      xmm4, xmm0                          ; AES: round 8
+    aesenc      xmm5, xmm0                          ; AES: round 8
+    movdqu      xmm0, [rdi + 528]                   ; AES: k_9
+    aesenc      xmm2, xmm0                          ; AES: round 9
+    aesenc      xmm3, xmm0                          ; AES: round 9
+    aesenc      xmm4, xmm0                          ; AES: round 9
+    aesenc      xmm5, xmm0                          ; AES: round 9
+    movdqu      xmm0, [rdi + 544]                   ; AES: k_10
+    movdqu      xmm1, [r9]
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
     aesenclast  xmm2, xmm1                          ; AES: last round: the other text
-    pxor        xmm9, [rcx + 176]                   ; C·H^i: U = A + C2
-    movdqu      [r11 + 16], xmm2                    ; AES: written
-    pclmulqdq   xmm9, xmm9, 0x10                    ; C·H^i: U0·U1
+    movdqu      [rbp], xmm2                         ; AES: written
+    movdqu      xmm1, [r9 + 16]
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm3, xmm1                          ; AES: last round: the other text
+    movdqu      [rbp + 16], xmm3                    ; AES: written
     movdqu      xmm1, [r9 + 32]
-    pxor        xmm1, xmm6                          ; AES: k_Nr + text
-    pxor        xmm5, xmm9                          ; C·H^i: HI += it
-    aesenclast  xmm10, xmm1                         ; AES: last round: the other text
-    movdqu      [r11 + 32], xmm10                   ; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm4, xmm1                          ; AES: last round: the other text
+    movdqu      [rbp + 32], xmm4                    ; AES: written
     movdqu      xmm1, [r9 + 48]
-    pxor        xmm1, xmm6                          ; AES: k_Nr + text
-    aesenclast  xmm11, xmm1                         ; AES: last round: the other text
-    movdqu      [r11 + 48], xmm11                   ; AES: written
-    pxor        xmm15, xmm15                        ; X counts once
-    add         rcx, 0x40                           ; the next powers
-    add         r9, 0x40                            ; the next blocks
-    sub         rbx, 0x40
-    add         r11, 0x40
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm1                          ; AES: last round: the other text
+    movdqu      [rbp + 48], xmm5                    ; AES: written
+    add         r9, 0x40
+    add         rbp, 0x40
+    sub         r12, 0x40
 .under_4:
-    cmp         rbx, 0x20
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r12, 0x20
     jb          .under_2
     movdqa      xmm2, xmm14
     pshufb      xmm2, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
-    movdqu      xmm1, [r9]                          ; C, bytes as in memory
-    movdqa      xmm6, xmm14
-    paddd       xmm6, [rel gcm128_sse_winograd_clmul1_x8_wipe_one]  ; AES: 1 blocks ahead
-    pshufb      xmm1, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C
-    pshufb      xmm6, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
+    movdqa      xmm3, xmm14
+    paddd       xmm3, [rel gcm128_sse_winograd_clmul1_x8_wipe_one]  ; AES: 1 blocks ahead
+    pshufb      xmm3, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
     paddd       xmm14, [rel gcm128_sse_winograd_clmul1_x8_wipe_blocks_2]  ; AES: the next counters
-    pxor        xmm1, xmm15                         ; C·H^i: A = X + C; X counts once
-    movdqa      xmm7, xmm1
-    pclmulqdq   xmm7, xmm1, 0x10                    ; C·H^i: A0·A1
-    movdqu      xmm8, [rdi + 384]                   ; AES: k_0
-    pxor        xmm2, xmm8                          ; AES: + k_0
-    pxor        xmm3, xmm7                          ; C·H^i: S += it
-    pxor        xmm6, xmm8                          ; AES: + k_0
-    movdqu      xmm7, [rdi + 400]                   ; AES: k_1
-    movdqa      xmm8, xmm1
-    pxor        xmm8, [rcx]                         ; C·H^i: T = A + C1
-    aesenc      xmm2, xmm7                          ; AES: round 1
-    pclmulqdq   xmm8, xmm8, 0x10                    ; C·H^i: T0·T1
-    aesenc      xmm6, xmm7                          ; AES: round 1
-    movdqu      xmm7, [rdi + 416]                   ; AES: k_2
-    pxor        xmm4, xmm8                          ; C·H^i: LO += it
-    aesenc      xmm2, xmm7                          ; AES: round 2
-    pxor        xmm1, [rcx + 128]                   ; C·H^i: U = A + C2
-    aesenc      xmm6, xmm7                          ; AES: round 2
-    movdqu      xmm7, [rdi + 432]                   ; AES: k_3
-    pclmulqdq   xmm1, xmm1, 0x10                    ; C·H^i: U0·U1
-    aesenc      xmm2, xmm7                          ; AES: round 3
-    pxor        xmm5, xmm1                          ; C·H^i: HI += it
-    aesenc      xmm6, xmm7                          ; AES: round 3
-    movdqu      xmm1, [rdi + 448]                   ; AES: k_4
-    movdqu      xmm8, [r9 + 16]                     ; C, bytes as in memory
-    aesenc      xmm2, xmm1                          ; AES: round 4
-    pshufb      xmm8, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C
-    aesenc      xmm6, xmm1                          ; AES: round 4
-    movdqu      xmm1, [rdi + 464]                   ; AES: k_5
-    aesenc      xmm2, xmm1                          ; AES: round 5
-    aesenc      xmm6, xmm1                          ; AES: round 5
-    movdqa      xmm1, xmm8
-    pclmulqdq   xmm1, xmm8, 0x10                    ; C·H^i: A0·A1
-    movdqu      xmm7, [rdi + 480]                   ; AES: k_6
-    pxor        xmm3, xmm1                          ; C·H^i: S += it
-    aesenc      xmm2, xmm7                          ; AES: round 6
-    aesenc      xmm6, xmm7                          ; AES: round 6
-    movdqu      xmm1, [rdi + 496]                   ; AES: k_7
-    movdqa      xmm7, xmm8
-    pxor        xmm7, [rcx + 16]                    ; C·H^i: T = A + C1
-    aesenc      xmm2, xmm1                          ; AES: round 7
-    aesenc      xmm6, xmm1                          ; AES: round 7
-    pclmulqdq   xmm7, xmm7, 0x10                    ; C·H^i: T0·T1
-    movdqu      xmm1, [rdi + 512]                   ; AES: k_8
-    pxor        xmm4, xmm7                          ; C·H^i: LO += it
-    aesenc      xmm2, xmm1                          ; AES: round 8
-    aesenc      xmm6, xmm1                          ; AES: round 8
-    movdqu      xmm1, [rdi + 528]                   ; AES: k_9
-    pxor        xmm8, [rcx + 144]                   ; C·H^i: U = A + C2
-    aesenc      xmm2, xmm1                          ; AES: round 9
-    aesenc      xmm6, xmm1                          ; AES: round 9
-    pclmulqdq   xmm8, xmm8, 0x10                    ; C·H^i: U0·U1
-    movdqu      xmm1, [rdi + 544]                   ; AES: k_10
-    movdqu      xmm7, [r9]
-    pxor        xmm7, xmm1                          ; AES: k_Nr + text
-    pxor        xmm5, xmm8                          ; C·H^i: HI += it
-    aesenclast  xmm2, xmm7                          ; AES: last round: the other text
-    movdqu      [r11], xmm2                         ; AES: written
-    movdqu      xmm2, [r9 + 16]
-    pxor        xmm2, xmm1                          ; AES: k_Nr + text
-    aesenclast  xmm6, xmm2                          ; AES: last round: the other text
-    movdqu      [r11 + 16], xmm6                    ; AES: written
-    pxor        xmm15, xmm15                        ; X counts once
-    add         rcx, 0x20                           ; the next powers
-    add         r9, 0x20                            ; the next blocks
-    sub         rbx, 0x20
-    add         r11, 0x20
+    movdqu      xmm0, [rdi + 384]                   ; AES: k_0
+    pxor        xmm2, xmm0                          ; AES: + k_0
+    pxor        xmm3, xmm0                          ; AES: + k_0
+    movdqu      xmm0, [rdi + 400]                   ; AES: k_1
+    aesenc      xmm2, xmm0                          ; AES: round 1
+    aesenc      xmm3, xmm0                          ; AES: round 1
+    movdqu      xmm0, [rdi + 416]                   ; AES: k_2
+    aesenc      xmm2, xmm0                          ; AES: round 2
+    aesenc      xmm3, xmm0                          ; AES: round 2
+    movdqu      xmm0, [rdi + 432]                   ; AES: k_3
+    aesenc      xmm2, xmm0                          ; AES: round 3
+    aesenc      xmm3, xmm0                          ; AES: round 3
+    movdqu      xmm0, [rdi + 448]                   ; AES: k_4
+    aesenc      xmm2, xmm0                          ; AES: round 4
+    aesenc      xmm3, xmm0                          ; AES: round 4
+    movdqu      xmm0, [rdi + 464]                   ; AES: k_5
+    aesenc      xmm2, xmm0                          ; AES: round 5
+    aesenc      xmm3, xmm0                          ; AES: round 5
+    movdqu      xmm0, [rdi + 480]                   ; AES: k_6
+    aesenc      xmm2, xmm0                          ; AES: round 6
+    aesenc      xmm3, xmm0                          ; AES: round 6
+    movdqu      xmm0, [rdi + 496]                   ; AES: k_7
+    aesenc      xmm2, xmm0                          ; AES: round 7
+    aesenc      xmm3, xmm0                          ; AES: round 7
+    movdqu      xmm0, [rdi + 512]                   ; AES: k_8
+    aesenc      xmm2, xmm0                          ; AES: round 8
+    aesenc      xmm3, xmm0                          ; AES: round 8
+    movdqu      xmm0, [rdi + 528]                   ; AES: k_9
+    aesenc      xmm2, xmm0                          ; AES: round 9
+    aesenc      xmm3, xmm0                          ; AES: round 9
+    movdqu      xmm0, [rdi + 544]                   ; AES: k_10
+    movdqu      xmm1, [r9]
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm2, xmm1                          ; AES: last round: the other text
+    movdqu      [rbp], xmm2                         ; AES: written
+    movdqu      xmm1, [r9 + 16]
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm3, xmm1                          ; AES: last round: the other text
+    movdqu      [rbp + 16], xmm3                    ; AES: written
+    add         r9, 0x20
+    add         rbp, 0x20
+    sub         r12, 0x20
 .under_2:
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rbx, 0x10
+    cmp         r12, 0x10
     jb          .under_1
-    movdqa      xmm6, xmm14
-    pshufb      xmm6, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
-    movdqu      xmm2, [r9]                          ; C, bytes as in memory
+    movdqa      xmm2, xmm14
+    pshufb      xmm2, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
     paddd       xmm14, [rel gcm128_sse_winograd_clmul1_x8_wipe_one]  ; AES: the next counters
-    pshufb      xmm2, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C
-    movdqu      xmm1, [rdi + 384]                   ; AES: k_0
-    pxor        xmm6, xmm1                          ; AES: + k_0
-    pxor        xmm2, xmm15                         ; C·H^i: A = X + C; X counts once
-    movdqu      xmm1, [rdi + 400]                   ; AES: k_1
-    aesenc      xmm6, xmm1                          ; AES: round 1
-    movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, xmm2, 0x10                    ; C·H^i: A0·A1
-    movdqu      xmm7, [rdi + 416]                   ; AES: k_2
-    aesenc      xmm6, xmm7                          ; AES: round 2
-    pxor        xmm3, xmm1                          ; C·H^i: S += it
-    movdqu      xmm1, [rdi + 432]                   ; AES: k_3
-    aesenc      xmm6, xmm1                          ; AES: round 3
-    movdqa      xmm7, xmm2
-    pxor        xmm7, [rcx]                         ; C·H^i: T = A + C1
-    movdqu      xmm1, [rdi + 448]                   ; AES: k_4
-    aesenc      xmm6, xmm1                          ; AES: round 4
-    pclmulqdq   xmm7, xmm7, 0x10                    ; C·H^i: T0·T1
-    movdqu      xmm1, [rdi + 464]                   ; AES: k_5
-    pxor        xmm4, xmm7                          ; C·H^i: LO += it
-    aesenc      xmm6, xmm1                          ; AES: round 5
-    movdqu      xmm1, [rdi + 480]                   ; AES: k_6
-    pxor        xmm2, [rcx + 128]                   ; C·H^i: U = A + C2
-    aesenc      xmm6, xmm1                          ; AES: round 6
-    movdqu      xmm1, [rdi + 496]                   ; AES: k_7
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H^i: U0·U1
-    aesenc      xmm6, xmm1                          ; AES: round 7
-    movdqu      xmm1, [rdi + 512]                   ; AES: k_8
-    pxor        xmm5, xmm2                          ; C·H^i: HI += it
-    aesenc      xmm6, xmm1                          ; AES: round 8
-    movdqu      xmm1, [rdi + 528]                   ; AES: k_9
-    aesenc      xmm6, xmm1                          ; AES: round 9
-    movdqu      xmm1, [rdi + 544]                   ; AES: k_10
-    movdqu      xmm2, [r9]
-    pxor        xmm2, xmm1                          ; AES: k_Nr + text
-    aesenclast  xmm6, xmm2                          ; AES: last round: the other text
-    movdqu      [r11], xmm6                         ; AES: written
-    pxor        xmm15, xmm15                        ; X counts once
-    add         rcx, 0x10                           ; the next powers
-    add         r9, 0x10                            ; the next blocks
-    sub         rbx, 0x10
-    add         r11, 0x10
+    movdqu      xmm0, [rdi + 384]                   ; AES: k_0
+    pxor        xmm2, xmm0                          ; AES: + k_0
+    movdqu      xmm0, [rdi + 400]                   ; AES: k_1
+    aesenc      xmm2, xmm0                          ; AES: round 1
+    movdqu      xmm0, [rdi + 416]                   ; AES: k_2
+    aesenc      xmm2, xmm0                          ; AES: round 2
+    movdqu      xmm0, [rdi + 432]                   ; AES: k_3
+    aesenc      xmm2, xmm0                          ; AES: round 3
+    movdqu      xmm0, [rdi + 448]                   ; AES: k_4
+    aesenc      xmm2, xmm0                          ; AES: round 4
+    movdqu      xmm0, [rdi + 464]                   ; AES: k_5
+    aesenc      xmm2, xmm0                          ; AES: round 5
+    movdqu      xmm0, [rdi + 480]                   ; AES: k_6
+    aesenc      xmm2, xmm0                          ; AES: round 6
+    movdqu      xmm0, [rdi + 496]                   ; AES: k_7
+    aesenc      xmm2, xmm0                          ; AES: round 7
+    movdqu      xmm0, [rdi + 512]                   ; AES: k_8
+    aesenc      xmm2, xmm0                          ; AES: round 8
+    movdqu      xmm0, [rdi + 528]                   ; AES: k_9
+    aesenc      xmm2, xmm0                          ; AES: round 9
+    movdqu      xmm0, [rdi + 544]                   ; AES: k_10
+    movdqu      xmm1, [r9]
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm2, xmm1                          ; AES: last round: the other text
+    movdqu      [rbp], xmm2                         ; AES: written
+    add         r9, 0x10
+    add         rbp, 0x10
+    sub         r12, 0x10
 .under_1:
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rbx, 0x00
-    je          .reduce
-    pshufb      xmm14, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; counter block
-    movdqu      xmm1, [rdi + 384]                   ; k_0
-    pxor        xmm14, xmm1                         ; + k_0
-    movdqu      xmm1, [rdi + 400]                   ; k_1
-    aesenc      xmm14, xmm1                         ; round 1
-    movdqu      xmm1, [rdi + 416]                   ; k_2
-    aesenc      xmm14, xmm1                         ; round 2
-    movdqu      xmm1, [rdi + 432]                   ; k_3
-    aesenc      xmm14, xmm1                         ; round 3
-    movdqu      xmm1, [rdi + 448]                   ; k_4
-    aesenc      xmm14, xmm1                         ; round 4
-    movdqu      xmm1, [rdi + 464]                   ; k_5
-    aesenc      xmm14, xmm1                         ; round 5
-    movdqu      xmm1, [rdi + 480]                   ; k_6
-    aesenc      xmm14, xmm1                         ; round 6
-    movdqu      xmm1, [rdi + 496]                   ; k_7
-    aesenc      xmm14, xmm1                         ; round 7
-    movdqu      xmm1, [rdi + 512]                   ; k_8
-    aesenc      xmm14, xmm1                         ; round 8
-    movdqu      xmm1, [rdi + 528]                   ; k_9
-    aesenc      xmm14, xmm1                         ; round 9
-    pxor        xmm7, xmm7
-    cmp         rbx, 0x08
-    jb          .under8
-    movq        xmm7, [r9]                          ; bytes 0..7
-    movq        xmm2, [r9 + rbx - 8]                ; the last 8 bytes
-    mov         rdx, rbx
-    shl         rdx, 0x03
-    sub         rdx, 0x78
-    neg         rdx                                 ; 8·(15 - r) bits
-    movq        xmm1, rdx
-    psrlq       xmm2, xmm1                          ; 8·(15 - r) bits
-    psrlq       xmm2, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm7, xmm2                          ; C_last, zero-padded
-    jmp         .padded
+    cmp         r12, 0x00
+    je          .written
+    pshufb      xmm14, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; AES: counter block
+    movdqu      xmm0, [rdi + 384]                   ; AES: k_0
+    pxor        xmm14, xmm0                         ; AES: + k_0
+    movdqu      xmm0, [rdi + 400]                   ; AES: k_1
+    aesenc      xmm14, xmm0                         ; AES: round 1
+    movdqu      xmm0, [rdi + 416]                   ; AES: k_2
+    aesenc      xmm14, xmm0                         ; AES: round 2
+    movdqu      xmm0, [rdi + 432]                   ; AES: k_3
+    aesenc      xmm14, xmm0                         ; AES: round 3
+    movdqu      xmm0, [rdi + 448]                   ; AES: k_4
+    aesenc      xmm14, xmm0                         ; AES: round 4
+    movdqu      xmm0, [rdi + 464]                   ; AES: k_5
+    aesenc      xmm14, xmm0                         ; AES: round 5
+    movdqu      xmm0, [rdi + 480]                   ; AES: k_6
+    aesenc      xmm14, xmm0                         ; AES: round 6
+    movdqu      xmm0, [rdi + 496]                   ; AES: k_7
+    aesenc      xmm14, xmm0                         ; AES: round 7
+    movdqu      xmm0, [rdi + 512]                   ; AES: k_8
+    aesenc      xmm14, xmm0                         ; AES: round 8
+    movdqu      xmm0, [rdi + 528]                   ; AES: k_9
+    aesenc      xmm14, xmm0                         ; AES: round 9
+    pxor        xmm0, xmm0                          ; AES
+    cmp         r12, 0x08
+    jb          .under8                             ; AES
+    movq        xmm0, [r9]                          ; AES: bytes 0..7
+    movq        xmm2, [r9 + r12 - 8]                ; AES: the last 8 bytes
+    mov         rcx, r12
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x78                           ; AES
+    neg         rcx                                 ; AES: 8·(15 - r) bits
+    movq        xmm1, rcx                           ; AES
+    psrlq       xmm2, xmm1                          ; AES: 8·(15 - r) bits
+    psrlq       xmm2, 0x08                          ; AES: and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm0, xmm2                          ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under8:
-    cmp         rbx, 0x04
-    jb          .under4
-    movd        xmm7, [r9]                          ; bytes 0..3
-    movd        xmm2, [r9 + rbx - 4]                ; the last 4 bytes
-    mov         rdx, rbx
-    shl         rdx, 0x03
-    sub         rdx, 0x20                           ; 8·(r - 4) bits
-    movq        xmm1, rdx
-    psllq       xmm2, xmm1                          ; into place
-    por         xmm7, xmm2                          ; C_last, zero-padded
-    jmp         .padded
+    cmp         r12, 0x04
+    jb          .under4                             ; AES
+    movd        xmm0, [r9]                          ; AES: bytes 0..3
+    movd        xmm2, [r9 + r12 - 4]                ; AES: the last 4 bytes
+    mov         rcx, r12
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x20                           ; AES: 8·(r - 4) bits
+    movq        xmm1, rcx                           ; AES
+    psllq       xmm2, xmm1                          ; AES: into place
+    por         xmm0, xmm2                          ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under4:
-    mov         rsi, rbx
-    shr         rsi, 0x01
-    movzx       edx, byte [r9]                      ; byte 0
-    movq        xmm7, rdx
-    movzx       edx, byte [r9 + rsi]                ; byte r >> 1
-    movq        xmm1, rdx
-    shl         rsi, 0x03
-    movq        xmm2, rsi
-    psllq       xmm1, xmm2                          ; into place
-    mov         rdx, rbx
-    sub         rdx, 0x01
-    movzx       esi, byte [r9 + rdx]                ; byte r - 1
-    movq        xmm6, rsi
-    shl         rdx, 0x03
-    movq        xmm2, rdx
-    psllq       xmm6, xmm2                          ; into place
-    por         xmm7, xmm1
-    por         xmm7, xmm6                          ; C_last, zero-padded
+    mov         rdx, r12
+    shr         rdx, 0x01                           ; AES
+    movzx       ecx, byte [r9]                      ; AES: byte 0
+    movq        xmm0, rcx                           ; AES
+    movzx       ecx, byte [r9 + rdx]                ; AES: byte r >> 1
+    movq        xmm1, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rdx, 0x03                           ; AES
+    movq        xmm2, rdx                           ; AES
+    psllq       xmm1, xmm2                          ; AES: into place
+    mov         rcx, r12
+    sub         rcx, 0x01                           ; AES
+    movzx       edx, byte [r9 + rcx]                ; AES: byte r - 1
+    movq        xmm3, rdx                           ; AES
+    mov         edx, 0x00                           ; AES: no byte stays
+    shl         rcx, 0x03                           ; AES
+    movq        xmm2, rcx                           ; AES
+    psllq       xmm3, xmm2                          ; AES: into place
+    mov         ecx, 0x00                           ; AES: no byte stays
+    por         xmm0, xmm1                          ; AES
+    por         xmm0, xmm3                          ; AES: C_last, zero-padded
 .padded:
-    movdqu      xmm1, [rdi + 544]                   ; k_10
-    pxor        xmm1, xmm7                          ; k_Nr + text
-    aesenclast  xmm14, xmm1                         ; other text
-    pshufb      xmm7, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; C_last
-    pxor        xmm7, xmm15                         ; C·H: A = X + C; X counts once
-    movdqa      xmm1, xmm7
-    pxor        xmm1, [rcx]                         ; C·H: T = A + C1
-    movdqa      xmm2, xmm7
-    pxor        xmm2, [rcx + 128]                   ; C·H: U = A + C2
-    pclmulqdq   xmm7, xmm7, 0x10                    ; C·H: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10                    ; C·H: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H: U0·U1
-    pxor        xmm3, xmm7                          ; C·H: S += it
-    pxor        xmm4, xmm1                          ; C·H: LO += it
-    pxor        xmm5, xmm2                          ; C·H: HI += it
-    mov         rcx, rbx
-    and         rcx, 0x08
+    movdqu      xmm1, [rdi + 544]                   ; AES: k_10
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm14, xmm1                         ; AES: last round: the other text
+    movq        xmm0, r12                           ; AES
+    pxor        xmm1, xmm1                          ; AES
+    pshufb      xmm0, xmm1                          ; AES: r in every byte
+    pcmpgtb     xmm0, [rel gcm128_sse_winograd_clmul1_x8_wipe_positions]  ; AES: ones in bytes 0..r-1
+    pand        xmm0, xmm14                         ; AES: zero-padded
+    mov         rcx, r12
+    and         rcx, 0x08                           ; AES
     cmp         rcx, 0x00
-    je          .stored_8
-    movq        [r11], xmm14                        ; 8 of its bytes
-    psrldq      xmm14, 0x08                         ; the bytes after them
-    add         r11, 0x08
+    je          .stored_8                           ; AES
+    movq        [rbp], xmm14                        ; AES: 8 of its bytes
+    psrldq      xmm14, 0x08                         ; AES: the bytes after them
+    add         rbp, 0x08                           ; AES
 .stored_8:
-    mov         rcx, rbx
-    and         rcx, 0x04
+    mov         rcx, r12
+    and         rcx, 0x04                           ; AES
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
-    je          .stored_4
-    movd        [r11], xmm14                        ; 4 of its bytes
-    psrldq      xmm14, 0x04                         ; the bytes after them
-    add         r11, 0x04
+    je          .stored_4                           ; AES
+    movd        [rbp], xmm14                        ; AES: 4 of its bytes
+    psrldq      xmm14, 0x04                         ; AES: the bytes after them
+    add         rbp, 0x04                           ; AES
 .stored_4:
-    mov         rcx, rbx
-    and         rcx, 0x02
+    mov         rcx, r12
+    and         rcx, 0x02                           ; AES
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
-    je          .stored_2
-    pextrw      word [r11], xmm14, 0x00             ; 2 of its bytes
-    psrldq      xmm14, 0x02                         ; the bytes after them
-    add         r11, 0x02
+    je          .stored_2                           ; AES
+    pextrw      word [rbp], xmm14, 0x00             ; AES: 2 of its bytes
+    psrldq      xmm14, 0x02                         ; AES: the bytes after them
+    add         rbp, 0x02                           ; AES
 .stored_2:
-    and         rbx, 0x01
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rbx, 0x00
-    je          .stored_1
-    pextrb      byte [r11], xmm14, 0x00             ; 1 of its bytes
+    and         r12, 0x01                           ; AES
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r12, 0x00
+    je          .stored_1                           ; AES
+    pextrb      byte [rbp], xmm14, 0x00             ; AES: 1 of its bytes
 .stored_1:
-.reduce:
-    pxor        xmm4, xmm3                          ; reduce: LO += S
-    pxor        xmm5, xmm3                          ; reduce: HI += S
-    pxor        xmm5, xmm0                          ; reduce: HI minus the key terms
-    movdqa      xmm15, xmm4
-    pclmulqdq   xmm15, [rel gcm128_sse_winograd_clmul1_x8_wipe_fold_q], 0x10  ; reduce: LO0·Q'
-    pshufd      xmm0, xmm4, 0x4e                    ; reduce: (LO1, LO0)
-    pxor        xmm0, xmm5                          ; reduce: + HI
-    pxor        xmm15, xmm0                         ; reduce: RES = fold(LO) + HI
+.written:
 .tag:
-    mov         rcx, r13
+    mov         rcx, r14
     shl         rcx, 0x03                           ; bits
     movq        xmm1, rcx
     shl         r8, 0x03                            ; bits
@@ -4711,9 +4690,9 @@ gcm128_sse_winograd_clmul1_x8_wipe_open:
     pshufb      xmm2, [rel gcm128_sse_winograd_clmul1_x8_wipe_byte_swap]  ; lengths: as in memory
     movdqu      xmm0, [rsp]                         ; E_K(J_0)
     pxor        xmm2, xmm0                          ; the tag
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x10
     je          .whole
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x08
     jb          .four
     movq        xmm3, [rax]                         ; bytes 0..7
@@ -4747,41 +4726,42 @@ gcm128_sse_winograd_clmul1_x8_wipe_open:
     cmp         rax, 0x00
     je          .right
     pxor        xmm0, xmm0
-    cmp         r13, 0x10
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r14, 0x10
     jb          .clear_last
 .clear_blocks:
-    movdqu      [r12], xmm0                         ; zeros
-    add         r12, 0x10
-    sub         r13, 0x10
-    cmp         r13, 0x10
+    movdqu      [r13], xmm0                         ; zeros
+    add         r13, 0x10
+    sub         r14, 0x10
+    cmp         r14, 0x10
     jae         .clear_blocks
 .clear_after_blocks:
 .clear_last:
-    mov         rax, r13
+    mov         rax, r14
     and         rax, 0x08
     cmp         rax, 0x00
     je          .clear_cleared_8
-    movq        [r12], xmm0                         ; zeros
-    add         r12, 0x08
+    movq        [r13], xmm0                         ; zeros
+    add         r13, 0x08
 .clear_cleared_8:
-    mov         rax, r13
+    mov         rax, r14
     and         rax, 0x04
     cmp         rax, 0x00
     je          .clear_cleared_4
-    movd        [r12], xmm0                         ; zeros
-    add         r12, 0x04
+    movd        [r13], xmm0                         ; zeros
+    add         r13, 0x04
 .clear_cleared_4:
-    mov         rax, r13
+    mov         rax, r14
     and         rax, 0x02
     cmp         rax, 0x00
     je          .clear_cleared_2
-    pextrw      word [r12], xmm0, 0x00              ; zeros
-    add         r12, 0x02
+    pextrw      word [r13], xmm0, 0x00              ; zeros
+    add         r13, 0x02
 .clear_cleared_2:
-    and         r13, 0x01
-    cmp         r13, 0x00
+    and         r14, 0x01
+    cmp         r14, 0x00
     je          .clear_cleared_1
-    pextrb      byte [r12], xmm0, 0x00              ; zeros
+    pextrb      byte [r13], xmm0, 0x00              ; zeros
 .clear_cleared_1:
     mov         eax, 0x01
     pxor        xmm0, xmm0                          ; wipe
@@ -4806,9 +4786,10 @@ gcm128_sse_winograd_clmul1_x8_wipe_open:
     xor         esi, esi                            ; wipe
     xor         r10d, r10d                          ; wipe
     xor         r11d, r11d                          ; wipe
-    xor         r12d, r12d                          ; wipe
     xor         r13d, r13d                          ; wipe
-    add         rsp, 0x18                           ; frame
+    xor         r14d, r14d                          ; wipe
+    add         rsp, 0x10                           ; frame
+    pop         r14                                 ; callee-saved
     pop         r13                                 ; callee-saved
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
@@ -4838,9 +4819,10 @@ gcm128_sse_winograd_clmul1_x8_wipe_open:
     xor         esi, esi                            ; wipe
     xor         r10d, r10d                          ; wipe
     xor         r11d, r11d                          ; wipe
-    xor         r12d, r12d                          ; wipe
     xor         r13d, r13d                          ; wipe
-    add         rsp, 0x18                           ; frame
+    xor         r14d, r14d                          ; wipe
+    add         rsp, 0x10                           ; frame
+    pop         r14                                 ; callee-saved
     pop         r13                                 ; callee-saved
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
@@ -4870,9 +4852,10 @@ gcm128_sse_winograd_clmul1_x8_wipe_open:
     xor         esi, esi                            ; wipe
     xor         r10d, r10d                          ; wipe
     xor         r11d, r11d                          ; wipe
-    xor         r12d, r12d                          ; wipe
     xor         r13d, r13d                          ; wipe
-    add         rsp, 0x18                           ; frame
+    xor         r14d, r14d                          ; wipe
+    add         rsp, 0x10                           ; frame
+    pop         r14                                 ; callee-saved
     pop         r13                                 ; callee-saved
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
