@@ -134,7 +134,7 @@ def test_the_context_is_the_hash_table_and_the_round_keys() -> None:
     assert cells[: len(table)] == table
     assert cells[len(table) :] == tuple(f"key{i}" for i in range(13))
     assert kernel.layout.size == 16 * len(cells)
-    assert kernel.name == "gcm192_avx512_winograd_clmul1_x32"
+    assert kernel.name == "gcm192_avx512_winograd_clmul1_x32_text"
     assert tuple(functions_of(kernel)) == ("init", *DIRECTIONS)
     assert (
         families()["gcm"].make(**{a.name: getattr(kernel, a.name) for a in families()["gcm"].axes})

@@ -35,7 +35,17 @@ TARGETS = (
 ELSEWHERE = {"--backend"}
 """Takes some kernels alone; test_peachpy_emit.py makes its files again by their command."""
 
-NOT_OF_A_FILE = {"--name", "--out", "--chosen", "--force", "--check", "--json", "--help"}
+NOT_OF_A_FILE = {
+    "--name",
+    "--out",
+    "--chosen",
+    "--threads",
+    "--force",
+    "--check",
+    "--json",
+    "--help",
+}
+"""What to make, and where: `--threads` adds files, and changes none of a kernel."""
 
 
 def one_of_each_value() -> list[Point]:
