@@ -28,13 +28,23 @@ from test_gcm_kernels import harness_of
 
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.kernels.gcm.parts.short import most_bytes
 from ghashgen.run.arguments import answered
 from ghashgen.run.harness import Harness
+from ghashgen.support.errors import GhashgenError
 
 here = pytest.mark.cpu(AS_FOUND)
-SAMPLE = tuple(replace(kernel, messages=True) for kernel in TEXTS)
+SHORT = (
+    GcmKernel(128, "avx512", "winograd", "clmul1", 24, short=True),
+    GcmKernel(192, "avx512", "k", "clmul1", 4, order="natural", short=True),
+    GcmKernel(256, "avx512vl", "k", "clmul1", 12, wipe=True, short=True),
+    GcmKernel(128, "avx512vl", "karatsuba", "shift-xor", 2, short=True),
+)
+SAMPLE = (*(replace(kernel, messages=True) for kernel in TEXTS), *SHORT)
 samples = pytest.mark.parametrize("kernel", SAMPLE, ids=lambda kernel: kernel.name)
-few = pytest.mark.parametrize("kernel", [SAMPLE[0], SAMPLE[5], SAMPLE[8]], ids=lambda k: k.name)
+few = pytest.mark.parametrize(
+    "kernel", [SAMPLE[0], SAMPLE[5], SAMPLE[8], *SHORT[::2]], ids=lambda k: k.name
+)
 MORE = 12
 TOP = 2**64 - 1
 
@@ -60,6 +70,27 @@ def test_messages_of_all_lengths_are_sealed_and_opened(kernel: GcmKernel, tmp_pa
         opened = call(harness, kernel, "open", [to_open(ctx, m, m.tag) for m in wanted], in_place)
         for each, done in zip(wanted, opened, strict=True):
             assert (done.result, done["out"]) == (DONE, each.text), each.what
+
+
+@here
+@pytest.mark.parametrize("kernel", SHORT, ids=lambda kernel: kernel.name)
+def test_every_length_on_a_straight_path_with_every_aad(kernel: GcmKernel, tmp_path: Path) -> None:
+    harness, key, ctx, rng = begun(kernel, tmp_path)
+    texts = range(0, most_bytes(kernel) + 18, 1 if kernel.blocks < 12 else 5)
+    wanted = messages(key, [(12, aad, n) for n in texts for aad in range(50)], rng)
+    sealed = call(harness, kernel, "seal", [to_seal(ctx, m) for m in wanted])
+    opened = call(harness, kernel, "open", [to_open(ctx, m, m.tag) for m in wanted])
+    for each, there, back in zip(wanted, sealed, opened, strict=True):
+        assert (there["out"], there["tag"]) == (each.sealed, each.tag), each.what
+        assert (back.result, back["out"]) == (DONE, each.text), each.what
+
+
+@pytest.mark.parametrize(
+    ("isa", "messages", "words"), [("avx2", True, "byte masks"), ("avx512", False, "seal and open")]
+)
+def test_a_straight_path_where_there_is_none(isa: str, messages: bool, words: str) -> None:
+    with pytest.raises(GhashgenError, match=words):
+        GcmKernel(128, isa, "winograd", "clmul1", 4, messages=messages, short=True)
 
 
 @here

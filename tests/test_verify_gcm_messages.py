@@ -19,7 +19,10 @@ from ghashgen.verify.hash.difference import explain
 from ghashgen.verify.prove import THEOREMS, Proof, prove_object
 
 SMALL = GcmKernel(128, "avx", "winograd", "clmul1", 2)
+SHORT = GcmKernel(128, "avx512", "winograd", "clmul1", 8, short=True)
 KERNELS = [
+    (SHORT, "sysv"),
+    (GcmKernel(256, "avx512vl", "k", "clmul1", 4, wipe=True, short=True), "win64"),
     (replace(SMALL, key=256, wipe=True), "win64"),
     (GcmKernel(128, "sse", "winograd", "clmul1", 2), "sysv"),
     (GcmKernel(128, "avx512", "winograd", "clmul1", 8), "sysv"),
@@ -101,14 +104,56 @@ PLANTED = [
 def test_a_planted_fault_is_refused(
     operation: str, old: str, new: str, at: int, category: str, words: str
 ) -> None:
-    head, label, tail = text_of(SMALL).partition(f"\n{SMALL.name}_{operation}:\n")
-    own, end, rest = tail.partition("\n.end:")
-    one = re.search(r"vpaddd +xmm2, xmm2, \[rel (\w+)\]", own)
+    one = re.search(r"vpaddd +xmm2, xmm2, \[rel (\w+)\]", text_of(SMALL))
     assert one is not None
+    refused(SMALL, operation, old, new.replace("ONE", one[1]), at, category, words)
+
+
+STRAIGHT = [
+    # Lanes: S, the lengths, the powers, E_K(J_0), counters.
+    ("seal", "[rel {}_lane_numbers]", "[rel {}_blocks_4]", 0, FUNCTION, ""),
+    ("seal", "vpandq      zmm7, zmm0, [rsi + rcx + 32]", "vpandq zmm7, zmm0, [rsi + rcx + 48]", 0,
+     FUNCTION, ""),
+    ("seal", "lea         rdx, [rdi + rcx + 96]", "lea rdx, [rdi + rcx + 80]", 0, FUNCTION, ""),
+    ("seal", "lea         rdx, [rdi + rcx + 96]", "lea rdx, [rdi + rcx + 80]", 1, FUNCTION, ""),
+    ("seal", "vmovdqa64   xmm5, xmm0  ", "vextracti64x2 xmm5, ymm0, 1 ;", 0,
+     FUNCTION, "E_K(J_0) is not added"),
+    ("seal", "vpternlogq  zmm7, zmm3, zmm0, 0x96", "vpxorq zmm7, zmm7, zmm0", 0, FUNCTION, ""),
+    ("seal", "vmovdqu64   xmm4, [rdx + 384]", "vmovdqu64 xmm4, [rdx + 400]", 0, FUNCTION, ""),
+    # Masks: of the text, of the hash, behind 16 bytes.
+    ("seal", "shl         rsi, 0x10", "shl rsi, 0x0f", 0, Category.MEMORY, ""),
+    ("seal", "vmovdqu8    zmm0{{k1}}{{z}}, zmm0", "", 0, FUNCTION, ""),
+    ("seal", "shr         r8, 0x0f", "shr r8, 0x0e", 0, Category.MEMORY, ""),
+    ("seal", "vmovdqu8    [rbp + 48]{{k2}}, zmm6", "vmovdqu8 [rbp + 48]{{k1}}, zmm6", 0,
+     Category.MEMORY, ""),
+    # Lengths that the path is for, AAD of one block and of more.
+    ("seal", "cmp         r12, 0x61", "cmp r12, 0x62", 0, "", ""),
+    ("seal", "cmp         r12, 0x21", "cmp r12, 0x22", 0, "", ""),
+    ("seal", "cmp         r8, 0x11", "cmp r8, 0x12", 0, "", ""),
+    ("seal", "add         rdx, 0x01  ", "add rdx, 2 ;", 0, "", ""),
+    ("seal", "sub         rdx, 0x01\n", "\n", 0, "", ""),
+    # What a wrong tag leaves behind.
+    ("open", "je          .right", "je .right\n cmp rbp, 17\n je .right", 0, "", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("operation", "old", "new", "at", "category", "words"), STRAIGHT)
+def test_a_fault_on_the_straight_path_is_refused(
+    operation: str, old: str, new: str, at: int, category: str, words: str
+) -> None:
+    old, new = old.format(SHORT.name), new.format(SHORT.name)
+    refused(SHORT, operation, old, new, at, category, words)
+
+
+def refused(
+    kernel: GcmKernel, operation: str, old: str, new: str, at: int, category: str, words: str
+) -> None:
+    head, label, tail = text_of(kernel).partition(f"\n{kernel.name}_{operation}:\n")
+    own, end, rest = tail.partition("\n.end:")
     parts = own.split(old)
     assert len(parts) > at + 1, f"no such text: {old!r}"
-    own = old.join(parts[: at + 1]) + new.replace("ONE", one[1]) + old.join(parts[at + 1 :])
-    refutation = proved(SMALL, head + label + own + end + rest, operation).refutation
+    own = old.join(parts[: at + 1]) + new + old.join(parts[at + 1 :])
+    refutation = proved(kernel, head + label + own + end + rest, operation).refutation
     assert refutation is not None
     assert not category or refutation.category == category, str(refutation)
     assert refutation.category is not Category.PROVER, str(refutation)

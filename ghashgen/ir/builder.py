@@ -194,11 +194,15 @@ class Builder:
             raise ValueError(f"{name} has {len(values)} lanes of {self._widest}")
         return self._constant(name, b"".join(map(constant_bytes, values)))
 
+    def const_bytes(self, data: bytes, name: str) -> Mem:
+        """Return the place of constant bytes, of which code reads parts."""
+        return self._constant(name, data)
+
     def _constant(self, name: str, data: bytes) -> Mem:
         constant = Constant(name, data)
         if self._constants.setdefault(name, constant) != constant:
             raise ValueError(f"two values for the constant {name}")
-        return Mem(symbol=name, align=len(data))
+        return Mem(symbol=name, align=min(len(data) & -len(data), 64))
 
     def clmul(self, a: Value, b: Value, halves: Halves, note: str = "") -> VReg:
         """Record a carry-less product."""
@@ -262,6 +266,12 @@ class Builder:
         """Record a mask of the first `count` bytes (a general register below 64)."""
         mask = self._new(RegClass.MASK, "bytes")
         self.emit("low_bits", mask, count, note="one bit a byte that is left")
+        return mask
+
+    def mask_of(self, bits: VReg, note: str = "") -> VReg:
+        """Record a mask of the bits of a general register."""
+        mask = self._new(RegClass.MASK, "bytes")
+        self.emit("mask_of", mask, bits, note=note)
         return mask
 
     def load_bytes(self, memory: Mem, mask: VReg, note: str, lanes: int) -> VReg:

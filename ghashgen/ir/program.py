@@ -338,6 +338,7 @@ CODES: Mapping[str, Code] = {
     "store8": Code("mr", "the low byte", memory=1),
     "to_mask": Code("wr", "mask of the bits of a, a general register"),
     "low_bits": Code("wr", "mask of the low a bits, a a general register below 64"),
+    "mask_of": Code("wr", "mask of the bits of a general register"),
     "from_gpr": Code("wr", "a general register, zero-extended"),
     "to_gpr": Code("wr", "the low half, in a general register"),
     # general registers
@@ -355,6 +356,7 @@ CODES: Mapping[str, Code] = {
     "gpr_shl": Code("wri", "a << i"),
     "gpr_shr": Code("wri", "a >> i"),
     "gpr_neg": Code("wr", "-a"),
+    "gpr_ones": Code("wr", "2^a - 1, a below 256: ones in all 64 bits from 64 on"),
     "clear_upper": Code("", "zero the vector registers above lane 0, for narrow code after it"),
     # control; comparisons are unsigned
     "jump": Code("l", "go to the label", flow=Flow.JUMP),

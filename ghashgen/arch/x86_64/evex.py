@@ -67,6 +67,8 @@ ROWS = {
         Row("mov.ones", "w:q r:i", (), f"{_SDM}, MOV", "other", flags=""),
         Row("kmovq", "w:k r:q", ("avx512bw",), f"{_SDM}, KMOVQ", "other", flags=""),
         Row("vmovq.gpr", "w:x r:q", ("avx512f",), f"{_SDM}, MOVD/MOVQ, EVEX.128", "other"),
+        Row("vmovq.load", "w:x r:m64", ("avx512f",), f"{_SDM}, MOVQ, EVEX.128", "load"),
+        Row("vmovd.load", "w:x r:m32", ("avx512f",), f"{_SDM}, MOVD, EVEX.128", "load"),
         Row("vmovq.out", "w:q r:x", ("avx512f",), f"{_SDM}, MOVD/MOVQ, EVEX.128", "other"),
         Row("vzeroupper", "", ("avx",), f"{_SDM}, VZEROUPPER", "other", flags="", flow=Flow.NEXT),
     ),
@@ -106,12 +108,16 @@ LOWER = {
         copy:           vmovdqa64.copy d a
         load:           vmovdqu64.load d m
         load_aligned:   vmovdqu64.load d m
+        load64:         vmovq.load d m
+        load32:         vmovd.load d m
         load_bytes:     vmovdqu8.maskz d a m
         load_spread:    vbroadcasti64x2 d m
         keep_bytes:     vmovdqu8.keep d a b
         store_bytes:    vmovdqu8.some m a b
         to_mask:        kmovq d a
         low_bits:       mov.ones t -1; bzhi t t a; kmovq d t
+        gpr_ones:       mov.ones d -1; bzhi d d a
+        mask_of:        kmovq d a
         from_gpr:       vmovq.gpr d a
         to_gpr:         vmovq.out d a
         store:          vmovdqu64.store m a

@@ -64,8 +64,15 @@ STREAMS = Axis(
     False,
 )
 
+SHORT = Axis(
+    "short",
+    "Messages of few blocks have a straight path of their own.",
+    lambda: (False, True),
+    False,
+)
+
 AXES = (
     *(KEY, ISA, MULTIPLY, REDUCE, BLOCKS, ORDER, ROUND_KEYS, STITCH),
-    *(MESSAGES, STREAMS, SCHEDULE, WIPE),
+    *(MESSAGES, SHORT, STREAMS, SCHEDULE, WIPE),
 )
 """All of them, in the order in which they are named, asked for and refused."""

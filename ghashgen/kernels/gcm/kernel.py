@@ -42,6 +42,7 @@ class GcmKernel:
     streams: bool = axes.STREAMS.default
     roundkeys: str = axes.ROUND_KEYS.default
     stitch: bool = axes.STITCH.default
+    short: bool = axes.SHORT.default
 
     def __post_init__(self) -> None:
         for axis in axes.AXES:
@@ -66,7 +67,7 @@ class GcmKernel:
     @property
     def name(self) -> str:
         """Derived from the axes: that of the GHASH part, with what is AES-GCM's own."""
-        own = (axes.ROUND_KEYS, axes.STITCH, axes.MESSAGES, axes.STREAMS)
+        own = (axes.ROUND_KEYS, axes.STITCH, axes.MESSAGES, axes.SHORT, axes.STREAMS)
         hashing = self.hash.name.partition("_")[2]
         return "_".join(filter(None, (f"gcm{self.key}", hashing, name_of(own, self))))
 
@@ -142,6 +143,16 @@ def _refusals(kernel: GcmKernel) -> Iterable[tuple[bool, str, str]]:
         f"roundkeys 'memory' is how all of isa {isa.name!r} with {kernel.blocks} blocks are: no "
         "register is free for one",
         "leave roundkeys away, or choose another isa or fewer blocks",
+    )
+    yield (
+        kernel.short and not kernel.messages,
+        "short is a way of seal and open, which kernels without messages lack",
+        "choose messages, or no short",
+    )
+    yield (
+        kernel.short and not isa.masked,
+        f"short reads and writes text under byte masks, which isa {isa.name!r} lacks",
+        "choose isa avx512 or avx512vl, or no short",
     )
     most = isa.vector_registers // 2
     yield (

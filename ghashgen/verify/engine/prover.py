@@ -180,7 +180,11 @@ class Prover(Generic[E]):
                 other = copied(entry)
                 other.machine.flags = replace(other.machine.flags, zero=zero)
                 self.meaning.answered(self, other, zero)
-                self.resumed(other, address)
+                key = self.cut(other, address) if self.cutting and self.meaning.cuts else None
+                if key not in self.finished:
+                    self.resumed(other, address)
+                if key is not None:
+                    self.finished.add(key)
 
     def _split(self, entry: E, address: int) -> bool:
         """Prove the rest of a run by cases, if the meaning wants that; return whether it did."""

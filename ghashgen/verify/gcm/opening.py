@@ -119,7 +119,9 @@ class Open(Message, Decrypt):
     def cases(self, entry: HashEntry) -> tuple[str, Sequence[Number]] | None:
         """Return the lengths of tags, once the text is done."""
         assert isinstance(entry, MessageEntry)
-        if entry.numbers["length"] == 0 and {"length", TAG} <= entry.held:
+        length = entry.numbers["length"]
+        done = length == len(entry.machine.memory.written[self.out])
+        if done and {"aad_length", TAG} <= entry.held:
             return ANY_TAG.unknown, TAGS
         return None
 
@@ -158,11 +160,34 @@ class Open(Message, Decrypt):
             return
         memory = entry.machine.memory
         if self.cutting:
-            # The two would be one memory under two names otherwise.
-            if "length" not in entry.held or entry.numbers["length"] != 0:
-                raise unsupported("an output of which some is left, where the tags are compared")
-            entry.numbers[ALL] = memory.regions[WHOLE].size = self.any_length["length"]
+            self._from_the_beginning(entry)
         memory.written[self.out] = {}
+
+    def _from_the_beginning(self, entry: MessageEntry) -> None:
+        """Let the output, all of which has been compared, be one of any length, under one name.
+
+        Raises:
+            Refutation: nobody knows any more where it began.
+        """
+        m = entry.machine
+        if "length" not in entry.held:
+            values = self.steady(entry).get("length", {})
+            if entry.numbers["length"] != entry.totals["length"]:
+                raise unsupported("an output of which some is left, where the tags are compared")
+            for k, value in enumerate(m.gpr):
+                if not isinstance(value, Term):
+                    m.gpr[k] = values.get(value, value)
+            same: dict[int, Value] = {}
+            stack = m.memory.written[STACK]
+            for offset, (value, k) in list(stack.items()):
+                if offset < 0 and not isinstance(value, Term):
+                    stack[offset] = (same.setdefault(id(value), values.get(value, value)), k)
+            if not values:
+                return
+            entry.held |= {"length"}
+        # Nothing can be done to it any more under the name that it had.
+        entry.numbers["length"] = m.memory.regions[self.out].size = 0
+        entry.numbers[ALL] = m.memory.regions[WHOLE].size = self.any_length["length"]
 
     def continued(self, prover: Prover[HashEntry], entry: HashEntry) -> bool:
         """Prove that all of the output is zero, whatever its length, where the tags differ."""

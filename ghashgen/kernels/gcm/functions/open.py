@@ -6,6 +6,7 @@ result.
 """
 
 from ghashgen.ir.builder import Builder
+from ghashgen.ir.program import Label, VReg
 from ghashgen.kernels.core import Function
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts.clear import clear
@@ -21,6 +22,7 @@ from ghashgen.kernels.gcm.parts.params import (
     TAG,
     TAG_LENGTH,
 )
+from ghashgen.kernels.gcm.parts.short import most_bytes
 from ghashgen.kernels.gcm.parts.tag import check_tag_length, difference
 
 
@@ -30,10 +32,8 @@ def build(b: Builder, kernel: GcmKernel) -> None:
     message = Message(b, kernel, *given)
     check_lengths(b, message.iv_length, message.aad_length, message.length, "refused")
     check_tag_length(b, tag_length, "refused")
-    X, text = message.begin()
-    b.branch("equal", message.length, 0, "tag")
-    decrypt_text(text, X, "tag")
-    found = difference(b, kernel, message.tag(X), tag, tag_length)
+    wanted = _with_short(b, kernel, message) if kernel.short else _by_phases(b, message)
+    found = difference(b, kernel, wanted, tag, tag_length)
     b.branch("equal", found, 0, "right")
     with b.part("clear"):
         clear(b, kernel, message.out, message.length)
@@ -42,6 +42,29 @@ def build(b: Builder, kernel: GcmKernel) -> None:
     b.give(DONE)
     b.label("refused")
     b.give(REFUSED)
+
+
+def _by_phases(b: Builder, message: Message) -> VReg:
+    """Record the text and return the right tag."""
+    X, text = message.begin()
+    b.branch("equal", message.length, 0, "tag")
+    decrypt_text(text, X, "tag")
+    return message.tag(X)
+
+
+def _with_short(b: Builder, kernel: GcmKernel, message: Message) -> VReg:
+    """Likewise, on the straight path where the text is short."""
+    wanted = b.register("the tag")
+    S, counters = message.begin_short()
+    b.branch("not_below", message.length, most_bytes(kernel) + 1, "long")
+    b.assign(wanted, message.short(S, counters, False))
+    b.emit("jump", Label("wanted"))
+    b.label("long")
+    X, text = message.long(S, counters)
+    decrypt_text(text, X, "tag")
+    b.assign(wanted, message.tag(X))
+    b.label("wanted")
+    return wanted
 
 
 FUNCTION = Function(

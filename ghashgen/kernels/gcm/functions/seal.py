@@ -8,6 +8,7 @@ from ghashgen.kernels.gcm.parts.directions import encrypt_text
 from ghashgen.kernels.gcm.parts.lengths import check_lengths
 from ghashgen.kernels.gcm.parts.message import Message
 from ghashgen.kernels.gcm.parts.params import ASSOCIATED, DONE, NEW_TAG, REFUSED, STATUS
+from ghashgen.kernels.gcm.parts.short import most_bytes
 
 
 def build(b: Builder, kernel: GcmKernel) -> None:
@@ -15,8 +16,16 @@ def build(b: Builder, kernel: GcmKernel) -> None:
     *given, tag = b.params
     message = Message(b, kernel, *given)
     check_lengths(b, message.iv_length, message.aad_length, message.length, "refused")
-    X, text = message.begin()
-    b.branch("equal", message.length, 0, "tag")
+    if kernel.short:
+        S, counters = message.begin_short()
+        b.branch("not_below", message.length, most_bytes(kernel) + 1, "long")
+        b.store(Mem(base=tag), message.short(S, counters, True), "tag")
+        b.give(DONE)
+        b.label("long")
+        X, text = message.long(S, counters)
+    else:
+        X, text = message.begin()
+        b.branch("equal", message.length, 0, "tag")
     encrypt_text(text, X, "tag")
     b.store(Mem(base=tag), message.tag(X), "tag")
     b.give(DONE)

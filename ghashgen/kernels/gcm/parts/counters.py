@@ -14,20 +14,22 @@ from ghashgen.kernels.hash.parts.interface import BYTE_SWAP
 class Counters:
     """The loop-carried register of counters."""
 
-    def __init__(self, b: Builder, kernel: GcmKernel, block: VReg, behind: bool = False) -> None:
+    def __init__(
+        self, b: Builder, kernel: GcmKernel, block: VReg, first: int = 0, kept: bool = True
+    ) -> None:
         """Record what counts from a counter block, which every lane holds as it is in memory.
 
-        It is that of the first block of text, or, of a whole message, the one before it: then
-        nobody wants the counter behind the text.
+        The first block taken is `first` blocks behind that one. `kept` says whether anybody wants
+        the counter behind the text: nobody does of a whole message.
         """
-        self.b, self.lanes, self.kept = b, kernel.lane_count, not behind
+        self.b, self.lanes, self.kept = b, kernel.lane_count, kept
         value = b.shuffle_bytes(block, b.const(BYTE_SWAP, "byte_swap"), "counter, last word first")
         if self.lanes > 1:
-            numbers = range(behind, behind + self.lanes)
-            name = "lane_numbers_from_1" if behind else "lane_numbers"
+            numbers = range(first, first + self.lanes)
+            name = f"lane_numbers_from_{first}" if first else "lane_numbers"
             value = b.add32(value, b.const_lanes(numbers, name), "lane l is l blocks ahead")
-        elif behind:
-            value = b.add32(value, b.const(1, "one"), "the next counter")
+        elif first:
+            value = b.add32(value, self._number(first), "the next counter")
         self._next = b.variable(value, "counter")
 
     @classmethod
@@ -38,9 +40,13 @@ class Counters:
 
     def blocks(self, count: int) -> list[VReg]:
         """Record the counter blocks of so many whole registers, and step over them."""
-        out = [self._block(self._ahead(self.lanes * i)) for i in range(count)]
+        out = self.last_blocks(count)
         self.skip(self.lanes * count)
         return out
+
+    def last_blocks(self, count: int) -> list[VReg]:
+        """Record the counter blocks of so many whole registers, the last of a text."""
+        return [self._block(self._ahead(self.lanes * i)) for i in range(count)]
 
     def _ahead(self, blocks: int) -> VReg:
         """Return the counters so many blocks ahead: each a sum of its own, which none waits for."""

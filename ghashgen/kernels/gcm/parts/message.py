@@ -6,16 +6,20 @@ what they were, since the block of them comes last.
 
 from dataclasses import dataclass
 
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder
-from ghashgen.ir.program import VReg
+from ghashgen.ir.program import Label, Mem, VReg
 from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.kernels.gcm.parts.cipher import RoundKeys
 from ghashgen.kernels.gcm.parts.counters import Counters
 from ghashgen.kernels.gcm.parts.lengths import length_block
-from ghashgen.kernels.gcm.parts.start import first_counter
+from ghashgen.kernels.gcm.parts.short import short_text
+from ghashgen.kernels.gcm.parts.start import IV_BYTES, first_counter, hashed_counter, number_one
 from ghashgen.kernels.gcm.parts.tag import finish_tag, keep_mask
 from ghashgen.kernels.gcm.parts.text import Text
 from ghashgen.kernels.hash.parts.absorb import Message as Hashed
 from ghashgen.kernels.hash.parts.absorb import absorb, state_of
+from ghashgen.kernels.hash.parts.interface import times_h, to_register
 
 
 @dataclass(frozen=True)
@@ -41,13 +45,78 @@ class Message:
         keep_mask(b, kernel, self.context, J0)
         lanes = kernel.lane_count
         every = J0 if lanes == 1 else b.spread_lane(J0, lanes, "J_0 in every lane")
-        counters = Counters(b, kernel, every, behind=True)
+        counters = Counters(b, kernel, every, first=1, kept=False)
         X = state_of(b, kernel.hash, b.zero("X"))
         with b.part("aad"):
             left = b.gpr("gpr_copy", self.aad_length)
             X = absorb(Hashed(b, kernel.hash, self.context, self.aad, left), X, "done")
         left = b.gpr("gpr_copy", self.length)
         out = b.gpr("gpr_copy", self.out)
+        return X, Text.at_entry(b, kernel, self.context, counters, self.source, out, left)
+
+    def begin_short(self) -> tuple[VReg, Counters]:
+        """Record what stands before the text, for the straight path (`short`).
+
+        Returns S, and counters from J_0 on. An IV of 96 bits and AAD of one block take no loop;
+        other lengths come to the same registers.
+        """
+        b, kernel, context = self.b, self.kernel, self.context
+        J0, S = b.register("J_0"), b.register("S")
+        b.branch("not_equal", self.iv_length, IV_BYTES, "other")
+        b.assign(J0, number_one(b, kernel, self.iv))
+        b.emit("jump", Label("counter"))
+        b.label("other")
+        with b.part("iv"):
+            b.assign(J0, hashed_counter(b, kernel, context, self.iv, self.iv_length))
+        b.label("counter")
+        b.branch("not_below", self.aad_length, BLOCK_BYTES + 1, "more")
+        b.assign(S, self._padded(self.aad, self.aad_length))
+        b.emit("jump", Label("text"))
+        b.label("more")
+        with b.part("aad"):
+            b.assign(S, self._but_one_product())
+        b.label("text")
+        every = self._in_every_lane(J0)
+        return S, Counters(b, kernel, every, kept=False)
+
+    def _in_every_lane(self, J0: VReg) -> VReg:
+        lanes = self.kernel.lane_count
+        return J0 if lanes == 1 else self.b.spread_lane(J0, lanes, "J_0 in every lane")
+
+    def _padded(self, source: VReg, length: VReg) -> VReg:
+        """Load a block of 0 to 16 bytes in register form."""
+        b = self.b
+        raw = b.load_bytes(Mem(base=source), b.byte_mask(length), "AAD, zero-padded", 1)
+        return to_register(b, self.kernel.hash, raw, "AAD")
+
+    def _but_one_product(self) -> VReg:
+        """Return what AAD of more than a block comes to, the last product left out."""
+        b, kernel = self.b, self.kernel
+        last = b.gpr("gpr_and", b.gpr("gpr_sub", self.aad_length, 1), BLOCK_BYTES - 1)
+        last = b.gpr("gpr_add", last, 1, note="bytes of the last block")
+        left = b.gpr("gpr_minus", self.aad_length, last, note="bytes before it")
+        at = b.gpr("gpr_address", Mem(base=self.aad, index=left), note="the last block")
+        message = Hashed(b, kernel.hash, self.context, self.aad, left)
+        X = absorb(message, state_of(b, kernel.hash, b.zero("X")), "absorbed")
+        return b.xor(X, self._padded(at, last), "S = X + the last block")
+
+    def short(self, S: VReg, counters: Counters, encrypts: bool) -> VReg:
+        """Record a text of at most `most_bytes`, and the tag."""
+        b, kernel = self.b, self.kernel
+        keys = RoundKeys(b, kernel, self.context)
+        text = Text(b, kernel, self.context, keys, counters, self.source, self.out, self.length)
+        lengths = length_block(b, kernel, self.aad_length, self.length)
+        with b.part("short"):
+            X, mask = short_text(text, S, lengths, encrypts)
+        return b.xor(to_register(b, kernel.hash, X, "as in memory"), mask, "the tag")
+
+    def long(self, S: VReg, counters: Counters) -> tuple[VReg, Text]:
+        """Record what stands before a longer text; return the state, and the text to come."""
+        b, kernel = self.b, self.kernel
+        keep_mask(b, kernel, self.context, counters.partial(1))
+        counters.skip(1)
+        X = b.variable(times_h(b, kernel.hash, self.context, S), "X")
+        left, out = b.gpr("gpr_copy", self.length), b.gpr("gpr_copy", self.out)
         return X, Text.at_entry(b, kernel, self.context, counters, self.source, out, left)
 
     def tag(self, X: VReg) -> VReg:

@@ -23,9 +23,16 @@ def first_counter(b: Builder, kernel: GcmKernel, context: VReg, iv: VReg, length
     """Record J_0 as it would be in memory; `iv` moves on, `length` stays."""
     J0 = b.register("J_0")
     b.branch("not_equal", length, IV_BYTES, "other")
-    b.assign(J0, b.or_(_twelve(b, kernel, iv, length), b.const(FIRST, "first_number"), "IV || 1"))
+    b.assign(J0, number_one(b, kernel, iv, length))
     b.emit("jump", Label("ready"))
     b.label("other")
+    b.assign(J0, hashed_counter(b, kernel, context, iv, length))
+    b.label("ready")
+    return J0
+
+
+def hashed_counter(b: Builder, kernel: GcmKernel, context: VReg, iv: VReg, length: VReg) -> VReg:
+    """Record J_0 of an IV that has not 96 bits; `iv` moves on, `length` stays."""
     X = b.zero("X")
     left = b.gpr("gpr_copy", length)
 
@@ -45,9 +52,12 @@ def first_counter(b: Builder, kernel: GcmKernel, context: VReg, iv: VReg, length
     absorb(to_register(b, kernel.hash, _padded(b, kernel, iv, left), "C_last"))
     b.label("lengths")
     absorb(length_block(b, kernel, None, length))
-    b.assign(J0, to_register(b, kernel.hash, X, "J_0"))
-    b.label("ready")
-    return J0
+    return to_register(b, kernel.hash, X, "J_0")
+
+
+def number_one(b: Builder, kernel: GcmKernel, iv: VReg, length: VReg | None = None) -> VReg:
+    """Load an IV of 96 bits, which `length` may say, and return IV || 1."""
+    return b.or_(_twelve(b, kernel, iv, length), b.const(FIRST, "first_number"), "IV || 1")
 
 
 def _padded(b: Builder, kernel: GcmKernel, iv: VReg, left: VReg) -> VReg:
@@ -57,9 +67,9 @@ def _padded(b: Builder, kernel: GcmKernel, iv: VReg, left: VReg) -> VReg:
     return load_partial(b, iv, left, "padded")
 
 
-def _twelve(b: Builder, kernel: GcmKernel, iv: VReg, length: VReg) -> VReg:
-    """Load IV_BYTES bytes, which `length` says, zeros after them."""
-    if kernel.instruction_set.masked:
+def _twelve(b: Builder, kernel: GcmKernel, iv: VReg, length: VReg | None) -> VReg:
+    """Load IV_BYTES bytes, zeros after them."""
+    if length is not None and kernel.instruction_set.masked:
         return b.load_bytes(Mem(base=iv), b.byte_mask(length), "IV", 1)
     low = b.load_part("load64", Mem(base=iv), "IV, bytes 0..7")
     return b.join_low(low, b.load_part("load32", Mem(base=iv, disp=8), "bytes 8..11"), "IV")
