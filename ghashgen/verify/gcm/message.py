@@ -6,7 +6,7 @@ What a message is, and what its values are called, is in `named`.
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.core.kinds import NUMBER_LETTER
@@ -51,9 +51,6 @@ from ghashgen.verify.hash.naming import BLOCK, PARTIAL
 from ghashgen.verify.x86_64.flow import VECTOR
 from ghashgen.verify.x86_64.memory import STACK, Access
 
-if TYPE_CHECKING:
-    from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
-
 _TEXT = Claim(1, GREATEST_TEXT, "length")
 
 
@@ -68,11 +65,6 @@ class TextCourse(Course):
 
 class Message(Named):
     """What seal and open have in common."""
-
-    def __init__(self, spec: "GcmSpec", function: "GcmFunction", cutting: bool) -> None:
-        super().__init__(spec, function, cutting)
-        self._behind: dict[frozenset[int], int] = {}
-        """Where AAD has been absorbed, by what is live there: blocks less than all its products."""
 
     # Cuts.
 
@@ -146,7 +138,7 @@ class Message(Named):
             return absorbed(entry, self.naming, lanes, to_the_end=True)
         kept = absorbed(entry, self.naming, lanes, "aad_length", AAD, to_the_end=True)
         if kept is not None and len(entry.weights) == 1:
-            (self._behind[entry.live],) = entry.weights.values()
+            (self.behind[entry.live],) = entry.weights.values()
         return kept
 
     def _begun(self, entry: MessageEntry) -> Kept | None:
@@ -165,7 +157,7 @@ class Message(Named):
             state = self.terms.variable("Y0")
             m.vec[zeros[0]] = (state, *m.vec[zeros[0]][1:])
             # However many products 0 still lacks: as many as the state does that others bring here.
-            entry.weights = {"Y0": self._behind.get(entry.live, 0)}
+            entry.weights = {"Y0": self.behind.get(entry.live, 0)}
             return Kept({state: state})
         return Kept({})
 

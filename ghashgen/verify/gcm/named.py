@@ -104,6 +104,8 @@ class Named(Crypt):
         super().__init__(spec, function, cutting)
         self.naming.blocks = "".join(LETTERS.values())
         self._named_masks: dict[Term, Lane] = {}
+        self.behind: dict[frozenset[int], int] = {}
+        """Where AAD has been absorbed, by what is live there: blocks less than all its products."""
         self.any_length = {
             number: Affine(1, 0, LEAST[number], most, f"{number} in all")
             for number, most in GREATEST.items()
