@@ -83,15 +83,15 @@ void gcm128_avx2_winograd_clmul1_x16_wipe_decrypt(const void *ctx, uint8_t count
 int gcm128_avx2_winograd_clmul1_x16_wipe_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm128_avx2_winograd_clmul1_x16_wipe_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
-/* gcm128_avx512_k_clmul1_x32: AES-128-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
-#define GCM128_AVX512_K_CLMUL1_X32_CTX_BYTES 1328
-#define GCM128_AVX512_K_CLMUL1_X32_CTX_ALIGN 1
-#define GCM128_AVX512_K_CLMUL1_X32_CTX_BEST_ALIGN 64
-void gcm128_avx512_k_clmul1_x32_init(void *ctx, const uint8_t *key);
-void gcm128_avx512_k_clmul1_x32_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
-void gcm128_avx512_k_clmul1_x32_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
-int gcm128_avx512_k_clmul1_x32_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
-int gcm128_avx512_k_clmul1_x32_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+/* gcm128_avx512_k_clmul1_x32_short: AES-128-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
+#define GCM128_AVX512_K_CLMUL1_X32_SHORT_CTX_BYTES 1328
+#define GCM128_AVX512_K_CLMUL1_X32_SHORT_CTX_ALIGN 1
+#define GCM128_AVX512_K_CLMUL1_X32_SHORT_CTX_BEST_ALIGN 64
+void gcm128_avx512_k_clmul1_x32_short_init(void *ctx, const uint8_t *key);
+void gcm128_avx512_k_clmul1_x32_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_avx512_k_clmul1_x32_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx512_k_clmul1_x32_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_avx512_k_clmul1_x32_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm128_avx512_winograd_clmul1_x32: AES-128-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
 #define GCM128_AVX512_WINOGRAD_CLMUL1_X32_CTX_BYTES 1840
@@ -243,15 +243,15 @@ void gcm256_avx2_winograd_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16
 int gcm256_avx2_winograd_clmul1_x16_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm256_avx2_winograd_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
-/* gcm256_avx512_k_clmul1_x32: AES-256-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
-#define GCM256_AVX512_K_CLMUL1_X32_CTX_BYTES 1392
-#define GCM256_AVX512_K_CLMUL1_X32_CTX_ALIGN 1
-#define GCM256_AVX512_K_CLMUL1_X32_CTX_BEST_ALIGN 64
-void gcm256_avx512_k_clmul1_x32_init(void *ctx, const uint8_t *key);
-void gcm256_avx512_k_clmul1_x32_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
-void gcm256_avx512_k_clmul1_x32_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
-int gcm256_avx512_k_clmul1_x32_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
-int gcm256_avx512_k_clmul1_x32_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+/* gcm256_avx512_k_clmul1_x32_short: AES-256-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
+#define GCM256_AVX512_K_CLMUL1_X32_SHORT_CTX_BYTES 1392
+#define GCM256_AVX512_K_CLMUL1_X32_SHORT_CTX_ALIGN 1
+#define GCM256_AVX512_K_CLMUL1_X32_SHORT_CTX_BEST_ALIGN 64
+void gcm256_avx512_k_clmul1_x32_short_init(void *ctx, const uint8_t *key);
+void gcm256_avx512_k_clmul1_x32_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm256_avx512_k_clmul1_x32_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx512_k_clmul1_x32_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_avx512_k_clmul1_x32_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm256_avx512_winograd_clmul1_x32: AES-256-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
 #define GCM256_AVX512_WINOGRAD_CLMUL1_X32_CTX_BYTES 1904
