@@ -140,11 +140,21 @@ struct choice {
 
 #ifdef CALLS_SYSV
 
+void gcm128_avx2_k_clmul1_x16_init(void *ctx, const uint8_t *key);
+void gcm128_avx2_k_clmul1_x16_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_avx2_k_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx2_k_clmul1_x16_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_avx2_k_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm128_avx2_winograd_clmul1_x16_init(void *ctx, const uint8_t *key);
 void gcm128_avx2_winograd_clmul1_x16_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm128_avx2_winograd_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm128_avx2_winograd_clmul1_x16_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm128_avx2_winograd_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+void gcm128_avx512_k_clmul1_x32_short_init(void *ctx, const uint8_t *key);
+void gcm128_avx512_k_clmul1_x32_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_avx512_k_clmul1_x32_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx512_k_clmul1_x32_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_avx512_k_clmul1_x32_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm128_avx512_winograd_clmul1_x32_init(void *ctx, const uint8_t *key);
 void gcm128_avx512_winograd_clmul1_x32_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm128_avx512_winograd_clmul1_x32_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
@@ -180,11 +190,16 @@ void gcm192_sse_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16],
 void gcm192_sse_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm192_sse_winograd_clmul1_x8_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm192_sse_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
-void gcm256_avx2_winograd_clmul1_x16_init(void *ctx, const uint8_t *key);
-void gcm256_avx2_winograd_clmul1_x16_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
-void gcm256_avx2_winograd_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
-int gcm256_avx2_winograd_clmul1_x16_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
-int gcm256_avx2_winograd_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+void gcm256_avx2_k_clmul1_x16_init(void *ctx, const uint8_t *key);
+void gcm256_avx2_k_clmul1_x16_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm256_avx2_k_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx2_k_clmul1_x16_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_avx2_k_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+void gcm256_avx512_k_clmul1_x32_short_init(void *ctx, const uint8_t *key);
+void gcm256_avx512_k_clmul1_x32_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm256_avx512_k_clmul1_x32_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx512_k_clmul1_x32_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_avx512_k_clmul1_x32_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm256_avx512_winograd_clmul1_x32_init(void *ctx, const uint8_t *key);
 void gcm256_avx512_winograd_clmul1_x32_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm256_avx512_winograd_clmul1_x32_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
@@ -202,7 +217,9 @@ int gcm256_sse_winograd_clmul1_x8_seal(const void *ctx, const uint8_t *iv, size_
 int gcm256_sse_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 enum {
+    GCM128_AVX2_K_CLMUL1_X16,
     GCM128_AVX2_WINOGRAD_CLMUL1_X16,
+    GCM128_AVX512_K_CLMUL1_X32_SHORT,
     GCM128_AVX512_WINOGRAD_CLMUL1_X32,
     GCM128_AVX_WINOGRAD_CLMUL1_X8,
     GCM128_SSE_WINOGRAD_CLMUL1_X8,
@@ -210,17 +227,27 @@ enum {
     GCM192_AVX512_WINOGRAD_CLMUL1_X32,
     GCM192_AVX_WINOGRAD_CLMUL1_X8,
     GCM192_SSE_WINOGRAD_CLMUL1_X8,
-    GCM256_AVX2_WINOGRAD_CLMUL1_X16,
+    GCM256_AVX2_K_CLMUL1_X16,
+    GCM256_AVX512_K_CLMUL1_X32_SHORT,
     GCM256_AVX512_WINOGRAD_CLMUL1_X32,
     GCM256_AVX_WINOGRAD_CLMUL1_X8,
     GCM256_SSE_WINOGRAD_CLMUL1_X8,
 };
 
 static const struct ghashgen_gcm_kernel kernels[] = {
+    [GCM128_AVX2_K_CLMUL1_X16] =
+        {"gcm128_avx2_k_clmul1_x16", 688, 1,
+         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+         gcm128_avx2_k_clmul1_x16_init, gcm128_avx2_k_clmul1_x16_encrypt, gcm128_avx2_k_clmul1_x16_decrypt, gcm128_avx2_k_clmul1_x16_seal, gcm128_avx2_k_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_AVX2_WINOGRAD_CLMUL1_X16] =
         {"gcm128_avx2_winograd_clmul1_x16", 944, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
          gcm128_avx2_winograd_clmul1_x16_init, gcm128_avx2_winograd_clmul1_x16_encrypt, gcm128_avx2_winograd_clmul1_x16_decrypt, gcm128_avx2_winograd_clmul1_x16_seal, gcm128_avx2_winograd_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL},
+    [GCM128_AVX512_K_CLMUL1_X32_SHORT] =
+        {"gcm128_avx512_k_clmul1_x32_short", 1328, 1,
+         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+         gcm128_avx512_k_clmul1_x32_short_init, gcm128_avx512_k_clmul1_x32_short_encrypt, gcm128_avx512_k_clmul1_x32_short_decrypt, gcm128_avx512_k_clmul1_x32_short_seal, gcm128_avx512_k_clmul1_x32_short_open, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_AVX512_WINOGRAD_CLMUL1_X32] =
         {"gcm128_avx512_winograd_clmul1_x32", 1840, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -251,10 +278,15 @@ static const struct ghashgen_gcm_kernel kernels[] = {
         {"gcm192_sse_winograd_clmul1_x8", 592, 16,
          F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
          gcm192_sse_winograd_clmul1_x8_init, gcm192_sse_winograd_clmul1_x8_encrypt, gcm192_sse_winograd_clmul1_x8_decrypt, gcm192_sse_winograd_clmul1_x8_seal, gcm192_sse_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL},
-    [GCM256_AVX2_WINOGRAD_CLMUL1_X16] =
-        {"gcm256_avx2_winograd_clmul1_x16", 1008, 1,
+    [GCM256_AVX2_K_CLMUL1_X16] =
+        {"gcm256_avx2_k_clmul1_x16", 752, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-         gcm256_avx2_winograd_clmul1_x16_init, gcm256_avx2_winograd_clmul1_x16_encrypt, gcm256_avx2_winograd_clmul1_x16_decrypt, gcm256_avx2_winograd_clmul1_x16_seal, gcm256_avx2_winograd_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm256_avx2_k_clmul1_x16_init, gcm256_avx2_k_clmul1_x16_encrypt, gcm256_avx2_k_clmul1_x16_decrypt, gcm256_avx2_k_clmul1_x16_seal, gcm256_avx2_k_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL},
+    [GCM256_AVX512_K_CLMUL1_X32_SHORT] =
+        {"gcm256_avx512_k_clmul1_x32_short", 1392, 1,
+         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+         gcm256_avx512_k_clmul1_x32_short_init, gcm256_avx512_k_clmul1_x32_short_encrypt, gcm256_avx512_k_clmul1_x32_short_decrypt, gcm256_avx512_k_clmul1_x32_short_seal, gcm256_avx512_k_clmul1_x32_short_open, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX512_WINOGRAD_CLMUL1_X32] =
         {"gcm256_avx512_winograd_clmul1_x32", 1904, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -273,378 +305,378 @@ static const struct ghashgen_gcm_kernel kernels[] = {
 /* For each CPU the first that fits is the one. A comment says what decided: how calls were measured
  * and the record in docs/bench/gcm, or the convention. */
 static const struct choice choices[] = {
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        128, GHASHGEN_GCM_MIXED, UINT32_C(0x7),
+        128, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX512_K_CLMUL1_X32_SHORT],
+    },
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    {
+        128, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
+    },
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    {
+        128, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8],
+    },
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    {
+        128, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
+    },
+    /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
+    {
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0xf),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX512_K_CLMUL1_X32_SHORT],
+    },
+    /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
+    {
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0xf),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX2_K_CLMUL1_X16],
+    },
+    /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
+    {
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0xf),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8],
+    },
+    /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
+    {
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0xf),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
+    },
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    {
+        128, GHASHGEN_GCM_RECORDS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        128, GHASHGEN_GCM_MIXED, UINT32_C(0x7),
+        128, GHASHGEN_GCM_RECORDS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        128, GHASHGEN_GCM_MIXED, UINT32_C(0x7),
+        128, GHASHGEN_GCM_RECORDS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        128, GHASHGEN_GCM_MIXED, UINT32_C(0x7),
+        128, GHASHGEN_GCM_RECORDS, UINT32_C(0xf),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x7),
+        128, GHASHGEN_GCM_BULK, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x7),
+        128, GHASHGEN_GCM_BULK, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x7),
+        128, GHASHGEN_GCM_BULK, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x7),
+        128, GHASHGEN_GCM_BULK, UINT32_C(0xf),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
     {
-        128, GHASHGEN_GCM_RECORDS, UINT32_C(0x7),
+        128, GHASHGEN_GCM_PARTS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
+        &kernels[GCM128_AVX512_K_CLMUL1_X32_SHORT],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
     {
-        128, GHASHGEN_GCM_RECORDS, UINT32_C(0x7),
+        128, GHASHGEN_GCM_PARTS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
     {
-        128, GHASHGEN_GCM_RECORDS, UINT32_C(0x7),
+        128, GHASHGEN_GCM_PARTS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
     {
-        128, GHASHGEN_GCM_RECORDS, UINT32_C(0x7),
+        128, GHASHGEN_GCM_PARTS, UINT32_C(0xf),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        128, GHASHGEN_GCM_BULK, UINT32_C(0x7),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
-        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
-    },
-    /* other Intel, other AMD, other: convention */
-    {
-        128, GHASHGEN_GCM_BULK, UINT32_C(0x7),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* other Intel, other AMD, other: convention */
-    {
-        128, GHASHGEN_GCM_BULK, UINT32_C(0x7),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX),
-        &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8],
-    },
-    /* other Intel, other AMD, other: convention */
-    {
-        128, GHASHGEN_GCM_BULK, UINT32_C(0x7),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-        &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
-    },
-    /* other Intel, other AMD, other: convention */
-    {
-        128, GHASHGEN_GCM_PARTS, UINT32_C(0x7),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
-        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
-    },
-    /* other Intel, other AMD, other: convention */
-    {
-        128, GHASHGEN_GCM_PARTS, UINT32_C(0x7),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* other Intel, other AMD, other: convention */
-    {
-        128, GHASHGEN_GCM_PARTS, UINT32_C(0x7),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX),
-        &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8],
-    },
-    /* other Intel, other AMD, other: convention */
-    {
-        128, GHASHGEN_GCM_PARTS, UINT32_C(0x7),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-        &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
-    },
-    /* other Intel, other AMD, other: convention */
-    {
-        192, GHASHGEN_GCM_MIXED, UINT32_C(0x7),
+        192, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        192, GHASHGEN_GCM_MIXED, UINT32_C(0x7),
+        192, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        192, GHASHGEN_GCM_MIXED, UINT32_C(0x7),
+        192, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM192_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        192, GHASHGEN_GCM_MIXED, UINT32_C(0x7),
+        192, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
     {
-        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x7),
+        192, GHASHGEN_GCM_PACKETS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
     {
-        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x7),
+        192, GHASHGEN_GCM_PACKETS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
     {
-        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x7),
+        192, GHASHGEN_GCM_PACKETS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM192_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
     {
-        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x7),
+        192, GHASHGEN_GCM_PACKETS, UINT32_C(0xf),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        192, GHASHGEN_GCM_RECORDS, UINT32_C(0x7),
+        192, GHASHGEN_GCM_RECORDS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        192, GHASHGEN_GCM_RECORDS, UINT32_C(0x7),
+        192, GHASHGEN_GCM_RECORDS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        192, GHASHGEN_GCM_RECORDS, UINT32_C(0x7),
+        192, GHASHGEN_GCM_RECORDS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM192_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        192, GHASHGEN_GCM_RECORDS, UINT32_C(0x7),
+        192, GHASHGEN_GCM_RECORDS, UINT32_C(0xf),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        192, GHASHGEN_GCM_BULK, UINT32_C(0x7),
+        192, GHASHGEN_GCM_BULK, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        192, GHASHGEN_GCM_BULK, UINT32_C(0x7),
+        192, GHASHGEN_GCM_BULK, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        192, GHASHGEN_GCM_BULK, UINT32_C(0x7),
+        192, GHASHGEN_GCM_BULK, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM192_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        192, GHASHGEN_GCM_BULK, UINT32_C(0x7),
+        192, GHASHGEN_GCM_BULK, UINT32_C(0xf),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
     {
-        192, GHASHGEN_GCM_PARTS, UINT32_C(0x7),
+        192, GHASHGEN_GCM_PARTS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
     {
-        192, GHASHGEN_GCM_PARTS, UINT32_C(0x7),
+        192, GHASHGEN_GCM_PARTS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
     {
-        192, GHASHGEN_GCM_PARTS, UINT32_C(0x7),
+        192, GHASHGEN_GCM_PARTS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM192_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
     {
-        192, GHASHGEN_GCM_PARTS, UINT32_C(0x7),
+        192, GHASHGEN_GCM_PARTS, UINT32_C(0xf),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        256, GHASHGEN_GCM_MIXED, UINT32_C(0x7),
+        256, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
+        &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        256, GHASHGEN_GCM_MIXED, UINT32_C(0x7),
+        256, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
+        &kernels[GCM256_AVX2_K_CLMUL1_X16],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        256, GHASHGEN_GCM_MIXED, UINT32_C(0x7),
+        256, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        256, GHASHGEN_GCM_MIXED, UINT32_C(0x7),
+        256, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
     {
-        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x7),
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
+        &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
     {
-        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x7),
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
+        &kernels[GCM256_AVX2_K_CLMUL1_X16],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
     {
-        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x7),
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
     {
-        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x7),
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0xf),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x7),
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x7),
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
+        &kernels[GCM256_AVX2_K_CLMUL1_X16],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x7),
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x7),
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0xf),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        256, GHASHGEN_GCM_BULK, UINT32_C(0x7),
+        256, GHASHGEN_GCM_BULK, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        256, GHASHGEN_GCM_BULK, UINT32_C(0x7),
+        256, GHASHGEN_GCM_BULK, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
+        &kernels[GCM256_AVX2_K_CLMUL1_X16],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        256, GHASHGEN_GCM_BULK, UINT32_C(0x7),
+        256, GHASHGEN_GCM_BULK, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        256, GHASHGEN_GCM_BULK, UINT32_C(0x7),
+        256, GHASHGEN_GCM_BULK, UINT32_C(0xf),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
     {
-        256, GHASHGEN_GCM_PARTS, UINT32_C(0x7),
+        256, GHASHGEN_GCM_PARTS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
+        &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
     {
-        256, GHASHGEN_GCM_PARTS, UINT32_C(0x7),
+        256, GHASHGEN_GCM_PARTS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
+        &kernels[GCM256_AVX2_K_CLMUL1_X16],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
     {
-        256, GHASHGEN_GCM_PARTS, UINT32_C(0x7),
+        256, GHASHGEN_GCM_PARTS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
     {
-        256, GHASHGEN_GCM_PARTS, UINT32_C(0x7),
+        256, GHASHGEN_GCM_PARTS, UINT32_C(0xf),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
@@ -668,10 +700,11 @@ struct host {
 };
 
 static const struct host hosts[] = {
-    {"GenuineIntel", -1, {0, 255}, {0, 15}, 0}, /* other Intel */
-    {"AuthenticAMD", -1, {0, 255}, {0, 15}, 1}, /* other AMD */
+    {"AuthenticAMD", 26, {0, 127}, {0, 15}, 0}, /* Zen 5 */
+    {"GenuineIntel", -1, {0, 255}, {0, 15}, 1}, /* other Intel */
+    {"AuthenticAMD", -1, {0, 255}, {0, 15}, 2}, /* other AMD */
 };
-#define OTHER_HOST 2
+#define OTHER_HOST 3
 
 /* Pure: the kind of CPU with this vendor and this EAX of CPUID leaf 1. */
 static unsigned decode_host(const char vendor[12], uint32_t signature)
