@@ -14,8 +14,9 @@ from ghashgen.support.templates import environment
 
 SUFFIXES = ("_threads.h", "_threads.c")
 
-CROSSOVER = 16384
-"""Bytes below which a pool hashes in the caller's thread alone, until it is told otherwise."""
+CROSSOVER = 1 << 18
+"""Bytes below which a pool hashes in the caller's thread alone, until it is told otherwise: the
+least length on record at which two threads gain with the fastest kernels (docs/comparisons.md)."""
 
 SPIN_NS = 20000
 """Nanoseconds for which idle threads look for work before they sleep, until told otherwise."""
