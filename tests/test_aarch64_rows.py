@@ -34,6 +34,8 @@ LACKS = {
     *("store64", "store32", "store16", "store8"),
     # Whole messages of AES-GCM.
     *("branch_above", "gpr_const64", "to_gpr"),
+    # In pieces, and by a straight path with masks.
+    *("gpr_store64", "to_mask", "mask_of", "gpr_ones"),
     # FEAT_SHA3.
     "xor3",
 }
