@@ -147,7 +147,7 @@ def _a_bit_behind(part: object) -> Plant:
 def _text_from_J0(patch: pytest.MonkeyPatch) -> None:
     """Let the first block of text have the counter block of the tag."""
     right = counters.Counters
-    patch.setattr(whole, "Counters", lambda b, kernel, block, behind: right(b, kernel, block))
+    patch.setattr(whole, "Counters", lambda b, kernel, block, first, kept: right(b, kernel, block))
 
 
 def _mask_of_the_first_block(patch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from ghashgen.arch.x86_64.sets.avx import ISA as AVX
 from ghashgen.ir.program import CODES, Flow, Label, Mem, RegClass, Slot, VReg
 
 LANES = {"load_spread", "high_half", "insert_lane", "spread_lane", "lanes_down"}
-MASKS = {"load_bytes", "keep_bytes", "store_bytes", "low_bits", "gpr_ones", "mask_of"}
+MASKS = {"load_bytes", "keep_bytes", "store_bytes", "low_bits", "gpr_ones", "mask_of", "to_mask"}
 PARTS = {
     *("shl64_by", "shr64_by"),
     *("store64", "store32", "store16", "store8", "bytes_above"),

@@ -16,8 +16,9 @@ PROVED = [planted for planted in PLANTED if planted.refused]
 
 
 def test_all_but_faults_in_what_the_prover_does_not_know_are_refused() -> None:
-    known = GcmFunction.operations
-    assert all(planted.refused or not known.keys() & {*planted.functions} for planted in PLANTED)
+    # The faults of pieces that `finish` shows have their like in test_verify_gcm_stream.
+    known = GcmFunction.operations.keys() - {"finish"}
+    assert all(planted.refused or not known & {*planted.functions} for planted in PLANTED)
     assert len(PROVED) > 30
 
 

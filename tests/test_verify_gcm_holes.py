@@ -137,7 +137,7 @@ HOLES: dict[str, tuple[str, Callable[[str], str], Callable[[str], str], Category
         FUNCTION, "a condition on some bits of the tag",
     ),
     "the right tag is given away": (
-        "open", replacing((CLEARED, f"{CLEARED}    vmovdqu [r12 - 16], xmm1\n")),
+        "open", replacing((CLEARED, f"{CLEARED}    vmovdqu [r13 - 16], xmm1\n")),
         replacing((CLEARED, f"{CLEARED}    vmovdqu xmm1, [rsp]\n")),
         MEMORY, "of the whole output that start 16 before it",
     ),
@@ -147,20 +147,20 @@ HOLES: dict[str, tuple[str, Callable[[str], str], Callable[[str], str], Category
         FUNCTION, "the status of a tag that differs is wrong",
     ),
     "text is written behind the zeros": (
-        "open", replacing((CLEARED, f"{CLEARED}    mov byte [r11 - 1], 1\n")),
-        replacing((CLEARED, f"{CLEARED}    mov r11, 0\n")),
+        "open", replacing((CLEARED, f"{CLEARED}    mov byte [rbp - 1], 1\n")),
+        replacing((CLEARED, f"{CLEARED}    mov rbp, 0\n")),
         MEMORY, "store to 1 bytes of output that start 1 before it",
     ),
     "zeros that end a byte early": (
         "open",
-        replacing(("and         r13, 0x01\n    cmp         r13, 0x00\n    je ", "jmp ")),
-        replacing(("and         r13, 0x01\n    cmp         r13, 0x00\n    je ",
-                   "and         r13, 0x01\n    cmp         r13, 0x00\n    jbe ")),
+        replacing(("and         r14, 0x01\n    cmp         r14, 0x00\n    je ", "jmp ")),
+        replacing(("and         r14, 0x01\n    cmp         r14, 0x00\n    je ",
+                   "and         r14, 0x01\n    cmp         r14, 0x00\n    jbe ")),
         FUNCTION, "the output is not zero to its end",
     ),
     "zeros that end a byte late": (
-        "open", replacing((DIFFERS, f"{DIFFERS}    add r13, 1\n")),
-        replacing((DIFFERS, f"{DIFFERS}    add r13, 0\n")),
+        "open", replacing((DIFFERS, f"{DIFFERS}    add r14, 1\n")),
+        replacing((DIFFERS, f"{DIFFERS}    add r14, 0\n")),
         MEMORY, "store to 1 bytes of the whole output that end 1 beyond it",
     ),
     # Totals, where loops have been cut.

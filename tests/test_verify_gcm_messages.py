@@ -88,14 +88,14 @@ PLANTED = [
     ("open", "vmovq       rax, xmm0\n", "vmovq rax, xmm0\n cmp eax, 5\n je .right\n", 0,
      Category.CONSTANT_TIME, "a condition depends on a secret"),
     # Zeros.
-    ("open", "vpextrb     byte [r12], xmm0, 0x00              ; zeros", "", 0,
+    ("open", "vpextrb     byte [r13], xmm0, 0x00              ; zeros", "", 0,
      FUNCTION, "the output is not zero to its end"),
     ("open", ".clear_blocks:", ".clear_blocks:\n vmovdqu xmm0, [rsp]", 0,
      FUNCTION, "the output is not zero to its end"),
     ("open", "jae         .clear_blocks", "", 0, FUNCTION, "the output is not zero to its end"),
-    ("open", "cmp         r13, 0x10\n    jb          .clear_last",
-     "cmp r13, 0x4000\n jae .right\n cmp r13, 0x10\n jb .clear_last", 0, "", ""),
-    ("open", "je          .right", "je .right\n cmp r12, r9\n jne .clear_cleared_1", 0, "", ""),
+    ("open", "cmp         r14, 0x10\n    jb          .clear_last",
+     "cmp r14, 0x4000\n jae .right\n cmp r14, 0x10\n jb .clear_last", 0, "", ""),
+    ("open", "je          .right", "je .right\n cmp r13, r9\n jne .clear_cleared_1", 0, "", ""),
 ]  # fmt: skip
 """Function, a text in it, what stands there instead, at which occurrence, and the refusal."""
 

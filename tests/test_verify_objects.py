@@ -87,7 +87,6 @@ ATTACKS: dict[str, tuple[Category | None, str]] = {
     "frame_of_pages": (ABI, "not touched in order"),
     "frame_over_a_page": (ABI, "not touched in order"),
     # Time.
-    "nop_secret": (TIME, "an address depends on a secret"),
     "prefetch_secret": (TIME, "an address depends on a secret"),
     "prefetch_secret_index": (TIME, "an address depends on a secret"),
     "store_masked_off": (TIME, "an address depends on a secret"),
