@@ -172,6 +172,7 @@ struct caller {
     unsigned rounds;
     uint64_t seed;
     int right;
+    int abrupt; /* cancelled anywhere, and not at its next cancellation point */
 };
 
 static void *call(void *argument)
@@ -193,7 +194,7 @@ static int callers(struct ghashgen_pool *pool, unsigned rounds, uint64_t seed)
     struct caller c[CALLERS];
     int right = 1;
     for (unsigned i = 0; i < CALLERS; i++) {
-        c[i] = (struct caller){pool, rounds, seed * CALLERS + i + 1, 0};
+        c[i] = (struct caller){.pool = pool, .rounds = rounds, .seed = seed * CALLERS + i + 1};
         if (pthread_create(&ids[i], NULL, call, &c[i]))
             abort();
     }
@@ -288,7 +289,8 @@ static void *call_for_ever(void *argument)
 {
     struct caller *c = argument;
     uint8_t x[16] = {0};
-    pthread_setcanceltype(c->seed % 2 ? PTHREAD_CANCEL_ASYNCHRONOUS : PTHREAD_CANCEL_DEFERRED, NULL);
+    if (c->abrupt)
+        pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
     for (;;) {
         atomic_fetch_add(&calling, 1);
         ghashgen_pool_hash(c->pool, &key, x, NULL, 0, message, room);
@@ -298,12 +300,12 @@ static void *call_for_ever(void *argument)
 }
 
 /* A thread is cancelled in its calls; the pool serves the next caller with all its threads. */
-static int cancel(unsigned times)
+static int cancel(unsigned times, int deferred_only)
 {
     struct ghashgen_pool *pool = pool_of(3, 512, 0);
     int right = 1;
     for (unsigned i = 0; right && i < times; i++) {
-        struct caller c = {.pool = pool, .seed = i};
+        struct caller c = {.pool = pool, .abrupt = i % 2 && !deferred_only};
         pthread_t id;
         void *result = NULL;
         atomic_store(&calling, 0);
@@ -313,7 +315,7 @@ static int cancel(unsigned times)
             sched_yield();
         pthread_cancel(id);
         pthread_join(id, &result);
-        right = result == PTHREAD_CANCELED && same(pool, 3, 0, room) && helps(pool, 1, 10);
+        right = result == PTHREAD_CANCELED && same(pool, 3, 0, room) && helps(pool, 1, 60);
         if (result != PTHREAD_CANCELED)
             puts("not cancelled");
     }
@@ -528,7 +530,7 @@ int main(int argc, char **argv)
     else if (strcmp(command, "fork") == 0)
         right = forks((unsigned)a);
     else if (strcmp(command, "cancel") == 0)
-        right = cancel((unsigned)a);
+        right = cancel((unsigned)a, (int)b);
     else if (strcmp(command, "killed") == 0)
         right = killed((unsigned)a);
     else if (strcmp(command, "signals") == 0)
