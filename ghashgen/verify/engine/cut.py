@@ -17,7 +17,7 @@ from ghashgen.verify.core.values import Affine, Number, Pointer, Value, shift_nu
 from ghashgen.verify.engine.family import Buffer, E, Entry, Kept, Meaning
 from ghashgen.verify.x86_64.flags import forgotten
 from ghashgen.verify.x86_64.flow import FLAGS, MASK, VECTOR, Flow
-from ghashgen.verify.x86_64.machine import RSP
+from ghashgen.verify.x86_64.machine import RSP, Machine
 from ghashgen.verify.x86_64.memory import STACK, Access
 
 CELL_BYTES = 16
@@ -104,9 +104,18 @@ def _hold(
     if not any(isinstance(value, Pointer) and value.region in buffers for value in pointers):
         return
     entry.held |= {number}
+    put_in_place(m, values, entry.live - turned)
+
+
+def put_in_place(m: Machine, values: Mapping[Value, Value], registers: Container[int]) -> None:
+    """Let what stands for numbers and pointers take their place in these registers and the frame.
+
+    The arguments on the stack stay.
+    """
     for k, value in enumerate(m.gpr):
-        if k not in turned and k in entry.live and not isinstance(value, Term):
+        if k in registers and not isinstance(value, Term):
             m.gpr[k] = values.get(value, value)
+    # Bytes of one stored value stay one object.
     stack, same = m.memory.written[STACK], dict[int, Value]()
     for offset, (value, k) in list(stack.items()):
         if offset < 0 and not isinstance(value, Term):

@@ -20,7 +20,7 @@ from ghashgen.verify.core.lengths import Claim
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import Term, parts_of
 from ghashgen.verify.core.values import Affine, Number, Pointer, Value
-from ghashgen.verify.engine.cut import least
+from ghashgen.verify.engine.cut import least, put_in_place
 from ghashgen.verify.engine.family import Buffer, Cell, Count, Kept, Numbers, Parameter
 from ghashgen.verify.engine.induction import Course, prove_longer
 from ghashgen.verify.engine.prover import Prover
@@ -31,7 +31,7 @@ from ghashgen.verify.gcm.table import GIVEN
 from ghashgen.verify.hash.entry import HashEntry
 from ghashgen.verify.x86_64.abi import Abi
 from ghashgen.verify.x86_64.machine import Machine
-from ghashgen.verify.x86_64.memory import STACK, Access, Region
+from ghashgen.verify.x86_64.memory import Access, Region
 
 if TYPE_CHECKING:
     from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
@@ -108,13 +108,7 @@ class Open(Message, Decrypt):
         m = entry.machine
         entry.held |= {TAG}
         entry.numbers[TAG] = m.memory.regions["tag"].size = ANY_TAG
-        for k, value in enumerate(m.gpr):
-            if k in entry.live and value == total:
-                m.gpr[k] = ANY_TAG
-        stack = m.memory.written[STACK]
-        for offset, (value, k) in list(stack.items()):
-            if offset < 0 and value == total:
-                stack[offset] = (ANY_TAG, k)
+        put_in_place(m, {total: ANY_TAG}, entry.live)
 
     def cases(self, entry: HashEntry) -> tuple[str, Sequence[Number]] | None:
         """Return the lengths of tags, once the text is done."""
@@ -177,14 +171,7 @@ class Open(Message, Decrypt):
             values = self.steady(entry).get("length", {})
             if entry.numbers["length"] != entry.totals["length"]:
                 raise unsupported("an output of which some is left, where the tags are compared")
-            for k, value in enumerate(m.gpr):
-                if not isinstance(value, Term):
-                    m.gpr[k] = values.get(value, value)
-            same: dict[int, Value] = {}
-            stack = m.memory.written[STACK]
-            for offset, (value, k) in list(stack.items()):
-                if offset < 0 and not isinstance(value, Term):
-                    stack[offset] = (same.setdefault(id(value), values.get(value, value)), k)
+            put_in_place(m, values, range(len(m.gpr)))
             if not values:
                 return
             entry.held |= {"length"}

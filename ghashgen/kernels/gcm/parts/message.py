@@ -43,9 +43,7 @@ class Message:
         with b.part("iv"):
             J0 = first_counter(b, kernel, self.context, self.iv, self.iv_length)
         keep_mask(b, kernel, self.context, J0)
-        lanes = kernel.lane_count
-        every = J0 if lanes == 1 else b.spread_lane(J0, lanes, "J_0 in every lane")
-        counters = Counters(b, kernel, every, first=1, kept=False)
+        counters = Counters(b, kernel, self._in_every_lane(J0), first=1, kept=False)
         X = state_of(b, kernel.hash, b.zero("X"))
         with b.part("aad"):
             left = b.gpr("gpr_copy", self.aad_length)
@@ -76,8 +74,7 @@ class Message:
         with b.part("aad"):
             b.assign(S, self._but_one_product())
         b.label("text")
-        every = self._in_every_lane(J0)
-        return S, Counters(b, kernel, every, kept=False)
+        return S, Counters(b, kernel, self._in_every_lane(J0), kept=False)
 
     def _in_every_lane(self, J0: VReg) -> VReg:
         lanes = self.kernel.lane_count

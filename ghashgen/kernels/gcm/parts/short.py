@@ -109,12 +109,11 @@ class Short:
         if count > 2:
             every = b.gpr("gpr_const64", (1 << 64) - (1 << lane))
             out[0] = b.mask_of(every, "all but lane 0")
+            before = b.gpr("gpr_address", Mem(base=length, disp=lane - step * (last - 1)))
+            out[last - 1] = b.mask_of(b.gpr("gpr_ones", before), "its bytes")
         else:
             ones = b.gpr("gpr_ones", length)
             out[0] = b.mask_of(b.gpr("gpr_shl", ones, lane), "the text, behind lane 0")
-        if count > 2:
-            before = b.gpr("gpr_address", Mem(base=length, disp=lane - step * (last - 1)))
-            out[last - 1] = b.mask_of(b.gpr("gpr_ones", before), "its bytes")
         if count > 1:
             # The last block may end before this register begins, by 15 bytes at most.
             past = b.gpr("gpr_address", Mem(base=length, disp=2 * lane - 1 - step * last))
