@@ -6,7 +6,8 @@ import re
 
 import pytest
 from threading_runtime import runtime
-from threads_model import ACCESSES, FAULTS, STEPS, Setting, explore
+from threads_machine import Machine, Setting, explore
+from threads_model import ACCESSES, FAULTS, STEPS
 
 SEEN = {
     Setting((2,), 1, 2): 4945,
@@ -25,7 +26,7 @@ ACCESS = re.compile(r"\b(?:atomic_\w+|acquire|release|sleep_on|wake_all)\(")
 
 @pytest.mark.parametrize("setting", SEEN)
 def test_nothing_goes_wrong_in_any_interleaving(setting: Setting) -> None:
-    found = explore(setting)
+    found = explore(Machine(setting, STEPS))
     assert (found.wrong, found.trace) == ("", [])
     assert found.states == SEEN[setting]
 
@@ -33,7 +34,8 @@ def test_nothing_goes_wrong_in_any_interleaving(setting: Setting) -> None:
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_found(fault: str) -> None:
     settings = [Setting(s.callers, s.workers, s.pieces, fault) for s in SMALL]
-    found = [result for setting in settings if (result := explore(setting)).wrong]
+    explored = [explore(Machine(setting, STEPS)) for setting in settings]
+    found = [result for result in explored if result.wrong]
     assert found
     assert found[0].trace
 
