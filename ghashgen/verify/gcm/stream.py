@@ -1,4 +1,4 @@
-"""A message in pieces: the 96 bytes of its state, and what `finish` makes of them.
+"""A message in pieces: the 96 bytes of its state, of every kind that a call may be entered with.
 
 docs/gcm-streams.md lays the state out and says what each call is. On entry X, the counter block,
 E_K(J_0), the keystream and the last 8 bytes are any; the lengths and the phase are public numbers
@@ -6,27 +6,24 @@ that stand in memory, 8 bytes each. A state is *valid* if its phase is 1 and no 
 and some has, and neither length is more than SP 800-38D allows; with any other phase it is no
 message, whatever it holds.
 
-    finish    X·H, if a block has begun; the tag (X + L)·H + E_K(J_0); 96 zeros
-
 How far a block has begun is a length modulo 16, so each of the 16 residues is followed by itself,
 with the rest of the length unknown.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.algebra.ops.forms import variable
 from ghashgen.verify.core.kinds import NUMBER_LETTER
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import OPAQUE, RAW, Lane, Term
-from ghashgen.verify.core.values import Affine, Number, Pointer, shift_left
+from ghashgen.verify.core.values import Affine, Number, shift_left
 from ghashgen.verify.engine.family import Buffer, Cell, Numbers, Parameter, Result
 from ghashgen.verify.engine.plans import Shown
 from ghashgen.verify.engine.prover import Prover
 from ghashgen.verify.gcm.crypt import GREATEST_TEXT
 from ghashgen.verify.gcm.meaning import GcmMeaning
-from ghashgen.verify.gcm.named import DONE, EVERY, GREATEST_OTHER
+from ghashgen.verify.gcm.named import EVERY, GREATEST_OTHER
 from ghashgen.verify.gcm.table import LENGTHS, MASK
 from ghashgen.verify.hash.entry import STATE, HashEntry
 from ghashgen.verify.x86_64.abi import Abi
@@ -128,10 +125,10 @@ class Streamed(GcmMeaning):
         names = self.naming.variables.of(lane)
         if not names or any(name[0] != NUMBER_LETTER for name in names):
             return lane
-        right = self.terms.try_form(lane) == self.terms.form(self._lengths())
+        right = self.terms.try_form(lane) == self.terms.form(self.lengths())
         return self.terms.variable(f"{LENGTHS}1") if right else lane
 
-    def _lengths(self) -> Lane:
+    def lengths(self) -> Lane:
         """Return [8·aad_len]_64 ‖ [8·len]_64, in a register."""
         terms = self.terms
         lane: Lane = 0
@@ -172,54 +169,3 @@ class Streamed(GcmMeaning):
         anything = {name: Affine(1, 0, 0, EVERY, name) for name in PLACES}
         yield {**anything, "phase": 0}
         yield {**anything, "phase": Affine(1, 0, TEXT_BEGUN + 1, EVERY, "phase")}
-
-
-class Finish(Streamed):
-    """finish: the tag of what has come, and a state of zeros."""
-
-    takes: ClassVar[tuple[str, ...]] = ("table", "stream", "tag")
-
-    def check(self, prover: Prover[HashEntry], entry: HashEntry) -> None:
-        """Compare the status, the tag and the state.
-
-        Raises:
-            Refutation: one of them differs.
-        """
-        if self.held["phase"] not in (ASSOCIATED, TEXT_BEGUN):
-            prover.check_result(entry, MISPLACED, "the status of what is no message")
-            self.untouched(entry)
-            return
-        prover.check_result(entry, DONE, "the status")
-        self.check_tag(prover, entry)
-        if any(isinstance(v, Affine) for v, _ in entry.machine.memory.written["stream"].values()):
-            raise Refutation(Category.FUNCTION, "the numbers of the state are not erased")
-        for index in range(STREAM_BYTES // BLOCK_BYTES):
-            zeros = self.terms.form(0)
-            prover.check_cell(entry, "stream", zeros, f"byte {16 * index} of the state", index)
-
-    def check_tag(self, prover: Prover[HashEntry], entry: HashEntry) -> None:
-        """Compare the tag.
-
-        Raises:
-            Refutation: it differs.
-        """
-        memory, terms, algebra = entry.machine.memory, self.terms, self.naming.algebra
-        if any(k not in memory.written["tag"] for k in range(BLOCK_BYTES)):
-            raise Refutation(Category.FUNCTION, "the tag is not written")
-        terms.at = 0
-        lane = memory.load(Pointer("tag", 0), BLOCK_BYTES)
-        assert isinstance(lane, int | Term)
-        form = prover.form(lane, "the tag")
-        last = self.held["length" if self.held["phase"] == TEXT_BEGUN else "aad_length"]
-        begun = (last if isinstance(last, int) else last.offset) % BLOCK_BYTES
-        blocks = 2 if begun else 1
-        lengths, weights = self._lengths(), {STATE: 0}
-        if isinstance(lengths, Term):
-            weights[f"{LENGTHS}1"] = blocks - 1
-        hashed = (form ^ variable(MASK)).moves(algebra.register, 8 * BLOCK_BYTES)
-        grouped = self.naming.grouped(hashed, weights, weights)
-        wanted = algebra.state({v: blocks - at for v, at in grouped.items()})
-        if isinstance(lengths, int):
-            wanted ^= algebra.multiple(lengths, 1)
-        wanted = wanted.moves(algebra.memory, 8 * BLOCK_BYTES) ^ variable(MASK)
-        prover.compare(lane, wanted, "the tag")
