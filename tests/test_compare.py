@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from msgspec.structs import replace as changed
 
 from ghashgen.cli.verbs import compare as command
+from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.lab.bench import Cell, Machine, Results, Run, Subject
 from ghashgen.lab.compare.core import Group, PaperRow, Study, Variant, paper_ratio
@@ -131,6 +132,17 @@ def test_the_paper_of_solaris() -> None:
         "linear folding": pytest.approx(7.83 / 1.36),
         "Karatsuba": pytest.approx(7.83 / 1.19),
     }
+
+
+def test_intel_2010_shows_each_kernel_stitched_and_not() -> None:
+    beside, *pairs = studies()["intel-2010"].groups
+    ours = [v.subject for v in beside.variants if not isinstance(v.subject, str)]
+    assert len(ours) == len(pairs) == 4
+    assert ours[0] == GcmKernel(128, "sse", "karatsuba", "shift-xor", 4)
+    for kernel, group in zip(ours, pairs, strict=True):
+        assert isinstance(kernel, GcmKernel)
+        assert kernel.stitch
+        assert [v.subject for v in group.variants] == [replace(kernel, stitch=False), kernel]
 
 
 def test_a_group_of_aes_gcm_differs_in_the_multiplication_alone() -> None:
