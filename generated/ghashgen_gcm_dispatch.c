@@ -238,68 +238,68 @@ static const struct ghashgen_gcm_kernel kernels[] = {
     [GCM128_AVX2_K_CLMUL1_X16] =
         {"gcm128_avx2_k_clmul1_x16", 688, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-         gcm128_avx2_k_clmul1_x16_init, gcm128_avx2_k_clmul1_x16_encrypt, gcm128_avx2_k_clmul1_x16_decrypt, gcm128_avx2_k_clmul1_x16_seal, gcm128_avx2_k_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm128_avx2_k_clmul1_x16_init, gcm128_avx2_k_clmul1_x16_encrypt, gcm128_avx2_k_clmul1_x16_decrypt, gcm128_avx2_k_clmul1_x16_seal, gcm128_avx2_k_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_AVX2_WINOGRAD_CLMUL1_X16] =
         {"gcm128_avx2_winograd_clmul1_x16", 944, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-         gcm128_avx2_winograd_clmul1_x16_init, gcm128_avx2_winograd_clmul1_x16_encrypt, gcm128_avx2_winograd_clmul1_x16_decrypt, gcm128_avx2_winograd_clmul1_x16_seal, gcm128_avx2_winograd_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm128_avx2_winograd_clmul1_x16_init, gcm128_avx2_winograd_clmul1_x16_encrypt, gcm128_avx2_winograd_clmul1_x16_decrypt, gcm128_avx2_winograd_clmul1_x16_seal, gcm128_avx2_winograd_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_AVX512_K_CLMUL1_X32_SHORT] =
         {"gcm128_avx512_k_clmul1_x32_short", 1328, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
          F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-         gcm128_avx512_k_clmul1_x32_short_init, gcm128_avx512_k_clmul1_x32_short_encrypt, gcm128_avx512_k_clmul1_x32_short_decrypt, gcm128_avx512_k_clmul1_x32_short_seal, gcm128_avx512_k_clmul1_x32_short_open, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm128_avx512_k_clmul1_x32_short_init, gcm128_avx512_k_clmul1_x32_short_encrypt, gcm128_avx512_k_clmul1_x32_short_decrypt, gcm128_avx512_k_clmul1_x32_short_seal, gcm128_avx512_k_clmul1_x32_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_AVX512_WINOGRAD_CLMUL1_X32] =
         {"gcm128_avx512_winograd_clmul1_x32", 1840, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
          F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-         gcm128_avx512_winograd_clmul1_x32_init, gcm128_avx512_winograd_clmul1_x32_encrypt, gcm128_avx512_winograd_clmul1_x32_decrypt, gcm128_avx512_winograd_clmul1_x32_seal, gcm128_avx512_winograd_clmul1_x32_open, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm128_avx512_winograd_clmul1_x32_init, gcm128_avx512_winograd_clmul1_x32_encrypt, gcm128_avx512_winograd_clmul1_x32_decrypt, gcm128_avx512_winograd_clmul1_x32_seal, gcm128_avx512_winograd_clmul1_x32_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_AVX_WINOGRAD_CLMUL1_X8] =
         {"gcm128_avx_winograd_clmul1_x8", 560, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
-         gcm128_avx_winograd_clmul1_x8_init, gcm128_avx_winograd_clmul1_x8_encrypt, gcm128_avx_winograd_clmul1_x8_decrypt, gcm128_avx_winograd_clmul1_x8_seal, gcm128_avx_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm128_avx_winograd_clmul1_x8_init, gcm128_avx_winograd_clmul1_x8_encrypt, gcm128_avx_winograd_clmul1_x8_decrypt, gcm128_avx_winograd_clmul1_x8_seal, gcm128_avx_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_SSE_WINOGRAD_CLMUL1_X8] =
         {"gcm128_sse_winograd_clmul1_x8", 560, 16,
          F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-         gcm128_sse_winograd_clmul1_x8_init, gcm128_sse_winograd_clmul1_x8_encrypt, gcm128_sse_winograd_clmul1_x8_decrypt, gcm128_sse_winograd_clmul1_x8_seal, gcm128_sse_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm128_sse_winograd_clmul1_x8_init, gcm128_sse_winograd_clmul1_x8_encrypt, gcm128_sse_winograd_clmul1_x8_decrypt, gcm128_sse_winograd_clmul1_x8_seal, gcm128_sse_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM192_AVX2_WINOGRAD_CLMUL1_X16] =
         {"gcm192_avx2_winograd_clmul1_x16", 976, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-         gcm192_avx2_winograd_clmul1_x16_init, gcm192_avx2_winograd_clmul1_x16_encrypt, gcm192_avx2_winograd_clmul1_x16_decrypt, gcm192_avx2_winograd_clmul1_x16_seal, gcm192_avx2_winograd_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm192_avx2_winograd_clmul1_x16_init, gcm192_avx2_winograd_clmul1_x16_encrypt, gcm192_avx2_winograd_clmul1_x16_decrypt, gcm192_avx2_winograd_clmul1_x16_seal, gcm192_avx2_winograd_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM192_AVX512_WINOGRAD_CLMUL1_X32] =
         {"gcm192_avx512_winograd_clmul1_x32", 1872, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
          F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-         gcm192_avx512_winograd_clmul1_x32_init, gcm192_avx512_winograd_clmul1_x32_encrypt, gcm192_avx512_winograd_clmul1_x32_decrypt, gcm192_avx512_winograd_clmul1_x32_seal, gcm192_avx512_winograd_clmul1_x32_open, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm192_avx512_winograd_clmul1_x32_init, gcm192_avx512_winograd_clmul1_x32_encrypt, gcm192_avx512_winograd_clmul1_x32_decrypt, gcm192_avx512_winograd_clmul1_x32_seal, gcm192_avx512_winograd_clmul1_x32_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM192_AVX_WINOGRAD_CLMUL1_X8] =
         {"gcm192_avx_winograd_clmul1_x8", 592, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
-         gcm192_avx_winograd_clmul1_x8_init, gcm192_avx_winograd_clmul1_x8_encrypt, gcm192_avx_winograd_clmul1_x8_decrypt, gcm192_avx_winograd_clmul1_x8_seal, gcm192_avx_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm192_avx_winograd_clmul1_x8_init, gcm192_avx_winograd_clmul1_x8_encrypt, gcm192_avx_winograd_clmul1_x8_decrypt, gcm192_avx_winograd_clmul1_x8_seal, gcm192_avx_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM192_SSE_WINOGRAD_CLMUL1_X8] =
         {"gcm192_sse_winograd_clmul1_x8", 592, 16,
          F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-         gcm192_sse_winograd_clmul1_x8_init, gcm192_sse_winograd_clmul1_x8_encrypt, gcm192_sse_winograd_clmul1_x8_decrypt, gcm192_sse_winograd_clmul1_x8_seal, gcm192_sse_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm192_sse_winograd_clmul1_x8_init, gcm192_sse_winograd_clmul1_x8_encrypt, gcm192_sse_winograd_clmul1_x8_decrypt, gcm192_sse_winograd_clmul1_x8_seal, gcm192_sse_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX2_K_CLMUL1_X16] =
         {"gcm256_avx2_k_clmul1_x16", 752, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-         gcm256_avx2_k_clmul1_x16_init, gcm256_avx2_k_clmul1_x16_encrypt, gcm256_avx2_k_clmul1_x16_decrypt, gcm256_avx2_k_clmul1_x16_seal, gcm256_avx2_k_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm256_avx2_k_clmul1_x16_init, gcm256_avx2_k_clmul1_x16_encrypt, gcm256_avx2_k_clmul1_x16_decrypt, gcm256_avx2_k_clmul1_x16_seal, gcm256_avx2_k_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX512_K_CLMUL1_X32_SHORT] =
         {"gcm256_avx512_k_clmul1_x32_short", 1392, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
          F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-         gcm256_avx512_k_clmul1_x32_short_init, gcm256_avx512_k_clmul1_x32_short_encrypt, gcm256_avx512_k_clmul1_x32_short_decrypt, gcm256_avx512_k_clmul1_x32_short_seal, gcm256_avx512_k_clmul1_x32_short_open, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm256_avx512_k_clmul1_x32_short_init, gcm256_avx512_k_clmul1_x32_short_encrypt, gcm256_avx512_k_clmul1_x32_short_decrypt, gcm256_avx512_k_clmul1_x32_short_seal, gcm256_avx512_k_clmul1_x32_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX512_WINOGRAD_CLMUL1_X32] =
         {"gcm256_avx512_winograd_clmul1_x32", 1904, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
          F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-         gcm256_avx512_winograd_clmul1_x32_init, gcm256_avx512_winograd_clmul1_x32_encrypt, gcm256_avx512_winograd_clmul1_x32_decrypt, gcm256_avx512_winograd_clmul1_x32_seal, gcm256_avx512_winograd_clmul1_x32_open, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm256_avx512_winograd_clmul1_x32_init, gcm256_avx512_winograd_clmul1_x32_encrypt, gcm256_avx512_winograd_clmul1_x32_decrypt, gcm256_avx512_winograd_clmul1_x32_seal, gcm256_avx512_winograd_clmul1_x32_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX_WINOGRAD_CLMUL1_X8] =
         {"gcm256_avx_winograd_clmul1_x8", 624, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
-         gcm256_avx_winograd_clmul1_x8_init, gcm256_avx_winograd_clmul1_x8_encrypt, gcm256_avx_winograd_clmul1_x8_decrypt, gcm256_avx_winograd_clmul1_x8_seal, gcm256_avx_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm256_avx_winograd_clmul1_x8_init, gcm256_avx_winograd_clmul1_x8_encrypt, gcm256_avx_winograd_clmul1_x8_decrypt, gcm256_avx_winograd_clmul1_x8_seal, gcm256_avx_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_SSE_WINOGRAD_CLMUL1_X8] =
         {"gcm256_sse_winograd_clmul1_x8", 624, 16,
          F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-         gcm256_sse_winograd_clmul1_x8_init, gcm256_sse_winograd_clmul1_x8_encrypt, gcm256_sse_winograd_clmul1_x8_decrypt, gcm256_sse_winograd_clmul1_x8_seal, gcm256_sse_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm256_sse_winograd_clmul1_x8_init, gcm256_sse_winograd_clmul1_x8_encrypt, gcm256_sse_winograd_clmul1_x8_decrypt, gcm256_sse_winograd_clmul1_x8_seal, gcm256_sse_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
 };
 
 /* For each CPU the first that fits is the one. A comment says what decided: how calls were measured

@@ -92,7 +92,10 @@ struct ghashgen_gcm_kernel {
     int (*decrypt_more)(const void *ctx, uint8_t state[96], const uint8_t *in, uint8_t *out, size_t len);
     int (*finish)(const void *ctx, uint8_t state[96], uint8_t tag[16]);
     int (*verify)(const void *ctx, uint8_t state[96], const uint8_t *tag, size_t tag_len);
-    /* NULL in kernels without it: start, aad, encrypt_more, decrypt_more, finish, verify. */
+    void (*hash)(const void *ctx, uint8_t x[16], const uint8_t *in, size_t len);
+    void (*power)(const void *ctx, uint8_t y[16], uint64_t m);
+    void (*combine)(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
+    /* NULL in kernels without it: start, aad, encrypt_more, decrypt_more, finish, verify, hash, power, combine. */
 };
 
 /* What a key of so many bytes (16, 24 or 32) would call. NULL if this CPU can run no kernel for that,

@@ -41,10 +41,10 @@ align 16
 ghash_avx_winograd_clmul1_x16_segments_fold_q:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2
 align 16
-ghash_avx_winograd_clmul1_x16_segments_one:
+ghash_avx_winograd_clmul1_x16_segments_unit:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x80
 align 16
-ghash_avx_winograd_clmul1_x16_segments_one_twisted:
+ghash_avx_winograd_clmul1_x16_segments_unit_twisted:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2
 
 section .text
@@ -646,10 +646,10 @@ align 32
 ghash_avx_winograd_clmul1_x16_segments_power:
     endbr64
     vmovdqu     xmm0, [rel ghash_avx_winograd_clmul1_x16_segments_fold_q]  ; fold_q
-    vmovdqu     xmm1, [rel ghash_avx_winograd_clmul1_x16_segments_one]  ; R = H^0
+    vmovdqu     xmm1, [rel ghash_avx_winograd_clmul1_x16_segments_unit]  ; R = H^0
     cmp         rdx, 0x01
     jb          .store
-    vmovdqu     xmm2, [rel ghash_avx_winograd_clmul1_x16_segments_one_twisted]  ; P = B_1: the key operand of H^0
+    vmovdqu     xmm2, [rel ghash_avx_winograd_clmul1_x16_segments_unit_twisted]  ; P = B_1: the key operand of H^0
     vpxor       xmm3, xmm2, [rdi + 240]             ; P = B_1: T = A + C1
     vpxor       xmm4, xmm2, [rdi + 496]             ; P = B_1: U = A + C2
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; P = B_1: A0·A1

@@ -41,10 +41,10 @@ align 16
 ghash_sse_winograd_clmul1_x16_segments_wipe_fold_q:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2
 align 16
-ghash_sse_winograd_clmul1_x16_segments_wipe_one:
+ghash_sse_winograd_clmul1_x16_segments_wipe_unit:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x80
 align 16
-ghash_sse_winograd_clmul1_x16_segments_wipe_one_twisted:
+ghash_sse_winograd_clmul1_x16_segments_wipe_unit_twisted:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2
 
 section .text
@@ -811,10 +811,10 @@ align 32
 ghash_sse_winograd_clmul1_x16_segments_wipe_power:
     endbr64
     movdqa      xmm0, [rel ghash_sse_winograd_clmul1_x16_segments_wipe_fold_q]  ; fold_q
-    movdqu      xmm7, [rel ghash_sse_winograd_clmul1_x16_segments_wipe_one]  ; R = H^0
+    movdqu      xmm7, [rel ghash_sse_winograd_clmul1_x16_segments_wipe_unit]  ; R = H^0
     cmp         rdx, 0x01
     jb          .store
-    movdqu      xmm1, [rel ghash_sse_winograd_clmul1_x16_segments_wipe_one_twisted]  ; P = B_1: the key operand of H^0
+    movdqu      xmm1, [rel ghash_sse_winograd_clmul1_x16_segments_wipe_unit_twisted]  ; P = B_1: the key operand of H^0
     movdqa      xmm2, xmm1
     pxor        xmm2, [rdi + 240]                   ; P = B_1: T = A + C1
     movdqa      xmm3, xmm1

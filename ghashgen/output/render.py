@@ -98,7 +98,15 @@ def places(arch: Arch, left: Left) -> str:
 
 
 def _constants(functions: Mapping[str, Function]) -> list[Constant]:
-    used = {c.name: c for function in functions.values() for c in function.constants}
+    """Return the constants of all functions, each once, by name.
+
+    Raises:
+        ValueError: two functions mean two values by one name.
+    """
+    used: dict[str, Constant] = {}
+    for constant in (c for function in functions.values() for c in function.constants):
+        if used.setdefault(constant.name, constant) != constant:
+            raise ValueError(f"two values for the constant {constant.name}")
     return [used[name] for name in sorted(used)]
 
 

@@ -71,8 +71,12 @@ SHORT = Axis(
     False,
 )
 
+SEGMENTS = hash_axes.SEGMENTS
+"""Export hash, power and combine too: threads take segments of a text by encrypt and decrypt, each
+from its own counter block and state 0, and these three make the rest of a message of them."""
+
 AXES = (
     *(KEY, ISA, MULTIPLY, REDUCE, BLOCKS, ORDER, ROUND_KEYS, STITCH),
-    *(MESSAGES, SHORT, STREAMS, SCHEDULE, WIPE),
+    *(MESSAGES, SHORT, STREAMS, SEGMENTS, SCHEDULE, WIPE),
 )
 """All of them, in the order in which they are named, asked for and refused."""

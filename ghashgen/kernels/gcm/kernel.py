@@ -43,6 +43,7 @@ class GcmKernel:
     roundkeys: str = axes.ROUND_KEYS.default
     stitch: bool = axes.STITCH.default
     short: bool = axes.SHORT.default
+    segments: bool = axes.SEGMENTS.default
 
     def __post_init__(self) -> None:
         for axis in axes.AXES:
@@ -67,7 +68,7 @@ class GcmKernel:
     @property
     def name(self) -> str:
         """Derived from the axes: that of the GHASH part, with what is AES-GCM's own."""
-        own = (axes.ROUND_KEYS, axes.STITCH, axes.MESSAGES, axes.SHORT, axes.STREAMS)
+        own = (axes.ROUND_KEYS, axes.STITCH, axes.MESSAGES, axes.SHORT, axes.STREAMS, axes.SEGMENTS)
         hashing = self.hash.name.partition("_")[2]
         return "_".join(filter(None, (f"gcm{self.key}", hashing, name_of(own, self))))
 

@@ -29,6 +29,10 @@ where the tag differs; 2 where a length is none that may be; 3 where the call ma
 message has begun, or its tag is made, or AAD comes behind text. Of 2 and 3 nothing is written. What
 NAME_decrypt_more writes is not to be trusted before NAME_verify has returned 0. A copy of a state
 that is used beside it is a second message under one IV.
+A kernel whose name says segments has what a text in segments takes. NAME_encrypt or NAME_decrypt
+does each from its own counter block and state 0; NAME_combine(x, y, p) folds the state y that is
+left of a segment of m blocks into x, p being H^m of NAME_power, whose time depends on m. NAME_hash
+continues GHASH over AAD, lengths, or an IV that is not of 12 bytes.
 No IV may come twice under one key: texts and the key of the hash would be lost."""
 
 

@@ -107,7 +107,7 @@ WIPE = Axis("wipe", "Zero secrets on return.", lambda: (False, True), False)
 
 SEGMENTS = Axis(
     "segments",
-    "Export power and combine too, for hashing in threads.",
+    "Export power and combine too, for one message in threads.",
     lambda: (False, True),
     False,
 )

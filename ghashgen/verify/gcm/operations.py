@@ -79,6 +79,18 @@ class Init(GcmMeaning, hashes.Init):
         super().check(prover, entry)
 
 
+class Update(GcmMeaning, hashes.Update):
+    """update: the state after AAD, or whatever is hashed as it stands, of any length."""
+
+
+class Power(GcmMeaning, hashes.Power):
+    """power: H^exponent."""
+
+
+class Combine(GcmMeaning, hashes.Combine):
+    """combine: state = state·factor + addend."""
+
+
 OPERATIONS: dict[str, type[GcmMeaning]] = {
     "init": Init,
     "encrypt": Encrypt,
@@ -86,4 +98,7 @@ OPERATIONS: dict[str, type[GcmMeaning]] = {
     "seal": Seal,
     "open": Open,
     "finish": Finish,
+    "update": Update,
+    "power": Power,
+    "combine": Combine,
 }

@@ -6,7 +6,8 @@
   counters that wrap or carry before any of the blocks;
 - round keys against FIPS 197;
 - seal and open: the same lengths, against AAD of 0 to 49 bytes, IVs of 1 to 300 bytes, tags of all
-  lengths, wrong ones of each bit, lengths to refuse.
+  lengths, wrong ones of each bit, lengths to refuse;
+- of kernels with segments, hash over the same texts, exponents, and texts cut in two.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +17,7 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.field.gcm import TAG_BYTES
 from ghashgen.check.attack.accepted import AT_ONCE, Accepted
 from ghashgen.check.attack.leaks import Asked, leaks, lengths, repeated
-from ghashgen.check.validation.gcm import messages, texts
+from ghashgen.check.validation.gcm import messages, segments, texts
 from ghashgen.check.validation.gcm.messages import Message, message
 from ghashgen.check.validation.gcm.oracle import Key, Text, text
 from ghashgen.check.validation.gcm.trials import CONTEXT, Part, Trial, calls, faults
@@ -45,6 +46,8 @@ def trials(found: Accepted[GcmKernel]) -> Iterator[tuple[int, str]]:
     asked = [*_keys(found), *_crypted(found)]
     if "seal" in exported:
         asked += _messages(found)
+    if "combine" in exported:
+        asked += _segmented(found)
     for start in range(0, len(asked), AT_ONCE):
         some = asked[start : start + AT_ONCE]
         yield len(some), next(faults(runner, built, some), "")
@@ -124,6 +127,13 @@ def _messages(found: Accepted[GcmKernel]) -> Iterator[Trial]:
     yield from (messages.forged(made[-1], bit) for bit in bits)
     for name in ("seal", "open"):
         yield from messages.refused(kernel.key_bytes, name)
+
+
+def _segmented(found: Accepted[GcmKernel]) -> Iterator[Trial]:
+    """Yield what puts a text together that was taken in segments."""
+    made = [(f"{len(each.plaintext)} bytes", each) for each in _texts(found)]
+    for make in segments.SUITES.values():
+        yield from make(made, found.built.kernel.key_bytes)
 
 
 def _right(found: Accepted[GcmKernel], secret: bytes) -> Iterator[Asked]:

@@ -58,8 +58,12 @@ class Trial:
     def arguments(
         self, built: Built[GcmKernel], function: Function[Any], context: bytes | None
     ) -> Arguments:
-        """Return the arguments; without a context there is garbage in its place."""
-        given = self.given if context is None else {**self.given, CONTEXT: context}
+        """Return the arguments; without a context there is garbage in its place.
+
+        A function that takes none gets none.
+        """
+        taken = any(param.name == CONTEXT for param in function.params)
+        given = {**self.given, CONTEXT: context} if taken and context is not None else self.given
         made = arguments(function, given, built.kernel.layout.size, built.table_align)
         if self.in_place:
             made = in_place(function, made)

@@ -8,7 +8,7 @@ from functools import partial
 
 from ghashgen.algebra.field import aes
 from ghashgen.check.validation.cases import SEED, tail_bound
-from ghashgen.check.validation.gcm import cavp, messages, streams, texts
+from ghashgen.check.validation.gcm import cavp, messages, segments, streams, texts
 from ghashgen.check.validation.gcm.messages import Message
 from ghashgen.check.validation.gcm.oracle import Text
 from ghashgen.check.validation.gcm.trials import CONTEXT, Part, Trial, calls, faults, together
@@ -94,6 +94,11 @@ def _streamed(function: str, wanted: Wanted) -> Iterator[Trial]:
     yield from streams.trials(kernel.key_bytes, kernel.blocks, function, wanted.sample)
 
 
+def _segmented(function: str, wanted: Wanted) -> Iterator[Trial]:
+    """Yield calls of what puts a text together that was taken in segments."""
+    yield from segments.SUITES[function](wanted.texts(), wanted.kernel.key_bytes)
+
+
 SUITES: Mapping[str, Callable[[Wanted], Iterator[Trial]]] = {
     "init": _keys,
     "encrypt": lambda wanted: _crypted(texts.encrypting, wanted),
@@ -101,6 +106,7 @@ SUITES: Mapping[str, Callable[[Wanted], Iterator[Trial]]] = {
     "seal": _sealed,
     "open": _opened,
     **{name: partial(_streamed, name) for name in streams.FUNCTIONS},
+    **{name: partial(_segmented, name) for name in segments.SUITES},
 }
 """(what trials are made for) → the trials of a function."""
 

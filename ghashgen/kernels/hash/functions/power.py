@@ -61,7 +61,7 @@ def _unit(b: Builder, kernel: Kernel, twisted: bool) -> Value:
     """Return the register of 1, or the key operand twist(1)."""
     order = kernel.bit_order
     element = twist(ONE, order) if twisted else ONE
-    return b.const(register_from_element(element, order), "one_twisted" if twisted else "one")
+    return b.const(register_from_element(element, order), "unit_twisted" if twisted else "unit")
 
 
 FUNCTION = Function(

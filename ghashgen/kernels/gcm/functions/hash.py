@@ -1,0 +1,28 @@
+"""NAME_hash(ctx, x, in, len): X = GHASH continued over len bytes, zero-padded at the end.
+
+What a message whose text is taken in segments needs beside the text: its AAD, its block of lengths,
+an IV that is hashed. It is the update of the GHASH part, whose table begins the context."""
+
+from ghashgen.ir.builder import Builder
+from ghashgen.kernels.core import Function
+from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.kernels.gcm.parts.params import CONTEXT
+from ghashgen.kernels.hash.functions import update
+from ghashgen.kernels.hash.parts.params import INPUT, INPUT_LENGTH, STATE
+
+
+def build(b: Builder, kernel: GcmKernel) -> None:
+    """Record the function of this kernel."""
+    update.build(b, kernel.hash)
+
+
+FUNCTION = Function(
+    name="hash",
+    order=120,
+    params=(CONTEXT, STATE, INPUT, INPUT_LENGTH),
+    purpose=lambda kernel: update.FUNCTION.purpose(kernel.hash),
+    build=build,
+    statement="update",
+    exported=lambda kernel: kernel.segments,
+)
+"""The function."""
